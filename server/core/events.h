@@ -1,0 +1,321 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What goes into the hub's state machine and what comes out: plain data, the same words as the
+// wire contract (proto/tensorhub/v1) but independent of it. Times are milliseconds of a monotonic
+// clock that the caller reads; the core never does.
+
+#ifndef TENSORHUB_SERVER_CORE_EVENTS_H_
+#define TENSORHUB_SERVER_CORE_EVENTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/ids.h"
+#include "common/layout.h"
+#include "common/location.h"
+
+namespace tensorhub::hub {
+
+using TimeMs = int64_t;
+// The shell's handle for a call that waits for a reply; each is replied to exactly once.
+using CallId = uint64_t;
+// The shell's handle for an open session stream; never reused. 0: none.
+using SessionId = uint64_t;
+// A group's fetch. Random, so that a restarted server cannot confuse two.
+using TransactionId = Id128;
+// Counts the sources that one rank was given within one transaction, from 1.
+using AssignmentNumber = uint64_t;
+
+struct WorkerIdentity {
+  WorkerKey key;
+  Incarnation incarnation = 0;
+  auto operator<=>(const WorkerIdentity&) const = default;
+};
+
+// --- selectors --------------------------------------------------------------------------------
+
+struct Selector {
+  enum class Kind { kLatest, kExact, kNewerThan };
+  Kind kind = Kind::kLatest;
+  Version version = 0;  // kExact: this one; kNewerThan: any above
+  bool operator==(const Selector&) const = default;
+};
+std::string ToString(const Selector& selector);  // "latest", "7", "newer than 7"
+
+// --- what a worker says of itself when a session opens (R8: full state, each time) -------------
+
+// The one version that a worker's buffers hold, whole or in part.
+struct Holding {
+  PublicationId publication;
+  Version version = 0;
+  uint32_t world_size = 0;     // of the publication: its number of shards
+  uint64_t chunk_bytes = 0;
+  Fingerprint layout;
+  Fingerprint attachment;      // none: all zero
+  Generation generation = 0;
+  uint32_t valid_chunks = 0;
+  bool complete = false;       // published here, or fetched and committed
+  bool published = false;      // by this worker itself (not fetched)
+  bool visible = false;        // the worker has heard that the version became visible
+};
+
+// A fetch whose decision the worker knows and whose outcome it does not.
+struct OpenFetch {
+  TransactionId transaction;
+  PublicationId publication;
+  Version version = 0;
+  bool finished = false;       // all its chunks are valid (or it held the version before)
+  // The source it reads from, if any; counted as that source's reader again.
+  std::optional<WorkerIdentity> source;
+  Generation source_generation = 0;
+  AssignmentNumber assignment = 0;
+};
+
+struct SessionOpened {
+  SessionId session = 0;
+  WorkerIdentity worker;
+  SessionNumber number = 0;
+  uint32_t world_size = 0;
+  Location location;
+  bool stable = true;
+  // Opaque bytes by which peers reach the worker's data plane.
+  std::string endpoint;
+  // Connected to this hub, or to an earlier life of it, before.
+  bool resumed = false;
+  std::optional<Holding> holding;
+  std::optional<OpenFetch> open_fetch;
+};
+
+struct SessionClosed {
+  SessionId session = 0;
+};
+
+// --- what a worker says within a session (no reply) ---------------------------------------------
+
+struct Heartbeat {
+  SessionId session = 0;
+};
+
+// The reader's committed prefix, told from time to time.
+struct Progress {
+  SessionId session = 0;
+  PublicationId publication;
+  Generation generation = 0;
+  uint32_t valid_chunks = 0;
+};
+
+// The reader has no operation outstanding at that source any more (after a redirect).
+struct SourceReleased {
+  SessionId session = 0;
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
+};
+
+// The reader cannot go on with that source; implies SourceReleased.
+struct SourceFailed {
+  SessionId session = 0;
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
+  absl::Status reason;
+};
+
+// Answer to Probe: whether the reference still stands, by the holder's own word.
+struct ProbeAnswer {
+  SessionId session = 0;
+  Generation generation = 0;
+  bool holds = false;
+};
+
+// --- operations: unary calls, idempotent through (incarnation, op) ------------------------------
+
+struct Operation {
+  CallId call = 0;
+  WorkerIdentity worker;
+  OpId op = 0;
+};
+
+// Fingerprints that the hub does not know are FAILED_PRECONDITION; PutLayout and repeat.
+struct PublishOp : Operation {
+  Version version = 0;
+  Fingerprint layout;
+  Fingerprint attachment;
+  uint64_t chunk_bytes = 0;  // what this publisher proposes; the first publisher's holds
+  Generation generation = 0;
+  bool wait_for_group = false;
+  TimeMs timeout_ms = 0;     // of wait_for_group
+  bool rewind = false;       // lower the `latest` mark to this version (R2)
+};
+
+// Closes admission at once; replied to when no reader is left, or drain_ms later.
+struct UnpublishOp : Operation {
+  Generation generation = 0;
+  TimeMs drain_ms = 0;
+};
+
+struct JoinFetchOp : Operation {
+  Selector selector;
+  Fingerprint layout;
+  TimeMs timeout_ms = 0;
+};
+
+// The reader's buffers are free and its generation is raised: sources may be assigned.
+struct BeginReadOp : Operation {
+  TransactionId transaction;
+  Generation generation = 0;
+};
+
+// The rank is done: `result` OK means that all its chunks are valid. Replied to with the
+// transaction's outcome, the same for every rank.
+struct FinishReadOp : Operation {
+  TransactionId transaction;
+  absl::Status result;
+};
+
+struct LeaveOp : Operation {};
+
+// --- calls that change nothing --------------------------------------------------------------------
+
+struct WaitOp {
+  CallId call = 0;
+  std::string model;
+  // Replied to once `latest` > newer_than, and, with max_lag, once it is more than max_lag
+  // versions (counted in visible versions) ahead of newer_than.
+  Version newer_than = 0;
+  bool any = false;          // any visible version will do; newer_than is ignored
+  uint64_t max_lag = 0;
+  TimeMs timeout_ms = 0;
+};
+
+// Documents that travel once per fingerprint. The shell has decoded and checked the layout.
+struct PutLayoutOp {
+  CallId call = 0;
+  std::shared_ptr<const Layout> layout;
+};
+struct PutAttachmentOp {
+  CallId call = 0;
+  Fingerprint fingerprint;
+  std::shared_ptr<const std::string> bytes;
+};
+
+// The caller hung up; no reply is wanted. A fetch that waits for others leaves its transaction.
+struct CallCancelled {
+  CallId call = 0;
+};
+
+// Time passed; nothing else happened.
+struct Tick {};
+
+using Event =
+    std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed,
+                 ProbeAnswer, PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp, FinishReadOp,
+                 LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, CallCancelled, Tick>;
+
+// --- effects --------------------------------------------------------------------------------------
+
+struct PublishReply {
+  PublicationId publication;
+  uint64_t chunk_bytes = 0;
+  bool visible = false;
+};
+struct UnpublishReply {
+  bool drained = false;       // false: the time ran out; raise the generation all the same
+  uint32_t readers_left = 0;
+};
+struct FetchDecision {
+  TransactionId transaction;
+  PublicationId publication;
+  Version version = 0;
+  uint32_t world_size = 0;
+  uint64_t chunk_bytes = 0;
+  Fingerprint attachment;
+  bool already_held = false;  // this rank holds it whole: FinishRead(OK) without reading
+};
+struct FinishReadReply {
+  Version version = 0;
+};
+struct WaitReply {
+  Version version = 0;
+};
+
+struct Reply {
+  CallId call = 0;
+  absl::Status status;
+  std::variant<std::monostate, PublishReply, UnpublishReply, FetchDecision, FinishReadReply,
+               WaitReply>
+      payload;
+};
+
+struct Welcome {
+  TimeMs lease_ms = 0;
+  TimeMs heartbeat_ms = 0;
+};
+// Read (on) from this source. `previous` is released by the reader first, with SourceReleased.
+struct Assign {
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
+  WorkerIdentity source;
+  std::string endpoint;
+  Generation generation = 0;
+  PublicationId publication;
+  Tier tier = Tier::kRemote;
+};
+// Stop reading, then settle with FinishRead.
+struct AbortRead {
+  TransactionId transaction;
+  absl::Status reason;
+};
+// A reader complained: check yourself and answer (R8).
+struct Probe {
+  Generation generation = 0;
+};
+// The reference with this generation is no longer listed (its group's publication was aborted):
+// readers will not come; the buffers are the owner's again.
+struct Dropped {
+  Generation generation = 0;
+  absl::Status reason;
+};
+// The version that the worker holds became visible.
+struct Visible {
+  PublicationId publication;
+};
+
+struct Directive {
+  SessionId session = 0;
+  std::variant<Welcome, Assign, AbortRead, Probe, Dropped, Visible> body;
+};
+
+// Also refuses a session that was just opened. The shell ends the stream with this status.
+struct CloseSession {
+  SessionId session = 0;
+  absl::Status status;
+};
+
+// For watchers of a model, in order of `revision` (one sequence per model).
+struct ModelChange {
+  enum class Kind { kVersionVisible, kVersionGone, kReplicaComplete, kReplicaGone, kWorkerJoined, kWorkerLeft };
+  std::string model;
+  uint64_t revision = 0;
+  Kind kind = Kind::kVersionVisible;
+  Version version = 0;
+  std::string group;
+};
+
+struct LogLine {
+  enum class Level { kDebug, kInfo, kWarning };
+  Level level = Level::kInfo;
+  std::string text;
+};
+
+using Effect = std::variant<Reply, Directive, CloseSession, ModelChange, LogLine>;
+// To be carried out in this order.
+using Effects = std::vector<Effect>;
+
+}  // namespace tensorhub::hub
+
+#endif  // TENSORHUB_SERVER_CORE_EVENTS_H_

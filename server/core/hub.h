@@ -1,0 +1,70 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hub: everything the server decides, as a deterministic state machine. The same sequence of
+// (event, now) from the same seed gives the same effects, byte for byte: the server, the tests and
+// the simulator run this very code.
+//
+// Thread contract: none; one thread at a time. `now` never goes back.
+
+#ifndef TENSORHUB_SERVER_CORE_HUB_H_
+#define TENSORHUB_SERVER_CORE_HUB_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/core/events.h"
+#include "server/core/views.h"
+
+namespace tensorhub::hub {
+
+struct HubOptions {
+  uint64_t seed = 1;
+  // How long a silent worker counts as alive. Shorter: dead workers hinder others less; longer:
+  // pauses of the trainer (a checkpoint, a debugger) do not cost its references.
+  TimeMs lease_ms = 5000;
+  TimeMs heartbeat_ms = 1000;
+  // Started on the data of an earlier life: wait one lease for the workers to report (R8).
+  bool recovering = false;
+  // Readers that one source feeds at a time before others are preferred.
+  uint32_t readers_per_source = 2;
+};
+
+class Hub {
+ public:
+  Hub(const HubOptions& options, TimeMs now);
+  ~Hub();
+  Hub(const Hub&) = delete;
+  Hub& operator=(const Hub&) = delete;
+
+  // Appends what has to be done, in order.
+  void Apply(const Event& event, TimeMs now, Effects& effects);
+  // When Tick is due at the latest, if nothing else happens.
+  std::optional<TimeMs> NextDeadline() const;
+
+  std::vector<ModelView> Models() const;
+  // Empty if the model is unknown; `HasModel` tells the two apart.
+  bool HasModel(const std::string& model) const;
+  std::vector<VersionView> Versions(const std::string& model) const;
+  std::vector<ReferenceView> References(const std::string& model,
+                                        std::optional<Version> version) const;
+  std::vector<WorkerView> Workers(TimeMs now) const;
+  std::vector<TransferView> Transfers(TimeMs now) const;
+  StatusView Status() const;
+  uint64_t Revision(const std::string& model) const;
+  std::shared_ptr<const Layout> FindLayout(const Fingerprint& fingerprint) const;
+  std::shared_ptr<const std::string> FindAttachment(const Fingerprint& fingerprint) const;
+
+  // Aborts the process if an invariant (R1-R3, R6: counts balance, no cycles, …) does not hold.
+  void CheckInvariants() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tensorhub::hub
+
+#endif  // TENSORHUB_SERVER_CORE_HUB_H_

@@ -1,0 +1,95 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the hub shows of itself: snapshots for operators, tables and tests. Read-only.
+
+#ifndef TENSORHUB_SERVER_CORE_VIEWS_H_
+#define TENSORHUB_SERVER_CORE_VIEWS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/layout.h"
+#include "server/core/events.h"
+
+namespace tensorhub::hub {
+
+struct ModelView {
+  std::string model;
+  bool has_latest = false;
+  Version latest = 0;           // the newest version that ever became visible
+  uint32_t versions = 0;        // listed now
+  uint32_t replicas = 0;        // complete ones
+  uint32_t workers = 0;
+};
+
+enum class VersionState { kPublishing, kVisible, kLost };  // kLost: visible once, not whole now
+std::string_view ToString(VersionState state);
+
+struct VersionView {
+  Version version = 0;
+  PublicationId publication;
+  VersionState state = VersionState::kPublishing;
+  uint32_t world_size = 0;
+  uint64_t bytes = 0;           // of all shards
+  uint64_t chunk_bytes = 0;
+  uint32_t complete_replicas = 0;
+  uint32_t filling_replicas = 0;
+  std::vector<Fingerprint> layouts;      // by rank; zero where not yet published
+  std::vector<Fingerprint> attachments;  // likewise
+};
+
+enum class ReferenceState { kPublishing, kFilling, kComplete, kDraining };
+std::string_view ToString(ReferenceState state);
+
+struct ReferenceView {
+  std::string model;
+  std::string group;
+  Version version = 0;
+  WorkerIdentity worker;
+  std::string location;
+  std::string medium;           // "host"
+  Generation generation = 0;
+  ReferenceState state = ReferenceState::kPublishing;
+  uint32_t valid_chunks = 0;
+  uint32_t chunks = 0;
+  uint32_t readers = 0;         // counted from assignment
+};
+
+struct WorkerView {
+  WorkerIdentity worker;
+  uint32_t world_size = 0;
+  std::string location;
+  bool connected = false;
+  bool stable = true;
+  TimeMs lease_left_ms = 0;
+  bool holds = false;
+  Version version = 0;
+};
+
+struct TransferView {
+  WorkerIdentity reader;
+  WorkerIdentity source;        // incarnation 0: none assigned yet
+  Version version = 0;
+  uint32_t valid_chunks = 0;
+  uint32_t chunks = 0;
+  uint64_t chunk_bytes = 0;
+  Tier tier = Tier::kRemote;
+  TimeMs running_ms = 0;
+};
+
+struct StatusView {
+  uint32_t models = 0;
+  uint32_t workers = 0;
+  uint32_t connected = 0;
+  uint32_t references = 0;
+  uint32_t transfers = 0;
+  bool recovering = false;
+  uint64_t decisions = 0;       // sources assigned since the start
+};
+
+}  // namespace tensorhub::hub
+
+#endif  // TENSORHUB_SERVER_CORE_VIEWS_H_
