@@ -1,0 +1,213 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The public face of TensorHub: what a trainer and a rollout worker link.
+//
+//   auto client = ros::Client::Connect({.server = "hub:7070", .model = "actor", .group = "trainer",
+//                                       .rank = 0, .world_size = 2});
+//   client.value()->Register(tensors);   // once: memory that keeps its address
+//   client.value()->Publish(1);          // trainer: peers may read it from now on
+//   client.value()->Unpublish();         // trainer: the buffers may change again
+//   client.value()->Fetch(ros::Latest());  // rollout: into the registered memory, in place
+//
+// The contract of the memory (rule R3, docs/protocol.md): between Publish (or a Fetch that
+// succeeded) and the return of Unpublish, the registered bytes must not change, and nothing that
+// will change them may be enqueued. Fetch unpublishes first what the client held before.
+// Registered memory must outlive the client.
+//
+// Threads: a Client may be used from any thread; calls that change something (Register, Publish,
+// Unpublish, Fetch, Leave) exclude one another, later ones wait. Calls block until their result is
+// known or their deadline has passed. Callbacks run on the client's progress thread and must not
+// call the client.
+//
+// Errors are absl::Status with one line that says what is wrong and what to do:
+//   INVALID_ARGUMENT     the call is wrong: names, sizes, ranks, selectors that differ in a group
+//   NOT_FOUND            no such model or version, or nobody holds it any more
+//   ALREADY_EXISTS       the rank is taken; the version exists with another content
+//   FAILED_PRECONDITION  not registered, still published, another layout than the version's
+//   ABORTED              another rank of the group failed, or this worker was replaced
+//   DEADLINE_EXCEEDED    the deadline passed; the buffers hold no version
+//   UNAVAILABLE          the server cannot be reached, or every source failed
+//   RESOURCE_EXHAUSTED   memory, or a limit of the server
+//   UNKNOWN              the session was lost after the outcome was decided; fetch again to learn it
+
+#ifndef TENSORHUB_ROS_H_
+#define TENSORHUB_ROS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace ros {
+
+// A piece of a larger tensor: it begins at `offset` of `global_shape`; its extent is the tensor's
+// own shape.
+struct Slice {
+  std::vector<uint64_t> global_shape;
+  std::vector<uint64_t> offset;
+};
+
+// Where a tensor's memory is.
+enum class Device { kHost, kCuda };
+
+struct Tensor {
+  std::string name;             // unique within the shard
+  void* data = nullptr;         // may be null only if bytes == 0; any alignment
+  size_t bytes = 0;             // must equal the shape's product times the dtype's size
+  std::string dtype;            // "BF16", "F32", "U8", …: the names of safetensors
+  std::vector<uint64_t> shape;  // row-major, dense; a zero extent makes a tensor of no bytes
+  Device device = Device::kHost;
+  int device_index = 0;
+  std::optional<Slice> slice;
+};
+
+// Which version to fetch.
+struct Selector {
+  enum class Kind { kLatest, kExact, kNewerThan };
+  Kind kind = Kind::kLatest;
+  uint64_t version = 0;
+};
+// The newest version that ever became visible.
+inline Selector Latest() { return {Selector::Kind::kLatest, 0}; }
+inline Selector Version(uint64_t version) { return {Selector::Kind::kExact, version}; }
+// Waits for a version above this one, then takes the latest.
+inline Selector NewerThan(uint64_t version) { return {Selector::Kind::kNewerThan, version}; }
+
+struct ConnectOptions {
+  std::string server = "localhost:7070";  // HOST:PORT
+  std::string model;
+  std::string group;        // the ranks that together hold one copy of the model
+  uint32_t rank = 0;
+  uint32_t world_size = 1;  // ranks in the group
+  // region/datacenter/rack/host/device; trailing parts may be left out. Sources are chosen nearest
+  // first, so at least the host is worth saying.
+  std::string location;
+  // This worker may vanish at any time; versions are not entrusted to it alone.
+  bool spot = false;
+  // How long an unreachable server is retried before Connect fails.
+  std::chrono::milliseconds connect_timeout{5000};
+  // Opaque bytes that travel with what this client publishes, for whoever lists the version
+  // (tensorhubctl keeps the headers of safetensors files here). At most 64 MiB.
+  std::string attachment;
+};
+
+struct PublishOptions {
+  // Return only when the version is visible, that is, when every rank of the group published it.
+  bool wait_for_group = false;
+  std::chrono::milliseconds timeout{60000};
+  // Lower `latest` to this version (a trainer that went back to an older checkpoint).
+  bool rewind = false;
+};
+
+struct UnpublishOptions {
+  // How long readers that have no other source may go on reading. After it they fail cleanly.
+  std::chrono::milliseconds drain_timeout{10000};
+};
+
+struct FetchProgress {
+  uint64_t version = 0;
+  uint64_t bytes_done = 0;
+  uint64_t bytes_total = 0;
+  std::string source;  // "group/rank" of the present source, empty before the first
+};
+
+struct FetchOptions {
+  std::chrono::milliseconds timeout{600000};
+  // Called on the progress thread, a few times a second at most.
+  std::function<void(const FetchProgress&)> progress;
+};
+
+struct FetchResult {
+  uint64_t version = 0;
+  uint64_t bytes_read = 0;   // 0 if the version was held already
+  // How the bytes came, for logs and tables: "served" or "one-sided", and UCX's transport.
+  std::string way;
+  std::string sources;       // "trainer/0", or several, in the order used
+};
+
+struct WaitResult {
+  uint64_t version = 0;      // the newest visible version
+};
+
+struct WaitOptions {
+  // Also return only if the newest version is more than this many versions ahead.
+  uint64_t max_lag = 0;
+};
+
+struct Replica {
+  std::string group;
+  uint32_t ranks_complete = 0;
+  uint32_t ranks = 0;
+  std::string state;         // publishing, filling, complete, draining
+};
+struct VersionInfo {
+  uint64_t version = 0;
+  std::string state;         // publishing, visible, lost
+  uint64_t bytes = 0;
+  std::vector<Replica> replicas;
+};
+
+class Client {
+ public:
+  // Blocks until the server has accepted the worker. UNAVAILABLE: nobody answered within
+  // connect_timeout. ALREADY_EXISTS: another live worker has this rank (retried likewise, since a
+  // crashed predecessor may take a moment to be noticed). INVALID_ARGUMENT: options.
+  static absl::StatusOr<std::unique_ptr<Client>> Connect(const ConnectOptions& options);
+
+  // As Leave, if that has not been called.
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Names the memory of this rank's shard. Once per client; addresses stay fixed afterwards.
+  // INVALID_ARGUMENT names the tensor: sizes that do not fit the shape, memory that overlaps
+  // another tensor's, a null address, a repeated name, an unknown dtype.
+  absl::Status Register(const std::vector<Tensor>& tensors);
+
+  // Makes the registered bytes readable as `version`. Returns when this rank is recorded; no byte
+  // moves. Publishing again what is published already succeeds.
+  absl::Status Publish(uint64_t version, const PublishOptions& options = {});
+
+  // Returns when the buffers may change. Bounded by drain_timeout, also without a server. OK if
+  // nothing is published.
+  absl::Status Unpublish(const UnpublishOptions& options = {});
+
+  // Reads a version into the registered memory, from whichever worker is best; all ranks of the
+  // group must call it with equal selectors, and all get the same version or the same error.
+  // Afterwards this worker serves the version to others. On an error the buffers hold no version.
+  absl::StatusOr<FetchResult> Fetch(const Selector& selector, const FetchOptions& options = {});
+
+  // Blocks until a version matches the selector (Latest: any; Version(n): n or newer).
+  // DEADLINE_EXCEEDED after `timeout`.
+  absl::StatusOr<WaitResult> WaitForVersion(const Selector& selector,
+                                            std::chrono::milliseconds timeout,
+                                            const WaitOptions& options = {});
+
+  // What the server lists for this model, oldest first.
+  absl::StatusOr<std::vector<VersionInfo>> List();
+
+  // Orderly goodbye: unpublishes, tells the server, stops serving. Idempotent; other calls fail
+  // with FAILED_PRECONDITION afterwards.
+  absl::Status Leave();
+
+  // Host memory that peers on this host can read without this process's help, zeroed and page
+  // aligned. It lives as long as the client. RESOURCE_EXHAUSTED if the host gives no more.
+  absl::StatusOr<void*> Allocate(size_t bytes);
+
+ private:
+  class Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ros
+
+#endif  // TENSORHUB_ROS_H_
