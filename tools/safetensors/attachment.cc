@@ -1,0 +1,231 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/safetensors/attachment.h"
+
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/safetensors/names.h"
+
+namespace tensorhub::safetensors {
+namespace {
+
+constexpr std::string_view kMagic = "THSA";
+constexpr uint32_t kFormat = 1;
+
+void AppendU32(std::string& out, size_t value) {
+  for (size_t i = 0; i < 4; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+}
+
+void AppendBytes(std::string& out, std::string_view bytes) {
+  AppendU32(out, bytes.size());
+  out.append(bytes);
+}
+
+absl::Status Bad(const std::string& why) {
+  return absl::InvalidArgumentError(absl::StrCat("the version's attachment ", why));
+}
+
+// Reads forward; once something was missing, everything is.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  std::optional<std::string_view> Bytes(size_t count) {
+    if (rest_.size() < count) return std::nullopt;
+    const std::string_view bytes = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return bytes;
+  }
+  std::optional<uint32_t> U32() {
+    const auto bytes = Bytes(4);
+    if (!bytes) return std::nullopt;
+    uint32_t value = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      value |= uint32_t{static_cast<unsigned char>((*bytes)[i])} << (8 * i);
+    }
+    return value;
+  }
+  std::optional<std::string> Sized() {
+    const auto size = U32();
+    const auto bytes = size ? Bytes(*size) : std::nullopt;
+    return bytes ? std::optional<std::string>(*bytes) : std::nullopt;
+  }
+  bool empty() const { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+};
+
+// Calls add(name, content) for each entry of a counted list.
+template <typename Add>
+absl::Status ReadList(Reader& reader, const Add& add) {
+  const auto count = reader.U32();
+  if (!count) return Bad("is cut off");
+  for (uint32_t i = 0; i < *count; ++i) {
+    auto name = reader.Sized();
+    auto content = reader.Sized();
+    if (!name || !content) return Bad("is cut off");
+    if (absl::Status status = add(std::move(*name), std::move(*content)); !status.ok()) {
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNames(const Attachment& attachment) {
+  std::set<std::string> seen;
+  const auto check = [&](const std::string& name) {
+    if (auto problem = FileNameProblem(name)) {
+      return Bad(absl::StrCat("names a file ", Shown(name), " that ", *problem));
+    }
+    if (!seen.insert(name).second)
+      return Bad(absl::StrCat("names the file ", Shown(name), " twice"));
+    return absl::OkStatus();
+  };
+  for (const SplitFile& file : attachment.files) {
+    if (absl::Status status = check(file.name); !status.ok()) return status;
+  }
+  for (const ExtraFile& file : attachment.extras) {
+    if (absl::Status status = check(file.name); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTensors(const Attachment& attachment) {
+  std::unordered_set<std::string> seen;
+  for (const SplitFile& file : attachment.files) {
+    for (const TensorEntry& tensor : file.header.tensors) {
+      if (seen.insert(tensor.spec.name).second) continue;
+      return Bad(absl::StrCat("has the tensor ", Shown(tensor.spec.name), " in two files"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string Prefixed(const std::string& name, size_t rank, size_t world_size) {
+  return absl::StrFormat("rank-%05d-of-%05d-%s", rank + 1, world_size, name);
+}
+
+}  // namespace
+
+uint64_t Attachment::data_bytes() const {
+  return std::accumulate(
+      files.begin(), files.end(), uint64_t{0},
+      [](uint64_t sum, const SplitFile& file) { return sum + file.header.data_bytes; });
+}
+
+size_t Attachment::tensor_count() const {
+  return std::accumulate(
+      files.begin(), files.end(), size_t{0},
+      [](size_t sum, const SplitFile& file) { return sum + file.header.tensors.size(); });
+}
+
+absl::StatusOr<std::string> Encode(const Attachment& attachment) {
+  std::string out(kMagic);
+  AppendU32(out, kFormat);
+  AppendU32(out, attachment.files.size());
+  for (const SplitFile& file : attachment.files) {
+    AppendBytes(out, file.name);
+    AppendBytes(out, file.header.raw);
+  }
+  AppendU32(out, attachment.extras.size());
+  for (const ExtraFile& file : attachment.extras) {
+    AppendBytes(out, file.name);
+    AppendBytes(out, file.content);
+  }
+  if (out.size() <= kAttachmentBytesMax) return out;
+  return absl::ResourceExhaustedError(absl::StrCat("the files' headers take ", out.size(),
+                                                   " bytes, more than the ", kAttachmentBytesMax,
+                                                   " that can travel with a version"));
+}
+
+absl::StatusOr<Attachment> Decode(std::string_view encoded) {
+  Reader reader(encoded);
+  if (reader.Bytes(kMagic.size()) != kMagic) return Bad("was not written by tensorhubctl");
+  if (reader.U32() != kFormat) return Bad("has an unknown format; use a newer tensorhubctl");
+  Attachment attachment;
+  absl::Status status = ReadList(reader, [&](std::string name, std::string raw) -> absl::Status {
+    absl::StatusOr<Header> header = ParseHeader(Shown(name), std::move(raw));
+    if (!header.ok()) return header.status();
+    attachment.files.push_back({std::move(name), std::move(*header)});
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  status = ReadList(reader, [&](std::string name, std::string content) {
+    attachment.extras.push_back({std::move(name), std::move(content)});
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  if (!reader.empty()) return Bad("goes on after its end");
+  if (status = CheckNames(attachment); !status.ok()) return status;
+  if (status = CheckTensors(attachment); !status.ok()) return status;
+  return attachment;
+}
+
+absl::StatusOr<Attachment> FromLayout(const Layout& layout, uint32_t rank, uint32_t world_size) {
+  std::vector<TensorSpec> specs;
+  for (const Layout::Entry& entry : layout.entries()) specs.push_back(entry.spec);
+  absl::StatusOr<Header> header = MakeHeader(specs, {{"format", "pt"}});
+  if (!header.ok()) return header.status();
+  const std::string name = world_size == 1 ? "model.safetensors"
+                                           : absl::StrFormat("model-rank-%05d-of-%05d.safetensors",
+                                                             rank + 1, world_size);
+  Attachment attachment;
+  attachment.files.push_back({name, std::move(*header)});
+  return attachment;
+}
+
+absl::Status CheckFits(const Attachment& attachment, const Layout& layout) {
+  std::map<std::string_view, const TensorSpec*> specs;
+  for (const SplitFile& file : attachment.files) {
+    for (const TensorEntry& tensor : file.header.tensors) {
+      specs[tensor.spec.name] = &tensor.spec;
+    }
+  }
+  for (const Layout::Entry& entry : layout.entries()) {
+    const auto found = specs.find(entry.spec.name);
+    if (found == specs.end()) {
+      return Bad(absl::StrCat("lacks the tensor ", Shown(entry.spec.name)));
+    }
+    if (found->second->dtype != entry.spec.dtype || found->second->shape != entry.spec.shape) {
+      return Bad(absl::StrCat("describes the tensor ", Shown(entry.spec.name),
+                              " with another dtype or shape than it has"));
+    }
+  }
+  if (specs.size() != layout.entries().size()) return Bad("names tensors that the version lacks");
+  return absl::OkStatus();
+}
+
+void MakeNamesDistinct(std::vector<Attachment>& ranks) {
+  std::map<std::string, int> uses;
+  std::map<std::string, std::set<std::string>> contents;  // of extras
+  for (const Attachment& rank : ranks) {
+    for (const SplitFile& file : rank.files) ++uses[file.name];
+    for (const ExtraFile& file : rank.extras) contents[file.name].insert(file.content);
+  }
+  const auto clashes = [&](const std::string& name) {
+    const auto extra = contents.find(name);
+    const size_t variants = extra == contents.end() ? 0 : extra->second.size();
+    const auto files = uses.find(name);
+    return variants + static_cast<size_t>(files == uses.end() ? 0 : files->second) > 1;
+  };
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    for (SplitFile& file : ranks[i].files) {
+      if (clashes(file.name)) file.name = Prefixed(file.name, i, ranks.size());
+    }
+    for (ExtraFile& file : ranks[i].extras) {
+      if (clashes(file.name)) file.name = Prefixed(file.name, i, ranks.size());
+    }
+  }
+}
+
+}  // namespace tensorhub::safetensors

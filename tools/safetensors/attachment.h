@@ -1,0 +1,69 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What travels with a published checkpoint beside its tensors, so that fetching it writes the same
+// files again, bit for bit: each file's name and raw header, and other small files (the index)
+// whole. Opaque to the hub; encoded little endian as
+//
+//   "THSA" u32 1   u32 files  { u32 name bytes  name  u32 header bytes  header }
+//                  u32 extras { u32 name bytes  name  u32 content bytes  content }
+//
+// Everything decoded is checked (R9): it comes from another user, and its names become files here.
+
+#ifndef TENSORHUB_TOOLS_SAFETENSORS_ATTACHMENT_H_
+#define TENSORHUB_TOOLS_SAFETENSORS_ATTACHMENT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/layout.h"
+#include "tools/safetensors/header.h"
+
+namespace tensorhub::safetensors {
+
+// The limit of ros::ConnectOptions::attachment.
+inline constexpr uint64_t kAttachmentBytesMax = uint64_t{64} << 20;
+
+struct SplitFile {
+  std::string name;
+  Header header;
+};
+
+struct ExtraFile {
+  std::string name;
+  std::string content;
+};
+
+// One shard as files. File and extra names are distinct plain file names; no tensor is in two
+// files.
+struct Attachment {
+  std::vector<SplitFile> files;
+  std::vector<ExtraFile> extras;
+
+  uint64_t data_bytes() const;
+  size_t tensor_count() const;
+};
+
+// RESOURCE_EXHAUSTED if that is more than an attachment may take.
+absl::StatusOr<std::string> Encode(const Attachment& attachment);
+
+// INVALID_ARGUMENT for anything that Encode would not have written.
+absl::StatusOr<Attachment> Decode(std::string_view encoded);
+
+// For a shard that was published without one: `model.safetensors`, or in a group of several
+// `model-rank-00001-of-0000N.safetensors`.
+absl::StatusOr<Attachment> FromLayout(const Layout& layout, uint32_t rank, uint32_t world_size);
+
+// INVALID_ARGUMENT unless both name the same tensors with the same dtypes and shapes.
+absl::Status CheckFits(const Attachment& attachment, const Layout& layout);
+
+// Ranks that used the same file name for different files (each published its own
+// `model.safetensors`) would overwrite one another: such files get a prefix with their rank.
+void MakeNamesDistinct(std::vector<Attachment>& ranks);
+
+}  // namespace tensorhub::safetensors
+
+#endif  // TENSORHUB_TOOLS_SAFETENSORS_ATTACHMENT_H_

@@ -1,0 +1,184 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/safetensors/directory_writer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/random.h"
+#include "tools/safetensors/names.h"
+
+namespace tensorhub::safetensors {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kBlockBytes = size_t{4} << 20;
+
+absl::Status Failed(int error, const std::string& path, const std::string& what) {
+  const absl::StatusCode code = error == ENOSPC || error == EDQUOT
+                                    ? absl::StatusCode::kResourceExhausted
+                                    : absl::ErrnoToStatusCode(error);
+  return absl::Status(code, absl::StrCat(path, ": ", what, ": ", std::strerror(error)));
+}
+
+// "a/b/" and "a/b" name one directory, and the partial one goes beside it.
+std::string WithoutTrailingSlashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+absl::Status CheckVacant(const std::string& directory) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(directory, error);
+  if (status.type() == fs::file_type::not_found) return absl::OkStatus();
+  if (status.type() == fs::file_type::directory && fs::is_empty(directory, error) && !error) {
+    return absl::OkStatus();
+  }
+  return absl::AlreadyExistsError(
+      absl::StrCat(directory, ": exists and is no empty directory; choose another one"));
+}
+
+absl::Status CheckSpace(const std::string& directory, uint64_t bytes) {
+  std::error_code error;
+  const fs::space_info space = fs::space(directory, error);
+  if (error || space.available >= bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(directory, ": the disk has ", space.available,
+                                                   " bytes left, ", bytes, " are needed"));
+}
+
+absl::Status SyncDirectory(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return Failed(errno, path, "cannot be opened");
+  const int result = ::fsync(fd);
+  const int error = errno;
+  ::close(fd);
+  return result == 0 ? absl::OkStatus() : Failed(error, path, "cannot be made durable");
+}
+
+std::string ParentOf(const std::string& directory) {
+  const std::string parent = fs::path(directory).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DirectoryWriter>> DirectoryWriter::Create(const std::string& path,
+                                                                         uint64_t bytes) {
+  const std::string directory = WithoutTrailingSlashes(path);
+  if (directory.empty()) return absl::InvalidArgumentError("the directory's name is empty");
+  if (absl::Status status = CheckVacant(directory); !status.ok()) return status;
+  if (absl::Status status = CheckSpace(ParentOf(directory), bytes); !status.ok()) return status;
+  const std::string partial =
+      absl::StrFormat("%s.partial-%016x", directory, Random(RandomSeed()).Next());
+  if (::mkdir(partial.c_str(), 0777) != 0) return Failed(errno, partial, "cannot be made");
+  return std::unique_ptr<DirectoryWriter>(new DirectoryWriter(directory, partial));
+}
+
+DirectoryWriter::DirectoryWriter(std::string directory, std::string partial)
+    : directory_(std::move(directory)), partial_(std::move(partial)) {}
+
+DirectoryWriter::~DirectoryWriter() { Abandon(); }
+
+absl::Status DirectoryWriter::Write(const Attachment& attachment, const std::byte* memory,
+                                    const std::function<void(uint64_t)>& progress) {
+  const char* data = reinterpret_cast<const char*>(memory);
+  for (const SplitFile& file : attachment.files) {
+    const std::string_view content(data, file.header.data_bytes);
+    absl::Status status = WriteFile(file.name, file.header.raw, content, progress);
+    if (!status.ok()) return status;
+    if (data != nullptr) data += file.header.data_bytes;
+  }
+  for (const ExtraFile& file : attachment.extras) {
+    std::error_code error;
+    if (fs::exists(fs::path(partial_) / file.name, error)) continue;
+    absl::Status status = WriteFile(file.name, file.content, "", progress);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> DirectoryWriter::OpenNew(const std::string& name) {
+  MutexLock lock(mutex_);
+  const std::string path = fs::path(partial_) / name;
+  if (abandoned_) return absl::CancelledError("interrupted");
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return Failed(errno, path, "cannot be made");
+  return fd;
+}
+
+absl::Status DirectoryWriter::WriteFile(const std::string& name, std::string_view first,
+                                        std::string_view second,
+                                        const std::function<void(uint64_t)>& progress) {
+  const absl::StatusOr<int> fd = OpenNew(name);
+  if (!fd.ok()) return fd.status();
+  absl::Status status = Append(*fd, name, first, nullptr);
+  if (status.ok()) status = Append(*fd, name, second, progress);
+  const absl::Status finished = Finish(*fd, name);
+  return status.ok() ? finished : status;
+}
+
+absl::Status DirectoryWriter::Append(int fd, const std::string& name, std::string_view bytes,
+                                     const std::function<void(uint64_t)>& progress) {
+  while (!bytes.empty()) {
+    const std::string_view block = bytes.substr(0, kBlockBytes);
+    if (absl::Status status = WriteBlock(fd, name, block); !status.ok()) return status;
+    bytes.remove_prefix(block.size());
+    if (progress) progress(block.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DirectoryWriter::WriteBlock(int fd, const std::string& name, std::string_view block) {
+  MutexLock lock(mutex_);
+  if (abandoned_) return absl::CancelledError("interrupted");
+  while (!block.empty()) {
+    const ssize_t written = ::write(fd, block.data(), block.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return Failed(errno, directory_ + "/" + name, "cannot be written");
+    block.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DirectoryWriter::Finish(int fd, const std::string& name) {
+  int error = ::fsync(fd) == 0 ? 0 : errno;
+  if (::close(fd) != 0 && error == 0) error = errno;
+  if (error == 0) return absl::OkStatus();
+  return Failed(error, directory_ + "/" + name, "cannot be made durable");
+}
+
+absl::Status DirectoryWriter::Commit() {
+  if (absl::Status status = SyncDirectory(partial_); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  if (abandoned_) return absl::CancelledError("interrupted");
+  // Replaces an empty directory; anything else that appeared meanwhile stays.
+  if (::rename(partial_.c_str(), directory_.c_str()) != 0) {
+    return Failed(errno, directory_, "cannot take its place");
+  }
+  committed_ = true;
+  return SyncDirectory(ParentOf(directory_));
+}
+
+void DirectoryWriter::Abandon() {
+  MutexLock lock(mutex_);
+  if (abandoned_ || committed_) return;
+  abandoned_ = true;
+  std::error_code error;
+  fs::remove_all(partial_, error);
+  if (error) std::fprintf(stderr, "%s: cannot be removed\n", partial_.c_str());
+}
+
+}  // namespace tensorhub::safetensors

@@ -1,0 +1,68 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes a checkpoint's directory as a whole or not at all: into `DIR.partial-<random>` beside it,
+// made durable, then renamed. Whatever ends the writer early removes the partial directory.
+//
+// Threads: one writer; Abandon may come from another thread (a signal's) at any time and waits for
+// the block being written.
+
+#ifndef TENSORHUB_TOOLS_SAFETENSORS_DIRECTORY_WRITER_H_
+#define TENSORHUB_TOOLS_SAFETENSORS_DIRECTORY_WRITER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/mutex.h"
+#include "tools/safetensors/attachment.h"
+
+namespace tensorhub::safetensors {
+
+class DirectoryWriter {
+ public:
+  // ALREADY_EXISTS unless `directory` is missing or empty; otherwise as the file system says.
+  // `bytes` is what will be written: RESOURCE_EXHAUSTED if the disk has less.
+  static absl::StatusOr<std::unique_ptr<DirectoryWriter>> Create(const std::string& directory,
+                                                                 uint64_t bytes);
+  ~DirectoryWriter();
+  DirectoryWriter(const DirectoryWriter&) = delete;
+  DirectoryWriter& operator=(const DirectoryWriter&) = delete;
+
+  // The attachment's files, their data taken from `memory` one file after the other. Files that
+  // another rank wrote with the same content (extras) are written once. `progress` hears the bytes
+  // written since the last call.
+  absl::Status Write(const Attachment& attachment, const std::byte* memory,
+                     const std::function<void(uint64_t)>& progress = nullptr);
+
+  // Makes the directory appear under its name.
+  absl::Status Commit();
+
+  // Removes what was written. Later calls fail. Idempotent; without effect after Commit.
+  void Abandon();
+
+ private:
+  DirectoryWriter(std::string directory, std::string partial);
+  absl::StatusOr<int> OpenNew(const std::string& name);
+  absl::Status WriteFile(const std::string& name, std::string_view first, std::string_view second,
+                         const std::function<void(uint64_t)>& progress);
+  absl::Status WriteBlock(int fd, const std::string& name, std::string_view block);
+  absl::Status Append(int fd, const std::string& name, std::string_view bytes,
+                      const std::function<void(uint64_t)>& progress);
+  absl::Status Finish(int fd, const std::string& name);
+
+  const std::string directory_;
+  const std::string partial_;
+  Mutex mutex_;
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
+  bool committed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace tensorhub::safetensors
+
+#endif  // TENSORHUB_TOOLS_SAFETENSORS_DIRECTORY_WRITER_H_

@@ -1,0 +1,39 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/safetensors/names.h"
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace tensorhub::safetensors {
+namespace {
+
+constexpr size_t kShownBytesMax = 200;
+constexpr size_t kFileNameBytesMax = 255;  // what Linux file systems take
+
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+}  // namespace
+
+std::string Shown(std::string_view name) {
+  const std::string cut = absl::Utf8SafeCEscape(std::string(name.substr(0, kShownBytesMax)));
+  return absl::StrCat("\"", cut, name.size() > kShownBytesMax ? "...\"" : "\"");
+}
+
+std::string Text(const absl::Status& status) { return std::string(status.message()); }
+
+std::optional<std::string> FileNameProblem(std::string_view name) {
+  if (name.empty()) return "is empty";
+  if (name.size() > kFileNameBytesMax) return "is longer than 255 bytes";
+  if (name.find('/') != name.npos || name.find('\\') != name.npos) {
+    return "is not a plain file name (it contains a path separator)";
+  }
+  if (name.front() == '.') return "is not a plain file name (it begins with a dot)";
+  if (std::any_of(name.begin(), name.end(), IsControl)) return "contains control characters";
+  return std::nullopt;
+}
+
+}  // namespace tensorhub::safetensors
