@@ -11,10 +11,23 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
+# A rebuild of the same sources costs seconds instead of minutes.
+find_program(TENSORHUB_CCACHE ccache)
+if(TENSORHUB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TENSORHUB_CCACHE})
+endif()
+
 if(TENSORHUB_SANITIZE)
   add_compile_options(-fsanitize=${TENSORHUB_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TENSORHUB_SANITIZE})
 endif()
+
+# A folder that a checkout may lack.
+function(tensorhub_optional_subdirectory folder)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+    add_subdirectory(${folder})
+  endif()
+endfunction()
 
 function(tensorhub_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor
