@@ -1,0 +1,26 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What --help prints, and the hints in error messages. Private to common/cli.
+
+#ifndef TENSORHUB_COMMON_CLI_HELP_H_
+#define TENSORHUB_COMMON_CLI_HELP_H_
+
+#include <string>
+
+#include "common/cli/flags.h"
+
+namespace tensorhub::cli {
+
+// `verb` may be null: the whole program's.
+std::string HelpText(const CommandLine& line, const Command* verb);
+// "tensorhubctl tree [FLAGS] MODEL VERSION"
+std::string UsageLine(const CommandLine& line, const Command* verb);
+// "models, tree, status"
+std::string VerbsOf(const CommandLine& line);
+// A known flag that was probably meant, with its dashes; empty if none is near.
+std::string NearestFlag(const CommandLine& line, const Command* verb, const std::string& spelling);
+
+}  // namespace tensorhub::cli
+
+#endif  // TENSORHUB_COMMON_CLI_HELP_H_

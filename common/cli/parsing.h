@@ -1,0 +1,64 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One run over a command line, an environment and a file. Private to common/cli.
+
+#ifndef TENSORHUB_COMMON_CLI_PARSING_H_
+#define TENSORHUB_COMMON_CLI_PARSING_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/cli/flags.h"
+
+namespace tensorhub::cli {
+
+class Parsing {
+ public:
+  Parsing(CommandLine& line, const Surroundings& surroundings)
+      : line_(line), surroundings_(surroundings) {}
+
+  Problem Run(const std::vector<std::string>& arguments);
+  // --help or --version was asked for and printed.
+  bool answered() const { return answered_; }
+
+ private:
+  using FlagSpec = Command::FlagSpec;
+
+  // The command line: flags keep what they were given, the rest goes to `words_`.
+  Problem ReadArguments();
+  Problem ReadLongFlag(std::string_view text);
+  Problem ReadShortFlag(std::string_view text);
+  Problem TakeValue(FlagSpec& flag, const std::string& spelling);
+  Problem ReadWord(const std::string& word);
+  Problem Answer(const std::string& text);
+  Problem UnknownFlag(std::string_view spelling) const;
+  FlagSpec* Find(std::string_view name);
+  FlagSpec* FindAlias(char alias);
+  template <typename Visit>
+  Problem ForEachFlag(Visit visit);
+
+  // Then the values, by precedence.
+  Problem ApplyGiven(FlagSpec& flag);
+  Problem ApplyEnvironment(FlagSpec& flag);
+  Problem ApplyFile();
+  Problem ApplyLine(const std::string& text, const std::string& where,
+                    std::vector<const FlagSpec*>& from_file);
+  Problem ApplyWords();
+  Problem ApplyWord(const Command::ArgumentSpec& argument, size_t index);
+  bool KnownToAnyVerb(std::string_view name) const;
+
+  CommandLine& line_;
+  const Surroundings& surroundings_;
+  Command* verb_ = nullptr;
+  std::vector<std::string> arguments_;
+  size_t next_ = 0;
+  std::vector<std::string> words_;
+  bool answered_ = false;
+};
+
+}  // namespace tensorhub::cli
+
+#endif  // TENSORHUB_COMMON_CLI_PARSING_H_
