@@ -1,0 +1,67 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything an agent decides, as a deterministic state machine: what its buffers mean (R3, R4),
+// the verbs of the client (each a short sequence of calls to the hub), reading from a source
+// (Reader) and being one (Server).
+//
+// Thread contract: none; one thread at a time. `now` never goes back.
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_AGENT_CORE_H_
+#define TENSORHUB_WORKER_AGENT_CORE_AGENT_CORE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "common/ids.h"
+#include "worker_agent/core/events.h"
+
+namespace tensorhub::agent {
+
+struct CoreOptions {
+  WorkerIdentity self;
+  // Transport address (opaque) that peers are told to reach this agent by.
+  std::string endpoint;
+  uint64_t seed = 1;
+  uint32_t world_size = 1;
+  // Largest payload of one data message (MessageTransport::MaxPayloadBytes).
+  uint64_t frame_bytes = 256 * 1024;
+  // Bytes that a reader keeps requested from its source, at least two chunks.
+  uint64_t window_bytes = 8 << 20;
+  // Bytes that a source hands to the transport ahead of their completion, per reader. They delay
+  // the confirmation of what went before.
+  uint64_t send_ahead_bytes = 1 << 20;
+  // A source that has said nothing for this long is given up (stopped, cut off). Shorter finds it
+  // sooner, but takes a busy host for a dead one.
+  TimeMs silence_ms = 3000;
+  // A source with open reads says at least this often that it is alive.
+  TimeMs alive_ms = 250;
+  // Ask sources for one-sided reads when they are on this host.
+  bool one_sided = true;
+};
+
+class AgentCore {
+ public:
+  explicit AgentCore(const CoreOptions& options);
+  ~AgentCore();
+  AgentCore(const AgentCore&) = delete;
+  AgentCore& operator=(const AgentCore&) = delete;
+
+  // Appends what has to be done, in order.
+  void Step(const Event& event, TimeMs now, Effects& effects);
+  // When Tick is due at the latest, if nothing else happens.
+  std::optional<TimeMs> NextDeadline() const;
+  // True while bytes are expected or being sent: the progress thread spins instead of sleeping.
+  bool Busy() const;
+  // For the next OpenSession.
+  StateReport Report() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_AGENT_CORE_H_

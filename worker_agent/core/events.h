@@ -1,0 +1,370 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What goes into the agent's state machine and what comes out: plain data. The shell
+// (worker_agent/agent.h) feeds events and carries effects out, in order, and decides nothing.
+// Times are milliseconds of a monotonic clock that the shell reads; the core never does.
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_EVENTS_H_
+#define TENSORHUB_WORKER_AGENT_CORE_EVENTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/ids.h"
+#include "common/layout.h"
+#include "common/location.h"
+
+namespace tensorhub::agent {
+
+using TimeMs = int64_t;
+using TransactionId = Id128;
+using AssignmentNumber = uint64_t;
+
+struct WorkerIdentity {
+  WorkerKey key;
+  Incarnation incarnation = 0;
+  auto operator<=>(const WorkerIdentity&) const = default;
+};
+
+struct Selector {
+  enum class Kind { kLatest, kExact, kNewerThan };
+  Kind kind = Kind::kLatest;
+  Version version = 0;
+  bool operator==(const Selector&) const = default;
+};
+
+// A contiguous part of the shard's canonical byte space.
+struct ByteRange {
+  uint64_t begin = 0;
+  uint64_t bytes = 0;
+};
+
+// --- verbs: what the owner of the client asks for -------------------------------------------------
+// One at a time; each is answered by exactly one VerbDone.
+
+struct PublishVerb {
+  Version version = 0;
+  bool wait_for_group = false;
+  bool rewind = false;
+  TimeMs timeout_ms = 60000;
+};
+struct UnpublishVerb {
+  TimeMs drain_ms = 10000;
+};
+struct FetchVerb {
+  Selector selector;
+  TimeMs timeout_ms = 600000;
+};
+struct LeaveVerb {
+  TimeMs drain_ms = 10000;
+};
+using Verb = std::variant<PublishVerb, UnpublishVerb, FetchVerb, LeaveVerb>;
+
+// --- the hub's side -----------------------------------------------------------------------------
+
+// The session is open and the hub has welcomed this worker.
+struct SessionUp {
+  TimeMs lease_ms = 5000;
+  TimeMs heartbeat_ms = 1000;
+};
+struct SessionDown {};
+// The hub refused this worker for good (replaced, another hub): every verb fails with it.
+struct SessionRefused {
+  absl::Status status;
+};
+
+struct AssignDirective {
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
+  WorkerIdentity source;
+  std::string endpoint;
+  Generation generation = 0;
+  PublicationId publication;
+  Tier tier = Tier::kRemote;
+};
+struct AbortReadDirective {
+  TransactionId transaction;
+  absl::Status reason;
+};
+struct ProbeDirective {
+  Generation generation = 0;
+};
+struct DroppedDirective {
+  Generation generation = 0;
+  absl::Status reason;
+};
+struct VisibleDirective {
+  PublicationId publication;
+};
+
+struct PublishReply {
+  PublicationId publication;
+  uint64_t chunk_bytes = 0;
+  bool visible = false;
+};
+struct UnpublishReply {
+  bool drained = false;
+};
+struct FetchDecision {
+  TransactionId transaction;
+  PublicationId publication;
+  Version version = 0;
+  uint32_t world_size = 0;
+  uint64_t chunk_bytes = 0;
+  Fingerprint attachment;
+  bool already_held = false;
+};
+struct FinishReply {
+  Version version = 0;
+};
+// The answer to the Call effect with the same op. UNAVAILABLE: the hub was not reached; the core
+// repeats the call when it can be.
+struct CallReply {
+  OpId op = 0;
+  absl::Status status;
+  std::variant<std::monostate, PublishReply, UnpublishReply, FetchDecision, FinishReply> payload;
+};
+
+// --- the peers' side ------------------------------------------------------------------------------
+
+// Header and payload are valid only during the call of Step and of carrying out its effects.
+struct MessageArrived {
+  std::string_view header;
+  std::string_view payload;
+};
+// The transport no longer touches the memory of that SendData / Get.
+struct SendDone {
+  uint64_t token = 0;
+  absl::Status status;
+};
+struct GetDone {
+  uint64_t token = 0;
+  absl::Status status;
+};
+struct PeerFailed {
+  Incarnation peer = 0;
+  absl::Status status;
+};
+// Whether the regions of a description could be mapped (answer to ImportMemory).
+struct MemoryImported {
+  Incarnation peer = 0;
+  absl::Status status;
+};
+// The value that a word get (GetWord) brought.
+struct WordArrived {
+  uint64_t token = 0;
+  absl::Status status;
+  uint64_t word = 0;
+};
+
+struct Registered {
+  Fingerprint layout;
+  uint64_t total_bytes = 0;
+  Fingerprint attachment;
+  // Peers on this host may read the memory one-sidedly; empty if not. Opaque to the core: made and
+  // understood by the shells (addresses, keys, segments).
+  std::string description;
+};
+
+struct VerbAsked {
+  Verb verb;
+};
+struct Tick {};
+
+using Event = std::variant<Registered, VerbAsked, SessionUp, SessionDown, SessionRefused,
+                           AssignDirective, AbortReadDirective, ProbeDirective, DroppedDirective,
+                           VisibleDirective, CallReply, MessageArrived, SendDone, GetDone,
+                           WordArrived, PeerFailed, MemoryImported, Tick>;
+
+// --- effects --------------------------------------------------------------------------------------
+
+struct PublishCall {
+  Version version = 0;
+  Fingerprint layout;
+  Fingerprint attachment;
+  uint64_t chunk_bytes = 0;
+  Generation generation = 0;
+  bool wait_for_group = false;
+  bool rewind = false;
+  TimeMs timeout_ms = 0;
+};
+struct UnpublishCall {
+  Generation generation = 0;
+  TimeMs drain_ms = 0;
+};
+struct JoinFetchCall {
+  Selector selector;
+  Fingerprint layout;
+  TimeMs timeout_ms = 0;
+};
+struct BeginReadCall {
+  TransactionId transaction;
+  Generation generation = 0;
+};
+struct FinishReadCall {
+  TransactionId transaction;
+  absl::Status result;
+};
+struct LeaveCall {};
+// A unary call to the hub; answered by CallReply. The same op may be called again.
+struct Call {
+  OpId op = 0;
+  std::variant<PublishCall, UnpublishCall, JoinFetchCall, BeginReadCall, FinishReadCall, LeaveCall>
+      request;
+};
+// Nobody wants that call's answer any more.
+struct CancelCall {
+  OpId op = 0;
+};
+// Put the layout and the attachment (whichever there is), before any later Call.
+struct PutDocuments {};
+
+struct HeartbeatMessage {};
+struct ProgressMessage {
+  PublicationId publication;
+  Generation generation = 0;
+  uint32_t valid_chunks = 0;
+};
+struct SourceReleasedMessage {
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
+};
+struct SourceFailedMessage {
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
+  absl::Status reason;
+};
+struct ProbeAnswerMessage {
+  Generation generation = 0;
+  bool holds = false;
+};
+struct SessionSend {
+  std::variant<HeartbeatMessage, ProgressMessage, SourceReleasedMessage, SourceFailedMessage,
+               ProbeAnswerMessage>
+      message;
+};
+
+// Peers are named by incarnation. Opening an open peer closes the old connection first. A peer
+// that cannot be connected is reported by PeerFailed.
+struct OpenPeer {
+  Incarnation peer = 0;
+  std::string endpoint;
+};
+struct ClosePeer {
+  Incarnation peer = 0;
+};
+struct SendMessage {
+  Incarnation peer = 0;
+  std::string header;
+};
+// Sends `header` and the bytes of `range` from the registered memory; SendDone(token) follows.
+struct SendData {
+  Incarnation peer = 0;
+  std::string header;
+  ByteRange range;
+  uint64_t token = 0;
+};
+// Sends the own memory's description as payload of `header`; SendDone(token) follows.
+struct SendDescription {
+  Incarnation peer = 0;
+  std::string header;
+  uint64_t token = 0;
+};
+// Copies the current message's payload into the registered memory.
+struct CopyIn {
+  uint64_t begin = 0;
+  std::string_view payload;
+};
+// Maps a peer's memory by the description in the current message's payload (or the one kept from
+// before, if empty). Answered by MemoryImported.
+struct ImportMemory {
+  Incarnation peer = 0;
+  std::string_view description;
+};
+// Reads the same canonical range of the peer's memory into the own; one GetDone(token) follows.
+struct Get {
+  Incarnation peer = 0;
+  ByteRange range;
+  uint64_t token = 0;
+};
+// Reads the peer's control word; WordArrived(token) follows.
+struct GetWord {
+  Incarnation peer = 0;
+  uint64_t token = 0;
+};
+// Force-closes the one-sided connection: outstanding gets complete, with whatever status.
+struct CloseGets {
+  Incarnation peer = 0;
+};
+// Stores the control word (R4), with release order, before any later effect.
+struct SetControlWord {
+  ControlWord word;
+};
+
+struct FetchOutcome {
+  Version version = 0;
+  uint64_t bytes_read = 0;
+  bool one_sided = false;
+  std::string sources;
+};
+struct VerbDone {
+  absl::Status status;
+  FetchOutcome fetch;
+};
+// For progress bars; at most a few times a second.
+struct FetchAdvanced {
+  Version version = 0;
+  uint64_t bytes_done = 0;
+  uint64_t bytes_total = 0;
+  std::string source;
+};
+struct LogLine {
+  enum class Level { kDebug, kInfo, kWarning };
+  Level level = Level::kInfo;
+  std::string text;
+};
+
+using Effect =
+    std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, SendMessage,
+                 SendData, SendDescription, CopyIn, ImportMemory, Get, GetWord, CloseGets,
+                 SetControlWord, VerbDone, FetchAdvanced, LogLine>;
+// To be carried out in this order.
+using Effects = std::vector<Effect>;
+
+// What the agent reports when a session opens (R8).
+struct HoldingReport {
+  PublicationId publication;
+  Version version = 0;
+  uint32_t world_size = 0;
+  uint64_t chunk_bytes = 0;
+  Fingerprint layout;
+  Fingerprint attachment;
+  Generation generation = 0;
+  uint32_t valid_chunks = 0;
+  bool complete = false;
+  bool published = false;
+  bool visible = false;
+};
+struct OpenFetchReport {
+  TransactionId transaction;
+  PublicationId publication;
+  Version version = 0;
+  bool finished = false;
+  std::optional<WorkerIdentity> source;
+  Generation source_generation = 0;
+  AssignmentNumber assignment = 0;
+};
+struct StateReport {
+  std::optional<HoldingReport> holding;
+  std::optional<OpenFetchReport> open_fetch;
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_EVENTS_H_
