@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A planted violation of each house rule must be caught, and a sound tree must pass."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+import check
+import function_rules
+import source_tree
+import text_rules
+
+LICENCE = "".join(f"// {line}\n" for line in text_rules.LICENCE)
+SOUND = {
+    "CMakeLists.txt": "add_subdirectory(server)\nadd_subdirectory(common)\n",
+    "common/CMakeLists.txt": "add_library(common ids.cc)\n",
+    "common/ids.cc": LICENCE + '#include "common/ids.h"\n',
+    "common/ids.h": LICENCE + "#ifndef TENSORHUB_COMMON_IDS_H_\n#define TENSORHUB_COMMON_IDS_H_\n"
+                              "#endif  // TENSORHUB_COMMON_IDS_H_\n",
+    "server/CMakeLists.txt": "add_library(hub core/hub.cc)\n",
+    "server/core/hub.cc": LICENCE + '#include "common/ids.h"\n'
+                                    "// R1 R2 R3 R4 R5 R6 R7 R8 R9; system_clock in a comment\n"
+                                    'const char* kText = "std::cout << assert(1)";\n',
+}
+
+
+def header(path, body):
+    guard = text_rules.guard_of(path)
+    return LICENCE + f"#ifndef {guard}\n#define {guard}\n{body}\n#endif  // {guard}\n"
+
+
+# (what is planted: the rule it breaks, {path: text}); a text of None takes a file away.
+PLANTED = (
+    ("core-include", {"server/core/hub.cc": LICENCE + "#include <grpcpp/grpcpp.h>\n"}),
+    ("core-include", {"server/core/hub.cc": LICENCE + "#include <ucp/api/ucp.h>\n"}),
+    ("core-include", {"server/core/hub.cc": LICENCE + "#include <cuda.h>\n"}),
+    ("core-include", {"server/core/hub.cc": LICENCE + "#include <sqlite3.h>\n"}),
+    ("core-include", {"server/core/hub.cc": LICENCE + '#include "spdlog/spdlog.h"\n'}),
+    ("core-include", {"server/core/hub.cc": LICENCE + '#include "tensorhub/v1/hub.pb.h"\n'}),
+    ("core-include", {"server/core/hub.cc": LICENCE + "#include <thread>\n"}),
+    ("core-include", {"server/core/hub.cc": LICENCE + "#include <mutex>\n"}),
+    ("core-include", {"server/core/hub.cc": LICENCE + "#include <condition_variable>\n"}),
+    ("core-include", {"server/core/hub.cc": LICENCE + "#include <chrono>\n"}),
+    ("core-include", {"server/core/hub.cc": LICENCE + '#include "absl/time/clock.h"\n'}),
+    ("core-include", {"server/core/hub.cc": LICENCE + '#include "absl/synchronization/mutex.h"\n'}),
+    ("through common/ids.h", {"common/ids.h": header("common/ids.h", "#include <chrono>")}),
+    ("dependency", {"common/ids.cc": LICENCE + '#include "server/core/hub.h"\n'}),
+    ("dependency", {"server/core/hub.cc": LICENCE + '#include "server/rpc/shell.h"\n'}),
+    ("dependency", {"server/core/hub.cc": LICENCE + '#include "worker_agent/agent.h"\n'}),
+    ("dependency", {"worker_agent/a.h": header("worker_agent/a.h", '#include "server/h.h"')}),
+    ("dependency", {"worker_agent/a.h": header("worker_agent/a.h", '#include "libros/client.h"')}),
+    ("dependency", {"libros/a.h": header("libros/a.h", '#include "tools/ctl/table.h"')}),
+    ("dependency", {"tools/ctl/a.h": header("tools/ctl/a.h", '#include "server/core/hub.h"')}),
+    ("public-header", {"libros/include/tensorhub/a.h":
+                       header("libros/include/tensorhub/a.h", '#include "common/ids.h"')}),
+    ("banned: `system_clock`", {"server/core/hub.cc": LICENCE + "system_clock::now();\n"}),
+    ("steady_clock", {"server/core/hub.cc": LICENCE + "steady_clock::now();\n"}),
+    ("absl::Now", {"server/core/hub.cc": LICENCE + "auto t = absl::Now();\n"}),
+    ("std::thread", {"server/core/hub.cc": LICENCE + "std::thread t;\n"}),
+    ("sleep_for", {"tests/a.h": header("tests/a.h", "std::this_thread::sleep_for(x);")}),
+    ("random_device", {"common/ids.cc": LICENCE + "std::random_device device;\n"}),
+    ("absl::Mutex", {"common/ids.cc": LICENCE + "absl::Mutex mutex;\n"}),
+    ("std::mutex", {"common/ids.cc": LICENCE + "std::mutex mutex;\n"}),
+    ("std::cout", {"common/ids.cc": LICENCE + 'std::cout << "x";\n'}),
+    ("printf", {"server/core/hub.cc": LICENCE + 'printf("x");\n'}),
+    ("assert", {"common/ids.cc": LICENCE + "assert(x);\n"}),
+    ("throw", {"common/ids.cc": LICENCE + "throw 1;\n"}),
+    ("leftover", {"common/ids.cc": LICENCE + "// TO" "DO: later\n"}),
+    ("leftover", {"common/CMakeLists.txt": "# FIX" "ME\nadd_library(common ids.cc)\n"}),
+    ("licence", {"common/ids.cc": "int x;\n"}),
+    ("licence", {"tools/a.sh": "#!/bin/bash\necho\n"}),
+    ("guard", {"common/ids.h": header("common/other.h", "")}),
+    ("guard", {"common/ids.h": LICENCE + "#pragma once\n"}),
+    ("file-length", {"common/ids.cc": LICENCE + "int x;\n" * 599}),
+    ("line-length", {"tools/a.py": LICENCE + "# " + "x" * 100 + "\n"}),
+    ("function-length: Long", {"common/ids.cc":
+                               LICENCE + "int Long() {\n" + "  F();\n" * 70 + "}\n"}),
+    ("function-length: A::A", {"common/ids.cc":
+                               LICENCE + "A::A(int a) : a_{a}, b_(2) {\n"
+                               + "  F();\n" * 70 + "}\n"}),
+    ("function-length: Inner", {"common/ids.h": header("common/ids.h",
+                                "class A {\n public:\n  class B {\n   public:\n    int Inner() {\n"
+                                + "  F();\n" * 70 + "    }\n  };\n};")}),
+    ("names this source", {"common/lost.cc": LICENCE}),
+    ("names this test", {"tests/unit/common/lost_test.cc": LICENCE}),
+    ("unregistered", {"common/cli/CMakeLists.txt": "add_library(cli)\n"}),
+    ("rule-number", {"server/core/hub.cc": LICENCE + "// R1 R2 R3 R4 R5 R6 R7 R8\n"}),
+)
+
+
+def violations(changes):
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in {**SOUND, **changes}.items():
+            os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as stream:
+                stream.write(text)
+        return check.violations(source_tree.load_tree(root))
+
+
+class HouseRules(unittest.TestCase):
+    def test_a_sound_tree_passes(self):
+        self.assertEqual(violations({}), [])
+
+    def test_every_planted_violation_is_caught(self):
+        for wanted, changes in PLANTED:
+            with self.subTest(wanted=wanted, changes=list(changes)):
+                found = violations(changes)
+                self.assertTrue(any(wanted in line for line in found), found)
+
+    def test_every_check_has_a_planted_violation(self):
+        planted = " ".join(wanted for wanted, _ in PLANTED)
+        for rule in check.CHECKS:
+            name = rule.__doc__.split(":")[0]
+            self.assertTrue(name in planted, f"no planted violation of {name}")
+
+    def test_functions_are_measured(self):
+        text = "namespace n {\nint F(int a,\n      int b) {\n  if (a) {\n    b = 1;\n  }\n}\n}\n"
+        functions = function_rules.functions_of(source_tree.SourceFile("a.cc", text))
+        self.assertEqual([(f.name, f.first_line, f.line_count()) for f in functions], [("F", 2, 6)])
+
+    def test_the_ratchet_holds_and_is_cleared(self):
+        files = {"a.cc": source_tree.SourceFile("a.cc", "int F() {\n" + "G();\n" * 80 + "}\n")}
+        self.assertEqual(list(function_rules.check_functions(files, {"a.cc:F": 82})), [])
+        self.assertEqual(len(list(function_rules.check_functions(files, {"a.cc:F": 81}))), 1)
+        self.assertEqual(len(list(function_rules.check_functions({}, {"a.cc:F": 82}))), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
