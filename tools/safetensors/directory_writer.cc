@@ -40,17 +40,6 @@ std::string WithoutTrailingSlashes(std::string path) {
   return path;
 }
 
-absl::Status CheckVacant(const std::string& directory) {
-  std::error_code error;
-  const fs::file_status status = fs::symlink_status(directory, error);
-  if (status.type() == fs::file_type::not_found) return absl::OkStatus();
-  if (status.type() == fs::file_type::directory && fs::is_empty(directory, error) && !error) {
-    return absl::OkStatus();
-  }
-  return absl::AlreadyExistsError(
-      absl::StrCat(directory, ": exists and is no empty directory; choose another one"));
-}
-
 absl::Status CheckSpace(const std::string& directory, uint64_t bytes) {
   std::error_code error;
   const fs::space_info space = fs::space(directory, error);
@@ -74,6 +63,17 @@ std::string ParentOf(const std::string& directory) {
 }
 
 }  // namespace
+
+absl::Status DirectoryWriter::CheckVacant(const std::string& directory) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(directory, error);
+  if (status.type() == fs::file_type::not_found) return absl::OkStatus();
+  if (status.type() == fs::file_type::directory && fs::is_empty(directory, error) && !error) {
+    return absl::OkStatus();
+  }
+  return absl::AlreadyExistsError(
+      absl::StrCat(directory, ": exists and is no empty directory; choose another one"));
+}
 
 absl::StatusOr<std::unique_ptr<DirectoryWriter>> DirectoryWriter::Create(const std::string& path,
                                                                          uint64_t bytes) {

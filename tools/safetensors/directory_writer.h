@@ -26,7 +26,10 @@ namespace tensorhub::safetensors {
 
 class DirectoryWriter {
  public:
-  // ALREADY_EXISTS unless `directory` is missing or empty; otherwise as the file system says.
+  // ALREADY_EXISTS unless `directory` is missing or empty.
+  static absl::Status CheckVacant(const std::string& directory);
+
+  // As CheckVacant; otherwise as the file system says.
   // `bytes` is what will be written: RESOURCE_EXHAUSTED if the disk has less.
   static absl::StatusOr<std::unique_ptr<DirectoryWriter>> Create(const std::string& directory,
                                                                  uint64_t bytes);

@@ -1,0 +1,124 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/ctl/admin_client.h"
+
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/cli/logging.h"
+
+namespace tensorhub::ctl {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A server that is connected and does not answer: stopped, or far too busy.
+constexpr std::chrono::seconds kAnswerTimeout{30};
+constexpr milliseconds kRetryInterval{100};
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
+  grpc::ChannelArguments arguments;
+  // A restarting server is noticed at once, not after gRPC's growing pauses.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  arguments.SetMaxReceiveMessageSize(-1);  // attachments
+  // The hub is named; a proxy of the environment is for the web.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  const auto code = static_cast<absl::StatusCode>(status.error_code());
+  return absl::Status(code, cli::OneLine(status.error_message()));
+}
+
+AdminClient::AdminClient(std::string server, milliseconds connect_timeout)
+    : server_(std::move(server)),
+      connect_timeout_(connect_timeout),
+      channel_(MakeChannel(server_)),
+      stub_(v1::Admin::NewStub(channel_)) {}
+
+absl::Status AdminClient::WaitUntilConnected(Clock::time_point deadline) {
+  if (channel_->WaitForConnected(deadline)) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrFormat(
+      "no server answers at %s (tried for %.1f s); start tensorhub-server there, or name "
+      "another with --server HOST:PORT",
+      server_, std::chrono::duration<double>(connect_timeout_).count()));
+}
+
+template <typename Request, typename Response>
+absl::StatusOr<Response> AdminClient::Call(Method<Request, Response> method,
+                                           const Request& request) {
+  const Clock::time_point give_up = Clock::now() + connect_timeout_;
+  for (;;) {
+    if (absl::Status status = WaitUntilConnected(give_up); !status.ok()) return status;
+    grpc::ClientContext context;
+    context.set_deadline(Clock::now() + kAnswerTimeout);
+    Response response;
+    const grpc::Status status = ((*stub_).*method)(&context, request, &response);
+    if (status.ok()) return response;
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE || Clock::now() >= give_up) {
+      return FromGrpc(status);
+    }
+    std::this_thread::sleep_for(kRetryInterval);
+  }
+}
+
+absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatus() {
+  return Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
+}
+
+absl::StatusOr<v1::ListModelsResponse> AdminClient::ListModels() {
+  return Call(&v1::Admin::Stub::ListModels, v1::ListModelsRequest());
+}
+
+absl::StatusOr<v1::ListVersionsResponse> AdminClient::ListVersions(const std::string& model) {
+  v1::ListVersionsRequest request;
+  request.set_model(model);
+  return Call(&v1::Admin::Stub::ListVersions, request);
+}
+
+absl::StatusOr<v1::ListReplicasResponse> AdminClient::ListReplicas(
+    const v1::ListReplicasRequest& request) {
+  return Call(&v1::Admin::Stub::ListReplicas, request);
+}
+
+absl::StatusOr<v1::ListWorkersResponse> AdminClient::ListWorkers() {
+  return Call(&v1::Admin::Stub::ListWorkers, v1::ListWorkersRequest());
+}
+
+absl::StatusOr<v1::ListTransfersResponse> AdminClient::ListTransfers() {
+  return Call(&v1::Admin::Stub::ListTransfers, v1::ListTransfersRequest());
+}
+
+absl::StatusOr<std::string> AdminClient::GetLayout(const std::string& fingerprint) {
+  v1::GetLayoutRequest request;
+  request.set_fingerprint(fingerprint);
+  auto response = Call(&v1::Admin::Stub::GetLayout, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_encoded());
+}
+
+absl::StatusOr<std::string> AdminClient::GetAttachment(const std::string& fingerprint) {
+  v1::GetAttachmentRequest request;
+  request.set_fingerprint(fingerprint);
+  auto response = Call(&v1::Admin::Stub::GetAttachment, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_content());
+}
+
+std::unique_ptr<grpc::ClientReader<v1::WatchEvent>> AdminClient::Watch(grpc::ClientContext& context,
+                                                                       const std::string& model) {
+  v1::WatchRequest request;
+  request.set_model(model);
+  return stub_->Watch(&context, request);
+}
+
+}  // namespace tensorhub::ctl

@@ -1,0 +1,65 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hub's Admin service, called synchronously: an unreachable server is retried for the connect
+// timeout, and every error is one line that names the server or the thing asked for.
+//
+// Threads: calls may come from any thread.
+
+#ifndef TENSORHUB_TOOLS_CTL_ADMIN_CLIENT_H_
+#define TENSORHUB_TOOLS_CTL_ADMIN_CLIENT_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensorhub/v1/admin.grpc.pb.h"
+
+namespace tensorhub::ctl {
+
+class AdminClient {
+ public:
+  using Clock = std::chrono::system_clock;  // what gRPC's deadlines are made of
+
+  AdminClient(std::string server, std::chrono::milliseconds connect_timeout);
+
+  const std::string& server() const { return server_; }
+
+  // UNAVAILABLE: nobody answered until `deadline`.
+  absl::Status WaitUntilConnected(Clock::time_point deadline);
+
+  absl::StatusOr<v1::GetStatusResponse> GetStatus();
+  absl::StatusOr<v1::ListModelsResponse> ListModels();
+  absl::StatusOr<v1::ListVersionsResponse> ListVersions(const std::string& model);
+  absl::StatusOr<v1::ListReplicasResponse> ListReplicas(const v1::ListReplicasRequest& request);
+  absl::StatusOr<v1::ListWorkersResponse> ListWorkers();
+  absl::StatusOr<v1::ListTransfersResponse> ListTransfers();
+  absl::StatusOr<std::string> GetLayout(const std::string& fingerprint);
+  absl::StatusOr<std::string> GetAttachment(const std::string& fingerprint);
+  // Not retried; the caller owns the context.
+  std::unique_ptr<grpc::ClientReader<v1::WatchEvent>> Watch(grpc::ClientContext& context,
+                                                            const std::string& model);
+
+ private:
+  template <typename Request, typename Response>
+  using Method = grpc::Status (v1::Admin::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request);
+
+  const std::string server_;
+  const std::chrono::milliseconds connect_timeout_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::Admin::Stub> stub_;
+};
+
+// The same code and text; one line.
+absl::Status FromGrpc(const grpc::Status& status);
+
+}  // namespace tensorhub::ctl
+
+#endif  // TENSORHUB_TOOLS_CTL_ADMIN_CLIENT_H_

@@ -1,0 +1,77 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/ctl/arguments.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_format.h"
+#include "common/ids.h"
+#include "common/random.h"
+
+namespace tensorhub::ctl {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Names allow less than host names may have.
+std::string HostName() {
+  std::array<char, 65> buffer{};
+  if (::gethostname(buffer.data(), buffer.size() - 1) != 0) return "host";
+  std::string name(buffer.data());
+  const auto odd = [](char c) { return c <= ' ' || c > '~' || c == '/'; };
+  std::replace_if(name.begin(), name.end(), odd, '-');
+  return name.empty() ? "host" : name;
+}
+
+}  // namespace
+
+cli::Problem ParseValue(std::string_view text, VersionArgument* out) {
+  // from_chars would take a sign for signed numbers only, and stop early at anything else.
+  if (text.empty() || !std::all_of(text.begin(), text.end(), IsDigit)) {
+    return "is no version; give a whole number";
+  }
+  return cli::ParseValue(text, &out->value);
+}
+
+cli::Problem ParseValue(std::string_view text, VersionOrLatest* out) {
+  if (text == "latest") {
+    out->exact.reset();
+    return std::nullopt;
+  }
+  VersionArgument version;
+  if (ParseValue(text, &version)) return "is no version; give a whole number, or latest";
+  out->exact = version.value;
+  return std::nullopt;
+}
+
+cli::Problem ParseValue(std::string_view text, ModelArgument* out) {
+  if (auto problem = NameProblem(text)) return problem;
+  out->name = std::string(text);
+  return std::nullopt;
+}
+
+cli::Problem ServerProblem(const std::string& server) {
+  const size_t colon = server.rfind(':');
+  const std::string host = server.substr(0, colon);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (colon == std::string::npos || host.empty()) return "is not of the form HOST:PORT";
+  if (!bracketed && host.find(':') != std::string::npos) {
+    return "has an IPv6 address without brackets; write [::1]:7070";
+  }
+  uint16_t port = 0;
+  if (cli::ParseValue(std::string_view(server).substr(colon + 1), &port) || port == 0) {
+    return "has no port from 1 to 65535";
+  }
+  return std::nullopt;
+}
+
+std::string UniqueGroup(const std::string& prefix) {
+  return absl::StrFormat("%s-%s-%d-%08x", prefix, HostName(), ::getpid(),
+                         static_cast<uint32_t>(Random(RandomSeed()).Next()));
+}
+
+}  // namespace tensorhub::ctl

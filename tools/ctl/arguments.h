@@ -1,0 +1,44 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arguments that tensorhubctl checks before it asks anybody.
+
+#ifndef TENSORHUB_TOOLS_CTL_ARGUMENTS_H_
+#define TENSORHUB_TOOLS_CTL_ARGUMENTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/cli/values.h"
+
+namespace tensorhub::ctl {
+
+// VERSION: decimal digits only, within 64 bits.
+struct VersionArgument {
+  uint64_t value = 0;
+};
+cli::Problem ParseValue(std::string_view text, VersionArgument* out);
+
+// VERSION or "latest".
+struct VersionOrLatest {
+  std::optional<uint64_t> exact;  // nothing: the latest
+};
+cli::Problem ParseValue(std::string_view text, VersionOrLatest* out);
+
+// MODEL: a legal name, see NameProblem.
+struct ModelArgument {
+  std::string name;
+};
+cli::Problem ParseValue(std::string_view text, ModelArgument* out);
+
+// HOST:PORT or [IPV6]:PORT.
+cli::Problem ServerProblem(const std::string& server);
+
+// A group of this process' own, unique per run: PREFIX-HOST-PID-RANDOM.
+std::string UniqueGroup(const std::string& prefix);
+
+}  // namespace tensorhub::ctl
+
+#endif  // TENSORHUB_TOOLS_CTL_ARGUMENTS_H_

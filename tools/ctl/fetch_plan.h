@@ -1,0 +1,38 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a version consists of, asked from the hub before any byte is read: for each rank its layout
+// and the files it becomes.
+
+#ifndef TENSORHUB_TOOLS_CTL_FETCH_PLAN_H_
+#define TENSORHUB_TOOLS_CTL_FETCH_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/ctl/admin_client.h"
+#include "tools/ctl/arguments.h"
+#include "tools/safetensors/attachment.h"
+
+namespace tensorhub::ctl {
+
+struct FetchPlan {
+  uint64_t version = 0;
+  std::vector<safetensors::Attachment> ranks;  // file names distinct over all ranks
+
+  uint64_t data_bytes() const;
+  // Headers and extra files included: what the disk has to hold.
+  uint64_t disk_bytes() const;
+  size_t file_count() const;
+};
+
+// NOT_FOUND: no such model or version, or nobody holds it. FAILED_PRECONDITION: it is still being
+// published. INVALID_ARGUMENT: its attachment is damaged.
+absl::StatusOr<FetchPlan> DescribeVersion(AdminClient& admin, const std::string& model,
+                                          const VersionOrLatest& wanted);
+
+}  // namespace tensorhub::ctl
+
+#endif  // TENSORHUB_TOOLS_CTL_FETCH_PLAN_H_

@@ -1,0 +1,146 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// publish: serves files as a version, from host memory.
+
+#include <atomic>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/ids.h"
+#include "tensorhub/ros.h"
+#include "tools/ctl/arguments.h"
+#include "tools/ctl/progress_bar.h"
+#include "tools/ctl/shard_memory.h"
+#include "tools/ctl/signals.h"
+#include "tools/ctl/units.h"
+#include "tools/ctl/verbs.h"
+#include "tools/safetensors/checkpoint.h"
+
+namespace tensorhub::ctl {
+namespace {
+
+using safetensors::Checkpoint;
+
+struct PublishArguments {
+  ModelArgument model;
+  VersionArgument version;
+  std::vector<std::string> paths;
+  std::optional<std::chrono::milliseconds> duration;
+  std::string group;
+  std::string location;
+  bool wait = false;
+  bool rewind = false;
+};
+
+absl::Status Load(const Checkpoint& checkpoint, std::byte* memory) {
+  const uint64_t total = checkpoint.contents().data_bytes();
+  ProgressBar bar(StderrOptions("loading", total), std::cerr, ProgressBar::Clock::now());
+  return checkpoint.Load(memory,
+                         [&](uint64_t done) { bar.Update(done, "", ProgressBar::Clock::now()); });
+}
+
+absl::StatusOr<std::unique_ptr<ros::Client>> Connect(const Globals& globals,
+                                                     const PublishArguments& arguments,
+                                                     std::string attachment) {
+  return ros::Client::Connect(
+      {.server = globals.server,
+       .model = arguments.model.name,
+       .group = arguments.group.empty() ? UniqueGroup("ctl-publish") : arguments.group,
+       .rank = 0,
+       .world_size = 1,
+       .location = arguments.location,
+       .spot = false,
+       .connect_timeout = globals.connect_timeout,
+       .attachment = std::move(attachment)});
+}
+
+absl::Status LoadAndRegister(ros::Client& client, const Checkpoint& checkpoint) {
+  const safetensors::Attachment& contents = checkpoint.contents();
+  const absl::StatusOr<std::byte*> memory = AllocateShard(client, contents.data_bytes());
+  if (!memory.ok()) return memory.status();
+  if (absl::Status status = Load(checkpoint, *memory); !status.ok()) return status;
+  return client.Register(TensorsOf(contents, *memory));
+}
+
+void PrintPublished(const Globals& globals, const PublishArguments& arguments,
+                    const safetensors::Attachment& contents) {
+  if (globals.format() == OutputFormat::kJson) {
+    PrintJson({{"model", arguments.model.name},
+               {"version", arguments.version.value},
+               {"tensors", contents.tensor_count()},
+               {"bytes", contents.data_bytes()}},
+              std::cout);
+  } else {
+    std::cout << "published " << arguments.model.name << " version " << arguments.version.value
+              << " (" << contents.tensor_count() << " tensors, "
+              << HumanBytes(contents.data_bytes()) << "); serving "
+              << (arguments.duration
+                      ? "for " +
+                            HumanSeconds(static_cast<double>(arguments.duration->count()) / 1e3)
+                      : "until interrupted")
+              << '\n';
+  }
+  std::cout.flush();
+}
+
+absl::Status Publish(const Globals& globals, const PublishArguments& arguments) {
+  std::atomic<bool> serving = false;
+  Event stop;
+  // Before there is anything to serve, and on a second signal, the process just ends: the hub
+  // notices the broken session.
+  SignalThread signals([&](int signal) {
+    if (!serving || stop.raised()) ExitNow(ExitCodeOf(signal));
+    stop.Raise();
+  });
+  const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(arguments.paths);
+  if (!checkpoint.ok()) return checkpoint.status();
+  absl::StatusOr<std::string> attachment = Encode(checkpoint->contents());
+  if (!attachment.ok()) return attachment.status();
+  auto client = Connect(globals, arguments, std::move(*attachment));
+  if (!client.ok()) return client.status();
+  if (absl::Status status = LoadAndRegister(**client, *checkpoint); !status.ok()) return status;
+  const ros::PublishOptions options{.wait_for_group = arguments.wait, .rewind = arguments.rewind};
+  absl::Status status = (*client)->Publish(arguments.version.value, options);
+  if (!status.ok()) return status;
+  serving = true;
+  PrintPublished(globals, arguments, checkpoint->contents());
+  stop.Wait(arguments.duration);
+  return (*client)->Leave();
+}
+
+absl::Status CheckGroup(const PublishArguments& arguments) {
+  if (arguments.group.empty()) return absl::OkStatus();
+  const auto problem = NameProblem(arguments.group);
+  if (!problem) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--group ", arguments.group, ": ", *problem));
+}
+
+}  // namespace
+
+void AddPublishVerb(Verbs& verbs) {
+  auto arguments = std::make_shared<PublishArguments>();
+  const auto run = [arguments](const Globals& globals) {
+    const absl::Status status = CheckGroup(*arguments);
+    return status.ok() ? Publish(globals, *arguments) : status;
+  };
+  cli::Command& command =
+      verbs.Add("publish", "Serves files as a version of a model, from host memory.", run);
+  command.Argument("MODEL", &arguments->model, "the model");
+  command.Argument("VERSION", &arguments->version, "the version's number");
+  command.Arguments("PATH", &arguments->paths, "a safetensors file or a Hugging Face directory");
+  command.Flag("for", &arguments->duration, "serve this long instead of until interrupted");
+  command.Flag("group", &arguments->group, "the group's name instead of one unique to this run",
+               {.placeholder = "NAME"});
+  command.Flag("location", &arguments->location, "where this host is",
+               {.placeholder = "REGION/DATACENTER/RACK/HOST"});
+  command.Flag("wait", &arguments->wait, "go on only once the version is visible");
+  command.Flag("rewind", &arguments->rewind, "lower the latest version to this one");
+  command.Example("tensorhubctl publish qwen3-8b/actor 1 ~/models/qwen3-8b");
+}
+
+}  // namespace tensorhub::ctl
