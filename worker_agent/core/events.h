@@ -45,8 +45,9 @@ struct ByteRange {
   uint64_t bytes = 0;
 };
 
-// --- verbs: what the owner of the client asks for -------------------------------------------------
-// One at a time; each is answered by exactly one VerbDone.
+// --- verbs: what the owner of the client asks for
+// ------------------------------------------------- One at a time; each is answered by exactly one
+// VerbDone.
 
 struct PublishVerb {
   Version version = 0;
@@ -131,7 +132,8 @@ struct CallReply {
   std::variant<std::monostate, PublishReply, UnpublishReply, FetchDecision, FinishReply> payload;
 };
 
-// --- the peers' side ------------------------------------------------------------------------------
+// --- the peers' side
+// ------------------------------------------------------------------------------
 
 // Header and payload are valid only during the call of Step and of carrying out its effects.
 struct MessageArrived {
@@ -177,12 +179,13 @@ struct VerbAsked {
 };
 struct Tick {};
 
-using Event = std::variant<Registered, VerbAsked, SessionUp, SessionDown, SessionRefused,
-                           AssignDirective, AbortReadDirective, ProbeDirective, DroppedDirective,
-                           VisibleDirective, CallReply, MessageArrived, SendDone, GetDone,
-                           WordArrived, PeerFailed, MemoryImported, Tick>;
+using Event =
+    std::variant<Registered, VerbAsked, SessionUp, SessionDown, SessionRefused, AssignDirective,
+                 AbortReadDirective, ProbeDirective, DroppedDirective, VisibleDirective, CallReply,
+                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, MemoryImported, Tick>;
 
-// --- effects --------------------------------------------------------------------------------------
+// --- effects
+// --------------------------------------------------------------------------------------
 
 struct PublishCall {
   Version version = 0;
@@ -330,10 +333,9 @@ struct LogLine {
   std::string text;
 };
 
-using Effect =
-    std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, SendMessage,
-                 SendData, SendDescription, CopyIn, ImportMemory, Get, GetWord, CloseGets,
-                 SetControlWord, VerbDone, FetchAdvanced, LogLine>;
+using Effect = std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer,
+                            SendMessage, SendData, SendDescription, CopyIn, ImportMemory, Get,
+                            GetWord, CloseGets, SetControlWord, VerbDone, FetchAdvanced, LogLine>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
 

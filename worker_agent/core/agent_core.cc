@@ -1,0 +1,231 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/core/agent_core.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "worker_agent/core/agent_state.h"
+
+namespace tensorhub::agent {
+
+void AgentCore::State::On(const Registered& event, TimeMs /*now*/, Effects& effects) {
+  registered_ = event;
+  server_.OfferDescription(!event.description.empty());
+  if (calls_.session_up()) effects.emplace_back(PutDocuments{});
+}
+
+void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) {
+  heartbeat_ms_ = std::max<TimeMs>(event.heartbeat_ms, 1);
+  heartbeat_at_ = now + heartbeat_ms_;
+  // A restarted hub knows no documents; those who list versions ask it for them.
+  if (registered_) effects.emplace_back(PutDocuments{});
+  calls_.OnSessionUp(effects);
+  if (reader_) reader_->OnSessionUp(effects);
+  if (phase_ == Phase::kAwaitingVisible) {
+    Start(std::get<PublishVerb>(verb_), now, effects);  // the notice may have been missed
+  }
+}
+
+void AgentCore::State::On(const SessionDown&, TimeMs /*now*/, Effects& /*effects*/) {
+  calls_.OnSessionDown();
+  heartbeat_at_.reset();
+}
+
+// Replaced, or another hub: nothing this worker says will be heard again.
+void AgentCore::State::On(const SessionRefused& event, TimeMs now, Effects& effects) {
+  calls_.OnSessionDown();
+  heartbeat_at_.reset();
+  refused_ = event.status;
+  if (phase_ == Phase::kIdle) return;
+  if (reader_) reader_->Stop(effects);
+  verb_deadline_ = now;  // ends the verb by its own way out
+}
+
+void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& effects) {
+  if (reader_) reader_->OnAssign(event, now, effects);
+}
+
+void AgentCore::State::On(const AbortReadDirective& event, TimeMs now, Effects& effects) {
+  if (!decision_ || decision_->transaction != event.transaction) return;
+  if (phase_ == Phase::kReading || phase_ == Phase::kBeginning) {
+    calls_.GiveUp(effects);
+    StopReading(event.reason, now, effects);
+  } else if (phase_ == Phase::kUnpublishing || phase_ == Phase::kDrainingSends) {
+    result_ = event.reason;
+  }
+}
+
+// R8: the source's own word on whether its reference stands.
+void AgentCore::State::On(const ProbeDirective& event, TimeMs /*now*/, Effects& effects) {
+  const bool holds =
+      event.generation == reference_.generation() && reference_.state() != Reference::State::kFree;
+  effects.emplace_back(SessionSend{ProbeAnswerMessage{event.generation, holds}});
+}
+
+void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects& effects) {
+  if (event.generation != reference_.generation() || !reference_.holds()) return;
+  effects.emplace_back(
+      LogLine{LogLine::Level::kWarning,
+              absl::StrCat("version ", reference_.content().version,
+                           " is no longer listed: ", std::string(event.reason.message()))});
+  Free(event.reason, effects);
+  if (phase_ == Phase::kAwaitingVisible) Done(event.reason, effects);
+}
+
+void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects& effects) {
+  if (event.publication != reference_.content().publication) return;
+  reference_.SetVisible();
+  if (phase_ == Phase::kAwaitingVisible) Done(absl::OkStatus(), effects);
+}
+
+void AgentCore::State::On(const CallReply& event, TimeMs now, Effects& effects) {
+  const auto reply = calls_.OnReply(event, now, effects);
+  if (reply) Dispatch(*reply, now, effects);
+}
+
+void AgentCore::State::OnHello(const PeerMessage& message, Effects& effects) {
+  // A peer says hello once per connection; whatever connection was there before is the old one.
+  if (peers_.open.insert(message.from).second) {
+    effects.emplace_back(OpenPeer{message.from, message.text});
+    return;
+  }
+  server_.DropPeer(message.from);
+  effects.emplace_back(ClosePeer{message.from});
+  effects.emplace_back(OpenPeer{message.from, message.text});
+}
+
+void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effects) {
+  const auto message = DecodePeerMessage(event.header);
+  // R9: a stranger's bytes, or a message for an earlier life of this address.
+  if (!message || message->to != options_.self.incarnation) {
+    effects.emplace_back(LogLine{LogLine::Level::kDebug, "dropped a message that is not for us"});
+    return;
+  }
+  switch (message->kind) {
+    case PeerKind::kHello:
+      return OnHello(*message, effects);
+    case PeerKind::kOpen:
+      if (peers_.open.contains(message->from)) server_.OnOpen(*message, now, effects);
+      return;
+    case PeerKind::kRequest:
+      return server_.OnRequest(*message, now, effects);
+    case PeerKind::kClose:
+      return server_.OnClose(*message);
+    default:
+      break;
+  }
+  if (!reader_) return;
+  const uint32_t before = reference_.valid_chunks();
+  reader_->OnMessage(*message, event.payload, now, effects);
+  if (reference_.valid_chunks() != before) server_.OnGrown(now, effects);
+}
+
+void AgentCore::State::On(const SendDone& event, TimeMs now, Effects& effects) {
+  server_.OnSendDone(event, now, effects);
+}
+
+void AgentCore::State::On(const GetDone& event, TimeMs now, Effects& effects) {
+  if (reader_) reader_->OnGetDone(event, now, effects);
+}
+
+void AgentCore::State::On(const WordArrived& event, TimeMs now, Effects& effects) {
+  if (!reader_) return;
+  const uint32_t before = reference_.valid_chunks();
+  reader_->OnWord(event, now, effects);
+  if (reference_.valid_chunks() != before) server_.OnGrown(now, effects);
+}
+
+void AgentCore::State::On(const PeerFailed& event, TimeMs now, Effects& effects) {
+  if (reader_) reader_->OnPeerFailed(event, now, effects);
+  server_.DropPeer(event.peer);
+  peers_.imported.erase(event.peer);
+  if (peers_.open.erase(event.peer) != 0) effects.emplace_back(ClosePeer{event.peer});
+}
+
+void AgentCore::State::On(const MemoryImported& event, TimeMs now, Effects& effects) {
+  if (reader_) reader_->OnImported(event, now, effects);
+}
+
+void AgentCore::State::Heartbeat(TimeMs now, Effects& effects) {
+  if (!heartbeat_at_ || now < *heartbeat_at_) return;
+  effects.emplace_back(SessionSend{HeartbeatMessage{}});
+  heartbeat_at_ = now + heartbeat_ms_;
+}
+
+void AgentCore::State::On(const Tick&, TimeMs now, Effects& effects) {
+  Heartbeat(now, effects);
+  calls_.OnTick(now, effects);
+  server_.OnTick(now, effects);
+  if (reader_) reader_->OnTick(now, effects);
+  OnDeadline(now, effects);
+}
+
+std::optional<TimeMs> AgentCore::State::NextDeadline() const {
+  std::optional<TimeMs> next;
+  const auto consider = [&next](std::optional<TimeMs> due) {
+    if (due && (!next || *due < *next)) next = due;
+  };
+  consider(heartbeat_at_);
+  consider(calls_.NextDeadline());
+  consider(server_.NextDeadline());
+  if (reader_) consider(reader_->NextDeadline());
+  consider(verb_deadline_);
+  consider(phase_deadline_);
+  return next;
+}
+
+bool AgentCore::State::Busy() const {
+  if (server_.Busy()) return true;
+  // Between the calls of a fetch the next answer is a fraction of a millisecond away.
+  return reader_ && reader_->Busy();
+}
+
+StateReport AgentCore::State::Report() const {
+  StateReport report;
+  const Reference::Content& content = reference_.content();
+  if (content.publication && reference_.state() != Reference::State::kFree) {
+    HoldingReport holding;
+    holding.publication = content.publication;
+    holding.version = content.version;
+    holding.world_size = content.world_size;
+    holding.chunk_bytes = content.chunking.chunk_bytes;
+    holding.layout = registered_->layout;
+    holding.attachment = content.attachment;
+    holding.generation = reference_.generation();
+    holding.valid_chunks = reference_.valid_chunks();
+    holding.complete = reference_.holds();
+    holding.published = reference_.published();
+    holding.visible = reference_.visible();
+    report.holding = holding;
+  }
+  if (decision_) {
+    OpenFetchReport open;
+    open.transaction = decision_->transaction;
+    open.publication = decision_->publication;
+    open.version = decision_->version;
+    open.finished = phase_ == Phase::kFinishing && result_.ok();
+    if (reader_ && reader_->assignment()) {
+      open.source = reader_->assignment()->source;
+      open.source_generation = reader_->assignment()->generation;
+      open.assignment = reader_->assignment()->assignment;
+    }
+    report.open_fetch = open;
+  }
+  return report;
+}
+
+AgentCore::AgentCore(const CoreOptions& options) : state_(std::make_unique<State>(options)) {}
+AgentCore::~AgentCore() = default;
+
+void AgentCore::Step(const Event& event, TimeMs now, Effects& effects) {
+  std::visit([&](const auto& body) { state_->On(body, now, effects); }, event);
+  state_->Settle(now, effects);
+}
+
+std::optional<TimeMs> AgentCore::NextDeadline() const { return state_->NextDeadline(); }
+bool AgentCore::Busy() const { return state_->Busy(); }
+StateReport AgentCore::Report() const { return state_->Report(); }
+
+}  // namespace tensorhub::agent

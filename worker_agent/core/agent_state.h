@@ -1,0 +1,119 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The agent core's parts and how they are wired. Implemented in two files: agent_core.cc takes
+// events apart, verbs.cc holds the client's verbs.
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_AGENT_STATE_H_
+#define TENSORHUB_WORKER_AGENT_CORE_AGENT_STATE_H_
+
+#include <memory>
+#include <optional>
+
+#include "common/random.h"
+#include "worker_agent/core/agent_core.h"
+#include "worker_agent/core/chunk_server.h"
+#include "worker_agent/core/hub_calls.h"
+#include "worker_agent/core/reader.h"
+#include "worker_agent/core/reference.h"
+
+namespace tensorhub::agent {
+
+class AgentCore::State {
+ public:
+  explicit State(const CoreOptions& options)
+      : options_(options),
+        random_(options.seed),
+        reference_(random_),
+        server_(options_, reference_, next_token_) {}
+
+  void On(const Registered& event, TimeMs now, Effects& effects);
+  void On(const VerbAsked& event, TimeMs now, Effects& effects);
+  void On(const SessionUp& event, TimeMs now, Effects& effects);
+  void On(const SessionDown& event, TimeMs now, Effects& effects);
+  void On(const SessionRefused& event, TimeMs now, Effects& effects);
+  void On(const AssignDirective& event, TimeMs now, Effects& effects);
+  void On(const AbortReadDirective& event, TimeMs now, Effects& effects);
+  void On(const ProbeDirective& event, TimeMs now, Effects& effects);
+  void On(const DroppedDirective& event, TimeMs now, Effects& effects);
+  void On(const VisibleDirective& event, TimeMs now, Effects& effects);
+  void On(const CallReply& event, TimeMs now, Effects& effects);
+  void On(const MessageArrived& event, TimeMs now, Effects& effects);
+  void On(const SendDone& event, TimeMs now, Effects& effects);
+  void On(const GetDone& event, TimeMs now, Effects& effects);
+  void On(const WordArrived& event, TimeMs now, Effects& effects);
+  void On(const PeerFailed& event, TimeMs now, Effects& effects);
+  void On(const MemoryImported& event, TimeMs now, Effects& effects);
+  void On(const Tick& event, TimeMs now, Effects& effects);
+  // After every event: moves the verb on if what it waited for has come.
+  void Settle(TimeMs now, Effects& effects);
+
+  std::optional<TimeMs> NextDeadline() const;
+  bool Busy() const;
+  StateReport Report() const;
+
+ private:
+  // Where a verb stands. One at a time; the phases of one verb follow each other in this order.
+  enum class Phase {
+    kIdle,
+    kPublishing,       // Publish called
+    kAwaitingVisible,  // recorded; waits for the group
+    kJoining,          // JoinFetch called
+    kUnpublishing,     // Unpublish called (by the verb itself, or first by fetch or leave)
+    kDrainingSends,    // generation raised; sends under way must end
+    kBeginning,        // BeginRead called
+    kReading,
+    kQuieting,   // stopped reading; outstanding gets must end
+    kFinishing,  // FinishRead called
+    kLeaving,    // Leave called
+  };
+
+  void Start(const PublishVerb& verb, TimeMs now, Effects& effects);
+  void Start(const UnpublishVerb& verb, TimeMs now, Effects& effects);
+  void Start(const FetchVerb& verb, TimeMs now, Effects& effects);
+  void Start(const LeaveVerb& verb, TimeMs now, Effects& effects);
+
+  void OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects);
+  void OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects);
+  void OnBeginReply(const CallReply& reply, TimeMs now, Effects& effects);
+  void OnFinishReply(const CallReply& reply, TimeMs now, Effects& effects);
+  void Dispatch(const CallReply& reply, TimeMs now, Effects& effects);
+
+  void BeginUnpublish(TimeMs drain_ms, TimeMs now, Effects& effects);
+  void RaiseGeneration(TimeMs now, Effects& effects);
+  void AfterUnpublish(TimeMs now, Effects& effects);
+  void BeginRead(TimeMs now, Effects& effects);
+  void StopReading(const absl::Status& reason, TimeMs now, Effects& effects);
+  void Finish(TimeMs now, Effects& effects);
+  void OnDeadline(TimeMs now, Effects& effects);
+  void OnFetchDeadline(TimeMs now, Effects& effects);
+  void Free(const absl::Status& reason, Effects& effects);
+  void Done(const absl::Status& status, Effects& effects);
+  void Heartbeat(TimeMs now, Effects& effects);
+  void OnHello(const PeerMessage& message, Effects& effects);
+
+  const CoreOptions options_;
+  Random random_;
+  Reference reference_;
+  uint64_t next_token_ = 1;
+  PeerTable peers_;
+  ChunkServer server_;
+  HubCalls calls_;
+  std::optional<Registered> registered_;
+  std::optional<absl::Status> refused_;
+  bool left_ = false;
+  TimeMs heartbeat_ms_ = 1000;
+  std::optional<TimeMs> heartbeat_at_;
+
+  Phase phase_ = Phase::kIdle;
+  Verb verb_;
+  std::optional<TimeMs> verb_deadline_;
+  std::optional<TimeMs> phase_deadline_;
+  std::optional<FetchDecision> decision_;
+  std::optional<Reader> reader_;
+  absl::Status result_;  // what this rank reports with FinishRead
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_AGENT_STATE_H_

@@ -1,0 +1,244 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/core/chunk_server.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace tensorhub::agent {
+namespace {
+
+// Bounds what strangers can make a source remember (R9).
+constexpr size_t kReadsMax = 1024;
+
+}  // namespace
+
+PeerMessage ChunkServer::Header(PeerKind kind, const ReadKey& key, const Read& read) const {
+  PeerMessage message;
+  message.kind = kind;
+  message.from = options_.self.incarnation;
+  message.to = key.first;
+  message.read = key.second;
+  message.generation = read.generation;
+  message.valid = reference_.valid_chunks();
+  message.confirmed = ConfirmedChunks(read);
+  return message;
+}
+
+void ChunkServer::Refuse(const ReadKey& key, const absl::Status& reason, Effects& effects) const {
+  PeerMessage message;
+  message.kind = PeerKind::kRefuse;
+  message.from = options_.self.incarnation;
+  message.to = key.first;
+  message.read = key.second;
+  message.code = static_cast<uint16_t>(reason.code());
+  message.text = std::string(reason.message()).substr(0, 512);
+  effects.emplace_back(SendMessage{key.first, Encode(message)});
+}
+
+// R4, the source's half: a read is of one generation and one publication. While the publication is
+// not known yet (the hub answered a reader sooner than this publisher) the read waits.
+std::optional<absl::Status> ChunkServer::Problem(const Read& read) const {
+  if (read.generation != reference_.generation() || reference_.state() == Reference::State::kFree) {
+    return absl::AbortedError("the source's buffers hold something else by now");
+  }
+  const Reference::Content& content = reference_.content();
+  if (!content.publication) return std::nullopt;
+  if (read.publication != content.publication) {
+    return absl::AbortedError("the source holds another publication");
+  }
+  if (read.chunk_bytes != content.chunking.chunk_bytes ||
+      read.first_chunk > content.chunking.count() || read.credit > content.chunking.count()) {
+    return absl::InvalidArgumentError("the read does not fit the version's chunks");
+  }
+  return std::nullopt;
+}
+
+void ChunkServer::OnOpen(const PeerMessage& message, TimeMs now, Effects& effects) {
+  const ReadKey key{message.from, message.read};
+  Read read;
+  read.generation = message.generation;
+  read.publication = message.publication;
+  read.chunk_bytes = message.chunk_bytes;
+  read.first_chunk = read.credit = read.told_confirmed = message.chunk;
+  read.one_sided = (message.flags & kFlagOneSided) != 0 && offer_description_;
+  read.said_at = now;
+  if (const auto problem = Problem(read)) return Refuse(key, *problem, effects);
+  if (reads_.size() >= kReadsMax) {
+    return Refuse(key, absl::ResourceExhaustedError("the source has too many readers"), effects);
+  }
+  if ((message.flags & kFlagOneSided) != 0) {
+    PeerMessage opened = Header(PeerKind::kOpened, key, read);
+    if (read.one_sided) opened.flags = kFlagOneSided;
+    if (read.one_sided && (message.flags & kFlagHaveDescription) == 0) {
+      const uint64_t token = next_token_++;
+      sends_[token] = {key, 0};
+      effects.emplace_back(SendDescription{key.first, Encode(opened), token});
+    } else {
+      effects.emplace_back(SendMessage{key.first, Encode(opened)});
+    }
+  }
+  read.told_valid = reference_.valid_chunks();
+  reads_[key] = std::move(read);
+}
+
+void ChunkServer::OnRequest(const PeerMessage& message, TimeMs now, Effects& effects) {
+  const auto found = reads_.find({message.from, message.read});
+  if (found == reads_.end()) return;  // refused or closed a moment ago
+  Read& read = found->second;
+  read.one_sided = false;  // a reader that could not map the memory asks to be served instead
+  read.credit = std::max(read.credit, message.chunk);
+  Pump(found->first, read, now, effects);
+}
+
+void ChunkServer::OnClose(const PeerMessage& message) {
+  reads_.erase({message.from, message.read});
+}
+
+void ChunkServer::DropPeer(Incarnation peer) {
+  std::erase_if(reads_, [&](const auto& entry) { return entry.first.first == peer; });
+}
+
+void ChunkServer::DropAll(const absl::Status& reason, Effects& effects) {
+  for (const auto& [key, read] : reads_) Refuse(key, reason, effects);
+  reads_.clear();
+}
+
+uint64_t ChunkServer::SendableEnd(const Read& read) const {
+  const Chunking& chunking = reference_.content().chunking;
+  const uint32_t chunks = std::min(read.credit, reference_.valid_chunks());
+  return std::min(chunking.begin(chunks), chunking.total_bytes);
+}
+
+// Everything below the oldest send that is still under way has left this memory.
+uint32_t ChunkServer::ConfirmedChunks(const Read& read) const {
+  if (!read.started) return read.first_chunk;
+  const Chunking& chunking = reference_.content().chunking;
+  const uint64_t done = read.in_flight.empty() ? read.issued : read.in_flight.begin()->second;
+  if (done >= chunking.total_bytes) return chunking.count();
+  return static_cast<uint32_t>(done / chunking.chunk_bytes);
+}
+
+bool ChunkServer::Start(const ReadKey& key, Read& read, Effects& effects) {
+  if (read.started) return true;
+  if (!reference_.content().publication) return false;
+  if (const auto problem = Problem(read)) {
+    Refuse(key, *problem, effects);
+    reads_.erase(key);
+    return false;
+  }
+  read.issued = std::min(reference_.content().chunking.begin(read.first_chunk),
+                         reference_.content().chunking.total_bytes);
+  read.started = true;
+  return true;
+}
+
+void ChunkServer::Pump(const ReadKey& key_ref, Read& read, TimeMs now, Effects& effects) {
+  const ReadKey key = key_ref;  // Start may erase the entry that the reference is part of
+  if (read.one_sided || !Start(key, read, effects)) return;
+  const uint64_t end = SendableEnd(read);
+  while (read.issued < end && read.in_flight_bytes < options_.send_ahead_bytes) {
+    IssueFrame(key, read, end, now, effects);
+  }
+  if (read.issued >= end || read.in_flight.empty()) Confirm(key, read, now, effects);
+}
+
+// Frames do not cross chunks, so that each belongs to one commit.
+void ChunkServer::IssueFrame(const ReadKey& key, Read& read, uint64_t end, TimeMs now,
+                             Effects& effects) {
+  const Chunking& chunking = reference_.content().chunking;
+  const uint64_t chunk_end = (read.issued / chunking.chunk_bytes + 1) * chunking.chunk_bytes;
+  const uint64_t bytes =
+      std::min({options_.frame_bytes, chunk_end - read.issued, end - read.issued});
+  PeerMessage header = Header(PeerKind::kData, key, read);
+  header.begin = read.issued;
+  read.told_confirmed = header.confirmed;
+  read.told_valid = header.valid;
+  const uint64_t token = next_token_++;
+  sends_[token] = {key, bytes};
+  read.in_flight[token] = read.issued;
+  read.in_flight_bytes += bytes;
+  effects.emplace_back(SendData{key.first, Encode(header), {read.issued, bytes}, token});
+  read.issued += bytes;
+  read.said_at = now;
+}
+
+// A confirmation rides on the next frame; only where none follows it travels alone.
+void ChunkServer::Confirm(const ReadKey& key, Read& read, TimeMs now, Effects& effects) {
+  if (ConfirmedChunks(read) == read.told_confirmed) return;
+  const PeerMessage message = Header(PeerKind::kConfirm, key, read);
+  read.told_confirmed = message.confirmed;
+  read.told_valid = message.valid;
+  read.said_at = now;
+  effects.emplace_back(SendMessage{key.first, Encode(message)});
+}
+
+bool ChunkServer::OnSendDone(const SendDone& event, TimeMs now, Effects& effects) {
+  const auto sent = sends_.find(event.token);
+  if (sent == sends_.end()) return false;
+  const Outstanding outstanding = sent->second;
+  sends_.erase(sent);
+  const auto found = reads_.find(outstanding.key);
+  if (found == reads_.end() || found->second.in_flight.count(event.token) == 0) return true;
+  Read& read = found->second;
+  // R4: bytes that were not sent are not confirmed; the connection is lost, the reader knows.
+  if (!event.status.ok()) {
+    reads_.erase(found);
+    return true;
+  }
+  read.in_flight.erase(event.token);
+  read.in_flight_bytes -= outstanding.bytes;
+  // The generation is still the read's: DropAll removes the reads before it is raised.
+  TH_CHECK(read.generation == reference_.generation());
+  Pump(found->first, read, now, effects);
+  return true;
+}
+
+void ChunkServer::OnGrown(TimeMs now, Effects& effects) {
+  for (auto it = reads_.begin(); it != reads_.end();) {
+    auto& [key, read] = *it++;  // Pump may erase the entry
+    if (!read.one_sided) {
+      Pump(key, read, now, effects);
+    } else if (read.told_valid != reference_.valid_chunks()) {
+      PeerMessage message = Header(PeerKind::kConfirm, key, read);
+      read.told_valid = message.valid;
+      read.said_at = now;
+      effects.emplace_back(SendMessage{key.first, Encode(message)});
+    }
+  }
+}
+
+void ChunkServer::OnTick(TimeMs now, Effects& effects) {
+  for (auto& [key, read] : reads_) {
+    if (now - read.said_at < options_.alive_ms) continue;
+    PeerMessage message = Header(PeerKind::kConfirm, key, read);
+    read.told_confirmed = message.confirmed;
+    read.told_valid = message.valid;
+    read.said_at = now;
+    effects.emplace_back(SendMessage{key.first, Encode(message)});
+  }
+}
+
+std::optional<TimeMs> ChunkServer::NextDeadline() const {
+  std::optional<TimeMs> next;
+  for (const auto& [key, read] : reads_) {
+    const TimeMs due = read.said_at + options_.alive_ms;
+    if (!next || due < *next) next = due;
+  }
+  return next;
+}
+
+// Parked and one-sided readers cost nothing; only bytes under way are worth spinning for.
+bool ChunkServer::Busy() const {
+  if (!sends_.empty()) return true;
+  return std::any_of(reads_.begin(), reads_.end(), [&](const auto& entry) {
+    const Read& read = entry.second;
+    return !read.one_sided && read.started && reference_.content().publication &&
+           read.issued < reference_.content().chunking.total_bytes &&
+           reference_.valid_chunks() == reference_.content().chunking.count();
+  });
+}
+
+}  // namespace tensorhub::agent

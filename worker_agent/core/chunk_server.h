@@ -1,0 +1,99 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Being a source: serves chunks of the own reference to readers. A read is a stream: the reader
+// opens it at a chunk and raises a credit; this side sends frames in canonical order up to the
+// credit and its own valid prefix (R5), and says after each send completed how far the bytes are
+// confirmed (R4). One-sided readers take the bytes themselves; they are told of the prefix.
+//
+// Invariants: 1. a frame is issued only below the valid prefix of the read's generation;
+// 2. `confirmed` covers only frames whose send completed while that generation still stood;
+// 3. after DropAll nothing is issued for the reads there were.
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_CHUNK_SERVER_H_
+#define TENSORHUB_WORKER_AGENT_CORE_CHUNK_SERVER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "worker_agent/core/agent_core.h"
+#include "worker_agent/core/events.h"
+#include "worker_agent/core/peer_wire.h"
+#include "worker_agent/core/reference.h"
+
+namespace tensorhub::agent {
+
+class ChunkServer {
+ public:
+  // `options`, `reference` and `next_token` outlive the server.
+  ChunkServer(const CoreOptions& options, const Reference& reference, uint64_t& next_token)
+      : options_(options), reference_(reference), next_token_(next_token) {}
+
+  // One-sided readers are offered the memory if there is a description of it.
+  void OfferDescription(bool offer) { offer_description_ = offer; }
+
+  void OnOpen(const PeerMessage& message, TimeMs now, Effects& effects);
+  void OnRequest(const PeerMessage& message, TimeMs now, Effects& effects);
+  void OnClose(const PeerMessage& message);
+  // False if the token is not one of this server's.
+  bool OnSendDone(const SendDone& event, TimeMs now, Effects& effects);
+  // The reference's prefix grew, or became known.
+  void OnGrown(TimeMs now, Effects& effects);
+  void OnTick(TimeMs now, Effects& effects);
+  void DropPeer(Incarnation peer);
+  // R3/R4: the generation is raised; every open read is refused.
+  void DropAll(const absl::Status& reason, Effects& effects);
+
+  bool HasReads() const { return !reads_.empty(); }
+  // Sends that the transport has not completed, of open and of dropped reads.
+  size_t outstanding_sends() const { return sends_.size(); }
+  std::optional<TimeMs> NextDeadline() const;
+  bool Busy() const;
+
+ private:
+  using ReadKey = std::pair<Incarnation, uint64_t>;
+  struct Read {
+    Generation generation = 0;
+    PublicationId publication;
+    uint64_t chunk_bytes = 0;
+    uint32_t first_chunk = 0;
+    uint32_t credit = 0;  // chunks below it may be sent
+    uint64_t issued = 0;  // next byte to issue; set when the chunking is known
+    bool started = false;
+    bool one_sided = false;
+    uint32_t told_confirmed = 0;
+    uint32_t told_valid = 0;
+    std::map<uint64_t, uint64_t> in_flight;  // token -> first byte
+    uint64_t in_flight_bytes = 0;
+    TimeMs said_at = 0;
+  };
+
+  std::optional<absl::Status> Problem(const Read& read) const;
+  bool Start(const ReadKey& key, Read& read, Effects& effects);
+  void Pump(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
+  void IssueFrame(const ReadKey& key, Read& read, uint64_t end, TimeMs now, Effects& effects);
+  void Confirm(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
+  uint32_t ConfirmedChunks(const Read& read) const;
+  uint64_t SendableEnd(const Read& read) const;
+  PeerMessage Header(PeerKind kind, const ReadKey& key, const Read& read) const;
+  void Refuse(const ReadKey& key, const absl::Status& reason, Effects& effects) const;
+
+  const CoreOptions& options_;
+  const Reference& reference_;
+  uint64_t& next_token_;
+  bool offer_description_ = false;
+  std::map<ReadKey, Read> reads_;
+  // Outstanding sends: which read, and how many bytes. Entries outlive dropped reads.
+  struct Outstanding {
+    ReadKey key;
+    uint64_t bytes = 0;
+  };
+  std::map<uint64_t, Outstanding> sends_;
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_CHUNK_SERVER_H_

@@ -1,0 +1,96 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one call to the hub that may be under way, made to survive the hub's absence: an unanswered
+// call is repeated with the same op when the session is up again, and the hub answers it once (R8).
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_HUB_CALLS_H_
+#define TENSORHUB_WORKER_AGENT_CORE_HUB_CALLS_H_
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "worker_agent/core/events.h"
+
+namespace tensorhub::agent {
+
+class HubCalls {
+ public:
+  using Request = decltype(Call::request);
+
+  // Starts a call; an unanswered one before it is given up.
+  void Start(Request request, Effects& effects) {
+    GiveUp(effects);
+    pending_ = Call{++last_op_, std::move(request)};
+    documents_put_ = false;
+    Send(effects);
+  }
+
+  // Nothing: the reply is stale, or the call goes on (and is repeated). Otherwise the answer.
+  std::optional<CallReply> OnReply(const CallReply& reply, TimeMs now, Effects& effects) {
+    if (!pending_ || reply.op != pending_->op) return std::nullopt;
+    if (MustRepeat(reply.status)) {
+      repeat_at_ = now + kRepeatAfterMs;
+      return std::nullopt;
+    }
+    if (WantsDocuments(reply.status) && !documents_put_) {
+      documents_put_ = true;
+      pending_->op = ++last_op_;  // the refused op has its answer; this is a new one
+      effects.emplace_back(PutDocuments{});
+      Send(effects);
+      return std::nullopt;
+    }
+    pending_.reset();
+    repeat_at_.reset();
+    return reply;
+  }
+
+  void OnSessionUp(Effects& effects) {
+    session_up_ = true;
+    if (pending_) Send(effects);
+  }
+  void OnSessionDown() { session_up_ = false; }
+
+  void OnTick(TimeMs now, Effects& effects) {
+    if (!repeat_at_ || now < *repeat_at_ || !session_up_) return;
+    if (pending_) Send(effects);
+  }
+
+  void GiveUp(Effects& effects) {
+    if (pending_) effects.emplace_back(CancelCall{pending_->op});
+    pending_.reset();
+    repeat_at_.reset();
+  }
+
+  bool pending() const { return pending_.has_value(); }
+  bool session_up() const { return session_up_; }
+  std::optional<TimeMs> NextDeadline() const {
+    return session_up_ ? repeat_at_ : std::optional<TimeMs>();
+  }
+
+ private:
+  static constexpr TimeMs kRepeatAfterMs = 100;
+
+  static bool MustRepeat(const absl::Status& status) {
+    return absl::IsUnavailable(status) || (absl::IsFailedPrecondition(status) &&
+                                           absl::StartsWith(status.message(), "not connected"));
+  }
+  static bool WantsDocuments(const absl::Status& status) {
+    return absl::IsFailedPrecondition(status) && absl::StartsWith(status.message(), "unknown ");
+  }
+  void Send(Effects& effects) {
+    repeat_at_.reset();
+    if (session_up_) effects.emplace_back(*pending_);
+  }
+
+  OpId last_op_ = 0;
+  std::optional<Call> pending_;
+  bool documents_put_ = false;
+  bool session_up_ = false;
+  std::optional<TimeMs> repeat_at_;
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_HUB_CALLS_H_

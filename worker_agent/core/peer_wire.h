@@ -1,0 +1,61 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The header of every message between two agents: one fixed record for all kinds, so that there is
+// one encoder, one decoder and one place that checks (R9). Little endian; docs/protocol.md,
+// "Between agents". Fields that a kind does not name are zero.
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_PEER_WIRE_H_
+#define TENSORHUB_WORKER_AGENT_CORE_PEER_WIRE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/ids.h"
+
+namespace tensorhub::agent {
+
+enum class PeerKind : uint8_t {
+  kHello = 1,    // either side, first on a connection: text = own endpoint
+  kOpen = 2,     // reader: begin a read at `chunk`; publication, generation, chunk_bytes, flags
+  kOpened = 3,   // source: valid, flags; payload = description of memory (if one-sided)
+  kRequest = 4,  // reader: chunks below `chunk` may be sent
+  kData = 5,     // source: payload belongs at byte `begin`; valid, confirmed
+  kConfirm = 6,  // source: valid, confirmed; also its sign of life
+  kRefuse = 7,   // source: the read is over; code, text
+  kClose = 8,    // reader: the read is over
+};
+
+inline constexpr uint8_t kFlagOneSided = 1;         // Open: wanted; Opened: offered
+inline constexpr uint8_t kFlagHaveDescription = 2;  // Open: kept from an earlier read
+
+struct PeerMessage {
+  PeerKind kind = PeerKind::kHello;
+  uint8_t flags = 0;
+  uint16_t code = 0;  // absl::StatusCode
+  Incarnation from = 0;
+  Incarnation to = 0;
+  uint64_t read = 0;          // the reader's number for this read, unique within its incarnation
+  Generation generation = 0;  // the source's, as assigned to the reader
+  PublicationId publication;
+  uint64_t chunk_bytes = 0;
+  uint32_t chunk = 0;
+  uint32_t valid = 0;      // the source's count of valid leading chunks
+  uint32_t confirmed = 0;  // chunks below it were sent whole and the generation checked after (R4)
+  uint64_t begin = 0;
+  std::string text;  // at most kPeerTextMax bytes
+};
+
+inline constexpr size_t kPeerTextMax = 4096;
+// Of a message without text.
+inline constexpr size_t kPeerHeaderBytes = 88;
+
+std::string Encode(const PeerMessage& message);
+// Nothing for bytes that Encode would not have written.
+std::optional<PeerMessage> DecodePeerMessage(std::string_view bytes);
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_PEER_WIRE_H_

@@ -1,0 +1,371 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/core/reader.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+
+namespace tensorhub::agent {
+namespace {
+
+// How often a reader tells the hub, and the owner's progress bar, how far it got.
+constexpr TimeMs kProgressEveryMs = 100;
+
+std::string ShortName(const WorkerKey& key) { return absl::StrCat(key.group, "/", key.rank); }
+
+}  // namespace
+
+Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
+               PeerTable& peers, uint64_t& next_token, TimeMs now)
+    : options_(options),
+      transaction_(transaction),
+      reference_(reference),
+      peers_(peers),
+      next_token_(next_token),
+      told_at_(now) {
+  // Tokens are unique within the process, so reads numbered from them are too.
+  next_read_ = next_token_++ << 20;
+  if (chunking().count() == 0) state_ = State::kComplete;
+}
+
+uint32_t Reader::WindowChunks() const {
+  const uint64_t chunks = options_.window_bytes / chunking().chunk_bytes;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(chunks, 2, kChunkCountMax));
+}
+
+PeerMessage Reader::Header(PeerKind kind) const {
+  PeerMessage message;
+  message.kind = kind;
+  message.from = options_.self.incarnation;
+  message.to = assigned_->source.incarnation;
+  message.read = source_->read;
+  message.generation = assigned_->generation;
+  return message;
+}
+
+void Reader::Say(const PeerMessage& message, Effects& effects) {
+  effects.emplace_back(SendMessage{assigned_->source.incarnation, Encode(message)});
+}
+
+void Reader::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects) {
+  if (state_ != State::kReading || assign.transaction != transaction_) return;
+  if (assign.publication != reference_.content().publication) return;
+  if (assigned_ && assign.assignment <= assigned_->assignment) return;  // late
+  if (source_) {
+    release_ = SourceReleasedMessage{transaction_, assigned_->assignment};
+    LeaveSource(/*close_gets=*/false, effects);
+  }
+  next_assigned_ = assign;
+  AfterQuiet(now, effects);
+}
+
+// Invariant 2 is kept here: whatever follows the last source waits for its gets.
+void Reader::AfterQuiet(TimeMs now, Effects& effects) {
+  if (!Quiet() || source_) return;
+  if (release_) effects.emplace_back(SessionSend{*release_});
+  release_.reset();
+  if (failure_ && !failure_told_) {
+    effects.emplace_back(SessionSend{*failure_});
+    failure_told_ = true;
+  }
+  if (state_ != State::kReading || !next_assigned_) return;
+  failure_.reset();
+  failure_told_ = false;
+  assigned_ = std::move(next_assigned_);
+  next_assigned_.reset();
+  Begin(now, effects);
+}
+
+void Reader::Begin(TimeMs now, Effects& effects) {
+  const Incarnation peer = assigned_->source.incarnation;
+  if (peers_.open.insert(peer).second) {
+    effects.emplace_back(OpenPeer{peer, assigned_->endpoint});
+    PeerMessage hello;
+    hello.kind = PeerKind::kHello;
+    hello.from = options_.self.incarnation;
+    hello.to = peer;
+    hello.text = options_.endpoint;
+    effects.emplace_back(SendMessage{peer, Encode(hello)});
+  }
+  absl::StrAppend(&sources_, sources_.empty() ? "" : ", ", ShortName(assigned_->source.key));
+  source_.emplace();
+  source_->read = next_read_++;
+  source_->heard_at = now;
+  PeerMessage open = Header(PeerKind::kOpen);
+  open.publication = assigned_->publication;
+  open.chunk_bytes = chunking().chunk_bytes;
+  open.chunk = reference_.valid_chunks();
+  const bool ask_one_sided = options_.one_sided && assigned_->tier != Tier::kRemote;
+  if (ask_one_sided) open.flags = kFlagOneSided;
+  if (peers_.imported.contains(peer)) open.flags |= kFlagHaveDescription;
+  Say(open, effects);
+  if (!ask_one_sided) BeginServed(effects);
+}
+
+void Reader::BeginServed(Effects& effects) {
+  source_->way = Way::kServed;
+  source_->credit = source_->confirmed = reference_.valid_chunks();
+  source_->received = chunking().begin(reference_.valid_chunks());
+  RaiseCredit(effects);
+}
+
+// Raised by half a window at a time: a request per chunk would cost the source a message each.
+void Reader::RaiseCredit(Effects& effects) {
+  const uint32_t window = WindowChunks();
+  const uint32_t wanted = std::min(chunking().count(), reference_.valid_chunks() + window);
+  const bool last = wanted == chunking().count();
+  if (wanted <= source_->credit) return;
+  if (!last && wanted - source_->credit < window / 2) return;
+  source_->credit = wanted;
+  PeerMessage request = Header(PeerKind::kRequest);
+  request.chunk = wanted;
+  Say(request, effects);
+}
+
+void Reader::OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
+                       Effects& effects) {
+  if (!source_ || message.from != assigned_->source.incarnation || message.read != source_->read) {
+    return;  // of a read that is over
+  }
+  if (message.kind == PeerKind::kRefuse) {
+    const auto code = static_cast<absl::StatusCode>(message.code);
+    return Fail(absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code,
+                             message.text),
+                effects);
+  }
+  // R4: every message of a read is under the generation that was assigned.
+  if (message.generation != assigned_->generation) {
+    return Fail(absl::AbortedError("the source answered with another generation"), effects);
+  }
+  source_->heard_at = now;
+  source_->known_valid = std::max(source_->known_valid, message.valid);
+  if (message.kind == PeerKind::kOpened) return OnOpened(message, payload, effects);
+  if (message.kind == PeerKind::kData) return OnData(message, payload, now, effects);
+  if (message.kind == PeerKind::kConfirm) OnStatus(message, now, effects);
+}
+
+void Reader::OnOpened(const PeerMessage& message, std::string_view payload, Effects& effects) {
+  if (source_->way != Way::kOpening) return;
+  if ((message.flags & kFlagOneSided) == 0) return BeginServed(effects);
+  source_->way = Way::kImporting;
+  effects.emplace_back(ImportMemory{assigned_->source.incarnation, payload});
+}
+
+void Reader::OnImported(const MemoryImported& event, TimeMs now, Effects& effects) {
+  if (event.status.ok()) {
+    peers_.imported.insert(event.peer);
+  } else {
+    peers_.imported.erase(event.peer);
+  }
+  if (!source_ || source_->way != Way::kImporting || event.peer != assigned_->source.incarnation) {
+    return;
+  }
+  if (event.status.ok()) return BeginOneSided(now, effects);
+  effects.emplace_back(LogLine{LogLine::Level::kInfo,
+                               absl::StrCat("reading from ", ToString(assigned_->source.key),
+                                            " by its CPU: ", std::string(event.status.message()))});
+  BeginServed(effects);
+}
+
+void Reader::OnData(const PeerMessage& message, std::string_view payload, TimeMs now,
+                    Effects& effects) {
+  if (source_->way != Way::kServed) return;
+  const uint64_t limit = std::min(chunking().begin(source_->credit), chunking().total_bytes);
+  if (message.begin != source_->received || payload.size() > limit - source_->received) {
+    return Fail(absl::DataLossError("the source sent bytes that were not asked for"), effects);
+  }
+  effects.emplace_back(CopyIn{message.begin, payload});
+  source_->received += payload.size();
+  OnStatus(message, now, effects);
+}
+
+void Reader::OnStatus(const PeerMessage& message, TimeMs now, Effects& effects) {
+  if (source_->way == Way::kServed) {
+    source_->confirmed = std::max(source_->confirmed, message.confirmed);
+    return CommitServed(now, effects);
+  }
+  if (source_->way == Way::kOneSided) IssueGets(now, effects);
+}
+
+// R4, the served way: whole, and confirmed by a message that the source sent after its own sends
+// had completed and its generation was checked again.
+void Reader::CommitServed(TimeMs now, Effects& effects) {
+  const uint64_t received = source_->received;
+  const uint32_t whole = received >= chunking().total_bytes
+                             ? chunking().count()
+                             : static_cast<uint32_t>(received / chunking().chunk_bytes);
+  Commit(std::min(whole, source_->confirmed), now, effects);
+  if (source_ && state_ == State::kReading) RaiseCredit(effects);
+}
+
+void Reader::BeginOneSided(TimeMs now, Effects& effects) {
+  source_->way = Way::kOneSided;
+  used_one_sided_ = true;
+  source_->next_get = source_->got = reference_.valid_chunks();
+  IssueGets(now, effects);
+}
+
+// R4, the one-sided way: a chunk is read only after a word or message showed it valid.
+void Reader::IssueGets(TimeMs /*now*/, Effects& effects) {
+  const uint32_t limit = std::min(
+      {chunking().count(), source_->known_valid, reference_.valid_chunks() + WindowChunks()});
+  while (source_->next_get < limit) {
+    const uint32_t chunk = source_->next_get++;
+    const uint64_t token = next_token_++;
+    gets_[token] = chunk;
+    effects.emplace_back(Get{
+        assigned_->source.incarnation, {chunking().begin(chunk), chunking().size(chunk)}, token});
+  }
+}
+
+bool Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
+  const auto found = gets_.find(event.token);
+  if (found == gets_.end()) return false;
+  const uint32_t chunk = found->second;
+  gets_.erase(found);
+  if (!source_) {
+    AfterQuiet(now, effects);
+    return true;
+  }
+  if (!event.status.ok()) {
+    Fail(event.status, effects);
+    AfterQuiet(now, effects);
+    return true;
+  }
+  source_->heard_at = now;
+  source_->got_early.insert(chunk);
+  while (source_->got_early.erase(source_->got) != 0) ++source_->got;
+  ReadWord(effects);
+  return true;
+}
+
+// The word is read after the data has arrived; one word confirms all chunks that came before it.
+void Reader::ReadWord(Effects& effects) {
+  if (word_token_ || source_->got <= reference_.valid_chunks()) return;
+  word_token_ = next_token_++;
+  source_->word_covers = source_->got;
+  effects.emplace_back(GetWord{assigned_->source.incarnation, *word_token_});
+}
+
+bool Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
+  if (word_token_ != event.token) return false;
+  word_token_.reset();
+  if (!source_) {
+    AfterQuiet(now, effects);
+    return true;
+  }
+  const ControlWord word = UnpackControlWord(event.word);
+  // R4: a word that cannot be read, or of another generation, fails the read.
+  if (!event.status.ok() || word.generation != assigned_->generation) {
+    Fail(event.status.ok() ? absl::AbortedError("the source's buffers changed during the read")
+                           : event.status,
+         effects);
+    AfterQuiet(now, effects);
+    return true;
+  }
+  source_->heard_at = now;
+  source_->known_valid = std::max(source_->known_valid, word.valid_chunks);
+  Commit(source_->word_covers, now, effects);
+  if (source_) {
+    ReadWord(effects);
+    IssueGets(now, effects);
+  }
+  return true;
+}
+
+void Reader::Commit(uint32_t chunks, TimeMs now, Effects& effects) {
+  const uint32_t before = reference_.valid_chunks();
+  if (chunks <= before) return;
+  const uint64_t end = std::min(chunking().begin(chunks), chunking().total_bytes);
+  bytes_read_ += end - chunking().begin(before);
+  reference_.Grow(chunks, effects);
+  if (chunks == chunking().count()) {
+    LeaveSource(/*close_gets=*/false, effects);
+    state_ = State::kComplete;
+  }
+  TellProgress(now, effects);
+}
+
+void Reader::TellProgress(TimeMs now, Effects& effects) {
+  if (state_ == State::kReading && now - told_at_ < kProgressEveryMs) return;
+  told_at_ = now;
+  const Reference::Content& content = reference_.content();
+  effects.emplace_back(SessionSend{
+      ProgressMessage{content.publication, reference_.generation(), reference_.valid_chunks()}});
+  FetchAdvanced advanced;
+  advanced.version = content.version;
+  advanced.bytes_done =
+      std::min(chunking().begin(reference_.valid_chunks()), chunking().total_bytes);
+  advanced.bytes_total = chunking().total_bytes;
+  if (assigned_) advanced.source = ShortName(assigned_->source.key);
+  effects.emplace_back(std::move(advanced));
+}
+
+void Reader::LeaveSource(bool close_gets, Effects& effects) {
+  Say(Header(PeerKind::kClose), effects);
+  source_.reset();
+  if (close_gets && !Quiet()) {
+    effects.emplace_back(CloseGets{assigned_->source.incarnation});
+    peers_.imported.erase(assigned_->source.incarnation);
+  }
+}
+
+// The hub decides what comes next: another source, or the end (R8).
+void Reader::Fail(const absl::Status& reason, Effects& effects) {
+  effects.emplace_back(
+      LogLine{LogLine::Level::kWarning, absl::StrCat("source ", ToString(assigned_->source.key),
+                                                     " failed: ", std::string(reason.message()))});
+  failure_ = SourceFailedMessage{transaction_, assigned_->assignment, reason};
+  failure_told_ = false;
+  LeaveSource(/*close_gets=*/true, effects);
+  if (!Quiet()) return;
+  effects.emplace_back(SessionSend{*failure_});
+  failure_told_ = true;
+}
+
+void Reader::OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects) {
+  if (!source_ || event.peer != assigned_->source.incarnation) return;
+  Fail(event.status, effects);
+  AfterQuiet(now, effects);
+}
+
+// What was said while the hub was away did not arrive.
+void Reader::OnSessionUp(Effects& effects) {
+  if (failure_ && failure_told_) effects.emplace_back(SessionSend{*failure_});
+}
+
+void Reader::OnTick(TimeMs now, Effects& effects) {
+  if (!source_ || now - source_->heard_at < options_.silence_ms) return;
+  const Incarnation peer = assigned_->source.incarnation;
+  Fail(absl::UnavailableError(
+           absl::StrCat("it has been silent for ", now - source_->heard_at, " ms")),
+       effects);
+  // Its connection may be full of what a stopped process never takes.
+  effects.emplace_back(ClosePeer{peer});
+  peers_.open.erase(peer);
+  peers_.imported.erase(peer);
+}
+
+void Reader::Stop(Effects& effects) {
+  if (state_ == State::kReading) state_ = State::kStopped;
+  if (source_) LeaveSource(/*close_gets=*/true, effects);
+  next_assigned_.reset();
+  failure_.reset();
+}
+
+bool Reader::Busy() const {
+  if (!Quiet()) return true;
+  if (!source_) return false;
+  if (source_->way == Way::kOpening || source_->way == Way::kImporting) return true;
+  return source_->way == Way::kServed && source_->known_valid > reference_.valid_chunks();
+}
+
+std::optional<TimeMs> Reader::NextDeadline() const {
+  if (!source_) return std::nullopt;
+  return source_->heard_at + options_.silence_ms;
+}
+
+}  // namespace tensorhub::agent

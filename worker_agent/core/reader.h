@@ -1,0 +1,132 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading one shard: from whichever source the hub assigned, in the way that source offers, into
+// the own reference, chunk after chunk in canonical order (R5), so that what is valid is a prefix.
+//
+// Invariants: 1. a chunk commits only after the source confirmed it under the assigned generation
+// (R4); 2. a byte has one operation outstanding at most: a new source is turned to only when the
+// old one's gets have all completed (served frames that come late name an old read and are
+// dropped);
+// 3. committed chunks are not read again.
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_READER_H_
+#define TENSORHUB_WORKER_AGENT_CORE_READER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "worker_agent/core/agent_core.h"
+#include "worker_agent/core/events.h"
+#include "worker_agent/core/peer_wire.h"
+#include "worker_agent/core/reference.h"
+
+namespace tensorhub::agent {
+
+// What the reader needs to know of the agent's peers: which are connected, and whose memory has
+// been mapped before.
+struct PeerTable {
+  std::set<Incarnation> open;
+  std::set<Incarnation> imported;
+};
+
+class Reader {
+ public:
+  enum class State { kReading, kComplete, kStopped };
+
+  // All outlive the reader. `reference` is filling and knows its content.
+  Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
+         PeerTable& peers, uint64_t& next_token, TimeMs now);
+
+  void OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects);
+  void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
+                 Effects& effects);
+  void OnImported(const MemoryImported& event, TimeMs now, Effects& effects);
+  // False if the token is not one of this reader's.
+  bool OnGetDone(const GetDone& event, TimeMs now, Effects& effects);
+  bool OnWord(const WordArrived& event, TimeMs now, Effects& effects);
+  void OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects);
+  void OnSessionUp(Effects& effects);
+  void OnTick(TimeMs now, Effects& effects);
+  // Ends the reading for good; kStopped once nothing is outstanding.
+  void Stop(Effects& effects);
+
+  State state() const { return state_; }
+  // No operation writes the buffers any more: the verb may end.
+  bool Quiet() const { return gets_.empty() && !word_token_; }
+  bool Busy() const;
+  std::optional<TimeMs> NextDeadline() const;
+  const TransactionId& transaction() const { return transaction_; }
+  uint64_t bytes_read() const { return bytes_read_; }
+  bool used_one_sided() const { return used_one_sided_; }
+  const std::string& sources() const { return sources_; }
+  // The present source, for reports; its generation and assignment are in the assignment.
+  const std::optional<AssignDirective>& assignment() const { return assigned_; }
+
+ private:
+  enum class Way { kOpening, kImporting, kServed, kOneSided };
+  struct Source {
+    uint64_t read = 0;
+    Way way = Way::kOpening;
+    TimeMs heard_at = 0;
+    uint32_t known_valid = 0;  // by a word or message under the assigned generation
+    uint32_t confirmed = 0;
+    uint32_t credit = 0;    // served: chunks below it were requested
+    uint64_t received = 0;  // served: next byte expected
+    uint32_t next_get = 0;  // one-sided: next chunk to get
+    uint32_t got = 0;       // one-sided: chunks below it have arrived
+    std::set<uint32_t> got_early;
+    uint32_t word_covers = 0;  // the word under way confirms chunks below it
+  };
+
+  const Chunking& chunking() const { return reference_.content().chunking; }
+  uint32_t WindowChunks() const;
+  PeerMessage Header(PeerKind kind) const;
+  void Say(const PeerMessage& message, Effects& effects);
+  void Begin(TimeMs now, Effects& effects);
+  void BeginServed(Effects& effects);
+  void BeginOneSided(TimeMs now, Effects& effects);
+  void RaiseCredit(Effects& effects);
+  void OnOpened(const PeerMessage& message, std::string_view payload, Effects& effects);
+  void OnData(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
+  void OnStatus(const PeerMessage& message, TimeMs now, Effects& effects);
+  void IssueGets(TimeMs now, Effects& effects);
+  void ReadWord(Effects& effects);
+  void CommitServed(TimeMs now, Effects& effects);
+  void Commit(uint32_t chunks, TimeMs now, Effects& effects);
+  void TellProgress(TimeMs now, Effects& effects);
+  void LeaveSource(bool close_gets, Effects& effects);
+  void Fail(const absl::Status& reason, Effects& effects);
+  void AfterQuiet(TimeMs now, Effects& effects);
+
+  const CoreOptions& options_;
+  const TransactionId transaction_;
+  Reference& reference_;
+  PeerTable& peers_;
+  uint64_t& next_token_;
+
+  State state_ = State::kReading;
+  std::optional<AssignDirective> assigned_;
+  std::optional<Source> source_;
+  // Waits until the last source's gets have completed.
+  std::optional<AssignDirective> next_assigned_;
+  // To be told once nothing is outstanding at that source any more (and again after a reconnect).
+  std::optional<SourceFailedMessage> failure_;
+  std::optional<SourceReleasedMessage> release_;
+  bool failure_told_ = false;
+  std::map<uint64_t, uint32_t> gets_;  // token -> chunk
+  std::optional<uint64_t> word_token_;
+  uint64_t next_read_ = 1;
+  TimeMs told_at_ = 0;
+  uint64_t bytes_read_ = 0;
+  bool used_one_sided_ = false;
+  std::string sources_;
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_READER_H_

@@ -1,0 +1,348 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The client's verbs, each a sequence of phases (agent_state.h): a call to the hub, a wait for what
+// the peers do, and a change of what the buffers mean.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "worker_agent/core/agent_state.h"
+
+namespace tensorhub::agent {
+namespace {
+
+// Beyond the deadline that the hub was given itself, for its answer to travel.
+constexpr TimeMs kAnswerGraceMs = 500;
+// For sends under way to end after the generation was raised. They are harmless (R4), only wasted.
+constexpr TimeMs kSendsDrainMs = 1000;
+// For the hub to take note of an end that is certain already.
+constexpr TimeMs kSettleMs = 2000;
+// A fetch frees its own buffers first; readers of the old version may go on for so long.
+constexpr TimeMs kFetchDrainMs = 10000;
+
+absl::Status NotRegistered() {
+  return absl::FailedPreconditionError("no tensors are registered; call Register first");
+}
+
+absl::Status BadAnswer() {
+  return absl::InternalError("the server's answer does not fit the call; are the versions equal?");
+}
+
+}  // namespace
+
+void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
+  VerbDone done;
+  done.status = status;
+  if (status.ok() && decision_) {
+    done.fetch.version = decision_->version;
+    if (reader_) {
+      done.fetch.bytes_read = reader_->bytes_read();
+      done.fetch.one_sided = reader_->used_one_sided();
+      done.fetch.sources = reader_->sources();
+    }
+  }
+  phase_ = Phase::kIdle;
+  verb_deadline_.reset();
+  phase_deadline_.reset();
+  decision_.reset();
+  reader_.reset();
+  result_ = absl::OkStatus();
+  effects.emplace_back(std::move(done));
+}
+
+// R4: the one way in which buffers stop meaning a version. Readers are refused before the
+// generation changes, so that no frame is issued under a generation that is gone.
+void AgentCore::State::Free(const absl::Status& reason, Effects& effects) {
+  server_.DropAll(reason, effects);
+  reference_.Raise(Reference::State::kFree, effects);
+}
+
+void AgentCore::State::On(const VerbAsked& event, TimeMs now, Effects& effects) {
+  TH_CHECK(phase_ == Phase::kIdle);
+  verb_ = event.verb;
+  if (left_)
+    return Done(absl::FailedPreconditionError("this client has left; connect a new one"), effects);
+  // Unpublish and Leave need no hub to be safe.
+  const bool needs_hub =
+      std::holds_alternative<PublishVerb>(verb_) || std::holds_alternative<FetchVerb>(verb_);
+  if (refused_ && needs_hub) return Done(*refused_, effects);
+  if (needs_hub && !registered_) return Done(NotRegistered(), effects);
+  std::visit([&](const auto& verb) { Start(verb, now, effects); }, Verb(verb_));
+}
+
+// --- publish -------------------------------------------------------------------------------------
+
+void AgentCore::State::Start(const PublishVerb& verb, TimeMs now, Effects& effects) {
+  if (reference_.holds() && reference_.content().version != verb.version) {
+    return Done(absl::FailedPreconditionError(
+                    absl::StrCat("these buffers hold version ", reference_.content().version,
+                                 "; call Unpublish before publishing version ", verb.version)),
+                effects);
+  }
+  if (!reference_.holds()) reference_.Raise(Reference::State::kPublishing, effects);
+  if (!verb_deadline_) verb_deadline_ = now + verb.timeout_ms;
+  phase_ = Phase::kPublishing;
+  PublishCall call;
+  call.version = verb.version;
+  call.layout = registered_->layout;
+  call.attachment = registered_->attachment;
+  call.chunk_bytes = DefaultChunkBytes(registered_->total_bytes);
+  call.generation = reference_.generation();
+  call.rewind = verb.rewind;
+  call.timeout_ms = verb.timeout_ms;
+  calls_.Start(call, effects);
+}
+
+void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects) {
+  const auto* answer = std::get_if<PublishReply>(&reply.payload);
+  absl::Status status = reply.status;
+  if (status.ok() && answer == nullptr) status = BadAnswer();
+  const PublishVerb verb = std::get<PublishVerb>(verb_);
+  Reference::Content content;
+  if (status.ok()) {
+    content.publication = answer->publication;
+    content.version = verb.version;
+    content.chunking = {registered_->total_bytes, answer->chunk_bytes};
+    content.attachment = registered_->attachment;
+    content.world_size = options_.world_size;
+    status = CheckChunking(content.chunking);
+  }
+  if (!status.ok()) {
+    if (!reference_.holds()) Free(status, effects);
+    return Done(status, effects);
+  }
+  if (!reference_.holds()) {
+    reference_.SetContent(content);
+    reference_.Grow(content.chunking.count(), effects);
+    reference_.SetHeld(/*published=*/true);
+    server_.OnGrown(now, effects);
+  }
+  if (answer->visible) reference_.SetVisible();
+  if (!verb.wait_for_group || reference_.visible()) return Done(absl::OkStatus(), effects);
+  phase_ = Phase::kAwaitingVisible;
+}
+
+// --- unpublish (R3)
+// --------------------------------------------------------------------------------
+
+void AgentCore::State::Start(const UnpublishVerb& verb, TimeMs now, Effects& effects) {
+  if (reference_.state() == Reference::State::kFree) return Done(absl::OkStatus(), effects);
+  BeginUnpublish(verb.drain_ms, now, effects);
+}
+
+void AgentCore::State::Start(const LeaveVerb& verb, TimeMs now, Effects& effects) {
+  if (reference_.state() != Reference::State::kFree) {
+    return BeginUnpublish(verb.drain_ms, now, effects);
+  }
+  AfterUnpublish(now, effects);
+}
+
+// R3 (a)-(c): the hub closes admission and redirects readers; its answer says that they are gone.
+void AgentCore::State::BeginUnpublish(TimeMs drain_ms, TimeMs now, Effects& effects) {
+  phase_ = Phase::kUnpublishing;
+  // Without a hub nobody can redirect the readers; they get the same time.
+  phase_deadline_ = now + drain_ms + (calls_.session_up() ? kAnswerGraceMs : 0);
+  calls_.Start(UnpublishCall{reference_.generation(), drain_ms}, effects);
+}
+
+// R3 (d).
+void AgentCore::State::RaiseGeneration(TimeMs now, Effects& effects) {
+  calls_.GiveUp(effects);
+  Free(absl::AbortedError("the source unpublished"), effects);
+  phase_ = Phase::kDrainingSends;
+  phase_deadline_ = now + kSendsDrainMs;
+}
+
+void AgentCore::State::AfterUnpublish(TimeMs now, Effects& effects) {
+  phase_deadline_.reset();
+  if (std::holds_alternative<FetchVerb>(verb_)) {
+    return result_.ok() ? BeginRead(now, effects) : Finish(now, effects);
+  }
+  if (std::holds_alternative<UnpublishVerb>(verb_)) return Done(absl::OkStatus(), effects);
+  phase_ = Phase::kLeaving;
+  phase_deadline_ = now + (calls_.session_up() ? kSettleMs : 0);
+  calls_.Start(LeaveCall{}, effects);
+}
+
+// --- fetch (R6)
+// ------------------------------------------------------------------------------------
+
+void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects) {
+  phase_ = Phase::kJoining;
+  verb_deadline_ = now + verb.timeout_ms;
+  calls_.Start(JoinFetchCall{verb.selector, registered_->layout, verb.timeout_ms}, effects);
+}
+
+void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects) {
+  if (!reply.status.ok()) return Done(reply.status, effects);
+  const auto* decision = std::get_if<FetchDecision>(&reply.payload);
+  if (decision == nullptr) return Done(BadAnswer(), effects);
+  decision_ = *decision;
+  result_ = CheckChunking({registered_->total_bytes, decision->chunk_bytes});
+  if (decision->already_held &&
+      (!reference_.holds() || reference_.content().publication != decision->publication)) {
+    result_ = absl::AbortedError("the server believes this rank to hold the version; fetch again");
+  }
+  if (!result_.ok() || decision->already_held) return Finish(now, effects);
+  if (reference_.state() == Reference::State::kFree) return BeginRead(now, effects);
+  BeginUnpublish(kFetchDrainMs, now, effects);
+}
+
+void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
+  reference_.Raise(Reference::State::kFilling, effects);
+  Reference::Content content;
+  content.publication = decision_->publication;
+  content.version = decision_->version;
+  content.world_size = decision_->world_size;
+  content.chunking = {registered_->total_bytes, decision_->chunk_bytes};
+  content.attachment = decision_->attachment;
+  reference_.SetContent(content);
+  reader_.emplace(options_, decision_->transaction, reference_, peers_, next_token_, now);
+  phase_ = Phase::kBeginning;
+  calls_.Start(BeginReadCall{decision_->transaction, reference_.generation()}, effects);
+}
+
+void AgentCore::State::OnBeginReply(const CallReply& reply, TimeMs now, Effects& effects) {
+  phase_ = Phase::kReading;
+  if (!reply.status.ok()) StopReading(reply.status, now, effects);
+}
+
+void AgentCore::State::StopReading(const absl::Status& reason, TimeMs /*now*/, Effects& effects) {
+  result_ = reason;
+  reader_->Stop(effects);
+  phase_ = Phase::kQuieting;
+}
+
+void AgentCore::State::Finish(TimeMs now, Effects& effects) {
+  phase_ = Phase::kFinishing;
+  if (!result_.ok()) phase_deadline_ = now + kSettleMs;
+  calls_.Start(FinishReadCall{decision_->transaction, result_}, effects);
+}
+
+void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs /*now*/, Effects& effects) {
+  if (!reply.status.ok()) {
+    if (reference_.state() == Reference::State::kFilling) Free(reply.status, effects);
+    return Done(reply.status, effects);
+  }
+  if (reference_.state() == Reference::State::kFilling) {
+    reference_.SetHeld(/*published=*/false);
+    reference_.SetVisible();
+  }
+  Done(absl::OkStatus(), effects);
+}
+
+// --- what the phases wait for
+// ------------------------------------------------------------------------
+
+void AgentCore::State::Dispatch(const CallReply& reply, TimeMs now, Effects& effects) {
+  switch (phase_) {
+    case Phase::kPublishing:
+      return OnPublishReply(reply, now, effects);
+    case Phase::kJoining:
+      return OnJoinReply(reply, now, effects);
+    case Phase::kUnpublishing:
+      // The hub could not honour retention: admission is open again, the generation unchanged.
+      if (absl::IsResourceExhausted(reply.status)) {
+        if (!decision_) return Done(reply.status, effects);
+        result_ = reply.status;
+        return Finish(now, effects);
+      }
+      return RaiseGeneration(now, effects);
+    case Phase::kBeginning:
+      return OnBeginReply(reply, now, effects);
+    case Phase::kFinishing:
+      return OnFinishReply(reply, now, effects);
+    case Phase::kLeaving:
+      left_ = true;
+      return Done(absl::OkStatus(), effects);
+    default:
+      return;
+  }
+}
+
+void AgentCore::State::Settle(TimeMs now, Effects& effects) {
+  if (phase_ == Phase::kDrainingSends && server_.outstanding_sends() == 0) {
+    AfterUnpublish(now, effects);
+  }
+  if (phase_ == Phase::kReading && reader_->state() == Reader::State::kComplete &&
+      reader_->Quiet()) {
+    Finish(now, effects);
+  }
+  if (phase_ == Phase::kQuieting && reader_->Quiet()) Finish(now, effects);
+}
+
+void AgentCore::State::OnDeadline(TimeMs now, Effects& effects) {
+  if (phase_deadline_ && now >= *phase_deadline_) {
+    phase_deadline_.reset();
+    switch (phase_) {
+      case Phase::kUnpublishing:
+        return RaiseGeneration(now, effects);
+      case Phase::kDrainingSends:
+        return AfterUnpublish(now, effects);
+      case Phase::kFinishing:
+        calls_.GiveUp(effects);
+        if (result_.ok())
+          result_ = absl::UnknownError("the outcome is not known; fetch again to learn it");
+        if (reference_.state() == Reference::State::kFilling) Free(result_, effects);
+        return Done(result_, effects);
+      case Phase::kLeaving:
+        calls_.GiveUp(effects);
+        left_ = true;
+        return Done(absl::OkStatus(), effects);
+      case Phase::kJoining:
+        calls_.GiveUp(effects);
+        return Done(refused_.value_or(absl::DeadlineExceededError(
+                        "the server did not answer before the deadline; is it running?")),
+                    effects);
+      default:
+        break;
+    }
+  }
+  if (!verb_deadline_ || now < *verb_deadline_) return;
+  verb_deadline_.reset();
+  if (phase_ == Phase::kPublishing) {
+    calls_.GiveUp(effects);
+    const absl::Status status = refused_.value_or(absl::DeadlineExceededError(
+        "the server did not answer the publish before the deadline; nothing is published"));
+    if (!reference_.holds()) Free(status, effects);
+    return Done(status, effects);
+  }
+  if (phase_ == Phase::kAwaitingVisible) {
+    return Done(refused_.value_or(absl::DeadlineExceededError(absl::StrCat(
+                    "version ", reference_.content().version, " is recorded for this rank, but not",
+                    " every rank of the group has published it"))),
+                effects);
+  }
+  if (std::holds_alternative<FetchVerb>(verb_)) OnFetchDeadline(now, effects);
+}
+
+void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
+  const absl::Status reason = refused_.value_or(absl::DeadlineExceededError(
+      absl::StrCat("the fetch did not end in time; ", reference_.valid_chunks(), " of ",
+                   reference_.content().chunking.count(), " chunks had arrived")));
+  switch (phase_) {
+    case Phase::kJoining:
+      phase_deadline_ = now + (refused_ ? 0 : kAnswerGraceMs);  // the hub answers at the deadline
+      return;
+    case Phase::kUnpublishing:
+    case Phase::kDrainingSends:
+      result_ = reason;
+      if (phase_ == Phase::kUnpublishing) RaiseGeneration(now, effects);
+      return;
+    case Phase::kBeginning:
+    case Phase::kReading:
+      calls_.GiveUp(effects);
+      return StopReading(reason, now, effects);
+    case Phase::kFinishing:
+      // Asks again, now as one that gives up: the answer is the outcome, whichever it was.
+      calls_.Start(FinishReadCall{decision_->transaction, reason}, effects);
+      phase_deadline_ = now + (refused_ ? 0 : kSettleMs);
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace tensorhub::agent
