@@ -1,0 +1,164 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// tensorhub-server: flags, data directory, signals.
+
+#include <grpc/support/log.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/cli/flags.h"
+#include "common/random.h"
+#include "server/rpc/data_dir.h"
+#include "server/rpc/rpc_server.h"
+
+namespace tensorhub {
+namespace {
+
+constexpr char kName[] = "tensorhub-server";
+
+struct Flags {
+  std::string listen = "0.0.0.0:7070";
+  std::string data_dir;
+  std::string store = "auto";
+  std::chrono::milliseconds lease{5000};
+  uint32_t readers_per_source = 2;
+  bool reflection = true;
+};
+
+void Declare(cli::CommandLine& line, Flags& flags) {
+  line.DefaultLogLevel("info");
+  line.Flag("listen", &flags.listen,
+            "where workers and tools reach the hub; port 0 takes any free one; there is no "
+            "authentication yet, so name an address that only your cluster reaches",
+            {.placeholder = "HOST:PORT"});
+  line.Flag("data-dir", &flags.data_dir,
+            "keep the hub's identity in this directory, so that workers know it again after a "
+            "restart; it is made if it is missing (default: keep nothing)",
+            {.placeholder = "DIR"});
+  line.Flag("store", &flags.store,
+            "memory, file, or auto: file if --data-dir is given, else memory",
+            {.placeholder = "auto|memory|file"});
+  line.Flag("lease", &flags.lease,
+            "how long a worker that fell silent counts as alive; shorter frees the readers of "
+            "dead workers sooner, longer survives longer pauses");
+  line.Flag("readers-per-source", &flags.readers_per_source,
+            "readers that one source feeds before others are preferred");
+  line.Flag("reflection", &flags.reflection, "let tools list the services (grpcurl)");
+  line.Example("tensorhub-server --data-dir /var/lib/tensorhub");
+  line.Example("tensorhub-server --listen 127.0.0.1:0 --lease 1s --log-level debug");
+  line.Example("TENSORHUB_LISTEN=[::]:7070 tensorhub-server --log-format json");
+}
+
+// What is wrong with the flags beyond their types, or nothing.
+cli::Problem Check(Flags& flags) {
+  using std::chrono::milliseconds;
+  if (flags.lease < milliseconds(100) || flags.lease > std::chrono::hours(1)) {
+    return "--lease: give a duration between 100ms and 1h";
+  }
+  if (flags.readers_per_source == 0) return "--readers-per-source: give at least 1";
+  if (flags.store == "auto") flags.store = flags.data_dir.empty() ? "memory" : "file";
+  if (flags.store != "memory" && flags.store != "file") {
+    return absl::StrCat("--store: \"", flags.store,
+                        "\" is not available in this build; give auto, memory or file");
+  }
+  if (flags.store == "file" && flags.data_dir.empty()) {
+    return "--store file needs --data-dir DIR";
+  }
+  if (flags.store == "memory" && !flags.data_dir.empty()) {
+    return "--store memory keeps nothing: leave out --data-dir, or give --store file";
+  }
+  return std::nullopt;
+}
+
+// gRPC writes to standard error in a format of its own; what matters of it goes through our log.
+void RouteGrpcLog() {
+  gpr_set_log_function([](gpr_log_func_args* record) {
+    const bool error = record->severity == GPR_LOG_SEVERITY_ERROR;
+    spdlog::log(error ? spdlog::level::warn : spdlog::level::debug, "grpc: {}", record->message);
+  });
+}
+
+sigset_t StopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+// Before any thread starts: all of them inherit it, so that only WaitForStop sees the signals.
+void BlockStopSignals() {
+  const sigset_t signals = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+void WaitForStop() {
+  const sigset_t signals = StopSignals();
+  int received = 0;
+  sigwait(&signals, &received);
+  spdlog::info("stopping: received {}", received == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddress& listen,
+                                      const rpc::DataDir* data) {
+  const auto lease_ms = flags.lease.count();
+  rpc::RpcServer::Options options;
+  options.listen = listen;
+  options.loop.hub = {.seed = RandomSeed(),
+                      .lease_ms = lease_ms,
+                      .heartbeat_ms = lease_ms / 5,
+                      .recovering = data != nullptr && data->existed(),
+                      .readers_per_source = flags.readers_per_source};
+  options.identity = data != nullptr ? data->identity() : rpc::IdentityWithoutStore();
+  options.data_dir = flags.data_dir;
+  options.reflection = flags.reflection;
+  return options;
+}
+
+int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
+  absl::StatusOr<std::unique_ptr<rpc::DataDir>> data(nullptr);
+  if (flags.store == "file") data = rpc::DataDir::Open(flags.data_dir);
+  if (!data.ok()) return cli::Fail(kName, std::string(data.status().message()), 1);
+  const rpc::RpcServer::Options options = ServerOptions(flags, listen, data->get());
+  auto server = rpc::RpcServer::Start(options);
+  if (!server.ok()) return cli::Fail(kName, std::string(server.status().message()), 1);
+  spdlog::info(
+      "hub {} epoch {}{}, lease {} ms",
+      options.identity.store_id ? ToHex(options.identity.store_id) : std::string("without a store"),
+      options.identity.epoch, options.loop.hub.recovering ? ", recovering" : "",
+      options.loop.hub.lease_ms);
+  std::printf("listening on %s\n", (*server)->address().ToString().c_str());
+  std::fflush(stdout);
+  WaitForStop();
+  (*server)->Shutdown();
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  cli::CommandLine line(kName, "The hub of TensorHub: knows which worker holds which version.");
+  Declare(line, flags);
+  if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
+  if (cli::Problem problem = Check(flags)) return cli::Fail(kName, *problem, 2);
+  const absl::StatusOr<rpc::ListenAddress> listen = rpc::ListenAddress::Parse(flags.listen);
+  if (!listen.ok()) {
+    return cli::Fail(kName, "--listen: " + std::string(listen.status().message()), 2);
+  }
+  cli::InitLogging(kName, line.log());
+  RouteGrpcLog();
+  BlockStopSignals();
+  return Serve(flags, *listen);
+}
+
+}  // namespace
+}  // namespace tensorhub
+
+int main(int argc, char** argv) { return tensorhub::Main(argc, argv); }

@@ -1,0 +1,63 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What operators and tools ask. Every answer is one consistent look at the hub, taken on its loop.
+
+#ifndef TENSORHUB_SERVER_RPC_ADMIN_SERVICE_H_
+#define TENSORHUB_SERVER_RPC_ADMIN_SERVICE_H_
+
+#include <chrono>
+#include <string>
+
+#include "server/rpc/hub_loop.h"
+#include "server/rpc/identity.h"
+#include "tensorhub/v1/admin.grpc.pb.h"
+
+namespace tensorhub::rpc {
+
+class AdminService final : public v1::Admin::CallbackService {
+ public:
+  struct About {
+    ServerIdentity identity;
+    std::string listen;
+    std::string data_dir;
+    // Changes that wait for one slow watcher before it gets a new listing instead.
+    size_t watch_queue_max = 256;
+  };
+
+  AdminService(HubLoop& loop, About about) : loop_(loop), about_(std::move(about)) {}
+  // Once known; before the first call.
+  void SetListen(const std::string& listen) { about_.listen = listen; }
+
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext*, const v1::GetStatusRequest*,
+                                      v1::GetStatusResponse*) override;
+  grpc::ServerUnaryReactor* ListModels(grpc::CallbackServerContext*, const v1::ListModelsRequest*,
+                                       v1::ListModelsResponse*) override;
+  grpc::ServerUnaryReactor* ListVersions(grpc::CallbackServerContext*,
+                                         const v1::ListVersionsRequest*,
+                                         v1::ListVersionsResponse*) override;
+  grpc::ServerUnaryReactor* ListReplicas(grpc::CallbackServerContext*,
+                                         const v1::ListReplicasRequest*,
+                                         v1::ListReplicasResponse*) override;
+  grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext*, const v1::ListWorkersRequest*,
+                                        v1::ListWorkersResponse*) override;
+  grpc::ServerUnaryReactor* ListTransfers(grpc::CallbackServerContext*,
+                                          const v1::ListTransfersRequest*,
+                                          v1::ListTransfersResponse*) override;
+  grpc::ServerUnaryReactor* GetLayout(grpc::CallbackServerContext*, const v1::GetLayoutRequest*,
+                                      v1::GetLayoutResponse*) override;
+  grpc::ServerUnaryReactor* GetAttachment(grpc::CallbackServerContext*,
+                                          const v1::GetAttachmentRequest*,
+                                          v1::GetAttachmentResponse*) override;
+  grpc::ServerWriteReactor<v1::WatchEvent>* Watch(grpc::CallbackServerContext*,
+                                                  const v1::WatchRequest* request) override;
+
+ private:
+  HubLoop& loop_;
+  About about_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace tensorhub::rpc
+
+#endif  // TENSORHUB_SERVER_RPC_ADMIN_SERVICE_H_

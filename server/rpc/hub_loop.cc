@@ -1,0 +1,206 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/hub_loop.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace tensorhub::rpc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+hub::TimeMs Now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch())
+      .count();
+}
+
+Clock::time_point TimePoint(hub::TimeMs time) {
+  return Clock::time_point(std::chrono::milliseconds(time));
+}
+
+}  // namespace
+
+absl::Status ShuttingDown() {
+  return absl::UnavailableError("the server is shutting down: retry, it may come back");
+}
+
+HubLoop::HubLoop(const Options& options)
+    : queue_max_(options.queue_max), hub_(options.hub, Now()), thread_([this] { RunOnLoop(); }) {}
+
+HubLoop::~HubLoop() {
+  Stop();
+  thread_.join();
+}
+
+// --- posting ---------------------------------------------------------------------------------
+
+bool HubLoop::Post(Task task, Urgency urgency) {
+  MutexLock lock(mutex_);
+  const bool full = queue_.size() >= queue_max_ && urgency == Urgency::kRefusable;
+  if (stopping_ || full) return false;
+  queue_.push_back(std::move(task));
+  if (queue_.size() == 1) wake_.NotifyAll();
+  return true;
+}
+
+void HubLoop::StartCall(hub::CallId call, hub::Event event, ReplyHandler handler) {
+  const auto task = [this, call, event = std::move(event), handler] {
+    calls_.emplace(call, handler);
+    ApplyOnLoop(event);
+  };
+  if (Post(task, Urgency::kRefusable)) return;
+  handler({call, absl::UnavailableError("the server is overloaded or shutting down: retry"), {}});
+}
+
+void HubLoop::CancelCall(hub::CallId call) {
+  const auto task = [this, call] {
+    if (!calls_.contains(call)) return;  // answered meanwhile
+    ApplyOnLoop(hub::CallCancelled{call});
+    AnswerOnLoop({call, absl::CancelledError("the caller hung up"), {}});
+  };
+  Post(task, Urgency::kAlways);
+}
+
+void HubLoop::OpenSession(hub::SessionOpened opened, std::shared_ptr<SessionSink> sink) {
+  const auto task = [this, opened = std::move(opened), sink] {
+    sessions_.emplace(opened.session, sink);
+    ApplyOnLoop(opened);
+    if (sessions_.contains(opened.session)) sink->ReadNext();
+  };
+  if (!Post(task, Urgency::kAlways)) sink->Close(ShuttingDown());
+}
+
+void HubLoop::FromSession(hub::SessionId session, hub::Event event) {
+  const auto task = [this, session, event = std::move(event)] {
+    if (!sessions_.contains(session)) return;
+    ApplyOnLoop(event);
+    const auto found = sessions_.find(session);
+    if (found != sessions_.end()) found->second->ReadNext();
+  };
+  Post(task, Urgency::kAlways);
+}
+
+void HubLoop::CloseSession(hub::SessionId session) {
+  const auto task = [this, session] {
+    // Absent: the hub itself has closed it meanwhile.
+    if (sessions_.erase(session) != 0) ApplyOnLoop(hub::SessionClosed{session});
+  };
+  Post(task, Urgency::kAlways);
+}
+
+bool HubLoop::Query(Reader reader) {
+  return Post([this, reader = std::move(reader)] { reader(hub_, Now()); }, Urgency::kRefusable);
+}
+
+void HubLoop::AddWatcher(const std::string& model, std::shared_ptr<Watcher> watcher) {
+  const auto task = [this, model, watcher] {
+    watchers_.emplace(model, watcher);
+    watcher->ListOnLoop(hub_);
+  };
+  if (!Post(task, Urgency::kAlways)) watcher->Close(ShuttingDown());
+}
+
+void HubLoop::RelistWatcher(std::shared_ptr<Watcher> watcher) {
+  Post([this, watcher = std::move(watcher)] { watcher->ListOnLoop(hub_); }, Urgency::kAlways);
+}
+
+void HubLoop::RemoveWatcher(const std::string& model, const Watcher* watcher) {
+  const auto task = [this, model, watcher] {
+    const auto [begin, end] = watchers_.equal_range(model);
+    for (auto it = begin; it != end; ++it) {
+      if (it->second.get() == watcher) return void(watchers_.erase(it));
+    }
+  };
+  Post(task, Urgency::kAlways);
+}
+
+void HubLoop::Stop() {
+  MutexLock lock(mutex_);
+  stopping_ = true;
+  wake_.NotifyAll();
+}
+
+// --- the loop --------------------------------------------------------------------------------
+
+void HubLoop::RunOnLoop() {
+  std::vector<Task> batch;
+  while (TakeBatch(batch)) {
+    for (const Task& task : batch) task();
+    batch.clear();
+    TickIfDueOnLoop();
+  }
+  EndEverythingOnLoop();
+}
+
+bool HubLoop::TakeBatch(std::vector<Task>& batch) {
+  const std::optional<hub::TimeMs> deadline = hub_.NextDeadline();
+  MutexLock lock(mutex_);
+  while (queue_.empty() && !stopping_) {
+    if (!deadline) {
+      wake_.Wait(mutex_);
+    } else if (!wake_.WaitUntil(mutex_, TimePoint(*deadline))) {
+      return true;  // nothing but a tick
+    }
+  }
+  batch.swap(queue_);
+  return !batch.empty() || !stopping_;
+}
+
+void HubLoop::TickIfDueOnLoop() {
+  const std::optional<hub::TimeMs> deadline = hub_.NextDeadline();
+  if (deadline && *deadline <= Now()) ApplyOnLoop(hub::Tick{});
+}
+
+void HubLoop::ApplyOnLoop(const hub::Event& event) {
+  effects_.clear();
+  hub_.Apply(event, Now(), effects_);
+  for (const hub::Effect& effect : effects_) {
+    std::visit([this](const auto& one) { CarryOut(one); }, effect);
+  }
+}
+
+// Whatever is posted from now on is refused, so nothing can be added behind our back.
+void HubLoop::EndEverythingOnLoop() {
+  for (const auto& [id, sink] : std::exchange(sessions_, {})) sink->Close(ShuttingDown());
+  for (const auto& [model, watcher] : std::exchange(watchers_, {})) watcher->Close(ShuttingDown());
+  for (const auto& [call, handler] : std::exchange(calls_, {})) handler({call, ShuttingDown(), {}});
+}
+
+// --- effects ---------------------------------------------------------------------------------
+
+void HubLoop::CarryOut(const hub::Reply& reply) { AnswerOnLoop(reply); }
+
+void HubLoop::AnswerOnLoop(const hub::Reply& reply) {
+  // Taking the handler out makes a second answer impossible.
+  if (auto node = calls_.extract(reply.call)) node.mapped()(reply);
+}
+
+void HubLoop::CarryOut(const hub::Directive& directive) {
+  const auto found = sessions_.find(directive.session);
+  if (found != sessions_.end()) found->second->Deliver(directive);
+}
+
+void HubLoop::CarryOut(const hub::CloseSession& close) {
+  if (auto node = sessions_.extract(close.session)) node.mapped()->Close(close.status);
+}
+
+void HubLoop::CarryOut(const hub::ModelChange& change) {
+  const auto [begin, end] = watchers_.equal_range(change.model);
+  for (auto it = begin; it != end; ++it) it->second->ChangeOnLoop(change);
+}
+
+void HubLoop::CarryOut(const hub::LogLine& line) {
+  switch (line.level) {
+    case hub::LogLine::Level::kDebug:
+      return spdlog::debug("{}", line.text);
+    case hub::LogLine::Level::kInfo:
+      return spdlog::info("{}", line.text);
+    case hub::LogLine::Level::kWarning:
+      return spdlog::warn("{}", line.text);
+  }
+}
+
+}  // namespace tensorhub::rpc

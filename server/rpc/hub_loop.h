@@ -1,0 +1,138 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one thread that owns the hub: events go in through a queue, effects are carried out in their
+// order. gRPC's threads only post here; nothing that they call waits for the hub.
+//
+// Thread contract: every public method may be called from any thread and returns at once, except
+// Stop's end in the destructor, which joins. Handlers, sinks and watchers are called on the loop's
+// thread (or by the poster, once the loop has stopped) and must not block.
+//
+// 1. Each call's handler runs exactly once: with the hub's reply, or CANCELLED after CancelCall,
+//    or UNAVAILABLE when the loop stops or its queue is full.
+// 2. Each sink and watcher that was accepted is closed exactly once, unless it was taken out by
+//    CloseSession or RemoveWatcher before.
+// 3. The queue is bounded: calls are refused beyond `queue_max`; a session has at most one message
+//    in it, because the next one is read only after the one before was applied.
+
+#ifndef TENSORHUB_SERVER_RPC_HUB_LOOP_H_
+#define TENSORHUB_SERVER_RPC_HUB_LOOP_H_
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "common/mutex.h"
+#include "server/core/hub.h"
+
+namespace tensorhub::rpc {
+
+// A worker's stream, as the loop sees it.
+class SessionSink {
+ public:
+  virtual ~SessionSink() = default;
+  virtual void Deliver(const hub::Directive& directive) = 0;
+  // The last message was applied; the next one may come.
+  virtual void ReadNext() = 0;
+  // End the stream; the loop has forgotten it.
+  virtual void Close(const absl::Status& status) = 0;
+};
+
+// Somebody who follows one model.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  // Once after AddWatcher, and after each RelistWatcher.
+  virtual void ListOnLoop(const hub::Hub& hub) = 0;
+  virtual void ChangeOnLoop(const hub::ModelChange& change) = 0;
+  virtual void Close(const absl::Status& status) = 0;
+};
+
+class HubLoop {
+ public:
+  struct Options {
+    hub::HubOptions hub;
+    // Calls are refused while so many events wait. Larger: bursts pass; smaller: an overloaded hub
+    // says so sooner instead of answering late.
+    size_t queue_max = 100'000;
+  };
+  using ReplyHandler = std::function<void(const hub::Reply&)>;
+  using Reader = std::function<void(const hub::Hub&, hub::TimeMs now)>;
+
+  explicit HubLoop(const Options& options);
+  ~HubLoop();  // Stop, then joins
+  HubLoop(const HubLoop&) = delete;
+  HubLoop& operator=(const HubLoop&) = delete;
+
+  hub::CallId NewCall() { return ++last_call_; }
+  hub::SessionId NewSession() { return ++last_session_; }
+
+  void StartCall(hub::CallId call, hub::Event event, ReplyHandler handler);
+  void CancelCall(hub::CallId call);
+
+  void OpenSession(hub::SessionOpened opened, std::shared_ptr<SessionSink> sink);
+  void FromSession(hub::SessionId session, hub::Event event);
+  // The worker is gone; the sink is not called any more.
+  void CloseSession(hub::SessionId session);
+
+  // False, and nothing will be called: the loop has stopped, or its queue is full.
+  bool Query(Reader reader);
+
+  void AddWatcher(const std::string& model, std::shared_ptr<Watcher> watcher);
+  void RelistWatcher(std::shared_ptr<Watcher> watcher);
+  void RemoveWatcher(const std::string& model, const Watcher* watcher);
+
+  // What is queued is still applied; then everything open ends with UNAVAILABLE. Does not wait.
+  void Stop();
+
+ private:
+  using Task = std::function<void()>;
+  enum class Urgency { kRefusable, kAlways };
+
+  bool Post(Task task, Urgency urgency);
+  void RunOnLoop();
+  // False once stopped and empty.
+  bool TakeBatch(std::vector<Task>& batch);
+  void ApplyOnLoop(const hub::Event& event);
+  void TickIfDueOnLoop();
+  void EndEverythingOnLoop();
+
+  void CarryOut(const hub::Reply& reply);
+  void CarryOut(const hub::Directive& directive);
+  void CarryOut(const hub::CloseSession& close);
+  void CarryOut(const hub::ModelChange& change);
+  void CarryOut(const hub::LogLine& line);
+
+  void AnswerOnLoop(const hub::Reply& reply);
+
+  const size_t queue_max_;
+  std::atomic<hub::CallId> last_call_{0};
+  std::atomic<hub::SessionId> last_session_{0};
+
+  // Of the loop's thread alone.
+  hub::Hub hub_;
+  hub::Effects effects_;
+  std::unordered_map<hub::CallId, ReplyHandler> calls_;
+  std::unordered_map<hub::SessionId, std::shared_ptr<SessionSink>> sessions_;
+  std::multimap<std::string, std::shared_ptr<Watcher>> watchers_;
+
+  Mutex mutex_;
+  CondVar wake_;
+  std::vector<Task> queue_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+
+  std::thread thread_;  // last: starts when all else is there
+};
+
+// The status that everything open gets when the server ends.
+absl::Status ShuttingDown();
+
+}  // namespace tensorhub::rpc
+
+#endif  // TENSORHUB_SERVER_RPC_HUB_LOOP_H_

@@ -1,0 +1,92 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/rpc_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <chrono>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+
+namespace tensorhub::rpc {
+namespace {
+
+// Attachments of 64 MiB, with room for what is around them.
+constexpr int kReceiveBytesMax = 80 << 20;
+constexpr std::chrono::milliseconds kShutdownGrace{1000};
+
+// Keepalive frees the streams of hosts that vanished; leases decide who is alive. The client's
+// pings (time 10 s, docs/protocol.md) must stay above the interval that is tolerated here.
+void SetChannelArguments(grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  builder.SetMaxReceiveMessageSize(kReceiveBytesMax);
+  builder.SetMaxSendMessageSize(-1);
+}
+
+// Both switches are global to the process and count for servers built later.
+void EnablePlugins(bool reflection) {
+  static std::once_flag once;
+  grpc::EnableDefaultHealthCheckService(true);
+  if (reflection) std::call_once(once, grpc::reflection::InitProtoReflectionServerBuilderPlugin);
+}
+
+}  // namespace
+
+RpcServer::RpcServer(const Options& options)
+    : address_(options.listen),
+      loop_(options.loop),
+      hub_service_(loop_, options.identity),
+      admin_service_(loop_, {.identity = options.identity,
+                             .listen = options.listen.ToString(),
+                             .data_dir = options.data_dir,
+                             .watch_queue_max = options.watch_queue_max}) {}
+
+absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const Options& options) {
+  if (absl::Status status = TryToListen(options.listen); !status.ok()) return status;
+  std::unique_ptr<RpcServer> server(new RpcServer(options));
+  if (absl::Status status = server->Listen(options.reflection); !status.ok()) return status;
+  return server;
+}
+
+absl::Status RpcServer::Listen(bool reflection) {
+  EnablePlugins(reflection);
+  grpc::ServerBuilder builder;
+  SetChannelArguments(builder);
+  int port = 0;
+  builder.AddListeningPort(address_.ToString(), grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&hub_service_);
+  builder.RegisterService(&admin_service_);
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr || port == 0) {
+    return absl::UnavailableError(absl::StrCat("--listen: cannot listen on ", address_.ToString(),
+                                               ": choose another address or port"));
+  }
+  address_.port = static_cast<uint16_t>(port);
+  admin_service_.SetListen(address_.ToString());
+  for (const char* name : {"", "tensorhub.v1.Hub", "tensorhub.v1.Admin"}) {
+    server_->GetHealthCheckService()->SetServingStatus(name, true);
+  }
+  return absl::OkStatus();
+}
+
+RpcServer::~RpcServer() { Shutdown(); }
+
+// The order matters: whatever we did not finish ourselves would hold up gRPC's shutdown.
+void RpcServer::Shutdown() {
+  if (server_ == nullptr) return;
+  server_->GetHealthCheckService()->Shutdown();  // NOT_SERVING, for good
+  loop_.Stop();
+  server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+  server_->Wait();
+  server_.reset();
+}
+
+}  // namespace tensorhub::rpc

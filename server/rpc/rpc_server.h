@@ -1,0 +1,63 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole server in one object: hub, loop, services and gRPC's own server, with health and
+// reflection. tensorhub-server is this plus flags; tests start it in their own process.
+//
+// Thread contract: Start and Shutdown on one thread; Shutdown blocks for about a second at most.
+
+#ifndef TENSORHUB_SERVER_RPC_RPC_SERVER_H_
+#define TENSORHUB_SERVER_RPC_RPC_SERVER_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/rpc/admin_service.h"
+#include "server/rpc/hub_loop.h"
+#include "server/rpc/hub_service.h"
+#include "server/rpc/identity.h"
+#include "server/rpc/listen_address.h"
+
+namespace tensorhub::rpc {
+
+class RpcServer {
+ public:
+  struct Options {
+    ListenAddress listen;
+    HubLoop::Options loop;
+    ServerIdentity identity;
+    std::string data_dir;  // for show
+    // Lets grpcurl and its like ask what there is to call.
+    bool reflection = true;
+    size_t watch_queue_max = 256;
+  };
+
+  // Serving once it returns. UNAVAILABLE, in one line with the remedy, if the address cannot be
+  // had.
+  static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const Options& options);
+  ~RpcServer();  // Shutdown
+  RpcServer(const RpcServer&) = delete;
+  RpcServer& operator=(const RpcServer&) = delete;
+
+  // With the port that was found, if 0 was asked for.
+  const ListenAddress& address() const { return address_; }
+  // Ends every call and stream with UNAVAILABLE. Again: nothing.
+  void Shutdown();
+
+ private:
+  explicit RpcServer(const Options& options);
+  absl::Status Listen(bool reflection);
+
+  ListenAddress address_;
+  HubLoop loop_;
+  HubService hub_service_;
+  AdminService admin_service_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace tensorhub::rpc
+
+#endif  // TENSORHUB_SERVER_RPC_RPC_SERVER_H_

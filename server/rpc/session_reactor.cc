@@ -1,0 +1,131 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/session_reactor.h"
+
+#include <utility>
+
+#include "common/grpc_status.h"
+#include "server/rpc/translate.h"
+
+namespace tensorhub::rpc {
+
+SessionReactor::SessionReactor(HubLoop& loop, const ServerIdentity& identity,
+                               grpc::CallbackServerContext* context)
+    : loop_(loop), identity_(identity), context_(context), session_(loop.NewSession()) {}
+
+SessionReactor* SessionReactor::Start(HubLoop& loop, const ServerIdentity& identity,
+                                      grpc::CallbackServerContext* context) {
+  auto* reactor = new SessionReactor(loop, identity, context);
+  reactor->self_.reset(reactor);
+  reactor->StartRead(&reactor->incoming_);
+  return reactor;
+}
+
+// --- gRPC's side -----------------------------------------------------------------------------
+
+void SessionReactor::OnReadDone(bool ok) {
+  if (!ok) return End(absl::OkStatus());  // the worker closed its half, or is gone
+  const absl::Status status = Handle();
+  if (!status.ok()) End(status);
+}
+
+absl::Status SessionReactor::Handle() {
+  bool open = false;
+  {
+    MutexLock lock(mutex_);
+    open = known_to_hub_;
+  }
+  if (!open) {
+    if (!incoming_.has_open()) {
+      return absl::InvalidArgumentError("open: must be the first message of a session");
+    }
+    return Open(incoming_.open());
+  }
+  absl::StatusOr<hub::Event> event = ToCore(incoming_, session_);
+  if (event.ok()) loop_.FromSession(session_, *std::move(event));
+  return event.status();
+}
+
+absl::Status SessionReactor::Open(const v1::OpenSession& open) {
+  absl::StatusOr<hub::SessionOpened> opened = ToCore(open, session_);
+  if (!opened.ok()) return opened.status();
+  if (absl::Status status = CheckIdentity(open, identity_); !status.ok()) return status;
+  {
+    MutexLock lock(mutex_);
+    if (ending_) return absl::OkStatus();  // cancelled meanwhile; the hub need not hear of it
+    known_to_hub_ = true;
+  }
+  loop_.OpenSession(*std::move(opened), shared_from_this());
+  // A cancellation in between has told the hub of the end before the beginning: tell it again.
+  MutexLock lock(mutex_);
+  if (ending_) loop_.CloseSession(session_);
+  return absl::OkStatus();
+}
+
+void SessionReactor::OnWriteDone(bool ok) {
+  MutexLock lock(mutex_);
+  writing_ = false;
+  if (!ok) writes_.clear();  // the stream is broken; OnCancel or a failed read follows
+  if (!writes_.empty()) writes_.pop_front();
+  WriteNextLocked();
+  FinishIfIdleLocked();
+}
+
+void SessionReactor::OnCancel() { End(absl::CancelledError("the worker hung up")); }
+
+void SessionReactor::OnDone() {
+  const auto last = std::move(self_);  // may be the end of this object
+}
+
+// --- the loop's side -------------------------------------------------------------------------
+
+void SessionReactor::Deliver(const hub::Directive& directive) {
+  MutexLock lock(mutex_);
+  if (ending_) return;
+  if (writes_.size() >= kWritesMax) return context_->TryCancel();  // OnCancel does the rest
+  writes_.push_back(ToProto(directive, identity_));
+  WriteNextLocked();
+}
+
+void SessionReactor::ReadNext() {
+  MutexLock lock(mutex_);
+  if (!finished_) StartRead(&incoming_);
+}
+
+void SessionReactor::Close(const absl::Status& status) {
+  {
+    MutexLock lock(mutex_);
+    known_to_hub_ = false;
+  }
+  End(status);
+}
+
+// --- both ------------------------------------------------------------------------------------
+
+void SessionReactor::End(const absl::Status& status) {
+  bool tell_hub = false;
+  {
+    MutexLock lock(mutex_);
+    if (ending_) return;
+    ending_ = status;
+    tell_hub = known_to_hub_;
+    while (writes_.size() > (writing_ ? 1u : 0u)) writes_.pop_back();
+    FinishIfIdleLocked();
+  }
+  if (tell_hub) loop_.CloseSession(session_);
+}
+
+void SessionReactor::WriteNextLocked() {
+  if (writing_ || writes_.empty() || finished_) return;
+  writing_ = true;
+  StartWrite(&writes_.front());
+}
+
+void SessionReactor::FinishIfIdleLocked() {
+  if (!ending_ || writing_ || finished_) return;
+  finished_ = true;
+  Finish(ToGrpc(*ending_));
+}
+
+}  // namespace tensorhub::rpc

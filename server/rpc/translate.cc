@@ -1,0 +1,247 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/translate.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/grpc_status.h"
+#include "server/rpc/field_checks.h"
+
+namespace tensorhub::rpc {
+namespace {
+
+hub::Holding HoldingOf(FieldChecks& check, const pb::Holding& holding) {
+  check.SetPrefix("holding.");
+  hub::Holding out;
+  out.publication = check.Id(holding.publication(), "publication");
+  out.version = holding.version();
+  out.world_size = check.WorldSize(holding.world_size());
+  out.chunk_bytes = check.ChunkBytes(holding.chunk_bytes());
+  out.layout = check.Id(holding.layout(), "layout");
+  out.attachment = check.IdOrNone(holding.attachment(), "attachment");
+  out.generation = check.GenerationOf(holding.generation());
+  out.valid_chunks = check.ChunkCount(holding.valid_chunks());
+  out.complete = holding.complete();
+  out.published = holding.published();
+  out.visible = holding.visible();
+  check.SetPrefix("");
+  return out;
+}
+
+hub::OpenFetch OpenFetchOf(FieldChecks& check, const pb::OpenFetch& fetch) {
+  check.SetPrefix("open_fetch.");
+  hub::OpenFetch out;
+  out.transaction = check.Id(fetch.transaction(), "transaction");
+  out.publication = check.Id(fetch.publication(), "publication");
+  out.version = fetch.version();
+  out.finished = fetch.finished();
+  if (fetch.has_source()) {
+    out.source = check.Worker(true, fetch.source(), "source");
+    out.source_generation = check.GenerationOf(fetch.source_generation(), "source_generation");
+    out.assignment = check.Positive(fetch.assignment(), "assignment");
+  }
+  check.SetPrefix("");
+  return out;
+}
+
+// What all operations begin with.
+template <typename Op, typename Request>
+Op OperationOf(FieldChecks& check, const Request& request, hub::CallId call) {
+  Op op;
+  op.call = call;
+  op.worker = check.Worker(request.has_worker(), request.worker());
+  op.op = check.Positive(request.op(), "op");
+  return op;
+}
+
+absl::StatusOr<hub::Event> EventOf(const FieldChecks& check, hub::Event event) {
+  return check.Take(std::move(event));
+}
+
+}  // namespace
+
+// --- sessions --------------------------------------------------------------------------------
+
+absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::SessionId session) {
+  FieldChecks check;
+  hub::SessionOpened out;
+  out.session = session;
+  out.worker = check.Worker(open.has_worker(), open.worker());
+  out.number = check.Positive(open.session_number(), "session_number");
+  out.world_size = check.WorldSize(open.world_size());
+  check.Require(open.worker().rank() < open.world_size(), "worker.rank",
+                absl::StrCat("is ", open.worker().rank(), ", not below world_size, which is ",
+                             open.world_size()));
+  out.location = check.LocationOf(open.location(), "location");
+  out.stable = !open.spot();
+  check.Require(
+      open.endpoint().size() <= kEndpointBytesMax, "endpoint",
+      absl::StrCat("is ", open.endpoint().size(), " bytes, more than ", kEndpointBytesMax));
+  out.endpoint = open.endpoint();
+  out.resumed = open.resumed();
+  check.IdOrNone(open.known_store_id(), "known_store_id");
+  if (open.has_holding()) out.holding = HoldingOf(check, open.holding());
+  if (open.has_open_fetch()) out.open_fetch = OpenFetchOf(check, open.open_fetch());
+  return check.Take(std::move(out));
+}
+
+namespace {
+
+hub::Event ProgressOf(FieldChecks& check, const pb::Progress& progress, hub::SessionId session) {
+  check.SetPrefix("progress.");
+  return hub::Progress{.session = session,
+                       .publication = check.Id(progress.publication(), "publication"),
+                       .generation = check.GenerationOf(progress.generation()),
+                       .valid_chunks = check.ChunkCount(progress.valid_chunks())};
+}
+
+hub::Event ReleasedOf(FieldChecks& check, const pb::SourceReleased& released,
+                      hub::SessionId session) {
+  check.SetPrefix("source_released.");
+  return hub::SourceReleased{.session = session,
+                             .transaction = check.Id(released.transaction(), "transaction"),
+                             .assignment = check.Positive(released.assignment(), "assignment")};
+}
+
+hub::Event FailedOf(FieldChecks& check, const pb::SourceFailed& failed, hub::SessionId session) {
+  check.SetPrefix("source_failed.");
+  check.Require(failed.code() != 0, "code", "is OK; a failure has another code");
+  return hub::SourceFailed{.session = session,
+                           .transaction = check.Id(failed.transaction(), "transaction"),
+                           .assignment = check.Positive(failed.assignment(), "assignment"),
+                           .reason = check.Result(failed.code(), failed.reason())};
+}
+
+hub::Event ProbeAnswerOf(FieldChecks& check, const pb::ProbeAnswer& answer,
+                         hub::SessionId session) {
+  check.SetPrefix("probe_answer.");
+  return hub::ProbeAnswer{.session = session,
+                          .generation = check.GenerationOf(answer.generation()),
+                          .holds = answer.holds()};
+}
+
+}  // namespace
+
+absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::SessionId session) {
+  FieldChecks check;
+  switch (message.body_case()) {
+    case pb::WorkerMessage::kHeartbeat:
+      return hub::Event(hub::Heartbeat{session});
+    case pb::WorkerMessage::kProgress:
+      return EventOf(check, ProgressOf(check, message.progress(), session));
+    case pb::WorkerMessage::kSourceReleased:
+      return EventOf(check, ReleasedOf(check, message.source_released(), session));
+    case pb::WorkerMessage::kSourceFailed:
+      return EventOf(check, FailedOf(check, message.source_failed(), session));
+    case pb::WorkerMessage::kProbeAnswer:
+      return EventOf(check, ProbeAnswerOf(check, message.probe_answer(), session));
+    case pb::WorkerMessage::kOpen:
+      return absl::InvalidArgumentError("open: this session is open already");
+    case pb::WorkerMessage::BODY_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("body: the message is empty or of an unknown kind");
+}
+
+absl::Status CheckIdentity(const pb::OpenSession& open, const ServerIdentity& mine) {
+  const Id128 known = FromBytes(open.known_store_id()).value_or(Id128{});
+  if (known && mine.store_id && known != mine.store_id) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "known_store_id: this worker belongs to another hub (", ToHex(known), ", this is ",
+        ToHex(mine.store_id), "): correct the server's address, or restart the worker"));
+  }
+  if (known == mine.store_id && known && open.known_epoch() > mine.epoch) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "known_epoch: this server is stale (epoch ", mine.epoch, ", the worker has seen ",
+        open.known_epoch(), "): stop it and connect to the current one"));
+  }
+  return absl::OkStatus();
+}
+
+// --- operations ------------------------------------------------------------------------------
+
+absl::StatusOr<hub::Event> ToCore(const pb::PublishRequest& request, hub::CallId call) {
+  FieldChecks check;
+  auto op = OperationOf<hub::PublishOp>(check, request, call);
+  op.version = request.version();
+  op.layout = check.Id(request.layout(), "layout");
+  op.attachment = check.IdOrNone(request.attachment(), "attachment");
+  op.chunk_bytes = check.ChunkBytes(request.chunk_bytes());
+  op.generation = check.GenerationOf(request.generation());
+  op.wait_for_group = request.wait_for_group();
+  op.timeout_ms = check.Time(request.timeout_ms());
+  op.rewind = request.rewind();
+  return EventOf(check, op);
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::UnpublishRequest& request, hub::CallId call) {
+  FieldChecks check;
+  auto op = OperationOf<hub::UnpublishOp>(check, request, call);
+  op.generation = check.GenerationOf(request.generation());
+  op.drain_ms = check.Time(request.drain_ms());
+  return EventOf(check, op);
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::JoinFetchRequest& request, hub::CallId call) {
+  FieldChecks check;
+  auto op = OperationOf<hub::JoinFetchOp>(check, request, call);
+  op.selector = check.SelectorOf(request.has_selector(), request.selector());
+  op.layout = check.Id(request.layout(), "layout");
+  op.timeout_ms = check.Time(request.timeout_ms());
+  return EventOf(check, op);
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::BeginReadRequest& request, hub::CallId call) {
+  FieldChecks check;
+  auto op = OperationOf<hub::BeginReadOp>(check, request, call);
+  op.transaction = check.Id(request.transaction(), "transaction");
+  op.generation = check.GenerationOf(request.generation());
+  return EventOf(check, op);
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::FinishReadRequest& request, hub::CallId call) {
+  FieldChecks check;
+  auto op = OperationOf<hub::FinishReadOp>(check, request, call);
+  op.transaction = check.Id(request.transaction(), "transaction");
+  op.result = check.Result(request.code(), request.reason());
+  return EventOf(check, op);
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::WaitForVersionRequest& request, hub::CallId call) {
+  FieldChecks check;
+  hub::WaitOp op;
+  op.call = call;
+  op.model = check.Name(request.model(), "model");
+  op.newer_than = request.newer_than();
+  op.any = request.any();
+  op.max_lag = request.max_lag();
+  op.timeout_ms = check.Time(request.timeout_ms());
+  return EventOf(check, op);
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::LeaveRequest& request, hub::CallId call) {
+  FieldChecks check;
+  return EventOf(check, OperationOf<hub::LeaveOp>(check, request, call));
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::PutLayoutRequest& request, hub::CallId call) {
+  absl::StatusOr<Layout> layout = Layout::Decode(request.encoded());
+  if (!layout.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("encoded: ", std::string(layout.status().message())));
+  }
+  return hub::Event(hub::PutLayoutOp{call, std::make_shared<const Layout>(*std::move(layout))});
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::PutAttachmentRequest& request, hub::CallId call) {
+  if (request.content().size() > kAttachmentBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("content: is ", request.content().size(),
+                                                   " bytes, more than ", kAttachmentBytesMax));
+  }
+  return hub::Event(hub::PutAttachmentOp{call, FingerprintOf(request.content()),
+                                         std::make_shared<const std::string>(request.content())});
+}
+
+}  // namespace tensorhub::rpc

@@ -1,0 +1,63 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wire contract to the core's events (rule R9: strictly checked, the first bad field is named
+// in an INVALID_ARGUMENT) and the core's effects to the wire contract. Pure functions.
+
+#ifndef TENSORHUB_SERVER_RPC_TRANSLATE_H_
+#define TENSORHUB_SERVER_RPC_TRANSLATE_H_
+
+#include "absl/status/statusor.h"
+#include "server/core/events.h"
+#include "server/rpc/identity.h"
+#include "tensorhub/v1/hub.pb.h"
+
+namespace tensorhub::rpc {
+
+namespace pb = tensorhub::v1;
+
+// Beyond these a message is refused.
+inline constexpr size_t kEndpointBytesMax = 64 << 10;
+inline constexpr size_t kAttachmentBytesMax = 64 << 20;
+// Longer times are cut: nobody waits for ten years.
+inline constexpr hub::TimeMs kTimeMsMax = 10LL * 365 * 24 * 3600 * 1000;
+// Reasons are for people; what is longer is cut, not refused.
+inline constexpr size_t kReasonBytesMax = 1024;
+
+absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::SessionId session);
+// Everything that may follow `open`.
+absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::SessionId session);
+
+absl::StatusOr<hub::Event> ToCore(const pb::PublishRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::UnpublishRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::JoinFetchRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::BeginReadRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::FinishReadRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::WaitForVersionRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::LeaveRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::PutLayoutRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::PutAttachmentRequest& request, hub::CallId call);
+
+// FAILED_PRECONDITION if the worker knows another hub, or a later life of this one (R8).
+absl::Status CheckIdentity(const pb::OpenSession& open, const ServerIdentity& mine);
+
+pb::HubMessage ToProto(const hub::Directive& directive, const ServerIdentity& identity);
+
+// The reply's payload; INTERNAL if it is another call's.
+absl::Status FillResponse(const hub::Reply& reply, pb::PublishResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::UnpublishResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::JoinFetchResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::FinishReadResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::WaitForVersionResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::BeginReadResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::LeaveResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::PutLayoutResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::PutAttachmentResponse& response);
+
+// "" for none, as the wire says it.
+std::string IdBytes(const Id128& id);
+void ToProto(const hub::WorkerIdentity& worker, pb::WorkerId& out);
+
+}  // namespace tensorhub::rpc
+
+#endif  // TENSORHUB_SERVER_RPC_TRANSLATE_H_

@@ -1,0 +1,131 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The core's effects as messages.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/grpc_status.h"
+#include "server/rpc/translate.h"
+
+namespace tensorhub::rpc {
+namespace {
+
+void Fill(const hub::Welcome& welcome, const ServerIdentity& identity, pb::HubMessage& message) {
+  pb::Welcome& out = *message.mutable_welcome();
+  out.set_lease_ms(static_cast<uint64_t>(welcome.lease_ms));
+  out.set_heartbeat_ms(static_cast<uint64_t>(welcome.heartbeat_ms));
+  out.set_store_id(IdBytes(identity.store_id));
+  out.set_epoch(identity.epoch);
+  out.set_server_version(TENSORHUB_VERSION);
+}
+
+void Fill(const hub::Assign& assign, const ServerIdentity&, pb::HubMessage& message) {
+  pb::Assign& out = *message.mutable_assign();
+  out.set_transaction(IdBytes(assign.transaction));
+  out.set_assignment(assign.assignment);
+  ToProto(assign.source, *out.mutable_source());
+  out.set_endpoint(assign.endpoint);
+  out.set_generation(assign.generation);
+  out.set_publication(IdBytes(assign.publication));
+  out.set_tier(static_cast<uint32_t>(assign.tier));
+}
+
+void Fill(const hub::AbortRead& abort, const ServerIdentity&, pb::HubMessage& message) {
+  pb::AbortRead& out = *message.mutable_abort_read();
+  out.set_transaction(IdBytes(abort.transaction));
+  out.set_code(StatusCodeToWire(abort.reason));
+  out.set_reason(std::string(abort.reason.message()));
+}
+
+void Fill(const hub::Probe& probe, const ServerIdentity&, pb::HubMessage& message) {
+  message.mutable_probe()->set_generation(probe.generation);
+}
+
+void Fill(const hub::Dropped& dropped, const ServerIdentity&, pb::HubMessage& message) {
+  pb::Dropped& out = *message.mutable_dropped();
+  out.set_generation(dropped.generation);
+  out.set_code(StatusCodeToWire(dropped.reason));
+  out.set_reason(std::string(dropped.reason.message()));
+}
+
+void Fill(const hub::Visible& visible, const ServerIdentity&, pb::HubMessage& message) {
+  message.mutable_visible()->set_publication(IdBytes(visible.publication));
+}
+
+absl::Status WrongPayload(const hub::Reply& reply) {
+  return absl::InternalError(absl::StrCat("the hub's reply is of the wrong kind (",
+                                          reply.payload.index(), "): please report this"));
+}
+
+template <typename Payload, typename Copy>
+absl::Status FillFrom(const hub::Reply& reply, Copy copy) {
+  const auto* payload = std::get_if<Payload>(&reply.payload);
+  if (payload == nullptr) return WrongPayload(reply);
+  copy(*payload);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string IdBytes(const Id128& id) { return id ? ToBytes(id) : std::string(); }
+
+void ToProto(const hub::WorkerIdentity& worker, pb::WorkerId& out) {
+  out.set_model(worker.key.model);
+  out.set_group(worker.key.group);
+  out.set_rank(worker.key.rank);
+  out.set_incarnation(worker.incarnation);
+}
+
+pb::HubMessage ToProto(const hub::Directive& directive, const ServerIdentity& identity) {
+  pb::HubMessage message;
+  std::visit([&](const auto& body) { Fill(body, identity, message); }, directive.body);
+  return message;
+}
+
+absl::Status FillResponse(const hub::Reply& reply, pb::PublishResponse& response) {
+  return FillFrom<hub::PublishReply>(reply, [&](const hub::PublishReply& payload) {
+    response.set_publication(IdBytes(payload.publication));
+    response.set_chunk_bytes(payload.chunk_bytes);
+    response.set_visible(payload.visible);
+  });
+}
+
+absl::Status FillResponse(const hub::Reply& reply, pb::UnpublishResponse& response) {
+  return FillFrom<hub::UnpublishReply>(reply, [&](const hub::UnpublishReply& payload) {
+    response.set_drained(payload.drained);
+    response.set_readers_left(payload.readers_left);
+  });
+}
+
+absl::Status FillResponse(const hub::Reply& reply, pb::JoinFetchResponse& response) {
+  return FillFrom<hub::FetchDecision>(reply, [&](const hub::FetchDecision& payload) {
+    response.set_transaction(IdBytes(payload.transaction));
+    response.set_publication(IdBytes(payload.publication));
+    response.set_version(payload.version);
+    response.set_world_size(payload.world_size);
+    response.set_chunk_bytes(payload.chunk_bytes);
+    response.set_attachment(IdBytes(payload.attachment));
+    response.set_already_held(payload.already_held);
+  });
+}
+
+absl::Status FillResponse(const hub::Reply& reply, pb::FinishReadResponse& response) {
+  return FillFrom<hub::FinishReadReply>(
+      reply, [&](const hub::FinishReadReply& payload) { response.set_version(payload.version); });
+}
+
+absl::Status FillResponse(const hub::Reply& reply, pb::WaitForVersionResponse& response) {
+  return FillFrom<hub::WaitReply>(
+      reply, [&](const hub::WaitReply& payload) { response.set_version(payload.version); });
+}
+
+absl::Status FillResponse(const hub::Reply&, pb::BeginReadResponse&) { return absl::OkStatus(); }
+absl::Status FillResponse(const hub::Reply&, pb::LeaveResponse&) { return absl::OkStatus(); }
+absl::Status FillResponse(const hub::Reply&, pb::PutLayoutResponse&) { return absl::OkStatus(); }
+absl::Status FillResponse(const hub::Reply&, pb::PutAttachmentResponse&) {
+  return absl::OkStatus();
+}
+
+}  // namespace tensorhub::rpc

@@ -1,0 +1,115 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/translate_views.h"
+
+#include <string>
+
+#include "server/rpc/translate.h"
+
+namespace tensorhub::rpc {
+namespace {
+
+const char* KindText(hub::ModelChange::Kind kind) {
+  switch (kind) {
+    case hub::ModelChange::Kind::kVersionVisible:
+      return "version-visible";
+    case hub::ModelChange::Kind::kVersionGone:
+      return "version-gone";
+    case hub::ModelChange::Kind::kReplicaComplete:
+      return "replica-complete";
+    case hub::ModelChange::Kind::kReplicaGone:
+      return "replica-gone";
+    case hub::ModelChange::Kind::kWorkerJoined:
+      return "worker-joined";
+    case hub::ModelChange::Kind::kWorkerLeft:
+      return "worker-left";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Fill(const hub::StatusView& view, v1::GetStatusResponse& out) {
+  out.set_recovering(view.recovering);
+  out.set_models(view.models);
+  out.set_workers(view.workers);
+  out.set_connected(view.connected);
+  out.set_references(view.references);
+  out.set_transfers(view.transfers);
+  out.set_decisions(view.decisions);
+}
+
+void Fill(const hub::ModelView& view, v1::ModelInfo& out) {
+  out.set_model(view.model);
+  out.set_has_latest(view.has_latest);
+  out.set_latest(view.latest);
+  out.set_versions(view.versions);
+  out.set_replicas(view.replicas);
+  out.set_workers(view.workers);
+}
+
+void Fill(const hub::VersionView& view, v1::VersionInfo& out) {
+  out.set_version(view.version);
+  out.set_publication(IdBytes(view.publication));
+  out.set_state(std::string(ToString(view.state)));
+  out.set_world_size(view.world_size);
+  out.set_bytes(view.bytes);
+  out.set_chunk_bytes(view.chunk_bytes);
+  out.set_complete_replicas(view.complete_replicas);
+  out.set_filling_replicas(view.filling_replicas);
+  for (const Fingerprint& layout : view.layouts) out.add_layouts(IdBytes(layout));
+  for (const Fingerprint& attachment : view.attachments) out.add_attachments(IdBytes(attachment));
+}
+
+void Fill(const hub::ReferenceView& view, v1::ReferenceInfo& out) {
+  out.set_model(view.model);
+  out.set_group(view.group);
+  out.set_rank(view.worker.key.rank);
+  out.set_incarnation(view.worker.incarnation);
+  out.set_version(view.version);
+  out.set_location(view.location);
+  out.set_medium(view.medium);
+  out.set_generation(view.generation);
+  out.set_state(std::string(ToString(view.state)));
+  out.set_valid_chunks(view.valid_chunks);
+  out.set_chunks(view.chunks);
+  out.set_readers(view.readers);
+}
+
+void Fill(const hub::WorkerView& view, v1::WorkerInfo& out) {
+  out.set_model(view.worker.key.model);
+  out.set_group(view.worker.key.group);
+  out.set_rank(view.worker.key.rank);
+  out.set_incarnation(view.worker.incarnation);
+  out.set_world_size(view.world_size);
+  out.set_location(view.location);
+  out.set_connected(view.connected);
+  out.set_spot(!view.stable);
+  out.set_lease_left_ms(view.lease_left_ms);
+  if (view.holds) out.set_version(view.version);
+}
+
+void Fill(const hub::TransferView& view, v1::TransferInfo& out) {
+  out.set_model(view.reader.key.model);
+  out.set_reader_group(view.reader.key.group);
+  out.set_reader_rank(view.reader.key.rank);
+  if (view.source.incarnation != 0) {
+    out.set_source_group(view.source.key.group);
+    out.set_source_rank(view.source.key.rank);
+  }
+  out.set_version(view.version);
+  out.set_valid_chunks(view.valid_chunks);
+  out.set_chunks(view.chunks);
+  out.set_chunk_bytes(view.chunk_bytes);
+  out.set_tier(std::string(ToString(view.tier)));
+  out.set_running_ms(view.running_ms);
+}
+
+void Fill(const hub::ModelChange& change, v1::Change& out) {
+  out.set_kind(KindText(change.kind));
+  out.set_version(change.version);
+  out.set_group(change.group);
+}
+
+}  // namespace tensorhub::rpc

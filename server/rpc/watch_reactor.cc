@@ -1,0 +1,105 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/watch_reactor.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/grpc_status.h"
+#include "server/rpc/translate_views.h"
+
+namespace tensorhub::rpc {
+
+WatchReactor* WatchReactor::Start(HubLoop& loop, const std::string& model, size_t queue_max) {
+  auto* reactor = new WatchReactor(loop, model, queue_max);
+  reactor->self_.reset(reactor);
+  if (const std::optional<std::string> problem = NameProblem(model)) {
+    reactor->End(absl::InvalidArgumentError(absl::StrCat("model: ", *problem)));
+  } else {
+    loop.AddWatcher(model, reactor->self_);
+  }
+  return reactor;
+}
+
+// --- gRPC's side -----------------------------------------------------------------------------
+
+void WatchReactor::OnWriteDone(bool ok) {
+  bool relist = false;
+  {
+    MutexLock lock(mutex_);
+    writing_ = false;
+    if (!ok) writes_.clear();  // the stream is broken; OnCancel follows
+    if (!writes_.empty()) writes_.pop_front();
+    WriteNextLocked();
+    FinishIfIdleLocked();
+    relist = overflowed_ && !writing_ && !ending_;
+  }
+  if (relist) loop_.RelistWatcher(shared_from_this());
+}
+
+void WatchReactor::OnCancel() {
+  End(absl::CancelledError("the watcher hung up"));
+  loop_.RemoveWatcher(model_, this);
+}
+
+void WatchReactor::OnDone() {
+  const auto last = std::move(self_);  // may be the end of this object
+}
+
+// --- the loop's side -------------------------------------------------------------------------
+
+void WatchReactor::ListOnLoop(const hub::Hub& hub) {
+  v1::WatchEvent event;
+  event.set_revision(hub.Revision(model_));
+  v1::Listing& listing = *event.mutable_listing();
+  for (const hub::ModelView& model : hub.Models()) {
+    if (model.model == model_) Fill(model, *listing.mutable_model());
+  }
+  for (const hub::VersionView& version : hub.Versions(model_)) {
+    Fill(version, *listing.add_versions());
+  }
+  MutexLock lock(mutex_);
+  overflowed_ = false;
+  writes_.push_back(std::move(event));
+  WriteNextLocked();
+}
+
+void WatchReactor::ChangeOnLoop(const hub::ModelChange& change) {
+  MutexLock lock(mutex_);
+  if (overflowed_ || ending_) return;
+  if (writes_.size() >= queue_max_) {
+    overflowed_ = true;
+    while (writes_.size() > 1) writes_.pop_back();  // a full queue has its first one outstanding
+    return;
+  }
+  v1::WatchEvent& event = writes_.emplace_back();
+  event.set_revision(change.revision);
+  Fill(change, *event.mutable_change());
+  WriteNextLocked();
+}
+
+void WatchReactor::Close(const absl::Status& status) { End(status); }
+
+// --- both ------------------------------------------------------------------------------------
+
+void WatchReactor::End(const absl::Status& status) {
+  MutexLock lock(mutex_);
+  if (ending_) return;
+  ending_ = status;
+  FinishIfIdleLocked();
+}
+
+void WatchReactor::WriteNextLocked() {
+  if (writing_ || writes_.empty() || ending_) return;
+  writing_ = true;
+  StartWrite(&writes_.front());
+}
+
+void WatchReactor::FinishIfIdleLocked() {
+  if (!ending_ || writing_ || finished_) return;
+  finished_ = true;
+  Finish(ToGrpc(*ending_));
+}
+
+}  // namespace tensorhub::rpc
