@@ -1,0 +1,158 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Workers that die or stop in the middle of a transfer. Readers are slowed down so that there is a
+// middle.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tests/integration/cluster.h"
+
+namespace tensorhub::harness {
+namespace {
+
+using testing::AnyOf;
+
+constexpr char kShard[] = "tensors=40 bytes=268435456";
+
+// Starts a fetch and returns in its middle; the reader stays slow while the Throttle lives.
+std::unique_ptr<Throttle> BeginFetch(WorkerProcess& reader) {
+  auto slow = std::make_unique<Throttle>(reader.process().pid(), milliseconds(2), milliseconds(30));
+  reader.Send("fetch latest timeout=60000");
+  EXPECT_TRUE(reader.AwaitProgress()) << reader.process().Describe();
+  return slow;
+}
+
+// One line, and not after a long silence.
+void ExpectFailsSoon(WorkerProcess& reader, milliseconds bound) {
+  const Stopwatch watch;
+  EXPECT_THAT(reader.Answer(bound),
+              AnyOf(StartsWith("error UNAVAILABLE"), StartsWith("error NOT_FOUND")));
+  EXPECT_LT(watch.Elapsed(), bound);
+}
+
+class LostWorkerTest : public testing::TestWithParam<Way> {
+ protected:
+  Cluster cluster_{GetParam()};
+};
+
+TEST_P(LostWorkerTest, AKilledReaderTroublesNobody) {
+  Worker trainer = cluster_.Join("trainer", kShard);
+  FillAndPublish(*trainer, 1);
+  Worker victim = cluster_.Join("victim", kShard);
+  Worker other = cluster_.Join("other", kShard);
+  auto slow = BeginFetch(*victim);
+  other->Send("fetch latest");
+  victim->process().Kill();
+  slow.reset();
+  ExpectFetched(*other, other->Answer(), 1);
+  // The trainer waits for the dead reader's lease at most.
+  const std::string unpublished = trainer->Do("unpublish drain=20000");
+  ASSERT_THAT(unpublished, StartsWith("ok"));
+  EXPECT_LT(std::stoi(Field(unpublished, "ms")), 8000);
+}
+
+TEST_P(LostWorkerTest, AKilledSourceIsReplacedByAnother) {
+  std::map<std::string, Worker> holders;
+  holders["a"] = cluster_.Join("a", kShard);
+  FillAndPublish(*holders["a"], 1);
+  holders["b"] = cluster_.Join("b", kShard);
+  ExpectFetched(*holders["b"], holders["b"]->Do("fetch latest"), 1);
+  Worker reader = cluster_.Join("reader", kShard);
+  auto slow = BeginFetch(*reader);
+  const std::string progress = *reader->process().output().WaitFor("progress ", seconds(1));
+  const std::string source = progress.substr(progress.rfind(' ') + 1);  // "a/0"
+  ASSERT_EQ(holders.count(source.substr(0, 1)), 1u) << progress;
+  holders[source.substr(0, 1)]->process().Kill();
+  slow.reset();
+  const std::string answer = reader->Answer();
+  ExpectFetched(*reader, answer, 1);
+  EXPECT_THAT(Field(answer, "sources"), testing::AllOf(HasSubstr("a/0"), HasSubstr("b/0")));
+  // Nothing is read twice.
+  EXPECT_EQ(Field(answer, "bytes"), "268435456");
+}
+
+TEST_P(LostWorkerTest, TheLastSourceKilledFailsTheFetchAtOnce) {
+  Worker trainer = cluster_.Join("trainer", kShard);
+  FillAndPublish(*trainer, 1);
+  Worker reader = cluster_.Join("reader", kShard);
+  auto slow = BeginFetch(*reader);
+  trainer->process().Kill();
+  slow.reset();
+  ExpectFailsSoon(*reader, seconds(9));
+  // The reader is sound: it takes the next version.
+  Worker successor = cluster_.Start();
+  ASSERT_EQ(successor->Do(cluster_.ConnectCommand("trainer") + " timeout=20000"), "ok");
+  ASSERT_EQ(successor->Do("register " + std::string(kShard) + " " + GetParam().memory), "ok");
+  FillAndPublish(*successor, 2);
+  ExpectFetched(*reader, reader->Do("fetch latest"), 2);
+}
+
+TEST_P(LostWorkerTest, AStoppedSourceIsReplacedByAnother) {
+  std::map<std::string, Worker> holders;
+  holders["a"] = cluster_.Join("a", kShard);
+  FillAndPublish(*holders["a"], 1);
+  holders["b"] = cluster_.Join("b", kShard);
+  ExpectFetched(*holders["b"], holders["b"]->Do("fetch latest"), 1);
+  Worker reader = cluster_.Join("reader", kShard);
+  auto slow = BeginFetch(*reader);
+  const std::string progress = *reader->process().output().WaitFor("progress ", seconds(1));
+  Worker& stopped = holders[progress.substr(progress.rfind(' ') + 1, 1)];
+  stopped->process().Signal(SIGSTOP);
+  slow.reset();
+  const Stopwatch watch;
+  ExpectFetched(*reader, reader->Answer(), 1);
+  EXPECT_LT(watch.Elapsed(), seconds(15));
+  // Awake again, it still works: what it held is known again, or it fetches it.
+  stopped->process().Signal(SIGCONT);
+  EXPECT_TRUE(Eventually(seconds(20), [&] {
+    return stopped->Do("fetch latest timeout=5000").rfind("ok", 0) == 0;
+  })) << stopped->process().Describe();
+  EXPECT_EQ(stopped->Do("check 1"), "ok");
+}
+
+TEST_P(LostWorkerTest, AStoppedTrainerComesBack) {
+  Worker trainer = cluster_.Join("trainer");
+  FillAndPublish(*trainer, 1);
+  Worker reader = cluster_.Join("reader");
+  trainer->process().Signal(SIGSTOP);
+  // Served, the fetch waits for a source that does not answer and fails; one-sided it needs no
+  // answer. Whole or not at all.
+  const std::string answer = reader->Do("fetch latest timeout=20000");
+  if (answer.rfind("ok", 0) == 0) {
+    EXPECT_EQ(reader->Do("check 1"), "ok");
+  }
+  trainer->process().Signal(SIGCONT);
+  EXPECT_TRUE(Eventually(seconds(20), [&] {
+    return reader->Do("fetch latest timeout=5000").rfind("ok", 0) == 0;
+  })) << reader->process().Describe();
+  EXPECT_EQ(reader->Do("check 1"), "ok");
+}
+
+// R3: bounded, with a reader that still needs the bytes; and R4: that reader is not fooled.
+TEST_P(LostWorkerTest, UnpublishDoesNotWaitLongerThanItsDrainTime) {
+  Worker trainer = cluster_.Join("trainer", kShard);
+  FillAndPublish(*trainer, 1);
+  Worker reader = cluster_.Join("reader", kShard);
+  auto slow = BeginFetch(*reader);
+  const std::string unpublished = trainer->Do("unpublish drain=300");
+  ASSERT_THAT(unpublished, StartsWith("ok"));
+  EXPECT_LT(std::stoi(Field(unpublished, "ms")), 3000);
+  ASSERT_EQ(trainer->Do("fill 2"), "ok");
+  slow.reset();
+  const std::string answer = reader->Answer();
+  if (answer.rfind("ok", 0) == 0) {
+    EXPECT_EQ(reader->Do("check 1"), "ok");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, LostWorkerTest, testing::Values(kTcp, kOneSided), WayName);
+
+}  // namespace
+}  // namespace tensorhub::harness

@@ -1,0 +1,84 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The server goes and comes back (R8): transfers under way go on, and nothing published is
+// forgotten while a holder lives.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/cluster.h"
+
+namespace tensorhub::harness {
+namespace {
+
+TEST(RestartTest, BetweenPublishAndFetch) {
+  Cluster cluster(kTcp);
+  Worker trainer = cluster.Join("trainer");
+  FillAndPublish(*trainer, 7);
+  Worker reader = cluster.Join("reader");
+  cluster.server().Restart();
+  ExpectFetched(*reader, reader->Do("fetch latest"), 7);
+  EXPECT_THAT(reader->Do("list"), HasSubstr("7:visible"));
+  // The trainer's own calls go through the new server.
+  ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+  FillAndPublish(*trainer, 8);
+  ExpectFetched(*reader, reader->Do("fetch latest"), 8);
+}
+
+TEST(RestartTest, WhileAFetchRuns) {
+  for (const Way& way : {kTcp, kOneSided}) {
+    Cluster cluster(way);
+    const std::string shard = "tensors=40 bytes=268435456";
+    Worker trainer = cluster.Join("trainer", shard);
+    FillAndPublish(*trainer, 1);
+    Worker reader = cluster.Join("reader", shard);
+    {
+      const Throttle slow(reader->process().pid(), milliseconds(2), milliseconds(30));
+      reader->Send("fetch latest");
+      ASSERT_TRUE(reader->AwaitProgress()) << reader->process().Describe();
+      cluster.server().Restart();
+    }
+    const std::string answer = reader->Answer();
+    ExpectFetched(*reader, answer, 1);
+    EXPECT_EQ(Field(answer, "bytes"), "268435456") << "something was read twice";
+  }
+}
+
+TEST(RestartTest, CallsRideOutAnAbsence) {
+  Cluster cluster;
+  Worker trainer = cluster.Join("trainer");
+  FillAndPublish(*trainer, 1);
+  Worker reader = cluster.Join("reader");
+  cluster.server().Kill();
+  const Stopwatch watch;
+  EXPECT_THAT(reader->Do("fetch latest timeout=500"), StartsWith("error "));
+  EXPECT_LT(watch.Elapsed(), seconds(5));
+  reader->Send("fetch latest timeout=30000");
+  cluster.server().Restart();
+  ExpectFetched(*reader, reader->Answer(), 1);
+}
+
+TEST(RestartTest, UnpublishNeedsNoServer) {
+  Cluster cluster;
+  Worker trainer = cluster.Join("trainer");
+  FillAndPublish(*trainer, 1);
+  cluster.server().Kill();
+  const std::string unpublished = trainer->Do("unpublish drain=500", seconds(20));
+  ASSERT_THAT(unpublished, StartsWith("ok"));
+  EXPECT_LT(std::stoi(Field(unpublished, "ms")), 5000);
+}
+
+TEST(RestartTest, LatestDoesNotGoBackwards) {
+  Cluster cluster;
+  Worker trainer = cluster.Join("trainer");
+  FillAndPublish(*trainer, 5);
+  ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+  Worker other = cluster.Join("other");
+  FillAndPublish(*other, 4);
+  EXPECT_THAT(other->Do("fetch latest"), StartsWith("error NOT_FOUND"));
+  ASSERT_THAT(other->Do("publish 4"), StartsWith("ok"));
+}
+
+}  // namespace
+}  // namespace tensorhub::harness

@@ -1,0 +1,79 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands of tensorhub-test-worker, one line each, and their answers, one line each:
+// "ok [name=value …]" or "error CODE message".
+//
+//   connect server=A model=M group=G [rank=0] [world=1] [location=L] [spot=1] [timeout=MS]
+//   register [tensors=N] [bytes=TOTAL] [seed=S] [dtype=U8] [layout=malloc|arena|shuffled]
+//            [shared=1] [unaligned=1] [empty=N] [fault=overlap|null|duplicate|size|dtype]
+//   fill V                            the registered bytes become those of version V
+//   check V                           error DATA_LOSS unless they are
+//   publish V [wait=1] [rewind=1] [timeout=MS]
+//   unpublish [drain=MS]              → ok ms=ELAPSED
+//   fetch latest | exact=V | newer=V [timeout=MS] → ok version= bytes= way= sources= ms=
+//                                     writes "progress VERSION DONE TOTAL SOURCE" meanwhile
+//   wait latest | exact=V | newer=V [timeout=MS]  → ok version=
+//   list                              → ok V:STATE:BYTES:GROUP=STATE/COMPLETE/RANKS,… …
+//   leave
+//   exit                              ends the program, through the client's destructor
+
+#ifndef TENSORHUB_TESTS_INTEGRATION_WORKER_COMMANDS_H_
+#define TENSORHUB_TESTS_INTEGRATION_WORKER_COMMANDS_H_
+
+#include <tensorhub/ros.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tests/integration/worker/shard.h"
+
+namespace tensorhub::worker {
+
+// A command in pieces. Words without `=` have the value "1".
+struct Command {
+  static Command Parse(const std::string& line);
+
+  bool Has(const std::string& name) const { return words.count(name) != 0; }
+  std::string Text(const std::string& name, const std::string& otherwise = "") const;
+  uint64_t Number(const std::string& name, uint64_t otherwise) const;
+  std::chrono::milliseconds Time(const std::string& name, uint64_t otherwise_ms) const;
+  // latest, exact= or newer=.
+  ros::Selector Selector() const;
+
+  std::string verb;
+  uint64_t version = 0;  // the second word, where it is a number
+  std::map<std::string, std::string> words;
+};
+
+class Commands {
+ public:
+  // The answer to one line.
+  std::string Run(const std::string& line);
+
+ private:
+  using Answer = absl::StatusOr<std::string>;
+
+  Answer Dispatch(const Command& command);
+  Answer Connect(const Command& command);
+  Answer Register(const Command& command);
+  Answer Publish(const Command& command);
+  Answer Unpublish(const Command& command);
+  Answer Fetch(const Command& command);
+  Answer Wait(const Command& command);
+  Answer List();
+
+  uint32_t rank_ = 0;
+  // The client reads the shard's memory for as long as it lives: it goes first.
+  std::optional<Shard> shard_;
+  std::unique_ptr<ros::Client> client_;
+};
+
+}  // namespace tensorhub::worker
+
+#endif  // TENSORHUB_TESTS_INTEGRATION_WORKER_COMMANDS_H_

@@ -1,0 +1,66 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory and the tensors that a test worker registers, as its command asks for them.
+
+#ifndef TENSORHUB_TESTS_INTEGRATION_WORKER_SHARD_H_
+#define TENSORHUB_TESTS_INTEGRATION_WORKER_SHARD_H_
+
+#include <tensorhub/ros.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tensorhub::worker {
+
+struct ShardOptions {
+  size_t tensors = 8;
+  size_t bytes = 1 << 20;  // of all tensors
+  uint64_t seed = 1;       // of the tensors' sizes; equal options make equal layouts
+  std::string dtype = "U8";
+  // malloc: an allocation for each. arena: one behind another in one allocation. shuffled: the
+  // same, but in another order, with gaps, and registered in yet another.
+  std::string layout = "malloc";
+  bool shared = false;     // memory of Client::Allocate; implies an arena
+  bool unaligned = false;  // arenas: every tensor begins at an odd address
+  size_t empty = 0;        // that many further tensors without bytes
+  // A mistake for the library to refuse: overlap, null, duplicate, size, dtype.
+  std::string fault;
+};
+
+class Shard {
+ public:
+  using Allocator = std::function<absl::StatusOr<void*>(size_t)>;
+
+  // `allocate` gives the shared memory. INVALID_ARGUMENT if the options make no sense.
+  static absl::StatusOr<Shard> Make(const ShardOptions& options, const Allocator& allocate);
+
+  const std::vector<ros::Tensor>& tensors() const { return tensors_; }
+
+  void Fill(uint64_t version, uint32_t rank);
+  // DATA_LOSS names the first tensor and byte that is not of that version and rank.
+  absl::Status Check(uint64_t version, uint32_t rank) const;
+
+ private:
+  struct Free {
+    void operator()(void* memory) const;
+  };
+
+  absl::Status PlaceApart();
+  absl::Status PlaceInArena(const ShardOptions& options, const Allocator& allocate);
+  absl::Status Spoil(const std::string& fault);
+
+  std::vector<std::unique_ptr<void, Free>> memory_;
+  std::vector<ros::Tensor> tensors_;
+};
+
+}  // namespace tensorhub::worker
+
+#endif  // TENSORHUB_TESTS_INTEGRATION_WORKER_SHARD_H_
