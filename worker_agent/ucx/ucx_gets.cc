@@ -1,0 +1,237 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/ucx/ucx_gets.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "common/check.h"
+#include "worker_agent/ucx/ucx_envelope.h"
+#include "worker_agent/ucx/ucx_settings.h"
+#include "worker_agent/ucx/ucx_status.h"
+
+namespace tensorhub::agent {
+namespace {
+
+// What precedes UCX's key in the envelope: what the key is good for.
+struct KeyHead {
+  uint64_t base;
+  uint64_t bytes;
+};
+
+bool Contains(uint64_t outer_base, uint64_t outer_bytes, uint64_t base, uint64_t bytes) {
+  return base >= outer_base && bytes <= outer_bytes && base - outer_base <= outer_bytes - bytes;
+}
+
+// True if every page of the range is mapped here: the only check of a peer's word about its size.
+// (On shared memory an asynchronous msync does nothing else.)
+bool IsMapped(void* address, size_t bytes) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(address);
+  const uintptr_t aligned = begin & ~(page - 1);
+  return msync(reinterpret_cast<void*>(aligned), bytes + (begin - aligned), MS_ASYNC) == 0;
+}
+
+absl::StatusOr<KeyHead> ReadKeyHead(std::string_view content) {
+  KeyHead head;
+  if (content.size() <= sizeof(head)) {
+    return absl::InvalidArgumentError("packed key is too short");
+  }
+  std::memcpy(&head, content.data(), sizeof(head));
+  return head;
+}
+
+// The key for `endpoint`, if it maps [base, base + bytes) into this process.
+absl::StatusOr<ucp_rkey_h> UnpackMapped(ucp_ep_h endpoint, std::string_view packed, uint64_t base,
+                                        size_t bytes) {
+  ucp_rkey_h key = nullptr;
+  const std::string aligned(packed);
+  const ucs_status_t status = ucp_ep_rkey_unpack(endpoint, aligned.data(), &key);
+  if (status != UCS_OK) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "no one-sided lane to the region (unpacking its key: %s)", ucs_status_string(status)));
+  }
+  void* local = nullptr;
+  const ucs_status_t mapped = ucp_rkey_ptr(key, base, &local);
+  if (mapped == UCS_OK && IsMapped(local, bytes)) return key;
+  ucp_rkey_destroy(key);
+  return absl::FailedPreconditionError(
+      "no one-sided lane to the region (it is not shared memory mapped into this process)");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<UcxGets>> UcxGets::Create(Sink* sink) {
+  std::unique_ptr<UcxGets> gets(new UcxGets(sink));
+  if (absl::Status status = gets->Open(); !status.ok()) return status;
+  return gets;
+}
+
+absl::Status UcxGets::Open() {
+  UcxWorker::Options options;
+  options.name = "tensorhub-gets";
+  options.features = UCP_FEATURE_RMA;
+  options.settings = GetSettings();
+  options.transports = OneSidedTransports(std::getenv("UCX_TLS"));
+  options.address_kind = EnvelopeKind::kGetAddress;
+  absl::StatusOr<std::unique_ptr<UcxWorker>> worker = UcxWorker::Create(options);
+  if (!worker.ok()) return worker.status();
+  worker_ = *std::move(worker);
+  endpoints_ = std::make_unique<UcxEndpoints>(worker_.get());
+  return absl::OkStatus();
+}
+
+UcxGets::~UcxGets() {
+  if (worker_ == nullptr) return;
+  endpoints_.reset();  // and the keys
+  for (const auto& [id, memory] : regions_) ucp_mem_unmap(worker_->context(), memory);
+}
+
+absl::StatusOr<SharedRegion> UcxGets::Allocate(size_t bytes) {
+  if (bytes == 0) return absl::InvalidArgumentError("a region of 0 bytes");
+  ucp_mem_map_params_t params = {};
+  params.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
+  params.length = bytes;
+  params.flags = UCP_MEM_MAP_ALLOCATE;
+  ucp_mem_h memory = nullptr;
+  const ucs_status_t status = ucp_mem_map(worker_->context(), &params, &memory);
+  if (status != UCS_OK) {
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("no shared memory of %d bytes: %s (see /dev/shm and kernel.shmmax)", bytes,
+                        ucs_status_string(status)));
+  }
+  ucp_mem_attr_t attributes = {};
+  attributes.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;
+  ucp_mem_query(memory, &attributes);
+  SharedRegion region{++last_id_, attributes.address, bytes, {}};
+  absl::StatusOr<std::string> key =
+      PackKey(memory, reinterpret_cast<uint64_t>(attributes.address), bytes);
+  if (!key.ok()) {
+    ucp_mem_unmap(worker_->context(), memory);
+    return key.status();
+  }
+  region.packed_key = *std::move(key);
+  regions_.emplace(region.id, memory);
+  return region;
+}
+
+absl::StatusOr<std::string> UcxGets::PackKey(ucp_mem_h memory, uint64_t base, size_t bytes) const {
+  void* packed = nullptr;
+  size_t packed_bytes = 0;
+  const ucs_status_t status = ucp_rkey_pack(worker_->context(), memory, &packed, &packed_bytes);
+  if (status != UCS_OK) return UcxStatus(status, "packing a region's key");
+  const KeyHead head{base, bytes};
+  std::string content(reinterpret_cast<const char*>(&head), sizeof(head));
+  content.append(static_cast<const char*>(packed), packed_bytes);
+  ucp_rkey_buffer_release(packed);
+  return WrapEnvelope(EnvelopeKind::kMemoryKey, content);
+}
+
+void UcxGets::Free(uint64_t region_id) {
+  const auto found = regions_.find(region_id);
+  if (found == regions_.end()) return;
+  ucp_mem_unmap(worker_->context(), found->second);
+  regions_.erase(found);
+}
+
+absl::StatusOr<PeerId> UcxGets::Connect(std::string_view address) {
+  return endpoints_->Connect(EnvelopeKind::kGetAddress, address);
+}
+
+absl::StatusOr<GetTransport::RegionId> UcxGets::ImportRegion(PeerId peer,
+                                                             std::string_view packed_key,
+                                                             uint64_t remote_base, size_t bytes) {
+  UcxEndpoint* endpoint = endpoints_->Usable(peer);
+  if (endpoint == nullptr) return endpoints_->Unusable(peer);
+  absl::StatusOr<std::string_view> content = UnwrapEnvelope(EnvelopeKind::kMemoryKey, packed_key);
+  if (!content.ok()) return content.status();
+  absl::StatusOr<KeyHead> head = ReadKeyHead(*content);
+  if (!head.ok()) return head.status();
+  if (bytes == 0 || !Contains(head->base, head->bytes, remote_base, bytes)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("key is for %d bytes at %#x, not for %d at %#x", head->bytes, head->base,
+                        bytes, remote_base));
+  }
+  content->remove_prefix(sizeof(KeyHead));
+  absl::StatusOr<ucp_rkey_h> key = UnpackMapped(endpoint->ep, *content, remote_base, bytes);
+  if (!key.ok()) return key.status();
+  endpoint->keys.push_back(*key);
+  imports_[++last_id_] = {peer, *key, remote_base, bytes};
+  return last_id_;
+}
+
+absl::StatusOr<const UcxGets::Import*> UcxGets::CheckGet(PeerId peer, RegionId region,
+                                                         uint64_t offset, size_t bytes) const {
+  const auto found = imports_.find(region);
+  if (found == imports_.end() || found->second.peer != peer) {
+    return absl::InvalidArgumentError("the region was not imported through this peer");
+  }
+  if (!Contains(0, found->second.bytes, offset, bytes)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "get of %d bytes at %d leaves the region (%d)", bytes, offset, found->second.bytes));
+  }
+  return &found->second;
+}
+
+void UcxGets::Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_t bytes,
+                  uint64_t token) {
+  UcxEndpoint* endpoint = endpoints_->Usable(peer);
+  if (endpoint == nullptr) {
+    done_.emplace_back(token, endpoints_->Unusable(peer));
+    return;
+  }
+  absl::StatusOr<const Import*> import = CheckGet(peer, region, offset, bytes);
+  if (!import.ok()) {
+    done_.emplace_back(token, import.status());
+    return;
+  }
+  auto op = std::make_unique<GetOp>(GetOp{this, endpoint, token});
+  ucp_request_param_t params = {};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.cb.send = &UcxGets::OnGetCompleted;
+  params.user_data = op.get();
+  const ucs_status_ptr_t result = ucp_get_nbx(
+      endpoint->ep, to, bytes, (*import)->remote_base + offset, (*import)->key, &params);
+  if (!UCS_PTR_IS_PTR(result)) {
+    done_.emplace_back(token, UcxStatus(UCS_PTR_STATUS(result), "reading the peer's memory"));
+    return;
+  }
+  ++endpoint->outstanding;
+  op.release();  // OnGetCompleted has it
+}
+
+void UcxGets::OnGetCompleted(void* request, ucs_status_t status, void* op) {
+  const std::unique_ptr<GetOp> done(static_cast<GetOp*>(op));
+  ucp_request_free(request);
+  TH_CHECK(done->endpoint->outstanding > 0);
+  --done->endpoint->outstanding;
+  done->owner->done_.emplace_back(done->token, UcxStatus(status, "reading the peer's memory"));
+}
+
+void UcxGets::Close(PeerId peer) {
+  std::erase_if(imports_, [peer](const auto& entry) { return entry.second.peer == peer; });
+  endpoints_->Close(peer);
+}
+
+bool UcxGets::Progress() {
+  bool any = worker_->Progress();
+  endpoints_->RunCloses();
+  const auto done = std::exchange(done_, {});
+  for (const auto& [token, status] : done) sink_->OnGetDone(token, status);
+  const auto failures = endpoints_->TakeFailures();
+  for (const auto& [peer, status] : failures) sink_->OnGetPeerFailed(peer, status);
+  return any || !done.empty() || !failures.empty();
+}
+
+bool UcxGets::Arm() {
+  if (!done_.empty() || endpoints_->has_work()) return false;
+  return worker_->Arm();
+}
+
+}  // namespace tensorhub::agent

@@ -1,0 +1,98 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// MessageTransport over UCX active messages, with a context of its own that offers nothing but
+// those: no peer can make this process read or write memory that it names.
+//
+// Thread contract: created, used and destroyed on the progress thread; no `Wake` here (the owner
+// wakes its poll with an fd of its own). The destructor runs no callbacks; once it returned no
+// send touches memory any more.
+
+#ifndef TENSORHUB_WORKER_AGENT_UCX_UCX_MESSAGES_H_
+#define TENSORHUB_WORKER_AGENT_UCX_UCX_MESSAGES_H_
+
+#include <ucp/api/ucp.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker_agent/transport.h"
+#include "worker_agent/ucx/ucx_endpoints.h"
+#include "worker_agent/ucx/ucx_settings.h"
+#include "worker_agent/ucx/ucx_worker.h"
+
+namespace tensorhub::agent {
+
+class UcxMessages : public MessageTransport {
+ public:
+  // `sink` must outlive the transport.
+  static absl::StatusOr<std::unique_ptr<UcxMessages>> Create(Sink* sink);
+  ~UcxMessages() override;
+  UcxMessages(const UcxMessages&) = delete;
+  UcxMessages& operator=(const UcxMessages&) = delete;
+
+  std::string Address() const override { return worker_->address(); }
+  size_t MaxPayloadBytes() const override { return kMaxPayloadBytes; }
+  absl::StatusOr<PeerId> Connect(std::string_view address) override;
+  void Send(PeerId peer, std::string_view header, std::span<const ConstPiece> pieces,
+            uint64_t token) override;
+  void Close(PeerId peer) override { endpoints_->Close(peer); }
+  std::string Describe(PeerId peer) const override { return endpoints_->Describe(peer); }
+  bool Progress() override;
+  int EventFd() const override { return worker_->event_fd(); }
+  bool Arm() override;
+
+  // One line for the log: UCX's version and transports.
+  std::string Summary() const { return worker_->Summary(); }
+
+ private:
+  // A send under way; UCX points into `header` and `pieces` until its callback. Recycled.
+  struct SendOp {
+    UcxMessages* owner = nullptr;
+    UcxEndpoint* endpoint = nullptr;
+    uint64_t token = 0;
+    std::string header;
+    std::vector<ucp_dt_iov_t> pieces;
+  };
+  // A message by rendezvous (only if the environment asks for it) on its way into `payload`.
+  struct Rendezvous {
+    UcxMessages* owner = nullptr;
+    std::string header;
+    std::string payload;
+  };
+
+  explicit UcxMessages(Sink* sink) : sink_(sink) {}
+  absl::Status Open();
+
+  SendOp* TakeOp();
+  ucs_status_ptr_t StartSend(SendOp* op);
+  void FinishSend(SendOp* op, ucs_status_t status);
+  bool ReceiveRendezvous(std::string_view header, void* descriptor, size_t bytes);
+  bool DeliverQueued();
+
+  static void OnSendDone(void* request, ucs_status_t status, void* op);
+  static ucs_status_t OnActiveMessage(void* self, const void* header, size_t header_bytes,
+                                      void* data, size_t bytes, const ucp_am_recv_param_t* param);
+  static void OnRendezvousDone(void* request, ucs_status_t status, size_t bytes, void* rendezvous);
+
+  Sink* const sink_;
+  // Ops and buffers outlive the worker, which is destroyed first (see the destructor).
+  std::vector<std::unique_ptr<SendOp>> ops_;
+  std::vector<SendOp*> free_ops_;
+  std::unordered_map<Rendezvous*, std::unique_ptr<Rendezvous>> rendezvous_;
+  std::vector<std::pair<uint64_t, absl::Status>> sent_;  // for OnSent, from the next Progress
+  std::vector<std::pair<uint64_t, absl::Status>> sent_scratch_;
+  std::unique_ptr<UcxWorker> worker_;
+  std::unique_ptr<UcxEndpoints> endpoints_;
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_UCX_UCX_MESSAGES_H_

@@ -1,0 +1,146 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/ucx/ucx_settings.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <ucs/debug/debug.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "worker_agent/ucx/ucx_status.h"
+
+namespace tensorhub::agent {
+namespace {
+
+static_assert(kMaxPayloadBytes + kSegmentSlackBytes == 263168, "adapt the segment sizes below");
+
+// Measured on two cores: request and reply, 256 KiB frames, 4 MiB in flight, 1 GiB warm buffers.
+// Socket buffers (UCX_TCP_SNDBUF, RCVBUF) stay with the kernel: 1 MiB and 4 MiB made no difference
+// beyond the noise of 20 %, and fixed ones switch off its tuning for long links.
+constexpr UcxSetting kProcess[] = {
+    {"TCP_TX_SEG_SIZE", "263168", "one frame per segment (default 8K: 0.05-1.4 GB/s)"},
+    {"TCP_RX_SEG_SIZE", "263168", "a frame arrives whole, no reassembly; larger costs a memmove"},
+    {"TCP_PUT_ENABLE", "n", "a TCP put lets any peer write anywhere in this process"},
+    {"POSIX_SEG_SIZE", "263168", "one frame per segment: 10.4 GB/s, 64 KiB to 512 KiB alike"},
+    {"POSIX_FIFO_SIZE", "16", "4 MiB of segments per worker; 64 was no faster (10.4 GB/s)"},
+    {"POSIX_RX_BUFS_GROW", "18", "what the FIFO needs; the default 512 reserves 128 MiB"},
+    {"POSIX_ERROR_HANDLING", "y", "else shared memory is refused under peer error handling"},
+    {"SYSV_SEG_SIZE", "263168", "as posix"},
+    {"SYSV_FIFO_SIZE", "16", "as posix"},
+    {"SYSV_RX_BUFS_GROW", "18", "as posix"},
+    {"SYSV_ERROR_HANDLING", "y", "as posix"},
+    {"ERROR_SIGNALS", "", "crashes belong to the host program (helps child processes)"},
+    {"WARN_UNUSED_ENV_VARS", "n", "contexts without sysv or tcp would warn about the above"},
+};
+
+// Eager everywhere: rendezvous costs a round trip, and its gain on loopback TCP (5.0 instead of
+// 4.2 GB/s) comes from TCP_PUT_ENABLE. With zcopy off, UCX still sends a contiguous frame over TCP
+// straight from its memory (the "short" path). UCX's zcopy was slower for one piece (3.6 against
+// 4.2 GB/s), faster for 4 to 16 (4.5 against 3.0), but 1.13.1 aborts in it when the pieces reach
+// the transport's limit (proto_am.inl:403), which a frame of many small tensors does.
+constexpr UcxSetting kMessages[] = {
+    {"RNDV_THRESH", "inf", "frames go eagerly; see above"},
+    {"ZCOPY_THRESH", "inf", "see above"},
+    {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
+};
+// With RDMA devices the two thresholds are UCX's business: copying would halve their rate.
+constexpr UcxSetting kMessagesWithRdma[] = {
+    {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
+};
+
+constexpr UcxSetting kGets[] = {
+    {"PROTO_ENABLE", "n", "protocols v2 emulate gets on shared memory (1.13)"},
+    {"ALLOC_PRIO", "md:sysv,md:posix,mmap", "memory that peers can map, and zeroed in any case"},
+    {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
+};
+
+std::string EnvironmentName(const char* name) { return absl::StrFormat("UCX_%s", name); }
+
+bool HasRdmaDevices() {
+  std::error_code error;
+  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
+  return !error && devices != std::filesystem::directory_iterator();
+}
+
+bool HandlerIsUcx(int signal_number) {
+  struct sigaction action = {};
+  Dl_info library = {};
+  if (sigaction(signal_number, nullptr, &action) != 0) return false;
+  const void* handler = action.sa_flags & SA_SIGINFO ? reinterpret_cast<void*>(action.sa_sigaction)
+                                                     : reinterpret_cast<void*>(action.sa_handler);
+  if (dladdr(handler, &library) == 0 || library.dli_fname == nullptr) return false;
+  return std::string_view(library.dli_fname).find("libucs") != std::string_view::npos;
+}
+
+// UCX installs them when it is loaded, before main, so that the environment comes too late.
+void TakeBackSignals() {
+  if (std::getenv("UCX_ERROR_SIGNALS") != nullptr) return;
+  for (int signal_number : {SIGILL, SIGSEGV, SIGBUS, SIGFPE}) {
+    if (HandlerIsUcx(signal_number)) ucs_debug_disable_signal(signal_number);
+  }
+}
+
+void PrepareOnce() {
+  TakeBackSignals();
+  for (const UcxSetting& setting : kProcess) {
+    setenv(EnvironmentName(setting.name).c_str(), setting.value, /*overwrite=*/0);
+  }
+}
+
+}  // namespace
+
+std::span<const UcxSetting> ProcessSettings() { return kProcess; }
+
+std::span<const UcxSetting> MessageSettings() {
+  if (HasRdmaDevices()) return kMessagesWithRdma;
+  return kMessages;
+}
+
+std::span<const UcxSetting> GetSettings() { return kGets; }
+
+void PrepareProcessForUcx() {
+  static std::once_flag once;
+  std::call_once(once, PrepareOnce);
+}
+
+absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> settings) {
+  for (const UcxSetting& setting : settings) {
+    if (std::getenv(EnvironmentName(setting.name).c_str()) != nullptr) continue;
+    const ucs_status_t status = ucp_config_modify(config, setting.name, setting.value);
+    if (status == UCS_OK) continue;
+    return absl::FailedPreconditionError(absl::StrFormat("UCX %s refuses UCX_%s=%s: %s",
+                                                         UcxVersion(), setting.name, setting.value,
+                                                         ucs_status_string(status)));
+  }
+  return absl::OkStatus();
+}
+
+std::string OneSidedTransports(const char* user_tls) {
+  constexpr const char* kAll = "posix,sysv,self";
+  if (user_tls == nullptr || user_tls[0] == '\0' || user_tls[0] == '^') return kAll;
+  std::vector<std::string> kept;
+  for (absl::string_view name : absl::StrSplit(user_tls, ',')) {
+    if (name == "all" || name == "shm" || name == "sm" || name == "mm") return kAll;
+    if (name == "posix" || name == "sysv") kept.emplace_back(name);
+  }
+  kept.emplace_back("self");  // a context needs one; self reaches no other process
+  return absl::StrJoin(kept, ",");
+}
+
+std::string UcxVersion() {
+  unsigned major = 0, minor = 0, release = 0;
+  ucp_get_version(&major, &minor, &release);
+  return absl::StrFormat("%u.%u.%u", major, minor, release);
+}
+
+}  // namespace tensorhub::agent

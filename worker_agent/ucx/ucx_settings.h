@@ -1,0 +1,59 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// How TensorHub wants UCX set, and why. Two ways in: keys of UCX's transports have to be in the
+// process environment before a worker is created (1.13 takes them nowhere else); keys of UCP itself
+// are set per context. In both cases a value that the user's environment has wins.
+//
+// Thread contract: `PrepareProcessForUcx` may be called by any thread, but changes the environment
+// (once), so the first call belongs before other threads read it.
+
+#ifndef TENSORHUB_WORKER_AGENT_UCX_UCX_SETTINGS_H_
+#define TENSORHUB_WORKER_AGENT_UCX_UCX_SETTINGS_H_
+
+#include <ucp/api/ucp.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace tensorhub::agent {
+
+// Largest payload that fits one transport segment together with its headers. 256 KiB is where TCP
+// is within a fifth of what 512 KiB gives (3.6-5.3 against 5.2 GB/s; shared memory: 10.4 both), at
+// half of the delay per hop of a chain.
+inline constexpr size_t kMaxPayloadBytes = 256 * 1024;
+// What a segment has room for beyond the payload: our header, UCX's and the transport's.
+inline constexpr size_t kSegmentSlackBytes = 1024;
+
+struct UcxSetting {
+  const char* name;  // without "UCX_"
+  const char* value;
+  const char* reason;
+};
+
+// The transports' keys, by environment.
+std::span<const UcxSetting> ProcessSettings();
+// UCP's keys for the messages' and the gets' contexts.
+std::span<const UcxSetting> MessageSettings();
+std::span<const UcxSetting> GetSettings();
+
+// Sets ProcessSettings, exactly once per process, and takes back the handlers for SIGSEGV and the
+// like that UCX installs when it is loaded (they belong to the host program).
+void PrepareProcessForUcx();
+
+// Sets each key in `config` that the environment has not set. FAILED_PRECONDITION names a key that
+// this UCX refuses.
+absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> settings);
+
+// The part of `user_tls` (UCX_TLS, null if unset) that gets may use: the shared-memory transports.
+std::string OneSidedTransports(const char* user_tls);
+
+// "1.13.1".
+std::string UcxVersion();
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_UCX_UCX_SETTINGS_H_

@@ -1,0 +1,119 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/ucx/ucx_worker.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "worker_agent/ucx/ucx_status.h"
+
+namespace tensorhub::agent {
+namespace {
+
+struct ConfigDeleter {
+  void operator()(ucp_config_t* config) const { ucp_config_release(config); }
+};
+using UcpConfig = std::unique_ptr<ucp_config_t, ConfigDeleter>;
+
+absl::StatusOr<UcpConfig> ReadConfig(const UcxWorker::Options& options) {
+  ucp_config_t* raw = nullptr;
+  const ucs_status_t status = ucp_config_read(nullptr, nullptr, &raw);
+  if (status != UCS_OK) return UcxStatus(status, "reading UCX's settings (UCX_... variables)");
+  UcpConfig config(raw);
+  if (absl::Status applied = ApplySettings(raw, options.settings); !applied.ok()) return applied;
+  if (!options.transports.empty()) {
+    const ucs_status_t set = ucp_config_modify(raw, "TLS", options.transports.c_str());
+    if (set != UCS_OK) return UcxStatus(set, "setting UCX_TLS to " + options.transports);
+  }
+  return config;
+}
+
+// "tcp/eth0.0" is lane notation for "tcp/eth0".
+std::string WithoutPathIndex(std::string_view word) {
+  const size_t dot = word.rfind('.');
+  if (dot == std::string_view::npos || dot + 2 != word.size()) return std::string(word);
+  return std::string(word.substr(0, dot));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Create(const Options& options) {
+  PrepareProcessForUcx();
+  std::unique_ptr<UcxWorker> worker(new UcxWorker);
+  if (absl::Status status = worker->OpenContext(options); !status.ok()) return status;
+  if (absl::Status status = worker->OpenWorker(options.address_kind); !status.ok()) return status;
+  return worker;
+}
+
+UcxWorker::~UcxWorker() {
+  if (worker_ != nullptr) ucp_worker_destroy(worker_);
+  if (context_ != nullptr) ucp_cleanup(context_);
+}
+
+absl::Status UcxWorker::OpenContext(const Options& options) {
+  absl::StatusOr<UcpConfig> config = ReadConfig(options);
+  if (!config.ok()) return config.status();
+  ucp_params_t params = {};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
+  params.features = options.features | UCP_FEATURE_WAKEUP;
+  params.name = options.name;
+  return UcxStatus(ucp_init(&params, config->get(), &context_), "opening a UCX context");
+}
+
+absl::Status UcxWorker::OpenWorker(EnvelopeKind address_kind) {
+  ucp_worker_params_t params = {};
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  params.thread_mode = UCS_THREAD_MODE_SINGLE;
+  ucs_status_t status = ucp_worker_create(context_, &params, &worker_);
+  if (status != UCS_OK) return UcxStatus(status, "creating a UCX worker");
+  status = ucp_worker_get_efd(worker_, &event_fd_);
+  if (status != UCS_OK) return UcxStatus(status, "getting the UCX worker's event fd");
+  ucp_address_t* raw = nullptr;
+  size_t bytes = 0;
+  status = ucp_worker_get_address(worker_, &raw, &bytes);
+  if (status != UCS_OK) return UcxStatus(status, "getting the UCX worker's address");
+  address_ = WrapEnvelope(address_kind, {reinterpret_cast<const char*>(raw), bytes});
+  ucp_worker_release_address(worker_, raw);
+  return absl::OkStatus();
+}
+
+std::string UcxWorker::Summary() const {
+  const std::string text =
+      CaptureUcxPrint([this](FILE* stream) { ucp_context_print_info(context_, stream); });
+  return absl::StrFormat("UCX %s over %s", UcxVersion(), TransportsIn(text));
+}
+
+std::string CaptureUcxPrint(const std::function<void(FILE*)>& print) {
+  char* text = nullptr;
+  size_t bytes = 0;
+  FILE* stream = open_memstream(&text, &bytes);
+  if (stream == nullptr) return "";
+  print(stream);
+  std::fclose(stream);
+  std::string result(text, bytes);
+  std::free(text);
+  return result;
+}
+
+std::string TransportsIn(const std::string& text) {
+  std::vector<std::string> found;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (line.find("resource") == line.npos && line.find("lane[") == line.npos) continue;
+    for (absl::string_view word : absl::StrSplit(line, ' ')) {
+      if (const size_t colon = word.find(':'); colon != word.npos) word.remove_prefix(colon + 1);
+      if (word.find('/') == word.npos || word.find("md[") == 0 || word.find("->") == 0) continue;
+      std::string name = WithoutPathIndex({word.data(), word.size()});
+      if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
+    }
+  }
+  return found.empty() ? "unknown" : absl::StrJoin(found, ", ");
+}
+
+}  // namespace tensorhub::agent

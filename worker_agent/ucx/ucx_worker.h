@@ -1,0 +1,74 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A UCP context with one worker: what both transports stand on. Owned by a transport.
+//
+// Thread contract: created, used and destroyed on one thread (UCS_THREAD_MODE_SINGLE).
+
+#ifndef TENSORHUB_WORKER_AGENT_UCX_UCX_WORKER_H_
+#define TENSORHUB_WORKER_AGENT_UCX_UCX_WORKER_H_
+
+#include <ucp/api/ucp.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "worker_agent/ucx/ucx_envelope.h"
+#include "worker_agent/ucx/ucx_settings.h"
+
+namespace tensorhub::agent {
+
+class UcxWorker {
+ public:
+  struct Options {
+    const char* name = "tensorhub";
+    uint64_t features = 0;  // UCP_FEATURE_...; WAKEUP is added
+    std::span<const UcxSetting> settings;
+    std::string transports;  // UCX_TLS for this context; empty: the environment's
+    EnvelopeKind address_kind = EnvelopeKind::kMessageAddress;
+  };
+
+  // Prepares the process first. FAILED_PRECONDITION or the like names what UCX lacks.
+  static absl::StatusOr<std::unique_ptr<UcxWorker>> Create(const Options& options);
+  ~UcxWorker();
+  UcxWorker(const UcxWorker&) = delete;
+  UcxWorker& operator=(const UcxWorker&) = delete;
+
+  ucp_context_h context() const { return context_; }
+  ucp_worker_h worker() const { return worker_; }
+  // The worker's address in an envelope.
+  const std::string& address() const { return address_; }
+  int event_fd() const { return event_fd_; }
+
+  // Runs UCX's callbacks; false if nothing happened.
+  bool Progress() { return ucp_worker_progress(worker_) != 0; }
+  // True: the event fd will signal. False: progress first.
+  bool Arm() { return ucp_worker_arm(worker_) == UCS_OK; }
+
+  // For the log: "UCX 1.13.1 over posix/memory, tcp/eth0".
+  std::string Summary() const;
+
+ private:
+  UcxWorker() = default;
+  absl::Status OpenContext(const Options& options);
+  absl::Status OpenWorker(EnvelopeKind address_kind);
+
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  std::string address_;
+  int event_fd_ = -1;
+};
+
+// What `print` (one of UCX's print functions) writes, as a string.
+std::string CaptureUcxPrint(const std::function<void(FILE*)>& print);
+// The "transport/device" words in such a text, each once, in order of appearance.
+std::string TransportsIn(const std::string& text);
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_UCX_UCX_WORKER_H_
