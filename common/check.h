@@ -10,12 +10,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define TH_CHECK(condition)                                                                \
-  do {                                                                                     \
-    if (!(condition)) [[unlikely]] {                                                       \
-      std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition);   \
-      std::abort();                                                                        \
-    }                                                                                      \
+#define TH_CHECK(condition)                                                              \
+  do {                                                                                   \
+    if (!(condition)) [[unlikely]] {                                                     \
+      std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                      \
+    }                                                                                    \
   } while (false)
 
 #endif  // TENSORHUB_COMMON_CHECK_H_

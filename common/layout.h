@@ -22,8 +22,26 @@ namespace tensorhub {
 
 // The safetensors names. kOpaque: bytes without a meaning to us ("U8" on disk).
 enum class DType : uint8_t {
-  kBool = 1, kU8, kI8, kF8E5M2, kF8E4M3, kF8E8M0, kI16, kU16, kF16, kBF16,
-  kI32, kU32, kF32, kI64, kU64, kF64, kC64, kF4, kF6E2M3, kF6E3M2,
+  kBool = 1,
+  kU8,
+  kI8,
+  kF8E5M2,
+  kF8E4M3,
+  kF8E8M0,
+  kI16,
+  kU16,
+  kF16,
+  kBF16,
+  kI32,
+  kU32,
+  kF32,
+  kI64,
+  kU64,
+  kF64,
+  kC64,
+  kF4,
+  kF6E2M3,
+  kF6E3M2,
 };
 std::string_view ToString(DType dtype);  // "BF16"
 std::optional<DType> ParseDType(std::string_view name);

@@ -42,8 +42,8 @@ std::string_view ToString(Tier tier) {
 absl::StatusOr<Location> Location::Parse(std::string_view text) {
   const std::string shown = text.size() > 256 ? "(long)" : std::string(text);
   const auto bad = [&](const char* why) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "location \"", shown, "\" ", why, "; write region/datacenter/rack/host/device"));
+    return absl::InvalidArgumentError(absl::StrCat("location \"", shown, "\" ", why,
+                                                   "; write region/datacenter/rack/host/device"));
   };
   if (text.size() > 256) return bad("is longer than 256 bytes");
   if (!Printable(text)) return bad("has a space or a byte that is not printable ASCII");
