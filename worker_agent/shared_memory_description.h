@@ -1,0 +1,76 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a peer on the same host needs to read a shard's memory without its owner's help: where the
+// bytes of the canonical byte space lie, by which keys, and where the control word is. Opaque to
+// the core; it travels in one message.
+//
+// Decoded descriptions come from peers and are checked (R9): they cover the byte space without
+// holes, and every segment lies inside its region.
+
+#ifndef TENSORHUB_WORKER_AGENT_SHARED_MEMORY_DESCRIPTION_H_
+#define TENSORHUB_WORKER_AGENT_SHARED_MEMORY_DESCRIPTION_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "worker_agent/core/events.h"
+#include "worker_agent/memory.h"
+#include "worker_agent/transport.h"
+
+namespace tensorhub::agent {
+
+struct SharedMemoryDescription {
+  struct Region {
+    uint64_t base = 0;
+    uint64_t bytes = 0;
+    std::string packed_key;
+  };
+  struct Segment {
+    uint64_t begin = 0;  // in the canonical byte space
+    uint32_t region = 0;
+    uint64_t offset = 0;  // in the region
+    uint64_t bytes = 0;
+  };
+  // A contiguous part of a region.
+  struct Place {
+    uint32_t region = 0;
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+  };
+
+  std::string host;     // HostIdentity of the owner
+  std::string address;  // GetTransport::Address of the owner
+  std::vector<Region> regions;
+  std::vector<Segment> segments;  // in canonical order, without holes
+  uint32_t word_region = 0;
+  uint64_t word_offset = 0;  // a multiple of 8
+
+  uint64_t total_bytes() const {
+    return segments.empty() ? 0 : segments.back().begin + segments.back().bytes;
+  }
+  // The part of that range, which must lie within the byte space, up to the end of the segment
+  // that it begins in.
+  Place Find(ByteRange range) const;
+};
+
+// Equal for two processes only if shared memory of one can be mapped by the other: the boot, and
+// the namespaces in which such memory is named. Empty if the system does not say.
+std::string HostIdentity();
+
+// The description of `memory` and of the control word at `word`. NOT_FOUND if any of them lies
+// outside `regions`.
+absl::StatusOr<SharedMemoryDescription> DescribeSharedMemory(
+    const Memory& memory, const std::vector<SharedRegion>& regions, const void* word,
+    std::string address);
+
+std::string Encode(const SharedMemoryDescription& description);
+// INVALID_ARGUMENT for anything that Encode would not have written for a valid description.
+absl::StatusOr<SharedMemoryDescription> DecodeSharedMemoryDescription(std::string_view encoded);
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_SHARED_MEMORY_DESCRIPTION_H_
