@@ -44,7 +44,7 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& a
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string name(*entry, std::strcspn(*entry, "="));
-    if (additions.count(name) == 0) environment.emplace_back(*entry);
+    if (!additions.contains(name)) environment.emplace_back(*entry);
   }
   for (const auto& [name, value] : additions) environment.push_back(name + "=" + value);
   return environment;

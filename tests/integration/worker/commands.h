@@ -39,7 +39,7 @@ namespace tensorhub::worker {
 struct Command {
   static Command Parse(const std::string& line);
 
-  bool Has(const std::string& name) const { return words.count(name) != 0; }
+  bool Has(const std::string& name) const { return words.contains(name); }
   std::string Text(const std::string& name, const std::string& otherwise = "") const;
   uint64_t Number(const std::string& name, uint64_t otherwise) const;
   std::chrono::milliseconds Time(const std::string& name, uint64_t otherwise_ms) const;
