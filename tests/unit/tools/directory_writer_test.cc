@@ -1,0 +1,91 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/safetensors/directory_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/unit/tools/files.h"
+
+namespace tensorhub::safetensors {
+namespace {
+
+using ::testing::HasSubstr;
+
+Attachment One() {
+  const std::string raw = Raw(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})");
+  return {.files = {{"a.safetensors", ParseHeader("a", raw).value()}}, .extras = {}};
+}
+
+const std::byte* Data() { return reinterpret_cast<const std::byte*>("abc"); }
+
+size_t EntriesOf(const std::string& directory) {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(directory), {}));
+}
+
+TEST(DirectoryWriterTest, NothingIsSeenBeforeCommit) {
+  TempDirectory temp;
+  auto writer = DirectoryWriter::Create(temp / "out", 3);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  ASSERT_TRUE((*writer)->Write(One(), Data()).ok());
+  EXPECT_FALSE(std::filesystem::exists(temp / "out"));
+  ASSERT_TRUE((*writer)->Commit().ok());
+  EXPECT_TRUE(ReadFrom(temp / "out/a.safetensors").ends_with("}}abc"));
+  writer->reset();
+  EXPECT_EQ(EntriesOf(temp.str()), 1u);
+}
+
+TEST(DirectoryWriterTest, AnAbandonedWriterLeavesNothing) {
+  TempDirectory temp;
+  {
+    auto writer = DirectoryWriter::Create(temp / "out", 3);
+    ASSERT_TRUE((*writer)->Write(One(), Data()).ok());
+  }
+  EXPECT_EQ(EntriesOf(temp.str()), 0u);
+  auto writer = DirectoryWriter::Create(temp / "out", 3);
+  (*writer)->Abandon();
+  EXPECT_EQ(EntriesOf(temp.str()), 0u);
+  EXPECT_FALSE((*writer)->Write(One(), Data()).ok());
+  EXPECT_FALSE((*writer)->Commit().ok());
+  EXPECT_EQ(EntriesOf(temp.str()), 0u);
+}
+
+TEST(DirectoryWriterTest, AnEmptyDirectoryIsReplacedAFullOneIsNot) {
+  TempDirectory temp;
+  std::filesystem::create_directory(temp / "empty");
+  auto writer = DirectoryWriter::Create((temp / "empty").string() + "/", 3);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  ASSERT_TRUE((*writer)->Write(One(), Data()).ok());
+  ASSERT_TRUE((*writer)->Commit().ok());
+  const auto again = DirectoryWriter::Create(temp / "empty", 3);
+  EXPECT_EQ(again.status().code(), absl::StatusCode::kAlreadyExists);
+  WriteTo(temp / "file", "x");
+  EXPECT_FALSE(DirectoryWriter::Create(temp / "file", 3).ok());
+}
+
+TEST(DirectoryWriterTest, WhatAppearedMeanwhileStays) {
+  TempDirectory temp;
+  auto writer = DirectoryWriter::Create(temp / "out", 3);
+  ASSERT_TRUE((*writer)->Write(One(), Data()).ok());
+  std::filesystem::create_directory(temp / "out");
+  WriteTo(temp / "out/precious", "x");
+  EXPECT_FALSE((*writer)->Commit().ok());
+  writer->reset();
+  EXPECT_EQ(ReadFrom(temp / "out/precious"), "x");
+  EXPECT_EQ(EntriesOf(temp.str()), 1u);
+}
+
+TEST(DirectoryWriterTest, DisksAndPlacesThatCannotTakeIt) {
+  TempDirectory temp;
+  const auto huge = DirectoryWriter::Create(temp / "out", std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(huge.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(huge.status().message()), HasSubstr("bytes left"));
+  EXPECT_FALSE(DirectoryWriter::Create(temp / "missing/out", 3).ok());
+  EXPECT_FALSE(DirectoryWriter::Create("", 3).ok());
+}
+
+}  // namespace
+}  // namespace tensorhub::safetensors
