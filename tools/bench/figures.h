@@ -1,0 +1,61 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a scenario found out: figures, each held against a limit that was measured in the same run
+// (or against a bound where nature sets none), and numbers shown beside them for comparison.
+// Printed as a table for people or as the one JSON object of docs/benchmarks.md.
+
+#ifndef TENSORHUB_TOOLS_BENCH_FIGURES_H_
+#define TENSORHUB_TOOLS_BENCH_FIGURES_H_
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace tensorhub::bench {
+
+enum class Better { kHigher, kLower };
+
+struct Figure {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  double limit = 0;  // above 0
+  std::string limit_name;
+  Better better = Better::kHigher;
+  double aim = 1;
+
+  double ratio() const { return value / limit; }
+  bool ok() const { return better == Better::kHigher ? ratio() >= aim : ratio() <= aim; }
+};
+
+// A figure that is held against the bound asked for.
+Figure BoundFigure(std::string name, double value, std::string unit, double bound);
+
+struct Beside {
+  std::string name;
+  double value = 0;
+  std::string unit;
+};
+
+struct Report {
+  std::string scenario;
+  std::vector<Figure> figures;
+  std::vector<Beside> beside;
+  std::string machine;             // for people only
+  std::vector<std::string> notes;  // for people only: what was left out, and why
+};
+
+// What makes the report worthless (a value or limit that is no finite number, a limit of 0), or
+// empty.
+std::string ProblemOf(const Report& report);
+
+void PrintJson(const Report& report, std::ostream& out);
+void PrintTable(const Report& report, std::ostream& out);
+
+// Of an even number: the mean of the two in the middle. `values` is not empty.
+double Median(std::vector<double> values);
+
+}  // namespace tensorhub::bench
+
+#endif  // TENSORHUB_TOOLS_BENCH_FIGURES_H_

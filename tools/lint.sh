@@ -1,0 +1,87 @@
+#!/bin/bash
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# What can be said of the sources without running them.
+#
+#   tools/lint.sh format          clang-format 14 on what git tracks (changes nothing)
+#   tools/lint.sh fix             the same, and changes it
+#   tools/lint.sh shell           shellcheck on all scripts
+#   tools/lint.sh rules           the house rules (tests/house_rules)
+#   tools/lint.sh tidy [FOLDER]   clang-tidy, all findings errors; FOLDER is a configured build
+#                                 (build/clang-tsa by default) whose generated headers exist
+#
+# Without an argument: format, shell and rules. The packages come with tools/test.sh.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+jobs="${TENSORHUB_JOBS:-$(nproc)}"
+
+# Tracked files that are still there.
+tracked() {
+  git -c safe.directory='*' ls-files --deduplicate -- "$@" | while read -r file; do
+    if [[ -f "$file" ]]; then echo "$file"; fi
+  done
+}
+
+check_format() {
+  tracked '*.cc' '*.h' | xargs -r -P "$jobs" -n 40 clang-format-14 --dry-run -Werror
+}
+
+fix_format() {
+  tracked '*.cc' '*.h' | xargs -r -P "$jobs" -n 40 clang-format-14 -i
+}
+
+check_shell() {
+  {
+    tracked '*.sh'
+    # Scripts without a suffix.
+    tracked '.ci/*' 'tools/*' | while read -r file; do
+      if [[ "$file" != *.* || "$file" == .ci/* ]] && head -c 64 "$file" | grep -aqE '^#!.*sh\b'; then
+        echo "$file"
+      fi
+    done
+  } | sort -u | xargs -r shellcheck --external-sources
+}
+
+check_rules() {
+  python3 -B tests/house_rules/check.py .
+}
+
+# One clang-tidy per file keeps both cores busy to the end; what it prints comes out in one piece.
+tidy_one() {
+  local output
+  if ! output="$(clang-tidy-14 --quiet -p "$1" "$2" 2>/dev/null)"; then
+    printf '%s\n' "$output"
+    return 1
+  fi
+}
+export -f tidy_one
+
+check_tidy() {
+  local build="${1:-build/clang-tsa}"
+  if [[ ! -f "$build/compile_commands.json" ]]; then
+    echo "tools/lint.sh: $build is not configured; run: cmake --preset clang-tsa" >&2
+    return 2
+  fi
+  # Only what is compiled there: it has flags. Long files first, so that none is left to the end.
+  tracked '*.cc' | while read -r file; do
+    if grep -qF "\"file\": \"$PWD/$file\"" "$build/compile_commands.json"; then
+      echo "$(wc -l < "$file") $file"
+    fi
+  done | sort -rn | cut -d ' ' -f 2- |
+    xargs -r -P "$jobs" -I '{}' bash -c "tidy_one '$build' '{}'"
+}
+
+case "${1:-}" in
+  format) check_format ;;
+  fix) fix_format ;;
+  shell) check_shell ;;
+  rules) check_rules ;;
+  tidy) check_tidy "${2:-}" ;;
+  "") check_format && check_shell && check_rules ;;
+  *)
+    echo "tools/lint.sh: no such check: $1; one of format, fix, shell, rules, tidy" >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,120 @@
+#!/bin/bash
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# All tests, on a machine with nothing but git and apt: installs what is missing, builds, runs.
+#
+#   tools/test.sh          everything: also thread-safety analysis, sanitizers, clang-tidy, the demo
+#   tools/test.sh quick    format, house rules, release build, unit and integration tests
+#
+# TENSORHUB_JOBS=N   how many things at once (default: the processors)
+#
+# Goes on after a failure, so that one run shows all of them. The last line is
+# `N passed, N failed`, counting each test program and each other check once; the exit status is 1 if
+# anything failed.
+
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+# shellcheck source=tools/lib.sh
+source tools/lib.sh
+
+mode="${1:-full}"
+if [[ $# -gt 1 || ! "$mode" =~ ^(full|quick)$ ]]; then
+  echo "usage: tools/test.sh [quick]" >&2
+  exit 2
+fi
+jobs="${TENSORHUB_JOBS:-$(nproc)}"
+passed=0
+failed=()
+times=()
+
+# check NAME COMMAND…: one step; counts once.
+check() {
+  local name="$1" started=$SECONDS
+  shift
+  printf '\n=== %s\n' "$name"
+  if "$@"; then
+    passed=$((passed + 1))
+  else
+    failed+=("$name")
+    printf '!!! %s failed\n' "$name"
+  fi
+  took "$name" "$started"
+}
+
+took() {
+  local line
+  line="$(printf '%5d s  %s' "$((SECONDS - $2))" "$1")"
+  times+=("$line")
+  printf '=== %s\n' "$line"
+}
+
+skip() {
+  printf '\n=== %s\nskipped: %s\n' "$1" "$2"
+  times+=("skipped  $1: $2")
+}
+
+build() {
+  cmake --preset "$1" && cmake --build --preset "$1" --parallel "$jobs"
+}
+
+# tests PRESET LABEL: each test program counts once.
+tests() {
+  local preset="$1" label="$2" name="$1: $2 tests" started=$SECONDS
+  local folder="build/$preset" results program
+  results="$folder/$label-results.xml"
+  printf '\n=== %s\n' "$name"
+  rm -f "$results"
+  ctest --test-dir "$folder" --label-regex "$label" --parallel "$jobs" --output-on-failure \
+    --no-tests=error --output-junit "$PWD/$results" || true
+  if [[ ! -f "$results" ]]; then
+    failed+=("$name: ctest did not run")
+  else
+    passed=$((passed + $(grep -c '<testcase .*status="run"' "$results")))
+    while read -r program; do
+      failed+=("$preset: $program")
+    done < <(sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$results")
+    # What was left out, and why.
+    grep -h -A 1 ': Skipped$' "$folder/Testing/Temporary/LastTest.log" | sed 's/^/skipped: /'
+  fi
+  took "$name" "$started"
+}
+
+demo() {
+  TENSORHUB_DEMO_SMALL=1 tools/demo.sh
+}
+
+summary() {
+  printf '\n=== summary\n'
+  printf '%s\n' "${times[@]}"
+  printf '%5d s  altogether\n' "$SECONDS"
+  if ((${#failed[@]} > 0)); then
+    printf 'failed: %s\n' "${failed[@]}"
+  fi
+  printf '%d passed, %d failed\n' "$passed" "${#failed[@]}"
+  ((${#failed[@]} == 0))
+}
+
+check "packages" tensorhub_install test
+check "format" tools/lint.sh format
+check "scripts" tools/lint.sh shell
+check "house rules" tools/lint.sh rules
+check "release: build" build release
+tests release unit
+tests release integration
+
+if [[ "$mode" == full ]]; then
+  check "clang-tsa: build with thread-safety analysis" build clang-tsa
+  check "clang-tidy" tools/lint.sh tidy build/clang-tsa
+  check "asan-ubsan: build" build asan-ubsan
+  tests asan-ubsan unit
+  tests asan-ubsan integration
+  check "tsan-core: build" build tsan-core
+  tests tsan-core unit
+  if [[ -x tools/demo.sh ]]; then
+    check "demo" demo
+  else
+    skip "demo" "there is no tools/demo.sh"
+  fi
+fi
+summary
