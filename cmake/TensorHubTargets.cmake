@@ -18,7 +18,9 @@ if(TENSORHUB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 if(TENSORHUB_SANITIZE)
-  add_compile_options(-fsanitize=${TENSORHUB_SANITIZE} -fno-omit-frame-pointer)
+  # A finding ends the program: the undefined-behaviour sanitizer only talks otherwise.
+  add_compile_options(-fsanitize=${TENSORHUB_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TENSORHUB_SANITIZE})
 endif()
 
