@@ -1,0 +1,84 @@
+# shellcheck shell=bash
+# What the scripts of this folder share. Sourced, never run; leaves the shell's options alone.
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+TENSORHUB_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+TENSORHUB_BUILD_ROOT=${TENSORHUB_BUILD_ROOT:-$TENSORHUB_ROOT/build}
+
+# The one place that names Debian packages: what building needs, and what tests and checks do.
+tensorhub_build_packages=(
+  build-essential g++ cmake ninja-build git pkg-config
+  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
+  libucx-dev libabsl-dev libspdlog-dev libxxhash-dev nlohmann-json3-dev
+  libgtest-dev libgmock-dev
+)
+tensorhub_test_packages=(
+  clang clang-tidy clang-format ccache iperf3 iproute2 procps python3 shellcheck
+)
+
+say() { printf '%s\n' "$*" >&2; }
+
+as_root() {
+  if [[ $(id -u) -eq 0 ]]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    say "needs root for: $*; run it as root or install sudo"
+    return 1
+  fi
+}
+
+# Prints those of the packages that are not installed.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
+      printf '%s\n' "$package"
+  done
+}
+
+# tensorhub_install [test]: what building needs, or testing as well. Asks the network only when
+# something is missing.
+tensorhub_install() {
+  local packages=("${tensorhub_build_packages[@]}")
+  if [[ ${1:-} == test ]]; then packages+=("${tensorhub_test_packages[@]}"); fi
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    say "this is not Debian: nothing is installed; what is needed is called there: ${packages[*]}"
+    return 0
+  fi
+  local missing
+  mapfile -t missing < <(missing_packages "${packages[@]}")
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+  say "installing ${missing[*]}"
+  as_root apt-get update -q >&2 || say "the package lists could not be updated; trying the old ones"
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -q --no-install-recommends "${missing[@]}" >&2 ||
+    { say "apt-get could not install: ${missing[*]}"; return 1; }
+}
+
+# As many jobs as cores, and fewer where memory is short: a gRPC file takes up to 1 GiB to compile.
+build_jobs() {
+  local cores memory_kib jobs
+  cores=$(nproc)
+  memory_kib=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)
+  jobs=$((${memory_kib:-1048576} / 1048576))
+  ((jobs >= 1)) || jobs=1
+  echo $((jobs < cores ? jobs : cores))
+}
+
+# tensorhub_build_dir PRESET
+tensorhub_build_dir() { printf '%s/%s\n' "$TENSORHUB_BUILD_ROOT" "$1"; }
+
+# tensorhub_build PRESET [TARGET…]: configures, and builds all targets unless some are named.
+tensorhub_build() {
+  local preset=$1 target arguments=() folder
+  folder=$(tensorhub_build_dir "$preset")
+  shift
+  for target in "$@"; do arguments+=(--target "$target"); done
+  (cd "$TENSORHUB_ROOT" && cmake --preset "$preset" -B "$folder" >&2) ||
+    { say "configuring the preset $preset failed"; return 1; }
+  cmake --build "$folder" --parallel "$(build_jobs)" "${arguments[@]}" >&2 ||
+    { say "building the preset $preset failed"; return 1; }
+}
