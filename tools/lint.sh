@@ -59,7 +59,7 @@ tidy_one() {
 export -f tidy_one
 
 check_tidy() {
-  local build="${1:-build/clang-tsa}"
+  local build="${1:-${TENSORHUB_BUILD_ROOT:-build}/clang-tsa}"
   if [[ ! -f "$build/compile_commands.json" ]]; then
     echo "tools/lint.sh: $build is not configured; run: cmake --preset clang-tsa" >&2
     return 2

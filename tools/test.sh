@@ -54,19 +54,16 @@ skip() {
   times+=("skipped  $1: $2")
 }
 
-build() {
-  cmake --preset "$1" && cmake --build --preset "$1" --parallel "$jobs"
-}
-
 # tests PRESET LABEL: each test program counts once.
 tests() {
   local preset="$1" label="$2" name="$1: $2 tests" started=$SECONDS
-  local folder="build/$preset" results program
+  local folder results program
+  folder="$(tensorhub_build_dir "$preset")"
   results="$folder/$label-results.xml"
   printf '\n=== %s\n' "$name"
   rm -f "$results"
   ctest --test-dir "$folder" --label-regex "$label" --parallel "$jobs" --output-on-failure \
-    --no-tests=error --output-junit "$PWD/$results" || true
+    --no-tests=error --output-junit "$results" || true
   if [[ ! -f "$results" ]]; then
     failed+=("$name: ctest did not run")
   else
@@ -78,10 +75,6 @@ tests() {
     grep -h -A 1 ': Skipped$' "$folder/Testing/Temporary/LastTest.log" | sed 's/^/skipped: /'
   fi
   took "$name" "$started"
-}
-
-demo() {
-  TENSORHUB_DEMO_SMALL=1 tools/demo.sh
 }
 
 summary() {
@@ -99,20 +92,20 @@ check "packages" tensorhub_install test
 check "format" tools/lint.sh format
 check "scripts" tools/lint.sh shell
 check "house rules" tools/lint.sh rules
-check "release: build" build release
+check "release: build" tensorhub_build release
 tests release unit
 tests release integration
 
 if [[ "$mode" == full ]]; then
-  check "clang-tsa: build with thread-safety analysis" build clang-tsa
-  check "clang-tidy" tools/lint.sh tidy build/clang-tsa
-  check "asan-ubsan: build" build asan-ubsan
+  check "clang-tsa: build with thread-safety analysis" tensorhub_build clang-tsa
+  check "clang-tidy" tools/lint.sh tidy "$(tensorhub_build_dir clang-tsa)"
+  check "asan-ubsan: build" tensorhub_build asan-ubsan
   tests asan-ubsan unit
   tests asan-ubsan integration
-  check "tsan-core: build" build tsan-core
+  check "tsan-core: build" tensorhub_build tsan-core
   tests tsan-core unit
   if [[ -x tools/demo.sh ]]; then
-    check "demo" demo
+    check "demo" tools/demo.sh
   else
     skip "demo" "there is no tools/demo.sh"
   fi

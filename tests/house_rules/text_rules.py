@@ -81,7 +81,7 @@ def check_licence(files):
     for path, file in files.items():
         if file.suffix not in (".cc", ".h", ".proto", ".py", ".sh"):
             continue
-        top = "\n".join(file.lines[:4])
+        top = "\n".join(file.lines[:12])
         for line in LICENCE:
             if line not in top:
                 yield f"{path}:1: licence: add the line `{line}`"
