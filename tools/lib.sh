@@ -61,7 +61,7 @@ tensorhub_install() {
 # As many jobs as cores, and fewer where memory is short: a gRPC file takes up to 1 GiB to compile.
 build_jobs() {
   local cores memory_kib jobs
-  cores=$(nproc)
+  cores=${TENSORHUB_JOBS:-$(nproc)}
   memory_kib=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)
   jobs=$((${memory_kib:-1048576} / 1048576))
   ((jobs >= 1)) || jobs=1

@@ -9,9 +9,8 @@
 #
 # TENSORHUB_JOBS=N   how many things at once (default: the processors)
 #
-# Goes on after a failure, so that one run shows all of them. The last line is
-# `N passed, N failed`, counting each test program and each other check once; the exit status is 1 if
-# anything failed.
+# Goes on after a failure, so that one run shows all of them. The last line is `N passed, N failed`,
+# counting each test program and each other check once; the exit status is 1 if anything failed.
 
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1

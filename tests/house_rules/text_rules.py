@@ -32,21 +32,21 @@ BANNED = (
     (r"\bstd::(thread|jthread|async|atomic)\b|\bthread_local\b", in_core,
      "a core has one owner and no threads"),
     (r"\b(sleep_for|sleep_until|SleepFor|usleep|nanosleep)\s*\(|\bsleep\s*\(", _test,
-     "wait for the condition: Eventually(deadline, predicate) of tests/integration/harness"),
+     "wait for a condition, as Eventually of tests/integration/harness/eventually.h does"),
     (r"\brandom_device\b", lambda path: path != "common/random.cc",
-     "RandomSeed() of common/random.h"),
+     "use RandomSeed() of common/random.h"),
     (r"\b(rand|srand|random|drand48)\s*\(\s*\)|\bstd::mt19937(_64)?\b",
-     lambda path: path != "common/random.cc", "Random of common/random.h, with a seed"),
+     lambda path: path != "common/random.cc", "use Random of common/random.h, with a seed"),
     (r"\babsl::(Mutex|MutexLock|CondVar)\b", lambda path: True,
-     "Mutex of common/mutex.h, which the thread sanitizer understands"),
+     "use Mutex of common/mutex.h, which the thread sanitizer understands"),
     (r"\bstd::(mutex|lock_guard|scoped_lock|shared_mutex|recursive_mutex)\b",
      lambda path: path != "common/mutex.h" and not _test(path),
-     "Mutex of common/mutex.h, which the thread-safety analysis understands"),
+     "use Mutex of common/mutex.h, which the thread-safety analysis understands"),
     (r"\bstd::(cout|cerr|clog)\b|\b(printf|puts|putchar|fprintf)\s*\(", _library,
      "return an absl::Status, or log through spdlog"),
-    (r"\b(assert)\s*\(", lambda path: True, "TH_CHECK, which is always on"),
+    (r"\b(assert)\s*\(", lambda path: True, "use TH_CHECK, which is always on"),
     (r"\bthrow\b", lambda path: not path.startswith("python/"), "return an absl::Status"),
-    (r"\bstrcpy\s*\(|\bsprintf\s*\(|\bstrcat\s*\(", lambda path: True, "absl::StrFormat"),
+    (r"\bstrcpy\s*\(|\bsprintf\s*\(|\bstrcat\s*\(", lambda path: True, "use absl::StrFormat"),
 )
 # Spelled in two halves so that this file does not find itself.
 _LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
@@ -63,7 +63,7 @@ def check_banned(files):
             for pattern, instead in active:
                 match = pattern.search(line)
                 if match:
-                    yield f"{path}:{number}: banned: `{match.group(0).strip()}`: use {instead}"
+                    yield f"{path}:{number}: banned: `{match.group(0).strip()}`: {instead}"
 
 
 def check_leftovers(files):
@@ -125,7 +125,7 @@ def warn_file_length(files):
 def check_line_length(files):
     """line-length: of what clang-format does not see."""
     for path, file in files.items():
-        if file.suffix not in (".py", ".sh"):
+        if file.suffix != ".py":
             continue
         for number, line in enumerate(file.lines, 1):
             # An address cannot be broken.
