@@ -1,0 +1,189 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/ucx/ucx_messages.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+
+#include "tests/unit/worker_agent/ucx/ucx_test_peer.h"
+
+namespace tensorhub::agent {
+namespace {
+
+// The parameter is UCX_TLS: plain TCP, shared memory only, or UCX's choice.
+class UcxMessagesTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    setenv("UCX_TLS", GetParam(), 1);
+    transport_ = UcxMessages::Create(&sink_).value();
+  }
+  // Connects to an echo process; the first message tells it where to.
+  PeerId ConnectTo(TestPeer& peer) {
+    const PeerId id = transport_->Connect(peer.Read()).value();
+    address_ = transport_->Address();
+    const ConstPiece piece{address_.data(), address_.size()};
+    transport_->Send(id, "hello", {&piece, 1}, 1'000'000);
+    return id;
+  }
+  void SendFrames(PeerId peer, uint64_t count) {
+    const ConstPiece piece{frame_.data(), frame_.size()};
+    for (uint64_t token = 1; token <= count; ++token) {
+      transport_->Send(peer, "frame", {&piece, 1}, token);
+    }
+  }
+  bool AllSent(uint64_t count) const {
+    return sink_.sent.size() >= count && sink_.sent.rbegin()->first >= count;
+  }
+
+  RecordingMessages sink_;
+  std::unique_ptr<UcxMessages> transport_;
+  std::string address_;
+  const std::string frame_ = Pattern(kMaxPayloadBytes, 3);
+};
+
+TEST_P(UcxMessagesTest, PiecesArriveInOrderBytewise) {
+  RecordingMessages other_sink;
+  auto other = UcxMessages::Create(&other_sink).value();
+  const PeerId peer = transport_->Connect(other->Address()).value();
+  for (const size_t count : {0, 1, 2, 5, 17, 300, 1024}) {
+    std::vector<ConstPiece> pieces;
+    for (size_t i = 0; i < count; ++i) {
+      pieces.push_back({frame_.data() + i * 251, count == 1 ? kMaxPayloadBytes : i % 250});
+    }
+    std::string expected;
+    for (const ConstPiece& piece : pieces) {
+      expected.append(static_cast<const char*>(piece.data), piece.bytes);
+    }
+    other_sink.messages.clear();
+    transport_->Send(peer, "header " + std::to_string(count), pieces, count + 1);
+    ASSERT_TRUE(ProgressUntil([&] { return !other_sink.messages.empty(); }, *transport_, *other));
+    EXPECT_EQ(other_sink.messages[0].first, "header " + std::to_string(count));
+    EXPECT_TRUE(other_sink.messages[0].second == expected) << count;
+    ASSERT_TRUE(ProgressUntil([&] { return sink_.sent.contains(count + 1); }, *transport_, *other));
+    EXPECT_EQ(sink_.sent[count + 1], absl::OkStatus());
+  }
+}
+
+TEST_P(UcxMessagesTest, EchoFromAnotherProcess) {
+  TestPeer process("echo", GetParam());
+  const PeerId peer = ConnectTo(process);
+  SendFrames(peer, 200);
+  ASSERT_TRUE(SleepUntil([&] { return sink_.messages.size() == 200; }, *transport_));
+  for (const auto& [header, payload] : sink_.messages) {
+    EXPECT_EQ(header, "frame");
+    EXPECT_TRUE(payload == frame_);
+  }
+  ASSERT_TRUE(ProgressUntil([&] { return AllSent(201); }, *transport_));
+  const std::string described = transport_->Describe(peer);
+  const bool tcp = std::string_view(GetParam()).find("tcp") == 0;
+  EXPECT_NE(described.find(tcp ? "tcp/" : "/memory"), std::string::npos) << described;
+}
+
+TEST_P(UcxMessagesTest, CallbacksOnlyFromProgress) {
+  const PeerId peer = transport_->Connect(transport_->Address()).value_or(0);
+  transport_->Send(peer, "to itself", {}, 1);
+  transport_->Close(peer);
+  transport_->Send(peer, "too late", {}, 2);
+  EXPECT_TRUE(sink_.sent.empty());
+  ASSERT_TRUE(ProgressUntil([&] { return sink_.sent.size() == 2; }, *transport_));
+  EXPECT_EQ(sink_.sent[2].code(), absl::StatusCode::kCancelled);
+}
+
+TEST_P(UcxMessagesTest, KilledPeerFailsAndSendsComplete) {
+  TestPeer process("echo", GetParam());
+  const PeerId peer = ConnectTo(process);
+  SendFrames(peer, 1);
+  ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 1; }, *transport_));
+  process.Signal(SIGSTOP);  // so that sends pile up
+  SendFrames(peer, 200);
+  process.Signal(SIGKILL);
+  ASSERT_TRUE(SleepUntil([&] { return !sink_.failed.empty(); }, *transport_));
+  EXPECT_EQ(sink_.failed[0].first, peer);
+  EXPECT_EQ(sink_.failed[0].second.code(), absl::StatusCode::kUnavailable);
+  transport_->Close(peer);
+  ASSERT_TRUE(SleepUntil([&] { return AllSent(201); }, *transport_));
+  transport_->Send(peer, "after", {}, 777);
+  ASSERT_TRUE(SleepUntil([&] { return sink_.sent.contains(777); }, *transport_));
+  EXPECT_FALSE(sink_.sent[777].ok());
+  EXPECT_EQ(sink_.failed.size(), 1u);
+}
+
+TEST_P(UcxMessagesTest, CloseOfAStoppedPeerCompletesEverySend) {
+  TestPeer process("echo", GetParam());
+  const PeerId peer = ConnectTo(process);
+  SendFrames(peer, 1);
+  ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 1; }, *transport_));
+  process.Signal(SIGSTOP);
+  sink_.sent.clear();
+  sink_.sent_calls.clear();
+  SendFrames(peer, 200);
+  for (int i = 0; i < 1000; ++i) transport_->Progress();
+  EXPECT_LT(sink_.sent.size(), 200u);  // some are stuck
+  transport_->Close(peer);
+  ASSERT_TRUE(SleepUntil([&] { return AllSent(200); }, *transport_));
+  for (const auto& [token, calls] : sink_.sent_calls) EXPECT_EQ(calls, 1) << token;
+  EXPECT_FALSE(sink_.sent[200].ok());
+  EXPECT_TRUE(sink_.failed.empty());
+}
+
+TEST_P(UcxMessagesTest, DestructionWithSendsUnderWay) {
+  TestPeer process("echo", GetParam());
+  const PeerId peer = ConnectTo(process);
+  process.Signal(SIGSTOP);
+  SendFrames(peer, 200);
+  transport_.reset();
+}
+
+TEST_P(UcxMessagesTest, RefusesMalformedAddresses) {
+  const std::string good = transport_->Address();
+  EXPECT_EQ(transport_->Connect("").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(transport_->Connect("nonsense").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(transport_->Connect(good.substr(0, good.size() - 1)).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_P(UcxMessagesTest, EventFdWakes) {
+  RecordingMessages other_sink;
+  auto other = UcxMessages::Create(&other_sink).value();
+  const PeerId peer = transport_->Connect(other->Address()).value();
+  transport_->Send(peer, "first", {}, 1);  // connects
+  ASSERT_TRUE(ProgressUntil([&] { return !other_sink.messages.empty(); }, *transport_, *other));
+  while (other->Progress() || transport_->Progress() || !other->Arm()) {
+  }
+  transport_->Send(peer, "second", {}, 2);
+  for (int i = 0; i < 100; ++i) transport_->Progress();
+  pollfd fd = {other->EventFd(), POLLIN, 0};
+  ASSERT_EQ(poll(&fd, 1, 10'000), 1);
+  ASSERT_TRUE(ProgressUntil([&] { return other_sink.messages.size() == 2; }, *other));
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, UcxMessagesTest,
+                         ::testing::Values("tcp,self", "posix,self", "all"));
+
+class UcxRendezvousTest : public UcxMessagesTest {};
+
+// The environment may force rendezvous; nothing breaks then.
+TEST_P(UcxRendezvousTest, ArrivesBytewise) {
+  setenv("UCX_RNDV_THRESH", "16k", 1);
+  transport_ = UcxMessages::Create(&sink_).value();
+  TestPeer process("echo", GetParam());
+  SendFrames(ConnectTo(process), 50);
+  ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 50; }, *transport_));
+  for (const auto& [header, payload] : sink_.messages) EXPECT_TRUE(payload == frame_);
+  unsetenv("UCX_RNDV_THRESH");
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, UcxRendezvousTest,
+                         ::testing::Values("tcp,self", "posix,self", "all"));
+
+}  // namespace
+}  // namespace tensorhub::agent
+
+int main(int argc, char** argv) {
+  if (tensorhub::agent::RunPeerRole(argc, argv)) return 0;
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
