@@ -1,0 +1,73 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Start and end of a server: the port, health, and a shutdown that nothing open can hold up.
+
+#include <future>
+
+#include "tests/unit/server/rpc/server_fixture.h"
+
+namespace tensorhub::rpc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+TEST_F(ServerTest, ASecondServerOnThePortIsRefused) {
+  RpcServer::Options options = DefaultOptions();
+  options.listen = server_->address();
+  const auto second = RpcServer::Start(options);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(second.status().message()),
+              testing::HasSubstr(server_->address().ToString()));
+}
+
+TEST_F(ServerTest, ThePortIsFreeAfterwards) {
+  RpcServer::Options options = DefaultOptions();
+  options.listen = server_->address();
+  server_->Shutdown();
+  EXPECT_TRUE(RpcServer::Start(options).ok());
+}
+
+TEST_F(ServerTest, ShutdownWithNothingOpenIsQuick) {
+  const auto begin = Clock::now();
+  server_->Shutdown();
+  server_->Shutdown();
+  EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(900));
+}
+
+TEST_F(ServerTest, ShutdownEndsStreamsAndCalls) {
+  auto trainer = Trainer(1);
+  grpc::ClientContext watch_context;
+  SetDeadline(watch_context);
+  v1::WatchRequest request;
+  request.set_model("actor");
+  auto watch = admin_->Watch(&watch_context, request);
+  v1::WatchEvent event;
+  ASSERT_TRUE(watch->Read(&event));
+  auto wait = std::async(std::launch::async, [&] {
+    v1::WaitForVersionResponse response;
+    return trainer->Wait(1, kPatience, &response).error_code();
+  });
+  // Whether the call has arrived by then cannot be seen from outside; either way it must end.
+  const auto begin = Clock::now();
+  server_->Shutdown();
+  EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(900));
+  EXPECT_EQ(trainer->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  while (watch->Read(&event)) {
+  }
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(wait.get(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(ServerTest, ShutdownDoesNotWaitForAStreamThatNobodyReads) {
+  grpc::ClientContext context;
+  auto stub = v1::Hub::NewStub(channel_);
+  auto session = stub->Session(&context);  // never says anything
+  const auto begin = Clock::now();
+  server_->Shutdown();
+  EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(2500));
+  context.TryCancel();
+}
+
+}  // namespace
+}  // namespace tensorhub::rpc

@@ -1,0 +1,108 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Effects and views out.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/grpc_status.h"
+#include "server/rpc/translate.h"
+#include "server/rpc/translate_views.h"
+
+namespace tensorhub::rpc {
+namespace {
+
+const ServerIdentity kIdentity{.store_id = {8, 9}, .epoch = 4};
+
+TEST(TranslateOutTest, Welcome) {
+  const pb::HubMessage message = ToProto({1, hub::Welcome{5000, 1000}}, kIdentity);
+  EXPECT_EQ(message.welcome().lease_ms(), 5000u);
+  EXPECT_EQ(message.welcome().heartbeat_ms(), 1000u);
+  EXPECT_EQ(message.welcome().store_id(), ToBytes({8, 9}));
+  EXPECT_EQ(message.welcome().epoch(), 4u);
+  EXPECT_NE(message.welcome().server_version(), "");
+}
+
+TEST(TranslateOutTest, Assign) {
+  hub::Assign assign;
+  assign.transaction = {1, 1};
+  assign.assignment = 2;
+  assign.source = {{"m", "g", 3}, 99};
+  assign.endpoint = "somewhere";
+  assign.generation = 5;
+  assign.publication = {6, 6};
+  assign.tier = Tier::kRack;
+  const pb::HubMessage message = ToProto({1, assign}, kIdentity);
+  EXPECT_EQ(message.assign().transaction(), ToBytes({1, 1}));
+  EXPECT_EQ(message.assign().assignment(), 2u);
+  EXPECT_EQ(message.assign().source().group(), "g");
+  EXPECT_EQ(message.assign().source().incarnation(), 99u);
+  EXPECT_EQ(message.assign().endpoint(), "somewhere");
+  EXPECT_EQ(message.assign().generation(), 5u);
+  EXPECT_EQ(message.assign().tier(), 1u);
+}
+
+TEST(TranslateOutTest, ReasonsKeepCodeAndText) {
+  const pb::HubMessage abort =
+      ToProto({1, hub::AbortRead{{1, 1}, absl::AbortedError("rank 2 failed")}}, kIdentity);
+  EXPECT_EQ(abort.abort_read().code(), 10u);
+  EXPECT_EQ(abort.abort_read().reason(), "rank 2 failed");
+  const pb::HubMessage dropped =
+      ToProto({1, hub::Dropped{7, absl::AlreadyExistsError("other bytes")}}, kIdentity);
+  EXPECT_EQ(dropped.dropped().generation(), 7u);
+  EXPECT_EQ(dropped.dropped().code(), 6u);
+  EXPECT_EQ(ToProto({1, hub::Probe{3}}, kIdentity).probe().generation(), 3u);
+  EXPECT_EQ(ToProto({1, hub::Visible{{2, 2}}}, kIdentity).visible().publication(), ToBytes({2, 2}));
+}
+
+TEST(TranslateOutTest, Decision) {
+  hub::FetchDecision decision;
+  decision.transaction = {1, 2};
+  decision.publication = {3, 4};
+  decision.version = 7;
+  decision.world_size = 2;
+  decision.chunk_bytes = 4096;
+  decision.already_held = true;
+  pb::JoinFetchResponse response;
+  ASSERT_TRUE(FillResponse({1, {}, decision}, response).ok());
+  EXPECT_EQ(response.transaction(), ToBytes({1, 2}));
+  EXPECT_EQ(response.publication(), ToBytes({3, 4}));
+  EXPECT_EQ(response.version(), 7u);
+  EXPECT_EQ(response.attachment(), "");
+  EXPECT_TRUE(response.already_held());
+}
+
+TEST(TranslateOutTest, AnotherCallsPayloadIsABug) {
+  pb::PublishResponse response;
+  EXPECT_EQ(FillResponse({1, {}, hub::WaitReply{1}}, response).code(), absl::StatusCode::kInternal);
+}
+
+TEST(TranslateOutTest, ViewsLeaveOutWhatIsNotThere) {
+  hub::WorkerView worker;
+  worker.stable = false;
+  v1::WorkerInfo info;
+  Fill(worker, info);
+  EXPECT_TRUE(info.spot());
+  EXPECT_FALSE(info.has_version());
+  hub::TransferView transfer;
+  transfer.source.key.group = "not assigned";
+  v1::TransferInfo transfer_info;
+  Fill(transfer, transfer_info);
+  EXPECT_EQ(transfer_info.source_group(), "");
+}
+
+// The table of docs/protocol.md: each code is the same number on both sides.
+TEST(GrpcStatusTest, EveryCodeBothWays) {
+  for (uint32_t code = 0; code <= 16; ++code) {
+    const absl::Status status = StatusFromWire(code, "why");
+    EXPECT_EQ(StatusCodeToWire(status), code);
+    const grpc::Status wire = ToGrpc(status);
+    EXPECT_EQ(static_cast<uint32_t>(wire.error_code()), code);
+    EXPECT_EQ(FromGrpc(wire), status);
+  }
+  EXPECT_EQ(StatusFromWire(17, "odd").code(), absl::StatusCode::kUnknown);
+}
+
+}  // namespace
+}  // namespace tensorhub::rpc
