@@ -1,0 +1,184 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame of every event: renew the lease that it proves, let time do its part, apply it, then
+// settle what it caused for others.
+
+#include "server/core/hub.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+std::string ToString(const Selector& selector) {
+  switch (selector.kind) {
+    case Selector::Kind::kLatest:
+      return "latest";
+    case Selector::Kind::kExact:
+      return absl::StrCat(selector.version);
+    case Selector::Kind::kNewerThan:
+      return absl::StrCat("newer than ", selector.version);
+  }
+  return "?";
+}
+
+Hub::State::State(const HubOptions& options, TimeMs now)
+    : options_(options), started_(now), random_(options.seed), now_(now) {
+  if (options_.recovering) BeginRecovery(now + options_.lease_ms);
+}
+
+void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
+  now_ = now;
+  out_ = &effects;
+  std::visit(
+      [this](const auto& body) {
+        if constexpr (requires { body.session; }) Renew(body.session);
+      },
+      event);
+  FireTimers();
+  Settle();
+  std::visit([this](const auto& body) { On(body); }, event);
+  Settle();
+  ForgetOldestDead();
+  Settle();
+  out_ = nullptr;
+}
+
+std::optional<TimeMs> Hub::State::NextDeadline() const {
+  if (timers_.empty()) return std::nullopt;
+  return timers_.begin()->at;
+}
+
+void Hub::State::FireTimers() {
+  while (!timers_.empty() && timers_.begin()->at <= now_) {
+    const Timer timer = *timers_.begin();
+    timers_.erase(timers_.begin());
+    Fire(timer);
+  }
+}
+
+void Hub::State::Fire(const Timer& timer) {
+  Worker* worker = FindWorker(timer.worker);
+  switch (timer.kind) {
+    case Timer::Kind::kGrace:
+      return EndRecovery();
+    case Timer::Kind::kLease:
+      if (worker != nullptr) LeaseFired(*worker);
+      return;
+    case Timer::Kind::kOperation:
+      if (worker == nullptr) return;
+      return IsPending(*worker, OpKind::kPublish) ? PublishDeadline(*worker) : JoinDeadline(*worker);
+    case Timer::Kind::kDrain:
+      drained_.insert(timer.worker);
+      return;
+    case Timer::Kind::kWait:
+      return EndWait(timer.wait, absl::DeadlineExceededError("no such version in time"), 0);
+  }
+}
+
+// Terminates: every round ends a drain, gives a reader a source, or ends a transaction; only the
+// last makes more orphans, and transactions are finite.
+void Hub::State::Settle() {
+  while (!drained_.empty() || !orphans_.empty() || !news_.empty()) {
+    if (!drained_.empty()) {
+      const WorkerKey key = *drained_.begin();
+      drained_.erase(drained_.begin());
+      if (Worker* worker = FindWorker(key)) EndDrain(*worker);
+    } else if (!orphans_.empty()) {
+      const WorkerKey key = *orphans_.begin();
+      orphans_.erase(orphans_.begin());
+      SettleOrphan(key);
+    } else {
+      const std::string model = *news_.begin();
+      news_.erase(news_.begin());
+      if (recovering_) continue;
+      WakeWaits(model);
+      for (auto it = groups_.lower_bound({model, ""});
+           it != groups_.end() && it->first.model == model; ++it) {
+        Resolve(it->first, it->second);
+      }
+    }
+  }
+}
+
+void Hub::State::On(const CallCancelled& event) {
+  ForgetWait(event.call);
+  const auto it = calls_.find(event.call);
+  if (it == calls_.end()) return;
+  Worker& worker = *FindWorker(it->second);
+  // The operation goes on without a caller; a retry takes it over or hears the reply.
+  calls_.erase(it);
+  worker.op.call = 0;
+  if (!IsPending(worker, OpKind::kJoinFetch)) return;
+  LeaveForming(worker);
+  FinishOpen(worker, absl::CancelledError("the caller hung up"));
+}
+
+void Hub::State::Send(const Worker& worker, decltype(Directive::body) body) {
+  if (worker.session == 0) return;
+  out_->push_back(Directive{worker.session, std::move(body)});
+}
+
+void Hub::State::Say(LogLine::Level level, std::string text) {
+  out_->push_back(LogLine{level, std::move(text)});
+}
+
+void Hub::State::Change(Model& model, const std::string& name, ModelChange::Kind kind,
+                        Version version, const std::string& group) {
+  out_->push_back(ModelChange{name, ++model.revision, kind, version, group});
+}
+
+Worker* Hub::State::FindWorker(const WorkerKey& key) {
+  const auto it = workers_.find(key);
+  return it == workers_.end() ? nullptr : &it->second;
+}
+
+const Worker* Hub::State::FindWorker(const WorkerKey& key) const {
+  const auto it = workers_.find(key);
+  return it == workers_.end() ? nullptr : &it->second;
+}
+
+Worker* Hub::State::FindLive(const WorkerIdentity& id) {
+  Worker* worker = FindWorker(id.key);
+  const bool live = worker != nullptr && worker->alive && worker->id.incarnation == id.incarnation;
+  return live ? worker : nullptr;
+}
+
+Worker* Hub::State::FindSession(SessionId session) {
+  const auto it = sessions_.find(session);
+  return it == sessions_.end() ? nullptr : FindWorker(it->second);
+}
+
+// --- the public face ----------------------------------------------------------------------------
+
+Hub::Hub(const HubOptions& options, TimeMs now) : state_(std::make_unique<State>(options, now)) {}
+Hub::~Hub() = default;
+void Hub::Apply(const Event& event, TimeMs now, Effects& effects) {
+  state_->Apply(event, now, effects);
+}
+std::optional<TimeMs> Hub::NextDeadline() const { return state_->NextDeadline(); }
+std::vector<ModelView> Hub::Models() const { return state_->Models(); }
+bool Hub::HasModel(const std::string& model) const { return state_->HasModel(model); }
+std::vector<VersionView> Hub::Versions(const std::string& model) const {
+  return state_->Versions(model);
+}
+std::vector<ReferenceView> Hub::References(const std::string& model,
+                                           std::optional<Version> version) const {
+  return state_->References(model, version);
+}
+std::vector<WorkerView> Hub::Workers(TimeMs now) const { return state_->Workers(now); }
+std::vector<TransferView> Hub::Transfers(TimeMs now) const { return state_->Transfers(now); }
+StatusView Hub::Status() const { return state_->Status(); }
+uint64_t Hub::Revision(const std::string& model) const { return state_->Revision(model); }
+std::shared_ptr<const Layout> Hub::FindLayout(const Fingerprint& fingerprint) const {
+  return state_->FindLayout(fingerprint);
+}
+std::shared_ptr<const std::string> Hub::FindAttachment(const Fingerprint& fingerprint) const {
+  return state_->FindAttachment(fingerprint);
+}
+void Hub::CheckInvariants() const { state_->CheckInvariants(); }
+
+}  // namespace tensorhub::hub

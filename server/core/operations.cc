@@ -1,0 +1,109 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One operation per worker, idempotent through (incarnation, op): the newest number and its reply
+// are kept; a retry of it hears the same, whatever happened in between.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+Worker* Hub::State::Start(const Operation& op, OpKind kind) {
+  Worker* worker = FindWorker(op.worker.key);
+  const absl::Status unknown = absl::FailedPreconditionError(
+      absl::StrCat(ToString(op.worker.key), " is not connected; open a session first"));
+  if (worker == nullptr) {
+    Answer(op.call, unknown);
+    return nullptr;
+  }
+  if (worker->id.incarnation != op.worker.incarnation) {
+    const auto& fenced = worker->fenced;
+    const bool old =
+        std::find(fenced.begin(), fenced.end(), op.worker.incarnation) != fenced.end();
+    Answer(op.call, old ? absl::AbortedError(absl::StrCat(ToString(op.worker.key),
+                                                          " was replaced by a newer incarnation"))
+                        : unknown);
+    return nullptr;
+  }
+  if (Repeat(*worker, op)) return nullptr;
+  if (!worker->alive) {
+    Answer(op.call, unknown);
+    return nullptr;
+  }
+  Supersede(*worker);
+  worker->op = OpRecord{op.op, OpRecord::State::kPending, kind, op.call, 0, {}, {}};
+  calls_[op.call] = worker->id.key;
+  return worker;
+}
+
+// True if the call needs nothing more: it is malformed, late, or a retry.
+bool Hub::State::Repeat(Worker& worker, const Operation& op) {
+  OpRecord& last = worker.op;
+  if (op.op == 0) {
+    Answer(op.call, absl::InvalidArgumentError("op is 0; operations count from 1"));
+    return true;
+  }
+  if (op.op < last.id) {
+    Answer(op.call, absl::AbortedError(absl::StrCat("operation ", op.op, " is older than ", last.id,
+                                                    ", which this worker sent before")));
+    return true;
+  }
+  if (op.op > last.id || last.state == OpRecord::State::kOpen) return false;
+  if (last.state == OpRecord::State::kDone) {
+    Answer(op.call, last.reply.status, last.reply.payload);
+    return true;
+  }
+  if (last.call != 0) {
+    calls_.erase(last.call);
+    Answer(last.call, absl::CancelledError("a retry of this call took over"));
+  }
+  last.call = op.call;
+  calls_[op.call] = worker.id.key;
+  return true;
+}
+
+// A newer operation: the older one's caller is not interested any more.
+void Hub::State::Supersede(Worker& worker) {
+  if (worker.op.state != OpRecord::State::kPending) return;
+  if (worker.op.kind == OpKind::kJoinFetch) LeaveForming(worker);
+  FinishOpen(worker, absl::CancelledError("a newer operation of this worker took its place"));
+}
+
+void Hub::State::SetDeadline(Worker& worker, TimeMs timeout_ms) {
+  worker.op.deadline = now_ + std::clamp<TimeMs>(timeout_ms, 0, kTimeoutMsMax);
+  timers_.insert(Timer{worker.op.deadline, Timer::Kind::kOperation, worker.id.key, 0});
+}
+
+void Hub::State::Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload) {
+  OpRecord& op = worker.op;
+  if (op.deadline != 0) {
+    timers_.erase(Timer{op.deadline, Timer::Kind::kOperation, worker.id.key, 0});
+  }
+  op.deadline = 0;
+  op.deferred.reset();
+  op.state = OpRecord::State::kDone;
+  op.reply = Reply{0, status, payload};
+  if (op.call == 0) return;
+  calls_.erase(op.call);
+  Answer(std::exchange(op.call, 0), std::move(status), std::move(payload));
+}
+
+void Hub::State::FinishOpen(Worker& worker, absl::Status status) {
+  Finish(worker, std::move(status));
+  worker.op.state = OpRecord::State::kOpen;
+}
+
+void Hub::State::Answer(CallId call, absl::Status status, decltype(Reply::payload) payload) {
+  if (!status.ok()) payload = {};
+  out_->push_back(Reply{call, std::move(status), std::move(payload)});
+}
+
+bool Hub::State::IsPending(const Worker& worker, OpKind kind) const {
+  return worker.op.state == OpRecord::State::kPending && worker.op.kind == kind;
+}
+
+}  // namespace tensorhub::hub

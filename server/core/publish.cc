@@ -1,0 +1,220 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Publishing: R1 (one content behind a number) and R2 (visible when whole).
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+namespace {
+
+absl::Status CheckGeneration(const Worker& worker, Generation generation) {
+  if (generation == 0 || generation > kGenerationMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("generation ", generation, " is not in 1..", kGenerationMax));
+  }
+  if (generation >= worker.generation) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat("generation ", generation, " is below ",
+                                         worker.generation, ", which was seen before"));
+}
+
+bool Holds(const Worker& worker, const PublishOp& op) {
+  return worker.reference && worker.reference->version == op.version &&
+         worker.reference->generation == op.generation &&
+         (worker.reference->state == ReferenceState::kPublishing ||
+          worker.reference->state == ReferenceState::kComplete);
+}
+
+}  // namespace
+
+void Hub::State::On(const PublishOp& op) {
+  Worker* worker = Start(op, OpKind::kPublish);
+  if (worker == nullptr) return;
+  if (absl::Status status = CheckDocuments(op); !status.ok()) return FinishOpen(*worker, status);
+  Publish(*worker, op);
+}
+
+void Hub::State::Publish(Worker& worker, const PublishOp& op) {
+  if (absl::Status status = CheckGeneration(worker, op.generation); !status.ok()) {
+    return Finish(worker, status);
+  }
+  const std::string& name = worker.id.key.model;
+  Publication* publication = FindPublication(name, op.version);
+  if (worker.reference && !Holds(worker, op)) {
+    return Finish(worker, absl::FailedPreconditionError(
+                              absl::StrCat("these buffers hold version ", worker.reference->version,
+                                           "; unpublish version ", worker.reference->version,
+                                           " first")));
+  }
+  if (publication == nullptr) {
+    if (recovering_) {
+      worker.op.deferred = op;
+      return;
+    }
+    const absl::Status status = CheckNewVersion(models_.at(name), op);
+    if (!status.ok()) return Finish(worker, status);
+    publication = &Create(models_.at(name), op, worker);
+  }
+  absl::Status status = CheckSameContent(*publication, worker, op);
+  if (status.ok()) {
+    const uint64_t bytes = layouts_.at(op.layout)->total_bytes();
+    status = CheckChunking({bytes, publication->chunk_bytes});
+  }
+  if (!status.ok()) {
+    ForgetIfUnheld(name, op.version);
+    return Finish(worker, status);
+  }
+  if (!worker.reference) {
+    const Shard& shard = EnsureShard(*publication, worker.id.key.rank, op.layout, op.attachment);
+    AddReference(worker, *publication, op.generation, ReferenceState::kPublishing, *shard.chunks);
+    CompleteIfWhole(*publication, worker.id.key.group);
+  }
+  if (IsPending(worker, OpKind::kPublish)) AnswerPublish(worker, op);
+}
+
+absl::Status Hub::State::CheckDocuments(const PublishOp& op) const {
+  if (!layouts_.contains(op.layout)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("unknown layout ", ToHex(op.layout), "; put it, then publish again"));
+  }
+  if (op.attachment && !attachments_.contains(op.attachment)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("unknown attachment ", ToHex(op.attachment), "; put it, then publish again"));
+  }
+  return absl::OkStatus();
+}
+
+// R1: whoever joins a publication has its world size, and its shard's layout and attachment.
+absl::Status Hub::State::CheckSameContent(const Publication& publication, const Worker& worker,
+                                          const PublishOp& op) const {
+  const std::string version = absl::StrCat("version ", op.version, " exists with ");
+  if (worker.world_size != publication.world_size) {
+    return absl::AlreadyExistsError(absl::StrCat(version, "world size ", publication.world_size,
+                                                 ", not ", worker.world_size));
+  }
+  const auto it = publication.shards.find(worker.id.key.rank);
+  if (it == publication.shards.end()) return absl::OkStatus();
+  const Shard& shard = it->second;
+  const std::string rank = absl::StrCat(" of rank ", worker.id.key.rank);
+  if (shard.layout != op.layout) {
+    const auto theirs = layouts_.find(shard.layout);
+    const std::string difference =
+        theirs == layouts_.end() ? "fingerprints differ"
+                                 : DescribeDifference(*layouts_.at(op.layout), *theirs->second);
+    return absl::AlreadyExistsError(
+        absl::StrCat(version, "another layout", rank, ": ", difference));
+  }
+  if (shard.attachment != op.attachment) {
+    return absl::AlreadyExistsError(absl::StrCat(version, "another attachment", rank));
+  }
+  return absl::OkStatus();
+}
+
+// R2: below the mark nothing new appears, except by an explicit rewind.
+absl::Status Hub::State::CheckNewVersion(const Model& model, const PublishOp& op) const {
+  if (!model.latest || op.version >= *model.latest) return absl::OkStatus();
+  if (!op.rewind) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("version ", op.version, " is below the latest, ", *model.latest,
+                     ", and has no holder; publish with rewind to go back to it"));
+  }
+  const auto newer = model.held.upper_bound(op.version);
+  if (newer == model.held.end()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("cannot rewind to version ", op.version,
+                                                    " while version ", newer->first, " is held"));
+}
+
+Publication& Hub::State::Create(Model& model, const PublishOp& op, const Worker& worker) {
+  Publication publication;
+  publication.id = random_.NextId();
+  publication.model = worker.id.key.model;
+  publication.version = op.version;
+  publication.world_size = worker.world_size;
+  publication.chunk_bytes = op.chunk_bytes;
+  publication.rewind = op.rewind;
+  return model.held[op.version] = std::move(publication);
+}
+
+void Hub::State::AnswerPublish(Worker& worker, const PublishOp& op) {
+  const Publication& publication = PublicationOf(worker);
+  if (op.wait_for_group && !publication.visible) return SetDeadline(worker, op.timeout_ms);
+  Finish(worker, absl::OkStatus(),
+         PublishReply{publication.id, publication.chunk_bytes, publication.visible});
+}
+
+void Hub::State::PublishDeadline(Worker& worker) {
+  const Publication& publication = PublicationOf(worker);
+  std::string missing;
+  for (Rank rank = 0; rank < publication.world_size && missing.size() < 64; ++rank) {
+    const auto it = publication.shards.find(rank);
+    if (it != publication.shards.end() &&
+        it->second.holders.contains({publication.model, worker.id.key.group, rank})) {
+      continue;
+    }
+    absl::StrAppend(&missing, missing.empty() ? "" : ", ", rank);
+  }
+  Finish(worker, absl::DeadlineExceededError(absl::StrCat(
+                     "version ", publication.version, " is recorded for this rank; not published "
+                     "yet by rank ", missing)));
+}
+
+// R2: one group in one group epoch. An epoch's end takes the publishing references with it
+// (AbortPublishing), so those that are there belong together.
+void Hub::State::CompleteIfWhole(Publication& publication, const std::string& group) {
+  std::vector<Worker*> ranks;
+  for (const auto& [rank, shard] : publication.shards) {
+    Worker* worker = FindWorker({publication.model, group, rank});
+    const bool publishes = worker != nullptr && worker->reference &&
+                           worker->reference->publication == publication.id &&
+                           worker->reference->state == ReferenceState::kPublishing;
+    const bool published = worker != nullptr && worker->reference &&
+                           worker->reference->publication == publication.id &&
+                           worker->reference->state == ReferenceState::kComplete;
+    if (!publishes && !published) return;
+    if (publishes) ranks.push_back(worker);
+  }
+  if (publication.shards.size() != publication.world_size) return;
+  const bool first = !std::exchange(publication.visible, true);
+  if (first) RaiseLatest(models_.at(publication.model), publication);
+  for (Worker* worker : ranks) SetState(*worker, ReferenceState::kComplete);
+  if (first) BecomeVisible(publication);
+  for (Worker* worker : ranks) RetryRedirects(publication, worker->id.key.rank);
+}
+
+void Hub::State::RaiseLatest(Model& model, const Publication& publication) {
+  const Version version = publication.version;
+  const bool newer_held = model.held.upper_bound(version) != model.held.end();
+  const bool lower = publication.rewind && !newer_held;
+  if (lower) model.visible.erase(model.visible.upper_bound(version), model.visible.end());
+  if (lower || !model.latest || version > *model.latest) model.latest = version;
+  model.visible[version] = publication.id;
+}
+
+void Hub::State::BecomeVisible(Publication& publication) {
+  news_.insert(publication.model);
+  for (const auto& [rank, shard] : publication.shards) {
+    for (const WorkerKey& key : shard.holders) {
+      Worker& holder = *FindWorker(key);
+      Send(holder, Visible{publication.id});
+      if (!IsPending(holder, OpKind::kPublish)) continue;
+      Finish(holder, absl::OkStatus(),
+             PublishReply{publication.id, publication.chunk_bytes, true});
+    }
+  }
+}
+
+// R2: the group's epoch ended before it had published everything.
+void Hub::State::AbortPublishing(const GroupKey& group, const absl::Status& reason) {
+  ForEachLive(group, [&](Worker& worker) {
+    if (!worker.reference || worker.reference->state != ReferenceState::kPublishing) return;
+    Send(worker, Dropped{worker.reference->generation, reason});
+    if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
+    RemoveReference(worker);
+  });
+}
+
+}  // namespace tensorhub::hub

@@ -1,0 +1,177 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// References: the only place where they appear, change state and go, so that the counts by shard,
+// publication and group always fit, and a version is listed exactly while it is whole.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+Publication* Hub::State::FindPublication(const std::string& model, Version version) {
+  return const_cast<Publication*>(std::as_const(*this).FindPublication(model, version));
+}
+
+const Publication* Hub::State::FindPublication(const std::string& model, Version version) const {
+  const auto it = models_.find(model);
+  if (it == models_.end()) return nullptr;
+  const auto held = it->second.held.find(version);
+  return held == it->second.held.end() ? nullptr : &held->second;
+}
+
+Publication& Hub::State::PublicationOf(const Worker& holder) {
+  Publication* publication = FindPublication(holder.id.key.model, holder.reference->version);
+  TH_CHECK(publication != nullptr && publication->id == holder.reference->publication);
+  return *publication;
+}
+
+Shard& Hub::State::ShardOf(const Worker& holder) {
+  return PublicationOf(holder).shards.at(holder.id.key.rank);
+}
+
+// R1: a shard's layout is what its first publisher said; callers have compared.
+Shard& Hub::State::EnsureShard(Publication& publication, Rank rank, const Fingerprint& layout,
+                               const Fingerprint& attachment) {
+  const auto [it, created] = publication.shards.try_emplace(rank);
+  Shard& shard = it->second;
+  if (created) {
+    shard.layout = layout;
+    shard.attachment = attachment;
+  }
+  const auto document = layouts_.find(shard.layout);
+  if (!shard.chunks && document != layouts_.end()) {
+    shard.bytes = document->second->total_bytes();
+    shard.chunks = Chunking{shard.bytes, publication.chunk_bytes}.count();
+  }
+  return shard;
+}
+
+void Hub::State::AddReference(Worker& worker, Publication& publication, Generation generation,
+                              ReferenceState state, uint32_t valid_chunks) {
+  TH_CHECK(!worker.reference);
+  const bool complete = state == ReferenceState::kComplete;
+  worker.generation = std::max(worker.generation, generation);
+  worker.reference = Reference{publication.id,
+                               publication.version,
+                               generation,
+                               valid_chunks,
+                               complete ? ReferenceState::kFilling : state,
+                               {},
+                               0};
+  ++publication.references;
+  publication.shards.at(worker.id.key.rank).holders.insert(worker.id.key);
+  if (complete) SetState(worker, ReferenceState::kComplete);
+  if (recovering_) ReattachReaders(worker);
+}
+
+void Hub::State::SetState(Worker& worker, ReferenceState state) {
+  const ReferenceState before = std::exchange(worker.reference->state, state);
+  if ((before == ReferenceState::kComplete) == (state == ReferenceState::kComplete)) return;
+  Publication& publication = PublicationOf(worker);
+  Shard& shard = publication.shards.at(worker.id.key.rank);
+  if (state == ReferenceState::kComplete) {
+    CountComplete(publication, shard, worker.id.key.group);
+  } else {
+    UncountComplete(publication, shard, worker.id.key.group);
+  }
+}
+
+// R2: listed from the moment that every shard has a complete holder.
+void Hub::State::CountComplete(Publication& publication, Shard& shard, const std::string& group) {
+  const bool was_listed = publication.listed();
+  if (++shard.complete == 1) ++publication.whole_shards;
+  Model& model = models_.at(publication.model);
+  if (!was_listed && publication.listed()) {
+    Change(model, publication.model, ModelChange::Kind::kVersionVisible, publication.version,
+           group);
+    news_.insert(publication.model);
+  }
+  if (++publication.complete_ranks[group] != publication.world_size) return;
+  Change(model, publication.model, ModelChange::Kind::kReplicaComplete, publication.version, group);
+}
+
+void Hub::State::UncountComplete(Publication& publication, Shard& shard, const std::string& group) {
+  const bool was_listed = publication.listed();
+  if (--shard.complete == 0) --publication.whole_shards;
+  Model& model = models_.at(publication.model);
+  uint32_t& ranks = publication.complete_ranks[group];
+  if (ranks-- == publication.world_size) {
+    Change(model, publication.model, ModelChange::Kind::kReplicaGone, publication.version, group);
+  }
+  if (ranks == 0) publication.complete_ranks.erase(group);
+  // R8: while recovering, absence proves nothing.
+  if (!was_listed || publication.listed() || recovering_) return;
+  Change(model, publication.model, ModelChange::Kind::kVersionGone, publication.version, group);
+}
+
+// Its readers are queued for another source.
+void Hub::State::RemoveReference(Worker& worker) {
+  if (!worker.reference) return;
+  SetState(worker, ReferenceState::kDraining);
+  timers_.erase(Timer{worker.reference->drain_end, Timer::Kind::kDrain, worker.id.key, 0});
+  drained_.erase(worker.id.key);
+  const std::set<ReaderSlot> readers = std::exchange(worker.reference->readers, {});
+  for (const ReaderSlot& slot : readers) LoseSource(slot);
+  Publication& publication = PublicationOf(worker);
+  publication.shards.at(worker.id.key.rank).holders.erase(worker.id.key);
+  --publication.references;
+  const Version version = worker.reference->version;
+  worker.reference.reset();
+  ForgetIfUnheld(worker.id.key.model, version);
+}
+
+// R1: with no holder left, the content is gone and the number may be published anew. That the
+// version was visible once stays known.
+void Hub::State::ForgetIfUnheld(const std::string& name, Version version) {
+  Model& model = models_.at(name);
+  const auto it = model.held.find(version);
+  if (it == model.held.end() || it->second.references > 0) return;
+  model.held.erase(it);
+  if (model.visible.size() <= options_.limits.past_versions) return;
+  for (auto past = model.visible.begin(); past != model.visible.end(); ++past) {
+    if (model.held.contains(past->first) || past->first == model.latest) continue;
+    model.visible.erase(past);
+    return;
+  }
+}
+
+// Only ever forward, within the generation and the shard: a source that says otherwise lies or is
+// late, and is not believed (R4, R9).
+void Hub::State::On(const Progress& event) {
+  Worker* worker = FindSession(event.session);
+  if (worker == nullptr) return;
+  const std::string who = ToString(worker->id.key);
+  Reference* reference = worker->reference ? &*worker->reference : nullptr;
+  if (reference == nullptr || reference->publication != event.publication ||
+      reference->generation != event.generation) {
+    return Say(LogLine::Level::kWarning,
+               absl::StrCat(who, ": progress of a reference that is not listed (generation ",
+                            event.generation, ")"));
+  }
+  const uint32_t chunks = ShardOf(*worker).chunks.value_or(kChunkCountMax);
+  if (event.valid_chunks < reference->valid_chunks || event.valid_chunks > chunks) {
+    return Say(LogLine::Level::kWarning,
+               absl::StrCat(who, ": progress ", event.valid_chunks, " after ",
+                            reference->valid_chunks, " of ", chunks, " chunks refused"));
+  }
+  reference->valid_chunks = event.valid_chunks;
+}
+
+// R8: a reference goes by its holder's own word, not by a reader's.
+void Hub::State::On(const ProbeAnswer& event) {
+  Worker* worker = FindSession(event.session);
+  if (worker == nullptr || event.holds || !worker->reference) return;
+  if (worker->reference->generation != event.generation) return;
+  Say(LogLine::Level::kWarning,
+      absl::StrCat(ToString(worker->id.key), " holds version ", worker->reference->version,
+                   " no longer, by its own word"));
+  AbortOf(*worker, absl::DataLossError("its buffers are no longer valid"));
+  RemoveReference(*worker);
+}
+
+}  // namespace tensorhub::hub

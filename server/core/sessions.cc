@@ -1,0 +1,224 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sessions and leases (R8): who is there, which incarnation of it, and what its end means.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+namespace {
+
+absl::Status CheckWords(const SessionOpened& event) {
+  const WorkerKey& key = event.worker.key;
+  if (const auto problem = NameProblem(key.model)) {
+    return absl::InvalidArgumentError(absl::StrCat("the model's name ", *problem));
+  }
+  if (const auto problem = NameProblem(key.group)) {
+    return absl::InvalidArgumentError(absl::StrCat("the group's name ", *problem));
+  }
+  if (event.world_size == 0 || event.world_size > kWorldSizeMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("world_size ", event.world_size, " is not in 1..", kWorldSizeMax));
+  }
+  if (key.rank >= event.world_size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", key.rank, " is not below world_size ", event.world_size));
+  }
+  if (event.worker.incarnation == 0) return absl::InvalidArgumentError("incarnation is 0");
+  if (event.number == 0) return absl::InvalidArgumentError("session_number is 0");
+  if (event.endpoint.size() > kEndpointBytesMax) {
+    return absl::InvalidArgumentError("endpoint is longer than 4096 bytes");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void Hub::State::Renew(SessionId session) {
+  if (Worker* worker = FindSession(session)) worker->lease_end = now_ + options_.lease_ms;
+}
+
+void Hub::State::On(const SessionOpened& event) {
+  if (absl::Status status = CheckOpening(event); !status.ok()) {
+    Say(LogLine::Level::kInfo, absl::StrCat("refused a session of ", ToString(event.worker.key),
+                                            ": ", std::string(status.message())));
+    out_->push_back(CloseSession{event.session, std::move(status)});
+    return;
+  }
+  // Somebody remembers an earlier life of this hub: it, too, has to wait for the others' reports.
+  const bool young = now_ < started_ + options_.lease_ms;
+  if (event.resumed && !had_sessions_ && young && !recovering_) {
+    BeginRecovery(started_ + options_.lease_ms);
+  }
+  had_sessions_ = true;
+  Worker& worker = workers_[event.worker.key];
+  if (worker.id.incarnation != 0 && worker.id.incarnation != event.worker.incarnation) {
+    Replace(worker, event.worker);
+  }
+  Attach(worker, event);
+  Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms});
+  MergeReport(worker, event);
+}
+
+absl::Status Hub::State::CheckOpening(const SessionOpened& event) {
+  if (absl::Status status = CheckWords(event); !status.ok()) return status;
+  const Worker* worker = FindWorker(event.worker.key);
+  if (worker != nullptr) {
+    if (absl::Status status = CheckIncarnation(event, *worker); !status.ok()) return status;
+  }
+  const WorkerKey& key = event.worker.key;
+  absl::Status status;
+  ForEachLive({key.model, key.group}, [&](const Worker& other) {
+    if (other.id.key == key || other.world_size == event.world_size || !status.ok()) return;
+    status = absl::InvalidArgumentError(
+        absl::StrCat("world_size ", event.world_size, " of ", ToString(key), " differs from ",
+                     other.world_size, " of ", ToString(other.id.key)));
+  });
+  if (!status.ok()) return status;
+  return CheckRoom(event);
+}
+
+// R8: of each worker, only the newest incarnation and its newest session speak.
+absl::Status Hub::State::CheckIncarnation(const SessionOpened& event, const Worker& worker) const {
+  const Incarnation incarnation = event.worker.incarnation;
+  const auto& fenced = worker.fenced;
+  if (std::find(fenced.begin(), fenced.end(), incarnation) != fenced.end()) {
+    return absl::AbortedError(
+        absl::StrCat(ToString(event.worker.key), " was replaced by a newer incarnation"));
+  }
+  if (incarnation == worker.id.incarnation) {
+    if (event.number > worker.number) return absl::OkStatus();
+    return absl::AbortedError(absl::StrCat("stale session ", event.number, "; session ",
+                                           worker.number, " was opened before"));
+  }
+  if (worker.session == 0) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(
+      ToString(event.worker.key), " is held by another worker (incarnation ", worker.id.incarnation,
+      "); give each worker its own rank, or wait until that one ends"));
+}
+
+absl::Status Hub::State::CheckRoom(const SessionOpened& event) {
+  const Worker* worker = FindWorker(event.worker.key);
+  const bool alive = worker != nullptr && worker->alive;
+  if (!alive && alive_ >= options_.limits.workers) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("this server has its ", options_.limits.workers, " workers already"));
+  }
+  if (!models_.contains(event.worker.key.model) && models_.size() >= options_.limits.models) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("this server has its ", options_.limits.models, " models already"));
+  }
+  return absl::OkStatus();
+}
+
+// A new incarnation takes the rank over; nothing that the old one says counts from here on.
+void Hub::State::Replace(Worker& worker, const WorkerIdentity& by) {
+  const absl::Status reason = absl::AbortedError(
+      absl::StrCat(ToString(worker.id.key), " was replaced by a newer incarnation"));
+  Say(LogLine::Level::kInfo, absl::StrCat(ToString(by.key), ": incarnation ", by.incarnation,
+                                          " replaces ", worker.id.incarnation));
+  if (worker.alive) EndWorker(worker, reason);
+  // R2: a version is whole only within one group epoch, and this one has ended.
+  AbortPublishing({by.key.model, by.key.group}, reason);
+  std::deque<Incarnation> fenced = std::move(worker.fenced);
+  fenced.push_back(worker.id.incarnation);
+  if (fenced.size() > kFencedMax) fenced.pop_front();
+  dead_.erase({worker.died, worker.id.key});
+  worker = Worker{};
+  worker.fenced = std::move(fenced);
+}
+
+void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
+  const bool joined = !worker.alive;
+  CloseStream(worker, absl::AbortedError("a newer session of this worker took over"));
+  dead_.erase({worker.died, event.worker.key});
+  worker.id = event.worker;
+  worker.world_size = event.world_size;
+  worker.location = event.location;
+  worker.stable = event.stable;
+  worker.endpoint = event.endpoint;
+  worker.alive = true;
+  worker.session = event.session;
+  worker.number = event.number;
+  worker.lease_end = now_ + options_.lease_ms;
+  sessions_[event.session] = event.worker.key;
+  if (!joined) return;
+  ++alive_;
+  worker.lease_timer = worker.lease_end;
+  timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.id.key, 0});
+  Change(models_[worker.id.key.model], worker.id.key.model, ModelChange::Kind::kWorkerJoined, 0,
+         worker.id.key.group);
+}
+
+// Closed is not dead: the lease runs on.
+void Hub::State::On(const SessionClosed& event) {
+  Worker* worker = FindSession(event.session);
+  sessions_.erase(event.session);
+  if (worker != nullptr && worker->session == event.session) worker->session = 0;
+}
+
+// Messages move only the lease's end; the timer follows when it fires.
+void Hub::State::LeaseFired(Worker& worker) {
+  if (!worker.alive) return;
+  if (worker.lease_end > now_) {
+    worker.lease_timer = worker.lease_end;
+    timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.id.key, 0});
+    return;
+  }
+  Say(LogLine::Level::kWarning, absl::StrCat(ToString(worker.id.key), ": lease expired"));
+  EndWorker(worker, absl::UnavailableError("lease expired"));
+}
+
+void Hub::State::On(const LeaveOp& op) {
+  Worker* worker = Start(op, OpKind::kLeave);
+  if (worker == nullptr) return;
+  Finish(*worker, absl::OkStatus());
+  CloseStream(*worker, absl::OkStatus());
+  EndWorker(*worker, absl::AbortedError("it left the group"));
+}
+
+// The worker is dead, replaced or gone: everything that rests on it ends (R8). Its row stays, so
+// that a later session of the same incarnation can be told from a stale one.
+void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
+  const GroupKey group{worker.id.key.model, worker.id.key.group};
+  LeaveForming(worker);
+  AbortOf(worker, reason);
+  if (worker.op.state == OpRecord::State::kPending) FinishOpen(worker, reason);
+  ReleaseAll(worker);
+  worker.read.reset();
+  RemoveReference(worker);
+  CloseStream(worker, reason);
+  timers_.erase(Timer{worker.lease_timer, Timer::Kind::kLease, worker.id.key, 0});
+  worker.alive = false;
+  --alive_;
+  worker.died = now_;
+  dead_.insert({now_, worker.id.key});
+  Change(models_[group.model], group.model, ModelChange::Kind::kWorkerLeft, 0, group.group);
+}
+
+void Hub::State::CloseStream(Worker& worker, const absl::Status& reason) {
+  if (worker.session == 0) return;
+  sessions_.erase(worker.session);
+  out_->push_back(CloseSession{std::exchange(worker.session, 0), reason});
+}
+
+void Hub::State::ForgetOldestDead() {
+  while (dead_.size() > options_.limits.dead_workers) {
+    const WorkerKey key = dead_.begin()->second;
+    // A later worker of this rank could not be told from the epoch in which the others published.
+    AbortPublishing({key.model, key.group},
+                    absl::AbortedError(absl::StrCat(ToString(key), " is gone")));
+    dead_.erase(dead_.begin());
+    workers_.erase(key);
+    const auto next = workers_.lower_bound({key.model, key.group, 0});
+    const bool empty = next == workers_.end() || next->first.model != key.model ||
+                       next->first.group != key.group;
+    if (empty) groups_.erase({key.model, key.group});
+  }
+}
+
+}  // namespace tensorhub::hub

@@ -1,0 +1,259 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hub's tables and what may be done to them, by topic; each block is one source file.
+//
+// Nothing here recurses through the tables: a change that concerns others (a reader lost its
+// source, a drain ended, a version became visible) is queued and carried out by Settle, at the end
+// of the same event.
+
+#ifndef TENSORHUB_SERVER_CORE_STATE_H_
+#define TENSORHUB_SERVER_CORE_STATE_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/random.h"
+#include "server/core/hub.h"
+#include "server/core/tables.h"
+
+namespace tensorhub::hub {
+
+class Hub::State {
+ public:
+  State(const HubOptions& options, TimeMs now);
+
+  void Apply(const Event& event, TimeMs now, Effects& effects);
+  std::optional<TimeMs> NextDeadline() const;
+
+  // views.cc
+  std::vector<ModelView> Models() const;
+  bool HasModel(const std::string& model) const { return models_.contains(model); }
+  std::vector<VersionView> Versions(const std::string& model) const;
+  std::vector<ReferenceView> References(const std::string& model,
+                                        std::optional<Version> version) const;
+  std::vector<WorkerView> Workers(TimeMs now) const;
+  std::vector<TransferView> Transfers(TimeMs now) const;
+  StatusView Status() const;
+  uint64_t Revision(const std::string& model) const;
+  std::shared_ptr<const Layout> FindLayout(const Fingerprint& fingerprint) const;
+  std::shared_ptr<const std::string> FindAttachment(const Fingerprint& fingerprint) const;
+
+  // invariants.cc
+  void CheckInvariants() const;
+
+ private:
+  // hub.cc: the frame of every event.
+  void FireTimers();
+  void Fire(const Timer& timer);
+  void Settle();
+  void On(const Tick&) {}
+  void On(const CallCancelled& event);
+  void Send(const Worker& worker, decltype(Directive::body) body);
+  void Say(LogLine::Level level, std::string text);
+  void Change(Model& model, const std::string& name, ModelChange::Kind kind, Version version,
+              const std::string& group);
+  Worker* FindWorker(const WorkerKey& key);
+  const Worker* FindWorker(const WorkerKey& key) const;
+  Worker* FindLive(const WorkerIdentity& id);
+  Worker* FindSession(SessionId session);
+  // Calls `visit(Worker&)` for each live worker of the group, by rank.
+  template <typename Visit>
+  void ForEachLive(const GroupKey& group, Visit visit) {
+    for (auto it = workers_.lower_bound({group.model, group.group, 0}); it != workers_.end(); ++it) {
+      if (it->first.model != group.model || it->first.group != group.group) return;
+      if (it->second.alive) visit(it->second);
+    }
+  }
+
+  // operations.cc: idempotency. Start returns null when the call was dealt with.
+  Worker* Start(const Operation& op, OpKind kind);
+  bool Repeat(Worker& worker, const Operation& op);
+  void Supersede(Worker& worker);
+  void SetDeadline(Worker& worker, TimeMs timeout_ms);
+  void Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload = {});
+  // Like Finish, but a repetition of the call is carried out again.
+  void FinishOpen(Worker& worker, absl::Status status);
+  void Answer(CallId call, absl::Status status, decltype(Reply::payload) payload = {});
+  bool IsPending(const Worker& worker, OpKind kind) const;
+
+  // sessions.cc
+  void Renew(SessionId session);
+  void On(const SessionOpened& event);
+  void On(const SessionClosed& event);
+  void On(const Heartbeat&) {}
+  void On(const LeaveOp& op);
+  absl::Status CheckOpening(const SessionOpened& event);
+  absl::Status CheckIncarnation(const SessionOpened& event, const Worker& worker) const;
+  absl::Status CheckRoom(const SessionOpened& event);
+  void Replace(Worker& worker, const WorkerIdentity& by);
+  void Attach(Worker& worker, const SessionOpened& event);
+  void LeaseFired(Worker& worker);
+  void EndWorker(Worker& worker, const absl::Status& reason);
+  void CloseStream(Worker& worker, const absl::Status& reason);
+  void ForgetOldestDead();
+
+  // recovery.cc
+  void BeginRecovery(TimeMs until);
+  void EndRecovery();
+  void MergeReport(Worker& worker, const SessionOpened& event);
+  bool Confirms(const Worker& worker, const SessionOpened& event) const;
+  void DropUnconfirmed(Worker& worker, const SessionOpened& event);
+  absl::Status Relist(Worker& worker, const SessionOpened& event);
+  absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
+  Publication& Recreate(const std::string& model, const Holding& holding);
+  void MergeOpenFetch(Worker& worker, const SessionOpened& event);
+  void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
+  void ReattachReaders(const Worker& source);
+  void SettleRecovered(const GroupKey& key, Group& group);
+
+  // publish.cc: R1, R2
+  void On(const PublishOp& op);
+  void Publish(Worker& worker, const PublishOp& op);
+  absl::Status CheckDocuments(const PublishOp& op) const;
+  absl::Status CheckSameContent(const Publication& publication, const Worker& worker,
+                                const PublishOp& op) const;
+  absl::Status CheckNewVersion(const Model& model, const PublishOp& op) const;
+  Publication& Create(Model& model, const PublishOp& op, const Worker& worker);
+  void AnswerPublish(Worker& worker, const PublishOp& op);
+  void PublishDeadline(Worker& worker);
+  void CompleteIfWhole(Publication& publication, const std::string& group);
+  void BecomeVisible(Publication& publication);
+  void RaiseLatest(Model& model, const Publication& publication);
+  void AbortPublishing(const GroupKey& group, const absl::Status& reason);
+
+  // references.cc: the only place where references appear, change state and go.
+  Publication* FindPublication(const std::string& model, Version version);
+  const Publication* FindPublication(const std::string& model, Version version) const;
+  Publication& PublicationOf(const Worker& holder);
+  Shard& ShardOf(const Worker& holder);
+  Shard& EnsureShard(Publication& publication, Rank rank, const Fingerprint& layout,
+                     const Fingerprint& attachment);
+  void AddReference(Worker& worker, Publication& publication, Generation generation,
+                    ReferenceState state, uint32_t valid_chunks);
+  void SetState(Worker& worker, ReferenceState state);
+  void CountComplete(Publication& publication, Shard& shard, const std::string& group);
+  void UncountComplete(Publication& publication, Shard& shard, const std::string& group);
+  void RemoveReference(Worker& worker);
+  void ForgetIfUnheld(const std::string& model, Version version);
+  void On(const Progress& event);
+  void On(const ProbeAnswer& event);
+
+  // unpublish.cc: R3
+  void On(const UnpublishOp& op);
+  void BeginDrain(Worker& worker, TimeMs drain_ms);
+  void RedirectReaders(Worker& source);
+  void RetryRedirects(const Publication& publication, Rank rank);
+  void EndDrain(Worker& worker);
+
+  // sources.cc: R5
+  std::optional<WorkerKey> ChooseSource(const Worker& reader);
+  std::set<WorkerKey> Downstream(const Worker& reader) const;
+  bool MayServe(const Worker& source, const Worker& reader) const;
+  bool AssignSource(Worker& reader);
+  void AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
+  void SendAssign(const Worker& reader);
+  void Release(Worker& reader, AssignmentNumber number);
+  void ReleaseAll(Worker& reader);
+  void LoseSource(const ReaderSlot& slot);
+  void SettleOrphan(const WorkerKey& reader);
+  void On(const SourceReleased& event);
+  void On(const SourceFailed& event);
+  const Assignment* KnownAssignment(const Worker& reader, const TransactionId& transaction,
+                                    AssignmentNumber number) const;
+
+  // fetch.cc: R6, until the decision
+  void On(const JoinFetchOp& op);
+  void LeaveForming(Worker& worker);
+  void JoinDeadline(Worker& worker);
+  bool IsFull(const GroupKey& key, const Group& group) const;
+  void Resolve(const GroupKey& key, Group& group);
+  absl::StatusOr<const Publication*> FindWanted(const std::string& model,
+                                                const Selector& selector) const;
+  absl::StatusOr<const Publication*> FindLatest(const std::string& name, const Model& model) const;
+  absl::StatusOr<const Publication*> FindExact(const std::string& name, const Model& model,
+                                               Version version) const;
+  absl::Status CheckShards(const Group& group, uint32_t world_size,
+                           const Publication& publication) const;
+  void Decide(const GroupKey& key, Group& group, const Publication& publication);
+  void RefuseForming(const GroupKey& key, Group& group, const absl::Status& status);
+  std::string Missing(const GroupKey& key, const Group& group, uint32_t world_size) const;
+
+  // transaction.cc: R6, from the decision to the outcome
+  Group& GroupOf(const WorkerKey& key) { return groups_[{key.model, key.group}]; }
+  Member* FindMember(const WorkerIdentity& worker, const TransactionId& transaction);
+  Member* FindOpenMember(const WorkerIdentity& worker);
+  absl::Status OutcomeOf(const WorkerKey& worker, const TransactionId& transaction);
+  void On(const BeginReadOp& op);
+  absl::Status BeginRead(Worker& worker, const BeginReadOp& op);
+  void On(const FinishReadOp& op);
+  void FinishOk(Worker& worker, Member& member, const FinishReadOp& op);
+  void FinishFailed(Worker& worker, const FinishReadOp& op);
+  void FinishLate(Worker& worker, const FinishReadOp& op);
+  void CommitIfWhole(const GroupKey& key);
+  // Everybody gets `status`, except `failed`, which gets `own`.
+  void Abort(const GroupKey& key, const absl::Status& status, std::optional<Rank> failed = {},
+             const absl::Status& own = absl::OkStatus());
+  void AbortMember(Worker& worker, const Transaction& transaction, const absl::Status& status);
+  void AbortOf(const Worker& worker, const absl::Status& reason);
+
+  // waits.cc
+  void On(const WaitOp& op);
+  std::optional<Version> Satisfied(const Wait& wait) const;
+  void EndWait(CallId call, absl::Status status, Version version);
+  void ForgetWait(CallId call);
+  void WakeWaits(const std::string& model);
+
+  // documents.cc
+  void On(const PutLayoutOp& op);
+  void On(const PutAttachmentOp& op);
+  std::set<Fingerprint> FingerprintsInUse() const;
+  void LearnSizes(const Layout& layout);
+
+  // invariants.cc
+  void CheckReference(const Worker& worker) const;
+  void CheckRead(const Worker& worker) const;
+  void CheckPublication(const Publication& publication) const;
+  void CheckNoCycle(const Worker& worker) const;
+  void CheckGroup(const GroupKey& key, const Group& group) const;
+
+  const HubOptions options_;
+  const TimeMs started_;
+  Random random_;
+  bool recovering_ = false;
+  bool had_sessions_ = false;
+  uint64_t decisions_ = 0;
+
+  std::map<WorkerKey, Worker> workers_;
+  std::map<SessionId, WorkerKey> sessions_;
+  std::map<GroupKey, Group> groups_;
+  std::map<std::string, Model> models_;
+  std::map<CallId, Wait> waits_;
+  std::map<std::string, std::set<CallId>> waits_by_model_;
+  std::map<CallId, WorkerKey> calls_;  // pending operations
+  std::map<Fingerprint, std::shared_ptr<const Layout>> layouts_;
+  std::map<Fingerprint, std::shared_ptr<const std::string>> attachments_;
+  std::set<std::pair<TimeMs, WorkerKey>> dead_;
+  std::set<Timer> timers_;
+  size_t alive_ = 0;
+  // Readers that reported a source which has not reported itself yet (recovery only).
+  std::map<WorkerIdentity, std::vector<std::pair<ReaderSlot, Generation>>> awaited_;
+
+  // For Settle.
+  std::set<WorkerKey> orphans_;       // readers without a source
+  std::set<WorkerKey> drained_;       // draining references without readers
+  std::set<std::string> news_;        // models with a version that became visible
+
+  // Of the event in progress.
+  TimeMs now_ = 0;
+  Effects* out_ = nullptr;
+};
+
+}  // namespace tensorhub::hub
+
+#endif  // TENSORHUB_SERVER_CORE_STATE_H_

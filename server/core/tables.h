@@ -1,0 +1,192 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rows of the hub's tables: plain data. Who may change what is in state.h.
+
+#ifndef TENSORHUB_SERVER_CORE_TABLES_H_
+#define TENSORHUB_SERVER_CORE_TABLES_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "server/core/events.h"
+#include "server/core/views.h"
+
+namespace tensorhub::hub {
+
+struct GroupKey {
+  std::string model;
+  std::string group;
+  auto operator<=>(const GroupKey&) const = default;
+};
+
+// One reader at a source: who, and which of the assignments that it was given.
+struct ReaderSlot {
+  WorkerKey reader;
+  AssignmentNumber assignment = 0;
+  auto operator<=>(const ReaderSlot&) const = default;
+};
+
+// The one holding of a worker. Filling with all chunks: finished, its group not yet committed.
+struct Reference {
+  PublicationId publication;
+  Version version = 0;
+  Generation generation = 0;
+  uint32_t valid_chunks = 0;
+  ReferenceState state = ReferenceState::kPublishing;
+  std::set<ReaderSlot> readers;  // counted from assignment until released
+  TimeMs drain_end = 0;          // of kDraining
+};
+
+struct Assignment {
+  WorkerIdentity source;
+  Generation generation = 0;
+  Tier tier = Tier::kRemote;
+};
+
+// What a worker reads, from BeginRead until its FinishRead (also when its transaction was aborted:
+// until then, operations may be outstanding at the sources).
+struct Read {
+  TransactionId transaction;
+  PublicationId publication;
+  Version version = 0;
+  bool running = true;                // false: done or aborted, no source is wanted
+  AssignmentNumber current = 0;       // 0: no source
+  AssignmentNumber last = 0;
+  std::map<AssignmentNumber, Assignment> assignments;
+  std::set<WorkerIdentity> barred;    // sources that failed this reader (R8)
+  absl::Status last_failure;
+  TimeMs began = 0;
+};
+
+enum class OpKind { kPublish, kUnpublish, kJoinFetch, kBeginRead, kFinishRead, kLeave };
+
+// A worker's newest operation and, once there is one, its reply, repeated to a retry.
+struct OpRecord {
+  // kOpen: a call with this number is carried out (again).
+  enum class State { kOpen, kPending, kDone };
+  OpId id = 0;
+  State state = State::kOpen;
+  OpKind kind = OpKind::kPublish;
+  CallId call = 0;  // 0: nobody waits for the reply any more
+  TimeMs deadline = 0;
+  Reply reply;
+  std::optional<PublishOp> deferred;  // waits for the end of the recovery
+};
+
+struct Worker {
+  WorkerIdentity id;
+  uint32_t world_size = 0;
+  Location location;
+  bool stable = true;
+  std::string endpoint;
+  bool alive = false;        // within its lease
+  SessionId session = 0;     // 0: closed
+  SessionNumber number = 0;  // the highest seen
+  Generation generation = 0;  // the highest seen
+  TimeMs lease_end = 0;
+  TimeMs lease_timer = 0;
+  TimeMs died = 0;
+  std::deque<Incarnation> fenced;  // earlier incarnations; the newest kFencedMax
+  OpRecord op;
+  std::optional<Reference> reference;
+  std::optional<Read> read;
+};
+
+struct Shard {
+  Fingerprint layout;
+  Fingerprint attachment;
+  uint64_t bytes = 0;
+  std::optional<uint32_t> chunks;  // unknown after a restart until somebody says it
+  std::set<WorkerKey> holders;
+  uint32_t complete = 0;           // of the holders
+};
+
+// R1: one layout per shard and one content behind one id.
+struct Publication {
+  PublicationId id;
+  std::string model;
+  Version version = 0;
+  uint32_t world_size = 0;
+  uint64_t chunk_bytes = 0;
+  bool visible = false;  // ever
+  bool rewind = false;
+  std::map<Rank, Shard> shards;
+  uint32_t whole_shards = 0;                        // with a complete holder
+  uint32_t references = 0;
+  std::map<std::string, uint32_t> complete_ranks;  // by group
+
+  bool listed() const { return visible && whole_shards == world_size; }
+};
+
+struct Model {
+  std::optional<Version> latest;
+  uint64_t revision = 0;
+  std::map<Version, Publication> held;       // with at least one reference
+  std::map<Version, PublicationId> visible;  // ever, also those that nobody holds any more
+};
+
+// A rank that waits for the others (R6).
+struct Join {
+  Selector selector;
+  Fingerprint layout;
+};
+
+struct Member {
+  Incarnation incarnation = 0;
+  bool already_held = false;
+  bool begun = false;
+  bool finished = false;
+};
+
+struct Transaction {
+  TransactionId id;
+  PublicationId publication;
+  Version version = 0;
+  uint32_t world_size = 0;
+  std::map<Rank, Member> members;  // fewer than world_size only while recovering
+};
+
+struct Outcome {
+  TransactionId transaction;
+  Version version = 0;
+  absl::Status status;
+};
+
+struct Group {
+  std::map<Rank, Join> forming;
+  std::optional<Transaction> open;
+  std::optional<Outcome> last;
+};
+
+struct Wait {
+  std::string model;
+  Version newer_than = 0;
+  bool any = false;
+  uint64_t max_lag = 0;
+  TimeMs deadline = 0;
+};
+
+struct Timer {
+  enum class Kind { kGrace, kLease, kOperation, kDrain, kWait };
+  TimeMs at = 0;
+  Kind kind = Kind::kGrace;
+  WorkerKey worker;
+  CallId wait = 0;
+  auto operator<=>(const Timer&) const = default;
+};
+
+inline constexpr size_t kFencedMax = 8;
+inline constexpr TimeMs kTimeoutMsMax = TimeMs{30} * 24 * 3600 * 1000;
+inline constexpr size_t kEndpointBytesMax = 4096;
+inline constexpr size_t kAttachmentBytesMax = size_t{64} << 20;
+inline constexpr size_t kReasonBytesMax = 1024;  // of an error that a worker reports
+
+}  // namespace tensorhub::hub
+
+#endif  // TENSORHUB_SERVER_CORE_TABLES_H_

@@ -1,0 +1,78 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R3: how a holder gets its buffers back.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+void Hub::State::On(const UnpublishOp& op) {
+  Worker* worker = Start(op, OpKind::kUnpublish);
+  if (worker == nullptr) return;
+  const std::optional<Reference>& reference = worker->reference;
+  if (!reference || reference->generation != op.generation) {
+    return Finish(*worker, absl::OkStatus(), UnpublishReply{true, 0});
+  }
+  if (reference->state == ReferenceState::kFilling) {
+    return Finish(*worker, absl::FailedPreconditionError(
+                               absl::StrCat("a fetch of version ", reference->version,
+                                            " into these buffers is running; finish it first")));
+  }
+  BeginDrain(*worker, op.drain_ms);
+}
+
+// R3 (a), (b): in this one event admission closes and the readers get other sources.
+void Hub::State::BeginDrain(Worker& worker, TimeMs drain_ms) {
+  Reference& reference = *worker.reference;
+  AbortOf(worker, absl::AbortedError("it unpublished the version that it held"));
+  SetState(worker, ReferenceState::kDraining);
+  timers_.erase(Timer{reference.drain_end, Timer::Kind::kDrain, worker.id.key, 0});
+  reference.drain_end = now_ + std::clamp<TimeMs>(drain_ms, 0, kTimeoutMsMax);
+  timers_.insert(Timer{reference.drain_end, Timer::Kind::kDrain, worker.id.key, 0});
+  RedirectReaders(worker);
+  if (reference.readers.empty()) drained_.insert(worker.id.key);
+  if (drain_ms <= 0) drained_.insert(worker.id.key);
+}
+
+// Those that got least far first: they can then read from those that got further. A reader stays
+// counted here until it releases the assignment; one without another source goes on reading here.
+void Hub::State::RedirectReaders(Worker& source) {
+  std::vector<std::pair<uint32_t, WorkerKey>> readers;
+  for (const ReaderSlot& slot : source.reference->readers) {
+    const Worker& reader = *FindWorker(slot.reader);
+    if (!reader.read->running || reader.read->current != slot.assignment) continue;
+    readers.emplace_back(reader.reference->valid_chunks, slot.reader);
+  }
+  std::sort(readers.begin(), readers.end());
+  for (const auto& [progress, key] : readers) AssignSource(*FindWorker(key));
+}
+
+// Somebody can serve this shard who could not before.
+void Hub::State::RetryRedirects(const Publication& publication, Rank rank) {
+  for (const WorkerKey& key : publication.shards.at(rank).holders) {
+    Worker& holder = *FindWorker(key);
+    if (holder.reference->state == ReferenceState::kDraining) RedirectReaders(holder);
+  }
+}
+
+// No reader is left, or the time is up: the buffers are the owner's, who raises the generation
+// before it writes (R4), so that a reader that is left cannot be deceived.
+void Hub::State::EndDrain(Worker& worker) {
+  if (!worker.reference || worker.reference->state != ReferenceState::kDraining) return;
+  const auto left = static_cast<uint32_t>(worker.reference->readers.size());
+  if (left > 0) {
+    Say(LogLine::Level::kWarning, absl::StrCat(ToString(worker.id.key), ": ", left,
+                                               " readers left at the end of the drain time"));
+  }
+  RemoveReference(worker);
+  if (!IsPending(worker, OpKind::kUnpublish)) return;
+  Finish(worker, absl::OkStatus(), UnpublishReply{left == 0, left});
+}
+
+}  // namespace tensorhub::hub
