@@ -83,13 +83,16 @@ absl::Status Shard::Load() {
   return absl::OkStatus();
 }
 
+void TrainTensor(const std::string& name, uint64_t version, std::byte* data, uint64_t bytes) {
+  Random random(FingerprintOf(absl::StrCat(name, "@", version)).lo);
+  for (uint64_t i = 0; i < bytes; i += kTrainStride) {
+    data[i] ^= static_cast<std::byte>(random.Next() | 1);  // never nothing
+  }
+}
+
 void Shard::Train(uint64_t version) {
   for (const Part& part : parts_) {
-    Random random(FingerprintOf(absl::StrCat(part.tensor->spec.name, "@", version)).lo);
-    std::byte* const data = memory_ + part.offset;
-    for (uint64_t i = 0; i < part.tensor->bytes; i += kTrainStride) {
-      data[i] ^= static_cast<std::byte>(random.Next() | 1);  // never nothing
-    }
+    TrainTensor(part.tensor->spec.name, version, memory_ + part.offset, part.tensor->bytes);
   }
 }
 

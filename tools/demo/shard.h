@@ -30,6 +30,9 @@ struct Part {
 // The tensors of `rank`: all in the order of their names, cut into runs of about equal bytes.
 std::vector<Part> PartsOf(const safetensors::Checkpoint& checkpoint, uint32_t rank, uint32_t ranks);
 
+// A training step: alters bytes of the tensor, as version and name say.
+void TrainTensor(const std::string& name, uint64_t version, std::byte* data, uint64_t bytes);
+
 class Shard {
  public:
   // The checkpoint outlives the shard.
@@ -43,7 +46,7 @@ class Shard {
   absl::Status Register(ros::Client& client);
   // Reads the checkpoint's bytes.
   absl::Status Load();
-  // A training step: alters bytes of every tensor, as version and name say.
+  // A training step on every tensor.
   void Train(uint64_t version);
   // Over all bytes, tensors in order.
   Fingerprint Digest() const;
