@@ -4,11 +4,15 @@
 #include "worker_agent/ucx/ucx_gets.h"
 
 #include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "common/check.h"
@@ -36,6 +40,41 @@ bool IsMapped(void* address, size_t bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(address);
   const uintptr_t aligned = begin & ~(page - 1);
   return msync(reinterpret_cast<void*>(aligned), bytes + (begin - aligned), MS_ASYNC) == 0;
+}
+
+// UCX's posix allocation writes the whole size to /dev/shm before it knows that it fits: without
+// these checks one wrong number takes all memory of the host. sysv comes first where it is on.
+uint64_t MemoryAvailable() {
+  std::ifstream info("/proc/meminfo");
+  std::string line;
+  while (std::getline(info, line)) {
+    if (line.rfind("MemAvailable:", 0) == 0) return std::stoull(line.substr(13)) * 1024;
+  }
+  return 0;
+}
+
+uint64_t DevShmAvailable() {
+  struct statvfs shm = {};
+  if (statvfs("/dev/shm", &shm) != 0) return 0;
+  return static_cast<uint64_t>(shm.f_bavail) * shm.f_bsize;
+}
+
+bool SysvGives(size_t bytes) {
+  const int id = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
+  if (id < 0) return false;
+  shmctl(id, IPC_RMID, nullptr);
+  return true;
+}
+
+bool HasRoomFor(size_t bytes, bool sysv) {
+  if (bytes > MemoryAvailable()) return false;
+  return (sysv && SysvGives(bytes)) || bytes <= DevShmAvailable();
+}
+
+absl::Status NoRoom(size_t bytes, std::string_view why) {
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "no shared memory of %d bytes: %s (see free memory, /dev/shm and kernel.shmmax)", bytes,
+      why));
 }
 
 absl::StatusOr<KeyHead> ReadKeyHead(std::string_view content) {
@@ -80,6 +119,7 @@ absl::Status UcxGets::Open() {
   options.settings = GetSettings();
   options.transports = OneSidedTransports(std::getenv("UCX_TLS"));
   options.address_kind = EnvelopeKind::kGetAddress;
+  with_sysv_ = options.transports.find("sysv") != std::string::npos;
   absl::StatusOr<std::unique_ptr<UcxWorker>> worker = UcxWorker::Create(options);
   if (!worker.ok()) return worker.status();
   worker_ = *std::move(worker);
@@ -95,6 +135,7 @@ UcxGets::~UcxGets() {
 
 absl::StatusOr<SharedRegion> UcxGets::Allocate(size_t bytes) {
   if (bytes == 0) return absl::InvalidArgumentError("a region of 0 bytes");
+  if (!HasRoomFor(bytes, with_sysv_)) return NoRoom(bytes, "it does not fit");
   ucp_mem_map_params_t params = {};
   params.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
   params.length = bytes;
@@ -102,9 +143,7 @@ absl::StatusOr<SharedRegion> UcxGets::Allocate(size_t bytes) {
   ucp_mem_h memory = nullptr;
   const ucs_status_t status = ucp_mem_map(worker_->context(), &params, &memory);
   if (status != UCS_OK) {
-    return absl::ResourceExhaustedError(
-        absl::StrFormat("no shared memory of %d bytes: %s (see /dev/shm and kernel.shmmax)", bytes,
-                        ucs_status_string(status)));
+    return NoRoom(bytes, ucs_status_string(status));
   }
   ucp_mem_attr_t attributes = {};
   attributes.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;

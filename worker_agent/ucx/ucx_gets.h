@@ -77,6 +77,7 @@ class UcxGets : public GetTransport {
   static void OnGetCompleted(void* request, ucs_status_t status, void* op);
 
   Sink* const sink_;
+  bool with_sysv_ = true;  // this context may allocate by sysv
   std::unique_ptr<UcxWorker> worker_;
   std::unique_ptr<UcxEndpoints> endpoints_;
   uint64_t last_id_ = 0;
