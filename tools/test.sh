@@ -69,7 +69,7 @@ tests() {
     passed=$((passed + $(grep -c '<testcase .*status="run"' "$results")))
     while read -r program; do
       failed+=("$preset: $program")
-    done < <(sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$results")
+    done < <(sed -n 's/.*<testcase name="\([^"]*\)".*status="\(fail\|notrun\)".*/\1/p' "$results")
     # What was left out, and why.
     grep -h -A 1 ': Skipped$' "$folder/Testing/Temporary/LastTest.log" | sed 's/^/skipped: /'
   fi
