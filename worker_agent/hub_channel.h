@@ -1,0 +1,24 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The connection to the hub, as a gRPC channel with our settings.
+
+#ifndef TENSORHUB_WORKER_AGENT_HUB_CHANNEL_H_
+#define TENSORHUB_WORKER_AGENT_HUB_CHANNEL_H_
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <string>
+
+namespace tensorhub::agent {
+
+// Layouts and attachments (up to 64 MiB) travel in one message.
+inline constexpr int kHubMessageBytesMax = 80 << 20;
+
+// `server` is HOST:PORT. Never fails by itself: what is wrong shows in the first call.
+std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server);
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_HUB_CHANNEL_H_

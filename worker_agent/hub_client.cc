@@ -1,0 +1,209 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/hub_client.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
+
+namespace tensorhub::agent {
+namespace {
+
+constexpr TimeMs kFirstBackOffMs = 100;
+constexpr TimeMs kLongestBackOffMs = 2000;
+// A crashed predecessor is noticed after moments; nobody gains by waiting longer between tries.
+constexpr TimeMs kConnectBackOffMs = 400;
+// A hub that speaks of no times at all.
+constexpr TimeMs kLeaseMs = 5000;
+constexpr TimeMs kHeartbeatMs = 1000;
+
+// The hub knows of this worker and wants it no more, or will never take it as it is.
+bool IsRefusal(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+TimeMs TimeOr(uint64_t ms, TimeMs otherwise) {
+  constexpr uint64_t kHourMs = 3600 * 1000;
+  return ms == 0 ? otherwise : static_cast<TimeMs>(std::min(ms, kHourMs));
+}
+
+}  // namespace
+
+HubClient::HubClient(Options options, std::shared_ptr<grpc::Channel> channel,
+                     std::shared_ptr<Inbox> inbox, Owner owner)
+    : options_(std::move(options)),
+      inbox_(std::move(inbox)),
+      owner_(std::move(owner)),
+      stub_(v1::Hub::NewStub(channel)),
+      calls_(stub_, inbox_, options_.facts.self,
+             [this](const CallReply& reply) { owner_.on_event(reply); }),
+      random_(options_.seed) {}
+
+HubClient::~HubClient() {
+  if (session_) session_->Cancel();
+}
+
+void HubClient::Connect(TimeMs now) {
+  now_ = now;
+  connect_until_ = now + options_.connect_timeout_ms;
+  Open();
+}
+
+void HubClient::Tick(TimeMs now) {
+  now_ = now;
+  if (state_ == State::kEnded) return;
+  if (!connected_ && now >= connect_until_) return FailConnect(TimedOut());
+  if (open_at_ && now >= *open_at_) Open();
+}
+
+std::optional<TimeMs> HubClient::NextDeadline() const {
+  if (state_ == State::kEnded) return std::nullopt;
+  if (connected_) return open_at_;
+  return std::min(connect_until_, open_at_.value_or(connect_until_));
+}
+
+void HubClient::Open() {
+  open_at_.reset();
+  state_ = State::kOpening;
+  v1::WorkerMessage opening;
+  *opening.mutable_open() = ToProto(options_.facts, owner_.report());
+  opening.mutable_open()->set_session_number(++number_);
+  opening.mutable_open()->set_resumed(connected_);
+  opening.mutable_open()->set_known_store_id(store_id_);
+  opening.mutable_open()->set_known_epoch(epoch_);
+  HubSession::Listener listener;
+  listener.on_message = [this, inbox = inbox_, number = number_](const v1::HubMessage& message) {
+    inbox->Post([this, number, message] { OnMessage(number, message); });
+  };
+  listener.on_end = [this, inbox = inbox_, number = number_](const grpc::Status& status) {
+    inbox->Post([this, number, status] { OnEnd(number, status); });
+  };
+  session_ = HubSession::Open(*stub_, std::move(opening), std::move(listener));
+}
+
+void HubClient::Send(const SessionSend& send) {
+  if (state_ == State::kUp) session_->Send(ToProto(send));
+}
+
+void HubClient::OnMessage(SessionNumber number, const v1::HubMessage& message) {
+  if (number != number_ || state_ == State::kEnded) return;
+  if (message.has_welcome()) return OnWelcome(message.welcome());
+  if (state_ != State::kUp) return;
+  const absl::StatusOr<std::optional<Event>> event = ToEvent(message);
+  if (!event.ok()) {
+    spdlog::warn("{}", std::string(event.status().message()));
+    return session_->Cancel();  // and begin anew, with a full report
+  }
+  if (*event) owner_.on_event(**event);
+}
+
+absl::Status HubClient::CheckIdentity(const v1::Welcome& welcome) const {
+  if (store_id_.empty() || welcome.store_id().empty()) return absl::OkStatus();
+  if (store_id_ != welcome.store_id()) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "the server at %s is another one now (store %s, was %s); restart this worker to use it",
+        options_.server, absl::BytesToHexString(welcome.store_id()),
+        absl::BytesToHexString(store_id_)));
+  }
+  if (welcome.epoch() >= epoch_) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("the server at %s runs on old data (epoch %d, was %d); stop it, or restart "
+                      "this worker to use it",
+                      options_.server, welcome.epoch(), epoch_));
+}
+
+void HubClient::OnWelcome(const v1::Welcome& welcome) {
+  if (state_ != State::kOpening) return;
+  const absl::Status status = CheckIdentity(welcome);
+  if (!status.ok()) return Refuse(status);
+  if (!welcome.store_id().empty()) store_id_ = welcome.store_id();
+  epoch_ = welcome.epoch();
+  state_ = State::kUp;
+  failures_ = 0;
+  last_failure_ = absl::OkStatus();
+  spdlog::info("{} {} the server at {} (version {}, epoch {})", ToString(options_.facts.self.key),
+               connected_ ? "reconnected to" : "connected to", options_.server,
+               welcome.server_version(), epoch_);
+  const bool first = !std::exchange(connected_, true);
+  owner_.on_event(SessionUp{TimeOr(welcome.lease_ms(), kLeaseMs),
+                            TimeOr(welcome.heartbeat_ms(), kHeartbeatMs)});
+  if (first) owner_.on_connected(absl::OkStatus());
+}
+
+void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
+  if (number != number_ || state_ == State::kEnded) return;
+  const bool was_up = state_ == State::kUp;
+  state_ = State::kIdle;
+  session_.reset();
+  const absl::Status status =
+      ended.ok() ? absl::UnavailableError("the server ended the session") : HubStatus(ended);
+  if (was_up) {
+    spdlog::warn("{} lost the server at {} ({}); reconnecting", ToString(options_.facts.self.key),
+                 options_.server, std::string(status.message()));
+    owner_.on_event(SessionDown{});
+  }
+  if (!connected_) return OnFirstFailure(status);
+  if (IsRefusal(status)) return Refuse(status);
+  RetryLater();
+}
+
+void HubClient::OnFirstFailure(const absl::Status& status) {
+  last_failure_ = status;
+  if (IsRefusal(status) && !absl::IsAlreadyExists(status)) return FailConnect(status);
+  RetryLater();
+}
+
+void HubClient::Refuse(const absl::Status& status) {
+  const bool was_connected = connected_;
+  state_ = State::kEnded;
+  if (session_) session_->Cancel();
+  if (!was_connected) return FailConnect(status);
+  const absl::Status reason =
+      absl::IsAlreadyExists(status)
+          ? absl::AbortedError("this worker was replaced: " + std::string(status.message()))
+          : status;
+  spdlog::warn("{} is refused by the server at {}: {}", ToString(options_.facts.self.key),
+               options_.server, std::string(reason.message()));
+  owner_.on_event(SessionRefused{reason});
+}
+
+void HubClient::FailConnect(const absl::Status& status) {
+  state_ = State::kEnded;
+  if (session_) session_->Cancel();
+  owner_.on_connected(status);
+}
+
+absl::Status HubClient::TimedOut() const {
+  if (absl::IsAlreadyExists(last_failure_)) return last_failure_;
+  const std::string why = last_failure_.ok() ? "no answer" : std::string(last_failure_.message());
+  return absl::UnavailableError(absl::StrFormat(
+      "no TensorHub server answered at %s within %.3g s (%s); start tensorhub-server there, or "
+      "correct the address",
+      options_.server, static_cast<double>(options_.connect_timeout_ms) / 1000, why));
+}
+
+void HubClient::RetryLater() {
+  const TimeMs longest = connected_ ? kLongestBackOffMs : kConnectBackOffMs;
+  const TimeMs step = std::min(longest, kFirstBackOffMs << std::min(failures_, 10));
+  ++failures_;
+  // Half of it at random: thousands of workers lose the hub in the same moment.
+  open_at_ = now_ + step / 2 + static_cast<TimeMs>(random_.Below(static_cast<uint64_t>(step / 2)));
+}
+
+}  // namespace tensorhub::agent

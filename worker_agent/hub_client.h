@@ -1,0 +1,95 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One worker's relation with the hub: keeps a session open, reconnecting with a jittered back-off
+// for as long as the worker lives, and carries its calls. Knows which hub it is (R8).
+//
+// Thread contract: every method and every callback on the progress thread.
+
+#ifndef TENSORHUB_WORKER_AGENT_HUB_CLIENT_H_
+#define TENSORHUB_WORKER_AGENT_HUB_CLIENT_H_
+
+#include <grpcpp/channel.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/random.h"
+#include "tensorhub/v1/hub.grpc.pb.h"
+#include "worker_agent/hub_messages.h"
+#include "worker_agent/hub_session.h"
+#include "worker_agent/hub_unary.h"
+#include "worker_agent/inbox.h"
+
+namespace tensorhub::agent {
+
+class HubClient {
+ public:
+  struct Options {
+    std::string server;  // for messages
+    WorkerFacts facts;
+    // How long the first session is tried for.
+    TimeMs connect_timeout_ms = 5000;
+    uint64_t seed = 1;  // of the jitter
+  };
+  struct Owner {
+    std::function<void(const Event&)> on_event;
+    // Asked for each time a session is opened.
+    std::function<StateReport()> report;
+    // The outcome of the first session, once. After an error nothing is tried any more.
+    std::function<void(const absl::Status&)> on_connected;
+  };
+
+  // Close the inbox before this object goes.
+  HubClient(Options options, std::shared_ptr<grpc::Channel> channel, std::shared_ptr<Inbox> inbox,
+            Owner owner);
+  ~HubClient();
+
+  void Connect(TimeMs now);
+  void Tick(TimeMs now);
+  std::optional<TimeMs> NextDeadline() const;
+
+  // Dropped while no session is up: the next one begins with a full report.
+  void Send(const SessionSend& send);
+  HubUnary& calls() { return calls_; }
+
+ private:
+  enum class State { kIdle, kOpening, kUp, kEnded };
+
+  void Open();
+  void OnMessage(SessionNumber number, const v1::HubMessage& message);
+  void OnWelcome(const v1::Welcome& welcome);
+  // What is wrong with this hub's identity.
+  absl::Status CheckIdentity(const v1::Welcome& welcome) const;
+  void OnEnd(SessionNumber number, const grpc::Status& ended);
+  void OnFirstFailure(const absl::Status& status);
+  void Refuse(const absl::Status& status);
+  void FailConnect(const absl::Status& status);
+  absl::Status TimedOut() const;
+  void RetryLater();
+
+  const Options options_;
+  const std::shared_ptr<Inbox> inbox_;
+  const Owner owner_;
+  const std::shared_ptr<v1::Hub::StubInterface> stub_;
+  HubUnary calls_;
+  Random random_;
+
+  State state_ = State::kIdle;
+  std::shared_ptr<HubSession> session_;
+  SessionNumber number_ = 0;
+  bool connected_ = false;  // the first session has come up
+  absl::Status last_failure_;
+  TimeMs now_ = 0;
+  TimeMs connect_until_ = 0;
+  std::optional<TimeMs> open_at_;
+  int failures_ = 0;  // in a row
+  std::string store_id_;
+  uint64_t epoch_ = 0;
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_HUB_CLIENT_H_

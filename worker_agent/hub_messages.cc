@@ -1,0 +1,284 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/hub_messages.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/grpc_status.h"
+
+namespace tensorhub::agent {
+namespace {
+
+// Absent identities are empty bytes on the wire.
+std::string IdBytes(const Id128& id) { return id ? ToBytes(id) : std::string(); }
+
+uint64_t Unsigned(TimeMs ms) { return ms > 0 ? static_cast<uint64_t>(ms) : 0; }
+
+absl::Status BadField(const std::string& name) {
+  return absl::InvalidArgumentError("the server sent a malformed " + name +
+                                    "; check that its version fits this client");
+}
+
+absl::Status Read(const std::string& bytes, const std::string& name, Id128& id) {
+  const std::optional<Id128> parsed = FromBytes(bytes);
+  if (!parsed || !*parsed) return BadField(name);
+  id = *parsed;
+  return absl::OkStatus();
+}
+
+absl::Status ReadOptional(const std::string& bytes, const std::string& name, Id128& id) {
+  return bytes.empty() ? absl::OkStatus() : Read(bytes, name, id);
+}
+
+WorkerIdentity FromProto(const v1::WorkerId& worker) {
+  return {{worker.model(), worker.group(), worker.rank()}, worker.incarnation()};
+}
+
+absl::Status Reason(uint32_t code, const std::string& text) {
+  // A refusal with code 0 is still one.
+  return code == 0 ? absl::AbortedError(text) : StatusFromWire(code, text);
+}
+
+v1::Holding ToProto(const HoldingReport& report) {
+  v1::Holding out;
+  out.set_publication(IdBytes(report.publication));
+  out.set_version(report.version);
+  out.set_world_size(report.world_size);
+  out.set_chunk_bytes(report.chunk_bytes);
+  out.set_layout(IdBytes(report.layout));
+  out.set_attachment(IdBytes(report.attachment));
+  out.set_generation(report.generation);
+  out.set_valid_chunks(report.valid_chunks);
+  out.set_complete(report.complete);
+  out.set_published(report.published);
+  out.set_visible(report.visible);
+  return out;
+}
+
+v1::OpenFetch ToProto(const OpenFetchReport& report) {
+  v1::OpenFetch out;
+  out.set_transaction(IdBytes(report.transaction));
+  out.set_publication(IdBytes(report.publication));
+  out.set_version(report.version);
+  out.set_finished(report.finished);
+  if (report.source) *out.mutable_source() = ToProto(*report.source);
+  out.set_source_generation(report.source_generation);
+  out.set_assignment(report.assignment);
+  return out;
+}
+
+void Put(const HeartbeatMessage&, v1::WorkerMessage& out) { out.mutable_heartbeat(); }
+void Put(const ProgressMessage& message, v1::WorkerMessage& out) {
+  v1::Progress& progress = *out.mutable_progress();
+  progress.set_publication(IdBytes(message.publication));
+  progress.set_generation(message.generation);
+  progress.set_valid_chunks(message.valid_chunks);
+}
+void Put(const SourceReleasedMessage& message, v1::WorkerMessage& out) {
+  v1::SourceReleased& released = *out.mutable_source_released();
+  released.set_transaction(IdBytes(message.transaction));
+  released.set_assignment(message.assignment);
+}
+void Put(const SourceFailedMessage& message, v1::WorkerMessage& out) {
+  v1::SourceFailed& failed = *out.mutable_source_failed();
+  failed.set_transaction(IdBytes(message.transaction));
+  failed.set_assignment(message.assignment);
+  failed.set_code(StatusCodeToWire(message.reason));
+  failed.set_reason(std::string(message.reason.message()));
+}
+void Put(const ProbeAnswerMessage& message, v1::WorkerMessage& out) {
+  v1::ProbeAnswer& answer = *out.mutable_probe_answer();
+  answer.set_generation(message.generation);
+  answer.set_holds(message.holds);
+}
+
+absl::StatusOr<std::optional<Event>> AssignEvent(const v1::Assign& in) {
+  AssignDirective out;
+  absl::Status status = Read(in.transaction(), "Assign.transaction", out.transaction);
+  if (status.ok()) status = Read(in.publication(), "Assign.publication", out.publication);
+  if (status.ok() && in.tier() > static_cast<uint32_t>(Tier::kRemote)) {
+    status = BadField("Assign.tier");
+  }
+  if (!status.ok()) return status;
+  out.assignment = in.assignment();
+  out.source = FromProto(in.source());
+  out.endpoint = in.endpoint();
+  out.generation = in.generation();
+  out.tier = static_cast<Tier>(in.tier());
+  return std::optional<Event>(std::move(out));
+}
+
+absl::StatusOr<std::optional<Event>> AbortEvent(const v1::AbortRead& in) {
+  AbortReadDirective out;
+  const absl::Status status = Read(in.transaction(), "AbortRead.transaction", out.transaction);
+  if (!status.ok()) return status;
+  out.reason = Reason(in.code(), in.reason());
+  return std::optional<Event>(std::move(out));
+}
+
+absl::StatusOr<std::optional<Event>> VisibleEvent(const v1::Visible& in) {
+  VisibleDirective out;
+  const absl::Status status = Read(in.publication(), "Visible.publication", out.publication);
+  if (!status.ok()) return status;
+  return std::optional<Event>(out);
+}
+
+}  // namespace
+
+v1::WorkerId ToProto(const WorkerIdentity& worker) {
+  v1::WorkerId out;
+  out.set_model(worker.key.model);
+  out.set_group(worker.key.group);
+  out.set_rank(worker.key.rank);
+  out.set_incarnation(worker.incarnation);
+  return out;
+}
+
+v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report) {
+  v1::OpenSession out;
+  *out.mutable_worker() = ToProto(facts.self);
+  out.set_world_size(facts.world_size);
+  out.set_location(facts.location);
+  out.set_spot(facts.spot);
+  out.set_endpoint(facts.endpoint);
+  out.set_agent_version(TENSORHUB_VERSION);
+  if (report.holding) *out.mutable_holding() = ToProto(*report.holding);
+  if (report.open_fetch) *out.mutable_open_fetch() = ToProto(*report.open_fetch);
+  return out;
+}
+
+v1::WorkerMessage ToProto(const SessionSend& send) {
+  v1::WorkerMessage out;
+  std::visit([&out](const auto& message) { Put(message, out); }, send.message);
+  return out;
+}
+
+absl::StatusOr<std::optional<Event>> ToEvent(const v1::HubMessage& message) {
+  switch (message.body_case()) {
+    case v1::HubMessage::kAssign:
+      return AssignEvent(message.assign());
+    case v1::HubMessage::kAbortRead:
+      return AbortEvent(message.abort_read());
+    case v1::HubMessage::kProbe:
+      return std::optional<Event>(ProbeDirective{message.probe().generation()});
+    case v1::HubMessage::kDropped:
+      return std::optional<Event>(
+          DroppedDirective{message.dropped().generation(),
+                           Reason(message.dropped().code(), message.dropped().reason())});
+    case v1::HubMessage::kVisible:
+      return VisibleEvent(message.visible());
+    case v1::HubMessage::kWelcome:
+    case v1::HubMessage::BODY_NOT_SET:
+      break;
+  }
+  return std::optional<Event>();
+}
+
+v1::PublishRequest ToProto(const PublishCall& call) {
+  v1::PublishRequest out;
+  out.set_version(call.version);
+  out.set_layout(IdBytes(call.layout));
+  out.set_attachment(IdBytes(call.attachment));
+  out.set_chunk_bytes(call.chunk_bytes);
+  out.set_generation(call.generation);
+  out.set_wait_for_group(call.wait_for_group);
+  out.set_timeout_ms(Unsigned(call.timeout_ms));
+  out.set_rewind(call.rewind);
+  return out;
+}
+
+v1::UnpublishRequest ToProto(const UnpublishCall& call) {
+  v1::UnpublishRequest out;
+  out.set_generation(call.generation);
+  out.set_drain_ms(Unsigned(call.drain_ms));
+  return out;
+}
+
+v1::JoinFetchRequest ToProto(const JoinFetchCall& call) {
+  v1::JoinFetchRequest out;
+  switch (call.selector.kind) {
+    case Selector::Kind::kLatest:
+      out.mutable_selector()->set_latest(true);
+      break;
+    case Selector::Kind::kExact:
+      out.mutable_selector()->set_exact(call.selector.version);
+      break;
+    case Selector::Kind::kNewerThan:
+      out.mutable_selector()->set_newer_than(call.selector.version);
+      break;
+  }
+  out.set_layout(IdBytes(call.layout));
+  out.set_timeout_ms(Unsigned(call.timeout_ms));
+  return out;
+}
+
+v1::BeginReadRequest ToProto(const BeginReadCall& call) {
+  v1::BeginReadRequest out;
+  out.set_transaction(IdBytes(call.transaction));
+  out.set_generation(call.generation);
+  return out;
+}
+
+v1::FinishReadRequest ToProto(const FinishReadCall& call) {
+  v1::FinishReadRequest out;
+  out.set_transaction(IdBytes(call.transaction));
+  out.set_code(StatusCodeToWire(call.result));
+  out.set_reason(std::string(call.result.message()));
+  return out;
+}
+
+v1::LeaveRequest ToProto(const LeaveCall&) { return {}; }
+
+absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply) {
+  PublishReply out;
+  out.chunk_bytes = response.chunk_bytes();
+  out.visible = response.visible();
+  const absl::Status status =
+      Read(response.publication(), "PublishResponse.publication", out.publication);
+  if (status.ok()) reply.payload = out;
+  return status;
+}
+
+absl::Status FromProto(const v1::UnpublishResponse& response, CallReply& reply) {
+  reply.payload = UnpublishReply{response.drained()};
+  return absl::OkStatus();
+}
+
+absl::Status FromProto(const v1::JoinFetchResponse& response, CallReply& reply) {
+  FetchDecision out;
+  out.version = response.version();
+  out.world_size = response.world_size();
+  out.chunk_bytes = response.chunk_bytes();
+  out.already_held = response.already_held();
+  absl::Status status =
+      Read(response.transaction(), "JoinFetchResponse.transaction", out.transaction);
+  if (status.ok()) {
+    status = Read(response.publication(), "JoinFetchResponse.publication", out.publication);
+  }
+  if (status.ok()) {
+    status = ReadOptional(response.attachment(), "JoinFetchResponse.attachment", out.attachment);
+  }
+  if (status.ok()) reply.payload = out;
+  return status;
+}
+
+absl::Status FromProto(const v1::BeginReadResponse&, CallReply&) { return absl::OkStatus(); }
+
+absl::Status FromProto(const v1::FinishReadResponse& response, CallReply& reply) {
+  reply.payload = FinishReply{response.version()};
+  return absl::OkStatus();
+}
+
+absl::Status FromProto(const v1::LeaveResponse&, CallReply&) { return absl::OkStatus(); }
+
+absl::Status HubStatus(const grpc::Status& status) {
+  const bool cut =
+      status.error_code() == grpc::StatusCode::CANCELLED ||
+      (status.error_code() == grpc::StatusCode::UNKNOWN &&
+       status.error_message() == "Stream removed");  // gRPC's word for a lost connection
+  return cut ? absl::UnavailableError(status.error_message()) : FromGrpc(status);
+}
+
+}  // namespace tensorhub::agent

@@ -1,0 +1,61 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The core's words as the wire's, and back. Pure functions; what the hub sends is checked.
+
+#ifndef TENSORHUB_WORKER_AGENT_HUB_MESSAGES_H_
+#define TENSORHUB_WORKER_AGENT_HUB_MESSAGES_H_
+
+#include <grpcpp/support/status.h>
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensorhub/v1/hub.pb.h"
+#include "worker_agent/core/events.h"
+
+namespace tensorhub::agent {
+
+// What a worker says of itself in every session.
+struct WorkerFacts {
+  WorkerIdentity self;
+  uint32_t world_size = 1;
+  std::string location;
+  bool spot = false;
+  std::string endpoint;
+};
+
+v1::WorkerId ToProto(const WorkerIdentity& worker);
+
+// The session's first message; the caller adds its number and what it knows of the hub.
+v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report);
+v1::WorkerMessage ToProto(const SessionSend& send);
+
+// INVALID_ARGUMENT names what is wrong. Nothing for a message of a newer hub that this agent does
+// not know, and for Welcome, which is the session's own.
+absl::StatusOr<std::optional<Event>> ToEvent(const v1::HubMessage& message);
+
+v1::PublishRequest ToProto(const PublishCall& call);
+v1::UnpublishRequest ToProto(const UnpublishCall& call);
+v1::JoinFetchRequest ToProto(const JoinFetchCall& call);
+v1::BeginReadRequest ToProto(const BeginReadCall& call);
+v1::FinishReadRequest ToProto(const FinishReadCall& call);
+v1::LeaveRequest ToProto(const LeaveCall& call);
+
+// Fill the reply's payload; INVALID_ARGUMENT for what no hub of ours answers.
+absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply);
+absl::Status FromProto(const v1::UnpublishResponse& response, CallReply& reply);
+absl::Status FromProto(const v1::JoinFetchResponse& response, CallReply& reply);
+absl::Status FromProto(const v1::BeginReadResponse& response, CallReply& reply);
+absl::Status FromProto(const v1::FinishReadResponse& response, CallReply& reply);
+absl::Status FromProto(const v1::LeaveResponse& response, CallReply& reply);
+
+// UNAVAILABLE for whatever says that the hub was not reached, or that another session took over;
+// the call may be repeated then. Else the status as it is.
+absl::Status HubStatus(const grpc::Status& status);
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_HUB_MESSAGES_H_
