@@ -62,7 +62,7 @@ fail() {
 await_server() {
   local pid=$1 tries address
   for ((tries = 0; tries < 300; ++tries)); do
-    address=$(sed -n 's/^listening on //p' "$temp/server.log" | head -n 1)
+    address=$(sed -n 's/^listening on //p' "$temp/server.log" 2>/dev/null | head -n 1)
     if [[ -n $address ]]; then
       printf '%s\n' "$address"
       return 0

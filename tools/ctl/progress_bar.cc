@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
 #include <ostream>
 
 #include "absl/strings/str_cat.h"
@@ -21,8 +20,8 @@ namespace {
 constexpr size_t kBarMin = 8;
 constexpr size_t kBarMax = 30;
 
+// Of work that has begun.
 double SecondsLeft(const ProgressState& state) {
-  if (state.done == 0) return std::numeric_limits<double>::infinity();
   const uint64_t left = state.total - std::min(state.done, state.total);
   return state.seconds * static_cast<double>(left) / static_cast<double>(state.done);
 }
@@ -31,7 +30,7 @@ std::string Figures(const ProgressState& state) {
   std::string text =
       absl::StrCat(HumanPercent(state.done, state.total), "  ", HumanBytes(state.done), " of ",
                    HumanBytes(state.total), "  ", HumanRate(state.done, state.seconds));
-  if (state.done < state.total)
+  if (state.done > 0 && state.done < state.total)
     absl::StrAppend(&text, "  ", HumanSeconds(SecondsLeft(state)), " left");
   return text;
 }

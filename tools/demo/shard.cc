@@ -62,6 +62,8 @@ absl::Status Shard::Register(ros::Client& client) {
   const absl::StatusOr<std::byte*> memory = ctl::AllocateShard(client, bytes());
   if (!memory.ok()) return memory.status();
   memory_ = *memory;
+  // A real engine has written to its weights before; memory never touched is slow to fill.
+  std::fill_n(memory_, bytes(), std::byte{});
   std::vector<ros::Tensor> tensors;
   for (const Part& part : parts_) {
     ros::Tensor tensor;

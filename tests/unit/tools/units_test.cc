@@ -25,7 +25,9 @@ TEST(UnitsTest, RatesAreDecimal) {
 }
 
 TEST(UnitsTest, Seconds) {
-  EXPECT_EQ(HumanSeconds(0.0), "0.00 s");
+  EXPECT_EQ(HumanSeconds(0.0), "0.0 ms");
+  EXPECT_EQ(HumanSeconds(0.0994), "99.4 ms");
+  EXPECT_EQ(HumanSeconds(0.1), "0.10 s");
   EXPECT_EQ(HumanSeconds(9.999), "10.0 s");
   EXPECT_EQ(HumanSeconds(59.99), "1m 00s");
   EXPECT_EQ(HumanSeconds(185), "3m 05s");
