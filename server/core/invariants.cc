@@ -1,0 +1,210 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What must hold between any two events, whatever the workers say. Everything that is counted as
+// it changes is counted anew here.
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+void Hub::State::CheckInvariants() const {
+  // Settle left nothing behind.
+  TH_CHECK(orphans_.empty() && drained_.empty() && news_.empty());
+  TH_CHECK(recovering_ || awaited_.empty());
+  size_t alive = 0;
+  size_t sessions = 0;
+  size_t calls = 0;
+  for (const auto& [key, worker] : workers_) {
+    TH_CHECK(worker.id.key == key && worker.id.incarnation != 0);
+    CheckReference(worker);
+    CheckRead(worker);
+    CheckNoCycle(worker);
+    // R8: each worker has its lease, or is remembered as dead; what is dead holds nothing.
+    TH_CHECK(worker.alive || (!worker.reference && !worker.read && worker.session == 0));
+    TH_CHECK(worker.alive != dead_.contains({worker.died, key}));
+    TH_CHECK(!worker.alive ||
+             timers_.contains(Timer{worker.lease_timer, Timer::Kind::kLease, key, 0}));
+    TH_CHECK(worker.fenced.size() <= kFencedMax);
+    if (worker.alive) ++alive;
+    if (worker.session != 0) {
+      ++sessions;
+      TH_CHECK(sessions_.contains(worker.session) && sessions_.at(worker.session) == key);
+    }
+    // A caller waits exactly while its operation is pending.
+    if (worker.op.call != 0) {
+      ++calls;
+      TH_CHECK(worker.op.state == OpRecord::State::kPending);
+      TH_CHECK(calls_.contains(worker.op.call) && calls_.at(worker.op.call) == key);
+    }
+    TH_CHECK(worker.op.deadline == 0 || worker.op.state == OpRecord::State::kPending);
+  }
+  TH_CHECK(alive == alive_ && sessions == sessions_.size() && calls == calls_.size());
+  TH_CHECK(dead_.size() == workers_.size() - alive_);
+
+  for (const auto& [name, model] : models_) {
+    // R2: `latest` is the newest version that ever became visible.
+    TH_CHECK(model.latest.has_value() == !model.visible.empty());
+    TH_CHECK(!model.latest || model.visible.rbegin()->first == *model.latest);
+    for (const auto& [version, publication] : model.held) {
+      TH_CHECK(publication.model == name && publication.version == version);
+      CheckPublication(publication);
+      const auto visible = model.visible.find(version);
+      const bool known = visible != model.visible.end() && visible->second == publication.id;
+      TH_CHECK(publication.visible == known);
+    }
+  }
+  for (const auto& [key, group] : groups_) CheckGroup(key, group);
+
+  size_t waits = 0;
+  for (const auto& [model, waiting] : waits_by_model_) {
+    TH_CHECK(!waiting.empty());
+    waits += waiting.size();
+    for (const CallId call : waiting) {
+      TH_CHECK(waits_.contains(call) && waits_.at(call).model == model);
+      const TimeMs deadline = waits_.at(call).deadline;
+      TH_CHECK(timers_.contains(Timer{deadline, Timer::Kind::kWait, {}, call}));
+      // Nobody waits for what is there.
+      TH_CHECK(!Satisfied(waits_.at(call)));
+    }
+  }
+  TH_CHECK(waits == waits_.size());
+
+  // R9: every table that a client can fill has its bound.
+  const HubLimits& limits = options_.limits;
+  TH_CHECK(alive_ <= limits.workers && dead_.size() <= limits.dead_workers);
+  TH_CHECK(models_.size() <= limits.models && groups_.size() <= workers_.size());
+  TH_CHECK(waits_.size() <= limits.waits);
+  TH_CHECK(layouts_.size() <= limits.layouts && attachments_.size() <= limits.attachments);
+}
+
+// A worker's one holding: listed at its publication, and each reader of it knows that it is one.
+void Hub::State::CheckReference(const Worker& worker) const {
+  if (!worker.reference) return;
+  const Reference& reference = *worker.reference;
+  const Publication* publication = FindPublication(worker.id.key.model, reference.version);
+  // R1: a reference belongs to the publication that stands behind its number.
+  TH_CHECK(publication != nullptr && publication->id == reference.publication);
+  const auto shard = publication->shards.find(worker.id.key.rank);
+  TH_CHECK(shard != publication->shards.end() && shard->second.holders.contains(worker.id.key));
+  // R4: one generation, never above what the worker was seen with; a prefix of the shard.
+  TH_CHECK(reference.generation != 0 && reference.generation <= worker.generation);
+  TH_CHECK(!shard->second.chunks || reference.valid_chunks <= *shard->second.chunks);
+  // R3: each reader is counted from its assignment until it is released.
+  for (const ReaderSlot& slot : reference.readers) {
+    const Worker* reader = FindWorker(slot.reader);
+    TH_CHECK(reader != nullptr && reader->read);
+    const auto assignment = reader->read->assignments.find(slot.assignment);
+    TH_CHECK(assignment != reader->read->assignments.end());
+    TH_CHECK(assignment->second.source == worker.id);
+    TH_CHECK(assignment->second.generation == reference.generation);
+    TH_CHECK(reader->read->publication == reference.publication);
+  }
+  // R3: a drain is bounded.
+  const bool draining = reference.state == ReferenceState::kDraining;
+  TH_CHECK(!draining ||
+           timers_.contains(Timer{reference.drain_end, Timer::Kind::kDrain, worker.id.key, 0}));
+  // R2: what is not visible yet serves nobody.
+  const bool publishing = reference.state == ReferenceState::kPublishing;
+  TH_CHECK(!publishing || reference.readers.empty());
+}
+
+// The other direction: each assignment is counted at its source, or awaits the source's report.
+void Hub::State::CheckRead(const Worker& worker) const {
+  if (!worker.read) return;
+  const Read& read = *worker.read;
+  TH_CHECK(read.current <= read.last);
+  TH_CHECK(read.current == 0 || read.assignments.contains(read.current));
+  TH_CHECK(read.running || read.current == 0);
+  for (const auto& [number, assignment] : read.assignments) {
+    TH_CHECK(number != 0 && number <= read.last);
+    const ReaderSlot slot{worker.id.key, number};
+    const auto awaited = awaited_.find(assignment.source);
+    if (awaited != awaited_.end()) {
+      const auto& slots = awaited->second;
+      const std::pair<ReaderSlot, Generation> entry{slot, assignment.generation};
+      if (std::find(slots.begin(), slots.end(), entry) != slots.end()) continue;
+    }
+    const Worker* source = FindWorker(assignment.source.key);
+    TH_CHECK(source != nullptr && source->id == assignment.source && source->reference);
+    TH_CHECK(source->reference->generation == assignment.generation);
+    TH_CHECK(source->reference->readers.contains(slot));
+  }
+  if (!read.running) return;
+  // R5: who reads is listed with what it reads, so that others may follow it.
+  TH_CHECK(worker.reference && worker.reference->publication == read.publication);
+  TH_CHECK(worker.reference->state == ReferenceState::kFilling);
+  TH_CHECK(read.current == 0 || !read.barred.contains(read.assignments.at(read.current).source));
+  // R6: and it reads for its group.
+  const auto group = groups_.find({worker.id.key.model, worker.id.key.group});
+  TH_CHECK(group != groups_.end() && group->second.open);
+  TH_CHECK(group->second.open->id == read.transaction);
+}
+
+// R5: nobody reads, through any number of others, from itself.
+void Hub::State::CheckNoCycle(const Worker& worker) const {
+  const Worker* at = &worker;
+  for (size_t steps = 0; at->read && at->read->current != 0; ++steps) {
+    TH_CHECK(steps <= workers_.size());
+    const WorkerIdentity& source = at->read->assignments.at(at->read->current).source;
+    at = FindWorker(source.key);
+    if (at == nullptr || at->id != source) return;  // not reported yet
+    TH_CHECK(at != &worker);
+  }
+}
+
+void Hub::State::CheckPublication(const Publication& publication) const {
+  TH_CHECK(publication.id && publication.world_size > 0);
+  TH_CHECK(publication.shards.size() <= publication.world_size);
+  uint32_t references = 0;
+  uint32_t whole_shards = 0;
+  std::map<std::string, uint32_t> complete_ranks;
+  for (const auto& [rank, shard] : publication.shards) {
+    TH_CHECK(rank < publication.world_size);
+    uint32_t complete = 0;
+    for (const WorkerKey& key : shard.holders) {
+      const Worker* holder = FindWorker(key);
+      TH_CHECK(key.model == publication.model && key.rank == rank);
+      TH_CHECK(holder != nullptr && holder->alive && holder->reference);
+      TH_CHECK(holder->reference->publication == publication.id);
+      ++references;
+      // R2: nobody holds a version completely before it is visible.
+      if (holder->reference->state != ReferenceState::kComplete) continue;
+      TH_CHECK(publication.visible);
+      ++complete;
+      ++complete_ranks[key.group];
+    }
+    TH_CHECK(complete == shard.complete);
+    if (complete > 0) ++whole_shards;
+  }
+  // R1: with no holder left it is forgotten.
+  TH_CHECK(references > 0 && references == publication.references);
+  TH_CHECK(whole_shards == publication.whole_shards);
+  TH_CHECK(complete_ranks == publication.complete_ranks);
+}
+
+// R6: a transaction is its group's ranks, each with the incarnation that joined.
+void Hub::State::CheckGroup(const GroupKey& key, const Group& group) const {
+  for (const auto& [rank, join] : group.forming) {
+    const Worker* worker = FindWorker({key.model, key.group, rank});
+    TH_CHECK(worker != nullptr && worker->alive && IsPending(*worker, OpKind::kJoinFetch));
+  }
+  if (!group.open) return;
+  const Transaction& open = *group.open;
+  TH_CHECK(open.id && open.publication && !open.members.empty());
+  TH_CHECK(recovering_ || open.members.size() == open.world_size);
+  for (const auto& [rank, member] : open.members) {
+    TH_CHECK(rank < open.world_size);
+    const Worker* worker = FindWorker({key.model, key.group, rank});
+    TH_CHECK(worker != nullptr && worker->alive);
+    TH_CHECK(worker->id.incarnation == member.incarnation);
+    TH_CHECK(worker->world_size == open.world_size);
+    const bool reads = worker->read && worker->read->running;
+    TH_CHECK(!reads || worker->read->transaction == open.id);
+  }
+}
+
+}  // namespace tensorhub::hub

@@ -1,0 +1,229 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Snapshots of the tables for people and tests. Everything is counted anew: nobody asks often.
+
+#include "server/core/views.h"
+
+#include <algorithm>
+#include <set>
+
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+namespace {
+
+uint32_t CompleteReplicas(const Publication& publication) {
+  uint32_t count = 0;
+  for (const auto& [group, ranks] : publication.complete_ranks) {
+    if (ranks == publication.world_size) ++count;
+  }
+  return count;
+}
+
+VersionState StateOf(const Publication& publication) {
+  if (!publication.visible) return VersionState::kPublishing;
+  return publication.listed() ? VersionState::kVisible : VersionState::kLost;
+}
+
+VersionView ViewOf(const Publication& publication) {
+  VersionView view;
+  view.version = publication.version;
+  view.publication = publication.id;
+  view.state = StateOf(publication);
+  view.world_size = publication.world_size;
+  view.chunk_bytes = publication.chunk_bytes;
+  view.complete_replicas = CompleteReplicas(publication);
+  view.layouts.resize(publication.world_size);
+  view.attachments.resize(publication.world_size);
+  for (const auto& [rank, shard] : publication.shards) {
+    view.bytes += shard.bytes;
+    view.layouts[rank] = shard.layout;
+    view.attachments[rank] = shard.attachment;
+  }
+  return view;
+}
+
+bool Running(const Worker& worker) { return worker.read && worker.read->running; }
+
+}  // namespace
+
+std::string_view ToString(VersionState state) {
+  switch (state) {
+    case VersionState::kPublishing:
+      return "publishing";
+    case VersionState::kVisible:
+      return "visible";
+    case VersionState::kLost:
+      return "lost";
+  }
+  return "?";
+}
+
+std::string_view ToString(ReferenceState state) {
+  switch (state) {
+    case ReferenceState::kPublishing:
+      return "publishing";
+    case ReferenceState::kFilling:
+      return "filling";
+    case ReferenceState::kComplete:
+      return "complete";
+    case ReferenceState::kDraining:
+      return "draining";
+  }
+  return "?";
+}
+
+std::vector<ModelView> Hub::State::Models() const {
+  std::vector<ModelView> views;
+  for (const auto& [name, model] : models_) {
+    ModelView view;
+    view.model = name;
+    view.has_latest = model.latest.has_value();
+    view.latest = model.latest.value_or(0);
+    for (const auto& [version, publication] : model.held) {
+      if (publication.listed()) ++view.versions;
+      view.replicas += CompleteReplicas(publication);
+    }
+    for (auto it = workers_.lower_bound({name, "", 0});
+         it != workers_.end() && it->first.model == name; ++it) {
+      if (it->second.alive) ++view.workers;
+    }
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+// Those that are held, and those that were visible once and are held by nobody any more.
+std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
+  const auto found = models_.find(name);
+  if (found == models_.end()) return {};
+  std::map<Version, VersionView> views;
+  for (const auto& [version, publication] : found->second.visible) {
+    VersionView& view = views[version];
+    view.version = version;
+    view.publication = publication;
+    view.state = VersionState::kLost;
+  }
+  for (const auto& [version, publication] : found->second.held) {
+    VersionView& view = views[version] = ViewOf(publication);
+    std::set<std::string> filling;
+    for (const auto& [rank, shard] : publication.shards) {
+      for (const WorkerKey& key : shard.holders) {
+        if (workers_.at(key).reference->state == ReferenceState::kFilling)
+          filling.insert(key.group);
+      }
+    }
+    view.filling_replicas = static_cast<uint32_t>(filling.size());
+  }
+  std::vector<VersionView> rows;
+  rows.reserve(views.size());
+  for (auto& [version, view] : views) rows.push_back(std::move(view));
+  return rows;
+}
+
+// By group and rank.
+std::vector<ReferenceView> Hub::State::References(const std::string& model,
+                                                  std::optional<Version> version) const {
+  std::vector<ReferenceView> views;
+  for (auto it = workers_.lower_bound({model, "", 0});
+       it != workers_.end() && it->first.model == model; ++it) {
+    const Worker& worker = it->second;
+    if (!worker.reference) continue;
+    const Reference& reference = *worker.reference;
+    if (version && reference.version != *version) continue;
+    ReferenceView view;
+    view.model = model;
+    view.group = worker.id.key.group;
+    view.version = reference.version;
+    view.worker = worker.id;
+    view.location = worker.location.ToString();
+    view.medium = "host";
+    view.generation = reference.generation;
+    view.state = reference.state;
+    view.valid_chunks = reference.valid_chunks;
+    const Publication& publication = *FindPublication(model, reference.version);
+    view.chunks = publication.shards.at(worker.id.key.rank).chunks.value_or(0);
+    view.readers = static_cast<uint32_t>(reference.readers.size());
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+// Those within their leases.
+std::vector<WorkerView> Hub::State::Workers(TimeMs now) const {
+  std::vector<WorkerView> views;
+  for (const auto& [key, worker] : workers_) {
+    if (!worker.alive) continue;
+    WorkerView view;
+    view.worker = worker.id;
+    view.world_size = worker.world_size;
+    view.location = worker.location.ToString();
+    view.connected = worker.session != 0;
+    view.stable = worker.stable;
+    view.lease_left_ms = std::max<TimeMs>(0, worker.lease_end - now);
+    view.holds = worker.reference.has_value();
+    view.version = view.holds ? worker.reference->version : 0;
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
+  std::vector<TransferView> views;
+  for (const auto& [key, worker] : workers_) {
+    if (!Running(worker)) continue;
+    const Read& read = *worker.read;
+    TransferView view;
+    view.reader = worker.id;
+    view.version = read.version;
+    view.running_ms = std::max<TimeMs>(0, now - read.began);
+    const auto assignment = read.assignments.find(read.current);
+    if (assignment != read.assignments.end()) {
+      view.source = assignment->second.source;
+      view.tier = assignment->second.tier;
+    }
+    const bool listed = worker.reference && worker.reference->publication == read.publication;
+    if (listed) view.valid_chunks = worker.reference->valid_chunks;
+    const Publication* publication = FindPublication(key.model, read.version);
+    if (publication != nullptr && publication->id == read.publication) {
+      view.chunk_bytes = publication->chunk_bytes;
+      const auto shard = publication->shards.find(key.rank);
+      if (shard != publication->shards.end()) view.chunks = shard->second.chunks.value_or(0);
+    }
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+StatusView Hub::State::Status() const {
+  StatusView view;
+  view.models = static_cast<uint32_t>(models_.size());
+  view.workers = static_cast<uint32_t>(alive_);
+  view.connected = static_cast<uint32_t>(sessions_.size());
+  for (const auto& [key, worker] : workers_) {
+    if (worker.reference) ++view.references;
+    if (Running(worker)) ++view.transfers;
+  }
+  view.recovering = recovering_;
+  view.decisions = decisions_;
+  return view;
+}
+
+uint64_t Hub::State::Revision(const std::string& model) const {
+  const auto it = models_.find(model);
+  return it == models_.end() ? 0 : it->second.revision;
+}
+
+std::shared_ptr<const Layout> Hub::State::FindLayout(const Fingerprint& fingerprint) const {
+  const auto it = layouts_.find(fingerprint);
+  return it == layouts_.end() ? nullptr : it->second;
+}
+
+std::shared_ptr<const std::string> Hub::State::FindAttachment(
+    const Fingerprint& fingerprint) const {
+  const auto it = attachments_.find(fingerprint);
+  return it == attachments_.end() ? nullptr : it->second;
+}
+
+}  // namespace tensorhub::hub
