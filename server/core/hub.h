@@ -24,13 +24,13 @@ namespace tensorhub::hub {
 // entry that nothing needs any more is forgotten.
 struct HubLimits {
   size_t models = 10'000;
-  size_t workers = 100'000;         // with a lease
-  size_t dead_workers = 10'000;     // remembered, so that they may come back; then forgotten
-  size_t waits = 65'536;            // WaitOp at a time
-  size_t past_versions = 4'096;     // per model: visible once, held no more; then forgotten
-  size_t layouts = 4'096;           // documents; unused ones make room
+  size_t workers = 100'000;      // with a lease
+  size_t dead_workers = 10'000;  // remembered, so that they may come back; then forgotten
+  size_t waits = 65'536;         // WaitOp at a time
+  size_t past_versions = 4'096;  // per model: visible once, held no more; then forgotten
+  size_t layouts = 4'096;        // documents; unused ones make room
   size_t attachments = 1'024;
-  size_t barred_sources = 64;       // that may fail one reader before its fetch is given up
+  size_t barred_sources = 64;  // that may fail one reader before its fetch is given up
 };
 
 struct HubOptions {

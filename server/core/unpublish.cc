@@ -30,7 +30,10 @@ void Hub::State::On(const UnpublishOp& op) {
 // R3 (a), (b): in this one event admission closes and the readers get other sources.
 void Hub::State::BeginDrain(Worker& worker, TimeMs drain_ms) {
   Reference& reference = *worker.reference;
-  AbortOf(worker, absl::AbortedError("it unpublished the version that it held"));
+  const Member* member = FindOpenMember(worker.id);
+  if (member != nullptr && member->already_held) {
+    AbortOf(worker, absl::AbortedError("it unpublished the version that it held"));
+  }
   SetState(worker, ReferenceState::kDraining);
   timers_.erase(Timer{reference.drain_end, Timer::Kind::kDrain, worker.id.key, 0});
   reference.drain_end = now_ + std::clamp<TimeMs>(drain_ms, 0, kTimeoutMsMax);
@@ -70,6 +73,8 @@ void Hub::State::EndDrain(Worker& worker) {
     Say(LogLine::Level::kWarning, absl::StrCat(ToString(worker.id.key), ": ", left,
                                                " readers left at the end of the drain time"));
   }
+  // A report that was under way must not list it again.
+  worker.generation = std::max(worker.generation, worker.reference->generation + 1);
   RemoveReference(worker);
   if (!IsPending(worker, OpKind::kUnpublish)) return;
   Finish(worker, absl::OkStatus(), UnpublishReply{left == 0, left});

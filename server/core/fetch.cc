@@ -1,0 +1,201 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R6 until the decision: ranks join, and when all of the group are there, one version is chosen for
+// all of them, once.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+void Hub::State::On(const JoinFetchOp& op) {
+  Worker* worker = Start(op, OpKind::kJoinFetch);
+  if (worker == nullptr) return;
+  if (!layouts_.contains(op.layout)) {
+    return FinishOpen(
+        *worker, absl::FailedPreconditionError(absl::StrCat("unknown layout ", ToHex(op.layout),
+                                                            "; put it, then join again")));
+  }
+  // Whoever joins anew has given up what it was in.
+  AbortOf(*worker, absl::AbortedError("it began another fetch"));
+  const GroupKey key{worker->id.key.model, worker->id.key.group};
+  Group& group = groups_[key];
+  SetDeadline(*worker, op.timeout_ms);
+  group.forming[worker->id.key.rank] = Join{op.selector, op.layout};
+  for (const auto& [rank, join] : group.forming) {
+    if (join.selector == op.selector) continue;
+    return RefuseForming(key, group,
+                         absl::InvalidArgumentError(absl::StrCat(
+                             "the ranks of ", key.group, " ask for different versions: rank ", rank,
+                             " for ", ToString(join.selector), ", rank ", worker->id.key.rank,
+                             " for ", ToString(op.selector))));
+  }
+  Resolve(key, group);
+}
+
+void Hub::State::LeaveForming(Worker& worker) {
+  const auto it = groups_.find({worker.id.key.model, worker.id.key.group});
+  if (it != groups_.end()) it->second.forming.erase(worker.id.key.rank);
+}
+
+void Hub::State::JoinDeadline(Worker& worker) {
+  if (!IsPending(worker, OpKind::kJoinFetch)) return;
+  const GroupKey key{worker.id.key.model, worker.id.key.group};
+  const Group& group = groups_.at(key);
+  std::string why =
+      absl::StrCat("no version ", ToString(group.forming.at(worker.id.key.rank).selector), " of ",
+                   key.model, " in time");
+  if (!IsFull(key, group)) {
+    why = absl::StrCat("not every rank of ", key.group, " joined the fetch in time; missing: ",
+                       Missing(key, group, worker.world_size));
+  } else if (recovering_) {
+    why = "the server is recovering; try again in a few seconds";
+  }
+  LeaveForming(worker);
+  Finish(worker, absl::DeadlineExceededError(why));
+}
+
+bool Hub::State::IsFull(const GroupKey& key, const Group& group) const {
+  if (group.forming.empty()) return false;
+  const Worker* worker = FindWorker({key.model, key.group, group.forming.begin()->first});
+  return worker != nullptr && group.forming.size() == worker->world_size;
+}
+
+std::string Hub::State::Missing(const GroupKey& /*key*/, const Group& group,
+                                uint32_t world_size) const {
+  std::string missing;
+  for (Rank rank = 0; rank < world_size && missing.size() < 64; ++rank) {
+    if (group.forming.contains(rank)) continue;
+    absl::StrAppend(&missing, missing.empty() ? "rank " : ", ", rank);
+  }
+  return missing;
+}
+
+// Called when a rank joined, a version became visible, or the recovery ended.
+void Hub::State::Resolve(const GroupKey& key, Group& group) {
+  if (recovering_ || group.open || !IsFull(key, group)) return;
+  const Selector selector = group.forming.begin()->second.selector;
+  const auto wanted = FindWanted(key.model, selector);
+  if (!wanted.ok()) {
+    if (selector.kind != Selector::Kind::kNewerThan) RefuseForming(key, group, wanted.status());
+    return;
+  }
+  const Publication& publication = **wanted;
+  const auto world_size = static_cast<uint32_t>(group.forming.size());
+  if (absl::Status status = CheckShards(group, world_size, publication); !status.ok()) {
+    return RefuseForming(key, group, status);
+  }
+  Decide(key, group, publication);
+}
+
+absl::StatusOr<const Publication*> Hub::State::FindWanted(const std::string& name,
+                                                          const Selector& selector) const {
+  const Model& model = models_.at(name);
+  switch (selector.kind) {
+    case Selector::Kind::kLatest:
+      return FindLatest(name, model);
+    case Selector::Kind::kExact:
+      return FindExact(name, model, selector.version);
+    case Selector::Kind::kNewerThan:
+      break;
+  }
+  for (auto it = model.held.rbegin(); it != model.held.rend() && it->first > selector.version;
+       ++it) {
+    if (it->second.listed()) return &it->second;
+  }
+  return absl::NotFoundError(absl::StrCat(name, " has no version newer than ", selector.version));
+}
+
+// R2: the mark says which version is latest, whether somebody holds it or not.
+absl::StatusOr<const Publication*> Hub::State::FindLatest(const std::string& name,
+                                                          const Model& model) const {
+  if (!model.latest) {
+    return absl::NotFoundError(absl::StrCat("model ", name, " has no version yet; publish one, or ",
+                                            "wait for it with a newer-than fetch"));
+  }
+  return FindExact(name, model, *model.latest);
+}
+
+absl::StatusOr<const Publication*> Hub::State::FindExact(const std::string& name,
+                                                         const Model& model,
+                                                         Version version) const {
+  const auto it = model.held.find(version);
+  if (it != model.held.end() && it->second.listed()) return &it->second;
+  const std::string what = absl::StrCat("version ", version, " of ", name);
+  if (!model.visible.contains(version)) {
+    if (it != model.held.end()) {
+      return absl::NotFoundError(
+          absl::StrCat(what, " is not visible yet: not every rank has published it"));
+    }
+    const std::string latest =
+        model.latest ? absl::StrCat("the latest is ", *model.latest) : "it has no version yet";
+    return absl::NotFoundError(absl::StrCat(what, " does not exist; ", latest));
+  }
+  for (auto held = model.held.rbegin(); held != model.held.rend(); ++held) {
+    if (!held->second.listed()) continue;
+    return absl::NotFoundError(
+        absl::StrCat(what, " has no holder any more; the newest held is ", held->first));
+  }
+  return absl::NotFoundError(
+      absl::StrCat(what, " has no holder any more, and no other version is held; publish again"));
+}
+
+absl::Status Hub::State::CheckShards(const Group& group, uint32_t world_size,
+                                     const Publication& publication) const {
+  const std::string version =
+      absl::StrCat("version ", publication.version, " of ", publication.model);
+  if (world_size != publication.world_size) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(version, " has ", publication.world_size, " shards, this group ", world_size,
+                     " ranks; fetch with a group of world size ", publication.world_size));
+  }
+  for (const auto& [rank, join] : group.forming) {
+    const Shard& shard = publication.shards.at(rank);
+    if (shard.layout == join.layout) continue;
+    const auto theirs = layouts_.find(shard.layout);
+    const std::string difference =
+        theirs == layouts_.end() ? "fingerprints differ"
+                                 : DescribeDifference(*layouts_.at(join.layout), *theirs->second);
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the layout registered by rank ", rank, " is not that of ", version, ": ", difference));
+  }
+  return absl::OkStatus();
+}
+
+void Hub::State::Decide(const GroupKey& key, Group& group, const Publication& publication) {
+  Transaction transaction;
+  transaction.id = random_.NextId();
+  transaction.publication = publication.id;
+  transaction.version = publication.version;
+  transaction.world_size = publication.world_size;
+  const auto forming = std::exchange(group.forming, {});
+  for (const auto& [rank, join] : forming) {
+    Worker& worker = *FindWorker({key.model, key.group, rank});
+    Member member;
+    member.incarnation = worker.id.incarnation;
+    member.already_held = worker.reference && worker.reference->publication == publication.id &&
+                          worker.reference->state == ReferenceState::kComplete;
+    transaction.members[rank] = member;
+    FetchDecision decision;
+    decision.transaction = transaction.id;
+    decision.publication = publication.id;
+    decision.version = publication.version;
+    decision.world_size = publication.world_size;
+    decision.chunk_bytes = publication.chunk_bytes;
+    decision.attachment = publication.shards.at(rank).attachment;
+    decision.already_held = member.already_held;
+    Finish(worker, absl::OkStatus(), decision);
+  }
+  group.open = std::move(transaction);
+}
+
+void Hub::State::RefuseForming(const GroupKey& key, Group& group, const absl::Status& status) {
+  for (const auto& [rank, join] : std::exchange(group.forming, {})) {
+    Finish(*FindWorker({key.model, key.group, rank}), status);
+  }
+}
+
+}  // namespace tensorhub::hub

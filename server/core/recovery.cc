@@ -1,0 +1,229 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R8: references are soft state, rebuilt from what workers report when a session opens. For one
+// lease after a start, absence proves nothing.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+void Hub::State::BeginRecovery(TimeMs until) {
+  recovering_ = true;
+  timers_.insert(Timer{until, Timer::Kind::kGrace, {}, 0});
+}
+
+void Hub::State::EndRecovery() {
+  recovering_ = false;
+  awaited_.clear();
+  for (auto& [key, worker] : workers_) {
+    if (worker.read && worker.read->running && worker.read->current == 0) orphans_.insert(key);
+    if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;
+    const PublishOp op = *std::exchange(worker.op.deferred, std::nullopt);
+    Publish(worker, op);
+  }
+  for (auto& [key, group] : groups_) SettleRecovered(key, group);
+  for (const auto& [name, model] : models_) news_.insert(name);
+}
+
+// Everything that a worker says of itself when a session opens.
+void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
+  if (worker.reference && !Confirms(worker, event)) DropUnconfirmed(worker, event);
+  if (!worker.reference && event.holding) {
+    if (absl::Status status = Relist(worker, event); !status.ok()) {
+      Say(LogLine::Level::kWarning,
+          absl::StrCat(ToString(worker.id.key), ": reported version ", event.holding->version,
+                       " is not listed: ", std::string(status.message())));
+      Send(worker, Dropped{event.holding->generation, status});
+    }
+  }
+  if (event.open_fetch) MergeOpenFetch(worker, event);
+}
+
+bool Hub::State::Confirms(const Worker& worker, const SessionOpened& event) const {
+  const Reference& reference = *worker.reference;
+  if (event.holding) {
+    return event.holding->publication == reference.publication &&
+           event.holding->generation == reference.generation;
+  }
+  // A publisher that has not heard the answer yet does not know what it holds.
+  return worker.op.kind == OpKind::kPublish && worker.op.state != OpRecord::State::kOpen;
+}
+
+void Hub::State::DropUnconfirmed(Worker& worker, const SessionOpened& /*event*/) {
+  Say(LogLine::Level::kInfo, absl::StrCat(ToString(worker.id.key), " holds version ",
+                                          worker.reference->version, " no longer"));
+  AbortOf(worker, absl::AbortedError("its buffers hold something else"));
+  ReleaseAll(worker);
+  worker.read.reset();
+  RemoveReference(worker);
+}
+
+// R9: a report is checked like any other input.
+absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& holding) const {
+  if (!holding.publication || holding.world_size == 0 || holding.world_size > kWorldSizeMax ||
+      worker.id.key.rank >= holding.world_size) {
+    return absl::InvalidArgumentError("the report is malformed");
+  }
+  if (holding.generation == 0 || holding.generation > kGenerationMax ||
+      holding.generation < worker.generation) {
+    return absl::AbortedError(absl::StrCat("generation ", holding.generation, " is below ",
+                                           worker.generation, ", which was seen before"));
+  }
+  if (absl::Status status = CheckChunking({0, holding.chunk_bytes}); !status.ok()) return status;
+  const Publication* held = FindPublication(worker.id.key.model, holding.version);
+  if (held == nullptr) return absl::OkStatus();
+  // R1: one content behind a number; who comes with another one is too late.
+  if (held->id != holding.publication || held->world_size != holding.world_size ||
+      held->chunk_bytes != holding.chunk_bytes) {
+    return absl::AlreadyExistsError("the number has another publication by now");
+  }
+  const auto shard = held->shards.find(worker.id.key.rank);
+  if (shard == held->shards.end() || shard->second.layout == holding.layout) {
+    return absl::OkStatus();
+  }
+  return absl::AlreadyExistsError("the version has another layout");
+}
+
+Publication& Hub::State::Recreate(const std::string& name, const Holding& holding) {
+  Model& model = models_.at(name);
+  const auto [it, created] = model.held.try_emplace(holding.version);
+  Publication& publication = it->second;
+  if (!created) return publication;
+  publication.id = holding.publication;
+  publication.model = name;
+  publication.version = holding.version;
+  publication.world_size = holding.world_size;
+  publication.chunk_bytes = holding.chunk_bytes;
+  return publication;
+}
+
+absl::Status Hub::State::Relist(Worker& worker, const SessionOpened& event) {
+  const Holding& holding = *event.holding;
+  if (absl::Status status = CheckReported(worker, holding); !status.ok()) return status;
+  const bool filling = !holding.complete;
+  if (filling && !event.open_fetch) return absl::AbortedError("its fetch is over");
+  Publication& publication = Recreate(worker.id.key.model, holding);
+  EnsureShard(publication, worker.id.key.rank, holding.layout, holding.attachment);
+  // What was fetched, or is being fetched, was visible; what was published may not have been.
+  const bool seen = holding.visible || !holding.published;
+  if (seen && !std::exchange(publication.visible, true)) {
+    RaiseLatest(models_.at(worker.id.key.model), publication);
+  }
+  ReferenceState state = ReferenceState::kFilling;
+  if (holding.complete) {
+    state = publication.visible ? ReferenceState::kComplete : ReferenceState::kPublishing;
+  }
+  AddReference(worker, publication, holding.generation, state, holding.valid_chunks);
+  if (state == ReferenceState::kPublishing) {
+    CompleteIfWhole(publication, worker.id.key.group);
+  } else if (seen) {
+    // Others of this publication may have reported before it was known to be visible.
+    for (const auto& [rank, shard] : publication.shards) {
+      for (const WorkerKey& key : std::set<WorkerKey>(shard.holders)) {
+        if (FindWorker(key)->reference->state == ReferenceState::kPublishing) {
+          CompleteIfWhole(publication, key.group);
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
+  const OpenFetch& fetch = *event.open_fetch;
+  Group& group = GroupOf(worker.id.key);
+  const bool same = group.open && group.open->id == fetch.transaction;
+  if (same && FindOpenMember(worker.id) != nullptr) {
+    // It may have missed a directive.
+    const bool reads = worker.read && worker.read->running && worker.read->current != 0;
+    if (reads && worker.read->current != fetch.assignment) SendAssign(worker);
+    return;
+  }
+  if (recovering_ && (same || !group.open)) {
+    return Reopen(worker, fetch, event.holding ? &*event.holding : nullptr);
+  }
+  absl::Status outcome = OutcomeOf(worker.id.key, fetch.transaction);
+  if (!outcome.ok()) Send(worker, AbortRead{fetch.transaction, std::move(outcome)});
+}
+
+// R6: a decision is restored by any rank that heard it.
+void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding) {
+  Group& group = GroupOf(worker.id.key);
+  if (!group.open) {
+    group.open.emplace();
+    group.open->id = fetch.transaction;
+    group.open->publication = fetch.publication;
+    group.open->version = fetch.version;
+    group.open->world_size = worker.world_size;
+  }
+  const bool has = worker.reference && holding != nullptr &&
+                   worker.reference->publication == group.open->publication;
+  Member member;
+  member.incarnation = worker.id.incarnation;
+  member.already_held = has && holding->complete;
+  member.begun = has && !holding->complete;
+  member.finished = fetch.finished;
+  group.open->members[worker.id.key.rank] = member;
+  if (!member.begun || member.finished) return;
+  Read read;
+  read.transaction = fetch.transaction;
+  read.publication = fetch.publication;
+  read.version = fetch.version;
+  read.last = fetch.assignment;
+  read.began = now_;
+  worker.read = std::move(read);
+  if (!fetch.source || fetch.assignment == 0) return;
+  const ReaderSlot slot{worker.id.key, fetch.assignment};
+  awaited_[*fetch.source].emplace_back(slot, fetch.source_generation);
+  if (const Worker* source = FindLive(*fetch.source); source != nullptr && source->reference) {
+    ReattachReaders(*source);
+  }
+}
+
+// Readers that said before that they read from this reference.
+void Hub::State::ReattachReaders(const Worker& source) {
+  const auto it = awaited_.find(source.id);
+  if (it == awaited_.end()) return;
+  const auto waiting = std::exchange(it->second, {});
+  awaited_.erase(it);
+  for (const auto& [slot, generation] : waiting) {
+    Worker* reader = FindWorker(slot.reader);
+    const bool still = reader != nullptr && reader->alive && reader->read &&
+                       reader->read->running && reader->read->current == 0 &&
+                       reader->read->last == slot.assignment;
+    if (!still || source.reference->generation != generation) continue;
+    AttachReader(*reader, slot.assignment, *FindWorker(source.id.key),
+                 TierBetween(source.location, reader->location));
+  }
+}
+
+// A rank that holds the publication whole has heard the commit; one that never came back cannot
+// have, since it would have been counted.
+void Hub::State::SettleRecovered(const GroupKey& key, Group& group) {
+  if (!group.open) return;
+  Transaction& transaction = *group.open;
+  for (Rank rank = 0; rank < transaction.world_size; ++rank) {
+    if (transaction.members.contains(rank)) continue;
+    const Worker* worker = FindWorker({key.model, key.group, rank});
+    const bool holds = worker != nullptr && worker->alive && worker->reference &&
+                       worker->reference->publication == transaction.publication &&
+                       worker->reference->state == ReferenceState::kComplete;
+    if (!holds) {
+      return Abort(key, absl::AbortedError(absl::StrCat(
+                            "rank ", rank, " of ", key.group,
+                            " did not come back after the server's restart; fetch again")));
+    }
+    Member member;
+    member.incarnation = worker->id.incarnation;
+    member.already_held = member.finished = true;
+    transaction.members[rank] = member;
+  }
+  CommitIfWhole(key);
+}
+
+}  // namespace tensorhub::hub

@@ -1,0 +1,187 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R6 from the decision to the outcome: all ranks finish and it commits in one event, or one cannot
+// and all get the same error.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+Member* Hub::State::FindOpenMember(const WorkerIdentity& worker) {
+  const auto it = groups_.find({worker.key.model, worker.key.group});
+  if (it == groups_.end() || !it->second.open) return nullptr;
+  auto& members = it->second.open->members;
+  const auto member = members.find(worker.key.rank);
+  if (member == members.end() || member->second.incarnation != worker.incarnation) return nullptr;
+  return &member->second;
+}
+
+Member* Hub::State::FindMember(const WorkerIdentity& worker, const TransactionId& transaction) {
+  Member* member = FindOpenMember(worker);
+  if (member == nullptr || GroupOf(worker.key).open->id != transaction) return nullptr;
+  return member;
+}
+
+absl::Status Hub::State::OutcomeOf(const WorkerKey& worker, const TransactionId& transaction) {
+  const std::optional<Outcome>& last = GroupOf(worker).last;
+  if (last && last->transaction == transaction) return last->status;
+  return absl::AbortedError("the server does not know this fetch any more; fetch again");
+}
+
+void Hub::State::On(const BeginReadOp& op) {
+  Worker* worker = Start(op, OpKind::kBeginRead);
+  if (worker == nullptr) return;
+  Finish(*worker, BeginRead(*worker, op));
+}
+
+// R3: sources are assigned only now that the reader's own buffers are free, so that two workers
+// never drain for each other.
+absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
+  Member* member = FindMember(worker.id, op.transaction);
+  if (member == nullptr) {
+    absl::Status outcome = OutcomeOf(worker.id.key, op.transaction);
+    return outcome.ok() ? absl::AbortedError("this fetch is over; fetch again") : outcome;
+  }
+  if (worker.reference) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "these buffers still hold version ", worker.reference->version, "; unpublish it first"));
+  }
+  if (op.generation < worker.generation || op.generation > kGenerationMax) {
+    return absl::AbortedError(absl::StrCat("generation ", op.generation, " is below ",
+                                           worker.generation, ", which was seen before"));
+  }
+  const Transaction& transaction = *GroupOf(worker.id.key).open;
+  Publication* publication = FindPublication(worker.id.key.model, transaction.version);
+  if (publication == nullptr || publication->id != transaction.publication) {
+    return absl::NotFoundError(absl::StrCat("version ", transaction.version, " of ",
+                                            worker.id.key.model, " has no holder any more"));
+  }
+  AddReference(worker, *publication, op.generation, ReferenceState::kFilling, 0);
+  Read read;
+  read.transaction = transaction.id;
+  read.publication = transaction.publication;
+  read.version = transaction.version;
+  read.began = now_;
+  worker.read = std::move(read);
+  member->begun = true;
+  orphans_.insert(worker.id.key);
+  return absl::OkStatus();
+}
+
+void Hub::State::On(const FinishReadOp& op) {
+  Worker* worker = Start(op, OpKind::kFinishRead);
+  if (worker == nullptr) return;
+  Member* member = FindMember(worker->id, op.transaction);
+  if (member == nullptr) return FinishLate(*worker, op);
+  if (!op.result.ok()) return FinishFailed(*worker, op);
+  FinishOk(*worker, *member, op);
+}
+
+void Hub::State::FinishOk(Worker& worker, Member& member, const FinishReadOp& op) {
+  const bool filling = worker.reference && worker.reference->state == ReferenceState::kFilling &&
+                       worker.reference->publication == GroupOf(worker.id.key).open->publication;
+  if (!member.already_held && !member.finished && !filling) {
+    return Finish(worker, absl::FailedPreconditionError("this rank has not begun to read"));
+  }
+  if (filling) {
+    Reference& reference = *worker.reference;
+    reference.valid_chunks = ShardOf(worker).chunks.value_or(reference.valid_chunks);
+  }
+  ReleaseAll(worker);
+  worker.read.reset();
+  member.finished = true;
+  (void)op;
+  CommitIfWhole({worker.id.key.model, worker.id.key.group});
+}
+
+void Hub::State::FinishFailed(Worker& worker, const FinishReadOp& op) {
+  const std::string reason = std::string(op.result.message()).substr(0, kReasonBytesMax);
+  const WorkerKey& key = worker.id.key;
+  Abort({key.model, key.group},
+        absl::AbortedError(absl::StrCat("rank ", key.rank, " of ", key.group, " failed: ", reason)),
+        key.rank, absl::Status(op.result.code(), reason));
+}
+
+// The transaction was decided without this rank's word, or in an earlier life of the hub.
+void Hub::State::FinishLate(Worker& worker, const FinishReadOp& op) {
+  if (worker.read && worker.read->transaction == op.transaction) {
+    ReleaseAll(worker);
+    worker.read.reset();
+  }
+  const absl::Status outcome = OutcomeOf(worker.id.key, op.transaction);
+  if (!outcome.ok()) return Finish(worker, outcome);
+  Finish(worker, outcome, FinishReadReply{GroupOf(worker.id.key).last->version});
+}
+
+// R6: one event.
+void Hub::State::CommitIfWhole(const GroupKey& key) {
+  Group& group = groups_.at(key);
+  if (!group.open || group.open->members.size() != group.open->world_size) return;
+  for (const auto& [rank, member] : group.open->members) {
+    if (!member.finished) return;
+  }
+  const Transaction transaction = *std::exchange(group.open, std::nullopt);
+  group.last = Outcome{transaction.id, transaction.version, absl::OkStatus()};
+  for (const auto& [rank, member] : transaction.members) {
+    Worker& worker = *FindWorker({key.model, key.group, rank});
+    const bool filled = worker.reference && worker.reference->state == ReferenceState::kFilling;
+    if (filled) SetState(worker, ReferenceState::kComplete);
+    if (IsPending(worker, OpKind::kFinishRead)) {
+      Finish(worker, absl::OkStatus(), FinishReadReply{transaction.version});
+    }
+  }
+  const Publication* publication = FindPublication(key.model, transaction.version);
+  if (publication == nullptr) return;
+  for (const auto& [rank, member] : transaction.members) RetryRedirects(*publication, rank);
+}
+
+void Hub::State::Abort(const GroupKey& key, const absl::Status& status, std::optional<Rank> failed,
+                       const absl::Status& own) {
+  Group& group = groups_.at(key);
+  if (!group.open) return;
+  const Transaction transaction = *std::exchange(group.open, std::nullopt);
+  group.last = Outcome{transaction.id, transaction.version, status};
+  Say(LogLine::Level::kInfo,
+      absl::StrCat(key.model, "/", key.group, ": fetch of version ", transaction.version,
+                   " aborted: ", std::string(status.message())));
+  for (const auto& [rank, member] : transaction.members) {
+    Worker* worker = FindLive({{key.model, key.group, rank}, member.incarnation});
+    if (worker != nullptr) AbortMember(*worker, transaction, rank == failed ? own : status);
+  }
+}
+
+// Its reference goes at once; its places at the sources only with its FinishRead, when nothing is
+// outstanding there any more (R3).
+void Hub::State::AbortMember(Worker& worker, const Transaction& transaction,
+                             const absl::Status& status) {
+  const bool reads = worker.read && worker.read->transaction == transaction.id;
+  if (reads) worker.read->running = false;
+  if (worker.reference && worker.reference->state == ReferenceState::kFilling &&
+      worker.reference->publication == transaction.publication) {
+    RemoveReference(worker);
+  }
+  if (!IsPending(worker, OpKind::kFinishRead)) {
+    Send(worker, AbortRead{transaction.id, status});
+    return;
+  }
+  if (reads) {
+    ReleaseAll(worker);
+    worker.read.reset();
+  }
+  Finish(worker, status);
+}
+
+void Hub::State::AbortOf(const Worker& worker, const absl::Status& reason) {
+  if (FindOpenMember(worker.id) == nullptr) return;
+  const WorkerKey& key = worker.id.key;
+  Abort({key.model, key.group},
+        absl::AbortedError(absl::StrCat("rank ", key.rank, " of ", key.group, ": ",
+                                        std::string(reason.message()))),
+        key.rank, reason);
+}
+
+}  // namespace tensorhub::hub
