@@ -54,15 +54,15 @@ std::string ToString(const Selector& selector);  // "latest", "7", "newer than 7
 struct Holding {
   PublicationId publication;
   Version version = 0;
-  uint32_t world_size = 0;     // of the publication: its number of shards
+  uint32_t world_size = 0;  // of the publication: its number of shards
   uint64_t chunk_bytes = 0;
   Fingerprint layout;
-  Fingerprint attachment;      // none: all zero
+  Fingerprint attachment;  // none: all zero
   Generation generation = 0;
   uint32_t valid_chunks = 0;
-  bool complete = false;       // published here, or fetched and committed
-  bool published = false;      // by this worker itself (not fetched)
-  bool visible = false;        // the worker has heard that the version became visible
+  bool complete = false;   // published here, or fetched and committed
+  bool published = false;  // by this worker itself (not fetched)
+  bool visible = false;    // the worker has heard that the version became visible
 };
 
 // A fetch whose decision the worker knows and whose outcome it does not.
@@ -70,7 +70,7 @@ struct OpenFetch {
   TransactionId transaction;
   PublicationId publication;
   Version version = 0;
-  bool finished = false;       // all its chunks are valid (or it held the version before)
+  bool finished = false;  // all its chunks are valid (or it held the version before)
   // The source it reads from, if any; counted as that source's reader again.
   std::optional<WorkerIdentity> source;
   Generation source_generation = 0;
@@ -148,8 +148,8 @@ struct PublishOp : Operation {
   uint64_t chunk_bytes = 0;  // what this publisher proposes; the first publisher's holds
   Generation generation = 0;
   bool wait_for_group = false;
-  TimeMs timeout_ms = 0;     // of wait_for_group
-  bool rewind = false;       // lower the `latest` mark to this version (R2)
+  TimeMs timeout_ms = 0;  // of wait_for_group
+  bool rewind = false;    // lower the `latest` mark to this version (R2)
 };
 
 // Closes admission at once; replied to when no reader is left, or drain_ms later.
@@ -179,7 +179,8 @@ struct FinishReadOp : Operation {
 
 struct LeaveOp : Operation {};
 
-// --- calls that change nothing --------------------------------------------------------------------
+// --- calls that change nothing
+// --------------------------------------------------------------------
 
 struct WaitOp {
   CallId call = 0;
@@ -187,7 +188,7 @@ struct WaitOp {
   // Replied to once `latest` > newer_than, and, with max_lag, once it is more than max_lag
   // versions (counted in visible versions) ahead of newer_than.
   Version newer_than = 0;
-  bool any = false;          // any visible version will do; newer_than is ignored
+  bool any = false;  // any visible version will do; newer_than is ignored
   uint64_t max_lag = 0;
   TimeMs timeout_ms = 0;
 };
@@ -216,7 +217,8 @@ using Event =
                  ProbeAnswer, PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp, FinishReadOp,
                  LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, CallCancelled, Tick>;
 
-// --- effects --------------------------------------------------------------------------------------
+// --- effects
+// --------------------------------------------------------------------------------------
 
 struct PublishReply {
   PublicationId publication;
@@ -224,7 +226,7 @@ struct PublishReply {
   bool visible = false;
 };
 struct UnpublishReply {
-  bool drained = false;       // false: the time ran out; raise the generation all the same
+  bool drained = false;  // false: the time ran out; raise the generation all the same
   uint32_t readers_left = 0;
 };
 struct FetchDecision {
@@ -298,7 +300,14 @@ struct CloseSession {
 
 // For watchers of a model, in order of `revision` (one sequence per model).
 struct ModelChange {
-  enum class Kind { kVersionVisible, kVersionGone, kReplicaComplete, kReplicaGone, kWorkerJoined, kWorkerLeft };
+  enum class Kind {
+    kVersionVisible,
+    kVersionGone,
+    kReplicaComplete,
+    kReplicaGone,
+    kWorkerJoined,
+    kWorkerLeft
+  };
   std::string model;
   uint64_t revision = 0;
   Kind kind = Kind::kVersionVisible;

@@ -70,7 +70,8 @@ void Hub::State::Fire(const Timer& timer) {
       return;
     case Timer::Kind::kOperation:
       if (worker == nullptr) return;
-      return IsPending(*worker, OpKind::kPublish) ? PublishDeadline(*worker) : JoinDeadline(*worker);
+      return IsPending(*worker, OpKind::kPublish) ? PublishDeadline(*worker)
+                                                  : JoinDeadline(*worker);
     case Timer::Kind::kDrain:
       drained_.insert(timer.worker);
       return;

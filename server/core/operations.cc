@@ -22,8 +22,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
   }
   if (worker->id.incarnation != op.worker.incarnation) {
     const auto& fenced = worker->fenced;
-    const bool old =
-        std::find(fenced.begin(), fenced.end(), op.worker.incarnation) != fenced.end();
+    const bool old = std::find(fenced.begin(), fenced.end(), op.worker.incarnation) != fenced.end();
     Answer(op.call, old ? absl::AbortedError(absl::StrCat(ToString(op.worker.key),
                                                           " was replaced by a newer incarnation"))
                         : unknown);

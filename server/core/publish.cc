@@ -18,8 +18,8 @@ absl::Status CheckGeneration(const Worker& worker, Generation generation) {
         absl::StrCat("generation ", generation, " is not in 1..", kGenerationMax));
   }
   if (generation >= worker.generation) return absl::OkStatus();
-  return absl::AbortedError(absl::StrCat("generation ", generation, " is below ",
-                                         worker.generation, ", which was seen before"));
+  return absl::AbortedError(absl::StrCat("generation ", generation, " is below ", worker.generation,
+                                         ", which was seen before"));
 }
 
 bool Holds(const Worker& worker, const PublishOp& op) {
@@ -45,10 +45,9 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   const std::string& name = worker.id.key.model;
   Publication* publication = FindPublication(name, op.version);
   if (worker.reference && !Holds(worker, op)) {
-    return Finish(worker, absl::FailedPreconditionError(
-                              absl::StrCat("these buffers hold version ", worker.reference->version,
-                                           "; unpublish version ", worker.reference->version,
-                                           " first")));
+    return Finish(worker, absl::FailedPreconditionError(absl::StrCat(
+                              "these buffers hold version ", worker.reference->version,
+                              "; unpublish version ", worker.reference->version, " first")));
   }
   if (publication == nullptr) {
     if (recovering_) {
@@ -93,8 +92,8 @@ absl::Status Hub::State::CheckSameContent(const Publication& publication, const 
                                           const PublishOp& op) const {
   const std::string version = absl::StrCat("version ", op.version, " exists with ");
   if (worker.world_size != publication.world_size) {
-    return absl::AlreadyExistsError(absl::StrCat(version, "world size ", publication.world_size,
-                                                 ", not ", worker.world_size));
+    return absl::AlreadyExistsError(
+        absl::StrCat(version, "world size ", publication.world_size, ", not ", worker.world_size));
   }
   const auto it = publication.shards.find(worker.id.key.rank);
   if (it == publication.shards.end()) return absl::OkStatus();
@@ -157,9 +156,11 @@ void Hub::State::PublishDeadline(Worker& worker) {
     }
     absl::StrAppend(&missing, missing.empty() ? "" : ", ", rank);
   }
-  Finish(worker, absl::DeadlineExceededError(absl::StrCat(
-                     "version ", publication.version, " is recorded for this rank; not published "
-                     "yet by rank ", missing)));
+  Finish(worker,
+         absl::DeadlineExceededError(absl::StrCat("version ", publication.version,
+                                                  " is recorded for this rank; not published "
+                                                  "yet by rank ",
+                                                  missing)));
 }
 
 // R2: one group in one group epoch. An epoch's end takes the publishing references with it
@@ -201,8 +202,7 @@ void Hub::State::BecomeVisible(Publication& publication) {
       Worker& holder = *FindWorker(key);
       Send(holder, Visible{publication.id});
       if (!IsPending(holder, OpKind::kPublish)) continue;
-      Finish(holder, absl::OkStatus(),
-             PublishReply{publication.id, publication.chunk_bytes, true});
+      Finish(holder, absl::OkStatus(), PublishReply{publication.id, publication.chunk_bytes, true});
     }
   }
 }

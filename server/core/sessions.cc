@@ -215,8 +215,8 @@ void Hub::State::ForgetOldestDead() {
     dead_.erase(dead_.begin());
     workers_.erase(key);
     const auto next = workers_.lower_bound({key.model, key.group, 0});
-    const bool empty = next == workers_.end() || next->first.model != key.model ||
-                       next->first.group != key.group;
+    const bool empty =
+        next == workers_.end() || next->first.model != key.model || next->first.group != key.group;
     if (empty) groups_.erase({key.model, key.group});
   }
 }

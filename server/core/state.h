@@ -65,7 +65,8 @@ class Hub::State {
   // Calls `visit(Worker&)` for each live worker of the group, by rank.
   template <typename Visit>
   void ForEachLive(const GroupKey& group, Visit visit) {
-    for (auto it = workers_.lower_bound({group.model, group.group, 0}); it != workers_.end(); ++it) {
+    for (auto it = workers_.lower_bound({group.model, group.group, 0}); it != workers_.end();
+         ++it) {
       if (it->first.model != group.model || it->first.group != group.group) return;
       if (it->second.alive) visit(it->second);
     }
@@ -245,9 +246,9 @@ class Hub::State {
   std::map<WorkerIdentity, std::vector<std::pair<ReaderSlot, Generation>>> awaited_;
 
   // For Settle.
-  std::set<WorkerKey> orphans_;       // readers without a source
-  std::set<WorkerKey> drained_;       // draining references without readers
-  std::set<std::string> news_;        // models with a version that became visible
+  std::set<WorkerKey> orphans_;  // readers without a source
+  std::set<WorkerKey> drained_;  // draining references without readers
+  std::set<std::string> news_;   // models with a version that became visible
 
   // Of the event in progress.
   TimeMs now_ = 0;

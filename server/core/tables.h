@@ -55,11 +55,11 @@ struct Read {
   TransactionId transaction;
   PublicationId publication;
   Version version = 0;
-  bool running = true;                // false: done or aborted, no source is wanted
-  AssignmentNumber current = 0;       // 0: no source
+  bool running = true;           // false: done or aborted, no source is wanted
+  AssignmentNumber current = 0;  // 0: no source
   AssignmentNumber last = 0;
   std::map<AssignmentNumber, Assignment> assignments;
-  std::set<WorkerIdentity> barred;    // sources that failed this reader (R8)
+  std::set<WorkerIdentity> barred;  // sources that failed this reader (R8)
   absl::Status last_failure;
   TimeMs began = 0;
 };
@@ -85,9 +85,9 @@ struct Worker {
   Location location;
   bool stable = true;
   std::string endpoint;
-  bool alive = false;        // within its lease
-  SessionId session = 0;     // 0: closed
-  SessionNumber number = 0;  // the highest seen
+  bool alive = false;         // within its lease
+  SessionId session = 0;      // 0: closed
+  SessionNumber number = 0;   // the highest seen
   Generation generation = 0;  // the highest seen
   TimeMs lease_end = 0;
   TimeMs lease_timer = 0;
@@ -104,7 +104,7 @@ struct Shard {
   uint64_t bytes = 0;
   std::optional<uint32_t> chunks;  // unknown after a restart until somebody says it
   std::set<WorkerKey> holders;
-  uint32_t complete = 0;           // of the holders
+  uint32_t complete = 0;  // of the holders
 };
 
 // R1: one layout per shard and one content behind one id.
@@ -117,7 +117,7 @@ struct Publication {
   bool visible = false;  // ever
   bool rewind = false;
   std::map<Rank, Shard> shards;
-  uint32_t whole_shards = 0;                        // with a complete holder
+  uint32_t whole_shards = 0;  // with a complete holder
   uint32_t references = 0;
   std::map<std::string, uint32_t> complete_ranks;  // by group
 

@@ -46,6 +46,10 @@ absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
     absl::Status outcome = OutcomeOf(worker.id.key, op.transaction);
     return outcome.ok() ? absl::AbortedError("this fetch is over; fetch again") : outcome;
   }
+  if (worker.reference && member->begun && worker.reference->generation == op.generation) {
+    orphans_.insert(worker.id.key);  // said again, to a hub that learnt of it by a report
+    return absl::OkStatus();
+  }
   if (worker.reference) {
     return absl::FailedPreconditionError(absl::StrCat(
         "these buffers still hold version ", worker.reference->version, "; unpublish it first"));

@@ -19,9 +19,9 @@ namespace tensorhub::hub {
 struct ModelView {
   std::string model;
   bool has_latest = false;
-  Version latest = 0;           // the newest version that ever became visible
-  uint32_t versions = 0;        // listed now
-  uint32_t replicas = 0;        // complete ones
+  Version latest = 0;     // the newest version that ever became visible
+  uint32_t versions = 0;  // listed now
+  uint32_t replicas = 0;  // complete ones
   uint32_t workers = 0;
 };
 
@@ -33,7 +33,7 @@ struct VersionView {
   PublicationId publication;
   VersionState state = VersionState::kPublishing;
   uint32_t world_size = 0;
-  uint64_t bytes = 0;           // of all shards
+  uint64_t bytes = 0;  // of all shards
   uint64_t chunk_bytes = 0;
   uint32_t complete_replicas = 0;
   uint32_t filling_replicas = 0;
@@ -50,12 +50,12 @@ struct ReferenceView {
   Version version = 0;
   WorkerIdentity worker;
   std::string location;
-  std::string medium;           // "host"
+  std::string medium;  // "host"
   Generation generation = 0;
   ReferenceState state = ReferenceState::kPublishing;
   uint32_t valid_chunks = 0;
   uint32_t chunks = 0;
-  uint32_t readers = 0;         // counted from assignment
+  uint32_t readers = 0;  // counted from assignment
 };
 
 struct WorkerView {
@@ -71,7 +71,7 @@ struct WorkerView {
 
 struct TransferView {
   WorkerIdentity reader;
-  WorkerIdentity source;        // incarnation 0: none assigned yet
+  WorkerIdentity source;  // incarnation 0: none assigned yet
   Version version = 0;
   uint32_t valid_chunks = 0;
   uint32_t chunks = 0;
@@ -87,7 +87,7 @@ struct StatusView {
   uint32_t references = 0;
   uint32_t transfers = 0;
   bool recovering = false;
-  uint64_t decisions = 0;       // sources assigned since the start
+  uint64_t decisions = 0;  // sources assigned since the start
 };
 
 }  // namespace tensorhub::hub

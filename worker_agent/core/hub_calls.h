@@ -74,7 +74,7 @@ class HubCalls {
 
   static bool MustRepeat(const absl::Status& status) {
     return absl::IsUnavailable(status) || (absl::IsFailedPrecondition(status) &&
-                                           absl::StartsWith(status.message(), "not connected"));
+                                           absl::StrContains(status.message(), "not connected"));
   }
   static bool WantsDocuments(const absl::Status& status) {
     return absl::IsFailedPrecondition(status) && absl::StartsWith(status.message(), "unknown ");
