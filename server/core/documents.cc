@@ -66,7 +66,8 @@ void Hub::State::On(const PutAttachmentOp& op) {
   Answer(op.call, absl::OkStatus());
 }
 
-// Of held publications, and of publishes that wait for the end of the recovery.
+// Of held publications, of ranks that wait for their group to join, and of publishes that wait for
+// the end of the recovery.
 std::set<Fingerprint> Hub::State::FingerprintsInUse() const {
   std::set<Fingerprint> in_use;
   for (const auto& [name, model] : models_) {
@@ -76,6 +77,9 @@ std::set<Fingerprint> Hub::State::FingerprintsInUse() const {
         in_use.insert(shard.attachment);
       }
     }
+  }
+  for (const auto& [key, group] : groups_) {
+    for (const auto& [rank, join] : group.forming) in_use.insert(join.layout);
   }
   for (const auto& [key, worker] : workers_) {
     if (!worker.op.deferred) continue;

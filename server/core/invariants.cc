@@ -118,7 +118,6 @@ void Hub::State::CheckRead(const Worker& worker) const {
   const Read& read = *worker.read;
   TH_CHECK(read.current <= read.last);
   TH_CHECK(read.current == 0 || read.assignments.contains(read.current));
-  TH_CHECK(read.running || read.current == 0);
   for (const auto& [number, assignment] : read.assignments) {
     TH_CHECK(number != 0 && number <= read.last);
     const ReaderSlot slot{worker.id.key, number};
