@@ -1,0 +1,138 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/agent.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <utility>
+
+#include "common/random.h"
+#include "worker_agent/hub_channel.h"
+#include "worker_agent/ucx/ucx_gets.h"
+#include "worker_agent/ucx/ucx_messages.h"
+#include "worker_agent/ucx/ucx_settings.h"
+
+namespace tensorhub::agent {
+namespace {
+
+absl::Status Stopped() {
+  return absl::FailedPreconditionError("this client has left; connect a new one");
+}
+
+ProgressLoop::Options LoopOptions(const AgentOptions& options) {
+  Random random(RandomSeed());
+  ProgressLoop::Options loop;
+  loop.server = options.server;
+  loop.facts = {
+      {options.key, random.NextNonZero()}, options.world_size, options.location, options.spot, ""};
+  loop.attachment = options.attachment;
+  loop.connect_timeout_ms = options.connect_timeout_ms;
+  loop.one_sided = options.one_sided;
+  loop.seed = random.Next();
+  loop.make_messages = [](MessageTransport::Sink* sink) { return UcxMessages::Create(sink); };
+  loop.make_gets = [](GetTransport::Sink* sink) { return UcxGets::Create(sink); };
+  return loop;
+}
+
+// The host program's signals are for its own threads.
+std::thread StartWithoutSignals(std::function<void()> body) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::move(body));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+}  // namespace
+
+Agent::Agent(const AgentOptions& options)
+    : inbox_(std::make_shared<Inbox>()),
+      queries_(MakeHubChannel(options.server), options.key.model) {}
+
+Agent::~Agent() { Stop(); }
+
+absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options) {
+  PrepareProcessForUcx();  // changes the environment, so before there are threads of ours
+  std::unique_ptr<Agent> agent(new Agent(options));
+  auto connected = std::make_shared<Answer<absl::Status>>();
+  {
+    MutexLock lock(agent->stop_mutex_);
+    agent->thread_ = StartWithoutSignals([self = agent.get(), loop = LoopOptions(options),
+                                          connected] { self->RunLoop(loop, connected); });
+  }
+  const absl::Status status = connected->Wait();
+  if (!status.ok()) return status;
+  return agent;
+}
+
+void Agent::RunLoop(ProgressLoop::Options options,
+                    const std::shared_ptr<Answer<absl::Status>>& connected) {
+  Answer<absl::Status>::Giver giver(connected, Stopped());
+  options.on_connected = [&giver](const absl::Status& status) { giver.Give(status); };
+  ProgressLoop loop(std::move(options), inbox_);
+  const absl::Status status = loop.Start();
+  if (!status.ok()) return giver.Give(status);
+  loop_ = &loop;
+  loop.Run();
+}
+
+template <class T>
+T Agent::OnLoop(T otherwise, std::function<T(ProgressLoop&)> task) {
+  auto answer = std::make_shared<Answer<T>>();
+  auto giver = std::make_shared<typename Answer<T>::Giver>(answer, std::move(otherwise));
+  inbox_->Post([this, giver, task = std::move(task)] { giver->Give(task(*loop_)); });
+  giver.reset();
+  return answer->Wait();
+}
+
+absl::Status Agent::Register(const std::vector<TensorBuffer>& tensors) {
+  absl::StatusOr<Memory> memory = Memory::Make(tensors);
+  if (!memory.ok()) return memory.status();
+  auto shared = std::make_shared<Memory>(*std::move(memory));
+  return OnLoop<absl::Status>(
+      Stopped(), [shared](ProgressLoop& loop) { return loop.Register(std::move(*shared)); });
+}
+
+VerbResult Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
+  {
+    MutexLock lock(verb_mutex_);
+    while (verb_running_) verb_ended_.Wait(verb_mutex_);
+    verb_running_ = true;
+  }
+  auto answer = std::make_shared<Answer<VerbResult>>();
+  auto giver = std::make_shared<Answer<VerbResult>::Giver>(answer, VerbResult{Stopped(), {}, ""});
+  inbox_->Post([this, giver, verb, on_progress = std::move(on_progress)] {
+    loop_->AskVerb(
+        verb, [giver](VerbResult result) { giver->Give(std::move(result)); }, on_progress);
+  });
+  giver.reset();
+  VerbResult result = answer->Wait();
+  MutexLock lock(verb_mutex_);
+  verb_running_ = false;
+  verb_ended_.NotifyAll();
+  return result;
+}
+
+absl::StatusOr<void*> Agent::Allocate(size_t bytes) {
+  return OnLoop<absl::StatusOr<void*>>(
+      Stopped(), [bytes](ProgressLoop& loop) { return loop.Allocate(bytes); });
+}
+
+absl::StatusOr<Version> Agent::WaitForVersion(const VersionWait& wait) {
+  return queries_.WaitForVersion(wait);
+}
+
+absl::StatusOr<std::vector<ListedVersion>> Agent::List() { return queries_.List(); }
+
+void Agent::Stop() {
+  queries_.Stop();
+  inbox_->Post([this] { loop_->Stop(); });
+  MutexLock lock(stop_mutex_);
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace tensorhub::agent

@@ -1,0 +1,91 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// One worker's agent: its memory, its place in the hub, its peers. What libros and the daemon use.
+//
+// Thread contract: every method from any thread; they block until their result is known. Verbs
+// exclude one another, later ones wait. Callbacks run on the progress thread and must not call
+// the agent.
+
+#ifndef TENSORHUB_WORKER_AGENT_AGENT_H_
+#define TENSORHUB_WORKER_AGENT_AGENT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/ids.h"
+#include "common/mutex.h"
+#include "worker_agent/answer.h"
+#include "worker_agent/core/events.h"
+#include "worker_agent/hub_queries.h"
+#include "worker_agent/inbox.h"
+#include "worker_agent/memory.h"
+#include "worker_agent/progress_loop.h"
+
+namespace tensorhub::agent {
+
+struct AgentOptions {
+  std::string server;  // HOST:PORT
+  WorkerKey key;
+  uint32_t world_size = 1;
+  std::string location;
+  bool spot = false;
+  TimeMs connect_timeout_ms = 5000;
+  // Travels with what is published.
+  std::string attachment;
+  // Read peers on this host without their help where both sides can.
+  bool one_sided = true;
+};
+
+class Agent {
+ public:
+  using OnProgress = std::function<void(const FetchAdvanced&)>;
+
+  // Returns when the hub has accepted the worker. UNAVAILABLE: it did not answer in time;
+  // ALREADY_EXISTS: the rank is taken; else what the hub refused, or UCX.
+  static absl::StatusOr<std::unique_ptr<Agent>> Start(const AgentOptions& options);
+  ~Agent();  // Stop
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  // Memory::Make's errors; FAILED_PRECONDITION the second time. The memory outlives the agent.
+  absl::Status Register(const std::vector<TensorBuffer>& tensors);
+  VerbResult RunVerb(const Verb& verb, OnProgress on_progress = nullptr)
+      ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  // RESOURCE_EXHAUSTED names the size. The memory lives as long as the agent.
+  absl::StatusOr<void*> Allocate(size_t bytes);
+  absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
+  absl::StatusOr<std::vector<ListedVersion>> List();
+
+  // Stops serving at once; whatever is called from now on fails with FAILED_PRECONDITION. The
+  // hub learns of it by the session's end. Idempotent.
+  void Stop() ABSL_LOCKS_EXCLUDED(stop_mutex_);
+
+ private:
+  explicit Agent(const AgentOptions& options);
+
+  void RunLoop(ProgressLoop::Options options,
+               const std::shared_ptr<Answer<absl::Status>>& connected);
+  // Runs `task` on the progress thread; `otherwise` if that has ended.
+  template <class T>
+  T OnLoop(T otherwise, std::function<T(ProgressLoop&)> task);
+
+  const std::shared_ptr<Inbox> inbox_;
+  HubQueries queries_;
+  ProgressLoop* loop_ = nullptr;  // the progress thread's; used in the inbox's tasks only
+
+  Mutex verb_mutex_;
+  CondVar verb_ended_;
+  bool verb_running_ ABSL_GUARDED_BY(verb_mutex_) = false;
+  Mutex stop_mutex_;
+  std::thread thread_ ABSL_GUARDED_BY(stop_mutex_);
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_AGENT_H_

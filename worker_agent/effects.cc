@@ -1,0 +1,82 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// What the core wants done, effect by effect.
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "common/check.h"
+#include "worker_agent/progress_loop.h"
+
+namespace tensorhub::agent {
+
+void ProgressLoop::CarryOut(const Call& effect) { hub_->calls().Start(effect); }
+void ProgressLoop::CarryOut(const CancelCall& effect) { hub_->calls().Cancel(effect.op); }
+void ProgressLoop::CarryOut(const PutDocuments&) { hub_->calls().PutDocuments(); }
+void ProgressLoop::CarryOut(const SessionSend& effect) { hub_->Send(effect); }
+
+void ProgressLoop::CarryOut(const OpenPeer& effect) { peers_.Open(effect); }
+void ProgressLoop::CarryOut(const ClosePeer& effect) { peers_.Close(effect.peer); }
+
+void ProgressLoop::CarryOut(const SendMessage& effect) {
+  peers_.Send(effect.peer, effect.header, {}, 0);
+}
+
+void ProgressLoop::CarryOut(const SendData& effect) {
+  TH_CHECK(memory_);
+  memory_->Pieces(effect.range, pieces_);
+  const_pieces_.clear();
+  for (const Memory::Piece& piece : pieces_) const_pieces_.push_back({piece.data, piece.bytes});
+  peers_.Send(effect.peer, effect.header, const_pieces_, effect.token);
+}
+
+void ProgressLoop::CarryOut(const SendDescription& effect) {
+  const ConstPiece piece{description_.data(), description_.size()};
+  peers_.Send(effect.peer, effect.header, {&piece, 1}, effect.token);
+}
+
+void ProgressLoop::CarryOut(const CopyIn& effect) {
+  TH_CHECK(memory_);
+  memory_->CopyIn(effect.begin, effect.payload);
+  NoteWay(/*one_sided=*/false);
+}
+
+void ProgressLoop::CarryOut(const ImportMemory& effect) {
+  TH_CHECK(memory_);
+  one_sided_.Import(effect.peer, effect.description, memory_->total_bytes());
+}
+
+void ProgressLoop::CarryOut(const Get& effect) {
+  TH_CHECK(memory_);
+  one_sided_.Get(effect, *memory_);
+}
+
+void ProgressLoop::CarryOut(const GetWord& effect) { one_sided_.GetWord(effect); }
+void ProgressLoop::CarryOut(const CloseGets& effect) { one_sided_.Close(effect.peer); }
+void ProgressLoop::CarryOut(const SetControlWord& effect) { word_.Store(effect.word); }
+
+void ProgressLoop::CarryOut(const VerbDone& effect) {
+  on_progress_ = nullptr;
+  const OnVerbDone done = std::exchange(on_verb_done_, nullptr);
+  TH_CHECK(done);
+  done({effect.status, effect.fetch, std::exchange(way_, "")});
+}
+
+void ProgressLoop::CarryOut(const FetchAdvanced& effect) {
+  if (on_progress_) on_progress_(effect);
+}
+
+void ProgressLoop::CarryOut(const LogLine& effect) {
+  switch (effect.level) {
+    case LogLine::Level::kDebug:
+      return spdlog::debug("{}", effect.text);
+    case LogLine::Level::kInfo:
+      return spdlog::info("{}", effect.text);
+    case LogLine::Level::kWarning:
+      return spdlog::warn("{}", effect.text);
+  }
+}
+
+}  // namespace tensorhub::agent

@@ -1,0 +1,77 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// What a client asks the hub without changing anything. The calling thread waits.
+//
+// Thread contract: any thread.
+
+#ifndef TENSORHUB_WORKER_AGENT_HUB_QUERIES_H_
+#define TENSORHUB_WORKER_AGENT_HUB_QUERIES_H_
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/mutex.h"
+#include "tensorhub/v1/admin.grpc.pb.h"
+#include "tensorhub/v1/hub.grpc.pb.h"
+#include "worker_agent/core/events.h"
+
+namespace tensorhub::agent {
+
+struct VersionWait {
+  bool any = false;  // any visible version will do
+  Version newer_than = 0;
+  uint64_t max_lag = 0;
+  TimeMs timeout_ms = 0;
+};
+
+struct ListedReplica {
+  std::string group;
+  uint32_t ranks_complete = 0;
+  uint32_t ranks = 0;
+  std::string state;
+};
+struct ListedVersion {
+  Version version = 0;
+  std::string state;
+  uint64_t bytes = 0;
+  std::vector<ListedReplica> replicas;
+};
+
+class HubQueries {
+ public:
+  HubQueries(const std::shared_ptr<grpc::Channel>& channel, std::string model);
+
+  // Rides out an absent server. DEADLINE_EXCEEDED after the time-out.
+  absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
+  // Oldest first. UNAVAILABLE if the server does not answer for 10 s.
+  absl::StatusOr<std::vector<ListedVersion>> List();
+  // Ends calls under way, and refuses later ones, with FAILED_PRECONDITION.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  using Ask = std::function<grpc::Status(grpc::ClientContext&, TimeMs left_ms)>;
+
+  absl::Status Repeat(TimeMs timeout_ms, const Ask& ask) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Once(const Ask& ask, TimeMs left_ms) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool Pause() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const std::unique_ptr<v1::Hub::Stub> hub_;
+  const std::unique_ptr<v1::Admin::Stub> admin_;
+  const std::string model_;
+  Mutex mutex_;
+  CondVar stop_asked_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::set<grpc::ClientContext*> running_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_HUB_QUERIES_H_

@@ -1,0 +1,74 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/message_peers.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/check.h"
+
+namespace tensorhub::agent {
+
+void MessagePeers::Open(const OpenPeer& open) {
+  Close(open.peer);
+  const absl::StatusOr<PeerId> connected = transport_->Connect(open.endpoint);
+  if (connected.ok()) {
+    peers_[open.peer] = *connected;
+  } else {
+    later_(PeerFailed{open.peer, connected.status()});
+  }
+}
+
+void MessagePeers::Close(Incarnation peer) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return;
+  transport_->Close(found->second);
+  peers_.erase(found);
+}
+
+void MessagePeers::CloseAll() {
+  while (!peers_.empty()) Close(peers_.begin()->first);
+}
+
+void MessagePeers::Send(Incarnation peer, std::string_view header,
+                        std::span<const ConstPiece> pieces, uint64_t token) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) {
+    if (token != 0) later_(SendDone{token, absl::UnavailableError("the peer is not connected")});
+    return;
+  }
+  if (token != 0) ++outstanding_;
+  transport_->Send(found->second, header, pieces, token);
+}
+
+std::string MessagePeers::Describe(Incarnation peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? "" : transport_->Describe(found->second);
+}
+
+void MessagePeers::OnMessage(std::string_view header, std::string_view payload) {
+  now_(MessageArrived{header, payload});
+}
+
+void MessagePeers::OnSent(uint64_t token, const absl::Status& status) {
+  TH_CHECK(outstanding_ > 0);
+  --outstanding_;
+  now_(SendDone{token, status});
+}
+
+// A failure that arrives after the connection was replaced concerns nobody.
+void MessagePeers::OnPeerFailed(PeerId peer, const absl::Status& status) {
+  const auto found = std::find_if(peers_.begin(), peers_.end(),
+                                  [peer](const auto& entry) { return entry.second == peer; });
+  if (found == peers_.end()) return;
+  const Incarnation incarnation = found->first;
+  peers_.erase(found);
+  transport_->Close(peer);
+  spdlog::info("a peer's connection broke: {}", std::string(status.message()));
+  now_(PeerFailed{incarnation, status});
+}
+
+}  // namespace tensorhub::agent

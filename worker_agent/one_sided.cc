@@ -1,0 +1,174 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/one_sided.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "common/check.h"
+
+namespace tensorhub::agent {
+
+absl::Status OneSided::EnsureTransport() {
+  if (transport_) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<GetTransport>> made = factory_(this);
+  if (made.ok()) transport_ = *std::move(made);
+  return made.status();
+}
+
+absl::StatusOr<SharedRegion> OneSided::Allocate(size_t bytes) {
+  const absl::Status status = EnsureTransport();
+  if (!status.ok()) return status;
+  absl::StatusOr<SharedRegion> region = transport_->Allocate(bytes);
+  if (region.ok()) regions_.push_back(*region);
+  return region;
+}
+
+void OneSided::Import(Incarnation peer, std::string_view description, uint64_t total_bytes) {
+  later_(MemoryImported{peer, Map(peer, description, total_bytes)});
+}
+
+absl::Status OneSided::Map(Incarnation peer, std::string_view description, uint64_t total_bytes) {
+  Close(peer);
+  absl::StatusOr<SharedMemoryDescription> understood = Understand(peer, description, total_bytes);
+  if (!understood.ok()) return understood.status();
+  absl::Status status = EnsureTransport();
+  if (!status.ok()) return status;
+  const absl::StatusOr<PeerId> id = transport_->Connect(understood->address);
+  if (!id.ok()) return id.status();
+  Peer mapped{*id, {}, *std::move(understood)};
+  status = ImportRegions(mapped);
+  if (!status.ok()) {
+    transport_->Close(*id);
+    return status;
+  }
+  peers_.emplace(peer, std::move(mapped));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SharedMemoryDescription> OneSided::Understand(Incarnation peer,
+                                                             std::string_view description,
+                                                             uint64_t total_bytes) {
+  if (!description.empty()) {
+    if (descriptions_.size() >= kDescriptionsMax) descriptions_.erase(descriptions_.begin());
+    descriptions_[peer] = std::string(description);
+  }
+  const auto kept = descriptions_.find(peer);
+  if (kept == descriptions_.end()) {
+    return absl::NotFoundError("the peer's description of its memory is not known any more");
+  }
+  absl::StatusOr<SharedMemoryDescription> decoded = DecodeSharedMemoryDescription(kept->second);
+  if (!decoded.ok()) return decoded;
+  if (decoded->host.empty() || decoded->host != HostIdentity()) {
+    return absl::FailedPreconditionError("the peer is on another host, or in another container");
+  }
+  if (decoded->total_bytes() != total_bytes) {
+    return absl::InvalidArgumentError("the peer describes memory of another size");
+  }
+  return decoded;
+}
+
+absl::Status OneSided::ImportRegions(Peer& peer) {
+  for (const SharedMemoryDescription::Region& region : peer.description.regions) {
+    const absl::StatusOr<GetTransport::RegionId> id =
+        transport_->ImportRegion(peer.id, region.packed_key, region.base, region.bytes);
+    if (!id.ok()) return id.status();
+    peer.regions.push_back(*id);
+  }
+  return absl::OkStatus();
+}
+
+void OneSided::Get(const agent::Get& get, const Memory& memory) {
+  const auto found = peers_.find(get.peer);
+  const bool fits = found != peers_.end() &&
+                    found->second.description.total_bytes() == memory.total_bytes() &&
+                    get.range.bytes > 0;
+  if (!fits) {
+    return later_(GetDone{get.token, absl::UnavailableError("the peer's memory is not mapped")});
+  }
+  const uint64_t token = ++last_token_;
+  gets_[token] = {get.token, 0, absl::OkStatus()};
+  // The transport calls back from Progress only, so the count is whole before the first one ends.
+  gets_[token].pieces = IssuePieces(found->second, get.range, memory, token);
+}
+
+size_t OneSided::IssuePieces(const Peer& peer, ByteRange range, const Memory& memory,
+                             uint64_t token) {
+  memory.Pieces(range, pieces_);
+  size_t count = 0;
+  for (Memory::Piece piece : pieces_) {
+    while (piece.bytes > 0) {
+      const auto remote = peer.description.Find({range.begin, piece.bytes});
+      transport_->Get(peer.id, peer.regions[remote.region], remote.offset, piece.data, remote.bytes,
+                      token);
+      range.begin += remote.bytes;
+      piece.data += remote.bytes;
+      piece.bytes -= remote.bytes;
+      ++count;
+    }
+  }
+  return count;
+}
+
+void OneSided::GetWord(const agent::GetWord& get) {
+  const auto found = peers_.find(get.peer);
+  if (found == peers_.end()) {
+    return later_(
+        WordArrived{get.token, absl::UnavailableError("the peer's memory is not mapped"), 0});
+  }
+  const Peer& peer = found->second;
+  const uint64_t token = ++last_token_;
+  PendingWord& word = words_[token];
+  word.core_token = get.token;
+  transport_->Get(peer.id, peer.regions[peer.description.word_region], peer.description.word_offset,
+                  &word.value, sizeof(word.value), token);
+}
+
+void OneSided::Close(Incarnation peer) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return;
+  transport_->Close(found->second.id);
+  peers_.erase(found);
+}
+
+void OneSided::CloseAll() {
+  while (!peers_.empty()) Close(peers_.begin()->first);
+}
+
+std::string OneSided::Describe(Incarnation peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? "" : transport_->Describe(found->second.id);
+}
+
+void OneSided::OnGetDone(uint64_t token, const absl::Status& status) {
+  const auto found = gets_.find(token);
+  if (found == gets_.end()) return OnWordDone(token, status);
+  PendingGet& get = found->second;
+  get.status.Update(status);
+  TH_CHECK(get.pieces > 0);
+  if (--get.pieces > 0) return;
+  const GetDone done{get.core_token, get.status};
+  gets_.erase(found);
+  now_(done);
+}
+
+void OneSided::OnWordDone(uint64_t token, const absl::Status& status) {
+  const auto found = words_.find(token);
+  TH_CHECK(found != words_.end());
+  const WordArrived arrived{found->second.core_token, status, found->second.value};
+  words_.erase(found);
+  now_(arrived);
+}
+
+void OneSided::OnGetPeerFailed(PeerId peer, const absl::Status& status) {
+  const auto found = std::find_if(peers_.begin(), peers_.end(),
+                                  [peer](const auto& entry) { return entry.second.id == peer; });
+  if (found == peers_.end()) return;
+  const Incarnation incarnation = found->first;
+  Close(incarnation);
+  now_(PeerFailed{incarnation, status});
+}
+
+}  // namespace tensorhub::agent

@@ -1,0 +1,103 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// The one-sided way: own memory that peers may read, and the peers' memory mapped by their
+// descriptions. Splits the core's reads into the pieces that both sides have.
+//
+// Invariants: (1) as in message_peers.h, no method enters the core; (2) each Get and GetWord of the
+// core is answered once, after the last of its pieces no longer touches memory (R4).
+//
+// Thread contract: the progress thread.
+
+#ifndef TENSORHUB_WORKER_AGENT_ONE_SIDED_H_
+#define TENSORHUB_WORKER_AGENT_ONE_SIDED_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "worker_agent/memory.h"
+#include "worker_agent/shared_memory_description.h"
+#include "worker_agent/transport.h"
+
+namespace tensorhub::agent {
+
+class OneSided : private GetTransport::Sink {
+ public:
+  using OnEvent = std::function<void(const Event&)>;
+  using Factory =
+      std::function<absl::StatusOr<std::unique_ptr<GetTransport>>(GetTransport::Sink* sink)>;
+
+  OneSided(Factory factory, OnEvent now, OnEvent later)
+      : factory_(std::move(factory)), now_(std::move(now)), later_(std::move(later)) {}
+
+  // The transport costs memory and a file descriptor, so it is made when first wanted.
+  absl::StatusOr<SharedRegion> Allocate(size_t bytes);
+  const std::vector<SharedRegion>& regions() const { return regions_; }
+  // Empty before the first Allocate.
+  std::string Address() const { return transport_ ? transport_->Address() : ""; }
+
+  // An empty description stands for the one that this peer sent before.
+  void Import(Incarnation peer, std::string_view description, uint64_t total_bytes);
+  void Get(const agent::Get& get, const Memory& memory);
+  void GetWord(const agent::GetWord& get);
+  void Close(Incarnation peer);
+  void CloseAll();
+  std::string Describe(Incarnation peer) const;
+  size_t outstanding() const { return gets_.size() + words_.size(); }
+
+  // Null before it was wanted.
+  GetTransport* transport() const { return transport_.get(); }
+
+ private:
+  struct Peer {
+    PeerId id = 0;
+    std::vector<GetTransport::RegionId> regions;  // as in the description
+    SharedMemoryDescription description;
+  };
+  struct PendingGet {
+    uint64_t core_token = 0;
+    size_t pieces = 0;  // that are under way
+    absl::Status status;
+  };
+  struct PendingWord {
+    uint64_t core_token = 0;
+    alignas(8) uint64_t value = 0;
+  };
+
+  // A peer that comes and goes sends its description once; so many are remembered.
+  static constexpr size_t kDescriptionsMax = 64;
+
+  absl::Status EnsureTransport();
+  absl::Status Map(Incarnation peer, std::string_view description, uint64_t total_bytes);
+  absl::StatusOr<SharedMemoryDescription> Understand(Incarnation peer, std::string_view description,
+                                                     uint64_t total_bytes);
+  absl::Status ImportRegions(Peer& peer);
+  size_t IssuePieces(const Peer& peer, ByteRange range, const Memory& memory, uint64_t token);
+
+  void OnGetDone(uint64_t token, const absl::Status& status) override;
+  void OnWordDone(uint64_t token, const absl::Status& status);
+  void OnGetPeerFailed(PeerId peer, const absl::Status& status) override;
+
+  const Factory factory_;
+  const OnEvent now_;
+  const OnEvent later_;
+  std::vector<SharedRegion> regions_;
+  std::map<Incarnation, Peer> peers_;
+  std::map<Incarnation, std::string> descriptions_;
+  uint64_t last_token_ = 0;
+  std::unordered_map<uint64_t, PendingGet> gets_;
+  std::unordered_map<uint64_t, PendingWord> words_;  // nodes stay where they are: gets write there
+  std::vector<Memory::Piece> pieces_;                // reused
+  // Last: it goes first, and with it whatever touches the above.
+  std::unique_ptr<GetTransport> transport_;
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_ONE_SIDED_H_

@@ -1,0 +1,247 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/progress_loop.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "common/check.h"
+#include "worker_agent/hub_channel.h"
+
+namespace tensorhub::agent {
+namespace {
+
+// Waking up takes tens of microseconds and a transfer stalls meanwhile: shorter loses speed,
+// longer burns a core that others may need.
+constexpr int64_t kSpinUs = 300;
+// UCX has been seen not to signal its file descriptor.
+constexpr TimeMs kSleepMaxMs = 100;
+// A descriptor that is readable again and again without work behind it: rest instead.
+constexpr int kFruitlessWakesMax = 16;
+constexpr TimeMs kRestMs = 2;
+constexpr TimeMs kShutDownMs = 2000;
+// Between two looks at the inbox.
+constexpr int kRoundsMax = 64;
+constexpr size_t kPageBytes = 4096;
+
+int64_t NowUs() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+TimeMs NowMs() { return NowUs() / 1000; }
+
+}  // namespace
+
+ProgressLoop::ProgressLoop(Options options, std::shared_ptr<Inbox> inbox)
+    : options_(std::move(options)),
+      inbox_(std::move(inbox)),
+      peers_([this](const Event& event) { Feed(event); },
+             [this](const Event& event) { later_.push_back(event); }),
+      one_sided_(
+          options_.make_gets, [this](const Event& event) { Feed(event); },
+          [this](const Event& event) { later_.push_back(event); }) {}
+
+ProgressLoop::~ProgressLoop() { ShutDown(); }
+
+absl::Status ProgressLoop::Start() {
+  absl::StatusOr<std::unique_ptr<MessageTransport>> made = options_.make_messages(&peers_);
+  if (!made.ok()) return made.status();
+  messages_ = *std::move(made);
+  peers_.Use(messages_.get());
+  CoreOptions core;
+  core.self = options_.facts.self;
+  core.endpoint = messages_->Address();
+  core.seed = options_.seed;
+  core.world_size = options_.facts.world_size;
+  core.frame_bytes = messages_->MaxPayloadBytes();
+  core.one_sided = options_.one_sided;
+  core_.emplace(core);
+  HubClient::Options hub{options_.server, options_.facts, options_.connect_timeout_ms,
+                         options_.seed + 1};
+  hub.facts.endpoint = core.endpoint;
+  HubClient::Owner owner{[this](const Event& event) { Feed(event); },
+                         [this] { return core_->Report(); }, options_.on_connected};
+  hub_ = std::make_unique<HubClient>(std::move(hub), MakeHubChannel(options_.server), inbox_,
+                                     std::move(owner));
+  now_ = NowMs();
+  hub_->Connect(now_);
+  return absl::OkStatus();
+}
+
+void ProgressLoop::Run() {
+  while (!stopping_) Turn();
+  ShutDown();
+}
+
+void ProgressLoop::Feed(const Event& event) {
+  if (shut_down_) return;
+  if (const auto* assign = std::get_if<AssignDirective>(&event)) {
+    source_ = assign->source.incarnation;
+    way_noted_ = false;
+  }
+  if (const auto* got = std::get_if<GetDone>(&event); got && got->status.ok()) NoteWay(true);
+  TH_CHECK(effects_.empty());  // never from within an effect
+  core_->Step(event, now_, effects_);
+  for (const Effect& effect : effects_) {
+    std::visit([this](const auto& body) { CarryOut(body); }, effect);
+  }
+  effects_.clear();
+}
+
+void ProgressLoop::Turn() {
+  now_ = NowMs();
+  Tick();
+  bool active = inbox_->RunOnLoop();
+  active |= RunLater();
+  active |= Progress();
+  const int64_t now_us = NowUs();
+  if (active) {
+    active_at_us_ = now_us;
+    fruitless_wakes_ = 0;
+    return;
+  }
+  if (core_->Busy() && now_us - active_at_us_ < kSpinUs) {
+    sched_yield();  // the bytes may be waiting for this very core
+    return;
+  }
+  Sleep();
+}
+
+bool ProgressLoop::RunLater() {
+  if (later_.empty()) return false;
+  running_later_.swap(later_);
+  for (const Event& event : running_later_) Feed(event);
+  running_later_.clear();
+  return true;
+}
+
+bool ProgressLoop::Progress() {
+  GetTransport* const gets = one_sided_.transport();
+  bool any = false;
+  for (int round = 0; round < kRoundsMax; ++round) {
+    const bool moved = messages_->Progress();
+    const bool got = gets != nullptr && gets->Progress();
+    if (!moved && !got) break;
+    any = true;
+  }
+  return any;
+}
+
+void ProgressLoop::Tick() {
+  hub_->Tick(now_);
+  const std::optional<TimeMs> due = core_->NextDeadline();
+  if (due && now_ >= *due) Feed(agent::Tick{});
+}
+
+bool ProgressLoop::Arm() {
+  GetTransport* const gets = one_sided_.transport();
+  return messages_->Arm() && (gets == nullptr || gets->Arm());
+}
+
+int ProgressLoop::SleepMs() const {
+  TimeMs until = now_ + kSleepMaxMs;
+  if (const auto due = core_->NextDeadline()) until = std::min(until, *due);
+  if (const auto due = hub_->NextDeadline()) until = std::min(until, *due);
+  return static_cast<int>(std::max<TimeMs>(until - now_, 0));
+}
+
+void ProgressLoop::Sleep() {
+  if (!later_.empty() || !Arm()) return;
+  const bool rest = fruitless_wakes_ > kFruitlessWakesMax;
+  GetTransport* const gets = one_sided_.transport();
+  pollfd fds[3] = {{inbox_->fd(), POLLIN, 0},
+                   {messages_->EventFd(), POLLIN, 0},
+                   {gets != nullptr ? gets->EventFd() : -1, POLLIN, 0}};
+  const int timeout = rest ? std::min(SleepMs(), static_cast<int>(kRestMs)) : SleepMs();
+  poll(fds, rest ? 1 : 3, timeout);
+  if (fds[1].revents != 0 || fds[2].revents != 0) ++fruitless_wakes_;
+}
+
+absl::Status ProgressLoop::Register(Memory memory) {
+  if (memory_) {
+    return absl::FailedPreconditionError(
+        "tensors are registered already; they are fixed for the life of a client");
+  }
+  memory_ = std::move(memory);
+  description_ = DescribeMemory();
+  const Layout& layout = memory_->layout();
+  spdlog::info("{} registered {} tensors, {} bytes in {} regions of memory, {}",
+               ToString(options_.facts.self.key), layout.entries().size(), layout.total_bytes(),
+               memory_->region_count(),
+               description_.empty() ? "served to peers" : "readable by peers on this host");
+  hub_->calls().SetDocuments(layout.Encode(), options_.attachment);
+  Registered event;
+  event.layout = layout.fingerprint();
+  event.total_bytes = layout.total_bytes();
+  if (!options_.attachment.empty()) event.attachment = FingerprintOf(options_.attachment);
+  event.description = description_;
+  Feed(event);
+  return absl::OkStatus();
+}
+
+std::string ProgressLoop::DescribeMemory() const {
+  if (one_sided_.regions().empty() || memory_->total_bytes() == 0) return "";
+  const absl::StatusOr<SharedMemoryDescription> made =
+      DescribeSharedMemory(*memory_, one_sided_.regions(), word_.place(), one_sided_.Address());
+  if (!made.ok() || made->host.empty()) return "";
+  std::string encoded = Encode(*made);
+  if (encoded.size() <= messages_->MaxPayloadBytes()) return encoded;
+  spdlog::info("{} tensors are too scattered to describe to peers on this host; serving them",
+               memory_->layout().entries().size());
+  return "";
+}
+
+absl::StatusOr<void*> ProgressLoop::Allocate(size_t bytes) {
+  const bool first = one_sided_.regions().empty();
+  if (first) {
+    const absl::StatusOr<SharedRegion> page = one_sided_.Allocate(kPageBytes);
+    if (!page.ok()) return page.status();
+    // Peers that were told of no place so far are served, and need none.
+    if (!memory_) word_.MoveTo(page->base);
+  }
+  const absl::StatusOr<SharedRegion> region = one_sided_.Allocate(bytes);
+  if (!region.ok()) return region.status();
+  return region->base;
+}
+
+void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress) {
+  TH_CHECK(!on_verb_done_);
+  on_verb_done_ = std::move(on_done);
+  on_progress_ = std::move(on_progress);
+  way_.clear();
+  way_noted_ = false;
+  Feed(VerbAsked{verb});
+}
+
+void ProgressLoop::NoteWay(bool one_sided) {
+  if (way_noted_) return;
+  const std::string lane = one_sided ? one_sided_.Describe(source_) : peers_.Describe(source_);
+  if (lane.empty()) return;  // the former source's last bytes
+  way_noted_ = true;
+  way_ = (one_sided ? "one-sided over " : "served over ") + lane;
+  spdlog::info("{} is {}", ToString(options_.facts.self.key), way_);
+}
+
+void ProgressLoop::ShutDown() {
+  if (std::exchange(shut_down_, true)) return;
+  inbox_->Close();
+  hub_.reset();
+  if (!messages_) return;
+  peers_.CloseAll();
+  one_sided_.CloseAll();
+  const TimeMs until = NowMs() + kShutDownMs;
+  while (peers_.outstanding() + one_sided_.outstanding() > 0 && NowMs() < until) {
+    if (!Progress()) sched_yield();
+  }
+  messages_.reset();
+}
+
+}  // namespace tensorhub::agent

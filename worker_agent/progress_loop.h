@@ -1,0 +1,137 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// The agent's one thread: owns the core, the transports and the hub's client, feeds events to the
+// core and carries its effects out, in order. Decides nothing.
+//
+// Sleeps on file descriptors when nothing is under way; while bytes are expected it spins for a
+// moment before sleeping, since waking up costs more than the bytes take.
+//
+// Thread contract: created, used and destroyed on one thread, which Run occupies.
+
+#ifndef TENSORHUB_WORKER_AGENT_PROGRESS_LOOP_H_
+#define TENSORHUB_WORKER_AGENT_PROGRESS_LOOP_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "worker_agent/control_word_cell.h"
+#include "worker_agent/core/agent_core.h"
+#include "worker_agent/hub_client.h"
+#include "worker_agent/inbox.h"
+#include "worker_agent/memory.h"
+#include "worker_agent/message_peers.h"
+#include "worker_agent/one_sided.h"
+
+namespace tensorhub::agent {
+
+// How the bytes of a fetch came, and what the core says of it.
+struct VerbResult {
+  absl::Status status;
+  FetchOutcome fetch;
+  std::string way;  // "served over tcp/eth0"; empty if no byte moved
+};
+
+class ProgressLoop {
+ public:
+  struct Options {
+    std::string server;
+    WorkerFacts facts;  // but for the endpoint, which the transport gives
+    std::string attachment;
+    TimeMs connect_timeout_ms = 5000;
+    bool one_sided = true;
+    uint64_t seed = 1;
+    std::function<absl::StatusOr<std::unique_ptr<MessageTransport>>(MessageTransport::Sink*)>
+        make_messages;
+    OneSided::Factory make_gets;
+    // The outcome of connecting to the hub, once.
+    std::function<void(const absl::Status&)> on_connected;
+  };
+  using OnVerbDone = std::function<void(VerbResult)>;
+  using OnProgress = std::function<void(const FetchAdvanced&)>;
+
+  ProgressLoop(Options options, std::shared_ptr<Inbox> inbox);
+  ~ProgressLoop();
+
+  // Makes the transports and starts connecting.
+  absl::Status Start();
+  // Until Stop. Then closes the inbox, ends what is under way and lets go of all memory.
+  void Run();
+
+  // From within the inbox's tasks:
+  absl::Status Register(Memory memory);
+  void AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress);
+  absl::StatusOr<void*> Allocate(size_t bytes);
+  void Stop() { stopping_ = true; }
+
+ private:
+  void Feed(const Event& event);
+  void Turn();
+  bool RunLater();
+  bool Progress();
+  void Tick();
+  // Until there is work, or at most until the next deadline.
+  void Sleep();
+  int SleepMs() const;
+  bool Arm();
+  void ShutDown();
+  std::string DescribeMemory() const;
+  void NoteWay(bool one_sided);
+
+  // effects.cc
+  void CarryOut(const Call& effect);
+  void CarryOut(const CancelCall& effect);
+  void CarryOut(const PutDocuments& effect);
+  void CarryOut(const SessionSend& effect);
+  void CarryOut(const OpenPeer& effect);
+  void CarryOut(const ClosePeer& effect);
+  void CarryOut(const SendMessage& effect);
+  void CarryOut(const SendData& effect);
+  void CarryOut(const SendDescription& effect);
+  void CarryOut(const CopyIn& effect);
+  void CarryOut(const ImportMemory& effect);
+  void CarryOut(const Get& effect);
+  void CarryOut(const GetWord& effect);
+  void CarryOut(const CloseGets& effect);
+  void CarryOut(const SetControlWord& effect);
+  void CarryOut(const VerbDone& effect);
+  void CarryOut(const FetchAdvanced& effect);
+  void CarryOut(const LogLine& effect);
+
+  const Options options_;
+  const std::shared_ptr<Inbox> inbox_;
+  MessagePeers peers_;
+  OneSided one_sided_;
+  std::unique_ptr<MessageTransport> messages_;
+  std::optional<AgentCore> core_;
+  std::unique_ptr<HubClient> hub_;
+
+  std::optional<Memory> memory_;
+  std::string description_;  // what peers on this host map the memory by; empty if they cannot
+  ControlWordCell word_;
+
+  bool stopping_ = false;
+  bool shut_down_ = false;
+  TimeMs now_ = 0;
+  int64_t active_at_us_ = 0;
+  int fruitless_wakes_ = 0;
+  std::vector<Event> later_;          // caused by effects; fed in the next turn
+  std::vector<Event> running_later_;  // reused, as the following
+  Effects effects_;
+  std::vector<Memory::Piece> pieces_;
+  std::vector<ConstPiece> const_pieces_;
+
+  OnVerbDone on_verb_done_;
+  OnProgress on_progress_;
+  Incarnation source_ = 0;  // of the last assignment
+  bool way_noted_ = false;  // for that assignment
+  std::string way_;
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_PROGRESS_LOOP_H_
