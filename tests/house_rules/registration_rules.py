@@ -23,19 +23,12 @@ def _build_words(files):
 
 def check_sources_registered(files):
     """unregistered: a source that no CMakeLists.txt names would never be compiled."""
-    words = _build_words(files)
+    named = {os.path.normpath(os.path.join(folder, word))
+             for folder, words in _build_words(files).items() for word in words}
     for path in files:
-        if not path.endswith(".cc"):
-            continue
-        folder, name = os.path.split(path)
-        registered = False
-        while folder and not registered:
-            relative = os.path.relpath(path, folder)
-            registered = relative in words.get(folder, ())
-            folder = os.path.dirname(folder)
-        if not registered:
-            kind = "test" if name.endswith("_test.cc") else "source"
-            yield f"{path}:1: unregistered: no CMakeLists.txt here or above names this {kind}"
+        if path.endswith(".cc") and path not in named:
+            kind = "test" if path.endswith("_test.cc") else "source"
+            yield f"{path}:1: unregistered: no CMakeLists.txt names this {kind}"
 
 
 def check_folders_registered(files):
