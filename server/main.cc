@@ -112,11 +112,11 @@ rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddre
   const auto lease_ms = flags.lease.count();
   rpc::RpcServer::Options options;
   options.listen = listen;
-  options.loop.hub = {.seed = RandomSeed(),
-                      .lease_ms = lease_ms,
-                      .heartbeat_ms = lease_ms / 5,
-                      .recovering = data != nullptr && data->existed(),
-                      .readers_per_source = flags.readers_per_source};
+  options.loop.hub.seed = RandomSeed();
+  options.loop.hub.lease_ms = lease_ms;
+  options.loop.hub.heartbeat_ms = lease_ms / 5;
+  options.loop.hub.recovering = data != nullptr && data->existed();
+  options.loop.hub.readers_per_source = flags.readers_per_source;
   options.identity = data != nullptr ? data->identity() : rpc::IdentityWithoutStore();
   options.data_dir = flags.data_dir;
   options.reflection = flags.reflection;

@@ -44,11 +44,17 @@ TEST_F(ServerTest, ShutdownEndsStreamsAndCalls) {
   auto watch = admin_->Watch(&watch_context, request);
   v1::WatchEvent event;
   ASSERT_TRUE(watch->Read(&event));
-  auto wait = std::async(std::launch::async, [&] {
-    v1::WaitForVersionResponse response;
-    return trainer->Wait(1, kPatience, &response).error_code();
-  });
-  // Whether the call has arrived by then cannot be seen from outside; either way it must end.
+  grpc::ClientContext wait_context;
+  SetDeadline(wait_context);
+  v1::WaitForVersionRequest wait;
+  wait.set_model("actor");
+  wait.set_newer_than(1);
+  wait.set_timeout_ms(60'000);
+  v1::WaitForVersionResponse waited;
+  std::promise<grpc::Status> answer;
+  trainer->stub().async()->WaitForVersion(&wait_context, &wait, &waited,
+                                          [&](grpc::Status status) { answer.set_value(status); });
+  for (int i = 0; i < 10; ++i) Status();  // on the same connection: the call before has arrived
   const auto begin = Clock::now();
   server_->Shutdown();
   EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(900));
@@ -56,7 +62,7 @@ TEST_F(ServerTest, ShutdownEndsStreamsAndCalls) {
   while (watch->Read(&event)) {
   }
   EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(wait.get(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(answer.get_future().get().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
 TEST_F(ServerTest, ShutdownDoesNotWaitForAStreamThatNobodyReads) {
