@@ -87,13 +87,15 @@ void UcxMessages::Send(PeerId peer, std::string_view header, std::span<const Con
   if (!UCS_PTR_IS_PTR(result)) FinishSend(op, UCS_PTR_STATUS(result));
 }
 
-// One piece goes as contiguous memory, which TCP sends without a copy; several are gathered by UCX
-// straight into the transport's segment, so that 256 pieces cost about what 4 do (shared memory
-// 8.6 against 10.2 GB/s, TCP 2.6 against 3.0; packing them here first: 8 and 3.0).
+// One piece goes as contiguous memory, which TCP sends without a copy (3.6-5.3 GB/s); several are
+// gathered by UCX straight into the transport's segment (4 pieces 3.0, 256 pieces 2.6 GB/s, and
+// packing them here first is no faster). Eager whatever the environment says: rendezvous over
+// shared memory hangs in 1.13.1 with some segment sizes.
 ucs_status_ptr_t UcxMessages::StartSend(SendOp* op) {
   ucp_request_param_t params = {};
-  params.op_attr_mask =
-      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE;
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_FLAGS;
+  params.flags = UCP_AM_SEND_FLAG_EAGER;
   params.cb.send = &UcxMessages::OnSendDone;
   params.user_data = op;
   const void* buffer = op->pieces.data();
@@ -133,7 +135,8 @@ ucs_status_t UcxMessages::OnActiveMessage(void* self, const void* header, size_t
   return UCS_OK;  // UCX takes the data back
 }
 
-// Payload messages may overtake each other here; the protocol above tolerates that.
+// Peers of ours send eagerly; should another build not, payload messages may overtake each other
+// here, which the protocol above tolerates.
 bool UcxMessages::ReceiveRendezvous(std::string_view header, void* descriptor, size_t bytes) {
   if (bytes > kMaxPayloadBytes) return false;  // no peer of ours sends that; dropped
   auto owned = std::make_unique<Rendezvous>();

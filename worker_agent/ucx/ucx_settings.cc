@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <signal.h>
+#include <ucs/config/global_opts.h>
 #include <ucs/debug/debug.h>
 
 #include <cstdlib>
@@ -24,23 +25,24 @@ namespace {
 
 static_assert(kMaxPayloadBytes + kSegmentSlackBytes == 263168, "adapt the segment sizes below");
 
-// Measured on two cores: request and reply, 256 KiB frames, 4 MiB in flight, 1 GiB warm buffers.
-// Socket buffers (UCX_TCP_SNDBUF, RCVBUF) stay with the kernel: 1 MiB and 4 MiB made no difference
-// beyond the noise of 20 %, and fixed ones switch off its tuning for long links.
+// Measured on two cores: request and reply, 256 KiB frames, 4 MiB in flight, warm buffers. Socket
+// buffers (UCX_TCP_SNDBUF, RCVBUF) stay with the kernel: 1 MiB and 4 MiB made no difference beyond
+// the noise of 20 %, and fixed ones switch off its tuning for long links.
+// Shared-memory segments must stay below 64 KiB: their FIFO keeps lengths in 16 bits, and 1.13.1
+// truncates longer messages without a word. UCX cuts a frame into five there and joins them again.
 constexpr UcxSetting kProcess[] = {
     {"TCP_TX_SEG_SIZE", "263168", "one frame per segment (default 8K: 0.05-1.4 GB/s)"},
     {"TCP_RX_SEG_SIZE", "263168", "a frame arrives whole, no reassembly; larger costs a memmove"},
     {"TCP_PUT_ENABLE", "n", "a TCP put lets any peer write anywhere in this process"},
-    {"POSIX_SEG_SIZE", "263168", "one frame per segment: 10.4 GB/s, 64 KiB to 512 KiB alike"},
-    {"POSIX_FIFO_SIZE", "16", "4 MiB of segments per worker; 64 was no faster (10.4 GB/s)"},
-    {"POSIX_RX_BUFS_GROW", "18", "what the FIFO needs; the default 512 reserves 128 MiB"},
+    {"POSIX_SEG_SIZE", "65472", "the largest below 64 KiB in whole cache lines; see above"},
+    {"POSIX_FIFO_SIZE", "64", "4 MiB of segments per worker, the bytes in flight to it"},
+    {"POSIX_RX_BUFS_GROW", "66", "what the FIFO needs; the default 512 reserves 32 MiB"},
     {"POSIX_ERROR_HANDLING", "y", "else shared memory is refused under peer error handling"},
-    {"SYSV_SEG_SIZE", "263168", "as posix"},
-    {"SYSV_FIFO_SIZE", "16", "as posix"},
-    {"SYSV_RX_BUFS_GROW", "18", "as posix"},
+    {"SYSV_SEG_SIZE", "65472", "as posix"},
+    {"SYSV_FIFO_SIZE", "64", "as posix"},
+    {"SYSV_RX_BUFS_GROW", "66", "as posix"},
     {"SYSV_ERROR_HANDLING", "y", "as posix"},
     {"ERROR_SIGNALS", "", "crashes belong to the host program (helps child processes)"},
-    {"WARN_UNUSED_ENV_VARS", "n", "contexts without sysv or tcp would warn about the above"},
 };
 
 // Eager everywhere: rendezvous costs a round trip, and its gain on loopback TCP (5.0 instead of
@@ -90,8 +92,15 @@ void TakeBackSignals() {
   }
 }
 
+// A context without tcp or sysv would warn about the variables set below. Read at load as well.
+void SilenceUnusedVariables() {
+  if (std::getenv("UCX_WARN_UNUSED_ENV_VARS") != nullptr) return;
+  static_cast<void>(ucs_global_opts_set_value("WARN_UNUSED_ENV_VARS", "n"));
+}
+
 void PrepareOnce() {
   TakeBackSignals();
+  SilenceUnusedVariables();
   for (const UcxSetting& setting : kProcess) {
     setenv(EnvironmentName(setting.name).c_str(), setting.value, /*overwrite=*/0);
   }

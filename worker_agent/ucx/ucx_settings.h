@@ -21,9 +21,9 @@
 
 namespace tensorhub::agent {
 
-// Largest payload that fits one transport segment together with its headers. 256 KiB is where TCP
-// is within a fifth of what 512 KiB gives (3.6-5.3 against 5.2 GB/s; shared memory: 10.4 both), at
-// half of the delay per hop of a chain.
+// Largest payload that fits one TCP segment together with its headers. 256 KiB: about four fifths
+// of what 512 KiB gives over TCP (3.6-5.3 against 5.2 GB/s), at half of the delay per hop of a
+// chain. Over shared memory UCX takes it apart (see ucx_settings.cc).
 inline constexpr size_t kMaxPayloadBytes = 256 * 1024;
 // What a segment has room for beyond the payload: our header, UCX's and the transport's.
 inline constexpr size_t kSegmentSlackBytes = 1024;

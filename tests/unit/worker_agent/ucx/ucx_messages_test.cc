@@ -99,7 +99,7 @@ TEST_P(UcxMessagesTest, KilledPeerFailsAndSendsComplete) {
   ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 1; }, *transport_));
   process.Signal(SIGSTOP);  // so that sends pile up
   SendFrames(peer, 200);
-  process.Signal(SIGKILL);
+  process.Kill();
   ASSERT_TRUE(SleepUntil([&] { return !sink_.failed.empty(); }, *transport_));
   EXPECT_EQ(sink_.failed[0].first, peer);
   EXPECT_EQ(sink_.failed[0].second.code(), absl::StatusCode::kUnavailable);
@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(Transports, UcxMessagesTest,
 
 class UcxRendezvousTest : public UcxMessagesTest {};
 
-// The environment may force rendezvous; nothing breaks then.
+// The environment may ask for rendezvous; nothing breaks then.
 TEST_P(UcxRendezvousTest, ArrivesBytewise) {
   setenv("UCX_RNDV_THRESH", "16k", 1);
   transport_ = UcxMessages::Create(&sink_).value();

@@ -11,11 +11,21 @@ namespace tensorhub::agent {
 namespace {
 
 TEST(UcxSettings, TheEnvironmentWins) {
-  setenv("UCX_POSIX_FIFO_SIZE", "64", 1);
+  setenv("UCX_POSIX_FIFO_SIZE", "32", 1);
   unsetenv("UCX_TCP_TX_SEG_SIZE");
   PrepareProcessForUcx();
-  EXPECT_STREQ(std::getenv("UCX_POSIX_FIFO_SIZE"), "64");
+  EXPECT_STREQ(std::getenv("UCX_POSIX_FIFO_SIZE"), "32");
   EXPECT_STREQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), "263168");
+}
+
+// The FIFO of shared memory keeps lengths in 16 bits: more would be cut off silently.
+TEST(UcxSettings, SharedMemorySegmentsFitTheirLengthField) {
+  for (const UcxSetting& setting : ProcessSettings()) {
+    const std::string name = setting.name;
+    if (name == "POSIX_SEG_SIZE" || name == "SYSV_SEG_SIZE") {
+      EXPECT_LT(std::stoul(setting.value), 65536u) << name;
+    }
+  }
 }
 
 TEST(UcxSettings, EverySettingHasAReason) {
@@ -29,10 +39,10 @@ TEST(UcxSettings, ThisUcxKnowsTheKeys) {
   ASSERT_EQ(ucp_config_read(nullptr, nullptr, &config), UCS_OK);
   EXPECT_EQ(ApplySettings(config, MessageSettings()), absl::OkStatus());
   EXPECT_EQ(ApplySettings(config, GetSettings()), absl::OkStatus());
-  const UcxSetting unknown[] = {{"NO_SUCH_KEY", "1", "a test"}};
-  EXPECT_EQ(ApplySettings(config, unknown).code(), absl::StatusCode::kFailedPrecondition);
-  setenv("UCX_NO_SUCH_KEY", "2", 1);  // the environment speaks: ours is not even tried
-  EXPECT_EQ(ApplySettings(config, unknown), absl::OkStatus());
+  const UcxSetting bad[] = {{"MAX_EAGER_RAILS", "many", "a test"}};
+  EXPECT_EQ(ApplySettings(config, bad).code(), absl::StatusCode::kFailedPrecondition);
+  setenv("UCX_MAX_EAGER_RAILS", "2", 1);  // the environment speaks: ours is not even tried
+  EXPECT_EQ(ApplySettings(config, bad), absl::OkStatus());
   ucp_config_release(config);
 }
 

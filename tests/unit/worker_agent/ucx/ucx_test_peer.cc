@@ -102,8 +102,12 @@ TestPeer::TestPeer(const std::string& role, const std::string& transports) {
 TestPeer::~TestPeer() {
   close(to_);
   close(from_);
-  kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
+  if (pid_ > 0) Kill();
+}
+
+void TestPeer::Kill() {
+  TH_CHECK(kill(pid_, SIGKILL) == 0 && waitpid(pid_, nullptr, 0) == pid_);
+  pid_ = -1;
 }
 
 std::string TestPeer::Read() {

@@ -88,10 +88,11 @@ class TestPeer {
   TestPeer(const TestPeer&) = delete;
   TestPeer& operator=(const TestPeer&) = delete;
 
-  pid_t pid() const { return pid_; }
   // The next thing it said; empty if it ended.
   std::string Read();
   void Signal(int number);
+  // SIGKILL, and reaped: to UCX's shared memory a zombie is still alive.
+  void Kill();
 
  private:
   pid_t pid_ = -1;
