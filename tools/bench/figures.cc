@@ -79,8 +79,7 @@ void PrintJson(const Report& report, std::ostream& out) {
   for (const Figure& figure : report.figures) figures.push_back(FigureJson(figure));
   ordered_json beside = ordered_json::array();
   for (const Beside& item : report.beside) {
-    beside.push_back(
-        ordered_json{{"name", item.name}, {"value", item.value}, {"unit", item.unit}});
+    beside.push_back(ordered_json{{"name", item.name}, {"value", item.value}, {"unit", item.unit}});
   }
   ctl::PrintJson(ordered_json{{"scenario", report.scenario},
                               {"figures", std::move(figures)},
@@ -98,7 +97,7 @@ void PrintTable(const Report& report, std::ostream& out) {
                       {.key = "limit_name", .title = "OF"},
                       {.key = "ratio", .title = "RATIO", .right = true},
                       {.key = "aim", .title = "AIM"},
-                      {.key = "ok", .title = ""}},
+                      {.key = "ok", .title = "MARK"}},
                      "nothing was measured");
   ctl::Table beside("beside",
                     {{.key = "name", .title = "BESIDE"},
@@ -117,12 +116,12 @@ void PrintTable(const Report& report, std::ostream& out) {
     beside.AddRow({Text(item.name), Text(Shown(item.value)), Text(item.unit)});
   }
   figures.Print(ctl::OutputFormat::kTable, out);
-  out << '\\n';
+  out << '\n';
   if (!report.beside.empty()) {
     beside.Print(ctl::OutputFormat::kTable, out);
-    out << '\\n';
+    out << '\n';
   }
-  for (const std::string& note : report.notes) out << "note: " << note << '\\n';
+  for (const std::string& note : report.notes) out << "note: " << note << '\n';
   out << ok << " of " << report.figures.size() << " figures reach their aim\n";
 }
 

@@ -1,0 +1,195 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/bench/agent_role.h"
+
+#include <time.h>
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensorhub/ros.h"
+#include "tools/bench/bare_role.h"
+#include "tools/bench/process_facts.h"
+#include "tools/bench/tensors.h"
+
+namespace tensorhub::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct AgentArgs {
+  std::string server;
+  std::string group;
+  size_t bytes = 0;
+  size_t tensors = 0;
+  bool is_source = false;
+  bool allocate = false;
+  uint64_t mapped = 0;
+  static absl::StatusOr<AgentArgs> Parse(const Fields& fields);
+};
+
+absl::StatusOr<AgentArgs> AgentArgs::Parse(const Fields& fields) {
+  AgentArgs args;
+  const absl::StatusOr<std::string> server = fields.Text("server");
+  if (!server.ok()) return server.status();
+  const absl::StatusOr<std::string> group = fields.Text("group");
+  if (!group.ok()) return group.status();
+  args.server = *server;
+  args.group = *group;
+  double bytes = 0, tensors = 0, source = 0, allocate = 0, mapped = 0;
+  const std::pair<const char*, double*> numbers[] = {{"bytes", &bytes},
+                                                     {"tensors", &tensors},
+                                                     {"source", &source},
+                                                     {"allocate", &allocate},
+                                                     {"mapped", &mapped}};
+  for (const auto& [key, target] : numbers) {
+    const absl::StatusOr<double> value = fields.Number(key);
+    if (!value.ok()) return value.status();
+    *target = *value;
+  }
+  args.bytes = static_cast<size_t>(bytes);
+  args.tensors = static_cast<size_t>(tensors);
+  args.is_source = source != 0;
+  args.allocate = allocate != 0;
+  args.mapped = static_cast<uint64_t>(mapped);
+  return args;
+}
+
+class Agent {
+ public:
+  static absl::StatusOr<std::unique_ptr<Agent>> Make(const AgentArgs& args);
+  absl::StatusOr<std::string> Run(const std::string& line);
+
+ private:
+  explicit Agent(const AgentArgs& args) : args_(args) {}
+  absl::Status Open();
+  absl::StatusOr<std::string> Publish(uint64_t version);
+  absl::StatusOr<std::string> Unpublish();
+  absl::StatusOr<std::string> Fetch(uint64_t version);
+  std::string Stat() const;
+
+  const AgentArgs args_;
+  // What the client must not outlive is declared before it.
+  std::unique_ptr<MemoryBlock> block_;
+  std::unique_ptr<ros::Client> client_;
+  std::byte* data_ = nullptr;
+  uint64_t resident_before_ = 0;
+};
+
+absl::StatusOr<std::unique_ptr<Agent>> Agent::Make(const AgentArgs& args) {
+  std::unique_ptr<Agent> agent(new Agent(args));
+  if (absl::Status status = agent->Open(); !status.ok()) return status;
+  return agent;
+}
+
+absl::Status Agent::Open() {
+  if (!args_.allocate) {
+    absl::StatusOr<std::unique_ptr<MemoryBlock>> block = MemoryBlock::Make(args_.bytes);
+    if (!block.ok()) return block.status();
+    block_ = *std::move(block);
+    data_ = block_->data();
+  }
+  std::vector<ros::Tensor> tensors = CutIntoTensors(data_, args_.bytes, args_.tensors);
+  resident_before_ = ResidentBytes();
+  ros::ConnectOptions options;
+  options.server = args_.server;
+  options.model = args_.group.substr(0, args_.group.rfind('-'));
+  options.group = args_.group;
+  options.location = "bench/bench/bench/bench/0";
+  absl::StatusOr<std::unique_ptr<ros::Client>> client = ros::Client::Connect(options);
+  if (!client.ok()) return client.status();
+  client_ = *std::move(client);
+  if (args_.allocate) {
+    const absl::StatusOr<void*> memory = client_->Allocate(args_.bytes);
+    if (!memory.ok()) return memory.status();
+    data_ = static_cast<std::byte*>(*memory);
+    std::memset(data_, 0xa5, args_.bytes);
+    for (ros::Tensor& tensor : tensors) {
+      tensor.data = data_ + reinterpret_cast<uintptr_t>(tensor.data);
+    }
+  }
+  if (args_.is_source) Fill(data_, args_.bytes, kBareSeed);
+  return client_->Register(tensors);
+}
+
+absl::StatusOr<std::string> Agent::Publish(uint64_t version) {
+  const uint64_t sent_before = BytesSentTo(args_.server);
+  const auto start = Clock::now();
+  if (absl::Status status = client_->Publish(version); !status.ok()) return status;
+  const double seconds = SecondsSince(start);
+  return absl::StrCat("ms=", seconds * 1e3, " message=", BytesSentTo(args_.server) - sent_before);
+}
+
+absl::StatusOr<std::string> Agent::Unpublish() {
+  const auto start = Clock::now();
+  if (absl::Status status = client_->Unpublish(); !status.ok()) return status;
+  return absl::StrCat("ms=", SecondsSince(start) * 1e3);
+}
+
+absl::StatusOr<std::string> Agent::Fetch(uint64_t version) {
+  const auto start = Clock::now();
+  const absl::StatusOr<ros::FetchResult> result = client_->Fetch(ros::Version(version));
+  const double seconds = SecondsSince(start);
+  if (!result.ok()) return result.status();
+  if (result->bytes_read != args_.bytes) {
+    return absl::InternalError(
+        absl::StrCat("fetch read ", result->bytes_read, " of ", args_.bytes, " bytes"));
+  }
+  std::string way = result->way;
+  for (char& letter : way) letter = letter == ' ' ? '_' : letter;
+  return absl::StrCat("seconds=", seconds, " way=", way);
+}
+
+std::string Agent::Stat() const {
+  timespec cpu = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+  const uint64_t tensors = (args_.allocate ? args_.bytes : 0) + args_.mapped;
+  const auto growth = static_cast<int64_t>(ResidentBytes()) -
+                      static_cast<int64_t>(resident_before_) - static_cast<int64_t>(tensors);
+  return absl::StrCat("growth=", growth, " cpu=",
+                      static_cast<double>(cpu.tv_sec) + static_cast<double>(cpu.tv_nsec) * 1e-9);
+}
+
+absl::StatusOr<std::string> Agent::Run(const std::string& line) {
+  const std::string verb = line.substr(0, line.find(' '));
+  if (verb == "unpublish") return Unpublish();
+  if (verb == "stat") return Stat();
+  if (verb == "digest") return absl::StrCat("digest=", DigestOf(data_, args_.bytes));
+  if (verb == "scrub") {
+    std::memset(data_, 0x5a, args_.bytes);
+    return "";
+  }
+  const absl::StatusOr<Fields> fields = Fields::Parse(line.substr(verb.size()));
+  if (!fields.ok()) return fields.status();
+  const absl::StatusOr<double> version = fields->Number("version");
+  if (!version.ok()) return version.status();
+  if (verb == "publish") return Publish(static_cast<uint64_t>(*version));
+  if (verb == "fetch") return Fetch(static_cast<uint64_t>(*version));
+  return absl::InvalidArgumentError(absl::StrCat("unknown command ", line));
+}
+
+absl::Status Play(const Fields& fields) {
+  const absl::StatusOr<AgentArgs> args = AgentArgs::Parse(fields);
+  if (!args.ok()) return args.status();
+  const absl::StatusOr<std::unique_ptr<Agent>> agent = Agent::Make(*args);
+  if (!agent.ok()) return agent.status();
+  AnswerOk("");
+  AnswerCommands([&](const std::string& line) { return (*agent)->Run(line); });
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int RunAgent(const Fields& args) { return EndRole(Play(args)); }
+
+}  // namespace tensorhub::bench

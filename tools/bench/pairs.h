@@ -1,0 +1,96 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A source and a reader, each in a process of its own: bare UCX, or two agents and a hub. A pair
+// stays connected between its rounds, so that rounds of several pairs can be interleaved.
+
+#ifndef TENSORHUB_TOOLS_BENCH_PAIRS_H_
+#define TENSORHUB_TOOLS_BENCH_PAIRS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tools/bench/bare_settings.h"
+#include "tools/bench/child.h"
+
+namespace tensorhub::bench {
+
+using Environment = std::map<std::string, std::string>;
+
+// Our own server, on a port of its own choice.
+class Hub {
+ public:
+  static absl::StatusOr<std::unique_ptr<Hub>> Start();
+  const std::string& address() const { return address_; }
+
+ private:
+  std::unique_ptr<Child> process_;
+  std::string address_;
+};
+
+class BarePair {
+ public:
+  // `role`: "@bare-messages" or "@bare-gets".
+  static absl::StatusOr<std::unique_ptr<BarePair>> Start(const std::string& role,
+                                                         const BareSettings& settings,
+                                                         const Environment& environment);
+  // The reader's seconds.
+  absl::StatusOr<double> Round();
+  // DATA_LOSS if the reader's bytes are not the source's.
+  absl::Status Verify();
+
+ private:
+  std::unique_ptr<Child> source_;
+  std::unique_ptr<Child> reader_;
+};
+
+class AgentPair {
+ public:
+  struct Options {
+    std::string name;  // unique in the hub: the model
+    std::string server;
+    uint64_t bytes = 0;
+    uint64_t tensors = 0;
+    std::string way = "served";  // what the fetches must turn out to be
+    Environment environment = {};
+  };
+  struct Sample {
+    double seconds = 0;  // of Fetch
+    double publish_ms = 0;
+    double unpublish_ms = 0;
+    double publish_bytes = 0;  // that went to the hub during Publish
+  };
+  struct Usage {
+    double growth_bytes = 0;
+    double cpu_seconds = 0;
+  };
+
+  static absl::StatusOr<std::unique_ptr<AgentPair>> Start(const Options& options);
+  // The source publishes the next version, the reader fetches it.
+  absl::StatusOr<Sample> Round();
+  // One more round, into buffers that held something else. DATA_LOSS if bytes differ.
+  absl::Status Verify();
+  // Of the source and the reader.
+  absl::StatusOr<std::vector<Usage>> Usages();
+  // The way and the transport of the last fetch.
+  const std::string& way() const { return way_; }
+
+ private:
+  explicit AgentPair(const Options& options) : options_(options) {}
+  absl::StatusOr<std::unique_ptr<Child>> StartAgent(bool is_source) const;
+
+  const Options options_;
+  uint64_t version_ = 0;
+  std::string way_;
+  std::unique_ptr<Child> source_;
+  std::unique_ptr<Child> reader_;
+};
+
+}  // namespace tensorhub::bench
+
+#endif  // TENSORHUB_TOOLS_BENCH_PAIRS_H_

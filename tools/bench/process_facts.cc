@@ -1,0 +1,98 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/bench/process_facts.h"
+
+#include <arpa/inet.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "worker_agent/ucx/ucx_settings.h"
+
+namespace tensorhub::bench {
+namespace {
+
+// 0 if it is no TCP connection.
+uint16_t PeerPort(int fd) {
+  sockaddr_storage address = {};
+  socklen_t length = sizeof(address);
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
+  if (address.ss_family == AF_INET) {
+    return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+  }
+  if (address.ss_family == AF_INET6) {
+    return ntohs(reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port);
+  }
+  return 0;
+}
+
+uint64_t BytesSent(int fd) {
+  tcp_info info = {};
+  socklen_t length = sizeof(info);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return 0;
+  return info.tcpi_bytes_sent;
+}
+
+// The value behind "NAME :" or "NAME:" in one of /proc's files.
+std::string ProcValue(const char* file, const std::string& name) {
+  std::ifstream lines(file);
+  std::string line;
+  while (std::getline(lines, line)) {
+    if (!line.starts_with(name)) continue;
+    const size_t colon = line.find(':');
+    const size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+}  // namespace
+
+uint64_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+uint64_t BytesSentTo(const std::string& server) {
+  const int port = std::atoi(server.substr(server.rfind(':') + 1).c_str());
+  uint64_t sent = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
+    const int fd = std::atoi(entry.path().filename().c_str());
+    if (PeerPort(fd) == port) sent += BytesSent(fd);
+  }
+  return sent;
+}
+
+uint64_t AvailableMemoryBytes() {
+  return std::strtoull(ProcValue("/proc/meminfo", "MemAvailable").c_str(), nullptr, 10) * 1024;
+}
+
+std::string MachineLine() {
+  utsname system = {};
+  uname(&system);
+  const time_t now = time(nullptr);
+  tm today = {};
+  gmtime_r(&now, &today);
+  std::string cpu = ProcValue("/proc/cpuinfo", "model name");
+  if (cpu.empty()) cpu = system.machine;
+  return absl::StrFormat("%s, %d cores, %s %s, UCX %s, %04d-%02d-%02d", cpu,
+                         sysconf(_SC_NPROCESSORS_ONLN), system.sysname, system.release,
+                         agent::UcxVersion(), today.tm_year + 1900, today.tm_mon + 1,
+                         today.tm_mday);
+}
+
+}  // namespace tensorhub::bench

@@ -1,0 +1,37 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A scenario: one file that declares its flags and fills a report. main.cc lists them.
+
+#ifndef TENSORHUB_TOOLS_BENCH_SCENARIO_H_
+#define TENSORHUB_TOOLS_BENCH_SCENARIO_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/cli/flags.h"
+#include "tools/bench/figures.h"
+
+namespace tensorhub::bench {
+
+class Scenario {
+ public:
+  virtual ~Scenario() = default;
+  virtual std::string name() const = 0;
+  virtual std::string summary() const = 0;
+  // Called once, before parsing; the targets are members.
+  virtual void AddFlags(cli::Command& command) = 0;
+  // INVALID_ARGUMENT: the flags; any other error: something could not be measured.
+  virtual absl::Status Run(Report& report) = 0;
+};
+
+// One reader and one source on this host, against bare UCX.
+std::unique_ptr<Scenario> MakeReadScenario();
+
+// For whoever waits at a terminal; nothing if standard error is none.
+void ShowProgress(const std::string& text);
+
+}  // namespace tensorhub::bench
+
+#endif  // TENSORHUB_TOOLS_BENCH_SCENARIO_H_
