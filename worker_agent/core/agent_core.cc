@@ -9,6 +9,12 @@
 #include "worker_agent/core/agent_state.h"
 
 namespace tensorhub::agent {
+namespace {
+
+// Bounds what strangers can make an agent remember (R9).
+constexpr size_t kPeersMax = 4096;
+
+}  // namespace
 
 void AgentCore::State::On(const Registered& event, TimeMs /*now*/, Effects& effects) {
   registered_ = event;
@@ -47,16 +53,6 @@ void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& eff
   if (reader_) reader_->OnAssign(event, now, effects);
 }
 
-void AgentCore::State::On(const AbortReadDirective& event, TimeMs now, Effects& effects) {
-  if (!decision_ || decision_->transaction != event.transaction) return;
-  if (phase_ == Phase::kReading || phase_ == Phase::kBeginning) {
-    calls_.GiveUp(effects);
-    StopReading(event.reason, now, effects);
-  } else if (phase_ == Phase::kUnpublishing || phase_ == Phase::kDrainingSends) {
-    result_ = event.reason;
-  }
-}
-
 // R8: the source's own word on whether its reference stands.
 void AgentCore::State::On(const ProbeDirective& event, TimeMs /*now*/, Effects& effects) {
   const bool holds =
@@ -64,17 +60,8 @@ void AgentCore::State::On(const ProbeDirective& event, TimeMs /*now*/, Effects& 
   effects.emplace_back(SessionSend{ProbeAnswerMessage{event.generation, holds}});
 }
 
-void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects& effects) {
-  if (event.generation != reference_.generation() || !reference_.holds()) return;
-  effects.emplace_back(
-      LogLine{LogLine::Level::kWarning,
-              absl::StrCat("version ", reference_.content().version,
-                           " is no longer listed: ", std::string(event.reason.message()))});
-  Free(event.reason, effects);
-  if (phase_ == Phase::kAwaitingVisible) Done(event.reason, effects);
-}
-
 void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects& effects) {
+  last_visible_ = event.publication;
   if (event.publication != reference_.content().publication) return;
   reference_.SetVisible();
   if (phase_ == Phase::kAwaitingVisible) Done(absl::OkStatus(), effects);
@@ -86,20 +73,23 @@ void AgentCore::State::On(const CallReply& event, TimeMs now, Effects& effects) 
 }
 
 void AgentCore::State::OnHello(const PeerMessage& message, Effects& effects) {
-  // A peer says hello once per connection; whatever connection was there before is the old one.
-  if (peers_.open.insert(message.from).second) {
-    effects.emplace_back(OpenPeer{message.from, message.text});
+  // A peer says hello once per connection; whatever was there before is of the old one.
+  const bool known = peers_.open.contains(message.from);
+  if (!known && peers_.open.size() >= kPeersMax) {
+    effects.emplace_back(LogLine{LogLine::Level::kWarning, "too many peers; one was turned away"});
     return;
   }
   server_.DropPeer(message.from);
-  effects.emplace_back(ClosePeer{message.from});
+  if (known) effects.emplace_back(ClosePeer{message.from});
+  peers_.open.insert(message.from);
   effects.emplace_back(OpenPeer{message.from, message.text});
 }
 
 void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effects) {
   const auto message = DecodePeerMessage(event.header);
   // R9: a stranger's bytes, or a message for an earlier life of this address.
-  if (!message || message->to != options_.self.incarnation) {
+  const Incarnation self = options_.self.incarnation;
+  if (!message || message->to != self || message->from == self) {
     effects.emplace_back(LogLine{LogLine::Level::kDebug, "dropped a message that is not for us"});
     return;
   }

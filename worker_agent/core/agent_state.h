@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "absl/status/statusor.h"
 #include "common/random.h"
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/core/chunk_server.h"
@@ -73,6 +74,9 @@ class AgentCore::State {
   void Start(const FetchVerb& verb, TimeMs now, Effects& effects);
   void Start(const LeaveVerb& verb, TimeMs now, Effects& effects);
 
+  absl::StatusOr<Reference::Content> Published(const CallReply& reply) const;
+  absl::Status CheckDecision(const FetchDecision& decision) const;
+  bool HasWhole(const PublicationId& publication) const;
   void OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects);
   void OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects);
   void OnBeginReply(const CallReply& reply, TimeMs now, Effects& effects);
@@ -109,6 +113,7 @@ class AgentCore::State {
   Verb verb_;
   std::optional<TimeMs> verb_deadline_;
   std::optional<TimeMs> phase_deadline_;
+  PublicationId last_visible_;
   std::optional<FetchDecision> decision_;
   std::optional<Reader> reader_;
   absl::Status result_;  // what this rank reports with FinishRead

@@ -12,6 +12,7 @@ namespace {
 
 // Bounds what strangers can make a source remember (R9).
 constexpr size_t kReadsMax = 1024;
+constexpr size_t kSendsMax = 16384;
 
 }  // namespace
 
@@ -66,7 +67,10 @@ void ChunkServer::OnOpen(const PeerMessage& message, TimeMs now, Effects& effect
   read.one_sided = (message.flags & kFlagOneSided) != 0 && offer_description_;
   read.said_at = now;
   if (const auto problem = Problem(read)) return Refuse(key, *problem, effects);
-  if (reads_.size() >= kReadsMax) {
+  if (reads_.erase(key) != 0) {
+    return Refuse(key, absl::InvalidArgumentError("this read was opened before"), effects);
+  }
+  if (reads_.size() >= kReadsMax || sends_.size() >= kSendsMax) {
     return Refuse(key, absl::ResourceExhaustedError("the source has too many readers"), effects);
   }
   if ((message.flags & kFlagOneSided) != 0) {

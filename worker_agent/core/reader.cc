@@ -65,6 +65,7 @@ void Reader::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effect
 // Invariant 2 is kept here: whatever follows the last source waits for its gets.
 void Reader::AfterQuiet(TimeMs now, Effects& effects) {
   if (!Quiet() || source_) return;
+  close_gets_at_.reset();
   if (release_) effects.emplace_back(SessionSend{*release_});
   release_.reset();
   if (failure_ && !failure_told_) {
@@ -306,11 +307,17 @@ void Reader::TellProgress(TimeMs now, Effects& effects) {
 
 void Reader::LeaveSource(bool close_gets, Effects& effects) {
   Say(Header(PeerKind::kClose), effects);
+  close_gets_at_ = source_->heard_at + options_.silence_ms;
   source_.reset();
-  if (close_gets && !Quiet()) {
-    effects.emplace_back(CloseGets{assigned_->source.incarnation});
-    peers_.imported.erase(assigned_->source.incarnation);
-  }
+  if (close_gets) ForceQuiet(effects);
+}
+
+// R4: whoever waits for gets to end must be sure that they do.
+void Reader::ForceQuiet(Effects& effects) {
+  close_gets_at_.reset();
+  if (Quiet()) return;
+  effects.emplace_back(CloseGets{assigned_->source.incarnation});
+  peers_.imported.erase(assigned_->source.incarnation);
 }
 
 // The hub decides what comes next: another source, or the end (R8).
@@ -327,7 +334,8 @@ void Reader::Fail(const absl::Status& reason, Effects& effects) {
 }
 
 void Reader::OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects) {
-  if (!source_ || event.peer != assigned_->source.incarnation) return;
+  if (!assigned_ || event.peer != assigned_->source.incarnation) return;
+  if (!source_) return ForceQuiet(effects);
   Fail(event.status, effects);
   AfterQuiet(now, effects);
 }
@@ -338,6 +346,7 @@ void Reader::OnSessionUp(Effects& effects) {
 }
 
 void Reader::OnTick(TimeMs now, Effects& effects) {
+  if (close_gets_at_ && now >= *close_gets_at_) ForceQuiet(effects);
   if (!source_ || now - source_->heard_at < options_.silence_ms) return;
   const Incarnation peer = assigned_->source.incarnation;
   Fail(absl::UnavailableError(
@@ -352,6 +361,7 @@ void Reader::OnTick(TimeMs now, Effects& effects) {
 void Reader::Stop(Effects& effects) {
   if (state_ == State::kReading) state_ = State::kStopped;
   if (source_) LeaveSource(/*close_gets=*/true, effects);
+  if (close_gets_at_) ForceQuiet(effects);
   next_assigned_.reset();
   failure_.reset();
 }
@@ -364,7 +374,7 @@ bool Reader::Busy() const {
 }
 
 std::optional<TimeMs> Reader::NextDeadline() const {
-  if (!source_) return std::nullopt;
+  if (!source_) return close_gets_at_;
   return source_->heard_at + options_.silence_ms;
 }
 

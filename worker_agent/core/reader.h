@@ -100,6 +100,7 @@ class Reader {
   void Commit(uint32_t chunks, TimeMs now, Effects& effects);
   void TellProgress(TimeMs now, Effects& effects);
   void LeaveSource(bool close_gets, Effects& effects);
+  void ForceQuiet(Effects& effects);
   void Fail(const absl::Status& reason, Effects& effects);
   void AfterQuiet(TimeMs now, Effects& effects);
 
@@ -119,6 +120,8 @@ class Reader {
   std::optional<SourceReleasedMessage> release_;
   bool failure_told_ = false;
   std::map<uint64_t, uint32_t> gets_;  // token -> chunk
+  // When gets at a source that was left are given up.
+  std::optional<TimeMs> close_gets_at_;
   std::optional<uint64_t> word_token_;
   uint64_t next_read_ = 1;
   TimeMs told_at_ = 0;

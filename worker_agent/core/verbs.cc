@@ -30,6 +30,11 @@ absl::Status BadAnswer() {
   return absl::InternalError("the server's answer does not fit the call; are the versions equal?");
 }
 
+// R9: a failure without a reason must not pass for a success.
+absl::Status ReasonOf(const absl::Status& status) {
+  return status.ok() ? absl::InternalError("the server gave no reason") : status;
+}
+
 }  // namespace
 
 void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
@@ -72,6 +77,21 @@ void AgentCore::State::On(const VerbAsked& event, TimeMs now, Effects& effects) 
   std::visit([&](const auto& verb) { Start(verb, now, effects); }, Verb(verb_));
 }
 
+void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects& effects) {
+  const Reference::State state = reference_.state();
+  if (event.generation != reference_.generation()) return;
+  if (state != Reference::State::kHeld && state != Reference::State::kPublishing) return;
+  const absl::Status reason = ReasonOf(event.reason);
+  effects.emplace_back(LogLine{LogLine::Level::kWarning,
+                               absl::StrCat("what these buffers hold is no longer listed: ",
+                                            std::string(reason.message()))});
+  Free(reason, effects);
+  // R2: an answer that is still under way, or a notice, is about what has been dropped.
+  if (phase_ != Phase::kPublishing && phase_ != Phase::kAwaitingVisible) return;
+  calls_.GiveUp(effects);
+  Done(reason, effects);
+}
+
 // --- publish -------------------------------------------------------------------------------------
 
 void AgentCore::State::Start(const PublishVerb& verb, TimeMs now, Effects& effects) {
@@ -95,31 +115,42 @@ void AgentCore::State::Start(const PublishVerb& verb, TimeMs now, Effects& effec
   calls_.Start(call, effects);
 }
 
-void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects) {
+// R9: checked before it becomes what the buffers mean; R1: what they mean already stays.
+absl::StatusOr<Reference::Content> AgentCore::State::Published(const CallReply& reply) const {
+  if (!reply.status.ok()) return reply.status;
   const auto* answer = std::get_if<PublishReply>(&reply.payload);
-  absl::Status status = reply.status;
-  if (status.ok() && answer == nullptr) status = BadAnswer();
-  const PublishVerb verb = std::get<PublishVerb>(verb_);
+  if (answer == nullptr || !answer->publication) return BadAnswer();
   Reference::Content content;
-  if (status.ok()) {
-    content.publication = answer->publication;
-    content.version = verb.version;
-    content.chunking = {registered_->total_bytes, answer->chunk_bytes};
-    content.attachment = registered_->attachment;
-    content.world_size = options_.world_size;
-    status = CheckChunking(content.chunking);
+  content.publication = answer->publication;
+  content.version = std::get<PublishVerb>(verb_).version;
+  content.chunking = {registered_->total_bytes, answer->chunk_bytes};
+  content.attachment = registered_->attachment;
+  content.world_size = options_.world_size;
+  if (absl::Status status = CheckChunking(content.chunking); !status.ok()) return status;
+  if (reference_.holds() && reference_.content().publication != content.publication) {
+    return absl::AbortedError(absl::StrCat("version ", content.version,
+                                           " was published anew meanwhile; call Unpublish, then",
+                                           " Publish again"));
   }
-  if (!status.ok()) {
-    if (!reference_.holds()) Free(status, effects);
-    return Done(status, effects);
+  return content;
+}
+
+void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects) {
+  const PublishVerb verb = std::get<PublishVerb>(verb_);
+  const auto content = Published(reply);
+  if (!content.ok()) {
+    if (!reference_.holds()) Free(content.status(), effects);
+    return Done(content.status(), effects);
   }
   if (!reference_.holds()) {
-    reference_.SetContent(content);
-    reference_.Grow(content.chunking.count(), effects);
+    reference_.SetContent(*content);
+    reference_.Grow(content->chunking.count(), effects);
     reference_.SetHeld(/*published=*/true);
     server_.OnGrown(now, effects);
   }
-  if (answer->visible) reference_.SetVisible();
+  // The notice may have overtaken the answer.
+  const bool noticed = last_visible_ == content->publication;
+  if (noticed || std::get<PublishReply>(reply.payload).visible) reference_.SetVisible();
   if (!verb.wait_for_group || reference_.visible()) return Done(absl::OkStatus(), effects);
   phase_ = Phase::kAwaitingVisible;
 }
@@ -166,6 +197,16 @@ void AgentCore::State::AfterUnpublish(TimeMs now, Effects& effects) {
   calls_.Start(LeaveCall{}, effects);
 }
 
+void AgentCore::State::On(const AbortReadDirective& event, TimeMs now, Effects& effects) {
+  if (!decision_ || decision_->transaction != event.transaction) return;
+  if (phase_ == Phase::kReading || phase_ == Phase::kBeginning) {
+    calls_.GiveUp(effects);
+    StopReading(event.reason, now, effects);
+  } else if (phase_ == Phase::kUnpublishing || phase_ == Phase::kDrainingSends) {
+    result_ = ReasonOf(event.reason);
+  }
+}
+
 // --- fetch (R6)
 // ------------------------------------------------------------------------------------
 
@@ -175,16 +216,31 @@ void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects
   calls_.Start(JoinFetchCall{verb.selector, registered_->layout, verb.timeout_ms}, effects);
 }
 
+// R9, and the deadline: what was decided after it is not begun.
+absl::Status AgentCore::State::CheckDecision(const FetchDecision& decision) const {
+  if (!decision.publication) return BadAnswer();
+  if (!verb_deadline_) {
+    return absl::DeadlineExceededError("the server decided only when the deadline had passed");
+  }
+  if (decision.already_held && !(reference_.holds() && HasWhole(decision.publication))) {
+    return absl::AbortedError("the server believes this rank to hold the version; fetch again");
+  }
+  return CheckChunking({registered_->total_bytes, decision.chunk_bytes});
+}
+
+bool AgentCore::State::HasWhole(const PublicationId& publication) const {
+  const Reference::Content& content = reference_.content();
+  return content.publication == publication &&
+         reference_.valid_chunks() == content.chunking.count();
+}
+
 void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects) {
   if (!reply.status.ok()) return Done(reply.status, effects);
   const auto* decision = std::get_if<FetchDecision>(&reply.payload);
   if (decision == nullptr) return Done(BadAnswer(), effects);
+  phase_deadline_.reset();
   decision_ = *decision;
-  result_ = CheckChunking({registered_->total_bytes, decision->chunk_bytes});
-  if (decision->already_held &&
-      (!reference_.holds() || reference_.content().publication != decision->publication)) {
-    result_ = absl::AbortedError("the server believes this rank to hold the version; fetch again");
-  }
+  result_ = CheckDecision(*decision);
   if (!result_.ok() || decision->already_held) return Finish(now, effects);
   if (reference_.state() == Reference::State::kFree) return BeginRead(now, effects);
   BeginUnpublish(kFetchDrainMs, now, effects);
@@ -210,7 +266,7 @@ void AgentCore::State::OnBeginReply(const CallReply& reply, TimeMs now, Effects&
 }
 
 void AgentCore::State::StopReading(const absl::Status& reason, TimeMs /*now*/, Effects& effects) {
-  result_ = reason;
+  result_ = ReasonOf(reason);
   reader_->Stop(effects);
   phase_ = Phase::kQuieting;
 }
@@ -221,10 +277,15 @@ void AgentCore::State::Finish(TimeMs now, Effects& effects) {
   calls_.Start(FinishReadCall{decision_->transaction, result_}, effects);
 }
 
+// R6, R9: a success needs every byte, whatever the hub says.
 void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs /*now*/, Effects& effects) {
-  if (!reply.status.ok()) {
-    if (reference_.state() == Reference::State::kFilling) Free(reply.status, effects);
-    return Done(reply.status, effects);
+  absl::Status status = reply.status;
+  if (status.ok() && !HasWhole(decision_->publication)) {
+    status = absl::AbortedError("the version is not whole in these buffers any more; fetch again");
+  }
+  if (!status.ok()) {
+    if (reference_.state() == Reference::State::kFilling) Free(status, effects);
+    return Done(status, effects);
   }
   if (reference_.state() == Reference::State::kFilling) {
     reference_.SetHeld(/*published=*/false);

@@ -1,0 +1,291 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/unit/worker_agent/core/fake_hub.h"
+
+#include <algorithm>
+
+namespace tensorhub::agent::testing {
+
+// --- calls and answers ---------------------------------------------------------------------------
+
+// Idempotent through (worker, op), as the real one.
+void FakeHub::OnCall(size_t worker, const Call& call) {
+  calls.emplace_back(worker, call);
+  schedule_.Soon(kNobody, [this, worker, call] {
+    if (away_) {
+      schedule_.Soon(worker, [this, worker, op = call.op] {
+        machines_.Deliver(worker, CallReply{op, absl::UnavailableError("no hub"), {}});
+      });
+      return;
+    }
+    const OpKey key{worker, call.op};
+    if (const auto known = answers_.find(key); known != answers_.end()) {
+      return Reply(worker, call.op, known->second.status, known->second.payload);
+    }
+    if (!pending_.insert(key).second) return;
+    if (script && script(worker, call)) return;
+    std::visit([&](const auto& request) { On(worker, call.op, request); }, call.request);
+  });
+}
+
+void FakeHub::Reply(size_t worker, OpId op, const absl::Status& status,
+                    decltype(CallReply::payload) payload) {
+  const CallReply reply{op, status, payload};
+  pending_.erase({worker, op});
+  answers_[{worker, op}] = reply;
+  schedule_.Soon(worker, [this, worker, reply] {
+    CallReply arrived = reply;
+    if (away_) arrived = {reply.op, absl::UnavailableError("connection lost"), {}};
+    machines_.Deliver(worker, arrived);
+  });
+}
+
+void FakeHub::Direct(size_t worker, const Event& directive) {
+  TimeUs& last = last_directive_[worker];
+  last = std::max(last, schedule_.now() + schedule_.Delay());
+  schedule_.At(last, worker, [this, worker, directive] {
+    if (!away_) machines_.Deliver(worker, directive);
+  });
+}
+
+size_t FakeHub::CountCalls(size_t worker, size_t request_index) const {
+  return static_cast<size_t>(std::count_if(calls.begin(), calls.end(), [&](const auto& entry) {
+    return entry.first == worker && entry.second.request.index() == request_index;
+  }));
+}
+
+std::optional<size_t> FakeHub::SourceOf(size_t reader) const {
+  const auto read = reads_.find(reader);
+  return read == reads_.end() ? std::nullopt : read->second.source;
+}
+
+// --- publish and unpublish -----------------------------------------------------------------------
+
+void FakeHub::On(size_t worker, OpId op, const PublishCall& call) {
+  if (!know_documents && documents_ < 2) {
+    return Reply(worker, op, absl::FailedPreconditionError("unknown layout; put it"));
+  }
+  Forget(worker);
+  holdings_[worker] = {call.version, call.generation, true, false};
+  Reply(worker, op, absl::OkStatus(),
+        PublishReply{PublicationOf(call.version), chunk_bytes_, visible_at_once});
+  PlaceWaiting();
+}
+
+void FakeHub::AllowVisible(Version version) {
+  for (const auto& [worker, holding] : holdings_) {
+    if (holding.version == version) Direct(worker, VisibleDirective{PublicationOf(version)});
+  }
+}
+
+void FakeHub::On(size_t worker, OpId op, const UnpublishCall& call) {
+  const auto holding = holdings_.find(worker);
+  if (holding == holdings_.end() || holding->second.generation != call.generation) {
+    return Reply(worker, op, absl::OkStatus(), UnpublishReply{true});
+  }
+  holding->second.draining = true;
+  unpublishing_[worker] = {op, false};
+  Redirect(worker);
+  CheckDrained(worker);
+  schedule_.At(schedule_.now() + call.drain_ms * 1000, kNobody, [this, worker, op] {
+    const auto open = unpublishing_.find(worker);
+    if (open == unpublishing_.end() || open->second.op != op) return;
+    open->second.timed_out = true;
+    CheckDrained(worker);
+  });
+}
+
+void FakeHub::Redirect(size_t source) {
+  std::set<size_t> readers;
+  for (const auto& [reader, assignment] : readers_[source]) readers.insert(reader);
+  for (const size_t reader : readers) {
+    const auto read = reads_.find(reader);
+    if (read != reads_.end() && read->second.source == source) Place(reader);
+  }
+}
+
+void FakeHub::CheckDrained(size_t source) {
+  const auto open = unpublishing_.find(source);
+  if (open == unpublishing_.end()) return;
+  const bool drained = readers_[source].empty();
+  if (!drained && !open->second.timed_out) return;
+  const OpId op = open->second.op;
+  unpublishing_.erase(open);
+  Forget(source);
+  Reply(source, op, absl::OkStatus(), UnpublishReply{drained});
+}
+
+void FakeHub::Forget(size_t worker) {
+  holdings_.erase(worker);
+  for (auto& [reader, read] : reads_) {
+    if (read.source == worker) read.source.reset();
+  }
+  readers_.erase(worker);
+}
+
+// --- fetch ---------------------------------------------------------------------------------------
+
+void FakeHub::On(size_t worker, OpId op, const JoinFetchCall& call) {
+  std::optional<Version> version;
+  for (const auto& [holder, holding] : holdings_) {
+    const bool wanted =
+        call.selector.kind != Selector::Kind::kExact || holding.version == call.selector.version;
+    if (!wanted || !holding.complete || holding.draining) continue;
+    version = std::max(version.value_or(0), holding.version);
+  }
+  if (!version) return Reply(worker, op, absl::NotFoundError("nobody holds such a version"));
+  Read& read = reads_[worker] = {};
+  read.transaction = {11, next_id_++};
+  read.version = *version;
+  const auto own = holdings_.find(worker);
+  FetchDecision decision;
+  decision.transaction = read.transaction;
+  decision.publication = PublicationOf(*version);
+  decision.version = *version;
+  decision.world_size = 1;
+  decision.chunk_bytes = chunk_bytes_;
+  decision.already_held = own != holdings_.end() && own->second.version == *version;
+  Reply(worker, op, absl::OkStatus(), decision);
+}
+
+void FakeHub::On(size_t worker, OpId op, const BeginReadCall& call) {
+  const auto read = reads_.find(worker);
+  if (read == reads_.end() || read->second.transaction != call.transaction) {
+    return Reply(worker, op, absl::AbortedError("the fetch was aborted"));
+  }
+  Forget(worker);
+  holdings_[worker] = {read->second.version, call.generation, false, false};
+  read->second.begun = true;
+  Reply(worker, op, absl::OkStatus());
+  Place(worker);
+}
+
+void FakeHub::On(size_t worker, OpId op, const FinishReadCall& call) {
+  const auto read = reads_.find(worker);
+  const bool known = read != reads_.end() && read->second.transaction == call.transaction;
+  const Version version = known ? read->second.version : 0;
+  if (known) {
+    Release(worker, ~AssignmentNumber{0});
+    reads_.erase(worker);
+  }
+  if (!known || !call.result.ok()) {
+    const auto holding = holdings_.find(worker);
+    if (holding != holdings_.end() && !holding->second.complete) Forget(worker);
+    return Reply(worker, op, known ? call.result : absl::AbortedError("the fetch was aborted"));
+  }
+  holdings_[worker].complete = true;
+  Reply(worker, op, absl::OkStatus(), FinishReply{version});
+  PlaceWaiting();
+}
+
+void FakeHub::On(size_t worker, OpId op, const LeaveCall&) {
+  Forget(worker);
+  Reply(worker, op, absl::OkStatus());
+}
+
+void FakeHub::Abort(size_t reader, const absl::Status& reason) {
+  const auto read = reads_.find(reader);
+  if (read != reads_.end()) Direct(reader, AbortReadDirective{read->second.transaction, reason});
+}
+
+// R5: the source graph has no cycle.
+bool FakeHub::DownstreamOf(size_t worker, size_t reader) const {
+  std::set<size_t> seen;
+  for (std::optional<size_t> at = worker; at && seen.insert(*at).second; at = SourceOf(*at)) {
+    if (*at == reader) return true;
+  }
+  return false;
+}
+
+bool FakeHub::MayServe(size_t source, size_t reader) const {
+  const auto holding = holdings_.find(source);
+  const Read& read = reads_.at(reader);
+  return holding != holdings_.end() && holding->second.version == read.version &&
+         !holding->second.draining && !read.barred.contains(source) &&
+         !DownstreamOf(source, reader);
+}
+
+void FakeHub::Place(size_t reader) {
+  std::vector<size_t> candidates;
+  for (const auto& [source, holding] : holdings_) {
+    if (MayServe(source, reader)) candidates.push_back(source);
+  }
+  const auto preferred = choose ? choose(reader) : std::nullopt;
+  if (preferred && MayServe(*preferred, reader)) {
+    Assign(reader, *preferred);
+  } else if (!candidates.empty()) {
+    Assign(reader, candidates[schedule_.random.Below(candidates.size())]);
+  } else if (!reads_.at(reader).source) {
+    Abort(reader, absl::UnavailableError("no source is left"));
+  }
+}
+
+// Readers that wait for a source.
+void FakeHub::PlaceWaiting() {
+  for (const auto& [reader, read] : reads_) {
+    if (read.begun && !read.source) Place(reader);
+  }
+}
+
+void FakeHub::Assign(size_t reader, size_t source) {
+  Read& read = reads_.at(reader);
+  read.source = source;
+  read.assignment = next_id_++;
+  readers_[source].insert({reader, read.assignment});
+  AssignDirective assign;
+  assign.transaction = read.transaction;
+  assign.assignment = read.assignment;
+  assign.source.key = {"m", "g" + std::to_string(source), 0};
+  assign.source.incarnation = Network::IncarnationOf(source);
+  assign.endpoint = Network::EndpointOf(source);
+  assign.generation = holdings_.at(source).generation;
+  assign.publication = PublicationOf(read.version);
+  assign.tier = tier;
+  Direct(reader, assign);
+}
+
+// A released assignment, and those before it, no longer count at their sources.
+void FakeHub::Release(size_t reader, AssignmentNumber assignment) {
+  std::vector<size_t> touched;
+  for (auto& [source, readers] : readers_) {
+    std::erase_if(readers, [&](const auto& entry) {
+      return entry.first == reader && entry.second <= assignment;
+    });
+    touched.push_back(source);
+  }
+  for (const size_t source : touched) CheckDrained(source);
+}
+
+void FakeHub::OnSaid(size_t worker, const SessionSend& effect) {
+  said.emplace_back(worker, effect.message);
+  if (away_) return;
+  const auto* released = std::get_if<SourceReleasedMessage>(&effect.message);
+  if (released != nullptr) return Release(worker, released->assignment);
+  const auto* failed = std::get_if<SourceFailedMessage>(&effect.message);
+  if (failed == nullptr) return;
+  const auto read = reads_.find(worker);
+  if (read == reads_.end() || read->second.assignment != failed->assignment) return;
+  if (read->second.source) read->second.barred.insert(*read->second.source);
+  read->second.source.reset();
+  Release(worker, failed->assignment);
+  Place(worker);
+}
+
+// What was directed while the hub was away is directed again.
+void FakeHub::OnSession(size_t worker, const StateReport& report) {
+  const auto read = reads_.find(worker);
+  if (!report.open_fetch || read == reads_.end() || !read->second.begun) return;
+  if (report.open_fetch->assignment != read->second.assignment || !read->second.source) {
+    Place(worker);
+  }
+}
+
+void FakeHub::OnDeath(size_t worker) {
+  reads_.erase(worker);
+  Release(worker, ~AssignmentNumber{0});
+  Forget(worker);
+  PlaceWaiting();
+}
+
+}  // namespace tensorhub::agent::testing

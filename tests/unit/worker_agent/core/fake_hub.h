@@ -1,0 +1,113 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A hub for the agent core's tests: as much of the real one as the agents can tell, and a script
+// that may take any call away from it. Every worker is its own group.
+
+#ifndef TENSORHUB_TESTS_UNIT_WORKER_AGENT_CORE_FAKE_HUB_H_
+#define TENSORHUB_TESTS_UNIT_WORKER_AGENT_CORE_FAKE_HUB_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/worker_agent/core/network.h"
+#include "worker_agent/core/events.h"
+
+namespace tensorhub::agent::testing {
+
+class FakeHub {
+ public:
+  FakeHub(Schedule& schedule, Machines& machines, uint64_t chunk_bytes)
+      : schedule_(schedule), machines_(machines), chunk_bytes_(chunk_bytes) {}
+
+  // True: the script has taken the call, and answers it or not.
+  std::function<bool(size_t worker, const Call& call)> script;
+  // Which source a reader gets if that one may serve it; otherwise any that may.
+  std::function<std::optional<size_t>(size_t reader)> choose;
+  Tier tier = Tier::kRemote;
+  bool visible_at_once = true;
+  bool know_documents = true;
+  // Everything that was said and called, in the order in which the agents did.
+  std::vector<std::pair<size_t, Call>> calls;
+  std::vector<std::pair<size_t, decltype(SessionSend::message)>> said;
+
+  void OnCall(size_t worker, const Call& call);
+  void OnCancel(size_t worker, OpId op) { pending_.erase({worker, op}); }
+  void OnDocuments(size_t /*worker*/) { ++documents_; }
+  void OnSaid(size_t worker, const SessionSend& effect);
+  void OnSession(size_t worker, const StateReport& report);
+  void OnDeath(size_t worker);
+
+  // For scripts.
+  void Reply(size_t worker, OpId op, const absl::Status& status,
+             decltype(CallReply::payload) payload = {});
+  // Directives of one worker arrive in order.
+  void Direct(size_t worker, const Event& directive);
+  void Assign(size_t reader, size_t source);
+  void Abort(size_t reader, const absl::Status& reason);
+  void AllowVisible(Version version);
+  bool away() const { return away_; }
+  void SetAway(bool away) { away_ = away; }
+  int documents() const { return documents_; }
+  std::optional<size_t> SourceOf(size_t reader) const;
+  PublicationId PublicationOf(Version version) const { return {7, version + 1}; }
+  size_t CountCalls(size_t worker, size_t request_index) const;
+
+ private:
+  struct Holding {
+    Version version = 0;
+    Generation generation = 0;
+    bool complete = false;
+    bool draining = false;
+  };
+  struct Read {
+    TransactionId transaction;
+    Version version = 0;
+    bool begun = false;
+    std::optional<size_t> source;
+    AssignmentNumber assignment = 0;
+    std::set<size_t> barred;
+  };
+  struct Unpublishing {
+    OpId op = 0;
+    bool timed_out = false;
+  };
+  using OpKey = std::pair<size_t, OpId>;
+
+  void On(size_t worker, OpId op, const PublishCall& call);
+  void On(size_t worker, OpId op, const UnpublishCall& call);
+  void On(size_t worker, OpId op, const JoinFetchCall& call);
+  void On(size_t worker, OpId op, const BeginReadCall& call);
+  void On(size_t worker, OpId op, const FinishReadCall& call);
+  void On(size_t worker, OpId op, const LeaveCall& call);
+  bool DownstreamOf(size_t worker, size_t reader) const;
+  bool MayServe(size_t source, size_t reader) const;
+  void Place(size_t reader);
+  void Redirect(size_t source);
+  void Release(size_t reader, AssignmentNumber assignment);
+  void CheckDrained(size_t source);
+  void Forget(size_t worker);
+  void PlaceWaiting();
+
+  Schedule& schedule_;
+  Machines& machines_;
+  const uint64_t chunk_bytes_;
+  bool away_ = false;
+  int documents_ = 0;
+  uint64_t next_id_ = 1;
+  std::map<OpKey, CallReply> answers_;
+  std::set<OpKey> pending_;
+  std::map<size_t, Holding> holdings_;
+  std::map<size_t, Read> reads_;
+  std::map<size_t, Unpublishing> unpublishing_;
+  std::map<size_t, std::set<std::pair<size_t, AssignmentNumber>>> readers_;
+  std::map<size_t, TimeUs> last_directive_;
+};
+
+}  // namespace tensorhub::agent::testing
+
+#endif  // TENSORHUB_TESTS_UNIT_WORKER_AGENT_CORE_FAKE_HUB_H_

@@ -1,0 +1,334 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fetches in a world in which nothing dies: served and one-sided, chains, redirects, aborts.
+
+#include "tests/unit/worker_agent/core/world.h"
+
+namespace tensorhub::agent::testing {
+namespace {
+
+using absl::StatusCode;
+
+class BothWays : public ::testing::TestWithParam<bool> {
+ protected:
+  WorldOptions Options(size_t workers = 2, uint64_t seed = 1) const {
+    WorldOptions options;
+    options.seed = seed;
+    options.workers = workers;
+    options.one_sided = GetParam();
+    return options;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Fetch, BothWays, ::testing::Bool(),
+                         [](const auto& param) { return param.param ? "OneSided" : "Served"; });
+
+TEST_P(BothWays, BringsTheVersion) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Fetch(1).ok());
+  EXPECT_TRUE(world.Holds(1, 5));
+  const FetchOutcome& outcome = world.at(1).done.back().fetch;
+  EXPECT_EQ(outcome.version, 5u);
+  EXPECT_EQ(outcome.bytes_read, world.Content(5).size());
+  EXPECT_EQ(outcome.one_sided, GetParam());
+  EXPECT_EQ(outcome.sources, "g0/0");
+  EXPECT_EQ(world.at(1).written_bytes, world.Content(5).size()) << "no byte was moved twice";
+  EXPECT_FALSE(world.at(1).core->Report().holding->published);
+  EXPECT_FALSE(world.at(0).core->Busy());
+  EXPECT_FALSE(world.at(1).core->Busy());
+}
+
+TEST_P(BothWays, OfWhatIsHeldReadsNothing) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Fetch(1).ok());
+  const ControlWord word = world.at(1).word;
+  ASSERT_TRUE(world.Fetch(1).ok());
+  EXPECT_EQ(world.at(1).word, word);
+  EXPECT_EQ(world.at(1).done.back().fetch.bytes_read, 0u);
+}
+
+TEST_P(BothWays, ReplacesAnOlderVersionAfterUnpublishingIt) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Fetch(1).ok());
+  ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+  ASSERT_TRUE(world.Publish(0, 6).ok());
+  ASSERT_TRUE(world.Fetch(1).ok());
+  EXPECT_TRUE(world.Holds(1, 6));
+}
+
+TEST_P(BothWays, WorksForAWholeNumberOfChunksOneChunkAndNone) {
+  for (const uint64_t bytes : {uint64_t{8 * 4096}, uint64_t{4096}, uint64_t{1}, uint64_t{0}}) {
+    WorldOptions options = Options();
+    options.total_bytes = bytes;
+    World world(options);
+    ASSERT_TRUE(world.Publish(0, 5).ok()) << bytes;
+    ASSERT_TRUE(world.Fetch(1).ok()) << bytes;
+    EXPECT_TRUE(world.Holds(1, 5)) << bytes;
+    EXPECT_TRUE(world.Do(1, UnpublishVerb{}).ok()) << bytes;
+  }
+}
+
+// R5: everyone reads from the one before, while that one still reads.
+TEST_P(BothWays, RunsThroughAChain) {
+  World world(Options(5));
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.choose = [](size_t reader) { return reader - 1; };
+  for (size_t reader = 1; reader < 5; ++reader) {
+    world.Ask(reader, FetchVerb{});
+    ASSERT_TRUE(world.RunToValid(reader, 1));
+    EXPECT_LT(world.at(reader).word.valid_chunks, world.chunks()) << "it ought to be filling";
+  }
+  for (size_t reader = 1; reader < 5; ++reader) {
+    EXPECT_TRUE(world.Finish(reader).ok());
+    EXPECT_EQ(world.at(reader).done.back().fetch.sources, "g" + std::to_string(reader - 1) + "/0");
+    EXPECT_EQ(world.at(reader).written_bytes, world.Content(5).size());
+  }
+}
+
+// A publisher may hear the hub's answer later than a reader that was sent to it.
+TEST_P(BothWays, WaitsAtAPublisherThatHasNotHeardTheHub) {
+  World world(Options());
+  world.at(0).memory = world.Content(5);
+  std::optional<Call> publish;
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (worker != 0) return false;
+    publish = call;
+    return true;
+  };
+  world.Ask(0, PublishVerb{.version = 5});
+  ASSERT_TRUE(world.Run([&] { return publish.has_value(); }));
+  // The answer is on its way; the hub knows the version, and sends a reader.
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (worker != 1) return false;
+    if (std::holds_alternative<JoinFetchCall>(call.request)) {
+      FetchDecision decision;
+      decision.transaction = {1, 1};
+      decision.publication = world.hub.PublicationOf(5);
+      decision.version = 5;
+      decision.world_size = 1;
+      decision.chunk_bytes = 4096;
+      world.hub.Reply(1, call.op, absl::OkStatus(), decision);
+    } else if (std::holds_alternative<BeginReadCall>(call.request)) {
+      world.hub.Reply(1, call.op, absl::OkStatus());
+      AssignDirective assign;
+      assign.transaction = {1, 1};
+      assign.assignment = 1;
+      assign.source = world.at(0).options.self;
+      assign.endpoint = Network::EndpointOf(0);
+      assign.generation = world.at(0).word.generation;
+      assign.publication = world.hub.PublicationOf(5);
+      assign.tier = GetParam() ? Tier::kHost : Tier::kRemote;
+      world.hub.Direct(1, assign);
+    } else {
+      world.hub.Reply(1, call.op, absl::OkStatus(), FinishReply{5});
+    }
+    return true;
+  };
+  world.Ask(1, FetchVerb{});
+  world.RunFor(10'000);  // far beyond what a silent source is granted
+  EXPECT_FALSE(world.Idle(1));
+  EXPECT_EQ(world.at(1).word.valid_chunks, 0u);
+  world.hub.Reply(0, publish->op, absl::OkStatus(),
+                  PublishReply{world.hub.PublicationOf(5), 4096, true});
+  EXPECT_TRUE(world.Finish(1).ok());
+  EXPECT_TRUE(world.Finish(0).ok());
+  EXPECT_EQ(world.at(1).done.back().fetch.sources, "g0/0");
+}
+
+// R3, R5: the reader goes on at its next chunk elsewhere, and the source waits for about one.
+TEST_P(BothWays, GoesOnElsewhereWhenItsSourceUnpublishes) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    World world(Options(3, seed));
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    ASSERT_TRUE(world.Publish(1, 5).ok());
+    world.hub.choose = [](size_t) { return size_t{0}; };
+    world.Ask(2, FetchVerb{});
+    ASSERT_TRUE(world.RunToValid(2, 3));
+    world.hub.choose = [](size_t) { return size_t{1}; };
+    ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+    ASSERT_LT(world.at(2).word.valid_chunks, world.chunks()) << "not the whole shard";
+    ASSERT_TRUE(world.Finish(2).ok());
+    const FetchOutcome& outcome = world.at(2).done.back().fetch;
+    EXPECT_EQ(outcome.sources, "g0/0, g1/0");
+    EXPECT_EQ(outcome.bytes_read, world.Content(5).size()) << "each byte was committed once";
+    EXPECT_LE(world.at(2).written_bytes, world.Content(5).size() + 3 * 4096) << "one window";
+  }
+}
+
+// Without anyone else it reads to the end, and the source waits.
+TEST_P(BothWays, KeepsTheOnlySourceUntilItIsDone) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Ask(1, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(1, 2));
+  world.Ask(0, UnpublishVerb{});
+  EXPECT_TRUE(world.Finish(1).ok());
+  EXPECT_TRUE(world.Finish(0).ok());
+  EXPECT_TRUE(world.Holds(1, 5));
+}
+
+TEST_P(BothWays, LateAssignmentsAreIgnored) {
+  World world(Options(3));
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Publish(1, 5).ok());
+  world.hub.choose = [](size_t) { return size_t{0}; };
+  world.Ask(2, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(2, 1));
+  AssignDirective late;
+  late.transaction = world.at(2).core->Report().open_fetch->transaction;
+  late.assignment = 0;
+  late.source = world.at(1).options.self;
+  late.publication = world.hub.PublicationOf(5);
+  late.generation = world.at(1).word.generation;
+  world.Deliver(2, late);
+  late.assignment = 1000;
+  late.transaction = {9, 9};
+  world.Deliver(2, late);
+  late.transaction = world.at(2).core->Report().open_fetch->transaction;
+  late.publication = {9, 9};
+  world.Deliver(2, late);
+  EXPECT_TRUE(world.Finish(2).ok());
+  EXPECT_EQ(world.at(2).done.back().fetch.sources, "g0/0");
+}
+
+TEST_P(BothWays, AbortedWhileReadingFreesTheBuffers) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Ask(1, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(1, 2));
+  const Generation generation = world.at(1).word.generation;
+  world.hub.Abort(1, absl::AbortedError("a rank failed"));
+  EXPECT_EQ(world.Finish(1).code(), StatusCode::kAborted);
+  EXPECT_GT(world.at(1).word.generation, generation);
+  EXPECT_FALSE(world.at(1).core->Report().holding);
+  EXPECT_TRUE(world.Fetch(1).ok());
+}
+
+TEST_P(BothWays, AbortedWhileBeginning) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (!std::holds_alternative<BeginReadCall>(call.request)) return false;
+    world.hub.Abort(worker, absl::AbortedError("a rank failed"));
+    return true;  // and does not answer
+  };
+  EXPECT_EQ(world.Fetch(1).code(), StatusCode::kAborted);
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (!std::holds_alternative<BeginReadCall>(call.request)) return false;
+    world.hub.Reply(worker, call.op, absl::NotFoundError("no such transaction"));
+    return true;
+  };
+  EXPECT_EQ(world.Fetch(1).code(), StatusCode::kNotFound);
+  world.hub.script = nullptr;
+  EXPECT_TRUE(world.Fetch(1).ok());
+}
+
+TEST_P(BothWays, AbortedWhileUnpublishingWhatItHeld) {
+  World world(Options(3));
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Publish(1, 4).ok());
+  ASSERT_TRUE(world.Do(2, FetchVerb{{Selector::Kind::kExact, 4}}).ok());
+  std::optional<Call> unpublish;
+  world.hub.script = [&](size_t, const Call& call) {
+    if (!std::holds_alternative<UnpublishCall>(call.request)) return false;
+    unpublish = call;
+    return true;
+  };
+  world.Ask(2, FetchVerb{});
+  ASSERT_TRUE(world.Run([&] { return unpublish.has_value(); }));
+  world.hub.Abort(2, absl::AbortedError("a rank failed"));
+  world.RunFor(100);
+  world.hub.Reply(2, unpublish->op, absl::OkStatus(), UnpublishReply{true});
+  EXPECT_EQ(world.Finish(2).code(), StatusCode::kAborted);
+  world.hub.script = nullptr;
+  EXPECT_TRUE(world.Fetch(2).ok());
+}
+
+// R9: an abort without a reason must not pass for a success.
+TEST_P(BothWays, AbortedWithoutAReasonIsStillAborted) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Ask(1, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(1, 2));
+  world.hub.Abort(1, absl::OkStatus());
+  EXPECT_FALSE(world.Finish(1).ok());
+}
+
+TEST_P(BothWays, AHubThatCallsHalfAVersionCommittedIsNotBelieved) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
+    world.hub.Reply(worker, call.op, absl::OkStatus(), FinishReply{5});
+    return true;
+  };
+  world.Ask(1, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(1, 2));
+  world.hub.Abort(1, absl::AbortedError("a rank failed"));
+  EXPECT_FALSE(world.Finish(1).ok());
+  EXPECT_FALSE(world.at(1).core->Report().holding);
+}
+
+TEST_P(BothWays, AVersionHeldByNobodyIsNotFoundAndWhatIsHeldStays) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  EXPECT_EQ(world.Do(0, FetchVerb{{Selector::Kind::kExact, 9}}).code(), StatusCode::kNotFound);
+  EXPECT_TRUE(world.Holds(0, 5));
+}
+
+TEST(Fetch, ADecisionThatMakesNoSenseIsAnError) {
+  const auto answered = [](decltype(CallReply::payload) payload) {
+    World world({});
+    world.hub.script = [&](size_t worker, const Call& call) {
+      if (std::holds_alternative<FinishReadCall>(call.request)) {
+        world.hub.Reply(worker, call.op, std::get<FinishReadCall>(call.request).result);
+      } else {
+        world.hub.Reply(worker, call.op, absl::OkStatus(), payload);
+      }
+      return true;
+    };
+    return world.Fetch(0).code();
+  };
+  FetchDecision decision{{1, 1}, {2, 2}, 5, 1, 4096, {}, false};
+  EXPECT_EQ(answered(std::monostate()), StatusCode::kInternal);
+  decision.chunk_bytes = 0;
+  EXPECT_EQ(answered(decision), StatusCode::kInvalidArgument);
+  decision.chunk_bytes = 4096;
+  decision.publication = {};
+  EXPECT_EQ(answered(decision), StatusCode::kInternal);
+  decision.publication = {2, 2};
+  decision.already_held = true;
+  EXPECT_EQ(answered(decision), StatusCode::kAborted);
+}
+
+TEST(Fetch, MemoryThatCannotBeMappedIsServed) {
+  World world({.one_sided = true});
+  world.network.import_failure_percent = 100;
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Fetch(1).ok());
+  EXPECT_FALSE(world.at(1).done.back().fetch.one_sided);
+}
+
+TEST(Fetch, ADescriptionTravelsOncePerPeer) {
+  World world({.one_sided = true});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Fetch(1).ok());
+  ASSERT_TRUE(world.Do(1, UnpublishVerb{}).ok());
+  world.network.import_failure_percent = 0;
+  ASSERT_TRUE(world.Fetch(1).ok());
+  EXPECT_TRUE(world.at(1).done.back().fetch.one_sided);
+}
+
+TEST(Fetch, ASourceWithoutADescriptionServesOnTheSameHost) {
+  World world({});
+  world.hub.tier = Tier::kHost;
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Fetch(1).ok());
+  EXPECT_FALSE(world.at(1).done.back().fetch.one_sided);
+}
+
+}  // namespace
+}  // namespace tensorhub::agent::testing

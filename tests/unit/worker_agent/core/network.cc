@@ -1,0 +1,249 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/unit/worker_agent/core/network.h"
+
+#include <algorithm>
+
+namespace tensorhub::agent::testing {
+
+void Schedule::At(TimeUs when, size_t owner, std::function<void()> what) {
+  queue_[{std::max(when, now_), next_number_++}] = {owner, std::move(what)};
+}
+
+void Schedule::DoNext() {
+  const auto first = queue_.begin();
+  now_ = std::max(now_, first->first.first);
+  Item item = std::move(first->second);
+  queue_.erase(first);
+  if (dead_.contains(item.owner)) return;
+  const auto paused = paused_.find(item.owner);
+  if (paused != paused_.end()) {
+    paused->second.push_back(std::move(item));
+  } else {
+    item.what();
+  }
+}
+
+void Schedule::Resume(size_t owner) {
+  const auto paused = paused_.find(owner);
+  if (paused == paused_.end()) return;
+  for (Item& item : paused->second) At(now_, item.owner, std::move(item.what));
+  paused_.erase(paused);
+}
+
+void Schedule::Kill(size_t owner) {
+  dead_[owner] = true;
+  paused_.erase(owner);
+}
+
+size_t Network::Find(Incarnation peer) const {
+  return peer >= 100 && peer < 200 ? static_cast<size_t>(peer - 100) : kNobody;
+}
+
+void Network::Do(size_t from, const OpenPeer& effect) {
+  const Pair pair{from, Find(effect.peer)};
+  if (pair.second == kNobody) return;
+  Disconnect(pair, absl::CancelledError("opened anew"));
+  open_[pair] = next_connection_++;
+  if (!schedule_.dead(pair.second)) return;
+  schedule_.Soon(from, [this, pair, peer = effect.peer] {
+    machines_.Deliver(pair.first, PeerFailed{peer, absl::UnavailableError("nobody is there")});
+  });
+}
+
+void Network::Do(size_t from, const ClosePeer& effect) {
+  Disconnect({from, Find(effect.peer)}, absl::CancelledError("closed"));
+}
+
+// What is under way on the connection does not arrive; its sends complete, with an error.
+void Network::Disconnect(Pair pair, const absl::Status& why) {
+  open_.erase(pair);
+  for (const auto& [token, connection] : std::exchange(sends_[pair], {})) {
+    schedule_.Soon(pair.first, [this, pair, token = token, why] {
+      machines_.Deliver(pair.first, SendDone{token, why});
+    });
+  }
+}
+
+bool Network::Lost(const Frame& frame) const {
+  const auto open = open_.find(frame.pair);
+  return frame.lost || open == open_.end() || open->second != frame.connection;
+}
+
+void Network::Arrive(const std::shared_ptr<Frame>& frame, TimeUs earliest) {
+  TimeUs& last = last_arrival_[frame->pair];
+  last = std::max(last, earliest);
+  schedule_.At(last, frame->pair.second, [this, frame] {
+    if (Lost(*frame)) return;
+    machines_.Deliver(frame->pair.second, MessageArrived{frame->header, frame->payload});
+  });
+}
+
+void Network::Do(size_t from, const SendMessage& effect) {
+  const Pair pair{from, Find(effect.peer)};
+  if (pair.second == kNobody) {
+    strangers.push_back({from, effect.peer, effect.header, ""});
+    return;
+  }
+  const auto open = open_.find(pair);
+  if (open == open_.end()) return;
+  auto frame = std::make_shared<Frame>(Frame{pair, open->second, effect.header, "", false});
+  Arrive(frame, schedule_.now() + schedule_.Delay());
+}
+
+void Network::Copy(const std::shared_ptr<Frame>& frame, ByteRange range) const {
+  if (schedule_.dead(frame->pair.first)) frame->lost = true;
+  const std::string& memory = machines_.MemoryOf(frame->pair.first);
+  frame->payload += memory.substr(range.begin, range.bytes);
+}
+
+void Network::CompleteSend(Pair pair, uint64_t token) {
+  schedule_.Soon(pair.first, [this, pair, token] {
+    if (sends_[pair].erase(token) == 0) return;  // the connection went, and told so
+    machines_.Deliver(pair.first, SendDone{token, absl::OkStatus()});
+  });
+}
+
+// Eagerly (the bytes leave the memory at once), or by rendezvous: the receiver fetches them, in
+// two pieces, when it gets round to it.
+void Network::Do(size_t from, const SendData& effect) {
+  const Pair pair{from, Find(effect.peer)};
+  const ByteRange range = effect.range;
+  auto frame = std::make_shared<Frame>(Frame{pair, 0, effect.header, "", false});
+  const auto open = open_.find(pair);
+  if (pair.second == kNobody) {
+    Copy(frame, range);
+    strangers.push_back({from, effect.peer, effect.header, frame->payload});
+    sends_[pair][effect.token] = 0;
+    return CompleteSend(pair, effect.token);
+  }
+  if (open == open_.end()) {
+    schedule_.Soon(from, [this, from, token = effect.token] {
+      machines_.Deliver(from, SendDone{token, absl::UnavailableError("not connected")});
+    });
+    return;
+  }
+  frame->connection = open->second;
+  sends_[pair][effect.token] = frame->connection;
+  if (!schedule_.Chance(rendezvous_percent)) {
+    Copy(frame, range);
+    CompleteSend(pair, effect.token);
+    return Arrive(frame, schedule_.now() + schedule_.Delay());
+  }
+  const uint64_t half = range.bytes / 2;
+  const TimeUs first = schedule_.now() + schedule_.Delay();
+  const TimeUs second = first + schedule_.Delay();
+  schedule_.At(first, pair.second, [this, frame, range, half] {
+    if (!Lost(*frame)) Copy(frame, {range.begin, half});
+  });
+  schedule_.At(second, pair.second, [this, frame, range, half, token = effect.token] {
+    if (Lost(*frame)) return;
+    Copy(frame, {range.begin + half, range.bytes - half});
+    CompleteSend(frame->pair, token);
+  });
+  Arrive(frame, second + schedule_.Delay());
+}
+
+void Network::Do(size_t from, const SendDescription& effect) {
+  const Pair pair{from, Find(effect.peer)};
+  const auto open = open_.find(pair);
+  sends_[pair][effect.token] = open == open_.end() ? 0 : open->second;
+  CompleteSend(pair, effect.token);
+  if (pair.second == kNobody) {
+    strangers.push_back({from, effect.peer, effect.header, EndpointOf(from)});
+  } else if (open != open_.end()) {
+    Arrive(std::make_shared<Frame>(Frame{pair, open->second, effect.header, EndpointOf(from)}),
+           schedule_.now() + schedule_.Delay());
+  }
+}
+
+void Network::Do(size_t from, const ImportMemory& effect) {
+  const bool failed = schedule_.Chance(import_failure_percent) || Find(effect.peer) == kNobody;
+  schedule_.Soon(from, [this, from, failed, peer = effect.peer] {
+    const absl::Status status =
+        failed ? absl::FailedPreconditionError("cannot map") : absl::OkStatus();
+    machines_.Deliver(from, MemoryImported{peer, status});
+  });
+}
+
+void Network::Do(size_t from, const Get& effect) {
+  const GetKey key{from, effect.token};
+  gets_[key] = {from, Find(effect.peer), effect.range, false};
+  TimeUs when = schedule_.now();
+  const uint64_t cut = schedule_.random.Below(effect.range.bytes + 1);
+  schedule_.At(when += schedule_.Delay(), kNobody, [this, key, cut] { MovePiece(key, 0, cut); });
+  schedule_.At(when += schedule_.Delay(), kNobody,
+               [this, key, cut, end = effect.range.bytes] { MovePiece(key, cut, end); });
+  if (gets_hang) return;
+  schedule_.At(when + schedule_.Delay(), from, [this, key] { CompleteGet(key, absl::OkStatus()); });
+}
+
+void Network::MovePiece(GetKey key, uint64_t begin, uint64_t end) {
+  const auto found = gets_.find(key);
+  if (found == gets_.end() || found->second.source == kNobody) return;
+  const OpenGet& get = found->second;
+  const std::string& theirs = machines_.MemoryOf(get.source);
+  const auto at = static_cast<std::ptrdiff_t>(get.range.begin + begin);
+  std::copy_n(theirs.begin() + at, end - begin, machines_.MemoryOf(get.reader).begin() + at);
+}
+
+void Network::CompleteGet(GetKey key, const absl::Status& status) {
+  if (gets_.erase(key) != 0) machines_.Deliver(key.first, GetDone{key.second, status});
+}
+
+void Network::Do(size_t from, const GetWord& effect) {
+  const size_t source = Find(effect.peer);
+  schedule_.Soon(kNobody, [this, from, source, token = effect.token] {
+    WordArrived event{token, absl::OkStatus(), 0};
+    if (source == kNobody) {
+      event.status = absl::UnavailableError("nobody is there");
+    } else {
+      event.word = machines_.WordOf(source);
+    }
+    schedule_.Soon(from, [this, from, event] { machines_.Deliver(from, event); });
+  });
+}
+
+void Network::Do(size_t from, const CloseGets& effect) {
+  for (auto& [key, get] : gets_) {
+    if (get.reader != from || get.source != Find(effect.peer) || get.closed) continue;
+    get.closed = true;
+    schedule_.Soon(from, [this, key = key] { CompleteGet(key, absl::CancelledError("closed")); });
+  }
+}
+
+void Network::BreakLink(size_t a, size_t b) {
+  for (const Pair& pair : {Pair{a, b}, Pair{b, a}}) {
+    if (!open_.contains(pair)) continue;
+    const absl::Status why = absl::UnavailableError("the link broke");
+    Disconnect(pair, why);
+    schedule_.Soon(pair.first, [this, pair, why] {
+      machines_.Deliver(pair.first, PeerFailed{IncarnationOf(pair.second), why});
+    });
+  }
+}
+
+void Network::Kill(size_t process) {
+  schedule_.Kill(process);
+  std::vector<size_t> others;
+  for (const auto& [pair, connection] : open_) {
+    if (pair.second == process) others.push_back(pair.first);
+  }
+  for (const size_t other : others) BreakLink(other, process);
+}
+
+bool Network::HasGets(size_t process) const {
+  return std::any_of(gets_.begin(), gets_.end(),
+                     [&](const auto& entry) { return entry.second.reader == process; });
+}
+
+bool Network::HasGetInto(size_t process, uint64_t begin, uint64_t end) const {
+  return std::any_of(gets_.begin(), gets_.end(), [&](const auto& entry) {
+    const OpenGet& get = entry.second;
+    return get.reader == process && get.range.begin < end &&
+           begin < get.range.begin + get.range.bytes;
+  });
+}
+
+}  // namespace tensorhub::agent::testing

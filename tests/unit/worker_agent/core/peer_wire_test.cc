@@ -1,0 +1,128 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/core/peer_wire.h"
+
+#include "common/random.h"
+#include "gtest/gtest.h"
+
+namespace tensorhub::agent {
+namespace {
+
+constexpr int kKinds = 8;
+
+PeerMessage Example(PeerKind kind) {
+  PeerMessage message;
+  message.kind = kind;
+  message.flags = kFlagOneSided | kFlagHaveDescription;
+  message.code = 10;
+  message.from = 0x0102030405060708;
+  message.to = ~uint64_t{0};
+  message.read = 77;
+  message.generation = kGenerationMax;
+  message.publication = {0xaaaa, 0xbbbb};
+  message.chunk_bytes = uint64_t{1} << 30;
+  message.chunk = kChunkCountMax;
+  message.valid = 12;
+  message.confirmed = 11;
+  message.begin = uint64_t{1} << 45;
+  message.text = std::string("with a \0 in it", 14);
+  return message;
+}
+
+void ExpectEqual(const PeerMessage& a, const PeerMessage& b) {
+  EXPECT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.flags, b.flags);
+  EXPECT_EQ(a.code, b.code);
+  EXPECT_EQ(a.from, b.from);
+  EXPECT_EQ(a.to, b.to);
+  EXPECT_EQ(a.read, b.read);
+  EXPECT_EQ(a.generation, b.generation);
+  EXPECT_EQ(a.publication, b.publication);
+  EXPECT_EQ(a.chunk_bytes, b.chunk_bytes);
+  EXPECT_EQ(a.chunk, b.chunk);
+  EXPECT_EQ(a.valid, b.valid);
+  EXPECT_EQ(a.confirmed, b.confirmed);
+  EXPECT_EQ(a.begin, b.begin);
+  EXPECT_EQ(a.text, b.text);
+}
+
+TEST(PeerWire, EveryKindComesBackAsItWas) {
+  for (int kind = 1; kind <= kKinds; ++kind) {
+    const PeerMessage message = Example(static_cast<PeerKind>(kind));
+    const auto decoded = DecodePeerMessage(Encode(message));
+    ASSERT_TRUE(decoded) << kind;
+    ExpectEqual(message, *decoded);
+  }
+}
+
+TEST(PeerWire, TheHeaderHasTheSizeThatTheProtocolNames) {
+  PeerMessage message = Example(PeerKind::kData);
+  message.text.clear();
+  EXPECT_EQ(Encode(message).size(), kPeerHeaderBytes);
+  message.text.assign(kPeerTextMax, 'x');
+  EXPECT_EQ(Encode(message).size(), kPeerHeaderBytes + kPeerTextMax);
+  EXPECT_TRUE(DecodePeerMessage(Encode(message)));
+}
+
+TEST(PeerWire, NoPrefixAndNoExtensionIsAMessage) {
+  const std::string whole = Encode(Example(PeerKind::kHello));
+  for (size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(DecodePeerMessage(std::string_view(whole).substr(0, size))) << size;
+  }
+  EXPECT_FALSE(DecodePeerMessage(whole + "x"));
+}
+
+TEST(PeerWire, RefusesWhatNobodyWouldSend) {
+  const auto refused = [](auto&& change) {
+    PeerMessage message = Example(PeerKind::kData);
+    change(message);
+    return !DecodePeerMessage(Encode(message));
+  };
+  EXPECT_TRUE(refused([](PeerMessage& message) { message.from = 0; }));
+  EXPECT_TRUE(refused([](PeerMessage& message) { message.generation = kGenerationMax + 1; }));
+  EXPECT_TRUE(refused([](PeerMessage& message) { message.chunk = kChunkCountMax + 1; }));
+  EXPECT_TRUE(refused([](PeerMessage& message) { message.valid = kChunkCountMax + 1; }));
+  EXPECT_TRUE(refused([](PeerMessage& message) { message.confirmed = kChunkCountMax + 1; }));
+  EXPECT_TRUE(refused([](PeerMessage& message) { message.code = 17; }));
+  EXPECT_TRUE(refused([](PeerMessage& message) { message.kind = static_cast<PeerKind>(0); }));
+  EXPECT_TRUE(refused([](PeerMessage& message) { message.kind = static_cast<PeerKind>(9); }));
+  std::string other = Encode(Example(PeerKind::kData));
+  other[0] = 'X';
+  EXPECT_FALSE(DecodePeerMessage(other)) << "another magic";
+  other = Encode(Example(PeerKind::kData));
+  other[2] = 2;
+  EXPECT_FALSE(DecodePeerMessage(other)) << "another format";
+}
+
+// Whatever is accepted is exactly what its own encoding says.
+TEST(PeerWire, MutatedBytesAreRefusedOrMeanWhatTheySay) {
+  Random random(7);
+  int accepted = 0;
+  for (int round = 0; round < 100'000; ++round) {
+    const auto kind = static_cast<PeerKind>(1 + random.Below(kKinds));
+    std::string bytes = Encode(Example(kind));
+    for (uint64_t flips = 1 + random.Below(4); flips > 0; --flips) {
+      bytes[random.Below(bytes.size())] = static_cast<char>(random.Next());
+    }
+    if (random.Below(8) == 0) bytes.resize(random.Below(bytes.size() * 2));
+    const auto decoded = DecodePeerMessage(bytes);
+    if (!decoded) continue;
+    ++accepted;
+    EXPECT_EQ(Encode(*decoded), bytes);
+  }
+  EXPECT_GT(accepted, 1000);
+}
+
+TEST(PeerWire, NoiseIsRefused) {
+  Random random(8);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string bytes(random.Below(200), '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random.Next());
+    const auto decoded = DecodePeerMessage(bytes);
+    EXPECT_TRUE(!decoded || Encode(*decoded) == bytes);
+  }
+}
+
+}  // namespace
+}  // namespace tensorhub::agent

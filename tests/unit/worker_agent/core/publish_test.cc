@@ -1,0 +1,266 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Publish, unpublish and leave, and what the hub says meanwhile.
+
+#include "tests/unit/worker_agent/core/world.h"
+
+namespace tensorhub::agent::testing {
+namespace {
+
+using absl::StatusCode;
+
+TEST(Publish, HoldsTheVersionAndReportsIt) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  EXPECT_TRUE(world.Holds(0, 5));
+  const StateReport report = world.at(0).core->Report();
+  ASSERT_TRUE(report.holding);
+  EXPECT_TRUE(report.holding->published);
+  EXPECT_TRUE(report.holding->visible);
+  EXPECT_EQ(report.holding->valid_chunks, world.chunks());
+  EXPECT_EQ(report.holding->generation, world.at(0).word.generation);
+  EXPECT_FALSE(report.open_fetch);
+}
+
+TEST(Publish, NeedsARegistration) {
+  World world({.connect = false});
+  EXPECT_EQ(world.Publish(0, 5).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(world.Fetch(0).code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+}
+
+TEST(Publish, OfTheSameVersionAgainKeepsTheGeneration) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  const ControlWord word = world.at(0).word;
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  EXPECT_EQ(world.at(0).word, word);
+  EXPECT_TRUE(world.Holds(0, 5));
+}
+
+TEST(Publish, OfAnotherVersionWantsAnUnpublishFirst) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  EXPECT_EQ(world.Do(0, PublishVerb{.version = 6}).code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(world.Holds(0, 5));
+  ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+  EXPECT_TRUE(world.Publish(0, 6).ok());
+}
+
+TEST(Publish, RefusedByTheHubLeavesTheBuffersFree) {
+  World world({});
+  world.hub.script = [&](size_t worker, const Call& call) {
+    world.hub.Reply(worker, call.op, absl::AlreadyExistsError("another layout"));
+    return true;
+  };
+  EXPECT_EQ(world.Publish(0, 5).code(), StatusCode::kAlreadyExists);
+  EXPECT_FALSE(world.at(0).core->Report().holding);
+  EXPECT_EQ(world.at(0).word.valid_chunks, 0u);
+}
+
+TEST(Publish, OfAnUnknownLayoutPutsItAndTriesANewOp) {
+  World world({});
+  world.RunFor(10);
+  world.hub.know_documents = false;
+  // Registered before any session: the documents went with the first one, and were lost.
+  const int before = world.hub.documents();
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (world.hub.documents() > before) return false;
+    world.hub.Reply(worker, call.op, absl::FailedPreconditionError("unknown layout ab; put it"));
+    return true;
+  };
+  EXPECT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_EQ(world.hub.calls.size(), 2u);
+  EXPECT_NE(world.hub.calls[0].second.op, world.hub.calls[1].second.op);
+}
+
+TEST(Publish, AHubThatNeverLearnsTheLayoutIsAskedTwice) {
+  World world({});
+  world.hub.script = [&](size_t worker, const Call& call) {
+    world.hub.Reply(worker, call.op, absl::FailedPreconditionError("unknown layout ab; put it"));
+    return true;
+  };
+  EXPECT_EQ(world.Publish(0, 5).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(world.hub.calls.size(), 2u);
+}
+
+// R9: the hub's answers are checked too.
+TEST(Publish, AnAnswerThatMakesNoSenseIsAnError) {
+  const auto answered = [](decltype(CallReply::payload) payload) {
+    World world({});
+    world.hub.script = [&](size_t worker, const Call& call) {
+      world.hub.Reply(worker, call.op, absl::OkStatus(), payload);
+      return true;
+    };
+    return world.Publish(0, 5).code();
+  };
+  EXPECT_EQ(answered(std::monostate()), StatusCode::kInternal);
+  EXPECT_EQ(answered(UnpublishReply{}), StatusCode::kInternal);
+  EXPECT_EQ(answered(PublishReply{{1, 1}, 0, true}), StatusCode::kInvalidArgument);
+  EXPECT_EQ(answered(PublishReply{{1, 1}, 17, true}), StatusCode::kInvalidArgument);
+  EXPECT_EQ(answered(PublishReply{{}, 4096, true}), StatusCode::kInternal);
+}
+
+// R1: what these buffers hold was published under one id; another id is another content.
+TEST(Publish, AgainUnderAnotherPublicationIsAnError) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.script = [&](size_t worker, const Call& call) {
+    world.hub.Reply(worker, call.op, absl::OkStatus(), PublishReply{{3, 3}, 4096, true});
+    return true;
+  };
+  EXPECT_FALSE(world.Publish(0, 5).ok());
+}
+
+TEST(Publish, WaitsForTheGroup) {
+  World world({});
+  world.hub.visible_at_once = false;
+  world.at(0).memory = world.Content(5);
+  world.Ask(0, PublishVerb{.version = 5, .wait_for_group = true});
+  world.RunFor(1000);
+  EXPECT_FALSE(world.Idle(0));
+  world.hub.AllowVisible(5);
+  EXPECT_TRUE(world.Finish(0).ok());
+  EXPECT_TRUE(world.at(0).core->Report().holding->visible);
+}
+
+// The notice travels on the session, the answer does not: either may come first.
+TEST(Publish, WaitingForTheGroupMissesNoNoticeThatOvertookTheAnswer) {
+  World world({});
+  world.at(0).memory = world.Content(5);
+  world.hub.script = [&](size_t, const Call&) { return true; };
+  world.Ask(0, PublishVerb{.version = 5, .wait_for_group = true});
+  world.RunFor(100);
+  world.Deliver(0, VisibleDirective{world.hub.PublicationOf(5)});
+  world.hub.Reply(0, world.hub.calls.back().second.op, absl::OkStatus(),
+                  PublishReply{world.hub.PublicationOf(5), 4096, false});
+  world.RunFor(100);
+  EXPECT_TRUE(world.Idle(0));
+}
+
+TEST(Publish, WaitingForTheGroupAsksAgainAfterTheHubWasAway) {
+  World world({});
+  world.hub.visible_at_once = false;
+  world.at(0).memory = world.Content(5);
+  world.Ask(0, PublishVerb{.version = 5, .wait_for_group = true});
+  world.RunFor(1000);
+  world.SetHubAway(true);
+  world.RunFor(1000);
+  world.hub.visible_at_once = true;  // it became so, and nobody could be told
+  world.SetHubAway(false);
+  EXPECT_EQ(world.Finish(0), absl::OkStatus());
+}
+
+TEST(Publish, WaitingForTheGroupEndsAtTheDeadlineWithTheRankRecorded) {
+  World world({});
+  world.hub.visible_at_once = false;
+  world.at(0).memory = world.Content(5);
+  EXPECT_EQ(
+      world.Do(0, PublishVerb{.version = 5, .wait_for_group = true, .timeout_ms = 500}).code(),
+      StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(world.Holds(0, 5));
+}
+
+TEST(Publish, DroppedWhileWaitingForTheGroupFreesTheBuffers) {
+  World world({});
+  world.hub.visible_at_once = false;
+  world.at(0).memory = world.Content(5);
+  world.Ask(0, PublishVerb{.version = 5, .wait_for_group = true});
+  world.RunFor(100);
+  const Generation generation = world.at(0).word.generation;
+  world.Deliver(0, DroppedDirective{generation, absl::AbortedError("a rank restarted")});
+  EXPECT_EQ(world.Finish(0).code(), StatusCode::kAborted);
+  EXPECT_GT(world.at(0).word.generation, generation);
+  EXPECT_FALSE(world.at(0).core->Report().holding);
+}
+
+// R2: the hub dropped what the answer, still under way, says it recorded.
+TEST(Publish, DroppedBeforeTheAnswerArrivedIsNotHeld) {
+  for (const bool again : {false, true}) {
+    World world({});
+    ASSERT_TRUE(!again || world.Publish(0, 5).ok());
+    world.at(0).memory = world.Content(5);
+    world.hub.script = [&](size_t, const Call&) { return true; };
+    world.Ask(0, PublishVerb{.version = 5});
+    world.RunFor(100);
+    const Generation generation = world.at(0).word.generation;
+    world.Deliver(0, DroppedDirective{generation, absl::AbortedError("a rank restarted")});
+    if (!world.Idle(0)) {
+      world.hub.Reply(0, world.hub.calls.back().second.op, absl::OkStatus(),
+                      PublishReply{world.hub.PublicationOf(5), 4096, true});
+    }
+    EXPECT_EQ(world.Finish(0).code(), StatusCode::kAborted);
+    EXPECT_FALSE(world.at(0).core->Report().holding);
+    EXPECT_GT(world.at(0).word.generation, generation);
+  }
+}
+
+TEST(Publish, DroppedWhileIdleRaisesTheGeneration) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  const Generation generation = world.at(0).word.generation;
+  world.Deliver(0, DroppedDirective{generation - 1, absl::AbortedError("an old one")});
+  EXPECT_EQ(world.at(0).word.generation, generation);
+  world.Deliver(0, DroppedDirective{generation, absl::AbortedError("this one")});
+  EXPECT_GT(world.at(0).word.generation, generation);
+  EXPECT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+}
+
+TEST(Probe, IsAnsweredWithWhatTheBuffersMean) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  const auto answer = [&](Generation generation) {
+    world.Deliver(0, ProbeDirective{generation});
+    const auto& message = std::get<ProbeAnswerMessage>(world.hub.said.back().second);
+    EXPECT_EQ(message.generation, generation);
+    return message.holds;
+  };
+  const Generation generation = world.at(0).word.generation;
+  EXPECT_TRUE(answer(generation));
+  EXPECT_FALSE(answer(generation - 1));
+  ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+  EXPECT_FALSE(answer(generation));
+  EXPECT_FALSE(answer(world.at(0).word.generation));
+}
+
+TEST(Unpublish, OfNothingSucceedsAtOnce) {
+  World world({});
+  EXPECT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+  EXPECT_TRUE(world.hub.calls.empty());
+}
+
+TEST(Unpublish, ThatTheHubCannotHonourKeepsTheGeneration) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  const ControlWord word = world.at(0).word;
+  world.at(0).scribbles = false;
+  world.hub.script = [&](size_t worker, const Call& call) {
+    world.hub.Reply(worker, call.op, absl::ResourceExhaustedError("no room for a copy"));
+    return true;
+  };
+  EXPECT_EQ(world.Do(0, UnpublishVerb{}).code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(world.at(0).word, word);
+  EXPECT_TRUE(world.Holds(0, 5));
+}
+
+TEST(Leave, StopsServingAndRefusesWhatComesAfter) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  const Generation generation = world.at(0).word.generation;
+  EXPECT_TRUE(world.Do(0, LeaveVerb{}).ok());
+  EXPECT_GT(world.at(0).word.generation, generation);
+  EXPECT_EQ(world.Publish(0, 6).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(world.Fetch(0).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(world.Do(0, UnpublishVerb{}).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(world.Do(0, LeaveVerb{}).code(), StatusCode::kFailedPrecondition);
+}
+
+TEST(Leave, OfAWorkerThatHoldsNothing) {
+  World world({});
+  EXPECT_TRUE(world.Do(0, LeaveVerb{}).ok());
+  EXPECT_EQ(world.hub.calls.size(), 1u);
+}
+
+}  // namespace
+}  // namespace tensorhub::agent::testing
