@@ -11,10 +11,10 @@ namespace tensorhub::agent {
 namespace {
 
 TEST(UcxSettings, TheEnvironmentWins) {
-  setenv("UCX_POSIX_FIFO_SIZE", "32", 1);
+  setenv("UCX_POSIX_FIFO_SIZE", "48", 1);
   unsetenv("UCX_TCP_TX_SEG_SIZE");
   PrepareProcessForUcx();
-  EXPECT_STREQ(std::getenv("UCX_POSIX_FIFO_SIZE"), "32");
+  EXPECT_STREQ(std::getenv("UCX_POSIX_FIFO_SIZE"), "48");
   EXPECT_STREQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), "263168");
 }
 
