@@ -1,0 +1,98 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "libros/checks.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
+#include "common/ids.h"
+#include "common/location.h"
+
+namespace ros {
+namespace {
+
+constexpr size_t kAttachmentBytesMax = 64u << 20;
+
+absl::Status CheckName(const std::string& field, const std::string& name) {
+  const std::optional<std::string> problem = tensorhub::NameProblem(name);
+  if (!problem) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat("%s \"%s\": %s", field, name, *problem));
+}
+
+// HOST:PORT, [V6]:PORT. Whether the host exists shows when it is called.
+absl::Status CheckServer(const std::string& server) {
+  const size_t colon = server.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : server.substr(colon + 1);
+  const bool digits =
+      !port.empty() && port.size() <= 5 &&
+      std::all_of(port.begin(), port.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (digits && colon > 0 && std::stoi(port) >= 1 && std::stoi(port) <= 65535) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "server \"%s\" is no address; write HOST:PORT, such as \"hub:7070\"", server));
+}
+
+absl::Status CheckRank(const ConnectOptions& options) {
+  if (options.world_size < 1 || options.world_size > tensorhub::kWorldSizeMax) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "world_size %d: must be 1 to %d", options.world_size, tensorhub::kWorldSizeMax));
+  }
+  if (options.rank < options.world_size) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("rank %d: must be below world_size (%d)", options.rank, options.world_size));
+}
+
+absl::Status CheckLocation(const std::string& location) {
+  const absl::Status status = tensorhub::Location::Parse(location).status();
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrFormat("location \"%s\": %s", location, std::string(status.message())));
+}
+
+}  // namespace
+
+absl::Status Check(const ConnectOptions& options) {
+  absl::Status status = CheckServer(options.server);
+  if (status.ok()) status = CheckName("model", options.model);
+  if (status.ok()) status = CheckName("group", options.group);
+  if (status.ok()) status = CheckRank(options);
+  if (status.ok()) status = CheckLocation(options.location);
+  if (status.ok()) status = CheckTimeout("connect_timeout", options.connect_timeout);
+  if (status.ok() && options.attachment.size() > kAttachmentBytesMax) {
+    status = absl::InvalidArgumentError(
+        absl::StrFormat("attachment of %d bytes: at most %d (64 MiB) travel with a version",
+                        options.attachment.size(), kAttachmentBytesMax));
+  }
+  return status;
+}
+
+absl::Status Check(const PublishOptions& options) {
+  return CheckTimeout("timeout", options.timeout);
+}
+
+// 0 is meaningful here: readers without another source fail at once.
+absl::Status Check(const UnpublishOptions& options) {
+  if (options.drain_timeout.count() >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("drain_timeout %d ms: must not be negative", options.drain_timeout.count()));
+}
+
+absl::Status Check(const FetchOptions& options) { return CheckTimeout("timeout", options.timeout); }
+
+absl::Status CheckTimeout(const std::string& field, std::chrono::milliseconds value) {
+  if (value.count() > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s %d ms: must be positive", field, value.count()));
+}
+
+int64_t Milliseconds(std::chrono::milliseconds value) {
+  constexpr int64_t kMonthMs = int64_t{30} * 24 * 3600 * 1000;
+  return std::min<int64_t>(value.count(), kMonthMs);
+}
+
+}  // namespace ros

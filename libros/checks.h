@@ -1,0 +1,29 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What can be wrong with a caller's options without asking anybody (R9): INVALID_ARGUMENT that
+// names the field and what it may be.
+
+#ifndef TENSORHUB_LIBROS_CHECKS_H_
+#define TENSORHUB_LIBROS_CHECKS_H_
+
+#include <chrono>
+#include <string>
+
+#include "absl/status/status.h"
+#include "tensorhub/ros.h"
+
+namespace ros {
+
+absl::Status Check(const ConnectOptions& options);
+absl::Status Check(const PublishOptions& options);
+absl::Status Check(const UnpublishOptions& options);
+absl::Status Check(const FetchOptions& options);
+absl::Status CheckTimeout(const std::string& field, std::chrono::milliseconds value);
+
+// As a number that sums with a clock's cannot overflow.
+int64_t Milliseconds(std::chrono::milliseconds value);
+
+}  // namespace ros
+
+#endif  // TENSORHUB_LIBROS_CHECKS_H_

@@ -1,0 +1,211 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorhub/ros.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <utility>
+
+#include "libros/checks.h"
+#include "worker_agent/agent.h"
+
+namespace ros {
+namespace {
+
+namespace agent = tensorhub::agent;
+
+// For the destructor: nobody who destroys a client wants to wait for long.
+constexpr std::chrono::milliseconds kLastDrain(5000);
+
+agent::TensorBuffer ToBuffer(const Tensor& tensor) {
+  agent::TensorBuffer buffer;
+  buffer.name = tensor.name;
+  buffer.dtype = tensor.dtype;
+  buffer.shape = tensor.shape;
+  if (tensor.slice) buffer.slice = {tensor.slice->global_shape, tensor.slice->offset};
+  buffer.data = tensor.data;
+  buffer.bytes = tensor.bytes;
+  buffer.cuda = tensor.device == Device::kCuda;
+  return buffer;
+}
+
+agent::Selector ToAgent(const Selector& selector) {
+  switch (selector.kind) {
+    case Selector::Kind::kExact:
+      return {agent::Selector::Kind::kExact, selector.version};
+    case Selector::Kind::kNewerThan:
+      return {agent::Selector::Kind::kNewerThan, selector.version};
+    case Selector::Kind::kLatest:
+      break;
+  }
+  return {agent::Selector::Kind::kLatest, 0};
+}
+
+// The hub knows "newer than"; version n or newer is newer than n - 1, and 0 or newer is any.
+agent::VersionWait ToWait(const Selector& selector) {
+  agent::VersionWait wait;
+  wait.any = selector.kind == Selector::Kind::kLatest ||
+             (selector.kind == Selector::Kind::kExact && selector.version == 0);
+  if (wait.any) return wait;
+  wait.newer_than =
+      selector.kind == Selector::Kind::kExact ? selector.version - 1 : selector.version;
+  return wait;
+}
+
+agent::AgentOptions ToAgent(const ConnectOptions& options) {
+  agent::AgentOptions out;
+  out.server = options.server;
+  out.key = {options.model, options.group, options.rank};
+  out.world_size = options.world_size;
+  out.location = options.location;
+  out.spot = options.spot;
+  out.connect_timeout_ms = Milliseconds(options.connect_timeout);
+  out.attachment = options.attachment;
+  return out;
+}
+
+VersionInfo ToInfo(const agent::ListedVersion& listed) {
+  VersionInfo info{listed.version, listed.state, listed.bytes, {}};
+  for (const agent::ListedReplica& replica : listed.replicas) {
+    info.replicas.push_back({replica.group, replica.ranks_complete, replica.ranks, replica.state});
+  }
+  return info;
+}
+
+}  // namespace
+
+class Client::Impl {
+ public:
+  explicit Impl(std::unique_ptr<agent::Agent> agent) : agent_(std::move(agent)) {}
+
+  // Threads do not survive a fork: in a child there is nobody who would answer.
+  absl::Status Usable() const {
+    if (Forked()) {
+      return absl::FailedPreconditionError(
+          "this client belongs to the parent process; connect a new one after the fork");
+    }
+    if (left_) return absl::FailedPreconditionError("this client has left; connect a new one");
+    return absl::OkStatus();
+  }
+  bool Forked() const { return getpid() != process_; }
+
+  absl::Status Leave(std::chrono::milliseconds drain) {
+    if (left_.exchange(true)) return absl::OkStatus();
+    const absl::Status status = agent_->RunVerb(agent::LeaveVerb{Milliseconds(drain)}).status;
+    agent_->Stop();
+    return status;
+  }
+
+  agent::Agent& agent() { return *agent_; }
+  // Its threads are the parent's, so that it can be neither used nor destroyed.
+  void Abandon() { static_cast<void>(agent_.release()); }
+
+ private:
+  const pid_t process_ = getpid();
+  std::atomic<bool> left_{false};
+  std::unique_ptr<agent::Agent> agent_;
+};
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
+  const absl::Status status = Check(options);
+  if (!status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<agent::Agent>> started = agent::Agent::Start(ToAgent(options));
+  if (!started.ok()) return started.status();
+  return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(*std::move(started))));
+}
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Client::~Client() {
+  if (impl_->Forked()) {
+    impl_->Abandon();
+  } else {
+    static_cast<void>(impl_->Leave(kLastDrain));
+  }
+}
+
+absl::Status Client::Register(const std::vector<Tensor>& tensors) {
+  const absl::Status status = impl_->Usable();
+  if (!status.ok()) return status;
+  std::vector<agent::TensorBuffer> buffers;
+  buffers.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) buffers.push_back(ToBuffer(tensor));
+  return impl_->agent().Register(buffers);
+}
+
+absl::Status Client::Publish(uint64_t version, const PublishOptions& options) {
+  absl::Status status = impl_->Usable();
+  if (status.ok()) status = Check(options);
+  if (!status.ok()) return status;
+  agent::PublishVerb verb;
+  verb.version = version;
+  verb.wait_for_group = options.wait_for_group;
+  verb.rewind = options.rewind;
+  verb.timeout_ms = Milliseconds(options.timeout);
+  return impl_->agent().RunVerb(verb).status;
+}
+
+absl::Status Client::Unpublish(const UnpublishOptions& options) {
+  absl::Status status = impl_->Usable();
+  if (status.ok()) status = Check(options);
+  if (!status.ok()) return status;
+  return impl_->agent().RunVerb(agent::UnpublishVerb{Milliseconds(options.drain_timeout)}).status;
+}
+
+absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchOptions& options) {
+  absl::Status status = impl_->Usable();
+  if (status.ok()) status = Check(options);
+  if (!status.ok()) return status;
+  agent::Agent::OnProgress progress;
+  if (options.progress) {
+    progress = [report = options.progress](const agent::FetchAdvanced& advanced) {
+      report({advanced.version, advanced.bytes_done, advanced.bytes_total, advanced.source});
+    };
+  }
+  agent::VerbResult result = impl_->agent().RunVerb(
+      agent::FetchVerb{ToAgent(selector), Milliseconds(options.timeout)}, std::move(progress));
+  if (!result.status.ok()) return result.status;
+  return FetchResult{result.fetch.version, result.fetch.bytes_read, std::move(result.way),
+                     std::move(result.fetch.sources)};
+}
+
+absl::StatusOr<WaitResult> Client::WaitForVersion(const Selector& selector,
+                                                  std::chrono::milliseconds timeout,
+                                                  const WaitOptions& options) {
+  absl::Status status = impl_->Usable();
+  if (status.ok()) status = CheckTimeout("timeout", timeout);
+  if (!status.ok()) return status;
+  agent::VersionWait wait = ToWait(selector);
+  wait.max_lag = options.max_lag;
+  wait.timeout_ms = Milliseconds(timeout);
+  const absl::StatusOr<uint64_t> version = impl_->agent().WaitForVersion(wait);
+  if (!version.ok()) return version.status();
+  return WaitResult{*version};
+}
+
+absl::StatusOr<std::vector<VersionInfo>> Client::List() {
+  const absl::Status status = impl_->Usable();
+  if (!status.ok()) return status;
+  const absl::StatusOr<std::vector<agent::ListedVersion>> listed = impl_->agent().List();
+  if (!listed.ok()) return listed.status();
+  std::vector<VersionInfo> infos;
+  infos.reserve(listed->size());
+  for (const agent::ListedVersion& version : *listed) infos.push_back(ToInfo(version));
+  return infos;
+}
+
+absl::Status Client::Leave() {
+  if (impl_->Forked()) return impl_->Usable();
+  return impl_->Leave(UnpublishOptions().drain_timeout);
+}
+
+absl::StatusOr<void*> Client::Allocate(size_t bytes) {
+  const absl::Status status = impl_->Usable();
+  if (!status.ok()) return status;
+  if (bytes == 0) return absl::InvalidArgumentError("bytes 0: must be positive");
+  return impl_->agent().Allocate(bytes);
+}
+
+}  // namespace ros

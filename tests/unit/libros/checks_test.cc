@@ -1,0 +1,85 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the client refuses before it asks anybody, and what it says where nobody answers.
+
+#include "libros/checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <string>
+
+namespace ros {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+ConnectOptions Good() {
+  ConnectOptions options;
+  options.model = "actor";
+  options.group = "trainer";
+  return options;
+}
+
+std::string Problem(const std::function<void(ConnectOptions&)>& spoil) {
+  ConnectOptions options = Good();
+  spoil(options);
+  const absl::Status status = Check(options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST(ChecksTest, GoodOptionsPass) {
+  EXPECT_TRUE(Check(Good()).ok());
+  ConnectOptions options = Good();
+  options.server = "[::1]:7070";
+  options.location = "us/dc1/r4/h7/0";
+  EXPECT_TRUE(Check(options).ok());
+}
+
+TEST(ChecksTest, ProblemsNameTheField) {
+  for (const std::string server : {"", "hub", "hub:", ":7070", "hub:0", "hub:70000", "hub:7x"}) {
+    EXPECT_THAT(Problem([&](ConnectOptions& o) { o.server = server; }), HasSubstr("server \""));
+  }
+  EXPECT_THAT(Problem([](ConnectOptions& o) { o.model = ""; }), HasSubstr("model"));
+  EXPECT_THAT(Problem([](ConnectOptions& o) { o.group = "a b"; }), HasSubstr("group \"a b\""));
+  EXPECT_THAT(Problem([](ConnectOptions& o) { o.rank = 1; }), HasSubstr("rank 1"));
+  EXPECT_THAT(Problem([](ConnectOptions& o) { o.world_size = 0; }), HasSubstr("world_size 0"));
+  EXPECT_THAT(Problem([](ConnectOptions& o) { o.world_size = 65537; }), HasSubstr("world_size"));
+  EXPECT_THAT(Problem([](ConnectOptions& o) { o.location = "a/b/c/d/e/f"; }),
+              HasSubstr("location"));
+  EXPECT_THAT(Problem([](ConnectOptions& o) { o.connect_timeout = milliseconds(0); }),
+              HasSubstr("connect_timeout"));
+  EXPECT_THAT(Problem([](ConnectOptions& o) { o.attachment.resize((64u << 20) + 1); }),
+              HasSubstr("attachment"));
+}
+
+TEST(ChecksTest, TimeoutsAreBounded) {
+  EXPECT_FALSE(CheckTimeout("timeout", milliseconds(-1)).ok());
+  EXPECT_TRUE(Check(UnpublishOptions{milliseconds(0)}).ok());
+  EXPECT_FALSE(Check(UnpublishOptions{milliseconds(-1)}).ok());
+  EXPECT_GT(Milliseconds(milliseconds::max()), 0);
+  EXPECT_LT(Milliseconds(milliseconds::max()), std::numeric_limits<int64_t>::max() / 2);
+}
+
+TEST(ConnectTest, AWrongAddressIsOneLineThatNamesIt) {
+  ConnectOptions options = Good();
+  options.server = "127.0.0.1:1";
+  options.connect_timeout = milliseconds(300);
+  const auto began = std::chrono::steady_clock::now();
+  const absl::Status status = Client::Connect(options).status();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  const std::string line(status.message());
+  EXPECT_THAT(line, HasSubstr("127.0.0.1:1"));
+  EXPECT_THAT(line, HasSubstr("start tensorhub-server"));
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ros
