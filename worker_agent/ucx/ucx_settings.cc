@@ -31,7 +31,7 @@ static_assert(kMaxPayloadBytes + kSegmentSlackBytes == 263168, "adapt the segmen
 // Shared-memory segments must stay below 64 KiB: their FIFO keeps lengths in 16 bits, and 1.13.1
 // truncates longer messages without a word. UCX cuts a frame into five there and joins them again.
 constexpr UcxSetting kProcess[] = {
-    {"TCP_TX_SEG_SIZE", "263168", "one frame per segment (default 8K: 0.05-1.4 GB/s)"},
+    {"TCP_TX_SEG_SIZE", "263168", "one frame per segment, not 33 (the default is 8K)"},
     {"TCP_RX_SEG_SIZE", "263168", "a frame arrives whole, no reassembly; larger costs a memmove"},
     {"TCP_PUT_ENABLE", "n", "a TCP put lets any peer write anywhere in this process"},
     {"POSIX_SEG_SIZE", "65472", "the largest below 64 KiB in whole cache lines; see above"},
@@ -45,11 +45,11 @@ constexpr UcxSetting kProcess[] = {
     {"ERROR_SIGNALS", "", "crashes belong to the host program (helps child processes)"},
 };
 
-// Eager everywhere: rendezvous costs a round trip, and its gain on loopback TCP (5.0 instead of
-// 4.2 GB/s) comes from TCP_PUT_ENABLE. With zcopy off, UCX still sends a contiguous frame over TCP
-// straight from its memory (the "short" path). UCX's zcopy was slower for one piece (3.6 against
-// 4.2 GB/s), faster for 4 to 16 (4.5 against 3.0), but 1.13.1 aborts in it when the pieces reach
-// the transport's limit (proto_am.inl:403), which a frame of many small tensors does.
+// Eager everywhere: rendezvous costs a round trip; its gain on loopback TCP (5.0 instead of about
+// 4.2 GB/s) was measured with TCP_PUT_ENABLE=y only. With zcopy off, UCX still sends a contiguous
+// frame over TCP straight from its memory (the "short" path). UCX's zcopy was slower for one piece
+// (3.6 against 4.2 GB/s), faster for 4 to 16 (4.5 against 3.0), but 1.13.1 aborts in it when the
+// pieces reach the transport's limit (proto_am.inl:403), which a frame of many small tensors does.
 constexpr UcxSetting kMessages[] = {
     {"RNDV_THRESH", "inf", "frames go eagerly; see above"},
     {"ZCOPY_THRESH", "inf", "see above"},
