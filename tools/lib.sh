@@ -6,6 +6,9 @@
 TENSORHUB_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 TENSORHUB_BUILD_ROOT=${TENSORHUB_BUILD_ROOT:-$TENSORHUB_ROOT/build}
 
+# Two clones of the project share what ccache keeps, wherever they lie.
+export CCACHE_BASEDIR=$TENSORHUB_ROOT CCACHE_NOHASHDIR=1
+
 # The one place that names Debian packages: what building needs, and what tests and checks do.
 tensorhub_build_packages=(
   build-essential g++ cmake ninja-build git pkg-config
