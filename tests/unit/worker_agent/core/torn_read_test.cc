@@ -26,8 +26,7 @@ void ReadWhileOverwritten(bool one_sided, uint64_t seed, Tally& tally) {
     world.hub.choose = [](size_t reader) { return reader - 1; };
     world.Ask(2, FetchVerb{});
   }
-  const TimeUs end = world.schedule.now() + TimeUs(world.schedule.random.Below(60'000));
-  world.Run([&] { return world.schedule.now() >= end; });
+  world.RunFor(TimeMs(world.schedule.random.Below(60)));
   world.Ask(0, UnpublishVerb{.drain_ms = 0});
   ASSERT_TRUE(world.Finish(0).ok());
   const bool fetched = world.Finish(1).ok();

@@ -93,26 +93,28 @@ TimeUs World::NextTick(size_t& index) {
   return first;
 }
 
-void World::Step() {
+// Does the next thing that is due, at the latest at `end`.
+void World::Step(TimeUs end) {
   size_t index = 0;
   const TimeUs tick = NextTick(index);
-  if (!schedule.empty() && (tick < 0 || schedule.next() < tick)) return schedule.DoNext();
-  schedule.AdvanceTo(tick < 0 ? schedule.now() + 1000 : std::max(tick, schedule.now() + 1));
-  if (tick >= 0) Deliver(index, Tick{});
+  const TimeUs next = schedule.empty() ? end + 1 : schedule.next();
+  if (next <= end && (tick < 0 || next < tick)) return schedule.DoNext();
+  if (tick < 0 || tick > end) return schedule.AdvanceTo(end + 1);
+  schedule.AdvanceTo(tick + 1);
+  Deliver(index, Tick{});
 }
 
 bool World::Run(const std::function<bool()>& until, TimeMs limit_ms) {
   const TimeUs end = schedule.now() + limit_ms * 1000;
   while (!until()) {
     if (schedule.now() > end) return false;
-    Step();
+    Step(end);
   }
   return true;
 }
 
 void World::RunFor(TimeMs duration_ms) {
-  const TimeUs end = schedule.now() + duration_ms * 1000;
-  Run([&] { return schedule.now() >= end; }, duration_ms);
+  Run([] { return false; }, duration_ms);
 }
 
 bool World::RunToValid(size_t index, uint32_t chunks) {

@@ -84,7 +84,7 @@ class World : public Machines {
   uint64_t WordOf(size_t index) const override { return Pack(workers_[index].word); }
 
  private:
-  void Step();
+  void Step(TimeUs end);
   TimeUs NextTick(size_t& index);
   void CarryOut(size_t index, const Effect& effect);
   void Do(size_t index, const SetControlWord& effect);

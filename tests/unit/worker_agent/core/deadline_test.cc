@@ -1,0 +1,195 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every verb ends in time, in whichever phase the others leave it hanging.
+
+#include "tests/unit/worker_agent/core/world.h"
+
+namespace tensorhub::agent::testing {
+namespace {
+
+using absl::StatusCode;
+
+// The hub hears the call and never answers.
+template <typename Request>
+void Swallow(World& world) {
+  world.hub.script = [](size_t, const Call& call) {
+    return std::holds_alternative<Request>(call.request);
+  };
+}
+
+struct Outcome {
+  absl::Status status;
+  TimeMs took_ms = 0;
+};
+
+Outcome Timed(World& world, size_t index, const Verb& verb) {
+  const TimeMs before = world.now_ms();
+  const absl::Status status = world.Do(index, verb);
+  return {status, world.now_ms() - before};
+}
+
+TEST(Deadline, OfAPublish) {
+  World world({});
+  Swallow<PublishCall>(world);
+  world.at(0).memory = world.Content(5);
+  const Outcome outcome = Timed(world, 0, PublishVerb{.version = 5, .timeout_ms = 1000});
+  EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_LE(outcome.took_ms, 1010);
+  EXPECT_FALSE(world.at(0).core->Report().holding);
+  world.hub.script = nullptr;
+  EXPECT_EQ(world.Publish(0, 5), absl::OkStatus());
+}
+
+TEST(Deadline, OfAPublishAgainKeepsWhatIsHeld) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  Swallow<PublishCall>(world);
+  const Outcome outcome = Timed(world, 0, PublishVerb{.version = 5, .timeout_ms = 1000});
+  EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(world.Holds(0, 5));
+}
+
+TEST(Deadline, OfAnUnpublishRaisesTheGeneration) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  const Generation generation = world.at(0).word.generation;
+  Swallow<UnpublishCall>(world);
+  const Outcome outcome = Timed(world, 0, UnpublishVerb{.drain_ms = 1000});
+  EXPECT_EQ(outcome.status, absl::OkStatus());
+  EXPECT_LE(outcome.took_ms, 1600);
+  EXPECT_GT(world.at(0).word.generation, generation);
+}
+
+// R3: a reader that does not let go is left behind, and reads nothing false.
+TEST(Deadline, OfAnUnpublishWithAStoppedReader) {
+  for (const bool one_sided : {false, true}) {
+    World world({.one_sided = one_sided});
+    world.network.rendezvous_percent = 100;
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    world.Ask(1, FetchVerb{});
+    ASSERT_TRUE(world.RunToValid(1, 2));
+    world.schedule.Pause(1);
+    const Outcome outcome = Timed(world, 0, UnpublishVerb{.drain_ms = 1000});
+    EXPECT_EQ(outcome.status, absl::OkStatus());
+    EXPECT_LE(outcome.took_ms, 2600);
+    world.schedule.Resume(1);
+    EXPECT_FALSE(world.Finish(1).ok());
+  }
+}
+
+TEST(Deadline, OfAFetchThatIsNotDecided) {
+  World world({});
+  Swallow<JoinFetchCall>(world);
+  const Outcome outcome = Timed(world, 1, FetchVerb{.selector = {}, .timeout_ms = 1000});
+  EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_LE(outcome.took_ms, 1600);
+}
+
+// The hub's own deadline is the same: its answer may come a moment after ours.
+TEST(Deadline, OfAFetchThatIsDecidedTooLate) {
+  for (const bool held : {false, true}) {
+    World world({});
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    if (held) {
+      ASSERT_TRUE(world.Fetch(1).ok());
+    }
+    std::optional<Call> join;
+    world.hub.script = [&](size_t, const Call& call) {
+      if (!std::holds_alternative<JoinFetchCall>(call.request)) {
+        return std::holds_alternative<BeginReadCall>(call.request);  // never answered
+      }
+      join = call;
+      return true;
+    };
+    world.Ask(1, FetchVerb{.selector = {}, .timeout_ms = 1000});
+    world.RunFor(1200);
+    EXPECT_FALSE(world.Idle(1));
+    const FetchDecision decision{{1, 1}, world.hub.PublicationOf(5), 5, 1, 4096, {}, held};
+    world.hub.Reply(1, join->op, absl::OkStatus(), decision);
+    world.RunFor(5000);
+    EXPECT_TRUE(world.Idle(1)) << "held " << held;
+    EXPECT_EQ(world.Holds(1, 5), held);
+  }
+}
+
+TEST(Deadline, OfAFetchThatUnpublishesFirst) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Publish(1, 4).ok());
+  Swallow<UnpublishCall>(world);
+  const Outcome outcome = Timed(world, 1, FetchVerb{.selector = {}, .timeout_ms = 1000});
+  EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_LE(outcome.took_ms, 3100);
+}
+
+TEST(Deadline, OfAFetchThatMayNotBegin) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  Swallow<BeginReadCall>(world);
+  const Outcome outcome = Timed(world, 1, FetchVerb{.selector = {}, .timeout_ms = 1000});
+  EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_LE(outcome.took_ms, 1100);
+}
+
+TEST(Deadline, OfAFetchWithoutASource) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (!std::holds_alternative<BeginReadCall>(call.request)) return false;
+    world.hub.Reply(worker, call.op, absl::OkStatus());
+    return true;
+  };
+  const Outcome outcome = Timed(world, 1, FetchVerb{.selector = {}, .timeout_ms = 1000});
+  EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_LE(outcome.took_ms, 1100);
+}
+
+TEST(Deadline, OfAFetchInTheMiddleOfTheRead) {
+  for (const bool one_sided : {false, true}) {
+    for (TimeMs timeout_ms = 1; timeout_ms < 60; ++timeout_ms) {
+      World world({.seed = uint64_t(timeout_ms), .one_sided = one_sided});
+      ASSERT_TRUE(world.Publish(0, 5).ok());
+      world.Do(1, FetchVerb{.selector = {}, .timeout_ms = timeout_ms}).IgnoreError();
+      EXPECT_EQ(world.Fetch(1), absl::OkStatus());
+    }
+  }
+}
+
+// R6: whoever does not learn the outcome says so.
+TEST(Deadline, OfAFetchWhoseOutcomeIsNotHeard) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  Swallow<FinishReadCall>(world);
+  const Outcome outcome = Timed(world, 1, FetchVerb{.selector = {}, .timeout_ms = 1000});
+  EXPECT_EQ(outcome.status.code(), StatusCode::kUnknown);
+  EXPECT_LE(outcome.took_ms, 3100);
+  EXPECT_FALSE(world.at(1).core->Report().holding);
+  EXPECT_EQ(world.hub.CountCalls(1, Call{0, FinishReadCall{}}.request.index()), 2u);
+}
+
+TEST(Deadline, TheOutcomeIsTheHubsEvenAfterIt) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  int asked = 0;
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
+    if (++asked == 2) world.hub.Reply(worker, call.op, absl::OkStatus(), FinishReply{5});
+    return true;
+  };
+  EXPECT_EQ(world.Do(1, FetchVerb{.selector = {}, .timeout_ms = 1000}), absl::OkStatus());
+  EXPECT_TRUE(world.Holds(1, 5));
+}
+
+TEST(Deadline, OfALeave) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.script = [](size_t, const Call&) { return true; };
+  const Outcome outcome = Timed(world, 0, LeaveVerb{.drain_ms = 1000});
+  EXPECT_EQ(outcome.status, absl::OkStatus());
+  EXPECT_LE(outcome.took_ms, 3700);
+  EXPECT_EQ(world.Fetch(0).code(), StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace tensorhub::agent::testing

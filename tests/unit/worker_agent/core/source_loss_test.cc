@@ -1,0 +1,175 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sources that stop, die, or cannot be reached in the middle of a read (R5, R8).
+
+#include <algorithm>
+
+#include "tests/unit/worker_agent/core/world.h"
+
+namespace tensorhub::agent::testing {
+namespace {
+
+using absl::StatusCode;
+
+size_t FailuresSaid(const World& world) {
+  return static_cast<size_t>(std::count_if(
+      world.hub.said.begin(), world.hub.said.end(),
+      [](const auto& entry) { return std::holds_alternative<SourceFailedMessage>(entry.second); }));
+}
+
+class SourceLoss : public ::testing::TestWithParam<bool> {
+ protected:
+  // Two holders of version 5; worker 2 reads from worker 0, and has got a few chunks.
+  std::unique_ptr<World> Reading(uint64_t seed = 1) const {
+    auto world =
+        std::make_unique<World>(WorldOptions{.seed = seed, .workers = 3, .one_sided = GetParam()});
+    EXPECT_TRUE(world->Publish(0, 5).ok());
+    EXPECT_TRUE(world->Publish(1, 5).ok());
+    world->hub.choose = [](size_t) { return size_t{0}; };
+    world->Ask(2, FetchVerb{});
+    EXPECT_TRUE(world->RunToValid(2, 2));
+    world->hub.choose = [](size_t) { return size_t{1}; };
+    return world;
+  }
+  void ExpectRestFromTheOther(World& world) const {
+    EXPECT_EQ(world.Finish(2), absl::OkStatus());
+    EXPECT_TRUE(world.Holds(2, 5));
+    EXPECT_EQ(world.at(2).done.back().fetch.sources, "g0/0, g1/0");
+    EXPECT_EQ(world.at(2).done.back().fetch.bytes_read, world.Content(5).size());
+    EXPECT_LE(world.at(2).written_bytes, world.Content(5).size() + 3 * 4096);
+    EXPECT_EQ(FailuresSaid(world), 1u);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Ways, SourceLoss, ::testing::Bool(),
+                         [](const auto& param) { return param.param ? "OneSided" : "Served"; });
+
+TEST_P(SourceLoss, OfABrokenLink) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    const auto world = Reading(seed);
+    world->network.BreakLink(2, 0);
+    ExpectRestFromTheOther(*world);
+  }
+}
+
+TEST_P(SourceLoss, OfAProcess) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    const auto world = Reading(seed);
+    world->network.Kill(0);
+    ExpectRestFromTheOther(*world);
+  }
+}
+
+// Memory of a stopped process can still be read one-sidedly; so only the served way notices.
+TEST_P(SourceLoss, OfAStoppedProcessIsNoticedByItsSilence) {
+  const auto world = Reading();
+  const TimeMs before = world->now_ms();
+  world->schedule.Pause(0);
+  if (!GetParam()) {
+    ExpectRestFromTheOther(*world);
+    EXPECT_GE(world->now_ms() - before, 3000);
+    EXPECT_LE(world->now_ms() - before, 3500);
+  } else {
+    EXPECT_EQ(world->Finish(2), absl::OkStatus());
+  }
+  // Once it goes on, its old frames and its silence have no effect, and it can be a source again.
+  world->schedule.Resume(0);
+  world->RunFor(1000);
+  EXPECT_TRUE(world->Holds(2, 5));
+  ASSERT_TRUE(world->Do(2, UnpublishVerb{}).ok());
+  world->hub.choose = [](size_t) { return size_t{0}; };
+  EXPECT_EQ(world->Fetch(2), absl::OkStatus());
+  EXPECT_EQ(world->at(2).done.back().fetch.sources, "g0/0");
+}
+
+// A filling source that waits for its own source is slow, not silent.
+TEST_P(SourceLoss, IsNotSuspectedOfASlowOne) {
+  World world({.workers = 3, .one_sided = GetParam()});
+  for (size_t index = 0; index < 3; ++index) world.hub.choose = [](size_t r) { return r - 1; };
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Ask(1, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(1, 2));
+  world.Ask(2, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(2, 1));
+  world.network.gets_hang = true;  // reader 1 gets no further for a while
+  if (!GetParam()) world.schedule.Pause(0);
+  world.RunFor(2500);
+  EXPECT_EQ(FailuresSaid(world), 0u);
+  world.schedule.Resume(0);
+  world.network.gets_hang = false;
+  world.network.BreakLink(1, 0);
+  world.RunFor(100);
+  EXPECT_FALSE(world.Idle(2)) << "it goes on waiting for worker 1";
+}
+
+TEST_P(SourceLoss, OfTheLastOneEndsTheFetchAtOnce) {
+  World world({.one_sided = GetParam()});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Ask(1, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(1, 2));
+  world.Kill(0);
+  EXPECT_EQ(world.Finish(1).code(), StatusCode::kUnavailable);
+  EXPECT_FALSE(world.at(1).core->Report().holding);
+}
+
+TEST_P(SourceLoss, OfOneThatRestartedUnderTheSameAddress) {
+  World world({.one_sided = GetParam()});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  PeerMessage message;
+  message.kind = PeerKind::kOpen;
+  message.from = 7;
+  message.to = 1;  // an earlier life
+  Effects effects;
+  world.at(0).core->Step(MessageArrived{Encode(message), ""}, world.now_ms(), effects);
+  for (const Effect& effect : effects) EXPECT_TRUE(std::holds_alternative<LogLine>(effect));
+}
+
+// R4: a get that never completes holds up neither the next source nor the end of the verb for
+// longer than a silent source would.
+TEST(HangingGets, AreClosedAfterARedirect) {
+  World world({.workers = 3, .one_sided = true});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Publish(1, 5).ok());
+  world.hub.choose = [](size_t) { return size_t{0}; };
+  world.network.gets_hang = true;
+  world.Ask(2, FetchVerb{});
+  ASSERT_TRUE(world.Run([&] { return world.network.HasGets(2); }));
+  world.hub.choose = [](size_t) { return size_t{1}; };
+  world.Ask(0, UnpublishVerb{.drain_ms = 8000});
+  world.RunFor(200);
+  world.network.gets_hang = false;
+  EXPECT_EQ(world.Finish(2), absl::OkStatus());
+  EXPECT_EQ(world.Finish(0), absl::OkStatus());
+}
+
+TEST(HangingGets, AreClosedWhenTheFetchIsAborted) {
+  for (const bool redirected : {false, true}) {
+    World world({.workers = 3, .one_sided = true});
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    ASSERT_TRUE(world.Publish(1, 5).ok());
+    world.hub.choose = [](size_t) { return size_t{0}; };
+    world.network.gets_hang = true;
+    world.Ask(2, FetchVerb{});
+    ASSERT_TRUE(world.Run([&] { return world.network.HasGets(2); }));
+    if (redirected) world.hub.Assign(2, 1);
+    world.RunFor(50);
+    EXPECT_TRUE(world.network.HasGets(2));
+    world.hub.Abort(2, absl::AbortedError("a rank failed"));
+    world.RunFor(100);
+    EXPECT_TRUE(world.Idle(2));
+    EXPECT_FALSE(world.network.HasGets(2));
+  }
+}
+
+TEST(HangingGets, AreClosedAtTheDeadline) {
+  World world({.one_sided = true});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.network.gets_hang = true;
+  EXPECT_EQ(world.Do(1, FetchVerb{.selector = {}, .timeout_ms = 1000}).code(),
+            StatusCode::kDeadlineExceeded);
+  world.network.gets_hang = false;
+  EXPECT_EQ(world.Fetch(1), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace tensorhub::agent::testing
