@@ -193,10 +193,10 @@ void Hub::State::RaiseLatest(Model& model, const Publication& publication) {
   if (lower) model.visible.erase(model.visible.upper_bound(version), model.visible.end());
   if (lower || !model.latest || version > *model.latest) model.latest = version;
   model.visible[version] = publication.id;
+  news_.insert(publication.model);
 }
 
 void Hub::State::BecomeVisible(Publication& publication) {
-  news_.insert(publication.model);
   for (const auto& [rank, shard] : publication.shards) {
     for (const WorkerKey& key : shard.holders) {
       Worker& holder = *FindWorker(key);

@@ -74,12 +74,26 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
     return absl::AbortedError(absl::StrCat("generation ", holding.generation, " is below ",
                                            worker.generation, ", which was seen before"));
   }
-  if (absl::Status status = CheckChunking({0, holding.chunk_bytes}); !status.ok()) return status;
-  const Publication* held = FindPublication(worker.id.key.model, holding.version);
-  if (held == nullptr) return absl::OkStatus();
+  const auto layout = layouts_.find(holding.layout);
+  const uint64_t bytes = layout == layouts_.end() ? 0 : layout->second->total_bytes();
+  const Chunking chunking{bytes, holding.chunk_bytes};
+  if (absl::Status status = CheckChunking(chunking); !status.ok()) return status;
+  const uint32_t chunks = layout == layouts_.end() ? kChunkCountMax : chunking.count();
+  if (holding.valid_chunks > chunks) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("valid_chunks ", holding.valid_chunks, " is above ", chunks));
+  }
   // R1: one content behind a number; who comes with another one is too late.
-  if (held->id != holding.publication || held->world_size != holding.world_size ||
-      held->chunk_bytes != holding.chunk_bytes) {
+  const Publication* held = FindPublication(worker.id.key.model, holding.version);
+  if (held == nullptr) {
+    const Model& model = models_.at(worker.id.key.model);
+    const auto visible = model.visible.find(holding.version);
+    if (visible == model.visible.end() || visible->second == holding.publication) {
+      return absl::OkStatus();
+    }
+  }
+  if (held == nullptr || held->id != holding.publication ||
+      held->world_size != holding.world_size || held->chunk_bytes != holding.chunk_bytes) {
     return absl::AlreadyExistsError("the number has another publication by now");
   }
   const auto shard = held->shards.find(worker.id.key.rank);
@@ -99,6 +113,9 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
   publication.version = holding.version;
   publication.world_size = holding.world_size;
   publication.chunk_bytes = holding.chunk_bytes;
+  // All its holders were gone for a while; that it was visible is known.
+  const auto visible = model.visible.find(holding.version);
+  publication.visible = visible != model.visible.end() && visible->second == publication.id;
   return publication;
 }
 
@@ -167,7 +184,7 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   member.incarnation = worker.id.incarnation;
   member.already_held = has && holding->complete;
   member.begun = has && !holding->complete;
-  member.finished = fetch.finished;
+  member.finished = has && fetch.finished;
   group.open->members[worker.id.key.rank] = member;
   if (!member.begun || member.finished) return;
   Read read;
@@ -197,6 +214,12 @@ void Hub::State::ReattachReaders(const Worker& source) {
                        reader->read->running && reader->read->current == 0 &&
                        reader->read->last == slot.assignment;
     if (!still || source.reference->generation != generation) continue;
+    // R5: directives of the earlier life may have been lost on the way, so that two reports do not
+    // fit; such a reader gets a new source.
+    const bool serves = source.reference->publication == reader->read->publication &&
+                        source.reference->state != ReferenceState::kPublishing;
+    if (!serves || source.id.key == slot.reader) continue;
+    if (Downstream(*reader).contains(source.id.key)) continue;
     AttachReader(*reader, slot.assignment, *FindWorker(source.id.key),
                  TierBetween(source.location, reader->location));
   }

@@ -170,7 +170,14 @@ void Hub::State::On(const ProbeAnswer& event) {
   Say(LogLine::Level::kWarning,
       absl::StrCat(ToString(worker->id.key), " holds version ", worker->reference->version,
                    " no longer, by its own word"));
-  AbortOf(*worker, absl::DataLossError("its buffers are no longer valid"));
+  const absl::Status reason = absl::DataLossError("its buffers are no longer valid");
+  AbortOf(*worker, reason);
+  if (!worker->reference) return;
+  if (worker->reference->state == ReferenceState::kDraining) {
+    drained_.insert(worker->id.key);  // its unpublish is answered there
+    return;
+  }
+  if (IsPending(*worker, OpKind::kPublish)) Finish(*worker, reason);
   RemoveReference(*worker);
 }
 

@@ -35,7 +35,8 @@ absl::Status Hub::State::OutcomeOf(const WorkerKey& worker, const TransactionId&
 void Hub::State::On(const BeginReadOp& op) {
   Worker* worker = Start(op, OpKind::kBeginRead);
   if (worker == nullptr) return;
-  Finish(*worker, BeginRead(*worker, op));
+  const absl::Status status = BeginRead(*worker, op);
+  absl::IsUnavailable(status) ? FinishOpen(*worker, status) : Finish(*worker, status);
 }
 
 // R3: sources are assigned only now that the reader's own buffers are free, so that two workers
@@ -54,13 +55,22 @@ absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
     return absl::FailedPreconditionError(absl::StrCat(
         "these buffers still hold version ", worker.reference->version, "; unpublish it first"));
   }
-  if (op.generation < worker.generation || op.generation > kGenerationMax) {
+  if (op.generation == 0 || op.generation > kGenerationMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("generation ", op.generation, " is not in 1..", kGenerationMax));
+  }
+  if (op.generation < worker.generation) {
     return absl::AbortedError(absl::StrCat("generation ", op.generation, " is below ",
                                            worker.generation, ", which was seen before"));
   }
   const Transaction& transaction = *GroupOf(worker.id.key).open;
   Publication* publication = FindPublication(worker.id.key.model, transaction.version);
-  if (publication == nullptr || publication->id != transaction.publication) {
+  if (publication == nullptr || publication->id != transaction.publication ||
+      !publication->shards.contains(worker.id.key.rank)) {
+    // R8: its holders may still report.
+    if (recovering_) {
+      return absl::UnavailableError("the server is recovering; repeat this call in a moment");
+    }
     return absl::NotFoundError(absl::StrCat("version ", transaction.version, " of ",
                                             worker.id.key.model, " has no holder any more"));
   }
@@ -70,6 +80,8 @@ absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
   read.publication = transaction.publication;
   read.version = transaction.version;
   read.began = now_;
+  // An earlier, aborted read that it never settled: its buffers are free, by its own word.
+  ReleaseAll(worker);
   worker.read = std::move(read);
   member->begun = true;
   orphans_.insert(worker.id.key);

@@ -58,7 +58,9 @@ void Hub::State::RedirectReaders(Worker& source) {
 
 // Somebody can serve this shard who could not before.
 void Hub::State::RetryRedirects(const Publication& publication, Rank rank) {
-  for (const WorkerKey& key : publication.shards.at(rank).holders) {
+  const auto shard = publication.shards.find(rank);
+  if (shard == publication.shards.end()) return;
+  for (const WorkerKey& key : shard->second.holders) {
     Worker& holder = *FindWorker(key);
     if (holder.reference->state == ReferenceState::kDraining) RedirectReaders(holder);
   }
