@@ -1,0 +1,410 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/unit/server/core/hub_script.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/check.h"
+
+namespace tensorhub::hub {
+namespace {
+
+constexpr uint64_t kChunkBytes = 4096;
+constexpr uint64_t kLayoutBytes = 10 * kChunkBytes;
+
+uint64_t ParseNumber(const std::string& text) { return std::stoull(text); }
+
+// "trainer/0" or "model:trainer/0".
+WorkerKey ParseWorker(const std::string& name) {
+  const size_t colon = name.find(':');
+  const size_t slash = name.rfind('/');
+  TH_CHECK(slash != std::string::npos);
+  WorkerKey key;
+  key.model = colon == std::string::npos ? "m" : name.substr(0, colon);
+  const size_t group = colon == std::string::npos ? 0 : colon + 1;
+  key.group = name.substr(group, slash - group);
+  key.rank = static_cast<Rank>(ParseNumber(name.substr(slash + 1)));
+  return key;
+}
+
+Version ParseVersion(const std::string& word) {
+  TH_CHECK(word.starts_with("v"));
+  return ParseNumber(word.substr(1));
+}
+
+Selector ParseSelector(const std::string& word) {
+  if (word == "latest") return {};
+  if (word.starts_with("newer=")) return {Selector::Kind::kNewerThan, ParseNumber(word.substr(6))};
+  return {Selector::Kind::kExact, ParseVersion(word)};
+}
+
+std::shared_ptr<const Layout> MakeLayout(const std::string& name, uint64_t bytes) {
+  auto layout = Layout::Make({TensorSpec{name, DType::kU8, {bytes}, {}}});
+  TH_CHECK(layout.ok());
+  return std::make_shared<const Layout>(*std::move(layout));
+}
+
+}  // namespace
+
+Words::Words(const std::string& line) : words_(absl::StrSplit(line, ' ', absl::SkipEmpty())) {
+  TH_CHECK(!words_.empty());
+}
+
+const std::string& Words::At(size_t index) const {
+  TH_CHECK(index < words_.size());
+  return words_[index];
+}
+
+bool Words::Has(const std::string& flag) const {
+  return std::find(words_.begin() + 1, words_.end(), flag) != words_.end();
+}
+
+std::optional<std::string> Words::Text(const std::string& key) const {
+  for (const std::string& word : words_) {
+    if (word.starts_with(key + "=")) return word.substr(key.size() + 1);
+  }
+  return std::nullopt;
+}
+
+uint64_t Words::Number(const std::string& key, uint64_t otherwise) const {
+  const auto text = Text(key);
+  return text ? ParseNumber(*text) : otherwise;
+}
+
+HubScript::HubScript(const HubOptions& options)
+    : options_(options), hub_(std::make_unique<Hub>(options, 0)) {
+  layouts_["L"] = MakeLayout("L", kLayoutBytes);
+  PutDocuments();
+}
+
+HubScript::~HubScript() = default;
+
+const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
+  static const std::map<std::string, Handler> handlers = {
+      {"open", &HubScript::Open},
+      {"drop", &HubScript::Drop},
+      {"silence", &HubScript::Silence},
+      {"kill", &HubScript::Kill},
+      {"publish", &HubScript::Publish},
+      {"unpublish", &HubScript::Unpublish},
+      {"join", &HubScript::Join},
+      {"begin", &HubScript::Begin},
+      {"finish", &HubScript::Finish},
+      {"leave", &HubScript::Leave},
+      {"retry", &HubScript::Retry},
+      {"cancel", &HubScript::Cancel},
+      {"progress", &HubScript::Report},
+      {"release", &HubScript::Release},
+      {"fail-source", &HubScript::FailSource},
+      {"answer", &HubScript::AnswerProbe},
+      {"wait-version", &HubScript::WaitVersion},
+      {"layout", &HubScript::PutLayout},
+      {"note", &HubScript::PutNote},
+      {"wait", &HubScript::Pass},
+      {"restart", &HubScript::Restart},
+      {"watch", &HubScript::Watch},
+      {"show", &HubScript::Show},
+  };
+  return handlers;
+}
+
+std::string HubScript::Do(const std::string& command) {
+  out_.clear();
+  const Words words(command);
+  const auto handler = Handlers().find(words.Command());
+  TH_CHECK(handler != Handlers().end());
+  (this->*handler->second)(words);
+  return std::exchange(out_, {});
+}
+
+std::string HubScript::Replay(const std::string& transcript) {
+  std::string text;
+  std::istringstream lines(transcript);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  ")) continue;  // what came of it when this was written
+    absl::StrAppend(&text, line, "\n");
+    if (line.starts_with("> ")) absl::StrAppend(&text, Do(line.substr(2)));
+  }
+  return text;
+}
+
+void HubScript::Send(const Event& event) {
+  Effects effects;
+  hub_->Apply(event, now_, effects);
+  hub_->CheckInvariants();
+  for (const Effect& effect : effects) Carry(effect);
+}
+
+template <typename Op>
+void HubScript::CallHub(Agent& agent, const std::string& verb, Op op) {
+  op.call = agent.call = ++last_call_;
+  op.worker = agent.hello.worker;
+  op.op = ++agent.op;
+  agent.last = op;
+  agent.last_verb = verb;
+  calls_[op.call] = {NameOf(op.worker.key), verb, true};
+  Send(op);
+}
+
+HubScript::Agent& HubScript::AgentOf(const Words& words) {
+  const std::string name = NameOf(ParseWorker(words.At(1)));
+  Agent& agent = agents_[name];
+  if (agent.hello.worker.incarnation == 0) {
+    agent.hello.worker = {ParseWorker(words.At(1)), 1};
+    agent.hello.world_size = 1;
+  }
+  return agent;
+}
+
+Fingerprint HubScript::LayoutOf(const std::string& name) {
+  return layouts_.contains(name) ? layouts_.at(name)->fingerprint() : FingerprintOf(name);
+}
+
+Fingerprint HubScript::NoteOf(const std::string& name) {
+  return notes_.contains(name) ? FingerprintOf(*notes_.at(name)) : FingerprintOf(name);
+}
+
+void HubScript::PutDocuments() {
+  for (const auto& [name, layout] : layouts_) Send(PutLayoutOp{++last_call_, layout});
+  for (const auto& [name, note] : notes_) {
+    Send(PutAttachmentOp{++last_call_, FingerprintOf(*note), note});
+  }
+}
+
+// --- sessions -----------------------------------------------------------------------------------
+
+// Refused: the worker is as it was.
+void HubScript::Open(const Words& words) {
+  Agent& agent = AgentOf(words);
+  const Agent before = agent;
+  const uint64_t incarnation = words.Number("inc", agent.hello.worker.incarnation);
+  if (incarnation != agent.hello.worker.incarnation) {
+    SessionOpened hello = agent.hello;
+    hello.worker.incarnation = incarnation;
+    hello.number = 0;
+    agent = Agent{};
+    agent.hello = std::move(hello);
+  }
+  SessionOpened& hello = agent.hello;
+  hello.session = ++last_session_;
+  hello.number = words.Number("number", hello.number + 1);
+  hello.world_size = static_cast<uint32_t>(words.Number("world", hello.world_size));
+  if (const auto at = words.Text("at")) hello.location = Location::Parse(*at).value();
+  if (const auto layout = words.Text("layout")) agent.layout = *layout;
+  if (words.Has("spot")) hello.stable = false;
+  if (words.Has("forget")) agent.holding.reset(), agent.fetch.reset();
+  if (const auto source = words.Text("reads"); source && agent.fetch) {
+    agent.fetch->source = agents_[*source].hello.worker;
+    agent.fetch->source_generation = agents_[*source].generation;
+    agent.fetch->assignment = words.Number("number", agent.fetch->assignment + 1);
+  }
+  hello.resumed = words.Has("resumed");
+  hello.holding = agent.holding;
+  hello.open_fetch = agent.fetch;
+  agent.session = hello.session;
+  agent.silent = false;
+  const SessionId session = agent.session;
+  sessions_[session] = NameOf(hello.worker.key);
+  Send(SessionOpened(hello));
+  if (agent.session == session) return;
+  agent = before;
+  if (!sessions_.contains(agent.session)) agent.session = 0;
+}
+
+void HubScript::Drop(const Words& words) {
+  Agent& agent = AgentOf(words);
+  sessions_.erase(agent.session);
+  Send(SessionClosed{std::exchange(agent.session, 0)});
+}
+
+void HubScript::Silence(const Words& words) { AgentOf(words).silent = true; }
+
+void HubScript::Kill(const Words& words) {
+  Silence(words);
+  Drop(words);
+}
+
+void HubScript::Heartbeats() {
+  for (auto& [name, agent] : agents_) {
+    if (agent.session != 0 && !agent.silent) Send(Heartbeat{agent.session});
+  }
+}
+
+// --- operations ---------------------------------------------------------------------------------
+
+void HubScript::Publish(const Words& words) {
+  Agent& agent = AgentOf(words);
+  if (!agent.holding) ++agent.generation;
+  PublishOp op;
+  op.version = ParseVersion(words.At(2));
+  op.generation = agent.generation = words.Number("gen", agent.generation);
+  op.layout = LayoutOf(words.Text("layout").value_or(agent.layout));
+  if (const auto note = words.Text("note")) op.attachment = NoteOf(*note);
+  op.chunk_bytes = words.Number("chunk", kChunkBytes);
+  op.wait_for_group = words.Text("wait").has_value();
+  op.timeout_ms = static_cast<TimeMs>(words.Number("wait", 0));
+  op.rewind = words.Has("rewind");
+  CallHub(agent, "publish", op);
+}
+
+void HubScript::Unpublish(const Words& words) {
+  Agent& agent = AgentOf(words);
+  UnpublishOp op;
+  op.generation = words.Number("gen", agent.generation);
+  op.drain_ms = static_cast<TimeMs>(words.Number("drain", 1000));
+  CallHub(agent, "unpublish", op);
+}
+
+void HubScript::Join(const Words& words) {
+  Agent& agent = AgentOf(words);
+  JoinFetchOp op;
+  op.selector = ParseSelector(words.At(2));
+  op.layout = LayoutOf(words.Text("layout").value_or(agent.layout));
+  op.timeout_ms = static_cast<TimeMs>(words.Number("timeout", 10'000));
+  CallHub(agent, "join", op);
+}
+
+void HubScript::Begin(const Words& words) {
+  Agent& agent = AgentOf(words);
+  BeginReadOp op;
+  op.transaction = agent.decision.transaction;
+  op.generation = agent.generation = words.Number("gen", agent.generation + 1);
+  CallHub(agent, "begin", op);
+}
+
+void HubScript::Finish(const Words& words) {
+  Agent& agent = AgentOf(words);
+  FinishReadOp op;
+  op.transaction = agent.decision.transaction;
+  const auto error = words.Text("error");
+  if (error) op.result = absl::DataLossError(*error);
+  if (!error && agent.fetch) agent.fetch->finished = true;
+  CallHub(agent, "finish", op);
+}
+
+void HubScript::Leave(const Words& words) { CallHub(AgentOf(words), "leave", LeaveOp{}); }
+
+void HubScript::Retry(const Words& words) {
+  Agent& agent = AgentOf(words);
+  if (!agent.last) return;
+  Event event = *agent.last;
+  agent.call = ++last_call_;
+  calls_[agent.call] = {NameOf(agent.hello.worker.key), agent.last_verb + " (retry)", true};
+  std::visit(
+      [&](auto& op) {
+        if constexpr (requires { op.call; }) op.call = agent.call;
+      },
+      event);
+  Send(event);
+}
+
+void HubScript::Cancel(const Words& words) {
+  Agent& agent = AgentOf(words);
+  calls_.erase(agent.call);
+  Send(CallCancelled{agent.call});
+}
+
+// --- within a session ---------------------------------------------------------------------------
+
+void HubScript::Report(const Words& words) {
+  Agent& agent = AgentOf(words);
+  const auto chunks = static_cast<uint32_t>(ParseNumber(words.At(2)));
+  const PublicationId publication = agent.holding ? agent.holding->publication : PublicationId{};
+  if (agent.holding) agent.holding->valid_chunks = chunks;
+  Send(Progress{agent.session, publication, agent.generation, chunks});
+}
+
+void HubScript::Release(const Words& words) {
+  const Agent& agent = AgentOf(words);
+  Send(SourceReleased{agent.session, agent.decision.transaction, ParseNumber(words.At(2))});
+}
+
+void HubScript::FailSource(const Words& words) {
+  const Agent& agent = AgentOf(words);
+  const AssignmentNumber current = agent.fetch ? agent.fetch->assignment : 0;
+  Send(SourceFailed{agent.session, agent.decision.transaction, words.Number("number", current),
+                    absl::UnavailableError("connection reset")});
+}
+
+void HubScript::AnswerProbe(const Words& words) {
+  Agent& agent = AgentOf(words);
+  const bool holds = words.At(2) == "holds";
+  const Generation generation = words.Number("gen", agent.generation);
+  if (!holds) agent.holding.reset();
+  Send(ProbeAnswer{agent.session, generation, holds});
+}
+
+// --- the rest -----------------------------------------------------------------------------------
+
+void HubScript::WaitVersion(const Words& words) {
+  WaitOp op;
+  op.call = ++last_call_;
+  op.model = words.At(2);
+  op.newer_than = words.Number("newer", 0);
+  op.any = words.Has("any");
+  op.max_lag = words.Number("lag", 0);
+  op.timeout_ms = static_cast<TimeMs>(words.Number("timeout", 10'000));
+  calls_[op.call] = {words.At(1), "wait", false};
+  Send(op);
+}
+
+void HubScript::PutLayout(const Words& words) {
+  layouts_[words.At(1)] = MakeLayout(words.At(1), words.Number("bytes", kLayoutBytes));
+  const CallId call = ++last_call_;
+  calls_[call] = {words.At(1), "layout", false};
+  Send(PutLayoutOp{call, layouts_[words.At(1)]});
+}
+
+void HubScript::PutNote(const Words& words) {
+  notes_[words.At(1)] = std::make_shared<const std::string>(words.At(1));
+  const CallId call = ++last_call_;
+  calls_[call] = {words.At(1), "note", false};
+  Send(PutAttachmentOp{call, FingerprintOf(words.At(1)), notes_[words.At(1)]});
+}
+
+void HubScript::Pass(const Words& words) {
+  const TimeMs end = now_ + static_cast<TimeMs>(ParseNumber(words.At(1)));
+  passing_ = true;
+  while (now_ < end) {
+    const TimeMs due = hub_->NextDeadline().value_or(end);
+    now_ = std::max(now_, std::min({due, next_beat_, end}));
+    if (now_ >= next_beat_) {
+      next_beat_ += 1000;
+      Heartbeats();
+    }
+    Send(Tick{});
+    TH_CHECK(hub_->NextDeadline().value_or(end) > now_ || now_ == end);
+  }
+  passing_ = false;
+}
+
+void HubScript::Restart(const Words& words) {
+  HubOptions options = options_;
+  options.recovering = !words.Has("clean");
+  options.seed = ++options_.seed;
+  hub_ = std::make_unique<Hub>(options, now_);
+  calls_.clear();
+  sessions_.clear();
+  for (auto& [name, agent] : agents_) agent.session = 0;
+  if (!words.Has("bare")) PutDocuments();
+}
+
+void HubScript::Watch(const Words&) { watching_ = true; }
+
+std::optional<std::string> HubScript::NextStep(const std::string& worker) const {
+  const auto it = agents_.find(worker);
+  if (it == agents_.end() || it->second.session == 0) return std::nullopt;
+  const Agent& agent = it->second;
+  if (!agent.decision.transaction || !agent.fetch) return std::nullopt;
+  if (agent.last_verb == "finish") return std::nullopt;
+  const bool reads = agent.holding && !agent.holding->complete;
+  if (reads || agent.decision.already_held) return absl::StrCat("finish ", worker);
+  return absl::StrCat(agent.holding ? "unpublish " : "begin ", worker);
+}
+
+}  // namespace tensorhub::hub

@@ -1,0 +1,163 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A hub and the workers that talk to it, driven by lines of text: `publish trainer/0 v1 gen=5`
+// becomes an event, what the hub wants done becomes text again. The workers are as simple as can
+// be: they remember what they hold and what they read, and report it when a session opens; what
+// they do next is for the script to say. CheckInvariants runs after every event.
+//
+// Commands (W is group/rank or model:group/rank; the model is `m` unless given):
+//   open W [world=N] [at=LOCATION] [inc=N] [number=N] [spot] [resumed] [layout=L] [forget]
+//          [reads=W]: it says that it reads from that one
+//   drop W           the session ends        silence W   and no heartbeat comes any more
+//   kill W           both
+//   publish W vN [gen=N] [layout=L] [note=A] [chunk=N] [wait=MS] [rewind]
+//   unpublish W [gen=N] [drain=MS]
+//   join W latest|vN|newer=N [timeout=MS] [layout=L]
+//   begin W [gen=N]  finish W [error=TEXT]   leave W     retry W     cancel W
+//   progress W N     release W N             fail-source W [N]       answer W holds|gone [gen=N]
+//   wait-version NAME MODEL newer=N|any [lag=N] [timeout=MS]
+//   layout L [bytes=N]                       note A
+//   wait MS          time passes; whoever is not silent sends heartbeats
+//   restart [clean]  another hub in its place, recovering unless `clean`
+//   watch            print the changes of the models from here on
+//   show references|versions|transfers|workers|models|status
+
+#ifndef TENSORHUB_TESTS_UNIT_SERVER_CORE_HUB_SCRIPT_H_
+#define TENSORHUB_TESTS_UNIT_SERVER_CORE_HUB_SCRIPT_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/core/hub.h"
+
+namespace tensorhub::hub {
+
+// The words of one command: positional ones, key=value, and bare flags after them.
+class Words {
+ public:
+  explicit Words(const std::string& line);
+  const std::string& Command() const { return words_.at(0); }
+  const std::string& At(size_t index) const;  // 0: the command
+  bool Has(const std::string& flag) const;
+  std::optional<std::string> Text(const std::string& key) const;
+  uint64_t Number(const std::string& key, uint64_t otherwise) const;
+
+ private:
+  std::vector<std::string> words_;
+};
+
+class HubScript {
+ public:
+  explicit HubScript(const HubOptions& options = {});
+  ~HubScript();
+
+  // Carries out one command; what came of it, a line each.
+  std::string Do(const std::string& command);
+  // Carries out the lines that begin with "> "; the same text with what came of each below it.
+  std::string Replay(const std::string& transcript);
+
+  const Hub& hub() const { return *hub_; }
+  TimeMs now() const { return now_; }
+  // What a well-behaved worker would do now, if anything.
+  std::optional<std::string> NextStep(const std::string& worker) const;
+
+ private:
+  struct Agent {
+    SessionOpened hello;
+    SessionId session = 0;  // 0: none
+    bool silent = false;
+    OpId op = 0;
+    CallId call = 0;
+    std::optional<Event> last;
+    std::string last_verb;
+    std::string layout = "L";
+    Generation generation = 0;
+    std::optional<Holding> holding;
+    std::optional<OpenFetch> fetch;
+    FetchDecision decision;
+  };
+  struct Call {
+    std::string name;  // of the agent, or of the wait
+    std::string verb;
+    bool agent = false;
+  };
+  using Handler = void (HubScript::*)(const Words&);
+  static const std::map<std::string, Handler>& Handlers();
+
+  void Open(const Words& words);
+  void Drop(const Words& words);
+  void Silence(const Words& words);
+  void Kill(const Words& words);
+  void Publish(const Words& words);
+  void Unpublish(const Words& words);
+  void Join(const Words& words);
+  void Begin(const Words& words);
+  void Finish(const Words& words);
+  void Leave(const Words& words);
+  void Retry(const Words& words);
+  void Cancel(const Words& words);
+  void Report(const Words& words);
+  void Release(const Words& words);
+  void FailSource(const Words& words);
+  void AnswerProbe(const Words& words);
+  void WaitVersion(const Words& words);
+  void PutLayout(const Words& words);
+  void PutNote(const Words& words);
+  void Pass(const Words& words);
+  void Restart(const Words& words);
+  void Watch(const Words& words);
+  void Show(const Words& words);
+
+  Agent& AgentOf(const Words& words);
+  Fingerprint LayoutOf(const std::string& name);
+  Fingerprint NoteOf(const std::string& name);
+  void PutDocuments();
+  void Send(const Event& event);
+  void Heartbeats();
+  template <typename Op>
+  void CallHub(Agent& agent, const std::string& verb, Op op);
+
+  // hub_script_effects.cc
+  void Print(const std::string& line);
+  void Carry(const Effect& effect);
+  void Carry(const Reply& reply);
+  void Carry(const Directive& directive);
+  void Carry(const CloseSession& close);
+  void Carry(const ModelChange& change);
+  void Carry(const LogLine&) {}
+  void Learn(Agent& agent, const Reply& reply);
+  std::string Describe(Agent& agent, const Welcome& body);
+  std::string Describe(Agent& agent, const Assign& body);
+  std::string Describe(Agent& agent, const AbortRead& body);
+  std::string Describe(Agent& agent, const Probe& body);
+  std::string Describe(Agent& agent, const Dropped& body);
+  std::string Describe(Agent& agent, const Visible& body);
+  std::string Describe(const Reply& reply);
+  std::string NameOf(const WorkerKey& key) const;
+  std::string NameOf(const Id128& id, const char* prefix);
+
+  HubOptions options_;
+  std::unique_ptr<Hub> hub_;
+  TimeMs now_ = 0;
+  TimeMs next_beat_ = 1000;
+  CallId last_call_ = 0;
+  SessionId last_session_ = 0;
+  bool passing_ = false;
+  bool watching_ = false;
+  std::string out_;
+  std::map<std::string, Agent> agents_;
+  std::map<SessionId, std::string> sessions_;
+  std::map<CallId, Call> calls_;
+  std::map<std::string, std::shared_ptr<const Layout>> layouts_;
+  std::map<std::string, std::shared_ptr<const std::string>> notes_;
+  std::map<std::string, std::vector<Id128>> ids_;  // by prefix, in order of appearance
+};
+
+}  // namespace tensorhub::hub
+
+#endif  // TENSORHUB_TESTS_UNIT_SERVER_CORE_HUB_SCRIPT_H_

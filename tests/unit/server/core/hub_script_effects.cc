@@ -1,0 +1,252 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the hub wants done, as text, and what the workers of the script learn from it.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tests/unit/server/core/hub_script.h"
+
+namespace tensorhub::hub {
+namespace {
+
+std::string Text(const absl::Status& status) {
+  if (status.ok()) return "ok";
+  return absl::StrCat(absl::StatusCodeToString(status.code()), ": ", std::string(status.message()));
+}
+
+std::string Text(ModelChange::Kind kind) {
+  switch (kind) {
+    case ModelChange::Kind::kVersionVisible:
+      return "version visible";
+    case ModelChange::Kind::kVersionGone:
+      return "version gone";
+    case ModelChange::Kind::kReplicaComplete:
+      return "replica complete";
+    case ModelChange::Kind::kReplicaGone:
+      return "replica gone";
+    case ModelChange::Kind::kWorkerJoined:
+      return "worker joined";
+    case ModelChange::Kind::kWorkerLeft:
+      return "worker left";
+  }
+  return "?";
+}
+
+std::string Text(std::string_view text) { return std::string(text); }
+
+// A call whose outcome the worker does not know yet: it will be told another time.
+bool Undecided(const absl::Status& status) {
+  return absl::IsCancelled(status) || absl::IsFailedPrecondition(status);
+}
+
+}  // namespace
+
+void HubScript::Print(const std::string& line) {
+  absl::StrAppend(&out_, "  ", passing_ ? absl::StrCat("@", now_, " ") : "", line, "\n");
+}
+
+std::string HubScript::NameOf(const WorkerKey& key) const {
+  const std::string name = absl::StrCat(key.group, "/", key.rank);
+  return key.model == "m" ? name : absl::StrCat(key.model, ":", name);
+}
+
+std::string HubScript::NameOf(const Id128& id, const char* prefix) {
+  std::vector<Id128>& known = ids_[prefix];
+  const auto it = std::find(known.begin(), known.end(), id);
+  const auto index = it - known.begin();
+  if (it == known.end()) known.push_back(id);
+  return absl::StrCat(prefix, index + 1);
+}
+
+void HubScript::Carry(const Effect& effect) {
+  std::visit([this](const auto& body) { Carry(body); }, effect);
+}
+
+// --- replies ------------------------------------------------------------------------------------
+
+void HubScript::Carry(const Reply& reply) {
+  const auto it = calls_.find(reply.call);
+  if (it == calls_.end()) return;
+  const Call call = it->second;
+  calls_.erase(it);
+  if (call.agent) Learn(agents_[call.name], reply);
+  Print(absl::StrCat(call.name, " ", call.verb, ": ", Text(reply.status), Describe(reply)));
+}
+
+std::string HubScript::Describe(const Reply& reply) {
+  if (const auto* publish = std::get_if<PublishReply>(&reply.payload)) {
+    return absl::StrCat(" ", NameOf(publish->publication, "P"), publish->visible ? " visible" : "");
+  }
+  if (const auto* unpublish = std::get_if<UnpublishReply>(&reply.payload)) {
+    return unpublish->drained ? " drained"
+                              : absl::StrCat(" readers_left=", unpublish->readers_left);
+  }
+  if (const auto* decision = std::get_if<FetchDecision>(&reply.payload)) {
+    return absl::StrCat(" ", NameOf(decision->transaction, "T"), " v", decision->version, " ",
+                        NameOf(decision->publication, "P"),
+                        decision->attachment ? " with a note" : "",
+                        decision->already_held ? " already held" : "");
+  }
+  if (const auto* finish = std::get_if<FinishReadReply>(&reply.payload)) {
+    return absl::StrCat(" v", finish->version);
+  }
+  if (const auto* wait = std::get_if<WaitReply>(&reply.payload)) {
+    return absl::StrCat(" v", wait->version);
+  }
+  return "";
+}
+
+void HubScript::Learn(Agent& agent, const Reply& reply) {
+  if (!agent.last || reply.call != agent.call) return;
+  const auto* publish = std::get_if<PublishOp>(&*agent.last);
+  const auto* published = std::get_if<PublishReply>(&reply.payload);
+  if (publish != nullptr && published != nullptr) {
+    agent.holding = Holding{published->publication,
+                            publish->version,
+                            agent.hello.world_size,
+                            published->chunk_bytes,
+                            publish->layout,
+                            publish->attachment,
+                            publish->generation,
+                            10,
+                            true,
+                            true,
+                            published->visible};
+  }
+  if (std::holds_alternative<UnpublishReply>(reply.payload)) agent.holding.reset();
+  if (const auto* decision = std::get_if<FetchDecision>(&reply.payload)) {
+    agent.decision = *decision;
+    agent.fetch = OpenFetch{decision->transaction,
+                            decision->publication,
+                            decision->version,
+                            decision->already_held,
+                            std::nullopt,
+                            0,
+                            0};
+  }
+  if (std::holds_alternative<BeginReadOp>(*agent.last) && reply.status.ok()) {
+    const FetchDecision& decision = agent.decision;
+    agent.holding = Holding{decision.publication,
+                            decision.version,
+                            decision.world_size,
+                            decision.chunk_bytes,
+                            LayoutOf(agent.layout),
+                            decision.attachment,
+                            agent.generation,
+                            0,
+                            false,
+                            false,
+                            true};
+  }
+  if (std::holds_alternative<FinishReadOp>(*agent.last) && !Undecided(reply.status)) {
+    agent.fetch.reset();
+    if (agent.holding && reply.status.ok()) {
+      agent.holding->complete = true;
+      agent.holding->valid_chunks = 10;
+    }
+    if (agent.holding && !agent.holding->complete) agent.holding.reset();
+  }
+}
+
+// --- directives ---------------------------------------------------------------------------------
+
+void HubScript::Carry(const Directive& directive) {
+  const auto it = sessions_.find(directive.session);
+  if (it == sessions_.end()) return Print("a directive to no session");
+  Agent& agent = agents_[it->second];
+  const std::string text =
+      std::visit([&](const auto& body) { return Describe(agent, body); }, directive.body);
+  if (!text.empty()) Print(absl::StrCat(it->second, " <- ", text));
+}
+
+std::string HubScript::Describe(Agent&, const Welcome&) { return ""; }
+
+std::string HubScript::Describe(Agent& agent, const Assign& body) {
+  if (agent.fetch && agent.fetch->transaction == body.transaction) {
+    agent.fetch->source = body.source;
+    agent.fetch->source_generation = body.generation;
+    agent.fetch->assignment = body.assignment;
+  }
+  return absl::StrCat("read ", body.assignment, " from ", NameOf(body.source.key), " (",
+                      Text(ToString(body.tier)), ")");
+}
+
+std::string HubScript::Describe(Agent&, const AbortRead& body) {
+  return absl::StrCat("abort ", NameOf(body.transaction, "T"), ": ", Text(body.reason));
+}
+
+std::string HubScript::Describe(Agent&, const Probe& body) {
+  return absl::StrCat("probe gen=", body.generation);
+}
+
+std::string HubScript::Describe(Agent& agent, const Dropped& body) {
+  if (agent.holding && agent.holding->generation == body.generation) agent.holding.reset();
+  return absl::StrCat("dropped gen=", body.generation, ": ", Text(body.reason));
+}
+
+std::string HubScript::Describe(Agent& agent, const Visible& body) {
+  if (agent.holding) agent.holding->visible = true;
+  return absl::StrCat("visible ", NameOf(body.publication, "P"));
+}
+
+void HubScript::Carry(const CloseSession& close) {
+  const auto it = sessions_.find(close.session);
+  if (it == sessions_.end()) return Print("the end of no session");
+  Agent& agent = agents_[it->second];
+  if (agent.session == close.session) agent.session = 0;
+  Print(absl::StrCat(it->second, " <- closed: ", Text(close.status)));
+  sessions_.erase(it);
+}
+
+void HubScript::Carry(const ModelChange& change) {
+  if (!watching_) return;
+  const std::string version = change.version == 0 ? "" : absl::StrCat(" v", change.version);
+  Print(absl::StrCat(change.model, " #", change.revision, " ", Text(change.kind), version, " ",
+                     change.group));
+}
+
+// --- tables -------------------------------------------------------------------------------------
+
+void HubScript::Show(const Words& words) {
+  const std::string& what = words.At(1);
+  if (what == "references") {
+    for (const ReferenceView& view : hub_->References("m", std::nullopt)) {
+      Print(absl::StrCat(NameOf(view.worker.key), " v", view.version, " ",
+                         Text(ToString(view.state)), " ", view.valid_chunks, "/", view.chunks,
+                         " readers=", view.readers));
+    }
+  } else if (what == "versions") {
+    for (const VersionView& view : hub_->Versions("m")) {
+      Print(absl::StrCat("v", view.version, " ", NameOf(view.publication, "P"), " ",
+                         Text(ToString(view.state)), " bytes=", view.bytes,
+                         " complete=", view.complete_replicas, " filling=", view.filling_replicas));
+    }
+  } else if (what == "transfers") {
+    for (const TransferView& view : hub_->Transfers(now_)) {
+      const bool assigned = view.source.incarnation != 0;
+      Print(absl::StrCat(NameOf(view.reader.key), " v", view.version, " ", view.valid_chunks, "/",
+                         view.chunks, " from ", assigned ? NameOf(view.source.key) : "nobody"));
+    }
+  } else if (what == "workers") {
+    for (const WorkerView& view : hub_->Workers(now_)) {
+      Print(absl::StrCat(NameOf(view.worker.key), " inc=", view.worker.incarnation,
+                         view.connected ? " connected" : " cut off", " lease=", view.lease_left_ms,
+                         view.holds ? absl::StrCat(" v", view.version) : ""));
+    }
+  } else if (what == "models") {
+    for (const ModelView& view : hub_->Models()) {
+      Print(absl::StrCat(
+          view.model, " latest=", view.has_latest ? absl::StrCat(view.latest) : "none",
+          " versions=", view.versions, " replicas=", view.replicas, " workers=", view.workers));
+    }
+  } else {
+    const StatusView view = hub_->Status();
+    Print(absl::StrCat("workers=", view.workers, " connected=", view.connected,
+                       " references=", view.references, " transfers=", view.transfers,
+                       " decisions=", view.decisions, view.recovering ? " recovering" : ""));
+  }
+}
+
+}  // namespace tensorhub::hub
