@@ -124,6 +124,15 @@ absl::Status Hub::State::Relist(Worker& worker, const SessionOpened& event) {
   if (absl::Status status = CheckReported(worker, holding); !status.ok()) return status;
   const bool filling = !holding.complete;
   if (filling && !event.open_fetch) return absl::AbortedError("its fetch is over");
+  // R2: a publication that is not whole ends with its group epoch, and this worker may not have
+  // heard of it.
+  if (!recovering_ && holding.published && !holding.visible) {
+    const Model& model = models_.at(worker.id.key.model);
+    const auto visible = model.visible.find(holding.version);
+    if (visible == model.visible.end() || visible->second != holding.publication) {
+      return absl::AbortedError("it was given up before it was whole; publish it again");
+    }
+  }
   Publication& publication = Recreate(worker.id.key.model, holding);
   EnsureShard(publication, worker.id.key.rank, holding.layout, holding.attachment);
   // What was fetched, or is being fetched, was visible; what was published may not have been.
@@ -193,6 +202,7 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   read.version = fetch.version;
   read.last = fetch.assignment;
   read.began = now_;
+  ReleaseAll(worker);
   worker.read = std::move(read);
   if (!fetch.source || fetch.assignment == 0) return;
   const ReaderSlot slot{worker.id.key, fetch.assignment};
