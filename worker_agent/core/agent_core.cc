@@ -27,6 +27,9 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   heartbeat_at_ = now + heartbeat_ms_;
   // A restarted hub knows no documents; those who list versions ask it for them.
   if (registered_) effects.emplace_back(PutDocuments{});
+  if (disowned_) {
+    effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
+  }
   calls_.OnSessionUp(effects);
   if (reader_) reader_->OnSessionUp(effects);
   if (phase_ == Phase::kAwaitingVisible) {

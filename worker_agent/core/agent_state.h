@@ -92,6 +92,7 @@ class AgentCore::State {
   void OnDeadline(TimeMs now, Effects& effects);
   void OnFetchDeadline(TimeMs now, Effects& effects);
   void Free(const absl::Status& reason, Effects& effects);
+  void Disown(const absl::Status& reason, Effects& effects);
   void Done(const absl::Status& status, Effects& effects);
   void Heartbeat(TimeMs now, Effects& effects);
   void OnHello(const PeerMessage& message, Effects& effects);
@@ -114,6 +115,7 @@ class AgentCore::State {
   std::optional<TimeMs> verb_deadline_;
   std::optional<TimeMs> phase_deadline_;
   PublicationId last_visible_;
+  std::optional<Generation> disowned_;  // the last one; said again to a hub that came back
   std::optional<FetchDecision> decision_;
   std::optional<Reader> reader_;
   absl::Status result_;  // what this rank reports with FinishRead

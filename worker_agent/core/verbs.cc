@@ -64,6 +64,14 @@ void AgentCore::State::Free(const absl::Status& reason, Effects& effects) {
   reference_.Raise(Reference::State::kFree, effects);
 }
 
+// R8: frees what the hub may still list. It is told, or else it would call these buffers held when
+// the next verb asks.
+void AgentCore::State::Disown(const absl::Status& reason, Effects& effects) {
+  disowned_ = reference_.generation();
+  Free(reason, effects);
+  effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
+}
+
 void AgentCore::State::On(const VerbAsked& event, TimeMs now, Effects& effects) {
   TH_CHECK(phase_ == Phase::kIdle);
   verb_ = event.verb;
@@ -139,7 +147,7 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
   const PublishVerb verb = std::get<PublishVerb>(verb_);
   const auto content = Published(reply);
   if (!content.ok()) {
-    if (!reference_.holds()) Free(content.status(), effects);
+    if (!reference_.holds()) Disown(content.status(), effects);
     return Done(content.status(), effects);
   }
   if (!reference_.holds()) {
@@ -284,7 +292,7 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs /*now*/, Eff
     status = absl::AbortedError("the version is not whole in these buffers any more; fetch again");
   }
   if (!status.ok()) {
-    if (reference_.state() == Reference::State::kFilling) Free(status, effects);
+    if (reference_.state() == Reference::State::kFilling) Disown(status, effects);
     return Done(status, effects);
   }
   if (reference_.state() == Reference::State::kFilling) {
@@ -346,7 +354,7 @@ void AgentCore::State::OnDeadline(TimeMs now, Effects& effects) {
         calls_.GiveUp(effects);
         if (result_.ok())
           result_ = absl::UnknownError("the outcome is not known; fetch again to learn it");
-        if (reference_.state() == Reference::State::kFilling) Free(result_, effects);
+        if (reference_.state() == Reference::State::kFilling) Disown(result_, effects);
         return Done(result_, effects);
       case Phase::kLeaving:
         calls_.GiveUp(effects);
@@ -367,7 +375,7 @@ void AgentCore::State::OnDeadline(TimeMs now, Effects& effects) {
     calls_.GiveUp(effects);
     const absl::Status status = refused_.value_or(absl::DeadlineExceededError(
         "the server did not answer the publish before the deadline; nothing is published"));
-    if (!reference_.holds()) Free(status, effects);
+    if (!reference_.holds()) Disown(status, effects);
     return Done(status, effects);
   }
   if (phase_ == Phase::kAwaitingVisible) {

@@ -168,6 +168,40 @@ TEST(Deadline, OfAFetchWhoseOutcomeIsNotHeard) {
   EXPECT_EQ(world.hub.CountCalls(1, Call{0, FinishReadCall{}}.request.index()), 2u);
 }
 
+// The word of it may be lost with the session; it is said again on the next.
+TEST(Deadline, BuffersDisownedWhileTheHubIsAwayAreDisownedAgain) {
+  World world({});
+  world.hub.script = [&](size_t, const Call&) {
+    world.SetHubAway(true);
+    return false;
+  };
+  world.at(0).memory = world.Content(5);
+  EXPECT_FALSE(world.Do(0, PublishVerb{.version = 5, .timeout_ms = 1000}).ok());
+  world.hub.script = nullptr;
+  world.SetHubAway(false);
+  world.RunFor(100);
+  EXPECT_EQ(world.Fetch(1).code(), StatusCode::kNotFound);
+}
+
+// R8: the hub did record it, and would list buffers that mean nothing any more.
+TEST(Deadline, BuffersThatTheHubBelievesHeldAreDisowned) {
+  World world({});
+  world.hub.lose_answers = true;
+  world.at(0).memory = world.Content(5);
+  EXPECT_FALSE(world.Do(0, PublishVerb{.version = 5, .timeout_ms = 1000}).ok());
+  world.hub.lose_answers = false;
+  world.RunFor(100);
+  EXPECT_EQ(world.Fetch(1).code(), StatusCode::kNotFound) << "the hub lists it no longer";
+  ASSERT_EQ(world.Publish(0, 5), absl::OkStatus());
+  world.Ask(1, FetchVerb{.selector = {}, .timeout_ms = 1000});
+  ASSERT_TRUE(world.RunToValid(1, world.chunks()));
+  world.hub.lose_answers = true;
+  EXPECT_EQ(world.Finish(1).code(), StatusCode::kUnknown);
+  world.hub.lose_answers = false;
+  world.RunFor(100);
+  EXPECT_EQ(world.Fetch(1), absl::OkStatus());
+}
+
 TEST(Deadline, TheOutcomeIsTheHubsEvenAfterIt) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());

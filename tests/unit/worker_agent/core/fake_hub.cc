@@ -25,6 +25,8 @@ void FakeHub::OnCall(size_t worker, const Call& call) {
     }
     if (!pending_.insert(key).second) return;
     if (script && script(worker, call)) return;
+    publishing_.erase(worker);
+    if (std::holds_alternative<PublishCall>(call.request)) publishing_.insert(worker);
     std::visit([&](const auto& request) { On(worker, call.op, request); }, call.request);
   });
 }
@@ -36,6 +38,7 @@ void FakeHub::Reply(size_t worker, OpId op, const absl::Status& status,
   answers_[{worker, op}] = reply;
   schedule_.Soon(worker, [this, worker, reply] {
     CallReply arrived = reply;
+    if (lose_answers) return;
     if (away_) arrived = {reply.op, absl::UnavailableError("connection lost"), {}};
     machines_.Deliver(worker, arrived);
   });
@@ -170,11 +173,16 @@ void FakeHub::On(size_t worker, OpId op, const FinishReadCall& call) {
     reads_.erase(worker);
   }
   if (!known || !call.result.ok()) {
+    const auto committed = committed_.find(call.transaction);
+    if (committed != committed_.end()) {
+      return Reply(worker, op, absl::OkStatus(), FinishReply{committed->second});
+    }
     const auto holding = holdings_.find(worker);
     if (holding != holdings_.end() && !holding->second.complete) Forget(worker);
     return Reply(worker, op, known ? call.result : absl::AbortedError("the fetch was aborted"));
   }
   holdings_[worker].complete = true;
+  committed_[call.transaction] = version;
   Reply(worker, op, absl::OkStatus(), FinishReply{version});
   PlaceWaiting();
 }
@@ -262,6 +270,12 @@ void FakeHub::OnSaid(size_t worker, const SessionSend& effect) {
   if (away_) return;
   const auto* released = std::get_if<SourceReleasedMessage>(&effect.message);
   if (released != nullptr) return Release(worker, released->assignment);
+  if (const auto* probed = std::get_if<ProbeAnswerMessage>(&effect.message)) {
+    const auto holding = holdings_.find(worker);
+    if (probed->holds || holding == holdings_.end()) return;
+    if (holding->second.generation == probed->generation) Forget(worker);
+    return;
+  }
   const auto* failed = std::get_if<SourceFailedMessage>(&effect.message);
   if (failed == nullptr) return;
   const auto read = reads_.find(worker);
@@ -274,6 +288,12 @@ void FakeHub::OnSaid(size_t worker, const SessionSend& effect) {
 
 // What was directed while the hub was away is directed again.
 void FakeHub::OnSession(size_t worker, const StateReport& report) {
+  const auto holding = holdings_.find(worker);
+  const bool same = holding != holdings_.end() && report.holding &&
+                    report.holding->generation == holding->second.generation;
+  // A publisher that has not heard the answer yet does not know what it holds.
+  const bool unheard = !report.holding && publishing_.contains(worker);
+  if (!same && !unheard) Forget(worker);
   const auto read = reads_.find(worker);
   if (!report.open_fetch || read == reads_.end() || !read->second.begun) return;
   if (report.open_fetch->assignment != read->second.assignment || !read->second.source) {

@@ -31,6 +31,7 @@ class FakeHub {
   Tier tier = Tier::kRemote;
   bool visible_at_once = true;
   bool know_documents = true;
+  bool lose_answers = false;
   // Everything that was said and called, in the order in which the agents did.
   std::vector<std::pair<size_t, Call>> calls;
   std::vector<std::pair<size_t, decltype(SessionSend::message)>> said;
@@ -101,9 +102,11 @@ class FakeHub {
   uint64_t next_id_ = 1;
   std::map<OpKey, CallReply> answers_;
   std::set<OpKey> pending_;
+  std::set<size_t> publishing_;  // whose last call was a publish
   std::map<size_t, Holding> holdings_;
   std::map<size_t, Read> reads_;
   std::map<size_t, Unpublishing> unpublishing_;
+  std::map<TransactionId, Version> committed_;
   std::map<size_t, std::set<std::pair<size_t, AssignmentNumber>>> readers_;
   std::map<size_t, TimeUs> last_directive_;
 };

@@ -88,12 +88,22 @@ TEST_F(HostileReader, RequestsBeyondTheCountGetTheShardOnce) {
   SayHello();
   world_.Hear(0, Message(PeerKind::kOpen));
   PeerMessage request = Message(PeerKind::kRequest);
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    request.chunk = kChunkCountMax;
+  for (const uint32_t chunk : {world_.chunks(), kChunkCountMax, 1u, kChunkCountMax}) {
+    request.chunk = chunk;
     world_.Hear(0, request);
     world_.RunFor(100);
   }
   EXPECT_EQ(BytesHeard(), world_.Content(5).size());
+}
+
+TEST_F(HostileReader, RequestsBeyondTheCountAtFirstAreRefused) {
+  SayHello();
+  world_.Hear(0, Message(PeerKind::kOpen));
+  PeerMessage request = Message(PeerKind::kRequest);
+  request.chunk = world_.chunks() + 1;
+  world_.Hear(0, request);
+  EXPECT_EQ(BytesHeard(), 0u);
+  EXPECT_EQ(Refusal(), StatusCode::kInvalidArgument);
 }
 
 TEST_F(HostileReader, OpensAtTheEndAndGetsNothing) {

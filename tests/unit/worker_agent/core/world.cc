@@ -127,9 +127,8 @@ void World::SetHubAway(bool away) {
     schedule.Soon(index, [this, index, away] {
       if (hub.away() != away) return;  // it changed its mind
       if (away) return Deliver(index, SessionDown{});
-      const StateReport report = at(index).core->Report();
+      hub.OnSession(index, at(index).core->Report());
       Deliver(index, SessionUp{});
-      hub.OnSession(index, report);
     });
   }
 }
