@@ -33,6 +33,8 @@ namespace {
 using safetensors::DirectoryWriter;
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::milliseconds kRecoveryInterval{100};
+
 struct FetchArguments {
   ModelArgument model;
   VersionOrLatest version;
@@ -91,6 +93,11 @@ struct Summary {
   std::string sources;
 };
 
+std::string FileCount(const FetchPlan& plan) {
+  const size_t count = plan.file_count();
+  return absl::StrCat(count, count == 1 ? " file" : " files");
+}
+
 void Print(const Globals& globals, const FetchArguments& arguments, const FetchPlan& plan,
            const Summary& summary) {
   if (globals.format() == OutputFormat::kJson) {
@@ -110,8 +117,8 @@ void Print(const Globals& globals, const FetchArguments& arguments, const FetchP
   std::cout << "fetched " << arguments.model.name << " version " << plan.version << ": "
             << HumanBytes(plan.data_bytes()) << " in " << HumanSeconds(summary.fetch_seconds)
             << " (" << HumanRate(plan.data_bytes(), summary.fetch_seconds) << ", " << summary.way
-            << ", from " << summary.sources << "), " << plan.file_count() << " files in "
-            << arguments.directory << " after " << HumanSeconds(summary.total_seconds) << '\n';
+            << ", from " << summary.sources << "), " << FileCount(plan) << " in "
+            << arguments.directory << " after " << HumanSeconds(summary.total_seconds) << std::endl;
 }
 
 double SecondsSince(Clock::time_point start) {
@@ -141,6 +148,21 @@ absl::Status FetchInto(const Globals& globals, const FetchArguments& arguments,
   return absl::OkStatus();
 }
 
+// A server that has just started learns from its workers what they hold, for about one lease; till
+// then absence proves nothing.
+absl::StatusOr<FetchPlan> DescribeRecovered(AdminClient& admin, const FetchArguments& arguments) {
+  const Clock::time_point give_up = Clock::now() + arguments.timeout;
+  for (;;) {
+    const auto before = admin.GetStatus();
+    if (!before.ok()) return before.status();
+    auto plan = DescribeVersion(admin, arguments.model.name, arguments.version);
+    const bool may_appear =
+        absl::IsNotFound(plan.status()) || absl::IsFailedPrecondition(plan.status());
+    if (!may_appear || !before->recovering() || Clock::now() > give_up) return plan;
+    std::this_thread::sleep_for(kRecoveryInterval);
+  }
+}
+
 // A trainer moves on while the latest version is looked at; then there is a newer one.
 constexpr int kLatestAttempts = 3;
 
@@ -153,7 +175,7 @@ absl::Status Fetch(const Globals& globals, const FetchArguments& arguments) {
   }
   AdminClient admin(globals.server, globals.connect_timeout);
   for (int attempt = 1;; ++attempt) {
-    const auto plan = DescribeVersion(admin, arguments.model.name, arguments.version);
+    const auto plan = DescribeRecovered(admin, arguments);
     if (!plan.ok()) return plan.status();
     const absl::Status status = FetchInto(globals, arguments, *plan, cleanup, start);
     const bool again = absl::IsNotFound(status) && !arguments.version.exact;

@@ -101,10 +101,10 @@ class Report {
 
   static void Print(const FetchNote& note) {
     std::cout << absl::StreamFormat(
-                     "  version %d  %s/%d  %s in %7s  %10s  %-14s from %-12s digest %s",
+                     "  version %d  %s/%d  %9s in %7s  %10s  from %-12s digest %s  (%s)",
                      note.version, note.group, note.rank, ctl::HumanBytes(note.bytes),
                      ctl::HumanSeconds(note.seconds), ctl::HumanRate(note.bytes, note.seconds),
-                     note.way, note.sources, note.digest_ok ? "ok" : "WRONG")
+                     note.sources, note.digest_ok ? "ok" : "WRONG", note.way)
               << std::endl;
   }
 
