@@ -133,13 +133,14 @@ absl::StatusOr<double> BareGets::Read() {
   const auto start = std::chrono::steady_clock::now();
   const uint64_t window = std::max<uint64_t>(1, settings_.window_bytes / settings_.frame_bytes);
   uint64_t at = 0;
+  BareLoop loop(*worker_);
   while (failure_.ok() && (at < settings_.bytes || outstanding_ > 0)) {
     while (at < settings_.bytes && outstanding_ < window) {
       const uint64_t bytes = std::min(settings_.frame_bytes, settings_.bytes - at);
       Get(at, bytes);
       at += bytes;
     }
-    worker_->Progress();
+    loop.Turn();
   }
   if (!failure_.ok()) return failure_;
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

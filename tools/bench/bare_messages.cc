@@ -172,13 +172,14 @@ void BareMessages::OnArrived(void* request, ucs_status_t status, size_t bytes, v
 
 absl::Status BareMessages::Serve() {
   credit_ = issued_ = 0;
+  BareLoop loop(*worker_);
   while (failure_.ok() && (issued_ < settings_.bytes || in_flight_ > 0)) {
     while (issued_ < credit_ && in_flight_ < settings_.send_ahead_bytes) {
       const uint64_t bytes = std::min(settings_.frame_bytes, settings_.bytes - issued_);
       const uint64_t at = std::exchange(issued_, issued_ + bytes);
       Send({.kind = Header::Kind::kData, .at = at}, bytes);
     }
-    worker_->Progress();
+    loop.Turn();
   }
   return failure_;
 }
@@ -193,10 +194,11 @@ void BareMessages::RaiseCredit() {
 
 absl::StatusOr<double> BareMessages::Read() {
   credit_ = received_ = 0;
+  BareLoop loop(*worker_);
   const auto start = std::chrono::steady_clock::now();
   while (failure_.ok() && received_ < settings_.bytes) {
     RaiseCredit();
-    worker_->Progress();
+    loop.Turn();
   }
   if (!failure_.ok()) return failure_;
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -3,10 +3,20 @@
 
 #include "tools/bench/bare_role.h"
 
+#include <poll.h>
+#include <sched.h>
+
 #include "absl/strings/escaping.h"
 #include "worker_agent/ucx/ucx_status.h"
 
 namespace tensorhub::bench {
+namespace {
+
+// worker_agent/progress_loop.cc has the same two.
+constexpr std::chrono::microseconds kSpin{300};
+constexpr int kSleepMaxMs = 100;
+
+}  // namespace
 
 absl::StatusOr<BareRole> BareRole::Parse(const Fields& args) {
   BareRole role;
@@ -64,6 +74,21 @@ void DisconnectBare(const agent::UcxWorker& worker, ucp_ep_h peer) {
     ucp_worker_progress(worker.worker());
   }
   ucp_request_free(request);
+}
+
+void BareLoop::Turn() {
+  const auto now = std::chrono::steady_clock::now();
+  if (ucp_worker_progress(worker_.worker()) != 0) {
+    active_at_ = now;
+    return;
+  }
+  if (now - active_at_ < kSpin) {
+    sched_yield();
+    return;
+  }
+  if (ucp_worker_arm(worker_.worker()) != UCS_OK) return;
+  pollfd readable{.fd = worker_.event_fd(), .events = POLLIN, .revents = 0};
+  poll(&readable, 1, kSleepMaxMs);
 }
 
 int EndRole(const absl::Status& status) {

@@ -8,6 +8,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -36,6 +37,19 @@ absl::StatusOr<std::string> AddressArgument(const std::string& line, const std::
 
 // Force-closes, so that the worker can be destroyed.
 void DisconnectBare(const agent::UcxWorker& worker, ucp_ep_h peer);
+
+// Waits as the agent's progress loop does: spins while something moves, yields the core when
+// nothing does, sleeps on the event fd after 300 us. A limit that only spun would starve on a busy
+// machine, and be none.
+class BareLoop {
+ public:
+  explicit BareLoop(const agent::UcxWorker& worker) : worker_(worker) {}
+  void Turn();
+
+ private:
+  const agent::UcxWorker& worker_;
+  std::chrono::steady_clock::time_point active_at_ = std::chrono::steady_clock::now();
+};
 
 // A role's exit code; an error is the answer to whatever was asked last.
 int EndRole(const absl::Status& status);

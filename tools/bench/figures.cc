@@ -74,6 +74,17 @@ std::string ProblemOf(const Report& report) {
   return "";
 }
 
+std::vector<std::string> Implausible(const Report& report) {
+  constexpr double kNoise = 1.1;
+  std::vector<std::string> doubts;
+  for (const Figure& figure : report.figures) {
+    if (figure.better != Better::kHigher || figure.ratio() <= kNoise) continue;
+    doubts.push_back(absl::StrFormat("%s is %.2f times its limit (%s): the limit was disturbed",
+                                     figure.name, figure.ratio(), figure.limit_name));
+  }
+  return doubts;
+}
+
 void PrintJson(const Report& report, std::ostream& out) {
   ordered_json figures = ordered_json::array();
   for (const Figure& figure : report.figures) figures.push_back(FigureJson(figure));
@@ -122,6 +133,7 @@ void PrintTable(const Report& report, std::ostream& out) {
     out << '\n';
   }
   for (const std::string& note : report.notes) out << "note: " << note << '\n';
+  for (const std::string& doubt : report.doubts) out << "DOUBT: " << doubt << '\n';
   out << ok << " of " << report.figures.size() << " figures reach their aim\n";
 }
 

@@ -42,13 +42,17 @@ struct Report {
   std::string scenario;
   std::vector<Figure> figures;
   std::vector<Beside> beside;
-  std::string machine;             // for people only
-  std::vector<std::string> notes;  // for people only: what was left out, and why
+  std::string machine;              // for people only
+  std::vector<std::string> notes;   // for people only: what was left out, and why
+  std::vector<std::string> doubts;  // why the figures should not be believed; also on stderr
 };
 
 // What makes the report worthless (a value or limit that is no finite number, a limit of 0), or
 // empty.
 std::string ProblemOf(const Report& report);
+
+// Figures that beat a limit which nothing can beat: then the limit was disturbed, not reached.
+std::vector<std::string> Implausible(const Report& report);
 
 void PrintJson(const Report& report, std::ostream& out);
 void PrintTable(const Report& report, std::ostream& out);

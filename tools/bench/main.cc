@@ -54,6 +54,10 @@ int RunScenario(Scenario& scenario, bool json) {
     return cli::Fail(kName, problem, kFailure);
   }
   report.machine = MachineLine();
+  for (const std::string& doubt : Implausible(report)) report.doubts.push_back(doubt);
+  if (json) {  // the object has no place for them, but nobody shall miss them
+    for (const std::string& doubt : report.doubts) std::cerr << kName << ": " << doubt << '\n';
+  }
   if (json) {
     PrintJson(report, std::cout);
   } else {

@@ -81,6 +81,12 @@ uint64_t AvailableMemoryBytes() {
   return std::strtoull(ProcValue("/proc/meminfo", "MemAvailable").c_str(), nullptr, 10) * 1024;
 }
 
+double LoadPerCore() {
+  double load = 0;
+  if (getloadavg(&load, 1) != 1) return 0;
+  return load / static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 std::string MachineLine() {
   utsname system = {};
   uname(&system);

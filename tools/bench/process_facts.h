@@ -20,6 +20,9 @@ uint64_t BytesSentTo(const std::string& server);
 
 uint64_t AvailableMemoryBytes();
 
+// Runnable processes over the last minute, per core.
+double LoadPerCore();
+
 // "Xeon, 2 cores, Linux 6.1.0, UCX 1.13.1, 2026-11-21".
 std::string MachineLine();
 

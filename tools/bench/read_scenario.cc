@@ -29,6 +29,7 @@ constexpr double kMessageSlack = 1.05;  // a varint or two in a message of a few
 constexpr double kPublishMs = 5;
 constexpr double kMemoryMiB = 64;
 constexpr double kIdlePercent = 1;
+constexpr double kBusyLoad = 0.5;
 
 struct Config {
   std::string way;
@@ -304,20 +305,18 @@ void ReadScenario::ReportShared(Report& report) const {
                                        Median(few_.publish_ms), "ms", kPublishMs));
   report.figures.push_back(BoundFigure(absl::StrCat("publish.unchanged.", small_tensors_),
                                        Median(many_.publish_ms), "ms", kPublishMs));
-  // The smallest: a heartbeat may have travelled along.
-  const auto least = [](const std::vector<double>& values) {
-    return *std::min_element(values.begin(), values.end());
-  };
-  report.figures.push_back({.name = "publish.message",
-                            .value = least(many_.publish_bytes),
-                            .unit = "B",
-                            .limit = least(few_.publish_bytes),
-                            .limit_name = absl::StrCat(tensors_, " tensors"),
-                            .better = Better::kLower,
-                            .aim = kMessageSlack});
+  // The largest: with some of the calls gRPC sends two window updates (26 bytes), with some none,
+  // whatever the tensors; the smallest or the middle one is a matter of luck.
   const auto most = [](const std::vector<double>& values) {
     return *std::max_element(values.begin(), values.end());
   };
+  report.figures.push_back({.name = "publish.message",
+                            .value = most(many_.publish_bytes),
+                            .unit = "B",
+                            .limit = most(few_.publish_bytes),
+                            .limit_name = absl::StrCat(tensors_, " tensors"),
+                            .better = Better::kLower,
+                            .aim = kMessageSlack});
   report.figures.push_back(BoundFigure("agent.memory", most(growth_mib_), "MiB", kMemoryMiB));
   report.figures.push_back(BoundFigure("agent.idle", most(idle_percent_), "% CPU", kIdlePercent));
   const auto every_second = [](const std::vector<double>& values, size_t first) {
@@ -332,6 +331,10 @@ void ReadScenario::ReportShared(Report& report) const {
 
 absl::Status ReadScenario::Run(Report& report) {
   if (absl::Status status = CheckFlags(); !status.ok()) return status;
+  if (const double load = LoadPerCore(); load > kBusyLoad) {
+    report.doubts.push_back(absl::StrFormat(
+        "the machine was busy with something else (load %.1f per core): ratios are noise", load));
+  }
   const absl::StatusOr<std::unique_ptr<Hub>> hub = Hub::Start();
   if (!hub.ok()) return hub.status();
   for (const Config& config : Configs()) {

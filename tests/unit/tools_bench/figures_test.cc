@@ -108,6 +108,18 @@ TEST(ReportTest, WhatIsNoNumberIsAProblem) {
   EXPECT_THAT(ProblemOf(report), HasSubstr("memcpy"));
 }
 
+TEST(ReportTest, WhatBeatsItsLimitIsDoubted) {
+  Report report = TwoFigures();
+  EXPECT_THAT(Implausible(report), IsEmpty());
+  report.figures[0].value = 4.2;  // noise
+  EXPECT_THAT(Implausible(report), IsEmpty());
+  report.figures[0].value = 68;
+  ASSERT_EQ(Implausible(report).size(), 1u);
+  EXPECT_THAT(Implausible(report)[0], HasSubstr("served.tcp.300 is 17.00 times its limit"));
+  report.doubts = Implausible(report);
+  EXPECT_THAT(Table(report), HasSubstr("DOUBT: served.tcp.300"));
+}
+
 TEST(MedianTest, OddAndEven) {
   EXPECT_DOUBLE_EQ(Median({3}), 3);
   EXPECT_DOUBLE_EQ(Median({9, 1, 5}), 5);
