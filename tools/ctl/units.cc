@@ -33,7 +33,8 @@ std::string HumanRate(uint64_t bytes, double seconds) {
 std::string HumanSeconds(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "-";
   if (seconds < 0.0995) return absl::StrFormat("%.1f ms", seconds * 1e3);
-  if (seconds < 59.95) return absl::StrFormat(seconds < 9.995 ? "%.2f s" : "%.1f s", seconds);
+  if (seconds < 9.995) return absl::StrFormat("%.2f s", seconds);
+  if (seconds < 59.95) return absl::StrFormat("%.1f s", seconds);
   const auto whole = static_cast<uint64_t>(std::min(seconds + 0.5, 1e15));
   if (whole < 3600) return absl::StrFormat("%dm %02ds", whole / 60, whole % 60);
   if (whole < 86400) return absl::StrFormat("%dh %02dm", whole / 3600, whole / 60 % 60);
