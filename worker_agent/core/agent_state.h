@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The agent core's parts and how they are wired. Implemented in two files: agent_core.cc takes
-// events apart, verbs.cc holds the client's verbs.
+// The agent core's parts and how they are wired. Implemented in three files: agent_core.cc
+// takes events apart, verbs.cc and fetch_verb.cc hold the client's verbs.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_AGENT_STATE_H_
 #define TENSORHUB_WORKER_AGENT_CORE_AGENT_STATE_H_

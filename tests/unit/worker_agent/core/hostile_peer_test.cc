@@ -275,6 +275,23 @@ TEST_F(HostileSource, ConfirmsMoreThanItSent) {
   EXPECT_EQ(world_.at(0).word.valid_chunks, 1u);
 }
 
+// R4: a frame of a read that was left would be copied over what its successor brought.
+TEST_F(HostileSource, SendsLateFramesOfAnEarlierRead) {
+  const uint64_t earlier = read_;
+  Assign();
+  ASSERT_NE(read_, earlier);
+  for (const PeerKind kind :
+       {PeerKind::kOpened, PeerKind::kData, PeerKind::kConfirm, PeerKind::kRefuse}) {
+    PeerMessage late = Message(kind);
+    late.read = earlier;
+    late.valid = late.confirmed = world_.chunks();
+    world_.Hear(0, late, std::string(4096, 'x'));
+  }
+  EXPECT_EQ(world_.at(0).written_bytes, 0u);
+  EXPECT_EQ(world_.at(0).word.valid_chunks, 0u);
+  EXPECT_EQ(Failures(), 0u);
+}
+
 TEST_F(HostileSource, NeverConfirms) {
   PeerMessage data = Message(PeerKind::kData);
   world_.Hear(0, data, std::string(3 * 4096, 'x'));

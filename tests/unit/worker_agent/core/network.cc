@@ -7,6 +7,11 @@
 
 namespace tensorhub::agent::testing {
 
+TimeUs Schedule::Delay() {
+  const TimeUs delay = 1 + static_cast<TimeUs>(random.Below(uint64_t(delay_max_us)));
+  return Chance(slow_percent) ? 20 * delay : delay;
+}
+
 void Schedule::At(TimeUs when, size_t owner, std::function<void()> what) {
   queue_[{std::max(when, now_), next_number_++}] = {owner, std::move(what)};
 }

@@ -35,9 +35,11 @@ class Schedule {
 
   Random random;
   TimeUs delay_max_us = 2000;
+  // Now and then something is far slower than the rest, and is overtaken by all of it.
+  uint64_t slow_percent = 5;
 
   TimeUs now() const { return now_; }
-  TimeUs Delay() { return 1 + static_cast<TimeUs>(random.Below(uint64_t(delay_max_us))); }
+  TimeUs Delay();
   bool Chance(uint64_t percent) { return random.Below(100) < percent; }
   void At(TimeUs when, size_t owner, std::function<void()> what);
   void Soon(size_t owner, std::function<void()> what) { At(now_ + Delay(), owner, what); }

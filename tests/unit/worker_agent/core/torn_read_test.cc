@@ -68,35 +68,5 @@ TEST(TornRead, TheNextVersionInTheSameBuffersIsNotTakenForTheFirst) {
   }
 }
 
-// A frame of a read that was left arrives, and must not be copied over the next source's bytes.
-TEST(TornRead, LateFramesOfALeftReadAreDropped) {
-  World world({.workers = 3});
-  world.schedule.delay_max_us = 200;
-  ASSERT_TRUE(world.Publish(0, 5).ok());
-  ASSERT_TRUE(world.Publish(2, 5).ok());
-  world.hub.choose = [](size_t) { return size_t{0}; };
-  world.Ask(1, FetchVerb{});
-  ASSERT_TRUE(world.RunToValid(1, 1));
-  world.hub.choose = [](size_t) { return size_t{2}; };
-  world.hub.Assign(1, 2);
-  ASSERT_TRUE(world.Run([&] { return world.hub.SourceOf(1) == 2; }));
-  PeerMessage late;
-  late.kind = PeerKind::kData;
-  late.from = Network::IncarnationOf(0);
-  late.generation = world.at(0).word.generation;
-  late.valid = late.confirmed = world.chunks();
-  const std::string noise(4096, 'n');
-  for (uint64_t read = 0; read < (4u << 20); read += (1u << 20)) {
-    for (uint64_t number = 0; number < 3; ++number) {
-      late.read = read + number;
-      late.begin = world.at(1).word.valid_chunks * 4096;
-      world.RunFor(1);
-      world.Hear(1, late, noise);
-    }
-  }
-  EXPECT_TRUE(world.Finish(1).ok());
-  EXPECT_EQ(world.at(1).done.back().fetch.sources, "g0/0, g2/0");
-}
-
 }  // namespace
 }  // namespace tensorhub::agent::testing

@@ -1,0 +1,140 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fetching (R6): the hub decides, the own buffers become free, the reader fills them, and the hub
+// says whether the whole group has the version.
+
+#include "absl/strings/str_cat.h"
+#include "worker_agent/core/agent_state.h"
+#include "worker_agent/core/verb_parts.h"
+
+namespace tensorhub::agent {
+namespace {
+
+// A fetch frees its own buffers first; readers of the old version may go on for so long.
+constexpr TimeMs kFetchDrainMs = 10000;
+
+}  // namespace
+
+void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects) {
+  phase_ = Phase::kJoining;
+  verb_deadline_ = now + verb.timeout_ms;
+  calls_.Start(JoinFetchCall{verb.selector, registered_->layout, verb.timeout_ms}, effects);
+}
+
+// R9, and the deadline: what was decided after it is not begun.
+absl::Status AgentCore::State::CheckDecision(const FetchDecision& decision) const {
+  if (!decision.publication) return BadAnswer();
+  if (!verb_deadline_) {
+    return absl::DeadlineExceededError("the server decided only when the deadline had passed");
+  }
+  if (decision.already_held && !(reference_.holds() && HasWhole(decision.publication))) {
+    return absl::AbortedError("the server believes this rank to hold the version; fetch again");
+  }
+  return CheckChunking({registered_->total_bytes, decision.chunk_bytes});
+}
+
+bool AgentCore::State::HasWhole(const PublicationId& publication) const {
+  const Reference::Content& content = reference_.content();
+  return content.publication == publication &&
+         reference_.valid_chunks() == content.chunking.count();
+}
+
+void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects) {
+  if (!reply.status.ok()) return Done(reply.status, effects);
+  const auto* decision = std::get_if<FetchDecision>(&reply.payload);
+  if (decision == nullptr) return Done(BadAnswer(), effects);
+  phase_deadline_.reset();
+  decision_ = *decision;
+  result_ = CheckDecision(*decision);
+  if (!result_.ok() || decision->already_held) return Finish(now, effects);
+  if (reference_.state() == Reference::State::kFree) return BeginRead(now, effects);
+  BeginUnpublish(kFetchDrainMs, now, effects);
+}
+
+void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
+  reference_.Raise(Reference::State::kFilling, effects);
+  Reference::Content content;
+  content.publication = decision_->publication;
+  content.version = decision_->version;
+  content.world_size = decision_->world_size;
+  content.chunking = {registered_->total_bytes, decision_->chunk_bytes};
+  content.attachment = decision_->attachment;
+  reference_.SetContent(content);
+  reader_.emplace(options_, decision_->transaction, reference_, peers_, next_token_, now);
+  phase_ = Phase::kBeginning;
+  calls_.Start(BeginReadCall{decision_->transaction, reference_.generation()}, effects);
+}
+
+void AgentCore::State::OnBeginReply(const CallReply& reply, TimeMs now, Effects& effects) {
+  phase_ = Phase::kReading;
+  if (!reply.status.ok()) StopReading(reply.status, now, effects);
+}
+
+void AgentCore::State::StopReading(const absl::Status& reason, TimeMs /*now*/, Effects& effects) {
+  result_ = ReasonOf(reason);
+  reader_->Stop(effects);
+  phase_ = Phase::kQuieting;
+}
+
+void AgentCore::State::Finish(TimeMs now, Effects& effects) {
+  phase_ = Phase::kFinishing;
+  if (!result_.ok()) phase_deadline_ = now + kSettleMs;
+  calls_.Start(FinishReadCall{decision_->transaction, result_}, effects);
+}
+
+// R6, R9: a success needs every byte, whatever the hub says.
+void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs /*now*/, Effects& effects) {
+  absl::Status status = reply.status;
+  if (status.ok() && !HasWhole(decision_->publication)) {
+    status = absl::AbortedError("the version is not whole in these buffers any more; fetch again");
+  }
+  if (!status.ok()) {
+    if (reference_.state() == Reference::State::kFilling) Disown(status, effects);
+    return Done(status, effects);
+  }
+  if (reference_.state() == Reference::State::kFilling) {
+    reference_.SetHeld(/*published=*/false);
+    reference_.SetVisible();
+  }
+  Done(absl::OkStatus(), effects);
+}
+
+void AgentCore::State::On(const AbortReadDirective& event, TimeMs now, Effects& effects) {
+  if (!decision_ || decision_->transaction != event.transaction) return;
+  if (phase_ == Phase::kReading || phase_ == Phase::kBeginning) {
+    calls_.GiveUp(effects);
+    StopReading(event.reason, now, effects);
+  } else if (phase_ == Phase::kUnpublishing || phase_ == Phase::kDrainingSends) {
+    result_ = ReasonOf(event.reason);
+  }
+}
+
+void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
+  const absl::Status reason = refused_.value_or(absl::DeadlineExceededError(
+      absl::StrCat("the fetch did not end in time; ", reference_.valid_chunks(), " of ",
+                   reference_.content().chunking.count(), " chunks had arrived")));
+  switch (phase_) {
+    case Phase::kJoining:
+      phase_deadline_ = now + (refused_ ? 0 : kAnswerGraceMs);  // the hub answers at the deadline
+      return;
+    case Phase::kUnpublishing:
+    case Phase::kDrainingSends:
+      result_ = reason;
+      if (phase_ == Phase::kUnpublishing) RaiseGeneration(now, effects);
+      return;
+    case Phase::kBeginning:
+    case Phase::kReading:
+      calls_.GiveUp(effects);
+      return StopReading(reason, now, effects);
+    case Phase::kFinishing:
+      // Asks again, now as one that gives up: the answer is the outcome, whichever it was.
+      calls_.Start(FinishReadCall{decision_->transaction, reason}, effects);
+      phase_deadline_ = now + (refused_ ? 0 : kSettleMs);
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace tensorhub::agent
