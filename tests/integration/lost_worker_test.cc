@@ -19,14 +19,22 @@ namespace {
 
 using testing::AnyOf;
 
-constexpr char kShard[] = "tensors=40 bytes=268435456";
+// Large enough that a reader at the speed of memory is still seen on the way.
+constexpr char kShard[] = "tensors=40 bytes=536870912";
+constexpr char kShardBytes[] = "536870912";
 
 // Starts a fetch and returns in its middle; the reader stays slow while the Throttle lives.
 std::unique_ptr<Throttle> BeginFetch(WorkerProcess& reader) {
   auto slow = std::make_unique<Throttle>(reader.process().pid(), milliseconds(2), milliseconds(30));
   reader.Send("fetch latest timeout=60000");
-  EXPECT_TRUE(reader.AwaitProgress()) << reader.process().Describe();
+  EXPECT_TRUE(reader.AwaitProgress(seconds(15))) << reader.process().Describe();
   return slow;
+}
+
+// The worker that a reader in the middle of its fetch reads from, as progress names it.
+std::string PresentSource(WorkerProcess& reader) {
+  const auto progress = reader.process().output().WaitFor("progress ", seconds(1));
+  return progress ? progress->substr(progress->rfind(' ') + 1) : "";  // "a/0"
 }
 
 // One line, and not after a long silence.
@@ -66,16 +74,14 @@ TEST_P(LostWorkerTest, AKilledSourceIsReplacedByAnother) {
   ExpectFetched(*holders["b"], holders["b"]->Do("fetch latest"), 1);
   Worker reader = cluster_.Join("reader", kShard);
   auto slow = BeginFetch(*reader);
-  const std::string progress = *reader->process().output().WaitFor("progress ", seconds(1));
-  const std::string source = progress.substr(progress.rfind(' ') + 1);  // "a/0"
-  ASSERT_EQ(holders.count(source.substr(0, 1)), 1u) << progress;
+  const std::string source = PresentSource(*reader);
+  ASSERT_TRUE(source == "a/0" || source == "b/0") << source;
   holders[source.substr(0, 1)]->process().Kill();
   slow.reset();
   const std::string answer = reader->Answer();
   ExpectFetched(*reader, answer, 1);
-  EXPECT_THAT(Field(answer, "sources"), testing::AllOf(HasSubstr("a/0"), HasSubstr("b/0")));
-  // Nothing is read twice.
-  EXPECT_EQ(Field(answer, "bytes"), "268435456");
+  EXPECT_THAT(answer, testing::AllOf(HasSubstr("a/0"), HasSubstr("b/0")));
+  EXPECT_EQ(Field(answer, "bytes"), kShardBytes) << "something was read twice";
 }
 
 TEST_P(LostWorkerTest, TheLastSourceKilledFailsTheFetchAtOnce) {
@@ -102,8 +108,9 @@ TEST_P(LostWorkerTest, AStoppedSourceIsReplacedByAnother) {
   ExpectFetched(*holders["b"], holders["b"]->Do("fetch latest"), 1);
   Worker reader = cluster_.Join("reader", kShard);
   auto slow = BeginFetch(*reader);
-  const std::string progress = *reader->process().output().WaitFor("progress ", seconds(1));
-  Worker& stopped = holders[progress.substr(progress.rfind(' ') + 1, 1)];
+  const std::string source = PresentSource(*reader);
+  ASSERT_TRUE(source == "a/0" || source == "b/0") << source;
+  Worker& stopped = holders[source.substr(0, 1)];
   stopped->process().Signal(SIGSTOP);
   slow.reset();
   const Stopwatch watch;

@@ -29,7 +29,7 @@ TEST(RestartTest, BetweenPublishAndFetch) {
 TEST(RestartTest, WhileAFetchRuns) {
   for (const Way& way : {kTcp, kOneSided}) {
     Cluster cluster(way);
-    const std::string shard = "tensors=40 bytes=268435456";
+    const std::string shard = "tensors=40 bytes=536870912";
     Worker trainer = cluster.Join("trainer", shard);
     FillAndPublish(*trainer, 1);
     Worker reader = cluster.Join("reader", shard);
@@ -41,7 +41,7 @@ TEST(RestartTest, WhileAFetchRuns) {
     }
     const std::string answer = reader->Answer();
     ExpectFetched(*reader, answer, 1);
-    EXPECT_EQ(Field(answer, "bytes"), "268435456") << "something was read twice";
+    EXPECT_EQ(Field(answer, "bytes"), "536870912") << "something was read twice";
   }
 }
 
@@ -75,9 +75,15 @@ TEST(RestartTest, LatestDoesNotGoBackwards) {
   FillAndPublish(*trainer, 5);
   ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
   Worker other = cluster.Join("other");
-  FillAndPublish(*other, 4);
-  EXPECT_THAT(other->Do("fetch latest"), StartsWith("error NOT_FOUND"));
-  ASSERT_THAT(other->Do("publish 4"), StartsWith("ok"));
+  ASSERT_EQ(other->Do("fill 4"), "ok");
+  EXPECT_THAT(other->Do("fetch latest"),
+              testing::AllOf(StartsWith("error NOT_FOUND"), HasSubstr("5")));
+  EXPECT_THAT(other->Do("publish 4"),
+              testing::AllOf(StartsWith("error FAILED_PRECONDITION"), HasSubstr("rewind")));
+  // On purpose it may.
+  EXPECT_THAT(other->Do("publish 4 rewind=1"), StartsWith("ok"));
+  Worker reader = cluster.Join("reader");
+  ExpectFetched(*reader, reader->Do("fetch latest"), 4);
 }
 
 }  // namespace
