@@ -21,10 +21,12 @@ absl::Status Stopped() {
   return absl::FailedPreconditionError("this client has left; connect a new one");
 }
 
-ProgressLoop::Options LoopOptions(const AgentOptions& options) {
+ProgressLoop::Options LoopOptions(const AgentOptions& options,
+                                  std::shared_ptr<grpc::Channel> channel) {
   Random random(RandomSeed());
   ProgressLoop::Options loop;
   loop.server = options.server;
+  loop.channel = std::move(channel);
   loop.facts = {
       {options.key, random.NextNonZero()}, options.world_size, options.location, options.spot, ""};
   loop.attachment = options.attachment;
@@ -49,19 +51,19 @@ std::thread StartWithoutSignals(std::function<void()> body) {
 
 }  // namespace
 
-Agent::Agent(const AgentOptions& options)
-    : inbox_(std::make_shared<Inbox>()),
-      queries_(MakeHubChannel(options.server), options.key.model) {}
+Agent::Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& channel)
+    : inbox_(std::make_shared<Inbox>()), queries_(channel, options.key.model) {}
 
 Agent::~Agent() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options) {
   PrepareProcessForUcx();  // changes the environment, so before there are threads of ours
-  std::unique_ptr<Agent> agent(new Agent(options));
+  const std::shared_ptr<grpc::Channel> channel = MakeHubChannel(options.server);
+  std::unique_ptr<Agent> agent(new Agent(options, channel));
   auto connected = std::make_shared<Answer<absl::Status>>();
   {
     MutexLock lock(agent->stop_mutex_);
-    agent->thread_ = StartWithoutSignals([self = agent.get(), loop = LoopOptions(options),
+    agent->thread_ = StartWithoutSignals([self = agent.get(), loop = LoopOptions(options, channel),
                                           connected] { self->RunLoop(loop, connected); });
   }
   const absl::Status status = connected->Wait();

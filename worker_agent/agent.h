@@ -67,7 +67,7 @@ class Agent {
   void Stop() ABSL_LOCKS_EXCLUDED(stop_mutex_);
 
  private:
-  explicit Agent(const AgentOptions& options);
+  Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& channel);
 
   void RunLoop(ProgressLoop::Options options,
                const std::shared_ptr<Answer<absl::Status>>& connected);

@@ -12,7 +12,10 @@
 
 namespace tensorhub::agent {
 
-void ProgressLoop::CarryOut(const Call& effect) { hub_->calls().Start(effect); }
+void ProgressLoop::CarryOut(const Call& effect) {
+  if (std::holds_alternative<LeaveCall>(effect.request)) hub_->ExpectEnd();
+  hub_->calls().Start(effect);
+}
 void ProgressLoop::CarryOut(const CancelCall& effect) { hub_->calls().Cancel(effect.op); }
 void ProgressLoop::CarryOut(const PutDocuments&) { hub_->calls().PutDocuments(); }
 void ProgressLoop::CarryOut(const SessionSend& effect) { hub_->Send(effect); }

@@ -37,7 +37,12 @@ std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server) {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(kHubMessageBytesMax);
   arguments.SetMaxSendMessageSize(kHubMessageBytesMax);
-  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  auto channel = grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  // gRPC 1.51 ends its callback threads together with the last channel that used them, and crashes
+  // if that happens on one of them: in the last reference of a call that was given up. So the
+  // first channel of a process stays, and the threads with it.
+  [[maybe_unused]] static const auto* const kept = new std::shared_ptr<grpc::Channel>(channel);
+  return channel;
 }
 
 }  // namespace tensorhub::agent

@@ -149,8 +149,9 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
 void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
   if (number != number_ || state_ == State::kEnded) return;
   const bool was_up = state_ == State::kUp;
-  state_ = State::kIdle;
   session_.reset();
+  state_ = leaving_ && ended.ok() ? State::kEnded : State::kIdle;
+  if (state_ == State::kEnded) return;
   const absl::Status status =
       ended.ok() ? absl::UnavailableError("the server ended the session") : HubStatus(ended);
   if (was_up) {

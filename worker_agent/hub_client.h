@@ -54,6 +54,8 @@ class HubClient {
   // Dropped while no session is up: the next one begins with a full report.
   void Send(const SessionSend& send);
   HubUnary& calls() { return calls_; }
+  // The worker leaves: the hub may end the session for good.
+  void ExpectEnd() { leaving_ = true; }
 
  private:
   enum class State { kIdle, kOpening, kUp, kEnded };
@@ -80,6 +82,7 @@ class HubClient {
   State state_ = State::kIdle;
   std::shared_ptr<HubSession> session_;
   SessionNumber number_ = 0;
+  bool leaving_ = false;
   bool connected_ = false;  // the first session has come up
   absl::Status last_failure_;
   TimeMs now_ = 0;

@@ -67,7 +67,7 @@ void MessagePeers::OnPeerFailed(PeerId peer, const absl::Status& status) {
   const Incarnation incarnation = found->first;
   peers_.erase(found);
   transport_->Close(peer);
-  spdlog::info("a peer's connection broke: {}", std::string(status.message()));
+  spdlog::debug("a peer's connection broke: {}", std::string(status.message()));
   now_(PeerFailed{incarnation, status});
 }
 

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "common/check.h"
-#include "worker_agent/hub_channel.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -69,8 +68,7 @@ absl::Status ProgressLoop::Start() {
   hub.facts.endpoint = core.endpoint;
   HubClient::Owner owner{[this](const Event& event) { Feed(event); },
                          [this] { return core_->Report(); }, options_.on_connected};
-  hub_ = std::make_unique<HubClient>(std::move(hub), MakeHubChannel(options_.server), inbox_,
-                                     std::move(owner));
+  hub_ = std::make_unique<HubClient>(std::move(hub), options_.channel, inbox_, std::move(owner));
   now_ = NowMs();
   hub_->Connect(now_);
   return absl::OkStatus();

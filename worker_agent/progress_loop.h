@@ -39,7 +39,8 @@ struct VerbResult {
 class ProgressLoop {
  public:
   struct Options {
-    std::string server;
+    std::string server;  // for messages
+    std::shared_ptr<grpc::Channel> channel;
     WorkerFacts facts;  // but for the endpoint, which the transport gives
     std::string attachment;
     TimeMs connect_timeout_ms = 5000;
