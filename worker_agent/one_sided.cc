@@ -31,7 +31,9 @@ void OneSided::Import(Incarnation peer, std::string_view description, uint64_t t
 }
 
 absl::Status OneSided::Map(Incarnation peer, std::string_view description, uint64_t total_bytes) {
+  if (IsMapped(peer, description)) return absl::OkStatus();
   Close(peer);
+  if (peers_.size() >= kMappedMax) Close(peers_.begin()->first);
   absl::StatusOr<SharedMemoryDescription> understood = Understand(peer, description, total_bytes);
   if (!understood.ok()) return understood.status();
   absl::Status status = EnsureTransport();
@@ -46,6 +48,12 @@ absl::Status OneSided::Map(Incarnation peer, std::string_view description, uint6
   }
   peers_.emplace(peer, std::move(mapped));
   return absl::OkStatus();
+}
+
+bool OneSided::IsMapped(Incarnation peer, std::string_view description) const {
+  if (!peers_.contains(peer)) return false;
+  const auto kept = descriptions_.find(peer);
+  return description.empty() || (kept != descriptions_.end() && kept->second == description);
 }
 
 absl::StatusOr<SharedMemoryDescription> OneSided::Understand(Incarnation peer,

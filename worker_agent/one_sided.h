@@ -71,9 +71,13 @@ class OneSided : private GetTransport::Sink {
   };
 
   // A peer that comes and goes sends its description once; so many are remembered.
-  static constexpr size_t kDescriptionsMax = 64;
+  static constexpr size_t kDescriptionsMax = 16;
+  // Mapping anew costs a page fault per page, so what was read once stays mapped until the peer
+  // goes. It keeps the peer's memory from being freed, so only so many.
+  static constexpr size_t kMappedMax = 4;
 
   absl::Status EnsureTransport();
+  bool IsMapped(Incarnation peer, std::string_view description) const;
   absl::Status Map(Incarnation peer, std::string_view description, uint64_t total_bytes);
   absl::StatusOr<SharedMemoryDescription> Understand(Incarnation peer, std::string_view description,
                                                      uint64_t total_bytes);

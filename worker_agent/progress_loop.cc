@@ -85,6 +85,8 @@ void ProgressLoop::Feed(const Event& event) {
     source_ = assign->source.incarnation;
     way_noted_ = false;
   }
+  // A process that is gone must not have its memory held by us.
+  if (const auto* failed = std::get_if<PeerFailed>(&event)) one_sided_.Close(failed->peer);
   if (const auto* got = std::get_if<GetDone>(&event); got && got->status.ok()) NoteWay(true);
   TH_CHECK(effects_.empty());  // never from within an effect
   core_->Step(event, now_, effects_);
