@@ -181,7 +181,16 @@ absl::Status BareMessages::Serve() {
     }
     loop.Turn();
   }
-  return failure_;
+  if (!failure_.ok()) return failure_;
+  // A send is complete once UCX has the bytes; nobody progresses this worker between rounds, so the
+  // last of them would never leave.
+  ucp_request_param_t params = {};
+  const ucs_status_ptr_t flush = ucp_worker_flush_nbx(worker_->worker(), &params);
+  if (!UCS_PTR_IS_PTR(flush)) return agent::UcxStatus(UCS_PTR_STATUS(flush), "bare flush");
+  while (ucp_request_check_status(flush) == UCS_INPROGRESS) loop.Turn();
+  const ucs_status_t flushed = ucp_request_check_status(flush);
+  ucp_request_free(flush);
+  return agent::UcxStatus(flushed, "bare flush");
 }
 
 void BareMessages::RaiseCredit() {
