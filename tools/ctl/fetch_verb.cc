@@ -177,7 +177,7 @@ absl::Status Fetch(const Globals& globals, const FetchArguments& arguments) {
   for (int attempt = 1;; ++attempt) {
     const auto plan = DescribeRecovered(admin, arguments);
     if (!plan.ok()) return plan.status();
-    const absl::Status status = FetchInto(globals, arguments, *plan, cleanup, start);
+    absl::Status status = FetchInto(globals, arguments, *plan, cleanup, start);
     const bool again = absl::IsNotFound(status) && !arguments.version.exact;
     if (!again || attempt == kLatestAttempts) return status;
   }
