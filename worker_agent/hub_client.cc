@@ -15,7 +15,7 @@ namespace tensorhub::agent {
 namespace {
 
 constexpr TimeMs kFirstBackOffMs = 100;
-constexpr TimeMs kLongestBackOffMs = 2000;
+constexpr TimeMs kLongestBackOffMs = 1000;
 // A crashed predecessor is noticed after moments; nobody gains by waiting longer between tries.
 constexpr TimeMs kConnectBackOffMs = 400;
 // A hub that speaks of no times at all.
