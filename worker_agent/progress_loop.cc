@@ -25,8 +25,8 @@ constexpr TimeMs kSleepMaxMs = 100;
 constexpr int kFruitlessWakesMax = 16;
 constexpr TimeMs kRestMs = 2;
 constexpr TimeMs kShutDownMs = 2000;
-// Between two looks at the inbox.
-constexpr int kRoundsMax = 64;
+// Between two looks at the inbox and at the clock.
+constexpr int64_t kRoundsMaxUs = 2000;
 constexpr size_t kPageBytes = 4096;
 
 int64_t NowUs() {
@@ -89,6 +89,7 @@ void ProgressLoop::Feed(const Event& event) {
   if (const auto* failed = std::get_if<PeerFailed>(&event)) one_sided_.Close(failed->peer);
   if (const auto* got = std::get_if<GetDone>(&event); got && got->status.ok()) NoteWay(true);
   TH_CHECK(effects_.empty());  // never from within an effect
+  now_ = NowMs();              // effects take time: a one-sided get copies inside the call
   core_->Step(event, now_, effects_);
   for (const Effect& effect : effects_) {
     std::visit([this](const auto& body) { CarryOut(body); }, effect);
@@ -97,11 +98,12 @@ void ProgressLoop::Feed(const Event& event) {
 }
 
 void ProgressLoop::Turn() {
-  now_ = NowMs();
-  Tick();
   bool active = inbox_->RunOnLoop();
   active |= RunLater();
   active |= Progress();
+  // After what has arrived, so that nobody is taken for silent while we were busy ourselves.
+  now_ = NowMs();
+  Tick();
   const int64_t now_us = NowUs();
   if (active) {
     active_at_us_ = now_us;
@@ -126,7 +128,8 @@ bool ProgressLoop::RunLater() {
 bool ProgressLoop::Progress() {
   GetTransport* const gets = one_sided_.transport();
   bool any = false;
-  for (int round = 0; round < kRoundsMax; ++round) {
+  const int64_t until_us = NowUs() + kRoundsMaxUs;
+  while (NowUs() < until_us) {
     const bool moved = messages_->Progress();
     const bool got = gets != nullptr && gets->Progress();
     if (!moved && !got) break;
