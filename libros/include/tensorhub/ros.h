@@ -29,7 +29,8 @@
 //   DEADLINE_EXCEEDED    the deadline passed; the buffers hold no version
 //   UNAVAILABLE          the server cannot be reached, or every source failed
 //   RESOURCE_EXHAUSTED   memory, or a limit of the server
-//   UNKNOWN              the session was lost after the outcome was decided; fetch again to learn it
+//   UNKNOWN              the session was lost after the outcome was decided; fetch again to learn
+//   it
 
 #ifndef TENSORHUB_ROS_H_
 #define TENSORHUB_ROS_H_
@@ -84,7 +85,7 @@ inline Selector NewerThan(uint64_t version) { return {Selector::Kind::kNewerThan
 struct ConnectOptions {
   std::string server = "localhost:7070";  // HOST:PORT
   std::string model;
-  std::string group;        // the ranks that together hold one copy of the model
+  std::string group;  // the ranks that together hold one copy of the model
   uint32_t rank = 0;
   uint32_t world_size = 1;  // ranks in the group
   // region/datacenter/rack/host/device; trailing parts may be left out. Sources are chosen nearest
@@ -127,14 +128,14 @@ struct FetchOptions {
 
 struct FetchResult {
   uint64_t version = 0;
-  uint64_t bytes_read = 0;   // 0 if the version was held already
+  uint64_t bytes_read = 0;  // 0 if the version was held already
   // How the bytes came, for logs and tables: "served" or "one-sided", and UCX's transport.
   std::string way;
-  std::string sources;       // "trainer/0", or several, in the order used
+  std::string sources;  // "trainer/0", or several, in the order used
 };
 
 struct WaitResult {
-  uint64_t version = 0;      // the newest visible version
+  uint64_t version = 0;  // the newest visible version
 };
 
 struct WaitOptions {
@@ -146,11 +147,11 @@ struct Replica {
   std::string group;
   uint32_t ranks_complete = 0;
   uint32_t ranks = 0;
-  std::string state;         // publishing, filling, complete, draining
+  std::string state;  // publishing, filling, complete, draining
 };
 struct VersionInfo {
   uint64_t version = 0;
-  std::string state;         // publishing, visible, lost
+  std::string state;  // publishing, visible, lost
   uint64_t bytes = 0;
   std::vector<Replica> replicas;
 };
