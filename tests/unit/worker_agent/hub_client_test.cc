@@ -1,0 +1,316 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The relation with the hub through good and bad days. The client's clock is the test's: nothing
+// is waited for but the network's answers.
+
+#include "worker_agent/hub_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/worker_agent/scripted_hub.h"
+#include "worker_agent/hub_channel.h"
+
+namespace tensorhub::agent {
+namespace {
+
+using grpc::StatusCode;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr TimeMs kConnectTimeoutMs = 5000;
+constexpr TimeMs kStartMs = 1000000;
+
+// The plan of a session that is up until the worker says something.
+ScriptedHub::Plan UpUntilMessage(char store, uint64_t epoch,
+                                 const grpc::Status& end = {StatusCode::UNAVAILABLE, "gone"}) {
+  return {.welcome = WelcomeOf(store, epoch), .end = end, .await_message = true};
+}
+ScriptedHub::Plan RefusedWith(StatusCode code, const std::string& text) {
+  return {.end = grpc::Status(code, text)};
+}
+
+class HubClientTest : public testing::Test {
+ protected:
+  ~HubClientTest() override { inbox_->Close(); }
+
+  void Connect(const std::string& server) {
+    HubClient::Options options;
+    options.server = server;
+    options.facts.self = {{"m", "trainer", 1}, 77};
+    options.facts.world_size = 2;
+    options.facts.location = "us/dc1";
+    options.facts.endpoint = "where I am";
+    options.connect_timeout_ms = kConnectTimeoutMs;
+    HubClient::Owner owner;
+    owner.on_event = [this](const Event& event) { events_.push_back(event); };
+    owner.report = [this] { return report_; };
+    owner.on_connected = [this](const absl::Status& status) { connected_.push_back(status); };
+    client_ = std::make_unique<HubClient>(options, MakeHubChannel(server), inbox_, owner);
+    client_->Connect(now_);
+  }
+  void Connect() { Connect(hub_.address()); }
+
+  // Carries out what gRPC's threads post until `condition` holds.
+  bool Await(const std::function<bool()>& condition) {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > give_up) return false;
+      pollfd readable{inbox_->fd(), POLLIN, 0};
+      poll(&readable, 1, 20);
+      inbox_->RunOnLoop();
+    }
+    return true;
+  }
+  // The same until anything was posted.
+  bool AwaitNews() {
+    pollfd readable{inbox_->fd(), POLLIN, 0};
+    return poll(&readable, 1, 20000) == 1 && inbox_->RunOnLoop();
+  }
+  template <class T>
+  int Count() const {
+    return static_cast<int>(std::count_if(events_.begin(), events_.end(), [](const Event& event) {
+      return std::holds_alternative<T>(event);
+    }));
+  }
+  template <class T>
+  bool AwaitCount(int count) {
+    return Await([this, count] { return Count<T>() >= count; });
+  }
+  // The hub ends a session that is up, as planned.
+  void EndSession() {
+    const int before = Count<SessionDown>();
+    client_->Send(SessionSend{HeartbeatMessage{}});
+    ASSERT_TRUE(AwaitCount<SessionDown>(before + 1));
+  }
+  // Lets the time until the next attempt pass.
+  void PassBackOff() {
+    ASSERT_TRUE(client_->NextDeadline().has_value());
+    now_ = *client_->NextDeadline();
+    client_->Tick(now_);
+  }
+  absl::Status Refusal() {
+    if (!AwaitCount<SessionRefused>(1)) return absl::OkStatus();
+    const auto refused = std::find_if(events_.begin(), events_.end(), [](const Event& event) {
+      return std::holds_alternative<SessionRefused>(event);
+    });
+    return std::get<SessionRefused>(*refused).status;
+  }
+  // What a worker that was connected hears when the hub ends its next session like this.
+  absl::Status RefusalAfter(StatusCode code);
+  // The first session's outcome, which has to come.
+  absl::Status Outcome() {
+    if (!Await([this] { return !connected_.empty(); })) return absl::UnknownError("no outcome");
+    EXPECT_EQ(connected_.size(), 1u);
+    return connected_[0];
+  }
+
+  ScriptedHub hub_;
+  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  StateReport report_;
+  TimeMs now_ = kStartMs;
+  std::vector<Event> events_;
+  std::vector<absl::Status> connected_;
+  std::unique_ptr<HubClient> client_;
+};
+
+TEST_F(HubClientTest, IntroducesItself) {
+  hub_.Add(UpUntilMessage('A', 5));
+  Connect();
+  ASSERT_TRUE(Outcome().ok());
+  const v1::OpenSession open = hub_.opened().at(0);
+  EXPECT_EQ(open.worker().group(), "trainer");
+  EXPECT_EQ(open.worker().rank(), 1u);
+  EXPECT_EQ(open.worker().incarnation(), 77u);
+  EXPECT_EQ(open.world_size(), 2u);
+  EXPECT_EQ(open.location(), "us/dc1");
+  EXPECT_EQ(open.endpoint(), "where I am");
+  EXPECT_EQ(open.session_number(), 1u);
+  EXPECT_FALSE(open.resumed());
+  EXPECT_EQ(open.known_store_id(), "");
+  ASSERT_EQ(Count<SessionUp>(), 1);
+  EXPECT_EQ(std::get<SessionUp>(events_[0]).lease_ms, 3600 * 1000);
+  EXPECT_EQ(client_->NextDeadline(), std::nullopt);
+}
+
+TEST_F(HubClientTest, ReportsAnewToARestartedHub) {
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.Add(UpUntilMessage('A', 6));
+  Connect();
+  ASSERT_TRUE(Outcome().ok());
+  report_.holding.emplace().version = 9;
+  EndSession();
+  PassBackOff();
+  ASSERT_TRUE(AwaitCount<SessionUp>(2));
+  const v1::OpenSession open = hub_.opened().at(1);
+  EXPECT_EQ(open.session_number(), 2u);
+  EXPECT_TRUE(open.resumed());
+  EXPECT_EQ(open.known_store_id(), std::string(16, 'A'));
+  EXPECT_EQ(open.known_epoch(), 5u);
+  EXPECT_EQ(open.holding().version(), 9u);
+  EXPECT_EQ(connected_.size(), 1u);
+}
+
+// R8: a hub that runs on old data has forgotten what this worker was told.
+TEST_F(HubClientTest, RefusesAnOlderEpoch) {
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.Add(UpUntilMessage('A', 4));
+  Connect();
+  ASSERT_TRUE(Outcome().ok());
+  EndSession();
+  PassBackOff();
+  const absl::Status refusal = Refusal();
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refusal.message()),
+              AllOf(HasSubstr(hub_.address()), HasSubstr("epoch 4, was 5"), HasSubstr("restart")));
+  EXPECT_TRUE(Await([this] { return hub_.hung_up() == 1; }));
+  EXPECT_EQ(client_->NextDeadline(), std::nullopt);
+  EXPECT_EQ(Count<SessionUp>(), 1);
+}
+
+// R8: another hub needs an operator's word.
+TEST_F(HubClientTest, RefusesAnotherStore) {
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.Add(UpUntilMessage('B', 9));
+  Connect();
+  ASSERT_TRUE(Outcome().ok());
+  EndSession();
+  PassBackOff();
+  const absl::Status refusal = Refusal();
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refusal.message()),
+              AllOf(HasSubstr(hub_.address()), HasSubstr("store 4242"), HasSubstr("was 4141")));
+  EXPECT_TRUE(Await([this] { return hub_.hung_up() == 1; }));
+  EXPECT_EQ(client_->NextDeadline(), std::nullopt);
+}
+
+// A worker whose place was taken is done, whichever way the hub says it.
+absl::Status HubClientTest::RefusalAfter(StatusCode code) {
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.Add(RefusedWith(code, "trainer/1 is another's"));
+  Connect();
+  if (!Outcome().ok()) return absl::OkStatus();
+  EndSession();
+  PassBackOff();
+  const absl::Status refusal = Refusal();
+  EXPECT_EQ(client_->NextDeadline(), std::nullopt);
+  return refusal;
+}
+
+TEST_F(HubClientTest, AFencedWorkerStaysAway) {
+  EXPECT_EQ(RefusalAfter(StatusCode::ABORTED), absl::AbortedError("trainer/1 is another's"));
+}
+
+TEST_F(HubClientTest, AReplacedWorkerStaysAway) {
+  EXPECT_EQ(RefusalAfter(StatusCode::ALREADY_EXISTS),
+            absl::AbortedError("this worker was replaced: trainer/1 is another's"));
+}
+
+TEST_F(HubClientTest, BacksOffWhileTheHubIsAway) {
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.Add(RefusedWith(StatusCode::UNAVAILABLE, "starting"));
+  Connect();
+  ASSERT_TRUE(Outcome().ok());
+  EndSession();
+  for (TimeMs step = 100; step < 4000; step *= 2) {
+    const TimeMs longest = std::min<TimeMs>(step, 1000);
+    const TimeMs pause = *client_->NextDeadline() - now_;
+    EXPECT_GE(pause, longest / 2);
+    EXPECT_LT(pause, longest);
+    client_->Tick(*client_->NextDeadline() - 1);  // too early: nothing happens
+    PassBackOff();
+    ASSERT_EQ(client_->NextDeadline(), std::nullopt);  // asking
+    ASSERT_TRUE(Await([this] { return client_->NextDeadline().has_value(); }));
+  }
+  hub_.Add(UpUntilMessage('A', 5));
+  PassBackOff();
+  ASSERT_TRUE(Await([this] { return client_->NextDeadline().has_value(); }));
+  PassBackOff();
+  ASSERT_TRUE(AwaitCount<SessionUp>(2));
+  EXPECT_EQ(Count<SessionRefused>(), 0);
+}
+
+TEST_F(HubClientTest, NobodyListens) {
+  Connect("127.0.0.1:1");
+  ASSERT_TRUE(Await([this] { return *client_->NextDeadline() < kStartMs + kConnectTimeoutMs; }));
+  EXPECT_TRUE(connected_.empty());
+  client_->Tick(kStartMs + kConnectTimeoutMs);
+  const absl::Status outcome = Outcome();
+  EXPECT_EQ(outcome.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(outcome.message()),
+              AllOf(HasSubstr("127.0.0.1:1 within 5 s"), HasSubstr("start tensorhub-server")));
+  EXPECT_EQ(client_->NextDeadline(), std::nullopt);
+}
+
+TEST_F(HubClientTest, AHubThatSaysNothing) {
+  hub_.Add({.await_message = true});
+  Connect();
+  ASSERT_TRUE(Await([this] { return hub_.opened().size() == 1; }));
+  EXPECT_EQ(client_->NextDeadline(), kStartMs + kConnectTimeoutMs);
+  client_->Tick(kStartMs + kConnectTimeoutMs);
+  const absl::Status outcome = Outcome();
+  EXPECT_EQ(outcome.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(outcome.message()), HasSubstr("no answer"));
+  EXPECT_TRUE(Await([this] { return hub_.hung_up() == 1; }));
+}
+
+TEST_F(HubClientTest, ATakenRankIsTriedAgainAndThenNamed) {
+  hub_.Add(RefusedWith(StatusCode::ALREADY_EXISTS, "trainer/1 is held by another worker"));
+  Connect();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(Await([this] { return *client_->NextDeadline() < kStartMs + kConnectTimeoutMs; }));
+    PassBackOff();
+  }
+  ASSERT_TRUE(Await([this] { return hub_.opened().size() == 4; }));
+  client_->Tick(kStartMs + kConnectTimeoutMs);
+  const absl::Status outcome = Outcome();
+  EXPECT_EQ(outcome.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(outcome.message()), HasSubstr("trainer/1"));
+}
+
+TEST_F(HubClientTest, ABadWorkerIsToldAtOnce) {
+  hub_.Add(RefusedWith(StatusCode::INVALID_ARGUMENT, "rank 1 is not below world_size 1"));
+  Connect();
+  EXPECT_EQ(Outcome(), absl::InvalidArgumentError("rank 1 is not below world_size 1"));
+  EXPECT_EQ(client_->NextDeadline(), std::nullopt);
+  EXPECT_EQ(hub_.opened().size(), 1u);
+}
+
+// R9: nothing of a malformed directive reaches the core; a new session begins with a full report.
+TEST_F(HubClientTest, AMalformedDirectiveEndsTheSession) {
+  ScriptedHub::Plan plan = UpUntilMessage('A', 5);
+  plan.then.emplace_back().mutable_assign()->set_transaction("too short");
+  hub_.Add(plan);
+  hub_.Add(UpUntilMessage('A', 5));
+  Connect();
+  ASSERT_TRUE(AwaitCount<SessionDown>(1));
+  EXPECT_EQ(Count<AssignDirective>(), 0);
+  PassBackOff();
+  ASSERT_TRUE(AwaitCount<SessionUp>(2));
+}
+
+TEST_F(HubClientTest, AfterLeavingTheEndIsTheEnd) {
+  hub_.Add(UpUntilMessage('A', 5, grpc::Status::OK));
+  Connect();
+  ASSERT_TRUE(Outcome().ok());
+  client_->ExpectEnd();
+  client_->Send(SessionSend{HeartbeatMessage{}});
+  ASSERT_TRUE(AwaitNews());
+  client_->Tick(now_ + 100000);
+  EXPECT_EQ(client_->NextDeadline(), std::nullopt);
+  EXPECT_EQ(Count<SessionDown>(), 0);
+  EXPECT_EQ(hub_.opened().size(), 1u);
+}
+
+}  // namespace
+}  // namespace tensorhub::agent
