@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "common/check.h"
 #include "common/cli/help.h"
+#include "common/cli/logging.h"
 #include "common/cli/parsing.h"
 
 namespace tensorhub::cli {
@@ -97,12 +98,12 @@ std::optional<int> CommandLine::Parse(const std::vector<std::string>& arguments,
     return 0;
   }
   if (!problem) return std::nullopt;
-  *surroundings.err << name() << ": " << *problem << std::endl;
+  *surroundings.err << name() << ": " << OneLine(*problem) << std::endl;
   return 2;
 }
 
 int Fail(const std::string& name, const std::string& message, int exit_code) {
-  std::cerr << name << ": " << message << std::endl;
+  std::cerr << name << ": " << OneLine(message) << std::endl;
   return exit_code;
 }
 

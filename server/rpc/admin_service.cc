@@ -26,7 +26,8 @@ absl::Status CheckId(const std::string& bytes) {
 
 absl::Status CheckModel(const hub::Hub& hub, const std::string& model) {
   if (hub.HasModel(model)) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("model \"", model, "\": nobody has joined it"));
+  return absl::NotFoundError(absl::StrCat(
+      "model \"", model, "\": nobody has joined it; check its name, or start a worker of it"));
 }
 
 absl::Status NoDocument(const char* what, const std::string& fingerprint) {

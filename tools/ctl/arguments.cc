@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/ids.h"
+#include "common/location.h"
 #include "common/random.h"
 
 namespace tensorhub::ctl {
@@ -51,6 +52,19 @@ cli::Problem ParseValue(std::string_view text, VersionOrLatest* out) {
 cli::Problem ParseValue(std::string_view text, ModelArgument* out) {
   if (auto problem = NameProblem(text)) return problem;
   out->name = std::string(text);
+  return std::nullopt;
+}
+
+cli::Problem ParseValue(std::string_view text, GroupFlag* out) {
+  if (auto problem = NameProblem(text)) return problem;
+  out->name = std::string(text);
+  return std::nullopt;
+}
+
+cli::Problem ParseValue(std::string_view text, LocationFlag* out) {
+  const auto location = Location::Parse(text);
+  if (!location.ok()) return "is no location: " + std::string(location.status().message());
+  out->text = std::string(text);
   return std::nullopt;
 }
 

@@ -33,6 +33,22 @@ struct ModelArgument {
 };
 cli::Problem ParseValue(std::string_view text, ModelArgument* out);
 
+// --group: a legal name as well; empty for the tool's own choice.
+struct GroupFlag {
+  std::string name;
+};
+cli::Problem ParseValue(std::string_view text, GroupFlag* out);
+inline std::string FormatValue(const GroupFlag& value) { return value.name; }
+inline std::string Placeholder(const GroupFlag*) { return "NAME"; }
+
+// --location: see Location::Parse.
+struct LocationFlag {
+  std::string text;
+};
+cli::Problem ParseValue(std::string_view text, LocationFlag* out);
+inline std::string FormatValue(const LocationFlag& value) { return value.text; }
+inline std::string Placeholder(const LocationFlag*) { return "REGION/DATACENTER/RACK/HOST"; }
+
 // HOST:PORT or [IPV6]:PORT.
 cli::Problem ServerProblem(const std::string& server);
 

@@ -38,7 +38,7 @@ absl::Status NotHeld(const std::string& model, uint64_t version,
   }
   std::string text = absl::StrCat("nobody holds version ", version, " of ", model);
   absl::StrAppend(&text, newest ? absl::StrCat("; the newest one held is ", *newest)
-                                : std::string("; no version of it is held"));
+                                : std::string("; no version of it is held, publish one"));
   return absl::NotFoundError(text);
 }
 

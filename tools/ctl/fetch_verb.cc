@@ -39,7 +39,7 @@ struct FetchArguments {
   ModelArgument model;
   VersionOrLatest version;
   std::string directory;
-  std::string location;
+  LocationFlag location;
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
 };
 
@@ -132,7 +132,7 @@ absl::Status FetchInto(const Globals& globals, const FetchArguments& arguments,
   const Guarded guarded(cleanup, writer->get());
   GroupFetch fetch({.server = globals.server,
                     .model = arguments.model.name,
-                    .location = arguments.location,
+                    .location = arguments.location.text,
                     .connect_timeout = globals.connect_timeout,
                     .timeout = arguments.timeout});
   if (absl::Status status = fetch.Prepare(plan); !status.ok()) return status;
@@ -192,8 +192,7 @@ void AddFetchVerb(Verbs& verbs) {
   command.Argument("MODEL", &arguments->model, "the model");
   command.Argument("VERSION", &arguments->version, "the version's number, or latest");
   command.Argument("DIR", &arguments->directory, "the directory to make; missing or empty");
-  command.Flag("location", &arguments->location, "where this host is",
-               {.placeholder = "REGION/DATACENTER/RACK/HOST"});
+  command.Flag("location", &arguments->location, "where this host is");
   command.Flag("timeout", &arguments->timeout, "how long reading may take");
   command.Example("tensorhubctl fetch qwen3-8b/actor latest ./qwen3-8b");
 }

@@ -10,8 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "common/ids.h"
 #include "tensorhub/ros.h"
 #include "tools/ctl/arguments.h"
 #include "tools/ctl/progress_bar.h"
@@ -31,8 +29,8 @@ struct PublishArguments {
   VersionArgument version;
   std::vector<std::string> paths;
   std::optional<std::chrono::milliseconds> duration;
-  std::string group;
-  std::string location;
+  GroupFlag group;
+  LocationFlag location;
   bool wait = false;
   bool rewind = false;
 };
@@ -50,10 +48,10 @@ absl::StatusOr<std::unique_ptr<ros::Client>> Connect(const Globals& globals,
   return ros::Client::Connect(
       {.server = globals.server,
        .model = arguments.model.name,
-       .group = arguments.group.empty() ? UniqueGroup("ctl-publish") : arguments.group,
+       .group = arguments.group.name.empty() ? UniqueGroup("ctl-publish") : arguments.group.name,
        .rank = 0,
        .world_size = 1,
-       .location = arguments.location,
+       .location = arguments.location.text,
        .spot = false,
        .connect_timeout = globals.connect_timeout,
        .attachment = std::move(attachment)});
@@ -113,31 +111,19 @@ absl::Status Publish(const Globals& globals, const PublishArguments& arguments) 
   return (*client)->Leave();
 }
 
-absl::Status CheckGroup(const PublishArguments& arguments) {
-  if (arguments.group.empty()) return absl::OkStatus();
-  const auto problem = NameProblem(arguments.group);
-  if (!problem) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--group ", arguments.group, ": ", *problem));
-}
-
 }  // namespace
 
 void AddPublishVerb(Verbs& verbs) {
   auto arguments = std::make_shared<PublishArguments>();
-  const auto run = [arguments](const Globals& globals) {
-    const absl::Status status = CheckGroup(*arguments);
-    return status.ok() ? Publish(globals, *arguments) : status;
-  };
+  const auto run = [arguments](const Globals& globals) { return Publish(globals, *arguments); };
   cli::Command& command =
       verbs.Add("publish", "Serves files as a version of a model, from host memory.", run);
   command.Argument("MODEL", &arguments->model, "the model");
   command.Argument("VERSION", &arguments->version, "the version's number");
   command.Arguments("PATH", &arguments->paths, "a safetensors file or a Hugging Face directory");
   command.Flag("for", &arguments->duration, "serve this long instead of until interrupted");
-  command.Flag("group", &arguments->group, "the group's name instead of one unique to this run",
-               {.placeholder = "NAME"});
-  command.Flag("location", &arguments->location, "where this host is",
-               {.placeholder = "REGION/DATACENTER/RACK/HOST"});
+  command.Flag("group", &arguments->group, "the group's name instead of one unique to this run");
+  command.Flag("location", &arguments->location, "where this host is");
   command.Flag("wait", &arguments->wait, "go on only once the version is visible");
   command.Flag("rewind", &arguments->rewind, "lower the latest version to this one");
   command.Example("tensorhubctl publish qwen3-8b/actor 1 ~/models/qwen3-8b");

@@ -44,9 +44,9 @@ absl::Status CheckSize(const InputFile& file, const Header& header) {
   }
   const auto cut = std::find_if(header.tensors.begin(), header.tensors.end(),
                                 [&](const auto& t) { return t.offset + t.bytes > held; });
-  return absl::DataLossError(
-      absl::StrCat(file.path(), ": is truncated: tensor ", Shown(cut->spec.name), " ends at byte ",
-                   cut->offset + cut->bytes, " of the data, which has ", held, " bytes"));
+  return absl::DataLossError(absl::StrCat(
+      file.path(), ": is truncated: tensor ", Shown(cut->spec.name), " ends at byte ",
+      cut->offset + cut->bytes, " of the data, which has ", held, " bytes; get the whole file"));
 }
 
 absl::StatusOr<std::vector<std::string>> SafetensorsIn(const std::string& directory) {

@@ -34,6 +34,12 @@ absl::Status Failed(int error, const std::string& path, const std::string& what)
   return absl::Status(code, absl::StrCat(path, ": ", what, ": ", std::strerror(error)));
 }
 
+absl::Status CannotBeMade(int error, const std::string& directory) {
+  return absl::Status(absl::ErrnoToStatusCode(error),
+                      absl::StrCat(directory, ": cannot be made (", std::strerror(error),
+                                   "); choose a place where you may write"));
+}
+
 // "a/b/" and "a/b" name one directory, and the partial one goes beside it.
 std::string WithoutTrailingSlashes(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -45,7 +51,8 @@ absl::Status CheckSpace(const std::string& directory, uint64_t bytes) {
   const fs::space_info space = fs::space(directory, error);
   if (error || space.available >= bytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(directory, ": the disk has ", space.available,
-                                                   " bytes left, ", bytes, " are needed"));
+                                                   " bytes left, ", bytes,
+                                                   " are needed; choose another one"));
 }
 
 absl::Status SyncDirectory(const std::string& path) {
@@ -68,6 +75,7 @@ absl::Status DirectoryWriter::CheckVacant(const std::string& directory) {
   std::error_code error;
   const fs::file_status status = fs::symlink_status(directory, error);
   if (status.type() == fs::file_type::not_found) return absl::OkStatus();
+  if (status.type() == fs::file_type::none) return CannotBeMade(error.value(), directory);
   if (status.type() == fs::file_type::directory && fs::is_empty(directory, error) && !error) {
     return absl::OkStatus();
   }
@@ -83,7 +91,7 @@ absl::StatusOr<std::unique_ptr<DirectoryWriter>> DirectoryWriter::Create(const s
   if (absl::Status status = CheckSpace(ParentOf(directory), bytes); !status.ok()) return status;
   const std::string partial =
       absl::StrFormat("%s.partial-%016x", directory, Random(RandomSeed()).Next());
-  if (::mkdir(partial.c_str(), 0777) != 0) return Failed(errno, partial, "cannot be made");
+  if (::mkdir(partial.c_str(), 0777) != 0) return CannotBeMade(errno, directory);
   return std::unique_ptr<DirectoryWriter>(new DirectoryWriter(directory, partial));
 }
 

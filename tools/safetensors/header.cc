@@ -168,8 +168,9 @@ absl::StatusOr<uint64_t> ParseHeaderLength(std::string_view name, std::string_vi
                                       " bytes, at most ", kHeaderBytesMax, " are allowed"));
   }
   if (length > file_bytes - kLengthBytes) {
-    return BadFile(name, absl::StrCat("is truncated: its header claims ", length,
-                                      " bytes, but only ", file_bytes - kLengthBytes, " follow"));
+    return BadFile(name,
+                   absl::StrCat("is truncated: its header claims ", length, " bytes, but only ",
+                                file_bytes - kLengthBytes, " follow; get the whole file"));
   }
   return length;
 }

@@ -39,6 +39,18 @@ TEST(ArgumentsTest, ModelsAreNames) {
   EXPECT_TRUE(ParseValue("a b", &model));
 }
 
+TEST(ArgumentsTest, GroupsAndLocations) {
+  GroupFlag group;
+  EXPECT_FALSE(ParseValue("rollout-3", &group));
+  EXPECT_TRUE(ParseValue("a b", &group));
+  EXPECT_EQ(group.name, "rollout-3");
+  LocationFlag location;
+  EXPECT_FALSE(ParseValue("us/dc1/r4/h7", &location));
+  EXPECT_TRUE(ParseValue("a/b/c/d/e/f", &location));
+  EXPECT_TRUE(ParseValue("us//r4", &location));
+  EXPECT_EQ(location.text, "us/dc1/r4/h7");
+}
+
 TEST(ArgumentsTest, Servers) {
   for (const char* good : {"localhost:7070", "10.0.0.1:1", "[::1]:65535", "hub.example:80"}) {
     EXPECT_FALSE(ServerProblem(good)) << good;

@@ -83,7 +83,14 @@ TEST(DirectoryWriterTest, DisksAndPlacesThatCannotTakeIt) {
   const auto huge = DirectoryWriter::Create(temp / "out", std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(huge.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(huge.status().message()), HasSubstr("bytes left"));
-  EXPECT_FALSE(DirectoryWriter::Create(temp / "missing/out", 3).ok());
+  const auto missing = DirectoryWriter::Create(temp / "missing/out", 3);
+  EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(missing.status().message()),
+              HasSubstr((temp / "missing/out").string() + ": cannot be made (No such file"));
+  // Its name is too long to be looked at, like one in a folder that may not be searched.
+  const auto unknown = DirectoryWriter::Create(temp / std::string(300, 'x'), 3);
+  EXPECT_THAT(std::string(unknown.status().message()),
+              HasSubstr("cannot be made (File name too long)"));
   EXPECT_FALSE(DirectoryWriter::Create("", 3).ok());
 }
 
