@@ -124,13 +124,14 @@ TEST(BadInputTest, NoTensorHasAByte) {
   ExpectFetched(*reader, reader->Do("fetch latest"), 1);
 }
 
-// Exit code 1, nothing on standard output, and a line that names the trouble.
+// Exit code 1, nothing on standard output, and one line that names the trouble.
 void ExpectRefusedToStart(const std::vector<std::string>& args, const std::string& named) {
   const Finished second =
       RunToEnd({.binary = BinaryPath("tensorhub-server"), .args = args}, seconds(20));
   EXPECT_EQ(second.exit_code, 1) << second.errors;
   EXPECT_EQ(second.output, "");
   EXPECT_THAT(second.errors, HasSubstr(named));
+  EXPECT_EQ(std::count(second.errors.begin(), second.errors.end(), '\n'), 1) << second.errors;
 }
 
 TEST(BadInputTest, ASecondServerOnThePort) {

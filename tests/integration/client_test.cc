@@ -1,0 +1,223 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The public interface from within one process: several clients in it, what they wait for, what
+// travels with a version, and what a forked child may do with them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <tensorhub/ros.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/integration/harness/server_process.h"
+#include "tests/integration/worker/content.h"
+#include "tools/ctl/admin_client.h"
+
+namespace tensorhub::harness {
+namespace {
+
+using absl::StatusCode;
+using testing::HasSubstr;
+
+constexpr size_t kBytes = 3000001;
+
+// A client with one tensor in memory of its own.
+class TestClient {
+ public:
+  TestClient(ros::ConnectOptions options, bool shared) : memory_(kBytes) {
+    if (options.model.empty()) options.model = "m";
+    auto client = ros::Client::Connect(options);
+    EXPECT_TRUE(client.ok()) << client.status();
+    client_ = *std::move(client);
+    data_ = memory_.data();
+    if (shared) data_ = static_cast<std::byte*>(client_->Allocate(kBytes).value());
+    ros::Tensor tensor;
+    tensor.name = "w";
+    tensor.data = data_;
+    tensor.bytes = kBytes;
+    tensor.dtype = "U8";
+    tensor.shape = {kBytes};
+    EXPECT_TRUE(client_->Register({tensor}).ok());
+  }
+
+  ros::Client* operator->() { return client_.get(); }
+  std::unique_ptr<ros::Client>& client() { return client_; }
+
+  absl::Status Publish(uint64_t version, const ros::PublishOptions& options = {}) {
+    worker::FillContent({version, 0, "w"}, data_, kBytes);
+    return client_->Publish(version, options);
+  }
+  void ExpectHolds(uint64_t version) const {
+    EXPECT_EQ(worker::FirstDifference({version, 0, "w"}, data_, kBytes), std::nullopt);
+  }
+
+ private:
+  std::vector<std::byte> memory_;
+  std::byte* data_ = nullptr;
+  std::unique_ptr<ros::Client> client_;
+};
+
+class ClientTest : public testing::Test {
+ protected:
+  TestClient Join(const std::string& group, const std::string& attachment = "",
+                  bool shared = false) {
+    ros::ConnectOptions options;
+    options.server = server_.address();
+    options.group = group;
+    options.location = "us/dc1/r1/h1";
+    options.attachment = attachment;
+    return TestClient(options, shared);
+  }
+
+  ServerProcess server_;
+};
+
+TEST_F(ClientTest, TwoClientsInOneProcess) {
+  for (const bool shared : {false, true}) {
+    TestClient trainer = Join("trainer", "", shared);
+    TestClient reader = Join("rollout", "", shared);
+    const uint64_t version = shared ? 2 : 1;
+    ASSERT_TRUE(trainer.Publish(version).ok());
+    const auto fetched = reader->Fetch(ros::Latest());
+    ASSERT_TRUE(fetched.ok()) << fetched.status();
+    EXPECT_EQ(fetched->version, version);
+    EXPECT_EQ(fetched->bytes_read, kBytes);
+    EXPECT_THAT(fetched->way, HasSubstr(shared ? "one-sided" : "served"));
+    reader.ExpectHolds(version);
+    // One goes, the other stays.
+    trainer.client().reset();
+    const auto listed = reader->List();
+    ASSERT_TRUE(listed.ok()) << listed.status();
+    ASSERT_FALSE(listed->empty());
+    EXPECT_EQ(listed->back().state, "visible");
+    EXPECT_EQ(listed->back().replicas.size(), 1u);
+  }
+}
+
+TEST_F(ClientTest, WaitsForVersions) {
+  constexpr milliseconds kLong(20000);
+  TestClient trainer = Join("trainer");
+  TestClient reader = Join("rollout");
+  auto waiting =
+      std::async(std::launch::async, [&] { return reader->WaitForVersion(ros::Latest(), kLong); });
+  ASSERT_TRUE(trainer.Publish(4).ok());
+  const auto first = waiting.get();
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->version, 4u);
+  for (const auto& selector : {ros::NewerThan(3), ros::Version(4), ros::Version(2)}) {
+    const auto found = reader->WaitForVersion(selector, kLong);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(found->version, 4u);
+  }
+  for (const auto& selector : {ros::NewerThan(4), ros::Version(5)}) {
+    EXPECT_EQ(reader->WaitForVersion(selector, milliseconds(50)).status().code(),
+              StatusCode::kDeadlineExceeded);
+  }
+}
+
+// Lag counts versions, not numbers, and whether or not anybody still holds them.
+TEST_F(ClientTest, WaitsUntilItLagsTooFar) {
+  TestClient trainer = Join("trainer");
+  TestClient reader = Join("rollout");
+  const auto wait = [&](uint64_t max_lag, milliseconds timeout) {
+    return reader->WaitForVersion(ros::NewerThan(10), timeout, {.max_lag = max_lag});
+  };
+  for (const uint64_t version : {10, 20}) {
+    ASSERT_TRUE(trainer.Publish(version).ok());
+    ASSERT_TRUE(trainer->Unpublish().ok());
+  }
+  EXPECT_TRUE(wait(0, milliseconds(20000)).ok());
+  EXPECT_EQ(wait(1, milliseconds(50)).status().code(), StatusCode::kDeadlineExceeded);
+  auto waiting = std::async(std::launch::async, [&] { return wait(1, milliseconds(20000)); });
+  ASSERT_TRUE(trainer.Publish(30).ok());
+  const auto found = waiting.get();
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->version, 30u);
+}
+
+TEST_F(ClientTest, ARewindIsRefusedWhileANewerVersionIsHeld) {
+  TestClient trainer = Join("trainer");
+  TestClient reader = Join("rollout");
+  ASSERT_TRUE(trainer.Publish(9).ok());
+  ASSERT_TRUE(reader->Fetch(ros::Latest()).ok());
+  ASSERT_TRUE(trainer->Unpublish().ok());
+  const absl::Status plain = trainer.Publish(5);
+  EXPECT_EQ(plain.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(plain.message()), HasSubstr("rewind"));
+  const absl::Status held = trainer.Publish(5, {.rewind = true});
+  EXPECT_EQ(held.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(held.message()), HasSubstr("9"));
+  ASSERT_TRUE(reader->Unpublish().ok());
+  ASSERT_TRUE(trainer.Publish(5, {.rewind = true}).ok());
+  const auto fetched = reader->Fetch(ros::Latest());
+  ASSERT_TRUE(fetched.ok()) << fetched.status();
+  EXPECT_EQ(fetched->version, 5u);
+  reader.ExpectHolds(5);
+}
+
+// The publisher's opaque bytes, for whoever lists the version; its readers' own do not count.
+TEST_F(ClientTest, AttachmentsStayWithTheVersion) {
+  const std::string attachment("opaque\0bytes\xff\n", 14);
+  TestClient trainer = Join("trainer", attachment);
+  ASSERT_TRUE(trainer.Publish(1).ok());
+  TestClient reader = Join("rollout", "the reader's own");
+  ASSERT_TRUE(reader->Fetch(ros::Version(1)).ok());
+  ASSERT_TRUE(trainer->Leave().ok());
+  ctl::AdminClient admin(server_.address(), seconds(5));
+  const auto versions = admin.ListVersions("m");
+  ASSERT_TRUE(versions.ok()) << versions.status();
+  ASSERT_EQ(versions->versions_size(), 1);
+  ASSERT_EQ(versions->versions(0).attachments_size(), 1);
+  const auto content = admin.GetAttachment(versions->versions(0).attachments(0));
+  ASSERT_TRUE(content.ok()) << content.status();
+  EXPECT_TRUE(*content == attachment);
+}
+
+// Runs `body` in a forked child, which has no thread but this one; true if it returned true.
+bool InChild(const std::function<bool()>& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // a hang is a failure
+    _exit(body() ? 0 : 1);
+  }
+  int status = -1;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool IsForeign(const absl::Status& status) {
+  return status.code() == StatusCode::kFailedPrecondition &&
+         std::string(status.message()).find("parent process") != std::string::npos;
+}
+
+TEST_F(ClientTest, AForkedChildIsRefused) {
+  TestClient trainer = Join("trainer");
+  TestClient reader = Join("rollout");
+  ASSERT_TRUE(trainer.Publish(1).ok());
+  EXPECT_TRUE(InChild([&] {
+    return IsForeign(reader->Register({})) && IsForeign(reader->Publish(1)) &&
+           IsForeign(reader->Unpublish()) && IsForeign(reader->Fetch(ros::Latest()).status()) &&
+           IsForeign(reader->WaitForVersion(ros::Latest(), seconds(5)).status()) &&
+           IsForeign(reader->List().status()) && IsForeign(reader->Allocate(1).status()) &&
+           IsForeign(reader->Leave());
+  }));
+  EXPECT_TRUE(InChild([&] {
+    reader.client().reset();
+    return true;
+  }));
+  // The parent's clients have noticed nothing.
+  ASSERT_TRUE(reader->Fetch(ros::Latest()).ok());
+  reader.ExpectHolds(1);
+}
+
+}  // namespace
+}  // namespace tensorhub::harness

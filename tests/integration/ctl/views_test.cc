@@ -1,0 +1,234 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// tensorhubctl's views of the hub: what is in them, as tables and as JSON.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <sstream>
+
+#include "tests/integration/cluster.h"
+#include "tests/integration/ctl/checkpoint_files.h"
+#include "tests/integration/ctl/ctl.h"
+
+namespace tensorhub::harness {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::MatchesRegex;
+
+constexpr char kId[] = "[0-9a-f]{32}";
+constexpr uint64_t kHuge = std::numeric_limits<uint64_t>::max();
+
+class ViewsTest : public testing::Test {
+ protected:
+  ViewsTest() { WriteFiles(dir_ / "in", HuggingFaceModel(1)); }
+
+  std::unique_ptr<Process> Publish(const std::string& version, const std::string& group) {
+    return ctl_.Publish(
+        {"m/actor", version, dir_ / "in", "--group", group, "--location", "us/dc1/r1/h1"});
+  }
+  // The words of each line.
+  std::vector<Words> Table(Words words) {
+    std::istringstream text(ctl_.Text(std::move(words)));
+    std::vector<Words> rows;
+    for (std::string line; std::getline(text, line);) {
+      std::istringstream cells(line);
+      rows.emplace_back();
+      for (std::string cell; cells >> cell;) rows.back().push_back(cell);
+    }
+    return rows;
+  }
+
+  const uint64_t bytes_ = 3 * (512 * 301 * 2 + 301 * 4);
+  TempDir dir_;
+  ServerProcess server_;
+  Ctl ctl_{server_.address()};
+};
+
+TEST_F(ViewsTest, NothingYet) {
+  EXPECT_THAT(ctl_.Text({"models"}), StartsWith("No models yet"));
+  EXPECT_THAT(ctl_.Text({"workers"}), StartsWith("No workers"));
+  EXPECT_THAT(ctl_.Text({"transfers"}), StartsWith("No transfers"));
+  for (const std::string verb : {"models", "workers", "transfers"}) {
+    EXPECT_EQ(ctl_.Json({verb}), (json{{verb, json::array()}}));
+  }
+}
+
+TEST_F(ViewsTest, Models) {
+  const auto publisher = Publish("7", "g");
+  EXPECT_EQ(ctl_.Json({"models"}).at("models"), json::array({{{"model", "m/actor"},
+                                                              {"latest", 7},
+                                                              {"versions", 1},
+                                                              {"replicas", 1},
+                                                              {"workers", 1}}}));
+  EXPECT_THAT(Table({"models"}),
+              ElementsAre(Words{"MODEL", "LATEST", "VERSIONS", "REPLICAS", "WORKERS"},
+                          Words{"m/actor", "7", "1", "1", "1"}));
+}
+
+TEST_F(ViewsTest, Versions) {
+  const auto publisher = Publish(std::to_string(kHuge), "g");
+  const json versions = ctl_.Json({"versions", "m/actor"}).at("versions");
+  ASSERT_EQ(versions.size(), 1u);
+  const json& version = versions[0];
+  EXPECT_EQ(version.at("version").get<uint64_t>(), kHuge);
+  EXPECT_EQ(version.at("state"), "visible");
+  EXPECT_EQ(version.at("world_size"), 1);
+  EXPECT_EQ(version.at("bytes"), bytes_);
+  EXPECT_GT(version.at("chunk_bytes"), 0);
+  EXPECT_EQ(version.at("complete_replicas"), 1);
+  EXPECT_EQ(version.at("filling_replicas"), 0);
+  EXPECT_THAT(version.at("publication").get<std::string>(), MatchesRegex(kId));
+  ASSERT_EQ(version.at("layouts").size(), 1u);
+  EXPECT_THAT(version.at("layouts")[0].get<std::string>(), MatchesRegex(kId));
+  ASSERT_EQ(version.at("attachments").size(), 1u);
+  EXPECT_THAT(version.at("attachments")[0].get<std::string>(), MatchesRegex(kId));
+  const std::vector<Words> table = Table({"versions", "m/actor"});
+  ASSERT_EQ(table.size(), 2u);
+  EXPECT_EQ(table[0][0], "VERSION");
+  EXPECT_EQ(table[1][0], std::to_string(kHuge));
+  EXPECT_EQ(table[1].back(), version.at("publication"));
+}
+
+TEST_F(ViewsTest, Replicas) {
+  const auto first = Publish("1", "group-1");
+  const auto second = Publish("2", "group-2");
+  EXPECT_EQ(ctl_.Json({"replicas", "m/actor"}).at("replicas").size(), 2u);
+  const json replicas = ctl_.Json({"replicas", "m/actor", "2"}).at("replicas");
+  ASSERT_EQ(replicas.size(), 1u);
+  const json& replica = replicas[0];
+  EXPECT_EQ(replica.at("version"), 2);
+  EXPECT_EQ(replica.at("group"), "group-2");
+  EXPECT_EQ(replica.at("rank"), 0);
+  EXPECT_EQ(replica.at("state"), "complete");
+  EXPECT_EQ(replica.at("readers"), 0);
+  EXPECT_GE(replica.at("chunks"), 1);
+  EXPECT_EQ(replica.at("valid_chunks"), replica.at("chunks"));
+  EXPECT_EQ(replica.at("location"), "us/dc1/r1/h1");
+  EXPECT_GT(replica.at("generation"), 0);
+  EXPECT_THAT(replica.at("incarnation").get<std::string>(), MatchesRegex("[0-9a-f]{16}"));
+  const std::vector<Words> table = Table({"replicas", "m/actor"});
+  ASSERT_EQ(table.size(), 3u);
+  EXPECT_EQ((Words{table[1].begin(), table[1].begin() + 5}),
+            (Words{"1", "group-1", "0", "complete", "100%"}));
+  EXPECT_THAT(ctl_.Text({"replicas", "m/actor", "3"}), StartsWith("Nobody holds version 3"));
+}
+
+TEST_F(ViewsTest, Workers) {
+  const auto publisher = Publish("4", "the-group");
+  const json workers = ctl_.Json({"workers"}).at("workers");
+  ASSERT_EQ(workers.size(), 1u);
+  const json& worker = workers[0];
+  EXPECT_EQ(worker.at("model"), "m/actor");
+  EXPECT_EQ(worker.at("group"), "the-group");
+  EXPECT_EQ(worker.at("rank"), 0);
+  EXPECT_EQ(worker.at("world_size"), 1);
+  EXPECT_EQ(worker.at("version"), 4);
+  EXPECT_EQ(worker.at("connected"), true);
+  EXPECT_EQ(worker.at("spot"), false);
+  EXPECT_GT(worker.at("lease_left_ms"), 0);
+  EXPECT_EQ(worker.at("location"), "us/dc1/r1/h1");
+  const std::vector<Words> table = Table({"workers"});
+  ASSERT_EQ(table.size(), 2u);
+  EXPECT_EQ((Words{table[1].begin(), table[1].begin() + 7}),
+            (Words{"m/actor", "the-group", "0", "1", "4", "yes", "no"}));
+}
+
+TEST_F(ViewsTest, Transfers) {
+  const auto publisher = Publish("4", "the-group");
+  publisher->Signal(SIGSTOP);
+  const auto reader =
+      ctl_.Start({"fetch", "m/actor", "4", dir_ / "out", "--location", "us/dc1/r1/h2"});
+  json transfers;
+  ASSERT_TRUE(Eventually(seconds(20), [&] {
+    transfers = ctl_.Json({"transfers"}).at("transfers");
+    return !transfers.empty();
+  })) << reader->Describe();
+  ASSERT_EQ(transfers.size(), 1u);
+  EXPECT_EQ(transfers[0].at("model"), "m/actor");
+  EXPECT_EQ(transfers[0].at("version"), 4);
+  EXPECT_THAT(transfers[0].at("reader_group").get<std::string>(), StartsWith("ctl-fetch-"));
+  EXPECT_EQ(transfers[0].at("reader_rank"), 0);
+  EXPECT_EQ(transfers[0].at("source_group"), "the-group");
+  EXPECT_EQ(transfers[0].at("source_rank"), 0);
+  EXPECT_EQ(transfers[0].at("tier"), "rack");
+  EXPECT_EQ(transfers[0].at("valid_chunks"), 0);
+  publisher->Signal(SIGCONT);
+  ExpectEndsWell(*reader);
+  EXPECT_TRUE(FilesIn(dir_ / "out") == HuggingFaceModel(1));
+}
+
+TEST_F(ViewsTest, Status) {
+  const auto publisher = Publish("4", "g");
+  const json status = ctl_.Json({"status"});
+  EXPECT_EQ(status.at("server"), server_.address());
+  EXPECT_EQ(status.at("listen"), server_.address());
+  EXPECT_EQ(status.at("data_dir"), server_.data_dir());
+  EXPECT_EQ(status.at("server_version"), TENSORHUB_VERSION);
+  EXPECT_THAT(status.at("store_id").get<std::string>(), MatchesRegex(kId));
+  EXPECT_EQ(status.at("epoch"), 1);
+  EXPECT_EQ(status.at("recovering"), false);
+  EXPECT_EQ(status.at("models"), 1);
+  EXPECT_EQ(status.at("workers"), 1);
+  EXPECT_EQ(status.at("connected"), 1);
+  EXPECT_EQ(status.at("references"), 1);
+  EXPECT_EQ(status.at("transfers"), 0);
+  EXPECT_THAT(ctl_.Text({"status"}),
+              HasSubstr("\nStore:      " + status.at("store_id").get<std::string>() + "\n"));
+}
+
+// The next event of `watch`, without what differs from run to run.
+json NextEvent(Process& watch) {
+  const auto line = watch.output().Next(seconds(20));
+  EXPECT_TRUE(line.has_value()) << watch.Describe();
+  if (!line.has_value()) return {};
+  json event = json::parse(*line, nullptr, /*allow_exceptions=*/false);
+  EXPECT_TRUE(event.is_object()) << *line;
+  event.erase("revision");
+  return event;
+}
+
+json Change(const std::string& kind, uint64_t version) {
+  return {{"kind", kind}, {"version", version}, {"group", "g"}};
+}
+
+TEST_F(ViewsTest, WatchSeesAVersionComeAndGo) {
+  const auto watch = ctl_.Start({"watch", "m/actor", "-o", "json"});
+  EXPECT_EQ(
+      NextEvent(*watch),
+      (json{
+          {"kind", "listing"}, {"latest", nullptr}, {"workers", 0}, {"versions", json::array()}}));
+  const auto publisher = Publish("6", "g");
+  EXPECT_EQ(NextEvent(*watch), Change("worker-joined", 0));
+  EXPECT_EQ(NextEvent(*watch), Change("version-visible", 6));
+  EXPECT_EQ(NextEvent(*watch), Change("replica-complete", 6));
+  Interrupt(*publisher);
+  EXPECT_EQ(NextEvent(*watch), Change("replica-gone", 6));
+  EXPECT_EQ(NextEvent(*watch), Change("version-gone", 6));
+  EXPECT_EQ(NextEvent(*watch), Change("worker-left", 0));
+  Interrupt(*watch);
+}
+
+TEST_F(ViewsTest, WatchEndsWhenItHasSeenEnough) {
+  const auto publisher = Publish("6", "g");
+  const std::string seen = ctl_.Text({"watch", "m/actor", "--count", "1"});
+  EXPECT_THAT(seen, HasSubstr("m/actor: 1 workers, latest version 6; 6 visible, "));
+  EXPECT_THAT(ctl_.Text({"watch", "m/actor", "--for", "100ms"}), HasSubstr("latest version 6"));
+}
+
+TEST_F(ViewsTest, WatchRidesOutARestart) {
+  const auto watch = ctl_.Start({"watch", "m/actor", "-o", "json"});
+  EXPECT_EQ(NextEvent(*watch).at("kind"), "listing");
+  server_.Restart();
+  EXPECT_EQ(NextEvent(*watch).at("kind"), "listing");
+  watch->Signal(SIGINT);
+  EXPECT_EQ(watch->Wait(seconds(20)), 0);
+  EXPECT_THAT(watch->errors().Text(), HasSubstr("connected to " + server_.address() + " again"));
+}
+
+}  // namespace
+}  // namespace tensorhub::harness
