@@ -186,6 +186,9 @@ absl::Status ProgressLoop::Register(Memory memory) {
   event.total_bytes = layout.total_bytes();
   if (!options_.attachment.empty()) event.attachment = FingerprintOf(options_.attachment);
   event.description = description_;
+  for (const Memory::Segment& segment : memory_->segments()) {
+    event.piece_begins.push_back(segment.begin);
+  }
   Feed(event);
   return absl::OkStatus();
 }

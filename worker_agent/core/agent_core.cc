@@ -19,6 +19,7 @@ constexpr size_t kPeersMax = 4096;
 void AgentCore::State::On(const Registered& event, TimeMs /*now*/, Effects& effects) {
   registered_ = event;
   server_.OfferDescription(!event.description.empty());
+  server_.SetFramePlan({event.piece_begins, event.total_bytes, options_.frame_bytes});
   if (calls_.session_up()) effects.emplace_back(PutDocuments{});
 }
 

@@ -154,8 +154,8 @@ void ChunkServer::IssueFrame(const ReadKey& key, Read& read, uint64_t end, TimeM
                              Effects& effects) {
   const Chunking& chunking = reference_.content().chunking;
   const uint64_t chunk_end = (read.issued / chunking.chunk_bytes + 1) * chunking.chunk_bytes;
-  const uint64_t bytes =
-      std::min({options_.frame_bytes, chunk_end - read.issued, end - read.issued});
+  const uint64_t limit = std::min({read.issued + options_.frame_bytes, chunk_end, end});
+  const uint64_t bytes = frames_.EndOfFrame(read.issued, limit) - read.issued;
   PeerMessage header = Header(PeerKind::kData, key, read);
   header.begin = read.issued;
   read.told_confirmed = header.confirmed;

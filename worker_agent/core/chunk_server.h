@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/core/events.h"
+#include "worker_agent/core/frame_plan.h"
 #include "worker_agent/core/peer_wire.h"
 #include "worker_agent/core/reference.h"
 
@@ -34,6 +35,7 @@ class ChunkServer {
 
   // One-sided readers are offered the memory if there is a description of it.
   void OfferDescription(bool offer) { offer_description_ = offer; }
+  void SetFramePlan(FramePlan plan) { frames_ = std::move(plan); }
 
   void OnOpen(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnRequest(const PeerMessage& message, TimeMs now, Effects& effects);
@@ -85,6 +87,7 @@ class ChunkServer {
   const Reference& reference_;
   uint64_t& next_token_;
   bool offer_description_ = false;
+  FramePlan frames_;
   std::map<ReadKey, Read> reads_;
   // Outstanding sends: which read, and how many bytes. Entries outlive dropped reads.
   struct Outstanding {

@@ -172,6 +172,8 @@ struct Registered {
   // Peers on this host may read the memory one-sidedly; empty if not. Opaque to the core: made and
   // understood by the shells (addresses, keys, segments).
   std::string description;
+  // Where the contiguous pieces of memory begin in the byte space, ascending (FramePlan).
+  std::vector<uint64_t> piece_begins;
 };
 
 struct VerbAsked {

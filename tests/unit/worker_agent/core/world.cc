@@ -10,6 +10,20 @@
 
 namespace tensorhub::agent::testing {
 
+namespace {
+
+// Memory in pieces of all sizes, others in every run.
+std::vector<uint64_t> PieceBegins(const WorldOptions& options) {
+  Random random(options.seed);
+  std::vector<uint64_t> begins;
+  for (uint64_t at = 0; at < options.total_bytes; at += 1 + random.Below(3000)) {
+    begins.push_back(at);
+  }
+  return begins;
+}
+
+}  // namespace
+
 World::World(const WorldOptions& options)
     : schedule(options.seed),
       network(schedule, *this),
@@ -31,7 +45,9 @@ World::World(const WorldOptions& options)
     worker.memory.assign(options.total_bytes, '?');
     if (!options.connect) continue;
     Deliver(index, SessionUp{});
-    Deliver(index, Registered{{1, 1}, options.total_bytes, {}, options.one_sided ? "here" : ""});
+    Registered registered{{1, 1}, options.total_bytes, {}, options.one_sided ? "here" : "", {}};
+    registered.piece_begins = PieceBegins(options);
+    Deliver(index, registered);
   }
 }
 

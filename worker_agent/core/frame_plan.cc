@@ -1,0 +1,26 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/core/frame_plan.h"
+
+#include <algorithm>
+
+namespace tensorhub::agent {
+
+// A frame more costs about as much as copying a quarter of one.
+bool FramePlan::IsLarge(size_t piece) const {
+  const uint64_t end = piece + 1 < begins_.size() ? begins_[piece + 1] : total_bytes_;
+  return end - begins_[piece] >= frame_bytes_ / 4;
+}
+
+uint64_t FramePlan::EndOfFrame(uint64_t begin, uint64_t end) const {
+  const auto after = std::upper_bound(begins_.begin(), begins_.end(), begin);
+  if (after == begins_.begin()) return end;
+  for (size_t next = static_cast<size_t>(after - begins_.begin()); next < begins_.size(); ++next) {
+    if (begins_[next] >= end) return end;
+    if (IsLarge(next - 1) || IsLarge(next)) return begins_[next];
+  }
+  return end;
+}
+
+}  // namespace tensorhub::agent
