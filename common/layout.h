@@ -115,8 +115,9 @@ struct Chunking {
   bool operator==(const Chunking&) const = default;
 };
 
-// About total/512, a multiple of 64 KiB between 256 KiB and 16 MiB (and larger only where the
-// control word's 24 bits would not suffice).
+// About total/1024, a multiple of 64 KiB between 256 KiB and 1 MiB (and larger only where the
+// control word's 24 bits would not suffice). A chain's members each add the time of one chunk
+// (docs/architecture.md, "Chunks"), so chunks are as small as a read's fixed cost allows.
 uint64_t DefaultChunkBytes(uint64_t total_bytes);
 // INVALID_ARGUMENT unless 4 KiB <= chunk_bytes <= 1 GiB and the count fits the control word.
 absl::Status CheckChunking(const Chunking& chunking);

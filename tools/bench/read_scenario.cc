@@ -25,7 +25,8 @@ namespace tensorhub::bench {
 namespace {
 
 constexpr int kWarmUpRounds = 2;
-constexpr double kMessageSlack = 1.05;  // a varint or two in a message of a few hundred bytes
+// Some calls carry two of gRPC's window updates (26 bytes), some none, whatever the tensors.
+constexpr double kMessageSlack = 1.2;
 constexpr double kPublishMs = 5;
 constexpr double kMemoryMiB = 64;
 constexpr double kIdlePercent = 1;

@@ -125,10 +125,10 @@ TEST(Chunking, CoversTheByteSpaceExactly) {
   }
 }
 
-TEST(Chunking, DefaultIsAboutAFiveHundredthWithinBounds) {
+TEST(Chunking, DefaultIsAboutAThousandthWithinBounds) {
   EXPECT_EQ(DefaultChunkBytes(1), 256u << 10);
-  EXPECT_EQ(DefaultChunkBytes(uint64_t{1} << 30), 2u << 20);
-  EXPECT_EQ(DefaultChunkBytes(uint64_t{1} << 40), 16u << 20);
+  EXPECT_EQ(DefaultChunkBytes(uint64_t{1} << 29), 512u << 10);
+  EXPECT_EQ(DefaultChunkBytes(uint64_t{1} << 40), 1u << 20);
   const uint64_t huge = uint64_t{1} << 50;
   EXPECT_TRUE(CheckChunking({huge, DefaultChunkBytes(huge)}).ok());
 }
