@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "common/check.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -106,26 +105,6 @@ void Reader::Begin(TimeMs now, Effects& effects) {
   if (!ask_one_sided) BeginServed(effects);
 }
 
-void Reader::BeginServed(Effects& effects) {
-  source_->way = Way::kServed;
-  source_->credit = source_->confirmed = reference_.valid_chunks();
-  source_->received = chunking().begin(reference_.valid_chunks());
-  RaiseCredit(effects);
-}
-
-// Raised by half a window at a time: a request per chunk would cost the source a message each.
-void Reader::RaiseCredit(Effects& effects) {
-  const uint32_t window = WindowChunks();
-  const uint32_t wanted = std::min(chunking().count(), reference_.valid_chunks() + window);
-  const bool last = wanted == chunking().count();
-  if (wanted <= source_->credit) return;
-  if (!last && wanted - source_->credit < window / 2) return;
-  source_->credit = wanted;
-  PeerMessage request = Header(PeerKind::kRequest);
-  request.chunk = wanted;
-  Say(request, effects);
-}
-
 void Reader::OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                        Effects& effects) {
   if (!source_ || message.from != assigned_->source.incarnation || message.read != source_->read) {
@@ -155,126 +134,12 @@ void Reader::OnOpened(const PeerMessage& message, std::string_view payload, Effe
   effects.emplace_back(ImportMemory{assigned_->source.incarnation, payload});
 }
 
-void Reader::OnImported(const MemoryImported& event, TimeMs now, Effects& effects) {
-  if (event.status.ok()) {
-    peers_.imported.insert(event.peer);
-  } else {
-    peers_.imported.erase(event.peer);
-  }
-  if (!source_ || source_->way != Way::kImporting || event.peer != assigned_->source.incarnation) {
-    return;
-  }
-  if (event.status.ok()) return BeginOneSided(now, effects);
-  effects.emplace_back(LogLine{LogLine::Level::kInfo,
-                               absl::StrCat("reading from ", ToString(assigned_->source.key),
-                                            " by its CPU: ", std::string(event.status.message()))});
-  BeginServed(effects);
-}
-
-void Reader::OnData(const PeerMessage& message, std::string_view payload, TimeMs now,
-                    Effects& effects) {
-  if (source_->way != Way::kServed) return;
-  const uint64_t limit = std::min(chunking().begin(source_->credit), chunking().total_bytes);
-  if (message.begin != source_->received || payload.size() > limit - source_->received) {
-    return Fail(absl::DataLossError("the source sent bytes that were not asked for"), effects);
-  }
-  effects.emplace_back(CopyIn{message.begin, payload});
-  source_->received += payload.size();
-  OnStatus(message, now, effects);
-}
-
 void Reader::OnStatus(const PeerMessage& message, TimeMs now, Effects& effects) {
   if (source_->way == Way::kServed) {
     source_->confirmed = std::max(source_->confirmed, message.confirmed);
     return CommitServed(now, effects);
   }
   if (source_->way == Way::kOneSided) IssueGets(now, effects);
-}
-
-// R4, the served way: whole, and confirmed by a message that the source sent after its own sends
-// had completed and its generation was checked again.
-void Reader::CommitServed(TimeMs now, Effects& effects) {
-  const uint64_t received = source_->received;
-  const uint32_t whole = received >= chunking().total_bytes
-                             ? chunking().count()
-                             : static_cast<uint32_t>(received / chunking().chunk_bytes);
-  Commit(std::min(whole, source_->confirmed), now, effects);
-  if (source_ && state_ == State::kReading) RaiseCredit(effects);
-}
-
-void Reader::BeginOneSided(TimeMs now, Effects& effects) {
-  source_->way = Way::kOneSided;
-  used_one_sided_ = true;
-  source_->next_get = source_->got = reference_.valid_chunks();
-  IssueGets(now, effects);
-}
-
-// R4, the one-sided way: a chunk is read only after a word or message showed it valid.
-void Reader::IssueGets(TimeMs /*now*/, Effects& effects) {
-  const uint32_t limit = std::min(
-      {chunking().count(), source_->known_valid, reference_.valid_chunks() + WindowChunks()});
-  while (source_->next_get < limit) {
-    const uint32_t chunk = source_->next_get++;
-    const uint64_t token = next_token_++;
-    gets_[token] = chunk;
-    effects.emplace_back(Get{
-        assigned_->source.incarnation, {chunking().begin(chunk), chunking().size(chunk)}, token});
-  }
-}
-
-bool Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
-  const auto found = gets_.find(event.token);
-  if (found == gets_.end()) return false;
-  const uint32_t chunk = found->second;
-  gets_.erase(found);
-  if (!source_) {
-    AfterQuiet(now, effects);
-    return true;
-  }
-  if (!event.status.ok()) {
-    Fail(event.status, effects);
-    AfterQuiet(now, effects);
-    return true;
-  }
-  source_->heard_at = now;
-  source_->got_early.insert(chunk);
-  while (source_->got_early.erase(source_->got) != 0) ++source_->got;
-  ReadWord(effects);
-  return true;
-}
-
-// The word is read after the data has arrived; one word confirms all chunks that came before it.
-void Reader::ReadWord(Effects& effects) {
-  if (word_token_ || source_->got <= reference_.valid_chunks()) return;
-  word_token_ = next_token_++;
-  source_->word_covers = source_->got;
-  effects.emplace_back(GetWord{assigned_->source.incarnation, *word_token_});
-}
-
-bool Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
-  if (word_token_ != event.token) return false;
-  word_token_.reset();
-  if (!source_) {
-    AfterQuiet(now, effects);
-    return true;
-  }
-  const ControlWord word = UnpackControlWord(event.word);
-  // R4: a word that cannot be read, or of another generation, fails the read.
-  if (!event.status.ok() || word.generation != assigned_->generation) {
-    Fail(event.status.ok() ? absl::AbortedError("the source's buffers changed during the read")
-                           : event.status,
-         effects);
-    AfterQuiet(now, effects);
-    return true;
-  }
-  source_->heard_at = now;
-  source_->known_valid = std::max(source_->known_valid, word.valid_chunks);
-  Commit(source_->word_covers, now, effects);
-  if (source_) {
-    ReadWord(effects);
-    IssueGets(now, effects);
-  }
-  return true;
 }
 
 void Reader::Commit(uint32_t chunks, TimeMs now, Effects& effects) {
@@ -310,14 +175,6 @@ void Reader::LeaveSource(bool close_gets, Effects& effects) {
   close_gets_at_ = source_->heard_at + options_.silence_ms;
   source_.reset();
   if (close_gets) ForceQuiet(effects);
-}
-
-// R4: whoever waits for gets to end must be sure that they do.
-void Reader::ForceQuiet(Effects& effects) {
-  close_gets_at_.reset();
-  if (Quiet()) return;
-  effects.emplace_back(CloseGets{assigned_->source.incarnation});
-  peers_.imported.erase(assigned_->source.incarnation);
 }
 
 // The hub decides what comes next: another source, or the end (R8).

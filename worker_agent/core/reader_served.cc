@@ -1,0 +1,55 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The served way: the source sends frames, and says how far they are confirmed.
+
+#include <algorithm>
+
+#include "worker_agent/core/reader.h"
+
+namespace tensorhub::agent {
+
+void Reader::BeginServed(Effects& effects) {
+  source_->way = Way::kServed;
+  source_->credit = source_->confirmed = reference_.valid_chunks();
+  source_->received = chunking().begin(reference_.valid_chunks());
+  RaiseCredit(effects);
+}
+
+// Raised by half a window at a time: a request per chunk would cost the source a message each.
+void Reader::RaiseCredit(Effects& effects) {
+  const uint32_t window = WindowChunks();
+  const uint32_t wanted = std::min(chunking().count(), reference_.valid_chunks() + window);
+  const bool last = wanted == chunking().count();
+  if (wanted <= source_->credit) return;
+  if (!last && wanted - source_->credit < window / 2) return;
+  source_->credit = wanted;
+  PeerMessage request = Header(PeerKind::kRequest);
+  request.chunk = wanted;
+  Say(request, effects);
+}
+
+void Reader::OnData(const PeerMessage& message, std::string_view payload, TimeMs now,
+                    Effects& effects) {
+  if (source_->way != Way::kServed) return;
+  const uint64_t limit = std::min(chunking().begin(source_->credit), chunking().total_bytes);
+  if (message.begin != source_->received || payload.size() > limit - source_->received) {
+    return Fail(absl::DataLossError("the source sent bytes that were not asked for"), effects);
+  }
+  effects.emplace_back(CopyIn{message.begin, payload});
+  source_->received += payload.size();
+  OnStatus(message, now, effects);
+}
+
+// R4, the served way: whole, and confirmed by a message that the source sent after its own sends
+// had completed and its generation was checked again.
+void Reader::CommitServed(TimeMs now, Effects& effects) {
+  const uint64_t received = source_->received;
+  const uint32_t whole = received >= chunking().total_bytes
+                             ? chunking().count()
+                             : static_cast<uint32_t>(received / chunking().chunk_bytes);
+  Commit(std::min(whole, source_->confirmed), now, effects);
+  if (source_ && state_ == State::kReading) RaiseCredit(effects);
+}
+
+}  // namespace tensorhub::agent
