@@ -1,0 +1,72 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Groups of workers around the real hub in one world.
+
+#ifndef TENSORHUB_TOOLS_SIM_FLEET_H_
+#define TENSORHUB_TOOLS_SIM_FLEET_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tools/sim/hub_port.h"
+#include "tools/sim/sim_worker.h"
+#include "tools/sim/topology.h"
+#include "tools/sim/world.h"
+
+namespace tensorhub::sim {
+
+struct FleetOptions {
+  HubPortOptions hub;
+  ShardOptions shard;  // its layout is made by the fleet
+  AgentTimes times;
+};
+
+// Names one group: the place in which it was added.
+using GroupIndex = uint32_t;
+
+class Fleet {
+ public:
+  // All outlive it.
+  Fleet(const FleetOptions& options, const Topology& topology, World& world);
+
+  // On `first_gpu` and those that follow. `holds_old`: it has version 1, as after an earlier step.
+  GroupIndex AddGroup(const std::string& name, uint32_t first_gpu, bool stable, bool holds_old);
+
+  void Publish(GroupIndex group, Version version);
+  void Fetch(GroupIndex group, Version newer_than);
+  void Die(GroupIndex group);
+  void Leave(GroupIndex group);
+
+  // Called when the last rank of a group's fetch has heard of its end.
+  void OnFetched(std::function<void(GroupIndex)> action) { on_fetched_ = std::move(action); }
+
+  bool Holds(GroupIndex group, Version version) const;
+  bool IsGone(GroupIndex group) const { return WorkersOf(group)[0]->gone(); }
+  std::vector<const SimWorker*> WorkersOf(GroupIndex group) const;
+  const HubPort& hub() const { return hub_; }
+  size_t groups() const { return workers_.size() / world_size(); }
+
+ private:
+  uint32_t world_size() const { return options_.shard.world_size; }
+  template <typename Visit>
+  void ForEach(GroupIndex group, Visit visit);
+  void WorkerFetched(const SimWorker& worker);
+
+  FleetOptions options_;
+  World& world_;
+  HubPort hub_;
+  PublicationId old_publication_;
+  std::vector<SimWorker*> owners_;
+  SimWorker::Surroundings around_;
+  std::vector<std::unique_ptr<SimWorker>> workers_;  // group after group, rank after rank
+  std::vector<uint32_t> fetched_ranks_;              // by group
+  std::function<void(GroupIndex)> on_fetched_;
+};
+
+}  // namespace tensorhub::sim
+
+#endif  // TENSORHUB_TOOLS_SIM_FLEET_H_

@@ -1,0 +1,51 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// tensorhub-sim: the hub's own code in simulated surroundings.
+
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/cli/flags.h"
+#include "tools/bench/figures.h"
+#include "tools/sim/scale.h"
+
+namespace tensorhub::sim {
+namespace {
+
+constexpr char kName[] = "tensorhub-sim";
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+
+int Print(const bench::Report& report, bool json) {
+  if (const std::string problem = bench::ProblemOf(report); !problem.empty()) {
+    return cli::Fail(kName, problem, kFailure);
+  }
+  json ? bench::PrintJson(report, std::cout) : bench::PrintTable(report, std::cout);
+  std::cout.flush();
+  return std::cout.good() ? 0 : cli::Fail(kName, "standard output cannot be written", kFailure);
+}
+
+int Main(int argc, char** argv) {
+  std::string output = "table";
+  ScaleVerb scale;
+  cli::CommandLine line(kName, "Runs the hub's own code in simulated surroundings.");
+  line.Choice("output", &output, {"table", "json"}, "how results are printed", 'o');
+  cli::Command& scale_command =
+      line.AddCommand("scale", "Thousands of GPUs in a modelled network, beside what others do.");
+  scale.AddFlags(scale_command);
+  if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
+  cli::InitLogging(line.name(), line.log());
+  bench::Report report;
+  const absl::Status status = scale.Run(scale_command, report);
+  if (status.ok()) return Print(report, output == "json");
+  return cli::Fail(kName, cli::OneLine(std::string(status.message())),
+                   absl::IsInvalidArgument(status) ? kUsage : kFailure);
+}
+
+}  // namespace
+}  // namespace tensorhub::sim
+
+int main(int argc, char** argv) { return tensorhub::sim::Main(argc, argv); }
