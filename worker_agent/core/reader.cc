@@ -24,6 +24,7 @@ Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Ref
       reference_(reference),
       peers_(peers),
       next_token_(next_token),
+      window_bytes_(options.window_bytes),
       told_at_(now) {
   // Tokens are unique within the process, so reads numbered from them are too.
   next_read_ = next_token_++ << 20;
@@ -31,7 +32,7 @@ Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Ref
 }
 
 uint32_t Reader::WindowChunks() const {
-  const uint64_t chunks = options_.window_bytes / chunking().chunk_bytes;
+  const uint64_t chunks = window_bytes_ / chunking().chunk_bytes;
   return static_cast<uint32_t>(std::clamp<uint64_t>(chunks, 2, kChunkCountMax));
 }
 

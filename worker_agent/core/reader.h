@@ -75,6 +75,7 @@ class Reader {
     TimeMs heard_at = 0;
     uint32_t known_valid = 0;  // by a word or message under the assigned generation
     uint32_t confirmed = 0;
+    uint32_t first = 0;     // served: the first chunk of this read
     uint32_t credit = 0;    // served: chunks below it were requested
     uint64_t received = 0;  // served: next byte expected
     uint32_t next_get = 0;  // one-sided: next chunk to get
@@ -90,6 +91,7 @@ class Reader {
   void Begin(TimeMs now, Effects& effects);
   void BeginServed(Effects& effects);
   void BeginOneSided(TimeMs now, Effects& effects);
+  void WidenIfDry();
   void RaiseCredit(Effects& effects);
   void OnOpened(const PeerMessage& message, std::string_view payload, Effects& effects);
   void OnData(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
@@ -123,6 +125,7 @@ class Reader {
   // When gets at a source that was left are given up.
   std::optional<TimeMs> close_gets_at_;
   std::optional<uint64_t> word_token_;
+  uint64_t window_bytes_;
   uint64_t next_read_ = 1;
   TimeMs told_at_ = 0;
   uint64_t bytes_read_ = 0;

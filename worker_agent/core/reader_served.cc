@@ -11,13 +11,23 @@ namespace tensorhub::agent {
 
 void Reader::BeginServed(Effects& effects) {
   source_->way = Way::kServed;
-  source_->credit = source_->confirmed = reference_.valid_chunks();
+  source_->first = source_->credit = source_->confirmed = reference_.valid_chunks();
   source_->received = chunking().begin(reference_.valid_chunks());
   RaiseCredit(effects);
 }
 
+// All that was asked for has arrived, and the source has more: the way there is longer than the
+// window. A source that is itself short of bytes never looks like this.
+void Reader::WidenIfDry() {
+  const uint64_t asked = std::min(chunking().begin(source_->credit), chunking().total_bytes);
+  if (source_->received < asked || source_->known_valid <= source_->credit) return;
+  if (source_->credit == source_->first) return;  // nothing was asked for yet
+  window_bytes_ = std::min(2 * window_bytes_, options_.window_bytes_max);
+}
+
 // Raised by half a window at a time: a request per chunk would cost the source a message each.
 void Reader::RaiseCredit(Effects& effects) {
+  WidenIfDry();
   const uint32_t window = WindowChunks();
   const uint32_t wanted = std::min(chunking().count(), reference_.valid_chunks() + window);
   const bool last = wanted == chunking().count();

@@ -40,6 +40,7 @@ World::World(const WorldOptions& options)
     worker.options.seed = options.seed * 31 + index;
     worker.options.frame_bytes = 1500;
     worker.options.window_bytes = 3 * options.chunk_bytes;
+    worker.options.window_bytes_max = 24 * options.chunk_bytes;
     worker.options.send_ahead_bytes = options.chunk_bytes;
     worker.core = std::make_unique<AgentCore>(worker.options);
     worker.memory.assign(options.total_bytes, '?');

@@ -1,0 +1,105 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much a reader keeps requested: enough for the way to its source, and no more.
+
+#include <algorithm>
+
+#include "tests/unit/worker_agent/core/world.h"
+
+namespace tensorhub::agent::testing {
+namespace {
+
+constexpr Incarnation kSource = 7777;
+constexpr uint32_t kChunks = 200;
+constexpr uint64_t kChunkBytes = 4096;
+
+// Plays a source that has everything.
+class Window : public ::testing::Test {
+ protected:
+  Window() {
+    world_.hub.script = [this](size_t worker, const Call& call) {
+      if (std::holds_alternative<JoinFetchCall>(call.request)) {
+        world_.hub.Reply(worker, call.op, absl::OkStatus(),
+                         FetchDecision{{1, 1}, {2, 2}, 5, 1, kChunkBytes, {}, false});
+      } else {
+        world_.hub.Reply(worker, call.op, absl::OkStatus());
+      }
+      return true;
+    };
+    world_.Ask(0, FetchVerb{});
+    world_.RunFor(20);
+    AssignDirective assign;
+    assign.transaction = {1, 1};
+    assign.assignment = 1;
+    assign.source.key = {"m", "x", 0};
+    assign.source.incarnation = kSource;
+    assign.generation = 42;
+    assign.publication = {2, 2};
+    world_.Deliver(0, assign);
+    Listen();
+  }
+  void Listen() {
+    for (const PeerMessage& message : world_.Heard(kSource)) {
+      if (message.kind == PeerKind::kOpen) read_ = message.read;
+      if (message.kind == PeerKind::kRequest) credit_ = message.chunk;
+    }
+  }
+  // Sends chunks below `end`, then confirms them.
+  void Send(uint32_t end) {
+    const uint32_t confirmed = sent_;
+    for (; sent_ < end; ++sent_) {
+      PeerMessage data;
+      data.kind = PeerKind::kData;
+      data.from = kSource;
+      data.read = read_;
+      data.generation = 42;
+      data.valid = kChunks;
+      data.begin = sent_ * kChunkBytes;
+      data.confirmed = confirmed;
+      world_.Hear(0, data, std::string_view(world_.Content(5)).substr(data.begin, kChunkBytes));
+    }
+    PeerMessage confirm;
+    confirm.kind = PeerKind::kConfirm;
+    confirm.from = kSource;
+    confirm.read = read_;
+    confirm.generation = 42;
+    confirm.valid = kChunks;
+    confirm.confirmed = sent_;
+    world_.Hear(0, confirm);
+    Listen();
+  }
+  uint32_t ahead() const { return credit_ - sent_; }
+
+  World world_{{.workers = 1, .chunk_bytes = kChunkBytes, .total_bytes = kChunks * kChunkBytes}};
+  uint64_t read_ = 0;
+  uint32_t credit_ = 0;
+  uint32_t sent_ = 0;
+};
+
+TEST_F(Window, StaysWhereTheSourceIsNeverIdle) {
+  ASSERT_EQ(ahead(), 3u);  // the world's setting
+  while (sent_ < kChunks - 10) {
+    Send(sent_ + 1);
+    EXPECT_LE(ahead(), 3u);
+    EXPECT_GE(ahead(), 1u);
+  }
+}
+
+TEST_F(Window, WidensWhileTheSourceRunsDry) {
+  const uint32_t before = ahead();
+  Send(credit_);
+  EXPECT_GE(ahead(), 2 * before);
+  Send(credit_);
+  EXPECT_GE(ahead(), 4 * before);
+}
+
+TEST_F(Window, IsBounded) {
+  while (credit_ < kChunks) {
+    Send(credit_);
+    EXPECT_LE(ahead(), 24u) << "eight times what it was at first";
+  }
+}
+
+}  // namespace
+}  // namespace tensorhub::agent::testing
