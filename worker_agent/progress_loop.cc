@@ -16,9 +16,6 @@
 namespace tensorhub::agent {
 namespace {
 
-// Waking up takes tens of microseconds and a transfer stalls meanwhile: shorter loses speed,
-// longer burns a core that others may need.
-constexpr int64_t kSpinUs = 300;
 // UCX has been seen not to signal its file descriptor.
 constexpr TimeMs kSleepMaxMs = 100;
 // A descriptor that is readable again and again without work behind it: rest instead.
@@ -106,11 +103,12 @@ void ProgressLoop::Turn() {
   Tick();
   const int64_t now_us = NowUs();
   if (active) {
+    spin_.OnActive(now_us - active_at_us_);
     active_at_us_ = now_us;
     fruitless_wakes_ = 0;
     return;
   }
-  if (core_->Busy() && now_us - active_at_us_ < kSpinUs) {
+  if (core_->Busy() && spin_.Allows(now_us - active_at_us_)) {
     sched_yield();  // the bytes may be waiting for this very core
     return;
   }

@@ -26,6 +26,7 @@
 #include "worker_agent/memory.h"
 #include "worker_agent/message_peers.h"
 #include "worker_agent/one_sided.h"
+#include "worker_agent/spin_budget.h"
 
 namespace tensorhub::agent {
 
@@ -119,6 +120,7 @@ class ProgressLoop {
   bool shut_down_ = false;
   TimeMs now_ = 0;
   int64_t active_at_us_ = 0;
+  SpinBudget spin_;
   int fruitless_wakes_ = 0;
   std::vector<Event> later_;          // caused by effects; fed in the next turn
   std::vector<Event> running_later_;  // reused, as the following
