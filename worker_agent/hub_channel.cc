@@ -10,6 +10,8 @@
 
 #include <cstdlib>
 
+#include "common/grpc_flow_control.h"
+
 namespace tensorhub::agent {
 namespace {
 
@@ -35,6 +37,7 @@ std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // The hub is inside the cluster: a proxy for the web is not on the way to it.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  SetFlowControl([&](const char* name, int value) { arguments.SetInt(name, value); });
   arguments.SetMaxReceiveMessageSize(kHubMessageBytesMax);
   arguments.SetMaxSendMessageSize(kHubMessageBytesMax);
   auto channel = grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "common/grpc_flow_control.h"
 
 namespace tensorhub::rpc {
 namespace {
@@ -27,6 +28,7 @@ void SetChannelArguments(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  SetFlowControl([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
   builder.SetMaxReceiveMessageSize(kReceiveBytesMax);
   builder.SetMaxSendMessageSize(-1);
 }

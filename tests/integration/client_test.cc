@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/layout.h"
 #include "tests/integration/harness/server_process.h"
 #include "tests/integration/worker/content.h"
 #include "tools/ctl/admin_client.h"
@@ -181,6 +182,18 @@ TEST_F(ClientTest, AttachmentsStayWithTheVersion) {
   const auto content = admin.GetAttachment(versions->versions(0).attachments(0));
   ASSERT_TRUE(content.ok()) << content.status();
   EXPECT_TRUE(*content == attachment);
+}
+
+TEST_F(ClientTest, LargeAttachments) {
+  ctl::AdminClient admin(server_.address(), seconds(5));
+  for (const char fill : {'a', 'b', 'c'}) {
+    const std::string attachment(size_t{30} << 20, fill);
+    TestClient trainer = Join("trainer", attachment);
+    ASSERT_TRUE(trainer.Publish(1).ok());
+    const auto content = admin.GetAttachment(ToBytes(FingerprintOf(attachment)));
+    ASSERT_TRUE(content.ok()) << content.status();
+    EXPECT_TRUE(*content == attachment);
+  }
 }
 
 // Runs `body` in a forked child, which has no thread but this one; true if it returned true.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/cli/logging.h"
+#include "common/grpc_flow_control.h"
 
 namespace tensorhub::ctl {
 namespace {
@@ -25,6 +26,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  SetFlowControl([&](const char* name, int value) { arguments.SetInt(name, value); });
   arguments.SetMaxReceiveMessageSize(-1);  // attachments
   // The hub is named; a proxy of the environment is for the web.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);

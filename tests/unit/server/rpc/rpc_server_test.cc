@@ -155,12 +155,15 @@ TEST_F(ServerTest, LayoutsComeBackAsTheyWere) {
 TEST_F(ServerTest, LargeAttachmentsTravel) {
   TestWorker worker(channel_, "g");
   v1::PutAttachmentRequest request;
-  request.set_content(std::string(20 << 20, 'a'));
-  v1::PutAttachmentResponse response;
-  grpc::ClientContext context;
-  SetDeadline(context);
-  const grpc::Status status = worker.stub().PutAttachment(&context, request, &response);
-  EXPECT_TRUE(status.ok()) << status.error_message();
+  for (const char fill : {'a', 'b', 'c', 'd', 'e', 'f'}) {
+    request.set_content(std::string(20 << 20, fill));
+    v1::PutAttachmentResponse response;
+    grpc::ClientContext context;
+    // Less than until the keepalive ping that sets a stalled sender going again.
+    SetDeadline(context, std::chrono::seconds(8));
+    const grpc::Status status = worker.stub().PutAttachment(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
 }
 
 }  // namespace
