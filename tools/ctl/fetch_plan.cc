@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/layout.h"
+#include "spdlog/spdlog.h"
 
 namespace tensorhub::ctl {
 namespace {
@@ -70,12 +71,21 @@ absl::StatusOr<Layout> FetchLayout(AdminClient& admin, const std::string& finger
 absl::StatusOr<Attachment> DescribeRank(AdminClient& admin, const v1::VersionInfo& info, int rank) {
   const absl::StatusOr<Layout> layout = FetchLayout(admin, info.layouts(rank));
   if (!layout.ok()) return layout.status();
+  const auto one_file = [&] {
+    return safetensors::FromLayout(*layout, static_cast<uint32_t>(rank), info.world_size());
+  };
   const std::optional<Id128> attached =
       rank < info.attachments_size() ? FromBytes(info.attachments(rank)) : std::nullopt;
-  if (!attached || !*attached) {
-    return safetensors::FromLayout(*layout, static_cast<uint32_t>(rank), info.world_size());
-  }
+  if (!attached || !*attached) return one_file();
   const absl::StatusOr<std::string> encoded = admin.GetAttachment(info.attachments(rank));
+  // A hub that has restarted learns attachments from publishers only, and this one's has left.
+  if (absl::IsNotFound(encoded.status())) {
+    spdlog::warn(
+        "the server no longer knows the files that version {} was published as; writing "
+        "one file per rank, without their metadata",
+        info.version());
+    return one_file();
+  }
   if (!encoded.ok()) return encoded.status();
   absl::StatusOr<Attachment> attachment = safetensors::Decode(*encoded);
   if (!attachment.ok()) return attachment.status();

@@ -39,7 +39,9 @@ class FakeAdmin final : public v1::Admin::Service {
   }
   grpc::Status GetAttachment(grpc::ServerContext*, const v1::GetAttachmentRequest* request,
                              v1::GetAttachmentResponse* response) override {
-    response->set_content(documents[request->fingerprint()]);
+    const auto found = documents.find(request->fingerprint());
+    if (found == documents.end()) return {grpc::StatusCode::NOT_FOUND, "no such attachment"};
+    response->set_content(found->second);
     return grpc::Status::OK;
   }
 
@@ -125,6 +127,17 @@ TEST_F(FetchPlanTest, AnAttachmentNamesTheFiles) {
   EXPECT_EQ(plan->ranks[0].files[0].name, "x.safetensors");
   EXPECT_EQ(plan->ranks[0].files[0].header.raw, raw);
   EXPECT_EQ(plan->disk_bytes(), raw.size() + 3);
+}
+
+// The bytes are worth more than the names of the files they came in.
+TEST_F(FetchPlanTest, AForgottenAttachmentCostsOnlyItself) {
+  v1::VersionInfo& info = AddVersion(3, "visible");
+  info.add_layouts(AddLayout("a", 3));
+  info.add_attachments(std::string(16, 'x'));
+  const auto plan = Describe({.exact = 3});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->data_bytes(), 3u);
+  EXPECT_EQ(plan->file_count(), 1u);
 }
 
 TEST_F(FetchPlanTest, AForeignOrDamagedAttachmentIsRefused) {
