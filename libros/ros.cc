@@ -74,6 +74,19 @@ VersionInfo ToInfo(const agent::ListedVersion& listed) {
   return info;
 }
 
+absl::Status OfTheParent(const std::string& what) {
+  return absl::FailedPreconditionError(
+      what +
+      " in the process that this one was forked from; fork before the first Connect, or "
+      "start a new program");
+}
+
+// A child that used gRPC would do so on the parent's own descriptors, and disturb the parent.
+absl::Status CheckNotForked() {
+  static const pid_t process = getpid();  // of the first Connect
+  return getpid() == process ? absl::OkStatus() : OfTheParent("a client was connected");
+}
+
 }  // namespace
 
 class Client::Impl {
@@ -82,10 +95,7 @@ class Client::Impl {
 
   // Threads do not survive a fork: in a child there is nobody who would answer.
   absl::Status Usable() const {
-    if (Forked()) {
-      return absl::FailedPreconditionError(
-          "this client belongs to the parent process; connect a new one after the fork");
-    }
+    if (Forked()) return OfTheParent("this client was connected");
     if (left_) return absl::FailedPreconditionError("this client has left; connect a new one");
     return absl::OkStatus();
   }
@@ -109,7 +119,8 @@ class Client::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
-  const absl::Status status = Check(options);
+  absl::Status status = Check(options);
+  if (status.ok()) status = CheckNotForked();
   if (!status.ok()) return status;
   absl::StatusOr<std::unique_ptr<agent::Agent>> started = agent::Agent::Start(ToAgent(options));
   if (!started.ok()) return started.status();

@@ -209,7 +209,7 @@ bool InChild(const std::function<bool()>& body) {
 
 bool IsForeign(const absl::Status& status) {
   return status.code() == StatusCode::kFailedPrecondition &&
-         std::string(status.message()).find("parent process") != std::string::npos;
+         std::string(status.message()).find("forked from") != std::string::npos;
 }
 
 TEST_F(ClientTest, AForkedChildIsRefused) {
@@ -222,6 +222,13 @@ TEST_F(ClientTest, AForkedChildIsRefused) {
            IsForeign(reader->WaitForVersion(ros::Latest(), seconds(5)).status()) &&
            IsForeign(reader->List().status()) && IsForeign(reader->Allocate(1).status()) &&
            IsForeign(reader->Leave());
+  }));
+  EXPECT_TRUE(InChild([&] {
+    ros::ConnectOptions options;
+    options.server = server_.address();
+    options.model = "m";
+    options.group = "child";
+    return IsForeign(ros::Client::Connect(options).status());
   }));
   EXPECT_TRUE(InChild([&] {
     reader.client().reset();

@@ -18,13 +18,14 @@
 // Threads: a Client may be used from any thread; calls that change something (Register, Publish,
 // Unpublish, Fetch, Leave) exclude one another, later ones wait. Calls block until their result is
 // known or their deadline has passed. Callbacks run on the client's progress thread and must not
-// call the client.
+// call the client. A process that was forked after a Connect can use no client, neither its
+// parent's nor one of its own (FAILED_PRECONDITION): fork first, or start a new program.
 //
 // Errors are absl::Status with one line that says what is wrong and what to do:
 //   INVALID_ARGUMENT     the call is wrong: names, sizes, ranks, selectors that differ in a group
 //   NOT_FOUND            no such model or version, or nobody holds it any more
 //   ALREADY_EXISTS       the rank is taken; the version exists with another content
-//   FAILED_PRECONDITION  not registered, still published, another layout than the version's
+//   FAILED_PRECONDITION  not registered, still published, forked, another layout than the version's
 //   ABORTED              another rank of the group failed, or this worker was replaced
 //   DEADLINE_EXCEEDED    the deadline passed; the buffers hold no version
 //   UNAVAILABLE          the server cannot be reached, or every source failed
