@@ -17,7 +17,7 @@ tensorhub_build_packages=(
   libgtest-dev libgmock-dev
 )
 tensorhub_test_packages=(
-  clang clang-tidy clang-format ccache iperf3 iproute2 procps python3 shellcheck
+  clang clang-tidy clang-format libclang-rt-14-dev ccache iperf3 iproute2 procps python3 shellcheck
 )
 
 say() { printf '%s\n' "$*" >&2; }

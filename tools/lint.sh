@@ -9,7 +9,7 @@
 #   tools/lint.sh shell           shellcheck on all scripts
 #   tools/lint.sh rules           the house rules (tests/house_rules)
 #   tools/lint.sh tidy [FOLDER]   clang-tidy, all findings errors; FOLDER is a configured build
-#                                 (build/clang-tsa by default) whose generated headers exist
+#                                 (build/asan-ubsan by default) whose generated headers exist
 #
 # Without an argument: format, shell and rules. The packages come with tools/test.sh.
 
@@ -60,13 +60,14 @@ tidy_one() {
 export -f tidy_one
 
 check_tidy() {
-  local build="${1:-${TENSORHUB_BUILD_ROOT:-build}/clang-tsa}"
+  local build="${1:-${TENSORHUB_BUILD_ROOT:-build}/asan-ubsan}"
   if [[ ! -f "$build/compile_commands.json" ]]; then
-    echo "tools/lint.sh: $build is not configured; run: cmake --preset clang-tsa" >&2
+    echo "tools/lint.sh: $build is not configured; run: cmake --preset asan-ubsan" >&2
     return 2
   fi
-  # Only what is compiled there: it has flags. Long files first, so that none is left to the end.
-  tracked '*.cc' | while read -r file; do
+  # The product only; tests have the compilers' warnings. And only what is compiled there: it has
+  # flags. Long files first, so that none is left to the end.
+  tracked '*.cc' ':!tests/*' | while read -r file; do
     if grep -qF "\"file\": \"$PWD/$file\"" "$build/compile_commands.json"; then
       echo "$(wc -l < "$file") $file"
     fi

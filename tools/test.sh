@@ -96,9 +96,8 @@ tests release unit
 tests release integration
 
 if [[ "$mode" == full ]]; then
-  check "clang-tsa: build with thread-safety analysis" tensorhub_build clang-tsa
-  check "clang-tidy" tools/lint.sh tidy "$(tensorhub_build_dir clang-tsa)"
-  check "asan-ubsan: build" tensorhub_build asan-ubsan
+  check "asan-ubsan: build with thread-safety analysis" tensorhub_build asan-ubsan
+  check "clang-tidy" tools/lint.sh tidy "$(tensorhub_build_dir asan-ubsan)"
   tests asan-ubsan unit
   tests asan-ubsan integration
   check "tsan-core: build" tensorhub_build tsan-core

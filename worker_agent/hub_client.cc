@@ -45,7 +45,7 @@ TimeMs TimeOr(uint64_t ms, TimeMs otherwise) {
 
 }  // namespace
 
-HubClient::HubClient(Options options, std::shared_ptr<grpc::Channel> channel,
+HubClient::HubClient(Options options, const std::shared_ptr<grpc::Channel>& channel,
                      std::shared_ptr<Inbox> inbox, Owner owner)
     : options_(std::move(options)),
       inbox_(std::move(inbox)),

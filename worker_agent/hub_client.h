@@ -43,8 +43,8 @@ class HubClient {
   };
 
   // Close the inbox before this object goes.
-  HubClient(Options options, std::shared_ptr<grpc::Channel> channel, std::shared_ptr<Inbox> inbox,
-            Owner owner);
+  HubClient(Options options, const std::shared_ptr<grpc::Channel>& channel,
+            std::shared_ptr<Inbox> inbox, Owner owner);
   ~HubClient();
 
   void Connect(TimeMs now);

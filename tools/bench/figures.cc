@@ -22,7 +22,8 @@ using nlohmann::ordered_json;
 std::string Shown(double value) {
   const double size = std::fabs(value);
   if (size >= 100 || value == std::floor(value)) return absl::StrFormat("%.0f", value);
-  return absl::StrFormat(size >= 10 ? "%.1f" : size >= 0.1 ? "%.2f" : "%.4f", value);
+  if (size >= 10) return absl::StrFormat("%.1f", value);
+  return size >= 0.1 ? absl::StrFormat("%.2f", value) : absl::StrFormat("%.4f", value);
 }
 
 std::string ShownAim(const Figure& figure) {

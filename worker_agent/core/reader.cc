@@ -92,7 +92,7 @@ void Reader::Begin(TimeMs now, Effects& effects) {
     effects.emplace_back(SendMessage{peer, Encode(hello)});
   }
   absl::StrAppend(&sources_, sources_.empty() ? "" : ", ", ShortName(assigned_->source.key));
-  source_.emplace();
+  source_ = Source{};
   source_->read = next_read_++;
   source_->heard_at = now;
   PeerMessage open = Header(PeerKind::kOpen);
