@@ -32,8 +32,9 @@ struct CoreOptions {
   uint64_t window_bytes = 8 << 20;
   uint64_t window_bytes_max = 128 << 20;
   // Bytes that a source hands to the transport ahead of their completion, per reader. They delay
-  // the confirmation of what went before.
-  uint64_t send_ahead_bytes = 1 << 20;
+  // the confirmation of what went before, and an unpublish, which waits until they have left.
+  // Two frames: behind them TCP has the kernel's buffers to keep the link busy.
+  uint64_t send_ahead_bytes = 512 << 10;
   // A source that has said nothing for this long is given up (stopped, cut off). Shorter finds it
   // sooner, but takes a busy host for a dead one.
   TimeMs silence_ms = 3000;
