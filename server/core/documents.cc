@@ -101,8 +101,10 @@ void Hub::State::LearnSizes(const Layout& layout) {
         shard.bytes = chunking.total_bytes;
         shard.chunks = chunking.count();
         for (const WorkerKey& key : shard.holders) {
-          uint32_t& valid = workers_.at(key).reference->valid_chunks;
+          Worker& holder = workers_.at(key);
+          uint32_t& valid = holder.reference->valid_chunks;
           valid = std::min(valid, *shard.chunks);
+          Relist(holder);
         }
       }
     }

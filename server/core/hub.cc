@@ -75,13 +75,20 @@ void Hub::State::Fire(const Timer& timer) {
     case Timer::Kind::kDrain:
       drained_.insert(timer.worker);
       return;
+    case Timer::Kind::kQuestion:
+      if (worker != nullptr) EndQuestion(*worker);
+      return;
+    case Timer::Kind::kForget:
+      if (worker != nullptr) ForgetComplaints(*worker);
+      return;
     case Timer::Kind::kWait:
       return EndWait(timer.wait, absl::DeadlineExceededError("no such version in time"), 0);
   }
 }
 
-// Terminates: every round ends a drain, gives a reader a source, or ends a transaction; only the
-// last makes more orphans, and transactions are finite.
+// Terminates: every round ends a drain, gives a reader a source, lets it wait, or ends a
+// transaction; only a drain's and a transaction's end make more orphans, and those are finite. (A
+// reader that got a source may be a new one for those that wait, which is the same for each once.)
 void Hub::State::Settle() {
   while (!drained_.empty() || !orphans_.empty() || !news_.empty()) {
     if (!drained_.empty()) {
@@ -89,7 +96,7 @@ void Hub::State::Settle() {
       drained_.erase(drained_.begin());
       if (Worker* worker = FindWorker(key)) EndDrain(*worker);
     } else if (!orphans_.empty()) {
-      const WorkerKey key = *orphans_.begin();
+      const WorkerKey key = orphans_.begin()->reader;
       orphans_.erase(orphans_.begin());
       SettleOrphan(key);
     } else {

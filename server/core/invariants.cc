@@ -23,12 +23,17 @@ void Hub::State::CheckInvariants() const {
     CheckReference(worker);
     CheckRead(worker);
     CheckNoCycle(worker);
+    CheckChoice(worker);
     // R8: each worker has its lease, or is remembered as dead; what is dead holds nothing.
     TH_CHECK(worker.alive || (!worker.reference && !worker.read && worker.session == 0));
     TH_CHECK(worker.alive != dead_.contains({worker.died, key}));
     TH_CHECK(!worker.alive ||
              timers_.contains(Timer{worker.lease_timer, Timer::Kind::kLease, key, 0}));
     TH_CHECK(worker.fenced.size() <= kFencedMax);
+    TH_CHECK(!worker.question ||
+             timers_.contains(Timer{worker.question->until, Timer::Kind::kQuestion, key, 0}));
+    TH_CHECK(worker.complainers.empty() ||
+             timers_.contains(Timer{worker.forget_at, Timer::Kind::kForget, key, 0}));
     if (worker.alive) ++alive;
     if (worker.session != 0) {
       ++sessions;
@@ -58,7 +63,18 @@ void Hub::State::CheckInvariants() const {
     }
   }
   for (const auto& [key, group] : groups_) CheckGroup(key, group);
+  CheckUplinks();
 
+  CheckWaits();
+  // R9: every table that a client can fill has its bound.
+  const HubLimits& limits = options_.limits;
+  TH_CHECK(alive_ <= limits.workers && dead_.size() <= limits.dead_workers);
+  TH_CHECK(models_.size() <= limits.models && groups_.size() <= workers_.size());
+  TH_CHECK(waits_.size() <= limits.waits);
+  TH_CHECK(layouts_.size() <= limits.layouts && attachments_.size() <= limits.attachments);
+}
+
+void Hub::State::CheckWaits() const {
   size_t waits = 0;
   for (const auto& [model, waiting] : waits_by_model_) {
     TH_CHECK(!waiting.empty());
@@ -72,13 +88,6 @@ void Hub::State::CheckInvariants() const {
     }
   }
   TH_CHECK(waits == waits_.size());
-
-  // R9: every table that a client can fill has its bound.
-  const HubLimits& limits = options_.limits;
-  TH_CHECK(alive_ <= limits.workers && dead_.size() <= limits.dead_workers);
-  TH_CHECK(models_.size() <= limits.models && groups_.size() <= workers_.size());
-  TH_CHECK(waits_.size() <= limits.waits);
-  TH_CHECK(layouts_.size() <= limits.layouts && attachments_.size() <= limits.attachments);
 }
 
 // A worker's one holding: listed at its publication, and each reader of it knows that it is one.
@@ -136,7 +145,6 @@ void Hub::State::CheckRead(const Worker& worker) const {
   // R5: who reads is listed with what it reads, so that others may follow it.
   TH_CHECK(worker.reference && worker.reference->publication == read.publication);
   TH_CHECK(worker.reference->state == ReferenceState::kFilling);
-  TH_CHECK(read.current == 0 || !read.barred.contains(read.assignments.at(read.current).source));
   // R6: and it reads for its group.
   const auto group = groups_.find({worker.id.key.model, worker.id.key.group});
   TH_CHECK(group != groups_.end() && group->second.open);
@@ -146,13 +154,59 @@ void Hub::State::CheckRead(const Worker& worker) const {
 // R5: nobody reads, through any number of others, from itself.
 void Hub::State::CheckNoCycle(const Worker& worker) const {
   const Worker* at = &worker;
-  for (size_t steps = 0; at->read && at->read->current != 0; ++steps) {
+  for (size_t steps = 0; IsFed(*at); ++steps) {
     TH_CHECK(steps <= workers_.size());
     const WorkerIdentity& source = at->read->assignments.at(at->read->current).source;
     at = FindWorker(source.key);
     if (at == nullptr || at->id != source) return;  // not reported yet
     TH_CHECK(at != &worker);
   }
+}
+
+// R5: the index finds whom the ranking prefers, and says of everybody what is so.
+void Hub::State::CheckChoice(const Worker& worker) const {
+  TH_CHECK(worker.node.attached() == IsFed(worker));
+  if (!worker.reference) return;
+  TH_CHECK(worker.listed == EntryOf(worker));
+  if (!Reads(worker)) return;
+  const std::optional<Candidate> found = Choose(worker);
+  const std::optional<Candidate> best = ChooseByLookingAtAll(worker);
+  TH_CHECK(found.has_value() == best.has_value());
+  TH_CHECK(!found || found->worker == best->worker);
+  // R8: it waits only where somebody may still come.
+  if (IsFed(worker) || recovering_) return;
+  TH_CHECK(!best && worker.reference->shard->waiting.contains(worker.id.key));
+}
+
+// R5: two readers of a shard in one datacenter read from outside it only where one of them was
+// failed by somebody inside, or began before this hub did.
+void Hub::State::CheckSeeds(const Shard& shard) const {
+  for (const auto& [datacenter, site] : shard.index.sites()) {
+    const Worker* innocent = nullptr;
+    for (const Worker* seed : site.all.inlets) {
+      TH_CHECK(Reads(*seed) && seed->place.datacenter == datacenter);
+      const Read& read = *seed->read;
+      if (!IsFed(*seed) || read.reported || !read.barred.empty() || !read.left.empty()) continue;
+      TH_CHECK(innocent == nullptr);
+      innocent = seed;
+    }
+  }
+  for (const WorkerKey& key : shard.waiting) {
+    const Worker* reader = FindWorker(key);
+    TH_CHECK(reader != nullptr && Reads(*reader) && !IsFed(*reader));
+  }
+}
+
+// R3: a read counts at the uplink of its source's datacenter from assignment until released.
+void Hub::State::CheckUplinks() const {
+  std::map<std::string, uint32_t> uplinks;
+  for (const auto& [key, worker] : workers_) {
+    if (!worker.read) continue;
+    for (const auto& [number, assignment] : worker.read->assignments) {
+      if (assignment.tier == Tier::kRemote) ++uplinks[assignment.uplink];
+    }
+  }
+  TH_CHECK(uplinks == uplinks_);
 }
 
 void Hub::State::CheckPublication(const Publication& publication) const {
@@ -177,6 +231,7 @@ void Hub::State::CheckPublication(const Publication& publication) const {
       ++complete_ranks[key.group];
     }
     TH_CHECK(complete == shard.complete);
+    CheckSeeds(shard);
     if (complete > 0) ++whole_shards;
   }
   // R1: with no holder left it is forgotten.

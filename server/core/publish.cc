@@ -183,7 +183,10 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
   if (first) RaiseLatest(models_.at(publication.model), publication);
   for (Worker* worker : ranks) SetState(*worker, ReferenceState::kComplete);
   if (first) BecomeVisible(publication);
-  for (Worker* worker : ranks) RetryRedirects(publication, worker->id.key.rank);
+  for (Worker* worker : ranks) {
+    RetryRedirects(publication, worker->id.key.rank);
+    DrawNearer(*worker);
+  }
 }
 
 void Hub::State::RaiseLatest(Model& model, const Publication& publication) {

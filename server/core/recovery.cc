@@ -21,7 +21,7 @@ void Hub::State::EndRecovery() {
   recovering_ = false;
   awaited_.clear();
   for (auto& [key, worker] : workers_) {
-    if (worker.read && worker.read->running && worker.read->current == 0) orphans_.insert(key);
+    if (worker.read && worker.read->running && worker.read->current == 0) Orphaned(worker);
     if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;
     const PublishOp op = *std::exchange(worker.op.deferred, std::nullopt);
     Publish(worker, op);
@@ -34,13 +34,14 @@ void Hub::State::EndRecovery() {
 void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
   if (worker.reference && !Confirms(worker, event)) DropUnconfirmed(worker, event);
   if (!worker.reference && event.holding) {
-    if (absl::Status status = Relist(worker, event); !status.ok()) {
+    if (absl::Status status = ListReported(worker, event); !status.ok()) {
       Say(LogLine::Level::kWarning,
           absl::StrCat(ToString(worker.id.key), ": reported version ", event.holding->version,
                        " is not listed: ", std::string(status.message())));
       Send(worker, Dropped{event.holding->generation, status});
     }
   }
+  Vouch(worker);
   if (event.open_fetch) MergeOpenFetch(worker, event);
 }
 
@@ -58,9 +59,8 @@ void Hub::State::DropUnconfirmed(Worker& worker, const SessionOpened& /*event*/)
   Say(LogLine::Level::kInfo, absl::StrCat(ToString(worker.id.key), " holds version ",
                                           worker.reference->version, " no longer"));
   AbortOf(worker, absl::AbortedError("its buffers hold something else"));
-  ReleaseAll(worker);
-  worker.read.reset();
   RemoveReference(worker);
+  EndRead(worker);
 }
 
 // R9: a report is checked like any other input.
@@ -119,7 +119,7 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
   return publication;
 }
 
-absl::Status Hub::State::Relist(Worker& worker, const SessionOpened& event) {
+absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event) {
   const Holding& holding = *event.holding;
   if (absl::Status status = CheckReported(worker, holding); !status.ok()) return status;
   const bool filling = !holding.complete;
@@ -202,8 +202,10 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   read.version = fetch.version;
   read.last = fetch.assignment;
   read.began = now_;
-  ReleaseAll(worker);
+  read.reported = true;
+  EndRead(worker);
   worker.read = std::move(read);
+  Relist(worker);
   if (!fetch.source || fetch.assignment == 0) return;
   const ReaderSlot slot{worker.id.key, fetch.assignment};
   awaited_[*fetch.source].emplace_back(slot, fetch.source_generation);
@@ -220,8 +222,7 @@ void Hub::State::ReattachReaders(const Worker& source) {
   awaited_.erase(it);
   for (const auto& [slot, generation] : waiting) {
     Worker* reader = FindWorker(slot.reader);
-    const bool still = reader != nullptr && reader->alive && reader->read &&
-                       reader->read->running && reader->read->current == 0 &&
+    const bool still = reader != nullptr && reader->alive && Reads(*reader) && !IsFed(*reader) &&
                        reader->read->last == slot.assignment;
     if (!still || source.reference->generation != generation) continue;
     // R5: directives of the earlier life may have been lost on the way, so that two reports do not
@@ -229,7 +230,7 @@ void Hub::State::ReattachReaders(const Worker& source) {
     const bool serves = source.reference->publication == reader->read->publication &&
                         source.reference->state != ReferenceState::kPublishing;
     if (!serves || source.id.key == slot.reader) continue;
-    if (Downstream(*reader).contains(source.id.key)) continue;
+    if (source.node.IsBelow(reader->node)) continue;
     AttachReader(*reader, slot.assignment, *FindWorker(source.id.key),
                  TierBetween(source.location, reader->location));
   }

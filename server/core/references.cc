@@ -30,10 +30,6 @@ Publication& Hub::State::PublicationOf(const Worker& holder) {
   return *publication;
 }
 
-Shard& Hub::State::ShardOf(const Worker& holder) {
-  return PublicationOf(holder).shards.at(holder.id.key.rank);
-}
-
 // R1: a shard's layout is what its first publisher said; callers have compared.
 Shard& Hub::State::EnsureShard(Publication& publication, Rank rank, const Fingerprint& layout,
                                const Fingerprint& attachment) {
@@ -56,21 +52,24 @@ void Hub::State::AddReference(Worker& worker, Publication& publication, Generati
   TH_CHECK(!worker.reference);
   const bool complete = state == ReferenceState::kComplete;
   worker.generation = std::max(worker.generation, generation);
-  worker.reference = Reference{publication.id,
-                               publication.version,
-                               generation,
-                               valid_chunks,
-                               complete ? ReferenceState::kFilling : state,
-                               {},
-                               0};
+  Shard& shard = publication.shards.at(worker.id.key.rank);
+  Reference& reference = worker.reference.emplace();
+  reference.publication = publication.id;
+  reference.version = publication.version;
+  reference.generation = generation;
+  reference.valid_chunks = valid_chunks;
+  reference.state = complete ? ReferenceState::kFilling : state;
+  reference.shard = &shard;
   ++publication.references;
-  publication.shards.at(worker.id.key.rank).holders.insert(worker.id.key);
-  if (complete) SetState(worker, ReferenceState::kComplete);
+  shard.holders.insert(worker.id.key);
+  shard.index.Add(worker);
+  complete ? SetState(worker, ReferenceState::kComplete) : Relist(worker);
   if (recovering_) ReattachReaders(worker);
 }
 
 void Hub::State::SetState(Worker& worker, ReferenceState state) {
   const ReferenceState before = std::exchange(worker.reference->state, state);
+  Relist(worker);
   if ((before == ReferenceState::kComplete) == (state == ReferenceState::kComplete)) return;
   Publication& publication = PublicationOf(worker);
   Shard& shard = publication.shards.at(worker.id.key.rank);
@@ -115,10 +114,14 @@ void Hub::State::RemoveReference(Worker& worker) {
   SetState(worker, ReferenceState::kDraining);
   timers_.erase(Timer{worker.reference->drain_end, Timer::Kind::kDrain, worker.id.key, 0});
   drained_.erase(worker.id.key);
+  EndQuestion(worker);
   const std::set<ReaderSlot> readers = std::exchange(worker.reference->readers, {});
   for (const ReaderSlot& slot : readers) LoseSource(slot);
   Publication& publication = PublicationOf(worker);
-  publication.shards.at(worker.id.key.rank).holders.erase(worker.id.key);
+  Shard& shard = *worker.reference->shard;
+  shard.index.Remove(worker, std::exchange(worker.listed, {}));
+  shard.waiting.erase(worker.id.key);
+  shard.holders.erase(worker.id.key);
   --publication.references;
   const Version version = worker.reference->version;
   worker.reference.reset();
@@ -141,7 +144,8 @@ void Hub::State::ForgetIfUnheld(const std::string& name, Version version) {
 }
 
 // Only ever forward, within the generation and the shard: a source that says otherwise lies or is
-// late, and is not believed (R4, R9).
+// late, and is not believed (R4, R9). A report may arrive after the call that ended its reference
+// or its read; that is nothing to speak of.
 void Hub::State::On(const Progress& event) {
   Worker* worker = FindSession(event.session);
   if (worker == nullptr) return;
@@ -149,36 +153,21 @@ void Hub::State::On(const Progress& event) {
   Reference* reference = worker->reference ? &*worker->reference : nullptr;
   if (reference == nullptr || reference->publication != event.publication ||
       reference->generation != event.generation) {
-    return Say(LogLine::Level::kWarning,
+    const bool late = event.generation <= worker->generation;
+    return Say(late ? LogLine::Level::kDebug : LogLine::Level::kWarning,
                absl::StrCat(who, ": progress of a reference that is not listed (generation ",
                             event.generation, ")"));
   }
-  const uint32_t chunks = ShardOf(*worker).chunks.value_or(kChunkCountMax);
+  const uint32_t chunks = reference->shard->chunks.value_or(kChunkCountMax);
   if (event.valid_chunks < reference->valid_chunks || event.valid_chunks > chunks) {
-    return Say(LogLine::Level::kWarning,
+    const bool late = event.valid_chunks <= chunks;
+    return Say(late ? LogLine::Level::kDebug : LogLine::Level::kWarning,
                absl::StrCat(who, ": progress ", event.valid_chunks, " after ",
                             reference->valid_chunks, " of ", chunks, " chunks refused"));
   }
   reference->valid_chunks = event.valid_chunks;
-}
-
-// R8: a reference goes by its holder's own word, not by a reader's.
-void Hub::State::On(const ProbeAnswer& event) {
-  Worker* worker = FindSession(event.session);
-  if (worker == nullptr || event.holds || !worker->reference) return;
-  if (worker->reference->generation != event.generation) return;
-  Say(LogLine::Level::kWarning,
-      absl::StrCat(ToString(worker->id.key), " holds version ", worker->reference->version,
-                   " no longer, by its own word"));
-  const absl::Status reason = absl::DataLossError("its buffers are no longer valid");
-  AbortOf(*worker, reason);
-  if (!worker->reference) return;
-  if (worker->reference->state == ReferenceState::kDraining) {
-    drained_.insert(worker->id.key);  // its unpublish is answered there
-    return;
-  }
-  if (IsPending(*worker, OpKind::kPublish)) Finish(*worker, reason);
-  RemoveReference(*worker);
+  Relist(*worker);
+  DrawNearer(*worker);
 }
 
 }  // namespace tensorhub::hub

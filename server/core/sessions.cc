@@ -132,14 +132,30 @@ void Hub::State::Replace(Worker& worker, const WorkerIdentity& by) {
   worker.fenced = std::move(fenced);
 }
 
+// R9: assignments, seeds and counts rest on where a worker is, and a process does not move. What
+// contradicts the first word of its life is not believed.
+void Hub::State::Locate(Worker& worker, const SessionOpened& event) {
+  if (!worker.alive) {
+    worker.location = event.location;
+    worker.place = PlaceOf(event.location);
+    worker.stable = event.stable;
+    return;
+  }
+  if (worker.location == event.location && worker.stable == event.stable) return;
+  Say(LogLine::Level::kWarning,
+      absl::StrCat(ToString(worker.id.key), ": it says now that it is at \"",
+                   event.location.ToString(), "\"", event.stable ? "" : ", spot",
+                   "; it counts as at \"", worker.location.ToString(), "\"",
+                   worker.stable ? "" : ", spot", ", as it said first"));
+}
+
 void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   const bool joined = !worker.alive;
   CloseStream(worker, absl::AbortedError("a newer session of this worker took over"));
   dead_.erase({worker.died, event.worker.key});
   worker.id = event.worker;
   worker.world_size = event.world_size;
-  worker.location = event.location;
-  worker.stable = event.stable;
+  Locate(worker, event);
   worker.endpoint = event.endpoint;
   worker.alive = true;
   worker.session = event.session;
@@ -158,7 +174,9 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
 void Hub::State::On(const SessionClosed& event) {
   Worker* worker = FindSession(event.session);
   sessions_.erase(event.session);
-  if (worker != nullptr && worker->session == event.session) worker->session = 0;
+  if (worker == nullptr || worker->session != event.session) return;
+  worker->session = 0;
+  EndQuestion(*worker);
 }
 
 // Messages move only the lease's end; the timer follows when it fires.
@@ -188,9 +206,9 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   LeaveForming(worker);
   AbortOf(worker, reason);
   if (worker.op.state == OpRecord::State::kPending) FinishOpen(worker, reason);
-  ReleaseAll(worker);
-  worker.read.reset();
   RemoveReference(worker);
+  EndRead(worker);
+  ForgetComplaints(worker);
   CloseStream(worker, reason);
   timers_.erase(Timer{worker.lease_timer, Timer::Kind::kLease, worker.id.key, 0});
   worker.alive = false;

@@ -8,21 +8,24 @@
 
 namespace tensorhub::hub {
 
-bool IsBetter(const Candidate& a, const Candidate& b, uint32_t readers_per_source) {
-  const auto rank = [&](const Candidate& c) {
-    return std::make_tuple(c.behind, c.tier, c.readers >= readers_per_source, c.readers,
-                           ~c.valid_chunks, !c.stable);
+uint32_t StepsMissing(uint32_t valid_chunks, uint32_t chunks) {
+  const uint64_t missing = chunks - std::min(valid_chunks, chunks);
+  if (missing == 0) return 0;
+  return static_cast<uint32_t>((missing * kProgressSteps + chunks - 1) / chunks);
+}
+
+bool IsBetter(const Candidate& a, const Candidate& b) {
+  const auto rank = [](const Candidate& c) {
+    return std::make_tuple(c.tier == Tier::kRemote, c.behind, c.slow, c.tier, c.unreliable,
+                           c.uplink, c.readers, c.steps_missing, !c.stable);
   };
   const auto rank_a = rank(a);
   const auto rank_b = rank(b);
   return rank_a != rank_b ? rank_a < rank_b : a.worker < b.worker;
 }
 
-std::optional<Candidate> Best(const std::vector<Candidate>& candidates,
-                              uint32_t readers_per_source) {
-  const auto best = std::min_element(
-      candidates.begin(), candidates.end(),
-      [&](const Candidate& a, const Candidate& b) { return IsBetter(a, b, readers_per_source); });
+std::optional<Candidate> Best(const std::vector<Candidate>& candidates) {
+  const auto best = std::min_element(candidates.begin(), candidates.end(), IsBetter);
   if (best == candidates.end()) return std::nullopt;
   return *best;
 }

@@ -1,7 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of several holders a reader is given (R5; docs/architecture.md, "Source selection").
+// Which of several holders a reader is given (R5; docs/architecture.md, "Source selection"): the
+// ranking, over plain values. It is the definition; choosing.cc finds the same holder without
+// looking at all of them, and CheckInvariants compares the two.
 
 #ifndef TENSORHUB_SERVER_CORE_SOURCE_SELECTION_H_
 #define TENSORHUB_SERVER_CORE_SOURCE_SELECTION_H_
@@ -15,22 +17,32 @@
 
 namespace tensorhub::hub {
 
+// Progress counts in steps of this many per shard, so that a chain in motion is not sorted anew
+// with every report.
+inline constexpr uint32_t kProgressSteps = 32;
+
+// Steps that are missing to the whole; 0 only with all chunks.
+uint32_t StepsMissing(uint32_t valid_chunks, uint32_t chunks);
+
 struct Candidate {
   WorkerKey worker;
   Tier tier = Tier::kRemote;
-  uint32_t readers = 0;  // counted from assignment
-  uint32_t valid_chunks = 0;
-  bool behind = false;  // has less than the reader has already
+  bool behind = false;      // has less than the reader has already
+  bool slow = false;        // was found to feed its readers slowly, or this reader left it for that
+  bool unreliable = false;  // several readers complained lately
+  uint32_t uplink = 0;      // kRemote: reads that leave its datacenter, of all shards
+  uint32_t readers = 0;     // counted from assignment
+  uint32_t steps_missing = 0;
   bool stable = true;
 };
 
-// Ahead of the reader before behind it; then the nearest tier; then those with a free place before
-// those that feed `readers_per_source` already; then the fewest readers, the most progress, stable
-// before spot, and the name, so that equal inputs give equal choices.
-bool IsBetter(const Candidate& a, const Candidate& b, uint32_t readers_per_source);
+// The own datacenter before a remote one: one copy crosses the wide area. Then those ahead of the
+// reader, those not known to be slow, the nearest tier, those not known to be unreliable; of remote
+// ones the datacenter whose uplink carries the fewest reads; the fewest readers, the most progress,
+// stable before spot, and the name, so that equal inputs give equal choices.
+bool IsBetter(const Candidate& a, const Candidate& b);
 
-std::optional<Candidate> Best(const std::vector<Candidate>& candidates,
-                              uint32_t readers_per_source);
+std::optional<Candidate> Best(const std::vector<Candidate>& candidates);
 
 }  // namespace tensorhub::hub
 

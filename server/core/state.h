@@ -20,6 +20,7 @@
 
 #include "common/random.h"
 #include "server/core/hub.h"
+#include "server/core/source_selection.h"
 #include "server/core/tables.h"
 
 namespace tensorhub::hub {
@@ -93,6 +94,7 @@ class Hub::State {
   absl::Status CheckIncarnation(const SessionOpened& event, const Worker& worker) const;
   absl::Status CheckRoom(const SessionOpened& event);
   void Replace(Worker& worker, const WorkerIdentity& by);
+  void Locate(Worker& worker, const SessionOpened& event);
   void Attach(Worker& worker, const SessionOpened& event);
   void LeaseFired(Worker& worker);
   void EndWorker(Worker& worker, const absl::Status& reason);
@@ -105,7 +107,7 @@ class Hub::State {
   void MergeReport(Worker& worker, const SessionOpened& event);
   bool Confirms(const Worker& worker, const SessionOpened& event) const;
   void DropUnconfirmed(Worker& worker, const SessionOpened& event);
-  absl::Status Relist(Worker& worker, const SessionOpened& event);
+  absl::Status ListReported(Worker& worker, const SessionOpened& event);
   absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
   Publication& Recreate(const std::string& model, const Holding& holding);
   void MergeOpenFetch(Worker& worker, const SessionOpened& event);
@@ -132,7 +134,6 @@ class Hub::State {
   Publication* FindPublication(const std::string& model, Version version);
   const Publication* FindPublication(const std::string& model, Version version) const;
   Publication& PublicationOf(const Worker& holder);
-  Shard& ShardOf(const Worker& holder);
   Shard& EnsureShard(Publication& publication, Rank rank, const Fingerprint& layout,
                      const Fingerprint& attachment);
   void AddReference(Worker& worker, Publication& publication, Generation generation,
@@ -152,21 +153,51 @@ class Hub::State {
   void RetryRedirects(const Publication& publication, Rank rank);
   void EndDrain(Worker& worker);
 
-  // sources.cc: R5
-  std::optional<WorkerKey> ChooseSource(const Worker& reader);
-  std::set<WorkerKey> Downstream(const Worker& reader) const;
+  // choosing.cc: R5, which holder
   bool MayServe(const Worker& source, const Worker& reader) const;
+  IndexEntry EntryOf(const Worker& worker) const;
+  void Relist(Worker& worker);
+  Candidate CandidateOf(const Worker& source, const Worker& reader) const;
+  std::optional<Candidate> Choose(const Worker& reader) const;
+  std::optional<Candidate> ChooseByLookingAtAll(const Worker& reader) const;
+  std::optional<Candidate> ChooseLocal(const Worker& reader, const Shard& shard, bool behind) const;
+  std::optional<Candidate> ChooseRemote(const Worker& reader, const Shard& shard,
+                                        bool behind) const;
+  std::vector<Candidate> ThoseLeft(const Worker& reader, Tier tier, bool behind) const;
+  bool AnyElsewhere(const Site& site, const Worker& reader) const;
+  const Worker* FirstOf(const Scope& scope, const Worker& reader, bool behind, bool slow) const;
+
+  // sources.cc: R3, R5: assignments, from the choice until the reader releases them
   bool AssignSource(Worker& reader);
+  void MoveTo(Worker& reader, Worker& source);
   void AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
+  void StopBeingFed(Worker& reader);
   void SendAssign(const Worker& reader);
+  Assignment EraseAssignment(Worker& reader, AssignmentNumber number);
   void Release(Worker& reader, AssignmentNumber number);
   void ReleaseAll(Worker& reader);
+  void EndRead(Worker& reader);
   void LoseSource(const ReaderSlot& slot);
-  void SettleOrphan(const WorkerKey& reader);
+  void Orphaned(const Worker& reader);
   void On(const SourceReleased& event);
-  void On(const SourceFailed& event);
   const Assignment* KnownAssignment(const Worker& reader, const TransactionId& transaction,
                                     AssignmentNumber number) const;
+
+  // complaints.cc: R8: readers without a source, and sources that failed
+  void SettleOrphan(const WorkerKey& reader);
+  void GiveUpRead(const Worker& reader);
+  bool Pardon(Worker& reader);
+  bool HopesForAnswer(const Worker& reader);
+  void On(const SourceFailed& event);
+  void Complain(Worker& source, const WorkerIdentity& reader);
+  void Ask(Worker& source, const WorkerKey& asker);
+  void Vouch(Worker& source);
+  void EndQuestion(Worker& source);
+  void ForgetComplaints(Worker& source);
+
+  // nearer.cc: R5: from far sources to near ones
+  void DrawNearer(Worker& holder);
+  void DrawNearer(Worker& reader, const Worker& holder);
 
   // fetch.cc: R6, until the decision
   void On(const JoinFetchOp& op);
@@ -221,6 +252,10 @@ class Hub::State {
   void CheckRead(const Worker& worker) const;
   void CheckPublication(const Publication& publication) const;
   void CheckNoCycle(const Worker& worker) const;
+  void CheckChoice(const Worker& worker) const;
+  void CheckSeeds(const Shard& shard) const;
+  void CheckUplinks() const;
+  void CheckWaits() const;
   void CheckGroup(const GroupKey& key, const Group& group) const;
 
   const HubOptions options_;
@@ -245,8 +280,11 @@ class Hub::State {
   // Readers that reported a source which has not reported itself yet (recovery only).
   std::map<WorkerIdentity, std::vector<std::pair<ReaderSlot, Generation>>> awaited_;
 
+  // Reads that leave each datacenter, of all models, counted from assignment until released.
+  std::map<std::string, uint32_t> uplinks_;
+
   // For Settle.
-  std::set<WorkerKey> orphans_;  // readers without a source
+  std::set<Orphan> orphans_;     // readers without a source
   std::set<WorkerKey> drained_;  // draining references without readers
   std::set<std::string> news_;   // models with a version that became visible
 

@@ -15,6 +15,8 @@
 #include <tuple>
 
 #include "server/core/events.h"
+#include "server/core/holder_index.h"
+#include "server/core/source_forest.h"
 #include "server/core/views.h"
 
 namespace tensorhub::hub {
@@ -32,6 +34,8 @@ struct ReaderSlot {
   auto operator<=>(const ReaderSlot&) const = default;
 };
 
+struct Shard;
+
 // The one holding of a worker. Filling with all chunks: finished, its group not yet committed.
 struct Reference {
   PublicationId publication;
@@ -41,12 +45,25 @@ struct Reference {
   ReferenceState state = ReferenceState::kPublishing;
   std::set<ReaderSlot> readers;  // counted from assignment until released
   TimeMs drain_end = 0;          // of kDraining
+  Shard* shard = nullptr;        // which is there as long as it has holders
 };
 
 struct Assignment {
   WorkerIdentity source;
   Generation generation = 0;
   Tier tier = Tier::kRemote;
+  std::string uplink;  // kRemote: the source's datacenter, at which the read is counted
+};
+
+// R8: a source that failed this reader is barred for it, until it has been pardoned (once).
+struct Bar {
+  enum class State {
+    kBarred,    // its own word is not known
+    kVouched,   // it says that it holds what the reader wants; may be pardoned
+    kPardoned,  // tried once more
+    kFinal      // and it failed again
+  };
+  State state = State::kBarred;
 };
 
 // What a worker reads, from BeginRead until its FinishRead (also when its transaction was aborted:
@@ -59,8 +76,11 @@ struct Read {
   AssignmentNumber current = 0;  // 0: no source
   AssignmentNumber last = 0;
   std::map<AssignmentNumber, Assignment> assignments;
-  std::set<WorkerIdentity> barred;  // sources that failed this reader (R8)
+  std::map<WorkerIdentity, Bar> barred;  // sources that failed this reader, bounded
   absl::Status last_failure;
+  // Sources left because they were slow; they come last for this reader. Bounded (kSlowMovesMax).
+  std::set<WorkerIdentity> left;
+  bool reported = false;  // begun in an earlier life of the hub
   TimeMs began = 0;
 };
 
@@ -79,10 +99,17 @@ struct OpRecord {
   std::optional<PublishOp> deferred;  // waits for the end of the recovery
 };
 
+// A question to a holder whether its reference still stands.
+struct Question {
+  TimeMs until = 0;
+  std::set<WorkerKey> askers;  // readers that complained
+};
+
 struct Worker {
   WorkerIdentity id;
   uint32_t world_size = 0;
-  Location location;
+  Location location;  // of a life: what it says later is not believed
+  Place place;
   bool stable = true;
   std::string endpoint;
   bool alive = false;         // within its lease
@@ -96,7 +123,17 @@ struct Worker {
   OpRecord op;
   std::optional<Reference> reference;
   std::optional<Read> read;
+  IndexEntry listed;  // what the shard's index says of the reference
+  // Attached to the source of the running read. Asking reshapes it, so: mutable.
+  mutable SourceNode node;
+  bool slow = false;  // feeds its readers slowly, as was found lately
+  std::optional<Question> question;
+  std::set<WorkerIdentity> complainers;  // lately; at most kUnreliableFrom are counted
+  TimeMs forget_at = 0;                  // when complaints are forgotten; 0: there are none
 };
+
+inline bool Reads(const Worker& worker) { return worker.read && worker.read->running; }
+inline bool IsFed(const Worker& worker) { return Reads(worker) && worker.read->current != 0; }
 
 struct Shard {
   Fingerprint layout;
@@ -105,6 +142,8 @@ struct Shard {
   std::optional<uint32_t> chunks;  // unknown after a restart until somebody says it
   std::set<WorkerKey> holders;
   uint32_t complete = 0;  // of the holders
+  HolderIndex index;
+  std::set<WorkerKey> waiting;  // running reads without a source
 };
 
 // R1: one layout per shard and one content behind one id.
@@ -173,7 +212,7 @@ struct Wait {
 };
 
 struct Timer {
-  enum class Kind { kGrace, kLease, kOperation, kDrain, kWait };
+  enum class Kind { kGrace, kLease, kOperation, kDrain, kWait, kQuestion, kForget };
   TimeMs at = 0;
   Kind kind = Kind::kGrace;
   WorkerKey worker;
@@ -181,7 +220,21 @@ struct Timer {
   auto operator<=>(const Timer&) const = default;
 };
 
+// A reader without a source, most progress first: it is the one that others may follow.
+struct Orphan {
+  uint32_t valid_chunks = 0;
+  WorkerKey reader;
+  bool operator<(const Orphan& other) const {
+    if (valid_chunks != other.valid_chunks) return valid_chunks > other.valid_chunks;
+    return reader < other.reader;
+  }
+};
+
 inline constexpr size_t kFencedMax = 8;
+// One complaint may be the reader's own fault; two readers are not likely to be wrong.
+inline constexpr size_t kUnreliableFrom = 2;
+// How long a complaint counts after the last one: several transfers of usual length.
+inline constexpr TimeMs kForgetMs = 30'000;
 inline constexpr TimeMs kTimeoutMsMax = TimeMs{30} * 24 * 3600 * 1000;
 inline constexpr size_t kEndpointBytesMax = 4096;
 inline constexpr size_t kAttachmentBytesMax = size_t{64} << 20;

@@ -48,7 +48,7 @@ absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
     return outcome.ok() ? absl::AbortedError("this fetch is over; fetch again") : outcome;
   }
   if (worker.reference && member->begun && worker.reference->generation == op.generation) {
-    orphans_.insert(worker.id.key);  // said again, to a hub that learnt of it by a report
+    Orphaned(worker);  // said again, to a hub that learnt of it by a report
     return absl::OkStatus();
   }
   if (worker.reference) {
@@ -74,17 +74,18 @@ absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
     return absl::NotFoundError(absl::StrCat("version ", transaction.version, " of ",
                                             worker.id.key.model, " has no holder any more"));
   }
+  // An earlier, aborted read that it never settled: its buffers are free, by its own word.
+  EndRead(worker);
   AddReference(worker, *publication, op.generation, ReferenceState::kFilling, 0);
   Read read;
   read.transaction = transaction.id;
   read.publication = transaction.publication;
   read.version = transaction.version;
   read.began = now_;
-  // An earlier, aborted read that it never settled: its buffers are free, by its own word.
-  ReleaseAll(worker);
   worker.read = std::move(read);
+  Relist(worker);
   member->begun = true;
-  orphans_.insert(worker.id.key);
+  Orphaned(worker);
   return absl::OkStatus();
 }
 
@@ -105,10 +106,10 @@ void Hub::State::FinishOk(Worker& worker, Member& member, const FinishReadOp& op
   }
   if (filling) {
     Reference& reference = *worker.reference;
-    reference.valid_chunks = ShardOf(worker).chunks.value_or(reference.valid_chunks);
+    reference.valid_chunks = reference.shard->chunks.value_or(reference.valid_chunks);
   }
-  ReleaseAll(worker);
-  worker.read.reset();
+  EndRead(worker);
+  DrawNearer(worker);
   member.finished = true;
   (void)op;
   CommitIfWhole({worker.id.key.model, worker.id.key.group});
@@ -125,8 +126,7 @@ void Hub::State::FinishFailed(Worker& worker, const FinishReadOp& op) {
 // The transaction was decided without this rank's word, or in an earlier life of the hub.
 void Hub::State::FinishLate(Worker& worker, const FinishReadOp& op) {
   if (worker.read && worker.read->transaction == op.transaction) {
-    ReleaseAll(worker);
-    worker.read.reset();
+    EndRead(worker);
   }
   const absl::Status outcome = OutcomeOf(worker.id.key, op.transaction);
   if (!outcome.ok()) return Finish(worker, outcome);
@@ -175,7 +175,10 @@ void Hub::State::Abort(const GroupKey& key, const absl::Status& status, std::opt
 void Hub::State::AbortMember(Worker& worker, const Transaction& transaction,
                              const absl::Status& status) {
   const bool reads = worker.read && worker.read->transaction == transaction.id;
-  if (reads) worker.read->running = false;
+  if (reads) {
+    worker.read->running = false;
+    worker.node.Detach();
+  }
   if (worker.reference && worker.reference->state == ReferenceState::kFilling &&
       worker.reference->publication == transaction.publication) {
     RemoveReference(worker);
@@ -185,8 +188,7 @@ void Hub::State::AbortMember(Worker& worker, const Transaction& transaction,
     return;
   }
   if (reads) {
-    ReleaseAll(worker);
-    worker.read.reset();
+    EndRead(worker);
   }
   Finish(worker, status);
 }

@@ -1,0 +1,204 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R5: which holder a reader is given. The ranking is in source_selection.h; here the best holder is
+// found in the shard's index, class by class, without looking at the others.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "server/core/source_selection.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+namespace {
+
+bool IsBehind(const Worker& source, const Worker& reader) {
+  // Everybody passes a slow reader soon, so it may follow anybody.
+  if (reader.slow || source.reference->state == ReferenceState::kComplete) return false;
+  return source.reference->valid_chunks < reader.reference->valid_chunks;
+}
+
+uint32_t StepsOf(const Reference& reference) {
+  if (reference.state == ReferenceState::kComplete) return 0;
+  if (!reference.shard->chunks) return kProgressSteps;
+  return StepsMissing(reference.valid_chunks, *reference.shard->chunks);
+}
+
+// A filling holder without a source of its own goes nowhere.
+bool Serves(const Worker& source) {
+  if (source.reference->state == ReferenceState::kComplete) return true;
+  if (source.reference->state != ReferenceState::kFilling) return false;
+  return !source.read || source.read->current != 0;
+}
+
+}  // namespace
+
+// R1: within one publication only. R8: not what this reader complained about.
+bool Hub::State::MayServe(const Worker& source, const Worker& reader) const {
+  if (!source.alive || !source.reference || source.id.key == reader.id.key) return false;
+  if (source.reference->publication != reader.read->publication || !Serves(source)) return false;
+  const auto bar = reader.read->barred.find(source.id);
+  return bar == reader.read->barred.end() || bar->second.state == Bar::State::kPardoned;
+}
+
+IndexEntry Hub::State::EntryOf(const Worker& worker) const {
+  IndexEntry entry;
+  const Reference& reference = *worker.reference;
+  const bool reads = Reads(worker) && reference.state == ReferenceState::kFilling;
+  if (reads) {
+    entry.fed_from =
+        IsFed(worker) ? worker.read->assignments.at(worker.read->current).tier : Tier::kRemote;
+  }
+  entry.unfed = !reads;
+  if (!Serves(worker)) return entry;
+  HolderRank rank;
+  rank.slow = worker.slow;
+  rank.unreliable = worker.complainers.size() >= kUnreliableFrom;
+  rank.readers = static_cast<uint32_t>(reference.readers.size());
+  rank.steps_missing = StepsOf(reference);
+  rank.spot = !worker.stable;
+  entry.rank = rank;
+  return entry;
+}
+
+// To be called whenever something changed that EntryOf looks at.
+void Hub::State::Relist(Worker& worker) {
+  if (!worker.reference) return;
+  const IndexEntry now = EntryOf(worker);
+  if (now == worker.listed) return;
+  Shard& shard = *worker.reference->shard;
+  const bool new_source = now.rank && !worker.listed.rank;
+  shard.index.Update(worker, worker.listed, now);
+  worker.listed = now;
+  if (!new_source || recovering_) return;
+  for (const WorkerKey& key : shard.waiting) Orphaned(*FindWorker(key));
+}
+
+Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) const {
+  Candidate candidate;
+  candidate.worker = source.id.key;
+  candidate.tier = TierBetween(source.location, reader.location);
+  candidate.behind = IsBehind(source, reader);
+  candidate.slow = source.slow || reader.read->left.contains(source.id);
+  candidate.unreliable = source.complainers.size() >= kUnreliableFrom;
+  if (candidate.tier == Tier::kRemote) {
+    const auto uplink = uplinks_.find(source.place.datacenter);
+    candidate.uplink = uplink == uplinks_.end() ? 0 : uplink->second;
+  }
+  candidate.readers = static_cast<uint32_t>(source.reference->readers.size());
+  candidate.steps_missing = StepsOf(*source.reference);
+  candidate.stable = source.stable;
+  return candidate;
+}
+
+// The definition, for CheckInvariants.
+std::optional<Candidate> Hub::State::ChooseByLookingAtAll(const Worker& reader) const {
+  std::vector<Candidate> candidates;
+  for (const WorkerKey& key : reader.reference->shard->holders) {
+    const Worker& source = *FindWorker(key);
+    if (!MayServe(source, reader) || source.node.IsBelow(reader.node)) continue;
+    candidates.push_back(CandidateOf(source, reader));
+  }
+  return Best(candidates);
+}
+
+// In the order of IsBetter: the first class in which there is somebody has the best of all.
+std::optional<Candidate> Hub::State::Choose(const Worker& reader) const {
+  const Shard& shard = *reader.reference->shard;
+  for (const bool behind : {false, true}) {
+    if (auto best = ChooseLocal(reader, shard, behind)) return best;
+  }
+  for (const bool behind : {false, true}) {
+    if (auto best = ChooseRemote(reader, shard, behind)) return best;
+  }
+  return std::nullopt;
+}
+
+std::optional<Candidate> Hub::State::ChooseLocal(const Worker& reader, const Shard& shard,
+                                                 bool behind) const {
+  const Site* site = shard.index.FindSite(reader.place);
+  if (site == nullptr || !AnyElsewhere(*site, reader)) return std::nullopt;
+  for (const bool slow : {false, true}) {
+    for (const Tier tier : {Tier::kHost, Tier::kRack, Tier::kDatacenter}) {
+      std::vector<Candidate> found;
+      if (slow) found = ThoseLeft(reader, tier, behind);
+      const Scope* scope = shard.index.FindScope(reader.place, tier);
+      const Worker* first = scope == nullptr ? nullptr : FirstOf(*scope, reader, behind, slow);
+      if (first != nullptr) found.push_back(CandidateOf(*first, reader));
+      if (auto best = Best(found)) return best;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Candidate> Hub::State::ChooseRemote(const Worker& reader, const Shard& shard,
+                                                  bool behind) const {
+  for (const bool slow : {false, true}) {
+    std::vector<Candidate> found;
+    if (slow) found = ThoseLeft(reader, Tier::kRemote, behind);
+    for (const auto& [datacenter, site] : shard.index.sites()) {
+      if (datacenter == reader.place.datacenter || !AnyElsewhere(site, reader)) continue;
+      const Worker* first = FirstOf(site.all, reader, behind, slow);
+      if (first != nullptr) found.push_back(CandidateOf(*first, reader));
+    }
+    if (auto best = Best(found)) return best;
+  }
+  return std::nullopt;
+}
+
+// Sources that this reader left because they were slow are not where the index has them.
+std::vector<Candidate> Hub::State::ThoseLeft(const Worker& reader, Tier tier, bool behind) const {
+  std::vector<Candidate> found;
+  for (const WorkerIdentity& id : reader.read->left) {
+    const Worker* source = FindWorker(id.key);
+    if (source == nullptr || source->id != id || !MayServe(*source, reader)) continue;
+    const Candidate candidate = CandidateOf(*source, reader);
+    if (candidate.tier != tier || candidate.behind != behind) continue;
+    if (!source->node.IsBelow(reader.node)) found.push_back(candidate);
+  }
+  return found;
+}
+
+// Whether the place has a holder that is not below the reader. Everybody in it is fed through one
+// of its inlets or by one who does not read; so there is no need to ask them all.
+bool Hub::State::AnyElsewhere(const Site& site, const Worker& reader) const {
+  if (reader.reference->readers.empty() || site.unfed > 0) return true;
+  const auto& inlets = site.all.inlets;
+  return std::any_of(inlets.begin(), inlets.end(), [&](const Worker* inlet) {
+    return inlet != &reader && !inlet->node.IsBelow(reader.node);
+  });
+}
+
+// Of one class, in the index's order. Within equal counts of readers it goes by progress, so those
+// that are behind (or ahead) are skipped together.
+const Worker* Hub::State::FirstOf(const Scope& scope, const Worker& reader, bool behind,
+                                  bool slow) const {
+  const uint32_t own = reader.slow ? kProgressSteps : StepsOf(*reader.reference);
+  auto it = scope.holders.lower_bound(Holder{{slow}});
+  while (it != scope.holders.end() && it->rank.slow == slow) {
+    HolderRank next = it->rank;
+    next.spot = false;
+    if (!behind && it->rank.steps_missing > own) {
+      ++next.readers;
+      next.steps_missing = 0;
+      it = scope.holders.lower_bound(Holder{next});
+      continue;
+    }
+    if (behind && it->rank.steps_missing < own) {
+      next.steps_missing = own;
+      it = scope.holders.lower_bound(Holder{next});
+      continue;
+    }
+    const Worker& source = *it->worker;
+    if (IsBehind(source, reader) == behind && !reader.read->left.contains(source.id) &&
+        MayServe(source, reader) && !source.node.IsBelow(reader.node)) {
+      return &source;
+    }
+    ++it;
+  }
+  return nullptr;
+}
+
+}  // namespace tensorhub::hub

@@ -1,0 +1,174 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R8: what becomes of a reader without a source, and of a source that failed a reader. A complaint
+// bars the source for that reader only and makes the hub ask the source itself; whether its
+// reference stands is for the source to say. A reader that has nobody else waits for that answer,
+// and, if the source holds what it wants, tries it once more: a connection may break for reasons
+// that are nobody's fault.
+//
+// Nobody waits for ever: a question ends with its answer, with the source's session or reference,
+// or one lease after it was put; a source is pardoned once by each read.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+// Another source, or the end of the fetch for the whole group. While recovering, holders may still
+// report.
+void Hub::State::SettleOrphan(const WorkerKey& key) {
+  Worker* reader = FindWorker(key);
+  if (reader == nullptr || !Reads(*reader) || IsFed(*reader)) return;
+  const bool assigned =
+      AssignSource(*reader) || (!recovering_ && Pardon(*reader) && AssignSource(*reader));
+  if (assigned) return;
+  reader->reference->shard->waiting.insert(key);
+  if (!recovering_ && !HopesForAnswer(*reader)) GiveUpRead(*reader);
+}
+
+void Hub::State::GiveUpRead(const Worker& reader) {
+  const WorkerKey key = reader.id.key;
+  const Read& read = *reader.read;
+  const std::string what = absl::StrCat("version ", read.version, " of ", key.model);
+  absl::Status status = absl::NotFoundError(
+      absl::StrCat(what, ": nobody holds shard ", key.rank, " any more; fetch another version"));
+  if (!read.last_failure.ok()) {
+    status = absl::UnavailableError(
+        absl::StrCat(what, ": every source of shard ", key.rank,
+                     " failed; the last one: ", std::string(read.last_failure.message())));
+  }
+  Abort({key.model, key.group}, status);
+}
+
+// True if there is somebody to be tried once more.
+bool Hub::State::Pardon(Worker& reader) {
+  bool any = false;
+  for (auto& [source, bar] : reader.read->barred) {
+    if (bar.state != Bar::State::kVouched) continue;
+    bar.state = Bar::State::kPardoned;
+    any = true;
+  }
+  return any;
+}
+
+bool Hub::State::HopesForAnswer(const Worker& reader) {
+  const auto& barred = reader.read->barred;
+  return std::any_of(barred.begin(), barred.end(), [&](const auto& entry) {
+    if (entry.second.state != Bar::State::kBarred) return false;
+    const Worker* source = FindLive(entry.first);
+    return source != nullptr && source->question &&
+           source->question->askers.contains(reader.id.key);
+  });
+}
+
+void Hub::State::On(const SourceFailed& event) {
+  Worker* reader = FindSession(event.session);
+  const Assignment* known =
+      reader == nullptr ? nullptr : KnownAssignment(*reader, event.transaction, event.assignment);
+  if (known == nullptr) {
+    return Say(LogLine::Level::kDebug, "a complaint about an assignment that is over");
+  }
+  const WorkerIdentity source_id = known->source;
+  Read& read = *reader->read;
+  const std::string reason = std::string(event.reason.message()).substr(0, kReasonBytesMax);
+  Say(LogLine::Level::kWarning, absl::StrCat(ToString(reader->id.key), ": source ",
+                                             ToString(source_id.key), " failed: ", reason));
+  read.last_failure = absl::UnavailableError(reason.empty() ? "no reason given" : reason);
+  const bool again = read.barred.contains(source_id);
+  if (again || read.barred.size() < options_.limits.barred_sources) {
+    read.barred[source_id].state = again ? Bar::State::kFinal : Bar::State::kBarred;
+  }
+  if (Worker* source = FindLive(source_id); source != nullptr && source->reference) {
+    Complain(*source, reader->id);
+    Ask(*source, reader->id.key);
+  }
+  const bool stranded = read.current == event.assignment && read.running;
+  Release(*reader, event.assignment);
+  if (!stranded) return;
+  if (read.barred.size() >= options_.limits.barred_sources) {
+    return AbortOf(*reader, absl::UnavailableError("too many sources failed"));
+  }
+  Orphaned(*reader);
+}
+
+// One that failed several readers comes last in its tier, until nobody has complained for a while.
+void Hub::State::Complain(Worker& source, const WorkerIdentity& reader) {
+  if (source.complainers.size() < kUnreliableFrom) source.complainers.insert(reader);
+  if (source.forget_at != 0) {
+    timers_.erase(Timer{source.forget_at, Timer::Kind::kForget, source.id.key, 0});
+  }
+  source.forget_at = now_ + kForgetMs;
+  timers_.insert(Timer{source.forget_at, Timer::Kind::kForget, source.id.key, 0});
+  Relist(source);
+}
+
+void Hub::State::ForgetComplaints(Worker& source) {
+  if (source.forget_at == 0) return;
+  timers_.erase(Timer{source.forget_at, Timer::Kind::kForget, source.id.key, 0});
+  source.forget_at = 0;
+  source.complainers.clear();
+  source.slow = false;
+  Relist(source);
+}
+
+// One whose session has ended cannot answer; when it comes back, it reports what it holds.
+void Hub::State::Ask(Worker& source, const WorkerKey& asker) {
+  if (source.session == 0) return;
+  Send(source, Probe{source.reference->generation});
+  if (!source.question) {
+    source.question.emplace();
+    source.question->until = now_ + options_.lease_ms;
+    timers_.insert(Timer{source.question->until, Timer::Kind::kQuestion, source.id.key, 0});
+  }
+  source.question->askers.insert(asker);
+}
+
+// The source says that it holds what it is listed with.
+void Hub::State::Vouch(Worker& source) {
+  if (!source.question) return;
+  for (const WorkerKey& key : source.question->askers) {
+    Worker* reader = FindWorker(key);
+    if (reader == nullptr || !reader->read) continue;
+    const auto bar = reader->read->barred.find(source.id);
+    if (bar == reader->read->barred.end() || bar->second.state != Bar::State::kBarred) continue;
+    bar->second.state = Bar::State::kVouched;
+  }
+  EndQuestion(source);
+}
+
+// Whoever waited for the answer has it now, or will not get it.
+void Hub::State::EndQuestion(Worker& source) {
+  if (!source.question) return;
+  const Question question = *std::exchange(source.question, std::nullopt);
+  timers_.erase(Timer{question.until, Timer::Kind::kQuestion, source.id.key, 0});
+  for (const WorkerKey& key : question.askers) {
+    const Worker* reader = FindWorker(key);
+    if (reader != nullptr && Reads(*reader) && !IsFed(*reader)) Orphaned(*reader);
+  }
+}
+
+// R8: a reference goes by its holder's own word, not by a reader's.
+void Hub::State::On(const ProbeAnswer& event) {
+  Worker* worker = FindSession(event.session);
+  if (worker == nullptr || !worker->reference) return;
+  if (worker->reference->generation != event.generation) return;
+  if (event.holds) return Vouch(*worker);
+  Say(LogLine::Level::kWarning,
+      absl::StrCat(ToString(worker->id.key), " holds version ", worker->reference->version,
+                   " no longer, by its own word"));
+  const absl::Status reason = absl::DataLossError("its buffers are no longer valid");
+  AbortOf(*worker, reason);
+  if (!worker->reference) return;
+  if (worker->reference->state == ReferenceState::kDraining) {
+    drained_.insert(worker->id.key);  // its unpublish is answered there
+    return;
+  }
+  if (IsPending(*worker, OpKind::kPublish)) Finish(*worker, reason);
+  RemoveReference(*worker);
+}
+
+}  // namespace tensorhub::hub

@@ -1,0 +1,49 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R5: a reader that reads from afar is moved when somebody nearer has what it needs, and goes on at
+// its next chunk; so two seeds of one datacenter become one again. A move of this kind always leads
+// to a nearer tier, so there are at most three in a row.
+
+#include <vector>
+
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+namespace {
+
+// Readers looked at per event and place. Nearly always there is one: the place's inlet.
+constexpr size_t kDrawnMax = 8;
+
+}  // namespace
+
+// The holder is complete, or got further.
+void Hub::State::DrawNearer(Worker& holder) {
+  if (!holder.reference || !holder.listed.rank) return;
+  const HolderIndex& index = holder.reference->shard->index;
+  std::vector<Worker*> readers;
+  for (const Tier tier : {Tier::kHost, Tier::kRack, Tier::kDatacenter}) {
+    const Scope* scope = index.FindScope(holder.place, tier);
+    if (scope == nullptr) continue;
+    size_t left = kDrawnMax;
+    for (Worker* inlet : scope->inlets) {
+      if (left-- == 0) break;
+      readers.push_back(inlet);
+    }
+  }
+  for (Worker* reader : readers) DrawNearer(*reader, holder);
+}
+
+// A free place is wanted, except when it takes a reader off the wide area.
+void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
+  if (!IsFed(reader) || !MayServe(holder, reader)) return;
+  const Tier present = reader.read->assignments.at(reader.read->current).tier;
+  if (TierBetween(holder.location, reader.location) >= present) return;
+  if (CandidateOf(holder, reader).behind) return;
+  const std::optional<Candidate> best = Choose(reader);
+  if (!best || best->behind || best->slow || best->tier >= present) return;
+  if (present != Tier::kRemote && best->readers >= options_.readers_per_source) return;
+  MoveTo(reader, *FindWorker(best->worker));
+}
+
+}  // namespace tensorhub::hub
