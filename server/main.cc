@@ -28,7 +28,7 @@ struct Flags {
   std::string data_dir;
   std::string store = "auto";
   std::chrono::milliseconds lease{5000};
-  uint32_t readers_per_source = 2;
+  uint32_t readers_per_source = 1;
   bool reflection = true;
 };
 

@@ -5,6 +5,7 @@
 // found in the shard's index, class by class, without looking at the others.
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,40 @@ uint32_t StepsOf(const Reference& reference) {
   if (reference.state == ReferenceState::kComplete) return 0;
   if (!reference.shard->chunks) return kProgressSteps;
   return StepsMissing(reference.valid_chunks, *reference.shard->chunks);
+}
+
+// In the order of IsBetter.
+constexpr struct {
+  bool slow;
+  bool crowded;
+} kClasses[] = {{false, false}, {false, true}, {true, false}, {true, true}};
+
+// Where the index goes on if a holder of this rank is not of the class: it is sorted by count of
+// readers, and within equal counts by progress, so that those that are crowded (or not), and behind
+// (or ahead), are skipped together.
+std::optional<HolderRank> SkipTo(const HolderRank& rank, const SourceClass& wanted,
+                                 uint32_t own_steps) {
+  constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+  HolderRank next{rank.slow, rank.unreliable, rank.readers, 0, false};
+  const bool crowded = rank.readers >= wanted.places;
+  if (crowded && !wanted.crowded) {
+    next.unreliable = true;
+    next.readers = rank.unreliable ? kNone : 0;
+    return next;
+  }
+  if (!crowded && wanted.crowded) {
+    next.readers = wanted.places;
+    return next;
+  }
+  if (!wanted.behind && rank.steps_missing > own_steps) {
+    ++next.readers;
+    return next;
+  }
+  if (wanted.behind && rank.steps_missing < own_steps) {
+    next.steps_missing = own_steps;
+    return next;
+  }
+  return std::nullopt;
 }
 
 // A filling holder without a source of its own goes nowhere.
@@ -88,6 +123,7 @@ Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) co
     candidate.uplink = uplink == uplinks_.end() ? 0 : uplink->second;
   }
   candidate.readers = static_cast<uint32_t>(source.reference->readers.size());
+  candidate.crowded = candidate.readers >= PlacesFor(candidate.tier, options_.readers_per_source);
   candidate.steps_missing = StepsOf(*source.reference);
   candidate.stable = source.stable;
   return candidate;
@@ -120,12 +156,13 @@ std::optional<Candidate> Hub::State::ChooseLocal(const Worker& reader, const Sha
                                                  bool behind) const {
   const Site* site = shard.index.FindSite(reader.place);
   if (site == nullptr || !AnyElsewhere(*site, reader)) return std::nullopt;
-  for (const bool slow : {false, true}) {
+  for (const auto& [slow, crowded] : kClasses) {
     for (const Tier tier : {Tier::kHost, Tier::kRack, Tier::kDatacenter}) {
+      const SourceClass wanted{behind, slow, crowded, PlacesFor(tier, options_.readers_per_source)};
       std::vector<Candidate> found;
-      if (slow) found = ThoseLeft(reader, tier, behind);
+      if (slow) found = ThoseLeft(reader, tier, wanted);
       const Scope* scope = shard.index.FindScope(reader.place, tier);
-      const Worker* first = scope == nullptr ? nullptr : FirstOf(*scope, reader, behind, slow);
+      const Worker* first = scope == nullptr ? nullptr : FirstOf(*scope, reader, wanted);
       if (first != nullptr) found.push_back(CandidateOf(*first, reader));
       if (auto best = Best(found)) return best;
     }
@@ -135,12 +172,14 @@ std::optional<Candidate> Hub::State::ChooseLocal(const Worker& reader, const Sha
 
 std::optional<Candidate> Hub::State::ChooseRemote(const Worker& reader, const Shard& shard,
                                                   bool behind) const {
-  for (const bool slow : {false, true}) {
+  for (const auto& [slow, crowded] : kClasses) {
+    const SourceClass wanted{behind, slow, crowded,
+                             PlacesFor(Tier::kRemote, options_.readers_per_source)};
     std::vector<Candidate> found;
-    if (slow) found = ThoseLeft(reader, Tier::kRemote, behind);
+    if (slow) found = ThoseLeft(reader, Tier::kRemote, wanted);
     for (const auto& [datacenter, site] : shard.index.sites()) {
       if (datacenter == reader.place.datacenter || !AnyElsewhere(site, reader)) continue;
-      const Worker* first = FirstOf(site.all, reader, behind, slow);
+      const Worker* first = FirstOf(site.all, reader, wanted);
       if (first != nullptr) found.push_back(CandidateOf(*first, reader));
     }
     if (auto best = Best(found)) return best;
@@ -149,13 +188,15 @@ std::optional<Candidate> Hub::State::ChooseRemote(const Worker& reader, const Sh
 }
 
 // Sources that this reader left because they were slow are not where the index has them.
-std::vector<Candidate> Hub::State::ThoseLeft(const Worker& reader, Tier tier, bool behind) const {
+std::vector<Candidate> Hub::State::ThoseLeft(const Worker& reader, Tier tier,
+                                             const SourceClass& wanted) const {
   std::vector<Candidate> found;
   for (const WorkerIdentity& id : reader.read->left) {
     const Worker* source = FindWorker(id.key);
     if (source == nullptr || source->id != id || !MayServe(*source, reader)) continue;
     const Candidate candidate = CandidateOf(*source, reader);
-    if (candidate.tier != tier || candidate.behind != behind) continue;
+    if (candidate.tier != tier || candidate.behind != wanted.behind) continue;
+    if (candidate.crowded != wanted.crowded) continue;
     if (!source->node.IsBelow(reader.node)) found.push_back(candidate);
   }
   return found;
@@ -171,28 +212,18 @@ bool Hub::State::AnyElsewhere(const Site& site, const Worker& reader) const {
   });
 }
 
-// Of one class, in the index's order. Within equal counts of readers it goes by progress, so those
-// that are behind (or ahead) are skipped together.
-const Worker* Hub::State::FirstOf(const Scope& scope, const Worker& reader, bool behind,
-                                  bool slow) const {
+// Of one class, in the index's order.
+const Worker* Hub::State::FirstOf(const Scope& scope, const Worker& reader,
+                                  const SourceClass& wanted) const {
   const uint32_t own = reader.slow ? kProgressSteps : StepsOf(*reader.reference);
-  auto it = scope.holders.lower_bound(Holder{{slow}});
-  while (it != scope.holders.end() && it->rank.slow == slow) {
-    HolderRank next = it->rank;
-    next.spot = false;
-    if (!behind && it->rank.steps_missing > own) {
-      ++next.readers;
-      next.steps_missing = 0;
-      it = scope.holders.lower_bound(Holder{next});
-      continue;
-    }
-    if (behind && it->rank.steps_missing < own) {
-      next.steps_missing = own;
-      it = scope.holders.lower_bound(Holder{next});
+  auto it = scope.holders.lower_bound(Holder{{wanted.slow}});
+  while (it != scope.holders.end() && it->rank.slow == wanted.slow) {
+    if (const auto next = SkipTo(it->rank, wanted, own)) {
+      it = scope.holders.lower_bound(Holder{*next});
       continue;
     }
     const Worker& source = *it->worker;
-    if (IsBehind(source, reader) == behind && !reader.read->left.contains(source.id) &&
+    if (IsBehind(source, reader) == wanted.behind && !reader.read->left.contains(source.id) &&
         MayServe(source, reader) && !source.node.IsBelow(reader.node)) {
       return &source;
     }

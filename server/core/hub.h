@@ -41,8 +41,9 @@ struct HubOptions {
   TimeMs heartbeat_ms = 1000;
   // Started on the data of an earlier life: wait one lease for the workers to report (R8).
   bool recovering = false;
-  // Readers that one source feeds at a time before others are preferred.
-  uint32_t readers_per_source = 2;
+  // Readers that one source feeds at a time before others are preferred. With one, readers form
+  // chains, which use every link once; more than one divides a source's link among them.
+  uint32_t readers_per_source = 1;
   HubLimits limits;
 };
 

@@ -42,7 +42,7 @@ void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
   if (CandidateOf(holder, reader).behind) return;
   const std::optional<Candidate> best = Choose(reader);
   if (!best || best->behind || best->slow || best->tier >= present) return;
-  if (present != Tier::kRemote && best->readers >= options_.readers_per_source) return;
+  if (present != Tier::kRemote && best->crowded) return;
   MoveTo(reader, *FindWorker(best->worker));
 }
 

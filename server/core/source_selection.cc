@@ -14,10 +14,14 @@ uint32_t StepsMissing(uint32_t valid_chunks, uint32_t chunks) {
   return static_cast<uint32_t>((missing * kProgressSteps + chunks - 1) / chunks);
 }
 
+uint32_t PlacesFor(Tier tier, uint32_t readers_per_source) {
+  return tier == Tier::kHost ? readers_per_source + 1 : readers_per_source;
+}
+
 bool IsBetter(const Candidate& a, const Candidate& b) {
   const auto rank = [](const Candidate& c) {
-    return std::make_tuple(c.tier == Tier::kRemote, c.behind, c.slow, c.tier, c.unreliable,
-                           c.uplink, c.readers, c.steps_missing, !c.stable);
+    return std::make_tuple(c.tier == Tier::kRemote, c.behind, c.slow, c.crowded, c.tier,
+                           c.unreliable, c.uplink, c.readers, c.steps_missing, !c.stable);
   };
   const auto rank_a = rank(a);
   const auto rank_b = rank(b);

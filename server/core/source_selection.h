@@ -29,6 +29,7 @@ struct Candidate {
   Tier tier = Tier::kRemote;
   bool behind = false;      // has less than the reader has already
   bool slow = false;        // was found to feed its readers slowly, or this reader left it for that
+  bool crowded = false;     // has no free place for a reader from there (PlacesFor)
   bool unreliable = false;  // several readers complained lately
   uint32_t uplink = 0;      // kRemote: reads that leave its datacenter, of all shards
   uint32_t readers = 0;     // counted from assignment
@@ -36,10 +37,24 @@ struct Candidate {
   bool stable = true;
 };
 
+// How many readers a source feeds before others are preferred: `readers_per_source`, and one more
+// if that one is on its own host, where it costs the link nothing.
+uint32_t PlacesFor(Tier tier, uint32_t readers_per_source);
+
+// Candidates that are alike in what ranks before the tier.
+struct SourceClass {
+  bool behind = false;
+  bool slow = false;
+  bool crowded = false;
+  uint32_t places = 1;  // what `crowded` is held against
+};
+
 // The own datacenter before a remote one: one copy crosses the wide area. Then those ahead of the
-// reader, those not known to be slow, the nearest tier, those not known to be unreliable; of remote
-// ones the datacenter whose uplink carries the fewest reads; the fewest readers, the most progress,
-// stable before spot, and the name, so that equal inputs give equal choices.
+// reader, those not known to be slow, and those with a free place: a source that feeds two halves
+// the rate of both and of all behind them, which no nearness within a datacenter makes up for. Then
+// the nearest tier, those not known to be unreliable; of remote ones the datacenter whose uplink
+// carries the fewest reads; the fewest readers, the most progress, stable before spot, and the
+// name, so that equal inputs give equal choices.
 bool IsBetter(const Candidate& a, const Candidate& b);
 
 std::optional<Candidate> Best(const std::vector<Candidate>& candidates);

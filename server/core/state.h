@@ -163,9 +163,10 @@ class Hub::State {
   std::optional<Candidate> ChooseLocal(const Worker& reader, const Shard& shard, bool behind) const;
   std::optional<Candidate> ChooseRemote(const Worker& reader, const Shard& shard,
                                         bool behind) const;
-  std::vector<Candidate> ThoseLeft(const Worker& reader, Tier tier, bool behind) const;
+  std::vector<Candidate> ThoseLeft(const Worker& reader, Tier tier,
+                                   const SourceClass& wanted) const;
   bool AnyElsewhere(const Site& site, const Worker& reader) const;
-  const Worker* FirstOf(const Scope& scope, const Worker& reader, bool behind, bool slow) const;
+  const Worker* FirstOf(const Scope& scope, const Worker& reader, const SourceClass& wanted) const;
 
   // sources.cc: R3, R5: assignments, from the choice until the reader releases them
   bool AssignSource(Worker& reader);

@@ -36,11 +36,25 @@ TEST(SourceSelectionTest, NotSlowComesBeforeNear) {
   EXPECT_EQ(Best({near, other})->worker, other.worker);
 }
 
-TEST(SourceSelectionTest, NearComesBeforeFree) {
+TEST(SourceSelectionTest, AFreePlaceComesBeforeNear) {
+  Candidate near = Make("near", Tier::kRack), idle = Make("idle");
+  near.crowded = true;
+  idle.unreliable = true;
+  EXPECT_EQ(Best({near, idle})->worker, idle.worker);
+}
+
+TEST(SourceSelectionTest, NearComesBeforeFewerReaders) {
   Candidate near = Make("near", Tier::kRack), idle = Make("idle");
   near.readers = 2;
   near.unreliable = true;
   EXPECT_EQ(Best({near, idle})->worker, near.worker);
+}
+
+TEST(SourceSelectionTest, OnesOwnHostHasAPlaceMore) {
+  EXPECT_EQ(PlacesFor(Tier::kHost, 1), 2u);
+  for (const Tier tier : {Tier::kRack, Tier::kDatacenter, Tier::kRemote}) {
+    EXPECT_EQ(PlacesFor(tier, 1), 1u);
+  }
 }
 
 TEST(SourceSelectionTest, UnreliableComesLastInItsTier) {
