@@ -98,16 +98,17 @@ void Hub::State::On(const SourceFailed& event) {
 // One that failed several readers comes last in its tier, until nobody has complained for a while.
 void Hub::State::Complain(Worker& source, const WorkerIdentity& reader) {
   if (source.complainers.size() < kUnreliableFrom) source.complainers.insert(reader);
-  if (source.forget_at != 0) {
-    timers_.erase(Timer{source.forget_at, Timer::Kind::kForget, source.id.key, 0});
-  }
-  source.forget_at = now_ + kForgetMs;
-  timers_.insert(Timer{source.forget_at, Timer::Kind::kForget, source.id.key, 0});
+  Remember(source);
   Relist(source);
 }
 
-void Hub::State::ForgetComplaints(Worker& source) {
-  if (source.forget_at == 0) return;
+void Hub::State::Remember(Worker& source) {
+  timers_.erase(Timer{source.forget_at, Timer::Kind::kForget, source.id.key, 0});
+  source.forget_at = now_ + kForgetMs;
+  timers_.insert(Timer{source.forget_at, Timer::Kind::kForget, source.id.key, 0});
+}
+
+void Hub::State::Forget(Worker& source) {
   timers_.erase(Timer{source.forget_at, Timer::Kind::kForget, source.id.key, 0});
   source.forget_at = 0;
   source.complainers.clear();

@@ -79,7 +79,7 @@ void Hub::State::Fire(const Timer& timer) {
       if (worker != nullptr) EndQuestion(*worker);
       return;
     case Timer::Kind::kForget:
-      if (worker != nullptr) ForgetComplaints(*worker);
+      if (worker != nullptr) Forget(*worker);
       return;
     case Timer::Kind::kWait:
       return EndWait(timer.wait, absl::DeadlineExceededError("no such version in time"), 0);

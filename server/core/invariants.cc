@@ -32,7 +32,7 @@ void Hub::State::CheckInvariants() const {
     TH_CHECK(worker.fenced.size() <= kFencedMax);
     TH_CHECK(!worker.question ||
              timers_.contains(Timer{worker.question->until, Timer::Kind::kQuestion, key, 0}));
-    TH_CHECK(worker.complainers.empty() ||
+    TH_CHECK((worker.complainers.empty() && !worker.slow) ||
              timers_.contains(Timer{worker.forget_at, Timer::Kind::kForget, key, 0}));
     if (worker.alive) ++alive;
     if (worker.session != 0) {
@@ -141,6 +141,8 @@ void Hub::State::CheckRead(const Worker& worker) const {
     TH_CHECK(source->reference->generation == assignment.generation);
     TH_CHECK(source->reference->readers.contains(slot));
   }
+  // No ping-pong.
+  TH_CHECK(read.slow_moves <= kSlowMovesMax && read.left.size() <= kSlowMovesMax);
   if (!read.running) return;
   // R5: who reads is listed with what it reads, so that others may follow it.
   TH_CHECK(worker.reference && worker.reference->publication == read.publication);

@@ -168,6 +168,7 @@ void Hub::State::On(const Progress& event) {
   reference->valid_chunks = event.valid_chunks;
   Relist(*worker);
   DrawNearer(*worker);
+  Sample(*worker);
 }
 
 }  // namespace tensorhub::hub

@@ -208,7 +208,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   if (worker.op.state == OpRecord::State::kPending) FinishOpen(worker, reason);
   RemoveReference(worker);
   EndRead(worker);
-  ForgetComplaints(worker);
+  Forget(worker);
   CloseStream(worker, reason);
   timers_.erase(Timer{worker.lease_timer, Timer::Kind::kLease, worker.id.key, 0});
   worker.alive = false;

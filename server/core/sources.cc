@@ -46,6 +46,10 @@ void Hub::State::AttachReader(Worker& reader, AssignmentNumber number, Worker& s
   reader.node.AttachTo(source.node);
   reader.reference->shard->waiting.erase(reader.id.key);
   source.reference->readers.insert({reader.id.key, number});
+  reader.read->pace.starved = 0;
+  reader.read->pace.rate_at = 0;
+  reader.read->pace.moved_at = now_;
+  BeginWindow(reader);
   Relist(source);
   Relist(reader);
 }

@@ -88,7 +88,6 @@ class Hub::State {
   void Renew(SessionId session);
   void On(const SessionOpened& event);
   void On(const SessionClosed& event);
-  void On(const Heartbeat&) {}
   void On(const LeaveOp& op);
   absl::Status CheckOpening(const SessionOpened& event);
   absl::Status CheckIncarnation(const SessionOpened& event, const Worker& worker) const;
@@ -194,7 +193,24 @@ class Hub::State {
   void Ask(Worker& source, const WorkerKey& asker);
   void Vouch(Worker& source);
   void EndQuestion(Worker& source);
-  void ForgetComplaints(Worker& source);
+  void Remember(Worker& source);
+  void Forget(Worker& source);
+
+  // pace.cc: R5, R8: slow members are bypassed
+  void BeginWindow(Worker& reader);
+  void Sample(Worker& reader);
+  uint64_t CloseWindow(Worker& reader);
+  bool IsStarved(const Worker& reader, uint64_t rate) const;
+  bool IsStalled(const Worker& reader) const;
+  void LeaveSlowSource(Worker& reader);
+  Worker* OtherSource(const Worker& reader);
+  void Judge(Worker& reader, uint64_t rate);
+  void Convict(Worker& suspect, Worker& reader);
+  void CallSlow(Worker& worker, const char* why);
+  void Bypass(Worker& reader);
+  Worker& SourceOf(const Worker& reader);
+  const Worker& SourceOf(const Worker& reader) const;
+  void On(const Heartbeat& event);
 
   // nearer.cc: R5: from far sources to near ones
   void DrawNearer(Worker& holder);

@@ -66,6 +66,25 @@ struct Bar {
   State state = State::kBarred;
 };
 
+// How fast a read goes, by windows of about kWindowMs. Rates: thousandths of a chunk per second.
+struct Pace {
+  TimeMs since = 0;      // of the window in progress
+  uint32_t chunks = 0;   // the reader's, when it began
+  uint32_t offered = 0;  // the source's, when it began
+  TimeMs moved_at = 0;   // when the read got further last, or had nothing to get
+  uint64_t rate = 0;     // of the last whole window
+  TimeMs rate_at = 0;
+  uint64_t best = 0;
+  uint32_t starved = 0;  // windows in a row
+};
+
+// The fastest read of a shard and tier in the last moments.
+struct Fastest {
+  WorkerKey reader;
+  uint64_t rate = 0;
+  TimeMs at = 0;
+};
+
 // What a worker reads, from BeginRead until its FinishRead (also when its transaction was aborted:
 // until then, operations may be outstanding at the sources).
 struct Read {
@@ -78,9 +97,13 @@ struct Read {
   std::map<AssignmentNumber, Assignment> assignments;
   std::map<WorkerIdentity, Bar> barred;  // sources that failed this reader, bounded
   absl::Status last_failure;
-  // Sources left because they were slow; they come last for this reader. Bounded (kSlowMovesMax).
+  Pace pace;
+  // Sources left because they were slow; they come last for this reader.
   std::set<WorkerIdentity> left;
-  bool reported = false;  // begun in an earlier life of the hub
+  std::optional<WorkerIdentity> suspect;  // of them, the one that is not judged yet
+  uint64_t rate_at_suspect = 0;
+  uint32_t slow_moves = 0;  // at most kSlowMovesMax
+  bool reported = false;    // begun in an earlier life of the hub
   TimeMs began = 0;
 };
 
@@ -144,6 +167,7 @@ struct Shard {
   uint32_t complete = 0;  // of the holders
   HolderIndex index;
   std::set<WorkerKey> waiting;  // running reads without a source
+  std::map<Tier, Fastest> fastest;
 };
 
 // R1: one layout per shard and one content behind one id.
@@ -230,6 +254,9 @@ struct Orphan {
   }
 };
 
+// Two moves of a reader for its own slowness (to another source; to the end of the line), and two
+// because others were slow. With more, a pace that nobody can reach would keep readers moving.
+inline constexpr uint32_t kSlowMovesMax = 4;
 inline constexpr size_t kFencedMax = 8;
 // One complaint may be the reader's own fault; two readers are not likely to be wrong.
 inline constexpr size_t kUnreliableFrom = 2;

@@ -105,6 +105,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"wait-version", &HubScript::WaitVersion},
       {"layout", &HubScript::PutLayout},
       {"note", &HubScript::PutNote},
+      {"flow", &HubScript::Flow},
       {"wait", &HubScript::Pass},
       {"restart", &HubScript::Restart},
       {"watch", &HubScript::Watch},

@@ -18,6 +18,9 @@
 //   progress W N     release W N             fail-source W [N]       answer W holds|gone [gen=N]
 //   wait-version NAME MODEL newer=N|any [lag=N] [timeout=MS]
 //   layout L [bytes=N]                       note A
+//   flow MS W=IN[/OUT]...  time passes, and these readers get as many chunks per second as they can
+//                    take and as their sources give, who share OUT among their readers; they
+//                    release the sources that they were led away from
 //   wait MS          time passes; whoever is not silent sends heartbeats
 //   restart [clean]  another hub in its place, recovering unless `clean`
 //   watch            print the changes of the models from here on
@@ -43,6 +46,7 @@ class Words {
   explicit Words(const std::string& line);
   const std::string& Command() const { return words_.at(0); }
   const std::string& At(size_t index) const;  // 0: the command
+  size_t size() const { return words_.size(); }
   bool Has(const std::string& flag) const;
   std::optional<std::string> Text(const std::string& key) const;
   uint64_t Number(const std::string& key, uint64_t otherwise) const;
@@ -80,6 +84,10 @@ class HubScript {
     std::optional<Holding> holding;
     std::optional<OpenFetch> fetch;
     FetchDecision decision;
+    uint64_t in = 0;  // chunks per second, of `flow`
+    uint64_t out = 0;
+    uint64_t excess = 0;  // thousandths of a chunk
+    AssignmentNumber follows = 0;
   };
   struct Call {
     std::string name;  // of the agent, or of the wait
@@ -109,6 +117,8 @@ class HubScript {
   void PutLayout(const Words& words);
   void PutNote(const Words& words);
   void Pass(const Words& words);
+  void Flow(const Words& words);
+  void FlowInto(const std::string& name, TimeMs ms);
   void Restart(const Words& words);
   void Watch(const Words& words);
   void Show(const Words& words);

@@ -1,0 +1,244 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R5, R8: slow members are bypassed. The hub sees how fast each read goes. A read is *starved*
+// while its source has clearly more than it has and it gets much less than it could: less than half
+// of what its source gets, or of the fastest read of the shard over the same kind of link; or less
+// than a third of its own best. A share of a source's link counts as the whole link.
+//
+// Whose fault it is, one source cannot tell. So a starved reader is moved to its source's own
+// source. If it does better there, the source that it left feeds slowly: it comes last from now on,
+// and follows the reader. If it does not, or there is nowhere to go, it is slow itself: its readers
+// move to its source, and it goes to the end of the line.
+//
+// Reports come about ten times a second, heartbeats once, so windows are a little longer than
+// kWindowMs.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+namespace {
+
+constexpr TimeMs kWindowMs = 500;
+// The first window after a move has a connection's set-up in it.
+constexpr uint32_t kStarvedWindows = 2;
+// Less may be reports that crossed each other.
+constexpr uint32_t kLeadChunks = 4;
+// Below it, a window has too few chunks to compare: four per window.
+constexpr uint64_t kComparableRate = 8000;
+// How long a rate says something about now.
+constexpr TimeMs kFreshMs = 4 * kWindowMs;
+
+uint32_t Offers(const Worker& source) {
+  const Reference& reference = *source.reference;
+  const bool whole = reference.state == ReferenceState::kComplete;
+  return whole ? reference.shard->chunks.value_or(reference.valid_chunks) : reference.valid_chunks;
+}
+
+const Assignment& Present(const Worker& reader) {
+  return reader.read->assignments.at(reader.read->current);
+}
+
+}  // namespace
+
+Worker& Hub::State::SourceOf(const Worker& reader) {
+  return *FindWorker(Present(reader).source.key);
+}
+
+const Worker& Hub::State::SourceOf(const Worker& reader) const {
+  return *FindWorker(Present(reader).source.key);
+}
+
+void Hub::State::On(const Heartbeat& event) {
+  if (Worker* worker = FindSession(event.session)) Sample(*worker);
+}
+
+void Hub::State::BeginWindow(Worker& reader) {
+  Pace& pace = reader.read->pace;
+  const bool moved = reader.reference->valid_chunks > pace.chunks;
+  pace.since = now_;
+  pace.chunks = reader.reference->valid_chunks;
+  pace.offered = Offers(SourceOf(reader));
+  if (moved || pace.offered <= pace.chunks) pace.moved_at = now_;
+}
+
+// Called with whatever the reader says.
+void Hub::State::Sample(Worker& reader) {
+  if (!IsFed(reader) || now_ - reader.read->pace.since < kWindowMs) return;
+  Pace& pace = reader.read->pace;
+  const bool setting_up = pace.rate_at == 0;
+  const uint64_t rate = CloseWindow(reader);
+  pace.starved = IsStarved(reader, rate) ? pace.starved + 1 : 0;
+  const bool stalled = IsStalled(reader);
+  BeginWindow(reader);
+  if (pace.starved >= kStarvedWindows || stalled) return LeaveSlowSource(reader);
+  if (reader.read->suspect && !setting_up) Judge(reader, rate);
+}
+
+uint64_t Hub::State::CloseWindow(Worker& reader) {
+  Pace& pace = reader.read->pace;
+  const uint32_t valid = reader.reference->valid_chunks;
+  const uint64_t got = valid > pace.chunks ? valid - pace.chunks : 0;
+  pace.rate = got * 1'000'000 / static_cast<uint64_t>(now_ - pace.since);
+  pace.rate_at = now_;
+  pace.best = std::max(pace.best, pace.rate);
+  Fastest& fastest = reader.reference->shard->fastest[Present(reader).tier];
+  const bool stale = fastest.reader == reader.id.key || now_ - fastest.at > kFreshMs;
+  if (stale || pace.rate >= fastest.rate) fastest = {reader.id.key, pace.rate, now_};
+  return pace.rate;
+}
+
+bool Hub::State::IsStarved(const Worker& reader, uint64_t rate) const {
+  const Pace& pace = reader.read->pace;
+  const Worker& source = SourceOf(reader);
+  const uint32_t valid = reader.reference->valid_chunks;
+  const bool all_the_time =
+      pace.offered >= pace.chunks + kLeadChunks && Offers(source) >= valid + kLeadChunks;
+  if (!all_the_time) return false;
+  const uint64_t link = rate * source.reference->readers.size();
+  if (pace.best >= kComparableRate && link * 3 < pace.best) return true;
+  const Tier tier = Present(reader).tier;
+  uint64_t others = 0;
+  // A source that is fed over a nearer link than it feeds says nothing about that link.
+  if (IsFed(source) && Present(source).tier >= tier &&
+      now_ - source.read->pace.rate_at <= kFreshMs) {
+    others = source.read->pace.rate;
+  }
+  const auto fastest = reader.reference->shard->fastest.find(tier);
+  if (fastest != reader.reference->shard->fastest.end() &&
+      fastest->second.reader != reader.id.key && now_ - fastest->second.at <= kFreshMs) {
+    others = std::max(others, fastest->second.rate);
+  }
+  return others >= kComparableRate && link * 2 < others;
+}
+
+// Nothing at all, for longer than an agent waits for a silent source and for a chunk over any link
+// that is worth it: the reader is stuck, or the source says that it has what it does not give.
+bool Hub::State::IsStalled(const Worker& reader) const {
+  const Pace& pace = reader.read->pace;
+  if (reader.reference->valid_chunks > pace.chunks || pace.offered <= pace.chunks) return false;
+  return now_ - pace.moved_at >= 2 * options_.lease_ms;
+}
+
+void Hub::State::LeaveSlowSource(Worker& reader) {
+  Read& read = *reader.read;
+  read.pace.starved = 0;
+  read.pace.moved_at = now_;
+  if (read.slow_moves >= kSlowMovesMax || reader.slow) return;
+  Worker& source = SourceOf(reader);
+  const bool again = !read.left.empty();
+  read.left.insert(source.id);
+  Worker* other = again ? nullptr : OtherSource(reader);
+  if (other == nullptr) {
+    read.suspect.reset();
+    CallSlow(reader, "it is fed slowly, whoever feeds it");
+    return Bypass(reader);
+  }
+  read.suspect = source.id;
+  read.rate_at_suspect = read.pace.rate;
+  ++read.slow_moves;
+  const bool inside = Present(reader).tier != Tier::kRemote;
+  MoveTo(reader, *other);
+  // One seed: the two change places.
+  if (!inside || Present(reader).tier != Tier::kRemote) return;
+  ++source.read->slow_moves;
+  MoveTo(source, reader);
+}
+
+// The source's own source, or else anybody as good; across the wide area only to change places with
+// the seed.
+Worker* Hub::State::OtherSource(const Worker& reader) {
+  const Worker& source = SourceOf(reader);
+  const bool inside = Present(reader).tier != Tier::kRemote;
+  if (IsFed(source)) {
+    Worker& above = SourceOf(source);
+    const bool across = inside && TierBetween(above.location, reader.location) == Tier::kRemote;
+    const bool room = above.reference->readers.size() < options_.readers_per_source;
+    const bool swaps = MayServe(reader, source) && source.read->slow_moves < kSlowMovesMax;
+    if (MayServe(above, reader) && (across ? swaps : room)) return &above;
+  }
+  const std::optional<Candidate> best = Choose(reader);
+  if (!best || best->behind || best->slow || best->worker == source.id.key) return nullptr;
+  if (inside && best->tier == Tier::kRemote) return nullptr;
+  return FindWorker(best->worker);
+}
+
+// The first window behind another source (after the one with the set-up) tells whose fault it was.
+// A fair share of that source's link, or a better rate than before, speaks for the reader.
+void Hub::State::Judge(Worker& reader, uint64_t rate) {
+  const Read& read = *reader.read;
+  const Worker& source = SourceOf(reader);
+  uint64_t fellows = 0;
+  for (const ReaderSlot& slot : source.reference->readers) {
+    const Worker& fellow = *FindWorker(slot.reader);
+    if (&fellow == &reader || !IsFed(fellow) || fellow.read->current != slot.assignment) continue;
+    if (now_ - fellow.read->pace.rate_at > kFreshMs) continue;
+    fellows = std::max(fellows, fellow.read->pace.rate);
+  }
+  const bool fair = fellows > 0 && rate * 4 >= fellows * 3;
+  const bool better = rate * 2 >= read.rate_at_suspect * 3;
+  const bool limited = Offers(source) >= reader.reference->valid_chunks + kLeadChunks;
+  Worker* suspect = FindLive(*std::exchange(reader.read->suspect, std::nullopt));
+  if (rate > 0 && (fair || (fellows == 0 && better))) {
+    if (suspect != nullptr && suspect->reference) Convict(*suspect, reader);
+  } else if (limited) {
+    CallSlow(reader, "it is fed slowly, whoever feeds it");
+    Bypass(reader);
+  }
+}
+
+// Back to one reader per link: it follows the reader that it held up.
+void Hub::State::Convict(Worker& suspect, Worker& reader) {
+  CallSlow(suspect, "it feeds its readers slowly");
+  const bool beside = IsFed(suspect) && Present(suspect).source == Present(reader).source;
+  if (!beside || suspect.read->slow_moves >= kSlowMovesMax || !MayServe(reader, suspect)) return;
+  if (TierBetween(reader.location, suspect.location) > Present(suspect).tier) return;
+  ++suspect.read->slow_moves;
+  MoveTo(suspect, reader);
+}
+
+void Hub::State::CallSlow(Worker& worker, const char* why) {
+  worker.slow = true;
+  Remember(worker);
+  Relist(worker);
+  Say(LogLine::Level::kWarning,
+      absl::StrCat(ToString(worker.id.key), " is slow: ", why, "; others come first as sources"));
+}
+
+// The slow reader's readers, the most advanced first, go on at somebody as good who feeds nobody,
+// or else the first at its source and the others where they are sent, as a rule behind the first.
+// The reader itself goes to the end of the line.
+void Hub::State::Bypass(Worker& reader) {
+  std::set<Orphan> behind;  // in their order
+  for (const ReaderSlot& slot : reader.reference->readers) {
+    const Worker& follower = *FindWorker(slot.reader);
+    if (!IsFed(follower) || follower.read->current != slot.assignment) continue;
+    if (follower.read->slow_moves < kSlowMovesMax) {
+      behind.insert({follower.reference->valid_chunks, slot.reader});
+    }
+  }
+  Worker& source = SourceOf(reader);
+  bool first = true;
+  for (const Orphan& each : behind) {
+    Worker& follower = *FindWorker(each.reader);
+    const std::optional<Candidate> best = Choose(follower);
+    const bool idle = best && !best->behind && best->readers == 0 && best->tier != Tier::kRemote;
+    const bool across = TierBetween(source.location, follower.location) == Tier::kRemote &&
+                        Present(follower).tier != Tier::kRemote;
+    const bool serves = MayServe(source, follower) && (!across || MayServe(follower, reader));
+    ++follower.read->slow_moves;
+    if (!idle && serves && std::exchange(first, false)) {
+      MoveTo(follower, source);
+    } else {
+      AssignSource(follower);
+    }
+  }
+  if (AssignSource(reader)) ++reader.read->slow_moves;
+}
+
+}  // namespace tensorhub::hub
