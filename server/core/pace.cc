@@ -158,7 +158,8 @@ Worker* Hub::State::OtherSource(const Worker& reader) {
   if (IsFed(source)) {
     Worker& above = SourceOf(source);
     const bool across = inside && TierBetween(above.location, reader.location) == Tier::kRemote;
-    const bool room = above.reference->readers.size() < options_.readers_per_source;
+    // One place more than usual: one of the two leaves it when it is known who is slow.
+    const bool room = above.reference->readers.size() <= options_.readers_per_source;
     const bool swaps = MayServe(reader, source) && source.read->slow_moves < kSlowMovesMax;
     if (MayServe(above, reader) && (across ? swaps : room)) return &above;
   }
