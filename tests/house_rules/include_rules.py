@@ -36,6 +36,8 @@ ARROWS = {
     "python": ("common", "libros", "tensorhub/ros"),
     "tools": ("common", "worker_agent", "libros", "tensorhub", "tools"),
     # The simulator runs the hub's own core.
+    # `tensorhub-bench decision` measures the hub without the network.
+    "tools/bench": ("common", "server/core", "worker_agent", "libros", "tensorhub", "tools"),
     "tools/sim": ("common", "server/core", "worker_agent", "libros", "tensorhub", "tools"),
 }
 _OURS = ("common", "proto", "server", "worker_agent", "libros", "python", "tools", "tests",

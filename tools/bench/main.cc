@@ -71,6 +71,7 @@ int Main(int argc, char** argv) {
   if (argc == 3 && argv[1][0] == '@') return RunRole(argv[1], argv[2]);
   std::vector<std::unique_ptr<Scenario>> scenarios;
   scenarios.push_back(MakeReadScenario());
+  scenarios.push_back(MakeDecisionScenario());
   std::string output = "table";
   cli::CommandLine line(kName, "Measures TensorHub against what the machine allows.");
   line.Choice("output", &output, {"table", "json"}, "how results are printed", 'o');

@@ -28,6 +28,8 @@ class Scenario {
 
 // One reader and one source on this host, against bare UCX.
 std::unique_ptr<Scenario> MakeReadScenario();
+// The hub's choice of a source, without the network, against 20 us.
+std::unique_ptr<Scenario> MakeDecisionScenario();
 
 // For whoever waits at a terminal; nothing if standard error is none.
 void ShowProgress(const std::string& text);
