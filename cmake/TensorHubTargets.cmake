@@ -7,8 +7,10 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
+# Whoever adds this folder to a project links what the public targets name.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 find_package(Threads REQUIRED)
 
 # A rebuild of the same sources costs seconds instead of minutes.
@@ -32,8 +34,10 @@ function(tensorhub_optional_subdirectory folder)
 endfunction()
 
 function(tensorhub_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor
-                                           -Werror)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor)
+  if(PROJECT_IS_TOP_LEVEL)  # others build with compilers that nobody here has seen
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     # g++'s -Wconversion leaves signs out in C++; both compilers hold the code to the same.
     target_compile_options(${target} PRIVATE -Wthread-safety -Wno-sign-conversion)
@@ -42,7 +46,8 @@ function(tensorhub_warnings target)
     # and `"text" + string` as an overlapping copy.
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-restrict)
   endif()
-  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE TENSORHUB_VERSION="${PROJECT_VERSION}")
 endfunction()
 
@@ -73,7 +78,7 @@ function(tensorhub_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   tensorhub_warnings(${name})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
