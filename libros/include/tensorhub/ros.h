@@ -13,13 +13,24 @@
 // The contract of the memory (rule R3, docs/protocol.md): between Publish (or a Fetch that
 // succeeded) and the return of Unpublish, the registered bytes must not change, and nothing that
 // will change them may be enqueued. Fetch unpublishes first what the client held before.
-// Registered memory must outlive the client.
+// Registered memory must outlive the client. After an error the memory may still be held and
+// served: whatever a call returned, call Unpublish before you write into the memory. It returns at
+// once if nothing is held.
 //
 // Threads: a Client may be used from any thread; calls that change something (Register, Publish,
 // Unpublish, Fetch, Leave) exclude one another, later ones wait. Calls block until their result is
-// known or their deadline has passed. Callbacks run on the client's progress thread and must not
-// call the client. A process that was forked after a Connect can use no client, neither its
-// parent's nor one of its own (FAILED_PRECONDITION): fork first, or start a new program.
+// known or their deadline has passed. No call may be running when the destructor begins. A process
+// that was forked after a Connect can use no client, neither its parent's nor one of its own
+// (FAILED_PRECONDITION): fork first, or start a new program.
+//
+// Callbacks run on the client's progress thread, which also serves peers and tells the server that
+// this worker lives: a callback that blocks for 3 s loses the peers that read from here, one that
+// blocks for 5 s the lease. It must not throw, and a call to the client from it never returns.
+//
+// What Connect does to the process, once: it sets UCX_… variables in the environment that are not
+// set already (so connect before other threads read the environment; children inherit them), hands
+// back the handlers for SIGSEGV and the like that UCX installs when it is loaded, and silences
+// gRPC's own log unless GRPC_VERBOSITY is set. Its threads take no signals.
 //
 // Errors are absl::Status with one line that says what is wrong and what to do:
 //   INVALID_ARGUMENT     the call is wrong: names, sizes, ranks, selectors that differ in a group
@@ -27,7 +38,7 @@
 //   ALREADY_EXISTS       the rank is taken; the version exists with another content
 //   FAILED_PRECONDITION  not registered, still published, forked, another layout than the version's
 //   ABORTED              another rank of the group failed, or this worker was replaced
-//   DEADLINE_EXCEEDED    the deadline passed; the buffers hold no version
+//   DEADLINE_EXCEEDED    the deadline passed; Publish and Fetch say what the buffers hold then
 //   UNAVAILABLE          the server cannot be reached, or every source failed
 //   RESOURCE_EXHAUSTED   memory, or a limit of the server
 //   UNKNOWN              the session was lost after the outcome was decided; fetch again to learn
@@ -94,7 +105,8 @@ struct ConnectOptions {
   std::string location;
   // This worker may vanish at any time; versions are not entrusted to it alone.
   bool spot = false;
-  // How long an unreachable server is retried before Connect fails.
+  // How long an unreachable server is retried before Connect fails. A successor of a worker whose
+  // host vanished needs more than the server's lease (5 s unless it is set otherwise).
   std::chrono::milliseconds connect_timeout{5000};
   // Opaque bytes that travel with what this client publishes, for whoever lists the version
   // (tensorhubctl keeps the headers of safetensors files here). At most 64 MiB.
@@ -123,7 +135,7 @@ struct FetchProgress {
 
 struct FetchOptions {
   std::chrono::milliseconds timeout{600000};
-  // Called on the progress thread, a few times a second at most.
+  // Called on the progress thread, a few times a second at most; see above for what it may do.
   std::function<void(const FetchProgress&)> progress;
 };
 
@@ -171,20 +183,32 @@ class Client {
 
   // Names the memory of this rank's shard. Once per client; addresses stay fixed afterwards.
   // INVALID_ARGUMENT names the tensor: sizes that do not fit the shape, memory that overlaps
-  // another tensor's, a null address, a repeated name, an unknown dtype.
+  // another tensor's, a null address, a repeated name, an unknown dtype. FAILED_PRECONDITION: the
+  // second time, or memory of a GPU.
   absl::Status Register(const std::vector<Tensor>& tensors);
 
   // Makes the registered bytes readable as `version`. Returns when this rank is recorded; no byte
   // moves. Publishing again what is published already succeeds.
+  //   FAILED_PRECONDITION  nothing registered; the buffers hold another version; `latest` is newer
+  //                        and `rewind` is not set
+  //   ALREADY_EXISTS       the version exists with another content
+  //   ABORTED              a rank of the group restarted, or published the version anew
+  //   DEADLINE_EXCEEDED    the server did not answer, or, with wait_for_group, not every rank has
+  //                        published: this one stays recorded, and the version may become visible
   absl::Status Publish(uint64_t version, const PublishOptions& options = {});
 
-  // Returns when the buffers may change. Bounded by drain_timeout, also without a server. OK if
-  // nothing is published.
+  // Returns when the buffers may change. Bounded by drain_timeout and two seconds, also without a
+  // server. OK if nothing is published.
   absl::Status Unpublish(const UnpublishOptions& options = {});
 
   // Reads a version into the registered memory, from whichever worker is best; all ranks of the
   // group must call it with equal selectors, and all get the same version or the same error.
-  // Afterwards this worker serves the version to others. On an error the buffers hold no version.
+  // Afterwards this worker serves the version to others. Latest and Version of what nobody holds
+  // are NOT_FOUND at once; NewerThan waits until the timeout.
+  //
+  // What the buffers held is unpublished once the version is decided; its readers have ten seconds
+  // of the timeout. An error before that (NOT_FOUND, INVALID_ARGUMENT, another layout, a NewerThan
+  // that waited in vain) leaves the old version held and served; after it, nothing is held.
   absl::StatusOr<FetchResult> Fetch(const Selector& selector, const FetchOptions& options = {});
 
   // Blocks until a version matches the selector (Latest: any; Version(n): n or newer).
@@ -193,7 +217,8 @@ class Client {
                                             std::chrono::milliseconds timeout,
                                             const WaitOptions& options = {});
 
-  // What the server lists for this model, oldest first.
+  // What the server lists for this model, oldest first. NOT_FOUND: no worker ever joined the model.
+  // UNAVAILABLE: no answer within ten seconds.
   absl::StatusOr<std::vector<VersionInfo>> List();
 
   // Orderly goodbye: unpublishes, tells the server, stops serving. Idempotent; other calls fail
@@ -201,7 +226,9 @@ class Client {
   absl::Status Leave();
 
   // Host memory that peers on this host can read without this process's help, zeroed and page
-  // aligned. It lives as long as the client. RESOURCE_EXHAUSTED if the host gives no more.
+  // aligned. It lives as long as the client. RESOURCE_EXHAUSTED if the host gives no more. Runs on
+  // the progress thread, and writes the memory once: allocate tens of gigabytes before the first
+  // Publish or Fetch.
   absl::StatusOr<void*> Allocate(size_t bytes);
 
  private:
