@@ -46,6 +46,7 @@ void Hub::State::CheckInvariants() const {
       TH_CHECK(calls_.contains(worker.op.call) && calls_.at(worker.op.call) == key);
     }
     TH_CHECK(worker.op.deadline == 0 || worker.op.state == OpRecord::State::kPending);
+    TH_CHECK(!IsPending(worker, OpKind::kPublish) || worker.op.deferred || worker.reference);
   }
   TH_CHECK(alive == alive_ && sessions == sessions_.size() && calls == calls_.size());
   TH_CHECK(dead_.size() == workers_.size() - alive_);

@@ -58,7 +58,9 @@ bool Hub::State::Confirms(const Worker& worker, const SessionOpened& event) cons
 void Hub::State::DropUnconfirmed(Worker& worker, const SessionOpened& /*event*/) {
   Say(LogLine::Level::kInfo, absl::StrCat(ToString(worker.id.key), " holds version ",
                                           worker.reference->version, " no longer"));
-  AbortOf(worker, absl::AbortedError("its buffers hold something else"));
+  const absl::Status reason = absl::AbortedError("its buffers hold something else");
+  AbortOf(worker, reason);
+  if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
   RemoveReference(worker);
   EndRead(worker);
 }

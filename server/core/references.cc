@@ -108,7 +108,8 @@ void Hub::State::UncountComplete(Publication& publication, Shard& shard, const s
   Change(model, publication.model, ModelChange::Kind::kVersionGone, publication.version, group);
 }
 
-// Its readers are queued for another source.
+// Its readers are queued for another source. A publish that waits for its group rests on the
+// reference: the caller has ended it.
 void Hub::State::RemoveReference(Worker& worker) {
   if (!worker.reference) return;
   SetState(worker, ReferenceState::kDraining);

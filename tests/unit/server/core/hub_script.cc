@@ -162,11 +162,11 @@ HubScript::Agent& HubScript::AgentOf(const Words& words) {
   return agent;
 }
 
-Fingerprint HubScript::LayoutOf(const std::string& name) {
+Fingerprint HubScript::LayoutOf(const std::string& name) const {
   return layouts_.contains(name) ? layouts_.at(name)->fingerprint() : FingerprintOf(name);
 }
 
-Fingerprint HubScript::NoteOf(const std::string& name) {
+Fingerprint HubScript::NoteOf(const std::string& name) const {
   return notes_.contains(name) ? FingerprintOf(*notes_.at(name)) : FingerprintOf(name);
 }
 
@@ -205,7 +205,7 @@ void HubScript::Open(const Words& words) {
     agent.fetch->assignment = words.Number("number", agent.fetch->assignment + 1);
   }
   hello.resumed = words.Has("resumed");
-  hello.holding = agent.holding;
+  hello.holding = words.Text("holds") ? Claimed(agent, words) : agent.holding;
   hello.open_fetch = agent.fetch;
   agent.session = hello.session;
   agent.silent = false;
@@ -215,6 +215,28 @@ void HubScript::Open(const Words& words) {
   if (agent.session == session) return;
   agent = before;
   if (!sessions_.contains(agent.session)) agent.session = 0;
+}
+
+// Without `as`: a publication that nobody knows.
+Holding HubScript::Claimed(const Agent& agent, const Words& words) const {
+  Holding holding;
+  holding.version = ParseVersion(words.Text("holds").value());
+  holding.publication = Id128{1, holding.version};
+  if (const auto name = words.Text("as")) {
+    const auto ids = ids_.find("P");
+    const uint64_t number = ParseNumber(name->substr(1));
+    if (ids != ids_.end() && number - 1 < ids->second.size()) {
+      holding.publication = ids->second[number - 1];
+    }
+  }
+  holding.world_size = agent.hello.world_size;
+  holding.chunk_bytes = kChunkBytes;
+  holding.layout = LayoutOf(agent.layout);
+  holding.generation = words.Number("gen", agent.generation);
+  holding.complete = !words.Has("part");
+  holding.valid_chunks = holding.complete ? 10 : 5;
+  holding.published = holding.visible = holding.complete;
+  return holding;
 }
 
 void HubScript::Drop(const Words& words) {

@@ -9,6 +9,7 @@
 // Commands (W is group/rank or model:group/rank; the model is `m` unless given):
 //   open W [world=N] [at=LOCATION] [inc=N] [number=N] [spot] [resumed] [layout=L] [forget]
 //          [reads=W]: it says that it reads from that one
+//          [holds=vN [as=PN] [gen=N] [part]]: it says that it holds this, whatever is true
 //   drop W           the session ends        silence W   and no heartbeat comes any more
 //   kill W           both
 //   publish W vN [gen=N] [layout=L] [note=A] [chunk=N] [wait=MS] [rewind]
@@ -124,8 +125,9 @@ class HubScript {
   void Show(const Words& words);
 
   Agent& AgentOf(const Words& words);
-  Fingerprint LayoutOf(const std::string& name);
-  Fingerprint NoteOf(const std::string& name);
+  Holding Claimed(const Agent& agent, const Words& words) const;
+  Fingerprint LayoutOf(const std::string& name) const;
+  Fingerprint NoteOf(const std::string& name) const;
   void PutDocuments();
   void Send(const Event& event);
   void Heartbeats();

@@ -168,7 +168,7 @@ class Chaos {
   }
 
   void Connect(const std::string& worker) {
-    switch (Below(10)) {
+    switch (Below(12)) {
       case 0:
         return Do("kill " + worker);
       case 1:
@@ -181,9 +181,20 @@ class Chaos {
         return Do(absl::StrCat(Opening(worker), " forget"));
       case 5:
         return Do(absl::StrCat(Opening(worker), " resumed reads=", Worker()));
+      case 6:
+      case 7:
+        return Claim(worker);
       default:
         return Do(absl::StrCat(Opening(worker), Below(2) == 0 ? " resumed" : ""));
     }
+  }
+
+  // A report that need not be true, also while an operation of the worker is pending.
+  void Claim(const std::string& worker) {
+    if (Below(3) == 0) Do(absl::StrCat("publish ", worker, " ", AnyVersion(), " wait=700"));
+    Do(absl::StrCat(Opening(worker), " holds=", AnyVersion(), " as=P", 1 + Below(8),
+                    Below(2) == 0 ? absl::StrCat(" gen=", Below(20)) : "",
+                    Below(4) == 0 ? " part" : ""));
   }
 
   Random random_;
