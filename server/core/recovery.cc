@@ -167,6 +167,14 @@ void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
   Group& group = GroupOf(worker.id.key);
   const bool same = group.open && group.open->id == fetch.transaction;
   if (same && FindOpenMember(worker.id) != nullptr) {
+    // R3: a reader turns to an assignment only when nothing is outstanding at the one before; what
+    // it said of that may have been lost with its session.
+    while (worker.read && worker.read->transaction == fetch.transaction &&
+           !worker.read->assignments.empty()) {
+      const AssignmentNumber oldest = worker.read->assignments.begin()->first;
+      if (oldest >= fetch.assignment || oldest == worker.read->current) break;
+      Release(worker, oldest);
+    }
     // It may have missed a directive.
     const bool reads = worker.read && worker.read->running && worker.read->current != 0;
     if (reads && worker.read->current != fetch.assignment) SendAssign(worker);
