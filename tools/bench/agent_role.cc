@@ -5,14 +5,17 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "tensorhub/ros.h"
 #include "tools/bench/bare_role.h"
 #include "tools/bench/process_facts.h"
@@ -22,6 +25,17 @@ namespace tensorhub::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// On a clock that all processes of the machine share.
+double Seconds(Clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+// Without the blanks that would end a field; never empty.
+std::string Word(std::string text) {
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text.empty() ? "-" : text;
+}
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -35,6 +49,8 @@ struct AgentArgs {
   bool is_source = false;
   bool allocate = false;
   uint64_t mapped = 0;
+  std::string location = "bench/bench/bench/bench/0";
+  std::string timeline;
   static absl::StatusOr<AgentArgs> Parse(const Fields& fields);
 };
 
@@ -62,6 +78,8 @@ absl::StatusOr<AgentArgs> AgentArgs::Parse(const Fields& fields) {
   args.is_source = source != 0;
   args.allocate = allocate != 0;
   args.mapped = static_cast<uint64_t>(mapped);
+  if (const auto location = fields.Text("location"); location.ok()) args.location = *location;
+  if (const auto timeline = fields.Text("timeline"); timeline.ok()) args.timeline = *timeline;
   return args;
 }
 
@@ -77,12 +95,14 @@ class Agent {
   absl::StatusOr<std::string> Unpublish();
   absl::StatusOr<std::string> Fetch(uint64_t version);
   std::string Stat() const;
+  void Note(uint64_t bytes, const std::string& source);
 
   const AgentArgs args_;
   // What the client must not outlive is declared before it.
   std::unique_ptr<MemoryBlock> block_;
   std::unique_ptr<ros::Client> client_;
   std::byte* data_ = nullptr;
+  std::ofstream timeline_;
   uint64_t resident_before_ = 0;
 };
 
@@ -105,7 +125,7 @@ absl::Status Agent::Open() {
   options.server = args_.server;
   options.model = args_.group.substr(0, args_.group.rfind('-'));
   options.group = args_.group;
-  options.location = "bench/bench/bench/bench/0";
+  options.location = args_.location;
   absl::StatusOr<std::unique_ptr<ros::Client>> client = ros::Client::Connect(options);
   if (!client.ok()) return client.status();
   client_ = *std::move(client);
@@ -118,6 +138,7 @@ absl::Status Agent::Open() {
       tensor.data = data_ + reinterpret_cast<uintptr_t>(tensor.data);
     }
   }
+  if (!args_.timeline.empty()) timeline_.open(args_.timeline);
   if (args_.is_source) Fill(data_, args_.bytes, kBareSeed);
   return client_->Register(tensors);
 }
@@ -136,18 +157,29 @@ absl::StatusOr<std::string> Agent::Unpublish() {
   return absl::StrCat("ms=", SecondsSince(start) * 1e3);
 }
 
+void Agent::Note(uint64_t bytes, const std::string& source) {
+  if (!timeline_.is_open()) return;
+  timeline_ << absl::StrFormat("%.6f %d %s", Seconds(Clock::now()), bytes, Word(source))
+            << std::endl;
+}
+
 absl::StatusOr<std::string> Agent::Fetch(uint64_t version) {
+  ros::FetchOptions options;
+  options.progress = [this](const ros::FetchProgress& progress) {
+    Note(progress.bytes_done, progress.source);
+  };
   const auto start = Clock::now();
-  const absl::StatusOr<ros::FetchResult> result = client_->Fetch(ros::Version(version));
+  const absl::StatusOr<ros::FetchResult> result = client_->Fetch(ros::Version(version), options);
   const double seconds = SecondsSince(start);
+  const double end = Seconds(Clock::now());
   if (!result.ok()) return result.status();
   if (result->bytes_read != args_.bytes) {
     return absl::InternalError(
         absl::StrCat("fetch read ", result->bytes_read, " of ", args_.bytes, " bytes"));
   }
-  std::string way = result->way;
-  for (char& letter : way) letter = letter == ' ' ? '_' : letter;
-  return absl::StrCat("seconds=", seconds, " way=", way);
+  Note(args_.bytes, "");
+  return absl::StrFormat("seconds=%.6f end=%.6f way=%s sources=%s", seconds, end, Word(result->way),
+                         Word(result->sources));
 }
 
 std::string Agent::Stat() const {

@@ -3,8 +3,9 @@
 //
 // One worker of the measured transfer, as a user would write it: a ros::Client in a process of its
 // own. Commands: `publish version=N` (answers ms, and message: bytes sent to the hub meanwhile),
-// `unpublish` (ms), `fetch version=N` (seconds, way), `scrub` (other bytes into the unpublished
-// buffers), `digest`, `stat` (growth of resident memory in bytes, CPU seconds so far).
+// `unpublish` (ms), `fetch version=N` (seconds, way, sources, end: on the machine's steady clock),
+// `scrub` (other bytes into the unpublished buffers), `digest`, `stat` (growth of resident memory
+// in bytes, CPU seconds so far).
 
 #ifndef TENSORHUB_TOOLS_BENCH_AGENT_ROLE_H_
 #define TENSORHUB_TOOLS_BENCH_AGENT_ROLE_H_
@@ -15,7 +16,8 @@ namespace tensorhub::bench {
 
 // Arguments: server, group, bytes, tensors, source=0|1 (fills its buffers), allocate=0|1 (tensors
 // in memory of ros::Client::Allocate), mapped (bytes of a peer's tensors that count into our
-// resident memory once they were read).
+// resident memory once they were read); optionally location, and timeline: a file to which the
+// progress of fetches goes, "SECONDS BYTES SOURCE" a line.
 int RunAgent(const Fields& args);
 
 }  // namespace tensorhub::bench

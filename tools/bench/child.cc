@@ -121,6 +121,7 @@ absl::StatusOr<std::unique_ptr<Child>> Child::Start(const Options& options) {
   const std::vector<char*> env_pointers = Pointers(environment);
   std::unique_ptr<Child> child(new Child);
   child->name_ = options.name;
+  child->daemon_ = options.daemon;
   const pid_t parent = getpid();
   child->pid_ = fork();
   if (child->pid_ == 0) {
@@ -140,7 +141,7 @@ absl::StatusOr<std::unique_ptr<Child>> Child::Start(const Options& options) {
 Child::~Child() {
   close(input_);
   if (pid_ > 0) {
-    std::string rest;
+    if (daemon_) kill(pid_, SIGTERM);
     const auto deadline = Clock::now() + kGoodbye;
     while (ReadMore(deadline).ok()) buffer_.clear();  // its output closes when it has ended
     kill(pid_, SIGKILL);
@@ -148,6 +149,8 @@ Child::~Child() {
   }
   close(output_);
 }
+
+void Child::Kill() { kill(pid_, SIGKILL); }
 
 absl::Status Child::Send(const std::string& line) {
   const std::string text = line + "\n";

@@ -46,10 +46,11 @@ class Child {
     std::vector<std::string> args = {};
     std::map<std::string, std::string> env = {};  // on top of our own; an empty value unsets
     bool silent_errors = false;                   // its standard error is of no interest
+    bool daemon = false;                          // ends on SIGTERM, not with its input
   };
 
   static absl::StatusOr<std::unique_ptr<Child>> Start(const Options& options);
-  // Closes its input and gives it a moment to end in order, then kills it.
+  // Closes its input (or asks it to end) and gives it a moment to end in order, then kills it.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -60,6 +61,8 @@ class Child {
   absl::StatusOr<Fields> Ask(const std::string& line);
   // The first line that contains `text` (programs that are not ours).
   absl::StatusOr<std::string> LineWith(const std::string& text, std::chrono::seconds timeout);
+  // At once, as a machine dies; its answers end.
+  void Kill();
   // Everything up to the end of its output.
   absl::StatusOr<std::string> ReadToEnd(std::chrono::seconds timeout);
 
@@ -70,6 +73,7 @@ class Child {
   absl::Status ReadMore(Clock::time_point deadline);
 
   std::string name_;
+  bool daemon_ = false;
   pid_t pid_ = -1;
   int input_ = -1;
   int output_ = -1;

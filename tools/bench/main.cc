@@ -19,6 +19,7 @@
 #include "tools/bench/child.h"
 #include "tools/bench/figures.h"
 #include "tools/bench/process_facts.h"
+#include "tools/bench/relay_role.h"
 #include "tools/bench/scenario.h"
 
 namespace tensorhub::bench {
@@ -36,6 +37,7 @@ int RunRole(const std::string& role, const std::string& arguments) {
   const absl::StatusOr<Fields> fields = Fields::Parse(arguments);
   if (!fields.ok()) return kUsage;
   if (role == "@agent") return RunAgent(*fields);
+  if (role == "@relay") return RunRelay(*fields);
   if (role == "@bare-messages") return RunBareMessages(*fields);
   if (role == "@bare-gets") return RunBareGets(*fields);
   return kUsage;
@@ -72,6 +74,7 @@ int Main(int argc, char** argv) {
   std::vector<std::unique_ptr<Scenario>> scenarios;
   scenarios.push_back(MakeReadScenario());
   scenarios.push_back(MakeDecisionScenario());
+  scenarios.push_back(MakeBroadcastScenario());
   std::string output = "table";
   cli::CommandLine line(kName, "Measures TensorHub against what the machine allows.");
   line.Choice("output", &output, {"table", "json"}, "how results are printed", 'o');

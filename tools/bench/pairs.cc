@@ -41,12 +41,18 @@ absl::Status Compare(Child& source, Child& reader, const std::string& name) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Hub>> Hub::Start() {
+  return Start([](const Child::Options& process) { return process; }, "127.0.0.1:0", {});
+}
+
+absl::StatusOr<std::unique_ptr<Hub>> Hub::Start(
+    const std::function<Child::Options(const Child::Options&)>& place, const std::string& listen,
+    const std::vector<std::string>& flags) {
   constexpr char kReady[] = "listening on ";
   auto hub = std::make_unique<Hub>();
-  absl::StatusOr<std::unique_ptr<Child>> process =
-      Child::Start({.name = "tensorhub-server",
-                    .binary = BinaryBeside("tensorhub-server"),
-                    .args = {"--listen", "127.0.0.1:0", "--log-level", "warn"}});
+  std::vector<std::string> args = {"--listen", listen, "--log-level", "warn"};
+  args.insert(args.end(), flags.begin(), flags.end());
+  absl::StatusOr<std::unique_ptr<Child>> process = Child::Start(place(
+      {.name = "tensorhub-server", .binary = BinaryBeside("tensorhub-server"), .args = args}));
   if (!process.ok()) return process.status();
   hub->process_ = *std::move(process);
   const absl::StatusOr<std::string> line =

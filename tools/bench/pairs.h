@@ -8,6 +8,7 @@
 #define TENSORHUB_TOOLS_BENCH_PAIRS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,6 +27,10 @@ using Environment = std::map<std::string, std::string>;
 class Hub {
  public:
   static absl::StatusOr<std::unique_ptr<Hub>> Start();
+  // Its process as `place` makes it, with further flags.
+  static absl::StatusOr<std::unique_ptr<Hub>> Start(
+      const std::function<Child::Options(const Child::Options&)>& place, const std::string& listen,
+      const std::vector<std::string>& flags);
   const std::string& address() const { return address_; }
 
  private:

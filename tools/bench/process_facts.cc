@@ -87,6 +87,27 @@ double LoadPerCore() {
   return load / static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+CpuTimes MachineCpu() {
+  std::ifstream stat("/proc/stat");
+  std::string name;
+  stat >> name;
+  CpuTimes times;
+  // user nice system idle iowait irq softirq steal; what guests use is in user already.
+  for (int column = 0; column < 8; ++column) {
+    double ticks = 0;
+    stat >> ticks;
+    times.total += ticks;
+    if (column != 3 && column != 4) times.busy += ticks;
+  }
+  const auto per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
+  return {times.busy / per_second, times.total / per_second};
+}
+
+double BusyShare(const CpuTimes& before, const CpuTimes& after) {
+  const double total = after.total - before.total;
+  return total > 0 ? (after.busy - before.busy) / total : 0;
+}
+
 std::string MachineLine() {
   utsname system = {};
   uname(&system);

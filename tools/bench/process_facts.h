@@ -23,6 +23,15 @@ uint64_t AvailableMemoryBytes();
 // Runnable processes over the last minute, per core.
 double LoadPerCore();
 
+// Of all cores together, in seconds since the machine started.
+struct CpuTimes {
+  double busy = 0;
+  double total = 0;
+};
+CpuTimes MachineCpu();
+// What part of the machine was busy in between, 0 to 1.
+double BusyShare(const CpuTimes& before, const CpuTimes& after);
+
 // "Xeon, 2 cores, Linux 6.1.0, UCX 1.13.1, 2026-11-21".
 std::string MachineLine();
 

@@ -31,6 +31,9 @@ std::unique_ptr<Scenario> MakeReadScenario();
 // The hub's choice of a source, without the network, against 20 us.
 std::unique_ptr<Scenario> MakeDecisionScenario();
 
+// In a laboratory of shaped links: one trainer to many readers.
+std::unique_ptr<Scenario> MakeBroadcastScenario();
+
 // For whoever waits at a terminal; nothing if standard error is none.
 void ShowProgress(const std::string& text);
 

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""tensorhub-bench's scenarios over shaped links, small: all bytes arrive, whatever happens on the
+way. The bench compares every reader's bytes with the trainer's and fails if they differ; how long
+it took is not looked at here.
+
+    bench_test.py FOLDER-OF-THE-BINARIES
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SKIPPED = 77
+BIN = ""
+# A second's worth at most, at a rate that costs next to nothing.
+SMALL = ("--rate", "40mbit", "--seconds", "1", "--tensors", "30")
+
+
+def bench(*words):
+    return subprocess.run([os.path.join(BIN, "tensorhub-bench"), *words], capture_output=True,
+                          text=True, check=False)
+
+
+class BenchTest(unittest.TestCase):
+    def measure(self, *words):
+        """The figures and what is beside them, by name."""
+        done = bench(*words, *SMALL, "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["scenario"], words[0])
+        return {entry["name"]: entry for entry in report["figures"] + report["beside"]}
+
+    def test_broadcast(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = os.path.join(folder, "b.svg")
+            figures = self.measure("broadcast", "--readers", "4", "--strategies",
+                                   "ros,fanout,store,chain", "--plot", picture)
+            for strategy in ("ros", "fanout", "store", "chain"):
+                self.assertGreater(figures[f"{strategy}.completion"]["value"], 0)
+            self.assertGreaterEqual(figures["ros.trainer_sent"]["value"], 1)
+            with open(picture, encoding="utf-8") as file:
+                self.assertIn("trainer", file.read())
+
+    def test_bad_input(self):
+        for words, text in ((("--rate", "0mbit"), "--rate: 0mbit is out of range"),
+                            (("--rate", "none"), "--rate none"),
+                            (("--readers", "0"), "--readers: give 1 to"),
+                            (("--strategies", "magic"), "\"magic\" is none")):
+            with self.subTest(text):
+                done = bench("broadcast", *words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+
+def main():
+    global BIN
+    BIN = sys.argv.pop()
+    probe = subprocess.run([os.path.join(BIN, "netlab"), "with", "--hosts", "1", "--", "true"],
+                           capture_output=True, text=True, check=False)
+    if probe.returncode == SKIPPED:
+        print(f"skipped: {probe.stderr.strip()}")
+        sys.exit(SKIPPED)
+    unittest.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/bench/plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+
+namespace tensorhub::bench {
+namespace {
+
+constexpr double kWidth = 960;
+constexpr double kChartHeight = 360;
+constexpr double kLeft = 70;
+constexpr double kRight = 90;
+constexpr double kTop = 40;
+constexpr double kRowHeight = 26;
+constexpr double kColumnWidth = 90;
+
+std::string Escaped(const std::string& text) {
+  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
+}
+
+std::string Color(size_t index) { return absl::StrFormat("hsl(%d,65%%,42%%)", index * 47 % 360); }
+
+std::string Text(double x, double y, const std::string& text, const std::string& more = "") {
+  return absl::StrFormat("<text x=\"%.1f\" y=\"%.1f\" %s>%s</text>\n", x, y, more, Escaped(text));
+}
+
+std::string Segment(double x1, double y1, double x2, double y2, const std::string& color,
+                    double width) {
+  return absl::StrFormat(
+      "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
+      "stroke-width=\"%.1f\"/>\n",
+      x1, y1, x2, y2, color, width);
+}
+
+double LastSecond(const Plot& plot) {
+  double last = 0;
+  for (const Plot::Line& line : plot.lines) {
+    if (!line.points.empty()) last = std::max(last, line.points.back().seconds);
+  }
+  return last > 0 ? last : 1;
+}
+
+// Divides the axis into at least four parts of 1, 2 or 5 times a power of ten.
+double Step(double range) {
+  const double power = std::pow(10, std::floor(std::log10(range / 4)));
+  const double factor = range / 4 / power;
+  return power * (factor >= 5 ? 5 : factor >= 2 ? 2 : 1);
+}
+
+class Chart {
+ public:
+  explicit Chart(const Plot& plot) : plot_(plot), seconds_(LastSecond(plot)) {}
+
+  std::string Draw() const {
+    std::string svg = Axes();
+    for (size_t i = 0; i < plot_.lines.size(); ++i) svg += DrawLine(plot_.lines[i], Color(i));
+    return svg;
+  }
+
+ private:
+  double X(double seconds) const { return kLeft + seconds / seconds_ * (kWidth - kLeft - kRight); }
+  double Y(double bytes) const { return kTop + kChartHeight * (1 - bytes / plot_.bytes); }
+
+  std::string Axes() const {
+    std::string svg;
+    for (double at = 0; at <= seconds_; at += Step(seconds_)) {
+      svg += Segment(X(at), kTop, X(at), kTop + kChartHeight, "#ddd", 1);
+      svg += Text(X(at), kTop + kChartHeight + 18, absl::StrFormat("%g s", at),
+                  "text-anchor=\"middle\"");
+    }
+    const double mb = plot_.bytes / 1e6;
+    for (double at = 0; at <= mb; at += Step(mb)) {
+      svg += Segment(kLeft, Y(at * 1e6), kWidth - kRight, Y(at * 1e6), "#ddd", 1);
+      svg += Text(kLeft - 6, Y(at * 1e6) + 4, absl::StrFormat("%g MB", at), "text-anchor=\"end\"");
+    }
+    return svg;
+  }
+
+  std::string DrawLine(const Plot::Line& line, const std::string& color) const {
+    if (line.points.empty()) return "";
+    std::string points;
+    for (const Plot::Point& point : line.points) {
+      absl::StrAppendFormat(&points, "%.1f,%.1f ", X(point.seconds), Y(point.bytes));
+    }
+    const Plot::Point& last = line.points.back();
+    return absl::StrFormat(
+               "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>\n",
+               points, color) +
+           Text(X(last.seconds) + 4, Y(last.bytes) + 4, line.name,
+                absl::StrFormat("fill=\"%s\"", color));
+  }
+
+  const Plot& plot_;
+  const double seconds_;
+};
+
+// Each reader under the source that gave it most; other sources are thin lines.
+class Tree {
+ public:
+  explicit Tree(const Plot& plot) : plot_(plot), fed_(BytesBySource(plot)) {
+    for (const auto& [pair, bytes] : fed_) {
+      const auto& [reader, source] = pair;
+      const auto main = parents_.find(reader);
+      if (main == parents_.end() || fed_.at({reader, main->second}) < bytes) {
+        parents_[reader] = source;
+      }
+    }
+    Place("trainer", 0);
+    for (const Plot::Line& line : plot_.lines) {
+      if (!places_.contains(line.name)) Place(line.name, 0);  // read nothing that was noted
+    }
+  }
+
+  double height() const { return kRowHeight * (static_cast<double>(row_) + 1); }
+
+  std::string Draw(double top) const {
+    std::string svg;
+    for (const auto& [pair, bytes] : fed_) {
+      const auto from = places_.find(pair.second);
+      const auto to = places_.find(pair.first);
+      if (from == places_.end() || to == places_.end() || plot_.bytes <= 0) continue;
+      svg += Segment(X(from->second) + 52, Y(from->second, top), X(to->second) - 4,
+                     Y(to->second, top), "#777", 0.5 + 3 * bytes / plot_.bytes);
+    }
+    for (const auto& [name, place] : places_) svg += Text(X(place), Y(place, top) + 4, name);
+    return svg;
+  }
+
+ private:
+  using Spot = std::pair<size_t, size_t>;  // column, row
+  static double X(const Spot& spot) {
+    return kLeft + kColumnWidth * static_cast<double>(spot.first);
+  }
+  static double Y(const Spot& spot, double top) {
+    return top + kRowHeight * static_cast<double>(spot.second);
+  }
+
+  void Place(const std::string& name, size_t column) {
+    if (!places_.insert({name, {column, row_}}).second) return;
+    bool first = true;
+    for (const auto& [reader, source] : parents_) {
+      if (source != name || places_.contains(reader)) continue;
+      if (!first) ++row_;
+      first = false;
+      Place(reader, column + 1);
+    }
+    if (column == 0) ++row_;
+  }
+
+  const Plot& plot_;
+  const std::map<std::pair<std::string, std::string>, double> fed_;
+  std::map<std::string, std::string> parents_;
+  std::map<std::string, Spot> places_;
+  size_t row_ = 0;
+};
+
+std::string NameOf(const Plot& plot, const std::string& source) {
+  const auto found = plot.sources.find(source);
+  return found == plot.sources.end() ? source : found->second;
+}
+
+}  // namespace
+
+std::map<std::pair<std::string, std::string>, double> BytesBySource(const Plot& plot) {
+  std::map<std::pair<std::string, std::string>, double> fed;
+  for (const Plot::Line& line : plot.lines) {
+    double before = 0;
+    std::string source = "-";
+    for (const Plot::Point& point : line.points) {
+      if (point.source != "-") source = point.source;
+      const double bytes = std::max(0.0, point.bytes - before);
+      before = std::max(before, point.bytes);
+      if (bytes > 0 && source != "-") fed[{line.name, NameOf(plot, source)}] += bytes;
+    }
+  }
+  return fed;
+}
+
+std::string ToSvg(const Plot& plot) {
+  const double tree_top = kTop + kChartHeight + 60;
+  const Tree tree(plot);
+  return absl::StrFormat(
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+             "font-family=\"sans-serif\" font-size=\"12\">\n"
+             "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+             kWidth, tree_top + tree.height() + 20) +
+         Text(kLeft, 24, plot.title, "font-size=\"15\"") + Chart(plot).Draw() +
+         tree.Draw(tree_top) + "</svg>\n";
+}
+
+absl::Status WritePlot(const Plot& plot, const std::string& file) {
+  std::ofstream out(file);
+  out << ToSvg(plot);
+  out.close();
+  if (out) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("--plot: ", file, " cannot be written"));
+}
+
+}  // namespace tensorhub::bench
