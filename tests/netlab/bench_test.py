@@ -46,6 +46,23 @@ class BenchTest(unittest.TestCase):
             with open(picture, encoding="utf-8") as file:
                 self.assertIn("trainer", file.read())
 
+    def test_members_come_and_go(self):
+        figures = self.measure("elastic", "--readers", "4", "--server-flag=--lease=1s")
+        for figure in ("undisturbed.completion", "join.completion", "kill.completion",
+                       "churn.slowest"):
+            self.assertGreater(figures[figure]["value"], 0)
+        self.assertIn("unpublish.active", figures)
+        # No chunk twice: half of them, which a new start would cost, is far from what headers take.
+        self.assertLess(figures["kill.received"]["ratio"], 1.2)
+
+    def test_datacenters(self):
+        figures = self.measure("crossdc", "--dcs", "2", "--hosts-per-dc", "2", "--wan", "40mbit",
+                               "--strategies", "ros,chain")
+        # All of it crossed the link; what headers and the server's messages add is small.
+        for strategy in ("ros", "chain"):
+            self.assertGreaterEqual(figures[f"{strategy}.wan.dc2"]["ratio"], 1)
+        self.assertLess(figures["chain.wan.dc2"]["ratio"], 1.2)
+
     def test_bad_input(self):
         for words, text in ((("--rate", "0mbit"), "--rate: 0mbit is out of range"),
                             (("--rate", "none"), "--rate none"),

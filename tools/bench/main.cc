@@ -75,6 +75,8 @@ int Main(int argc, char** argv) {
   scenarios.push_back(MakeReadScenario());
   scenarios.push_back(MakeDecisionScenario());
   scenarios.push_back(MakeBroadcastScenario());
+  scenarios.push_back(MakeElasticScenario());
+  scenarios.push_back(MakeCrossDcScenario());
   std::string output = "table";
   cli::CommandLine line(kName, "Measures TensorHub against what the machine allows.");
   line.Choice("output", &output, {"table", "json"}, "how results are printed", 'o');

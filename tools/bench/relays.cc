@@ -96,6 +96,13 @@ absl::Status Relays::Verify(const std::vector<Edge>& edges) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<double> PlainStream(const Lab& lab, size_t from, size_t to, uint64_t bytes) {
+  const absl::StatusOr<std::unique_ptr<Relays>> relays =
+      Relays::Start(lab, std::max(from, to) + 1, bytes);
+  if (!relays.ok()) return relays.status();
+  return (*relays)->Run(StreamEdges(from, to));
+}
+
 std::vector<Relays::Edge> StreamEdges(size_t from, size_t to) { return {{from, to}}; }
 
 std::vector<Relays::Edge> ChainEdges(size_t readers) {

@@ -44,6 +44,9 @@ class Relays {
   std::vector<std::string> addresses_;
 };
 
+// Seconds of one stream between two hosts.
+absl::StatusOr<double> PlainStream(const Lab& lab, size_t from, size_t to, uint64_t bytes);
+
 std::vector<Relays::Edge> StreamEdges(size_t from, size_t to);
 std::vector<Relays::Edge> ChainEdges(size_t readers);
 std::vector<Relays::Edge> FanoutEdges(size_t readers);

@@ -33,6 +33,10 @@ std::unique_ptr<Scenario> MakeDecisionScenario();
 
 // In a laboratory of shaped links: one trainer to many readers.
 std::unique_ptr<Scenario> MakeBroadcastScenario();
+// The same with members that come and go.
+std::unique_ptr<Scenario> MakeElasticScenario();
+// The same over several datacenters.
+std::unique_ptr<Scenario> MakeCrossDcScenario();
 
 // For whoever waits at a terminal; nothing if standard error is none.
 void ShowProgress(const std::string& text);
