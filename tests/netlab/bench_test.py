@@ -49,11 +49,12 @@ class BenchTest(unittest.TestCase):
     def test_members_come_and_go(self):
         figures = self.measure("elastic", "--readers", "4", "--server-flag=--lease=1s")
         for figure in ("undisturbed.completion", "join.completion", "kill.completion",
-                       "churn.slowest"):
+                       "cut.completion", "churn.slowest"):
             self.assertGreater(figures[figure]["value"], 0)
         self.assertIn("unpublish.active", figures)
         # No chunk twice: half of them, which a new start would cost, is far from what headers take.
-        self.assertLess(figures["kill.received"]["ratio"], 1.2)
+        for figure in ("kill.received", "cut.received"):
+            self.assertLess(figures[figure]["ratio"], 1.2)
 
     def test_datacenters(self):
         figures = self.measure("crossdc", "--dcs", "2", "--hosts-per-dc", "2", "--wan", "40mbit",

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Broadcasts over shaped links whose members come and go: one joins half-way, one that feeds others
-// is killed half-way, all join at random moments while one dies and one leaves, the trainer takes
-// its version back while it is read. Every survivor's bytes are compared with the trainer's.
+// is killed or cut off half-way, all join at random moments while one dies and one leaves, the
+// trainer takes its version back while it is read. Every survivor's bytes are compared with the
+// trainer's.
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/layout.h"
 #include "common/random.h"
@@ -31,6 +33,7 @@ constexpr double kDetectionSeconds = 1;
 // Headers of the packets and what is in flight when a source dies.
 constexpr double kReadOnceAim = 1.02;
 constexpr double kRoundTripMs = 2;  // to the server and back, in the laboratory
+const char* const kPhases[] = {"join", "kill", "cut", "churn", "unpublish"};
 constexpr size_t kReadersMin = 3;
 constexpr size_t kReadersMax = 32;
 
@@ -54,7 +57,8 @@ class ElasticScenario : public Scenario {
   absl::Status RunPhase(const std::string& phase, Report& report);
   absl::Status Undisturbed(Report& report);
   absl::Status Join(Report& report);
-  absl::Status Kill(Report& report);
+  // A reader that feeds others goes half-way: its process, or silently its link.
+  absl::Status Lose(const std::string& phase, Report& report);
   absl::Status Churn(Report& report);
   absl::Status Unpublish(Report& report);
 
@@ -69,7 +73,7 @@ class ElasticScenario : public Scenario {
   Figure Completion(const std::string& figure, double seconds, double aim) const;
 
   size_t readers_ = 4;
-  std::string phase_list_ = "join,kill,churn,unpublish";
+  std::string phase_list_ = "join,kill,cut,churn,unpublish";
   uint64_t seed_ = 1;
   LabFlags flags_;
 
@@ -83,7 +87,8 @@ class ElasticScenario : public Scenario {
 
 void ElasticScenario::AddFlags(cli::Command& command) {
   command.Flag("readers", &readers_, "how many readers, each on a host of its own");
-  command.Flag("phases", &phase_list_, "which of join, kill, churn, unpublish",
+  command.Flag("phases", &phase_list_,
+               "which of join, kill (a process), cut (its link, silently), churn, unpublish",
                {.placeholder = "LIST"});
   command.Flag("seed", &seed_, "of the random moments of churn");
   flags_.Declare(command);
@@ -99,9 +104,9 @@ absl::Status ElasticScenario::CheckFlags() {
   if (flags_.seconds < 0) return absl::InvalidArgumentError("--seconds: give more than 0");
   phases_ = absl::StrSplit(phase_list_, ',', absl::SkipEmpty());
   for (const std::string& phase : phases_) {
-    if (phase != "join" && phase != "kill" && phase != "churn" && phase != "unpublish") {
+    if (std::count(std::begin(kPhases), std::end(kPhases), phase) == 0) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--phases: \"", phase, "\" is none; give some of join,kill,churn,unpublish"));
+          "--phases: \"", phase, "\" is none; give some of ", absl::StrJoin(kPhases, ",")));
     }
   }
   if (flags_.rate.empty()) flags_.rate = readers_ <= 4 ? "500mbit" : "200mbit";
@@ -216,7 +221,7 @@ absl::Status ElasticScenario::Join(Report& report) {
   return fleet_->Verify(fleet_->Readers());
 }
 
-absl::Status ElasticScenario::Kill(Report& report) {
+absl::Status ElasticScenario::Lose(const std::string& phase, Report& report) {
   if (absl::Status status = fleet_->Publish(fleet_->Readers()); !status.ok()) return status;
   const absl::StatusOr<std::vector<double>> before = Received();
   if (!before.ok()) return before.status();
@@ -224,7 +229,11 @@ absl::Status ElasticScenario::Kill(Report& report) {
   if (!start.ok()) return start.status();
   SleepUntil(*start + stream_ / 2);
   const size_t victim = FeedingReader();
-  fleet_->Kill(victim);
+  const Lab::Host& host = lab_->built().hosts[victim];
+  if (phase == "kill") fleet_->Kill(victim);
+  if (phase == "cut") {
+    if (absl::Status status = lab_->Cut(host); !status.ok()) return status;
+  }
   const std::vector<size_t> survivors = AllBut(victim);
   const absl::StatusOr<double> seconds = EndAll(survivors, *start);
   if (!seconds.ok()) return seconds.status();
@@ -243,14 +252,17 @@ absl::Status ElasticScenario::Kill(Report& report) {
                             .limit_name = "one copy",
                             .better = Better::kLower,
                             .aim = kReadOnceAim});
-  report.notes.push_back(absl::StrCat("killed half-way: ", lab_->built().hosts[victim].name));
-  if (absl::Status status = fleet_->Verify(survivors); !status.ok()) return status;
-  if (absl::Status status = PlotIfWanted(flags_, "A source is killed half-way", *lab_, *fleet_,
-                                         survivors, *start, bytes_);
-      !status.ok()) {
-    return status;
+  report.notes.push_back(absl::StrCat(phase, " half-way: ", host.name));
+  absl::Status status = fleet_->Verify(survivors);
+  if (!status.ok()) return status;
+  status = PlotIfWanted(flags_, absl::StrCat(phase, " of ", host.name, " half-way"), *lab_, *fleet_,
+                        survivors, *start, bytes_);
+  if (!status.ok()) return status;
+  if (phase == "cut") {
+    fleet_->Kill(victim);
+    status = lab_->Heal(host);
   }
-  return fleet_->Restart(victim);
+  return status.ok() ? fleet_->Restart(victim) : status;
 }
 
 // The first one starts at once and leaves when it has all; the last one dies; who joins when is
@@ -316,7 +328,7 @@ absl::Status ElasticScenario::RunPhase(const std::string& phase, Report& report)
   const LoadWatch watch(phase);
   absl::Status status;
   if (phase == "join") status = Join(report);
-  if (phase == "kill") status = Kill(report);
+  if (phase == "kill" || phase == "cut") status = Lose(phase, report);
   if (phase == "churn") status = Churn(report);
   if (phase == "unpublish") status = Unpublish(report);
   watch.Finish(report);

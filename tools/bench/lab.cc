@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kBuildTimeout{60};
 constexpr char kKeeper[] = "\"$NETLAB\" status \"$NETLAB_LAB\" -o json && exec cat";
 constexpr char kWrapper[] = "\"$0\" \"$@\" 2>&1; code=$?; [ $code = 0 ] || echo \"@exit $code\"";
 
-std::string Netlab() { return BinaryBeside("netlab"); }
+std::string NetlabBinary() { return BinaryBeside("netlab"); }
 
 double Number(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
@@ -61,7 +61,7 @@ absl::Status Refusal(const std::string& said, const std::string& exit_line) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Lab>> Lab::Start(const std::vector<std::string>& spec) {
-  std::vector<std::string> args = {"-c", kWrapper, Netlab(), "with"};
+  std::vector<std::string> args = {"-c", kWrapper, NetlabBinary(), "with"};
   args.insert(args.end(), spec.begin(), spec.end());
   args.insert(args.end(), {"--", "sh", "-c", kKeeper});
   std::unique_ptr<Lab> lab(new Lab);
@@ -81,14 +81,25 @@ absl::StatusOr<std::unique_ptr<Lab>> Lab::Start(const std::vector<std::string>& 
   return lab;
 }
 
-absl::StatusOr<Lab::Status> Lab::Now() const {
-  const absl::StatusOr<std::unique_ptr<Child>> asked = Child::Start(
-      {.name = "netlab", .binary = Netlab(), .args = {"status", built_.name, "-o", "json"}});
+absl::StatusOr<std::string> Lab::Netlab(const std::string& verb,
+                                        const std::vector<std::string>& args) const {
+  std::vector<std::string> all = {verb, built_.name};
+  all.insert(all.end(), args.begin(), args.end());
+  const absl::StatusOr<std::unique_ptr<Child>> asked =
+      Child::Start({.name = "netlab", .binary = NetlabBinary(), .args = all});
   if (!asked.ok()) return asked.status();
-  const absl::StatusOr<std::string> text = (*asked)->ReadToEnd(kBuildTimeout);
+  return (*asked)->ReadToEnd(kBuildTimeout);
+}
+
+absl::StatusOr<Lab::Status> Lab::Now() const {
+  const absl::StatusOr<std::string> text = Netlab("status", {"-o", "json"});
   if (!text.ok()) return text.status();
   return ParseStatus(*text);
 }
+
+absl::Status Lab::Cut(const Host& host) const { return Netlab("cut", {host.name}).status(); }
+
+absl::Status Lab::Heal(const Host& host) const { return Netlab("heal", {host.name}).status(); }
 
 Child::Options Lab::On(const Host& host, const Child::Options& process) const {
   Child::Options options = process;

@@ -52,12 +52,18 @@ class Lab {
   const Host& hub() const { return built_.hosts.back(); }
   size_t host_count() const { return built_.hosts.size() - 1; }
   absl::StatusOr<Status> Now() const;
+  // From now on nothing passes the host's link, and nobody is told.
+  absl::Status Cut(const Host& host) const;
+  absl::Status Heal(const Host& host) const;
 
   // The process as it would be on that host.
   Child::Options On(const Host& host, const Child::Options& process) const;
 
  private:
   Lab() = default;
+  // What `netlab VERB THIS-LAB ARGS` prints.
+  absl::StatusOr<std::string> Netlab(const std::string& verb,
+                                     const std::vector<std::string>& args) const;
 
   std::unique_ptr<Child> keeper_;
   Status built_;

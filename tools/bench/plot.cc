@@ -23,6 +23,7 @@ constexpr double kRight = 90;
 constexpr double kTop = 40;
 constexpr double kRowHeight = 26;
 constexpr double kColumnWidth = 90;
+constexpr double kLegendStep = 15;
 
 std::string Escaped(const std::string& text) {
   return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
@@ -63,7 +64,12 @@ class Chart {
 
   std::string Draw() const {
     std::string svg = Axes();
-    for (size_t i = 0; i < plot_.lines.size(); ++i) svg += DrawLine(plot_.lines[i], Color(i));
+    for (size_t i = 0; i < plot_.lines.size(); ++i) {
+      svg += DrawLine(plot_.lines[i], Color(i));
+      // All end at about the same place, so the names have a column of their own.
+      svg += Text(kWidth - kRight + 16, kTop + kLegendStep * (static_cast<double>(i) + 0.5),
+                  plot_.lines[i].name, absl::StrFormat("fill=\"%s\"", Color(i)));
+    }
     return svg;
   }
 
@@ -92,12 +98,9 @@ class Chart {
     for (const Plot::Point& point : line.points) {
       absl::StrAppendFormat(&points, "%.1f,%.1f ", X(point.seconds), Y(point.bytes));
     }
-    const Plot::Point& last = line.points.back();
     return absl::StrFormat(
-               "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>\n",
-               points, color) +
-           Text(X(last.seconds) + 4, Y(last.bytes) + 4, line.name,
-                absl::StrFormat("fill=\"%s\"", color));
+        "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>\n", points,
+        color);
   }
 
   const Plot& plot_;
@@ -129,8 +132,8 @@ class Tree {
       const auto from = places_.find(pair.second);
       const auto to = places_.find(pair.first);
       if (from == places_.end() || to == places_.end() || plot_.bytes <= 0) continue;
-      svg += Segment(X(from->second) + 52, Y(from->second, top), X(to->second) - 4,
-                     Y(to->second, top), "#777", 0.5 + 3 * bytes / plot_.bytes);
+      svg += Segment(X(from->second) + (from->first == "trainer" ? 42 : 24), Y(from->second, top),
+                     X(to->second) - 4, Y(to->second, top), "#777", 0.5 + 3 * bytes / plot_.bytes);
     }
     for (const auto& [name, place] : places_) svg += Text(X(place), Y(place, top) + 4, name);
     return svg;
@@ -138,8 +141,9 @@ class Tree {
 
  private:
   using Spot = std::pair<size_t, size_t>;  // column, row
-  static double X(const Spot& spot) {
-    return kLeft + kColumnWidth * static_cast<double>(spot.first);
+  double X(const Spot& spot) const {
+    const double fits = (kWidth - kLeft - kRight) / (static_cast<double>(depth_) + 1);
+    return kLeft + std::min(kColumnWidth, fits) * static_cast<double>(spot.first);
   }
   static double Y(const Spot& spot, double top) {
     return top + kRowHeight * static_cast<double>(spot.second);
@@ -147,6 +151,7 @@ class Tree {
 
   void Place(const std::string& name, size_t column) {
     if (!places_.insert({name, {column, row_}}).second) return;
+    depth_ = std::max(depth_, column);
     bool first = true;
     for (const auto& [reader, source] : parents_) {
       if (source != name || places_.contains(reader)) continue;
@@ -162,6 +167,7 @@ class Tree {
   std::map<std::string, std::string> parents_;
   std::map<std::string, Spot> places_;
   size_t row_ = 0;
+  size_t depth_ = 0;
 };
 
 std::string NameOf(const Plot& plot, const std::string& source) {
