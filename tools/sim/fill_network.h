@@ -55,6 +55,7 @@ class FillNetwork {
   void Advance(Nanos now, std::vector<FillId>& completed);
 
   double BytesThrough(LinkId link) const { return links_[link].bytes; }
+  double CapacityOf(LinkId link) const { return links_[link].capacity; }
   double bytes_thrown_away() const { return bytes_thrown_away_; }
   uint64_t changes() const { return changes_; }  // of rates, for whoever tunes the simulator
 

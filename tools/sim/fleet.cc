@@ -29,19 +29,8 @@ Fleet::Fleet(const FleetOptions& options, const Topology& topology, World& world
     : options_(options),
       world_(world),
       hub_(options.hub, world),
-      old_publication_(kOldPublication),
-      around_{.world = world,
-              .hub = hub_,
-              .topology = topology,
-              .shard = options_.shard,
-              .times = options_.times,
-              .find =
-                  [this](Incarnation incarnation) {
-                    SimWorker* worker = workers_[incarnation - 1].get();
-                    return worker->gone() ? nullptr : worker;
-                  },
-              .owners = owners_,
-              .fetched = [this](SimWorker& worker) { WorkerFetched(worker); }} {
+      around_{world, hub_, topology, options_.shard, options_.times},
+      frames_(world) {
   hub::PutLayoutOp put;
   put.layout = OneTensor(options.shard.bytes);
   options_.shard.layout = put.layout->fingerprint();
@@ -49,7 +38,7 @@ Fleet::Fleet(const FleetOptions& options, const Topology& topology, World& world
   hub_.SetReceiver([this](uint32_t owner, const hub::Effect& effect) {
     if (owner < workers_.size()) workers_[owner]->OnHub(effect);
   });
-  world_.OnWhole([this](FillId fill) { owners_[fill]->OnWhole(); });
+  world_.OnWhole([this](FillId fill) { flow_workers_.by_fill[fill]->OnWhole(); });
 }
 
 GroupIndex Fleet::AddGroup(const std::string& name, uint32_t first_gpu, bool stable,
@@ -58,11 +47,10 @@ GroupIndex Fleet::AddGroup(const std::string& name, uint32_t first_gpu, bool sta
   for (Rank rank = 0; rank < world_size(); ++rank) {
     const auto number = static_cast<uint32_t>(workers_.size());
     const hub::WorkerIdentity identity{{options_.shard.model, name, rank}, number + 1};
-    workers_.push_back(
-        std::make_unique<SimWorker>(around_, number, identity, first_gpu + rank, stable));
-    std::optional<PublicationId> held;
-    if (holds_old) held = old_publication_;
-    workers_.back()->Open(held, 1);
+    workers_.push_back(MakeWorker({number, identity, first_gpu + rank, stable}));
+    workers_.back()->on_fetched = [this, group] { RankFetched(group); };
+    const bool old = holds_old && options_.agents == AgentModel::kFlow;
+    workers_.back()->Open(old ? std::optional(kOldPublication) : std::nullopt, 1);
   }
   fetched_ranks_.push_back(0);
   return group;
@@ -74,37 +62,43 @@ void Fleet::ForEach(GroupIndex group, Visit visit) {
 }
 
 void Fleet::Publish(GroupIndex group, Version version) {
-  ForEach(group, [version](SimWorker& worker) { worker.Publish(version); });
+  ForEach(group, [version](FleetWorker& worker) { worker.Publish(version); });
 }
 
 void Fleet::Fetch(GroupIndex group, Version newer_than) {
-  ForEach(group, [newer_than](SimWorker& worker) { worker.Fetch(newer_than); });
+  ForEach(group, [newer_than](FleetWorker& worker) { worker.Fetch(newer_than); });
 }
 
 void Fleet::Die(GroupIndex group) {
-  ForEach(group, [](SimWorker& worker) { worker.Die(); });
+  ForEach(group, [](FleetWorker& worker) { worker.Die(); });
 }
 
 void Fleet::Leave(GroupIndex group) {
-  ForEach(group, [](SimWorker& worker) { worker.Leave(); });
+  ForEach(group, [](FleetWorker& worker) { worker.Leave(); });
 }
 
-void Fleet::WorkerFetched(const SimWorker& worker) {
-  const auto group = static_cast<GroupIndex>((worker.identity().incarnation - 1) / world_size());
+std::unique_ptr<FleetWorker> Fleet::MakeWorker(WorkerFacts facts) {
+  if (options_.agents == AgentModel::kFlow) {
+    return std::make_unique<FlowWorker>(around_, std::move(facts), flow_workers_);
+  }
+  return std::make_unique<CoreWorker>(around_, std::move(facts), core_workers_, frames_);
+}
+
+void Fleet::RankFetched(GroupIndex group) {
   if (++fetched_ranks_[group] < world_size()) return;
   fetched_ranks_[group] = 0;
   if (on_fetched_) on_fetched_(group);
 }
 
 bool Fleet::Holds(GroupIndex group, Version version) const {
-  for (const SimWorker* worker : WorkersOf(group)) {
+  for (const FleetWorker* worker : WorkersOf(group)) {
     if (worker->holds() != version) return false;
   }
   return true;
 }
 
-std::vector<const SimWorker*> Fleet::WorkersOf(GroupIndex group) const {
-  std::vector<const SimWorker*> workers;
+std::vector<const FleetWorker*> Fleet::WorkersOf(GroupIndex group) const {
+  std::vector<const FleetWorker*> workers;
   for (Rank rank = 0; rank < world_size(); ++rank) {
     workers.push_back(workers_[group * world_size() + rank].get());
   }

@@ -12,14 +12,20 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tools/sim/core_worker.h"
+#include "tools/sim/fleet_worker.h"
+#include "tools/sim/flow_worker.h"
+#include "tools/sim/frame_network.h"
 #include "tools/sim/hub_port.h"
-#include "tools/sim/sim_worker.h"
 #include "tools/sim/topology.h"
 #include "tools/sim/world.h"
 
 namespace tensorhub::sim {
 
+enum class AgentModel { kFlow, kCore };
+
 struct FleetOptions {
+  AgentModel agents = AgentModel::kFlow;
   HubPortOptions hub;
   ShardOptions shard;  // its layout is made by the fleet
   AgentTimes times;
@@ -33,7 +39,8 @@ class Fleet {
   // All outlive it.
   Fleet(const FleetOptions& options, const Topology& topology, World& world);
 
-  // On `first_gpu` and those that follow. `holds_old`: it has version 1, as after an earlier step.
+  // On `first_gpu` and those that follow. `holds_old`: it has version 1, as after an earlier step
+  // (flow workers only).
   GroupIndex AddGroup(const std::string& name, uint32_t first_gpu, bool stable, bool holds_old);
 
   void Publish(GroupIndex group, Version version);
@@ -46,7 +53,8 @@ class Fleet {
 
   bool Holds(GroupIndex group, Version version) const;
   bool IsGone(GroupIndex group) const { return WorkersOf(group)[0]->gone(); }
-  std::vector<const SimWorker*> WorkersOf(GroupIndex group) const;
+  std::vector<const FleetWorker*> WorkersOf(GroupIndex group) const;
+  const FrameNetwork& frames() const { return frames_; }
   const HubPort& hub() const { return hub_; }
   size_t groups() const { return workers_.size() / world_size(); }
 
@@ -54,16 +62,18 @@ class Fleet {
   uint32_t world_size() const { return options_.shard.world_size; }
   template <typename Visit>
   void ForEach(GroupIndex group, Visit visit);
-  void WorkerFetched(const SimWorker& worker);
+  std::unique_ptr<FleetWorker> MakeWorker(WorkerFacts facts);
+  void RankFetched(GroupIndex group);
 
   FleetOptions options_;
   World& world_;
   HubPort hub_;
-  PublicationId old_publication_;
-  std::vector<SimWorker*> owners_;
-  SimWorker::Surroundings around_;
-  std::vector<std::unique_ptr<SimWorker>> workers_;  // group after group, rank after rank
-  std::vector<uint32_t> fetched_ranks_;              // by group
+  const Surroundings around_;
+  FlowWorker::Register flow_workers_;
+  CoreWorker::Register core_workers_;
+  FrameNetwork frames_;
+  std::vector<std::unique_ptr<FleetWorker>> workers_;  // group after group, rank after rank
+  std::vector<uint32_t> fetched_ranks_;                // by group
   std::function<void(GroupIndex)> on_fetched_;
 };
 

@@ -28,11 +28,14 @@ class HubPort {
  public:
   HubPort(const HubPortOptions& options, World& world);
 
+  static constexpr int kOpBits = 24;
   // Sessions and calls are numbered by their owner: SessionId is its number, CallId carries it.
   static hub::SessionId SessionOf(uint32_t owner) { return owner + 1; }
   static hub::CallId CallOf(uint32_t owner, OpId op) {
     return (hub::CallId{owner} << kOpBits) | op;
   }
+
+  static OpId OpOf(hub::CallId call) { return call & ((hub::CallId{1} << kOpBits) - 1); }
 
   // What the hub says to an owner: a Reply or a Directive.
   using Receiver = std::function<void(uint32_t owner, const hub::Effect& effect)>;
@@ -51,8 +54,6 @@ class HubPort {
   double cpu_seconds() const { return cpu_seconds_; }
 
  private:
-  static constexpr int kOpBits = 24;
-
   hub::TimeMs NowMs() const { return world_.now() / kMillisecond; }
   Nanos TimeOf(const hub::Event& event) const;
   void Serve(const hub::Event& event);

@@ -48,6 +48,7 @@ class RosRun {
  private:
   static FleetOptions FleetOptionsOf(const ScaleOptions& options) {
     FleetOptions fleet;
+    fleet.agents = options.agent_cores ? AgentModel::kCore : AgentModel::kFlow;
     fleet.hub = options.hub;
     fleet.hub.hub.seed = options.seed;
     fleet.shard.world_size = options.group_size;
@@ -101,13 +102,15 @@ class RosRun {
 
   void Summarise() {
     for (GroupIndex group = 0; group < fleet_.groups(); ++group) {
-      for (const SimWorker* worker : fleet_.WorkersOf(group)) {
+      for (const FleetWorker* worker : fleet_.WorkersOf(group)) {
         result_.redirects += worker->record().redirects;
         result_.failures += worker->record().failures;
       }
     }
     for (uint32_t i = 0; i < options_.topology.datacenters; ++i) {
-      result_.wide_area_bytes.push_back(topology_.WideAreaBytesInto(i));
+      const LinkId link = topology_.WideAreaInto(i);
+      result_.wide_area_bytes.push_back(world_.network().BytesThrough(link) +
+                                        fleet_.frames().BytesThrough(link));
     }
     result_.bytes_thrown_away = world_.network().bytes_thrown_away();
     result_.hub_events = fleet_.hub().events();

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A workload served by TensorHub: the real hub, workers as sim_worker.h models them.
+// A workload served by TensorHub: the real hub, workers as fleet_worker.h has them.
 
 #ifndef TENSORHUB_TOOLS_SIM_ROS_RUN_H_
 #define TENSORHUB_TOOLS_SIM_ROS_RUN_H_

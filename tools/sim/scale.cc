@@ -38,6 +38,8 @@ void ScaleVerb::AddFlags(cli::Command& command) {
                absl::StrCat("strategies to run, comma separated: ",
                             absl::StrJoin(StrategyNames(), ", "), "; the scenario's if empty"),
                {.placeholder = "NAMES"});
+  command.Choice("agents", &agents_, {"flow", "core"},
+                 "ros: prefixes as flows, or the agents' own code, frame by frame");
   command.Flag("gpus", &gpus_, "GPUs in all, trainers included");
   command.Flag("group-size", &group_size_, "GPUs that hold one copy together");
   command.Flag("publishers", &publishers_, "trainer groups that publish the same version");
@@ -104,6 +106,7 @@ absl::StatusOr<std::vector<std::string>> ScaleVerb::Strategies() const {
 absl::StatusOr<ScaleOptions> ScaleVerb::Options() const {
   ScaleOptions options;
   options.scenario = scenario_;
+  options.agent_cores = agents_ == "core";
   TopologyOptions& topology = options.topology;
   topology.gpus = gpus_;
   topology.gpus_per_host = gpus_per_host_;

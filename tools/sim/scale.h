@@ -30,6 +30,7 @@ class ScaleVerb {
 
   std::string scenario_ = "broadcast";
   std::vector<std::string> strategies_;
+  std::string agents_ = "flow";
   uint32_t gpus_ = 1024;
   uint32_t group_size_ = 8;
   uint32_t publishers_ = 1;

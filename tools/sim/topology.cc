@@ -59,8 +59,4 @@ Path Topology::Between(uint32_t from, uint32_t to) const {
   return path;
 }
 
-double Topology::WideAreaBytesInto(uint32_t datacenter) const {
-  return network_.BytesThrough(wide_area_[datacenter].in);
-}
-
 }  // namespace tensorhub::sim

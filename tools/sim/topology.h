@@ -40,8 +40,7 @@ class Topology {
   uint32_t DatacenterOf(uint32_t gpu) const { return gpu / gpus_per_datacenter_; }
   Location LocationOf(uint32_t gpu) const;
   Path Between(uint32_t from, uint32_t to) const;
-  // Bytes that came into a datacenter over the wide area, including those thrown away.
-  double WideAreaBytesInto(uint32_t datacenter) const;
+  LinkId WideAreaInto(uint32_t datacenter) const { return wide_area_[datacenter].in; }
 
  private:
   struct Duplex {
@@ -53,7 +52,7 @@ class Topology {
   uint32_t RackOf(uint32_t gpu) const { return HostOf(gpu) / options_.hosts_per_rack; }
 
   const TopologyOptions options_;
-  FillNetwork& network_;
+  FillNetwork& network_;  // while it is made
   uint32_t gpus_per_datacenter_ = 0;
   std::vector<Duplex> nics_;
   std::vector<Duplex> ports_;

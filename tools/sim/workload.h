@@ -13,14 +13,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/sim/fleet_worker.h"
 #include "tools/sim/hub_port.h"
-#include "tools/sim/sim_worker.h"
 #include "tools/sim/topology.h"
 
 namespace tensorhub::sim {
 
 struct ScaleOptions {
   std::string scenario = "broadcast";
+  bool agent_cores = false;  // the agents' own state machines, frame by frame
   TopologyOptions topology;
   uint32_t group_size = 8;
   uint32_t publishers = 1;  // trainer groups that publish the same version

@@ -111,5 +111,38 @@ TEST(RosRun, DependsOnItsSeedAlone) {
   EXPECT_NE(first.trace, other.trace);
 }
 
+// --- the agents' own state machines, frame by frame -------------------------------------------
+
+ScaleOptions CoreOptions(uint32_t rollouts) {
+  ScaleOptions options = SmallOptions(rollouts);
+  options.agent_cores = true;
+  return options;
+}
+
+TEST(RosRunWithCores, OneRolloutTakesItsBytesOverItsRate) {
+  EXPECT_NEAR(Ratio(CoreOptions(1)), 1, 0.01);
+}
+
+TEST(RosRunWithCores, FlowsAreCloseToFrames) {
+  EXPECT_NEAR(Ratio(CoreOptions(8)) / Ratio(SmallOptions(8)), 1, 0.03);
+}
+
+TEST(RosRunWithCores, ALostSourceCostsItsDetection) {
+  const ScaleOptions options = CoreOptions(3);
+  auto workload = MakeWorkload(options);
+  const RosResult undisturbed = RunRos(options, *workload);
+  workload->rollouts[0].dies = 5 * kSecond;
+  const RosResult result = RunRos(options, *workload);
+  EXPECT_EQ(result.done[0], std::nullopt);
+  const double longer = LastSeconds(result.done) - LastSeconds(undisturbed.done);
+  EXPECT_LT(longer, Seconds(options.times.silence) + 0.05 * options.link_seconds());
+}
+
+TEST(RosRunWithCores, DependsOnItsSeedAlone) {
+  ScaleOptions options = ElasticOptions(3);
+  options.agent_cores = true;
+  EXPECT_EQ(RunIt(options).trace, RunIt(options).trace);
+}
+
 }  // namespace
 }  // namespace tensorhub::sim

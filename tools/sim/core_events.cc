@@ -1,0 +1,167 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/sim/core_events.h"
+
+#include <utility>
+#include <variant>
+
+namespace tensorhub::sim {
+namespace {
+
+template <class... Visitors>
+struct Overloaded : Visitors... {
+  using Visitors::operator()...;
+};
+
+hub::Selector ToHub(const agent::Selector& selector) {
+  switch (selector.kind) {
+    case agent::Selector::Kind::kLatest:
+      return {hub::Selector::Kind::kLatest, 0};
+    case agent::Selector::Kind::kExact:
+      return {hub::Selector::Kind::kExact, selector.version};
+    case agent::Selector::Kind::kNewerThan:
+      break;
+  }
+  return {hub::Selector::Kind::kNewerThan, selector.version};
+}
+
+hub::PublishOp Op(const agent::PublishCall& call) {
+  hub::PublishOp op;
+  op.version = call.version;
+  op.layout = call.layout;
+  op.attachment = call.attachment;
+  op.chunk_bytes = call.chunk_bytes;
+  op.generation = call.generation;
+  op.wait_for_group = call.wait_for_group;
+  op.timeout_ms = call.timeout_ms;
+  op.rewind = call.rewind;
+  return op;
+}
+
+hub::UnpublishOp Op(const agent::UnpublishCall& call) {
+  hub::UnpublishOp op;
+  op.generation = call.generation;
+  op.drain_ms = call.drain_ms;
+  return op;
+}
+
+hub::JoinFetchOp Op(const agent::JoinFetchCall& call) {
+  hub::JoinFetchOp op;
+  op.selector = ToHub(call.selector);
+  op.layout = call.layout;
+  op.timeout_ms = call.timeout_ms;
+  return op;
+}
+
+hub::BeginReadOp Op(const agent::BeginReadCall& call) {
+  hub::BeginReadOp op;
+  op.transaction = call.transaction;
+  op.generation = call.generation;
+  return op;
+}
+
+hub::FinishReadOp Op(const agent::FinishReadCall& call) {
+  hub::FinishReadOp op;
+  op.transaction = call.transaction;
+  op.result = call.result;
+  return op;
+}
+
+hub::LeaveOp Op(const agent::LeaveCall&) { return {}; }
+
+agent::FetchDecision ToAgent(const hub::FetchDecision& in) {
+  agent::FetchDecision out;
+  out.transaction = in.transaction;
+  out.publication = in.publication;
+  out.version = in.version;
+  out.world_size = in.world_size;
+  out.chunk_bytes = in.chunk_bytes;
+  out.attachment = in.attachment;
+  out.already_held = in.already_held;
+  return out;
+}
+
+agent::AssignDirective ToAgent(const hub::Assign& in) {
+  agent::AssignDirective out;
+  out.transaction = in.transaction;
+  out.assignment = in.assignment;
+  out.source = {in.source.key, in.source.incarnation};
+  out.endpoint = in.endpoint;
+  out.generation = in.generation;
+  out.publication = in.publication;
+  out.tier = in.tier;
+  return out;
+}
+
+}  // namespace
+
+hub::Event ToHub(const agent::Call& call, const hub::WorkerIdentity& worker, hub::CallId id) {
+  return std::visit(
+      [&](const auto& request) -> hub::Event {
+        auto op = Op(request);
+        op.call = id;
+        op.worker = worker;
+        op.op = call.op;
+        return op;
+      },
+      call.request);
+}
+
+hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session) {
+  return std::visit(
+      Overloaded{
+          [&](const agent::HeartbeatMessage&) -> hub::Event { return hub::Heartbeat{session}; },
+          [&](const agent::ProgressMessage& m) -> hub::Event {
+            return hub::Progress{session, m.publication, m.generation, m.valid_chunks};
+          },
+          [&](const agent::SourceReleasedMessage& m) -> hub::Event {
+            return hub::SourceReleased{session, m.transaction, m.assignment};
+          },
+          [&](const agent::SourceFailedMessage& m) -> hub::Event {
+            return hub::SourceFailed{session, m.transaction, m.assignment, m.reason};
+          },
+          [&](const agent::ProbeAnswerMessage& m) -> hub::Event {
+            return hub::ProbeAnswer{session, m.generation, m.holds};
+          }},
+      send.message);
+}
+
+agent::CallReply ToAgent(const hub::Reply& reply, OpId op) {
+  agent::CallReply out;
+  out.op = op;
+  out.status = reply.status;
+  std::visit(
+      Overloaded{
+          [&](const hub::PublishReply& r) {
+            out.payload = agent::PublishReply{r.publication, r.chunk_bytes, r.visible};
+          },
+          [&](const hub::UnpublishReply& r) { out.payload = agent::UnpublishReply{r.drained}; },
+          [&](const hub::FetchDecision& r) { out.payload = ToAgent(r); },
+          [&](const hub::FinishReadReply& r) { out.payload = agent::FinishReply{r.version}; },
+          [](const auto&) {}},
+      reply.payload);
+  return out;
+}
+
+std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
+  using Result = std::optional<agent::Event>;
+  return std::visit(
+      Overloaded{
+          [](const hub::Welcome& d) -> Result {
+            return agent::SessionUp{d.lease_ms, d.heartbeat_ms};
+          },
+          [](const hub::Assign& d) -> Result { return ToAgent(d); },
+          [](const hub::AbortRead& d) -> Result {
+            return agent::AbortReadDirective{d.transaction, d.reason};
+          },
+          [](const hub::Probe& d) -> Result { return agent::ProbeDirective{d.generation}; },
+          [](const hub::Dropped& d) -> Result {
+            return agent::DroppedDirective{d.generation, d.reason};
+          },
+          [](const hub::Visible& d) -> Result { return agent::VisibleDirective{d.publication}; },
+          [](const auto&) -> Result { return std::nullopt; }},
+      directive.body);
+}
+
+}  // namespace tensorhub::sim

@@ -1,0 +1,25 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Between the agent's core and the hub's core without a wire: the same words in two vocabularies.
+
+#ifndef TENSORHUB_TOOLS_SIM_CORE_EVENTS_H_
+#define TENSORHUB_TOOLS_SIM_CORE_EVENTS_H_
+
+#include <optional>
+
+#include "server/core/events.h"
+#include "worker_agent/core/events.h"
+
+namespace tensorhub::sim {
+
+hub::Event ToHub(const agent::Call& call, const hub::WorkerIdentity& worker, hub::CallId id);
+hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session);
+
+agent::CallReply ToAgent(const hub::Reply& reply, OpId op);
+// Nothing for what is not the core's business.
+std::optional<agent::Event> ToAgent(const hub::Directive& directive);
+
+}  // namespace tensorhub::sim
+
+#endif  // TENSORHUB_TOOLS_SIM_CORE_EVENTS_H_
