@@ -190,7 +190,8 @@ FillNetwork::View FillNetwork::ViewOfSource(const Fill& fill) const {
 // What the fill can use now, were it alone on its path.
 void FillNetwork::Evaluate(FillId id) {
   Fill& fill = fills_[id];
-  fill.hop = std::max<Nanos>(1, fill.path.latency + After(fill.chunk_bytes / Share(fill)));
+  fill.hop = std::max<Nanos>(
+      1, fill.path.latency + After((fill.chunk_bytes + ahead_bytes_) / Share(fill)));
   fill.cap = 0;
   if (now_ < fill.begins) return;
   double limit = std::numeric_limits<double>::max();

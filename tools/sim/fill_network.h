@@ -35,6 +35,9 @@ struct Path {
 
 class FillNetwork {
  public:
+  // `ahead_bytes`: a source confirms a chunk only behind so much of what follows it.
+  explicit FillNetwork(double ahead_bytes = 0) : ahead_bytes_(ahead_bytes) {}
+
   LinkId AddLink(double bytes_per_second);
   // `whole`: it has all its bytes from the start.
   FillId AddFill(double bytes, double chunk_bytes, bool whole);
@@ -112,6 +115,7 @@ class FillNetwork {
   void Complete(FillId id);
   void LeaveLinks(FillId id);
 
+  double ahead_bytes_;
   Nanos now_ = 0;
   std::vector<Link> links_;
   std::vector<Fill> fills_;

@@ -25,6 +25,7 @@ class RosRun {
   RosRun(const ScaleOptions& options, const Workload& workload)
       : options_(options),
         workload_(workload),
+        world_(options.ahead_bytes),
         topology_(options.topology, world_.network()),
         fleet_(FleetOptionsOf(options), topology_, world_) {}
 

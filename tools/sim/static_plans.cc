@@ -50,6 +50,7 @@ class PlanRun {
       : plan_(plan),
         options_(options),
         workload_(workload),
+        world_(options.ahead_bytes),
         topology_(options.topology, world_.network()),
         done_(workload.rollouts.size()),
         missing_(workload.rollouts.size(), 0) {}

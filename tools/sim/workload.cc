@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/layout.h"
 #include "common/random.h"
+#include "worker_agent/core/agent_core.h"
 
 namespace tensorhub::sim {
 namespace {
@@ -50,6 +51,8 @@ bool Chance(Random& random, double share) {
 }
 
 }  // namespace
+
+double DefaultAheadBytes() { return static_cast<double>(agent::CoreOptions().send_ahead_bytes); }
 
 uint64_t ScaleOptions::chunk() const {
   return chunk_bytes != 0 ? chunk_bytes : DefaultChunkBytes(static_cast<uint64_t>(shard_bytes));

@@ -19,6 +19,9 @@
 
 namespace tensorhub::sim {
 
+// As worker_agent/core does.
+double DefaultAheadBytes();
+
 struct ScaleOptions {
   std::string scenario = "broadcast";
   bool agent_cores = false;  // the agents' own state machines, frame by frame
@@ -26,7 +29,8 @@ struct ScaleOptions {
   uint32_t group_size = 8;
   uint32_t publishers = 1;  // trainer groups that publish the same version
   double shard_bytes = 50e9;
-  uint64_t chunk_bytes = 0;  // 0: what an agent proposes
+  uint64_t chunk_bytes = 0;                  // 0: what an agent proposes
+  double ahead_bytes = DefaultAheadBytes();  // sent by a source before it confirms
   Nanos spread = 0;
   Nanos window = 0;
   double late_share = 0;

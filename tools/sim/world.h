@@ -19,7 +19,8 @@ class World {
  public:
   using Action = std::function<void()>;
 
-  World() = default;
+  // As FillNetwork's.
+  explicit World(double ahead_bytes = 0) : network_(ahead_bytes) {}
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 

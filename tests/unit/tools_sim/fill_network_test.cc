@@ -101,6 +101,18 @@ TEST_F(FillNetworkTest, AChainCostsOneChunkPerHop) {
   }
 }
 
+TEST_F(FillNetworkTest, WhatIsSentAheadOfTheConfirmationAddsToTheHop) {
+  network_ = FillNetwork(kChunk / 2);
+  const Node trainer = AddNode(true);
+  const Node first = AddNode();
+  const Node second = AddNode();
+  Read(first, trainer);
+  Read(second, first);
+  RunToTheEnd();
+  EXPECT_THAT(done_.at(second.fill) - done_.at(first.fill),
+              IsAbout(kChunkTime + kChunkTime / 2 + kLatency));
+}
+
 TEST_F(FillNetworkTest, AReaderIsNeverAheadOfItsSource) {
   std::vector<Node> chain{AddNode(true)};
   for (int i = 0; i < 10; ++i) {

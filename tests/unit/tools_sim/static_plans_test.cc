@@ -30,6 +30,7 @@ ScaleOptions SmallOptions(uint32_t rollouts) {
   options.group_size = kGroupSize;
   options.shard_bytes = 100 * (1 << 20);
   options.chunk_bytes = 1 << 20;
+  options.ahead_bytes = 0;
   return options;
 }
 
