@@ -51,6 +51,7 @@ class Hub::State {
  private:
   // hub.cc: the frame of every event.
   void FireTimers();
+  void ForgiveSilence();
   void Fire(const Timer& timer);
   void Settle();
   void On(const Tick&) {}

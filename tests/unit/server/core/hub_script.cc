@@ -107,6 +107,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"note", &HubScript::PutNote},
       {"flow", &HubScript::Flow},
       {"wait", &HubScript::Pass},
+      {"asleep", &HubScript::Asleep},
       {"restart", &HubScript::Restart},
       {"watch", &HubScript::Watch},
       {"show", &HubScript::Show},
@@ -404,6 +405,12 @@ void HubScript::Pass(const Words& words) {
     TH_CHECK(hub_->NextDeadline().value_or(end) > now_ || now_ == end);
   }
   passing_ = false;
+}
+
+void HubScript::Asleep(const Words& words) {
+  now_ += static_cast<TimeMs>(ParseNumber(words.At(1)));
+  next_beat_ = now_ + 1000;
+  Send(Tick{});
 }
 
 void HubScript::Restart(const Words& words) {

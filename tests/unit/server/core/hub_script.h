@@ -23,6 +23,7 @@
 //                    take and as their sources give, who share OUT among their readers; they
 //                    release the sources that they were led away from
 //   wait MS          time passes; whoever is not silent sends heartbeats
+//   asleep MS        time passes, and the hub hears of nothing; it runs again at the end
 //   restart [clean]  another hub in its place, recovering unless `clean`
 //   watch            print the changes of the models from here on
 //   show references|versions|transfers|workers|models|status
@@ -120,6 +121,7 @@ class HubScript {
   void Pass(const Words& words);
   void Flow(const Words& words);
   void FlowInto(const std::string& name, TimeMs ms);
+  void Asleep(const Words& words);
   void Restart(const Words& words);
   void Watch(const Words& words);
   void Show(const Words& words);

@@ -92,6 +92,7 @@ class Chaos {
     if (dice < 60) return Say(Worker());
     if (dice < 75) return Operate(Worker());
     if (dice < 88) return Connect(Worker());
+    if (dice < 89) return Do(absl::StrCat("asleep ", 1 + Below(9000)));
     if (dice < 99) return Do(absl::StrCat("wait ", 1 + Below(Below(8) == 0 ? 9000 : 900)));
     Do(Below(4) == 0 ? "restart clean" : Below(2) == 0 ? "restart bare" : "restart");
   }
