@@ -49,12 +49,7 @@ void Hub::State::On(const SessionOpened& event) {
     out_->push_back(CloseSession{event.session, std::move(status)});
     return;
   }
-  // Somebody remembers an earlier life of this hub: it, too, has to wait for the others' reports.
-  const bool young = now_ < started_ + options_.lease_ms;
-  if (event.resumed && !had_sessions_ && young && !recovering_) {
-    BeginRecovery(started_ + options_.lease_ms);
-  }
-  had_sessions_ = true;
+  if (RemembersEarlierLife(event)) BeginRecovery(started_ + options_.lease_ms);
   Worker& worker = workers_[event.worker.key];
   if (worker.id.incarnation != 0 && worker.id.incarnation != event.worker.incarnation) {
     Replace(worker, event.worker);
@@ -62,6 +57,14 @@ void Hub::State::On(const SessionOpened& event) {
   Attach(worker, event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms});
   MergeReport(worker, event);
+}
+
+// Then this hub, too, has to wait for the others' reports, whoever came before this one.
+bool Hub::State::RemembersEarlierLife(const SessionOpened& event) const {
+  const Worker* worker = FindWorker(event.worker.key);
+  const bool of_this_life = worker != nullptr && worker->id.incarnation == event.worker.incarnation;
+  const bool young = now_ < started_ + options_.lease_ms;
+  return event.resumed && !of_this_life && young && !recovering_;
 }
 
 absl::Status Hub::State::CheckOpening(const SessionOpened& event) {

@@ -90,6 +90,7 @@ class Hub::State {
   void On(const SessionOpened& event);
   void On(const SessionClosed& event);
   void On(const LeaveOp& op);
+  bool RemembersEarlierLife(const SessionOpened& event) const;
   absl::Status CheckOpening(const SessionOpened& event);
   absl::Status CheckIncarnation(const SessionOpened& event, const Worker& worker) const;
   absl::Status CheckRoom(const SessionOpened& event);
@@ -280,7 +281,6 @@ class Hub::State {
   const TimeMs started_;
   Random random_;
   bool recovering_ = false;
-  bool had_sessions_ = false;
   uint64_t decisions_ = 0;
 
   std::map<WorkerKey, Worker> workers_;
