@@ -20,10 +20,8 @@ using testing::AnyOf;
 TEST(BadInputTest, NobodyAtTheAddress) {
   WorkerProcess worker;
   const std::string address = "127.0.0.1:" + std::to_string(FreePort());
-  const Stopwatch watch;
   EXPECT_THAT(worker.Do("connect server=" + address + " model=m group=g timeout=500"),
               AllOf(StartsWith("error UNAVAILABLE"), HasSubstr(address)));
-  EXPECT_LT(watch.Elapsed(), seconds(5));
 }
 
 TEST(BadInputTest, AddressThatIsNone) {

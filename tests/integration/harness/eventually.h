@@ -27,17 +27,6 @@ bool Eventually(milliseconds timeout, Predicate predicate) {
   return true;
 }
 
-// How long something took, for tests of bounds.
-class Stopwatch {
- public:
-  milliseconds Elapsed() const {
-    return std::chrono::duration_cast<milliseconds>(Clock::now() - start_);
-  }
-
- private:
-  Clock::time_point start_ = Clock::now();
-};
-
 }  // namespace tensorhub::harness
 
 #endif  // TENSORHUB_TESTS_INTEGRATION_HARNESS_EVENTUALLY_H_
