@@ -268,7 +268,7 @@ absl::Status FromProto(const v1::BeginReadResponse&, CallReply&) { return absl::
 
 absl::Status FromProto(const v1::FinishReadResponse& response, CallReply& reply) {
   reply.payload = FinishReply{response.version()};
-  return absl::OkStatus();
+  return StatusFromWire(response.code(), response.reason());
 }
 
 absl::Status FromProto(const v1::LeaveResponse&, CallReply&) { return absl::OkStatus(); }

@@ -44,7 +44,8 @@ v1::BeginReadRequest ToProto(const BeginReadCall& call);
 v1::FinishReadRequest ToProto(const FinishReadCall& call);
 v1::LeaveRequest ToProto(const LeaveCall& call);
 
-// Fill the reply's payload; INVALID_ARGUMENT for what no hub of ours answers.
+// Fill the reply's payload; INVALID_ARGUMENT for what no hub of ours answers, and of FinishRead the
+// outcome.
 absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply);
 absl::Status FromProto(const v1::UnpublishResponse& response, CallReply& reply);
 absl::Status FromProto(const v1::JoinFetchResponse& response, CallReply& reply);

@@ -238,7 +238,7 @@ struct FetchDecision {
   Fingerprint attachment;
   bool already_held = false;  // this rank holds it whole: FinishRead(OK) without reading
 };
-struct FinishReadReply {
+struct FinishReadReply {  // with every outcome, also with one that is an error
   Version version = 0;
 };
 struct WaitReply {

@@ -97,7 +97,6 @@ void Hub::State::FinishOpen(Worker& worker, absl::Status status) {
 }
 
 void Hub::State::Answer(CallId call, absl::Status status, decltype(Reply::payload) payload) {
-  if (!status.ok()) payload = {};
   out_->push_back(Reply{call, std::move(status), std::move(payload)});
 }
 

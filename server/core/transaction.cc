@@ -44,8 +44,9 @@ void Hub::State::On(const BeginReadOp& op) {
 absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
   Member* member = FindMember(worker.id, op.transaction);
   if (member == nullptr) {
-    absl::Status outcome = OutcomeOf(worker.id.key, op.transaction);
-    return outcome.ok() ? absl::AbortedError("this fetch is over; fetch again") : outcome;
+    // Never the outcome itself, which may be UNAVAILABLE: "repeat this call". FinishRead tells it.
+    const absl::Status outcome = OutcomeOf(worker.id.key, op.transaction);
+    return absl::AbortedError(outcome.ok() ? "this fetch is over; fetch again" : outcome.message());
   }
   if (worker.reference && member->begun && worker.reference->generation == op.generation) {
     Orphaned(worker);  // said again, to a hub that learnt of it by a report
@@ -128,9 +129,9 @@ void Hub::State::FinishLate(Worker& worker, const FinishReadOp& op) {
   if (worker.read && worker.read->transaction == op.transaction) {
     EndRead(worker);
   }
-  const absl::Status outcome = OutcomeOf(worker.id.key, op.transaction);
-  if (!outcome.ok()) return Finish(worker, outcome);
-  Finish(worker, outcome, FinishReadReply{GroupOf(worker.id.key).last->version});
+  const std::optional<Outcome>& last = GroupOf(worker.id.key).last;
+  Finish(worker, OutcomeOf(worker.id.key, op.transaction),
+         FinishReadReply{last ? last->version : Version{0}});
 }
 
 // R6: one event.
@@ -190,7 +191,7 @@ void Hub::State::AbortMember(Worker& worker, const Transaction& transaction,
   if (reads) {
     EndRead(worker);
   }
-  Finish(worker, status);
+  Finish(worker, status, FinishReadReply{transaction.version});
 }
 
 void Hub::State::AbortOf(const Worker& worker, const absl::Status& reason) {

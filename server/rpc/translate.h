@@ -43,6 +43,8 @@ absl::Status CheckIdentity(const pb::OpenSession& open, const ServerIdentity& mi
 
 pb::HubMessage ToProto(const hub::Directive& directive, const ServerIdentity& identity);
 
+// False: the call failed, and its status is the gRPC call's own.
+bool IsAnswer(const hub::Reply& reply);
 // The reply's payload; INTERNAL if it is another call's.
 absl::Status FillResponse(const hub::Reply& reply, pb::PublishResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::UnpublishResponse& response);

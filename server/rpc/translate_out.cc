@@ -84,6 +84,10 @@ pb::HubMessage ToProto(const hub::Directive& directive, const ServerIdentity& id
   return message;
 }
 
+bool IsAnswer(const hub::Reply& reply) {
+  return reply.status.ok() || std::holds_alternative<hub::FinishReadReply>(reply.payload);
+}
+
 absl::Status FillResponse(const hub::Reply& reply, pb::PublishResponse& response) {
   return FillFrom<hub::PublishReply>(reply, [&](const hub::PublishReply& payload) {
     response.set_publication(IdBytes(payload.publication));
@@ -112,8 +116,11 @@ absl::Status FillResponse(const hub::Reply& reply, pb::JoinFetchResponse& respon
 }
 
 absl::Status FillResponse(const hub::Reply& reply, pb::FinishReadResponse& response) {
-  return FillFrom<hub::FinishReadReply>(
-      reply, [&](const hub::FinishReadReply& payload) { response.set_version(payload.version); });
+  return FillFrom<hub::FinishReadReply>(reply, [&](const hub::FinishReadReply& payload) {
+    response.set_version(payload.version);
+    response.set_code(StatusCodeToWire(reply.status));
+    response.set_reason(std::string(reply.status.message()));
+  });
 }
 
 absl::Status FillResponse(const hub::Reply& reply, pb::WaitForVersionResponse& response) {

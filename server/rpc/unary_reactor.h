@@ -43,7 +43,7 @@ class CallReactor final : public grpc::ServerUnaryReactor {
       : loop_(loop), call_(loop.NewCall()), response_(response) {}
 
   void Answer(const hub::Reply& reply) {
-    Finish(ToGrpc(reply.status.ok() ? FillResponse(reply, *response_) : reply.status));
+    Finish(ToGrpc(IsAnswer(reply) ? FillResponse(reply, *response_) : reply.status));
   }
 
   HubLoop& loop_;

@@ -121,11 +121,11 @@ struct FetchDecision {
   Fingerprint attachment;
   bool already_held = false;
 };
-struct FinishReply {
+struct FinishReply {  // with every outcome, also with one that is an error
   Version version = 0;
 };
-// The answer to the Call effect with the same op. UNAVAILABLE: the hub was not reached; the core
-// repeats the call when it can be.
+// The answer to the Call effect with the same op. UNAVAILABLE without a payload: the hub was not
+// reached; the core repeats the call when it can be.
 struct CallReply {
   OpId op = 0;
   absl::Status status;

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/match.h"
 #include "worker_agent/core/events.h"
@@ -30,7 +31,7 @@ class HubCalls {
   // Nothing: the reply is stale, or the call goes on (and is repeated). Otherwise the answer.
   std::optional<CallReply> OnReply(const CallReply& reply, TimeMs now, Effects& effects) {
     if (!pending_ || reply.op != pending_->op) return std::nullopt;
-    if (MustRepeat(reply.status)) {
+    if (!IsOutcome(reply) && MustRepeat(reply.status)) {
       repeat_at_ = now + kRepeatAfterMs;
       return std::nullopt;
     }
@@ -72,6 +73,10 @@ class HubCalls {
  private:
   static constexpr TimeMs kRepeatAfterMs = 100;
 
+  // That every source of a group's fetch failed is UNAVAILABLE too, and the hub's answer.
+  static bool IsOutcome(const CallReply& reply) {
+    return std::holds_alternative<FinishReply>(reply.payload);
+  }
   static bool MustRepeat(const absl::Status& status) {
     return absl::IsUnavailable(status) || (absl::IsFailedPrecondition(status) &&
                                            absl::StrContains(status.message(), "not connected"));

@@ -299,6 +299,16 @@ TEST_F(HubClientTest, AMalformedDirectiveEndsTheSession) {
   ASSERT_TRUE(AwaitCount<SessionUp>(2));
 }
 
+TEST(HubMessages, AnOutcomeIsAnAnswerAlsoIfItIsAnError) {
+  v1::FinishReadResponse response;
+  response.set_version(7);
+  response.set_code(14);
+  response.set_reason("every source failed");
+  CallReply reply;
+  EXPECT_EQ(FromProto(response, reply), absl::UnavailableError("every source failed"));
+  EXPECT_EQ(std::get<FinishReply>(reply.payload).version, 7u);
+}
+
 TEST_F(HubClientTest, AfterLeavingTheEndIsTheEnd) {
   hub_.Add(UpUntilMessage('A', 5, grpc::Status::OK));
   Connect();

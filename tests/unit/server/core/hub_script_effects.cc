@@ -72,7 +72,11 @@ void HubScript::Carry(const Reply& reply) {
   const Call call = it->second;
   calls_.erase(it);
   if (call.agent) Learn(agents_[call.name], reply);
-  Print(absl::StrCat(call.name, " ", call.verb, ": ", Text(reply.status), Describe(reply)));
+  // An agent would take an outcome that is not marked as one for "the hub was not reached".
+  const bool lost = call.verb == "finish" && absl::IsUnavailable(reply.status) &&
+                    !std::holds_alternative<FinishReadReply>(reply.payload);
+  Print(absl::StrCat(call.name, " ", call.verb, ": ", Text(reply.status), Describe(reply),
+                     lost ? " (not an outcome)" : ""));
 }
 
 std::string HubScript::Describe(const Reply& reply) {
@@ -90,7 +94,7 @@ std::string HubScript::Describe(const Reply& reply) {
                         decision->already_held ? " already held" : "");
   }
   if (const auto* finish = std::get_if<FinishReadReply>(&reply.payload)) {
-    return absl::StrCat(" v", finish->version);
+    return reply.status.ok() ? absl::StrCat(" v", finish->version) : "";
   }
   if (const auto* wait = std::get_if<WaitReply>(&reply.payload)) {
     return absl::StrCat(" v", wait->version);

@@ -73,6 +73,22 @@ TEST(TranslateOutTest, Decision) {
   EXPECT_TRUE(response.already_held());
 }
 
+// R6: that the group failed is what FinishRead was called to learn.
+TEST(TranslateOutTest, AnOutcomeIsAnAnswerAlsoIfItIsAnError) {
+  const hub::Reply failed{1, absl::UnavailableError("every source failed"),
+                          hub::FinishReadReply{7}};
+  ASSERT_TRUE(IsAnswer(failed));
+  pb::FinishReadResponse response;
+  ASSERT_TRUE(FillResponse(failed, response).ok());
+  EXPECT_EQ(response.code(), 14u);
+  EXPECT_EQ(response.reason(), "every source failed");
+  const hub::Reply committed{1, {}, hub::FinishReadReply{7}};
+  ASSERT_TRUE(FillResponse(committed, response).ok());
+  EXPECT_EQ(response.code(), 0u);
+  EXPECT_EQ(response.version(), 7u);
+  EXPECT_FALSE(IsAnswer({1, absl::CancelledError("a newer operation"), {}}));
+}
+
 TEST(TranslateOutTest, AnotherCallsPayloadIsABug) {
   pb::PublishResponse response;
   EXPECT_EQ(FillResponse({1, {}, hub::WaitReply{1}}, response).code(), absl::StatusCode::kInternal);

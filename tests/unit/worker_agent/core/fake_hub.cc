@@ -179,7 +179,8 @@ void FakeHub::On(size_t worker, OpId op, const FinishReadCall& call) {
     }
     const auto holding = holdings_.find(worker);
     if (holding != holdings_.end() && !holding->second.complete) Forget(worker);
-    return Reply(worker, op, known ? call.result : absl::AbortedError("the fetch was aborted"));
+    const absl::Status lost = absl::AbortedError("the fetch was aborted");
+    return Reply(worker, op, known ? call.result : lost, FinishReply{version});
   }
   holdings_[worker].complete = true;
   committed_[call.transaction] = version;

@@ -107,8 +107,33 @@ TEST_P(SourceLoss, OfTheLastOneEndsTheFetchAtOnce) {
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.Ask(1, FetchVerb{});
   ASSERT_TRUE(world.RunToValid(1, 2));
+  const TimeMs before = world.now_ms();
   world.Kill(0);
   EXPECT_EQ(world.Finish(1).code(), StatusCode::kUnavailable);
+  EXPECT_LE(world.now_ms() - before, 100);
+  EXPECT_EQ(world.hub.CountCalls(1, Call{0, FinishReadCall{}}.request.index()), 1u);
+  EXPECT_FALSE(world.at(1).core->Report().holding);
+}
+
+// R6: this rank has every byte and waits for one whose last source fails. UNAVAILABLE is the
+// outcome then, and not a hub to call again.
+TEST_P(SourceLoss, OfAnotherRanksLastOneEndsTheWaitAtOnce) {
+  World world({.one_sided = GetParam()});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  OpId waiting = 0;
+  world.hub.script = [&](size_t, const Call& call) {
+    if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
+    waiting = call.op;
+    return true;
+  };
+  world.Ask(1, FetchVerb{});
+  ASSERT_TRUE(world.Run([&] { return waiting != 0; }));
+  const absl::Status outcome = absl::UnavailableError("every source of shard 1 failed");
+  const TimeMs before = world.now_ms();
+  world.hub.Reply(1, waiting, outcome, FinishReply{5});
+  EXPECT_EQ(world.Finish(1), outcome);
+  EXPECT_LE(world.now_ms() - before, 100);
+  EXPECT_EQ(world.hub.CountCalls(1, Call{0, FinishReadCall{}}.request.index()), 1u);
   EXPECT_FALSE(world.at(1).core->Report().holding);
 }
 
