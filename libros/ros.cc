@@ -8,6 +8,7 @@
 #include <atomic>
 #include <utility>
 
+#include "common/mutex.h"
 #include "libros/checks.h"
 #include "worker_agent/agent.h"
 
@@ -101,11 +102,13 @@ class Client::Impl {
   }
   bool Forked() const { return getpid() != process_; }
 
-  absl::Status Leave(std::chrono::milliseconds drain) {
-    if (left_.exchange(true)) return absl::OkStatus();
-    const absl::Status status = agent_->RunVerb(agent::LeaveVerb{Milliseconds(drain)}).status;
+  // Whoever returns from here may free the memory: the first caller's end is everybody's.
+  absl::Status Leave(std::chrono::milliseconds drain) ABSL_LOCKS_EXCLUDED(leave_mutex_) {
+    tensorhub::MutexLock lock(leave_mutex_);
+    if (left_.exchange(true)) return leave_status_;
+    leave_status_ = agent_->RunVerb(agent::LeaveVerb{Milliseconds(drain)}).status;
     agent_->Stop();
-    return status;
+    return leave_status_;
   }
 
   agent::Agent& agent() { return *agent_; }
@@ -115,6 +118,8 @@ class Client::Impl {
  private:
   const pid_t process_ = getpid();
   std::atomic<bool> left_{false};
+  tensorhub::Mutex leave_mutex_;
+  absl::Status leave_status_ ABSL_GUARDED_BY(leave_mutex_);
   std::unique_ptr<agent::Agent> agent_;
 };
 

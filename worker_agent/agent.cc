@@ -75,11 +75,10 @@ void Agent::RunLoop(ProgressLoop::Options options,
                     const std::shared_ptr<Answer<absl::Status>>& connected) {
   Answer<absl::Status>::Giver giver(connected, Stopped());
   options.on_connected = [&giver](const absl::Status& status) { giver.Give(status); };
-  ProgressLoop loop(std::move(options), inbox_);
-  const absl::Status status = loop.Start();
+  loop_ = std::make_unique<ProgressLoop>(std::move(options), inbox_);
+  const absl::Status status = loop_->Start();
   if (!status.ok()) return giver.Give(status);
-  loop_ = &loop;
-  loop.Run();
+  loop_->Run();
 }
 
 template <class T>

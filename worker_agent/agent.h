@@ -77,7 +77,8 @@ class Agent {
 
   const std::shared_ptr<Inbox> inbox_;
   HubQueries queries_;
-  ProgressLoop* loop_ = nullptr;  // the progress thread's; used in the inbox's tasks only
+  // Used on the progress thread only; goes with the agent, and with it the memory of Allocate.
+  std::unique_ptr<ProgressLoop> loop_;
 
   Mutex verb_mutex_;
   CondVar verb_ended_;

@@ -7,7 +7,8 @@
 // Sleeps on file descriptors when nothing is under way; while bytes are expected it spins for a
 // moment before sleeping, since waking up costs more than the bytes take.
 //
-// Thread contract: created, used and destroyed on one thread, which Run occupies.
+// Thread contract: created and used on one thread, which Run occupies; destroyed on that one, or on
+// any when it has ended.
 
 #ifndef TENSORHUB_WORKER_AGENT_PROGRESS_LOOP_H_
 #define TENSORHUB_WORKER_AGENT_PROGRESS_LOOP_H_
@@ -61,7 +62,8 @@ class ProgressLoop {
 
   // Makes the transports and starts connecting.
   absl::Status Start();
-  // Until Stop. Then closes the inbox, ends what is under way and lets go of all memory.
+  // Until Stop. Then closes the inbox, ends what is under way and lets go of the registered memory.
+  // What Allocate gave stays until the end of this object.
   void Run();
 
   // From within the inbox's tasks:

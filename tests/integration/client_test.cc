@@ -10,6 +10,7 @@
 #include <tensorhub/ros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -67,6 +68,14 @@ class TestClient {
   std::byte* data_ = nullptr;
   std::unique_ptr<ros::Client> client_;
 };
+
+// By anybody, as the server lists it.
+bool IsHeld(ros::Client& observer) {
+  const auto listed = observer.List();
+  EXPECT_TRUE(listed.ok()) << listed.status();
+  return std::any_of(listed->begin(), listed->end(),
+                     [](const ros::VersionInfo& info) { return !info.replicas.empty(); });
+}
 
 class ClientTest : public testing::Test {
  protected:
@@ -193,6 +202,31 @@ TEST_F(ClientTest, LargeAttachments) {
     const auto content = admin.GetAttachment(ToBytes(FingerprintOf(attachment)));
     ASSERT_TRUE(content.ok()) << content.status();
     EXPECT_TRUE(*content == attachment);
+  }
+}
+
+TEST_F(ClientTest, MemoryOfAllocateOutlivesLeave) {
+  TestClient trainer = Join("trainer", "", /*shared=*/true);
+  TestClient reader = Join("rollout", "", /*shared=*/true);
+  ASSERT_TRUE(trainer.Publish(1).ok());
+  ASSERT_TRUE(reader->Fetch(ros::Latest()).ok());
+  ASSERT_TRUE(trainer->Leave().ok());
+  ASSERT_TRUE(reader->Leave().ok());
+  reader.ExpectHolds(1);
+  EXPECT_EQ(trainer.Publish(2).code(), StatusCode::kFailedPrecondition);  // and it has written
+  trainer.ExpectHolds(2);
+}
+
+// Whoever returns from Leave frees the memory: the server has been told by then.
+TEST_F(ClientTest, LeaveFromTwoThreadsEndsOnceForBoth) {
+  TestClient observer = Join("observer");
+  for (uint64_t version = 1; version <= 10; ++version) {
+    TestClient trainer = Join("trainer");
+    ASSERT_TRUE(trainer.Publish(version).ok());
+    const auto leave = [&] { return trainer->Leave().ok() && !IsHeld(*observer.client()); };
+    auto other = std::async(std::launch::async, leave);
+    EXPECT_TRUE(leave());
+    EXPECT_TRUE(other.get());
   }
 }
 

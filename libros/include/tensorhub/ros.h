@@ -221,8 +221,9 @@ class Client {
   // UNAVAILABLE: no answer within ten seconds.
   absl::StatusOr<std::vector<VersionInfo>> List();
 
-  // Orderly goodbye: unpublishes, tells the server, stops serving. Idempotent; other calls fail
-  // with FAILED_PRECONDITION afterwards.
+  // Orderly goodbye: unpublishes, tells the server, stops serving. Idempotent, and later callers
+  // wait for the first; other calls fail with FAILED_PRECONDITION afterwards. A Fetch that runs in
+  // another thread is waited for.
   absl::Status Leave();
 
   // Host memory that peers on this host can read without this process's help, zeroed and page
