@@ -3,11 +3,10 @@
 
 // What the core wants done, effect by effect.
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
 #include "common/check.h"
+#include "worker_agent/log.h"
 #include "worker_agent/progress_loop.h"
 
 namespace tensorhub::agent {
@@ -74,11 +73,11 @@ void ProgressLoop::CarryOut(const FetchAdvanced& effect) {
 void ProgressLoop::CarryOut(const LogLine& effect) {
   switch (effect.level) {
     case LogLine::Level::kDebug:
-      return spdlog::debug("{}", effect.text);
+      return Log().debug("{}", effect.text);
     case LogLine::Level::kInfo:
-      return spdlog::info("{}", effect.text);
+      return Log().info("{}", effect.text);
     case LogLine::Level::kWarning:
-      return spdlog::warn("{}", effect.text);
+      return Log().warn("{}", effect.text);
   }
 }
 

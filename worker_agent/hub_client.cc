@@ -3,13 +3,12 @@
 
 #include "worker_agent/hub_client.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "worker_agent/log.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -107,7 +106,7 @@ void HubClient::OnMessage(SessionNumber number, const v1::HubMessage& message) {
   if (state_ != State::kUp) return;
   const absl::StatusOr<std::optional<Event>> event = ToEvent(message);
   if (!event.ok()) {
-    spdlog::warn("{}", std::string(event.status().message()));
+    Log().warn("{}", std::string(event.status().message()));
     return session_->Cancel();  // and begin anew, with a full report
   }
   if (*event) owner_.on_event(**event);
@@ -137,9 +136,9 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
   state_ = State::kUp;
   failures_ = 0;
   last_failure_ = absl::OkStatus();
-  spdlog::info("{} {} the server at {} (version {}, epoch {})", ToString(options_.facts.self.key),
-               connected_ ? "reconnected to" : "connected to", options_.server,
-               welcome.server_version(), epoch_);
+  Log().info("{} {} the server at {} (version {}, epoch {})", ToString(options_.facts.self.key),
+             connected_ ? "reconnected to" : "connected to", options_.server,
+             welcome.server_version(), epoch_);
   const bool first = !std::exchange(connected_, true);
   owner_.on_event(SessionUp{TimeOr(welcome.lease_ms(), kLeaseMs),
                             TimeOr(welcome.heartbeat_ms(), kHeartbeatMs)});
@@ -155,8 +154,8 @@ void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
   const absl::Status status =
       ended.ok() ? absl::UnavailableError("the server ended the session") : HubStatus(ended);
   if (was_up) {
-    spdlog::warn("{} lost the server at {} ({}); reconnecting", ToString(options_.facts.self.key),
-                 options_.server, std::string(status.message()));
+    Log().warn("{} lost the server at {} ({}); reconnecting", ToString(options_.facts.self.key),
+               options_.server, std::string(status.message()));
     owner_.on_event(SessionDown{});
   }
   if (!connected_) return OnFirstFailure(status);
@@ -179,8 +178,8 @@ void HubClient::Refuse(const absl::Status& status) {
       absl::IsAlreadyExists(status)
           ? absl::AbortedError("this worker was replaced: " + std::string(status.message()))
           : status;
-  spdlog::warn("{} is refused by the server at {}: {}", ToString(options_.facts.self.key),
-               options_.server, std::string(reason.message()));
+  Log().warn("{} is refused by the server at {}: {}", ToString(options_.facts.self.key),
+             options_.server, std::string(reason.message()));
   owner_.on_event(SessionRefused{reason});
 }
 

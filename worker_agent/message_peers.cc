@@ -3,12 +3,11 @@
 
 #include "worker_agent/message_peers.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "common/check.h"
+#include "worker_agent/log.h"
 
 namespace tensorhub::agent {
 
@@ -67,7 +66,7 @@ void MessagePeers::OnPeerFailed(PeerId peer, const absl::Status& status) {
   const Incarnation incarnation = found->first;
   peers_.erase(found);
   transport_->Close(peer);
-  spdlog::debug("a peer's connection broke: {}", std::string(status.message()));
+  Log().debug("a peer's connection broke: {}", std::string(status.message()));
   now_(PeerFailed{incarnation, status});
 }
 

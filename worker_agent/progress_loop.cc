@@ -5,13 +5,13 @@
 
 #include <poll.h>
 #include <sched.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "common/check.h"
+#include "worker_agent/log.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -174,10 +174,10 @@ absl::Status ProgressLoop::Register(Memory memory) {
   memory_ = std::move(memory);
   description_ = DescribeMemory();
   const Layout& layout = memory_->layout();
-  spdlog::info("{} registered {} tensors, {} bytes in {} regions of memory, {}",
-               ToString(options_.facts.self.key), layout.entries().size(), layout.total_bytes(),
-               memory_->region_count(),
-               description_.empty() ? "served to peers" : "readable by peers on this host");
+  Log().info("{} registered {} tensors, {} bytes in {} regions of memory, {}",
+             ToString(options_.facts.self.key), layout.entries().size(), layout.total_bytes(),
+             memory_->region_count(),
+             description_.empty() ? "served to peers" : "readable by peers on this host");
   hub_->calls().SetDocuments(layout.Encode(), options_.attachment);
   Registered event;
   event.layout = layout.fingerprint();
@@ -198,8 +198,8 @@ std::string ProgressLoop::DescribeMemory() const {
   if (!made.ok() || made->host.empty()) return "";
   std::string encoded = Encode(*made);
   if (encoded.size() <= messages_->MaxPayloadBytes()) return encoded;
-  spdlog::info("{} tensors are too scattered to describe to peers on this host; serving them",
-               memory_->layout().entries().size());
+  Log().info("{} tensors are too scattered to describe to peers on this host; serving them",
+             memory_->layout().entries().size());
   return "";
 }
 
@@ -231,7 +231,7 @@ void ProgressLoop::NoteWay(bool one_sided) {
   if (lane.empty()) return;  // the former source's last bytes
   way_noted_ = true;
   way_ = (one_sided ? "one-sided over " : "served over ") + lane;
-  spdlog::info("{} is {}", ToString(options_.facts.self.key), way_);
+  Log().info("{} is {}", ToString(options_.facts.self.key), way_);
 }
 
 void ProgressLoop::ShutDown() {

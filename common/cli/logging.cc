@@ -111,6 +111,8 @@ void InitLogging(const std::string& program, const LogOptions& options) {
   logger->set_formatter(std::make_unique<LineFormatter>(program, options.format == "json"));
   logger->set_level(LevelOf(options.level));
   logger->flush_on(spdlog::level::debug);
+  // The worker agent's, if there is one in this program: worker_agent/log.h.
+  spdlog::register_logger(logger->clone("tensorhub"));
   spdlog::set_default_logger(std::move(logger));
 }
 

@@ -30,7 +30,8 @@
 // What Connect does to the process, once: it sets UCX_… variables in the environment that are not
 // set already (so connect before other threads read the environment; children inherit them), hands
 // back the handlers for SIGSEGV and the like that UCX installs when it is loaded, and silences
-// gRPC's own log unless GRPC_VERBOSITY is set. Its threads take no signals.
+// gRPC's own log unless GRPC_VERBOSITY is set. Its threads take no signals. It logs warnings to
+// standard error; TENSORHUB_LOG_LEVEL=debug|info|warn|error says more or less.
 //
 // Errors are absl::Status with one line that says what is wrong and what to do:
 //   INVALID_ARGUMENT     the call is wrong: names, sizes, ranks, selectors that differ in a group
