@@ -187,6 +187,10 @@ absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchO
                      std::move(result.fetch.sources)};
 }
 
+std::optional<uint64_t> Client::Held() {
+  return impl_->Usable().ok() ? impl_->agent().Held() : std::nullopt;
+}
+
 absl::StatusOr<WaitResult> Client::WaitForVersion(const Selector& selector,
                                                   std::chrono::milliseconds timeout,
                                                   const WaitOptions& options) {

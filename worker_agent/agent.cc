@@ -123,6 +123,11 @@ absl::StatusOr<void*> Agent::Allocate(size_t bytes) {
       Stopped(), [bytes](ProgressLoop& loop) { return loop.Allocate(bytes); });
 }
 
+std::optional<Version> Agent::Held() {
+  return OnLoop<std::optional<Version>>(std::nullopt,
+                                        [](ProgressLoop& loop) { return loop.Held(); });
+}
+
 absl::StatusOr<Version> Agent::WaitForVersion(const VersionWait& wait) {
   return queries_.WaitForVersion(wait);
 }

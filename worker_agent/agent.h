@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,6 +60,8 @@ class Agent {
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
   // RESOURCE_EXHAUSTED names the size. The memory lives as long as the agent.
   absl::StatusOr<void*> Allocate(size_t bytes);
+  // The version that the registered memory holds whole, and that peers may read.
+  std::optional<Version> Held();
   absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
   absl::StatusOr<std::vector<ListedVersion>> List();
 

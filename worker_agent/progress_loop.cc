@@ -216,6 +216,11 @@ absl::StatusOr<void*> ProgressLoop::Allocate(size_t bytes) {
   return region->base;
 }
 
+std::optional<Version> ProgressLoop::Held() const {
+  const std::optional<HoldingReport> holding = core_->Report().holding;
+  return holding && holding->complete ? std::optional(holding->version) : std::nullopt;
+}
+
 void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress) {
   TH_CHECK(!on_verb_done_);
   on_verb_done_ = std::move(on_done);

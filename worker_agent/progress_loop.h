@@ -70,6 +70,7 @@ class ProgressLoop {
   absl::Status Register(Memory memory);
   void AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress);
   absl::StatusOr<void*> Allocate(size_t bytes);
+  std::optional<Version> Held() const;
   void Stop() { stopping_ = true; }
 
  private:

@@ -230,6 +230,27 @@ TEST_F(ClientTest, LeaveFromTwoThreadsEndsOnceForBoth) {
   }
 }
 
+TEST_F(ClientTest, WhatIsHeldAfterAnError) {
+  TestClient trainer = Join("trainer");
+  TestClient reader = Join("rollout");
+  EXPECT_EQ(reader->Held(), std::nullopt);
+  ASSERT_TRUE(trainer.Publish(1).ok());
+  EXPECT_EQ(trainer->Held(), 1u);
+  ASSERT_TRUE(reader->Fetch(ros::Latest()).ok());
+  EXPECT_EQ(reader->Held(), 1u);
+  EXPECT_EQ(reader->Fetch(ros::Version(7)).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(reader->Fetch(ros::NewerThan(1), {.timeout = milliseconds(50), .progress = {}})
+                .status()
+                .code(),
+            StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(reader->Held(), 1u);
+  reader.ExpectHolds(1);
+  ASSERT_TRUE(reader->Unpublish().ok());
+  EXPECT_EQ(reader->Held(), std::nullopt);
+  ASSERT_TRUE(reader->Leave().ok());
+  EXPECT_EQ(reader->Held(), std::nullopt);
+}
+
 // Runs `body` in a forked child, which has no thread but this one; true if it returned true.
 bool InChild(const std::function<bool()>& body) {
   const pid_t child = fork();

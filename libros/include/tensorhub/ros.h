@@ -212,6 +212,10 @@ class Client {
   // that waited in vain) leaves the old version held and served; after it, nothing is held.
   absl::StatusOr<FetchResult> Fetch(const Selector& selector, const FetchOptions& options = {});
 
+  // The version that the memory holds whole, whether it was published or fetched: peers may read
+  // it, and it must not change. What remains after an error, say. Does not ask the server.
+  std::optional<uint64_t> Held();
+
   // Blocks until a version matches the selector (Latest: any; Version(n): n or newer).
   // DEADLINE_EXCEEDED after `timeout`.
   absl::StatusOr<WaitResult> WaitForVersion(const Selector& selector,
