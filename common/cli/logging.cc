@@ -112,6 +112,7 @@ void InitLogging(const std::string& program, const LogOptions& options) {
   logger->set_level(LevelOf(options.level));
   logger->flush_on(spdlog::level::debug);
   // The worker agent's, if there is one in this program: worker_agent/log.h.
+  spdlog::drop("tensorhub");  // of an earlier call
   spdlog::register_logger(logger->clone("tensorhub"));
   spdlog::set_default_logger(std::move(logger));
 }
