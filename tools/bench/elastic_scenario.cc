@@ -244,8 +244,8 @@ absl::Status ElasticScenario::Lose(const std::string& phase, Report& report) {
     received = std::max(received, (*after)[survivor] - (*before)[survivor]);
   }
   report.figures.push_back(
-      BoundFigure("kill.completion", *seconds, "s", kAim * undisturbed_ + kDetectionSeconds));
-  report.figures.push_back({.name = "kill.received",
+      BoundFigure(phase + ".completion", *seconds, "s", kAim * undisturbed_ + kDetectionSeconds));
+  report.figures.push_back({.name = phase + ".received",
                             .value = received / 1e6,
                             .unit = "MB",
                             .limit = static_cast<double>(bytes_) / 1e6,
