@@ -4,6 +4,7 @@
 #include "worker_agent/ucx/ucx_messages.h"
 
 #include <cstdint>
+#include <utility>
 
 #include "common/check.h"
 #include "worker_agent/ucx/ucx_status.h"
@@ -131,7 +132,12 @@ ucs_status_t UcxMessages::OnActiveMessage(void* self, const void* header, size_t
   if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
     return messages->ReceiveRendezvous(head, data, bytes) ? UCS_INPROGRESS : UCS_OK;
   }
-  messages->sink_->OnMessage(head, {static_cast<const char*>(data), bytes});
+  const std::string_view payload(static_cast<const char*>(data), bytes);
+  if (payload.empty() || !messages->arrived_.empty()) {
+    messages->arrived_.emplace_back(head, payload);
+  } else {
+    messages->sink_->OnMessage(head, payload);
+  }
   return UCS_OK;  // UCX takes the data back
 }
 
@@ -169,8 +175,14 @@ void UcxMessages::OnRendezvousDone(void* request, ucs_status_t status, size_t /*
   self->rendezvous_.erase(done);
 }
 
+void UcxMessages::DeliverArrived() {
+  const auto arrived = std::exchange(arrived_, {});
+  for (const auto& [header, payload] : arrived) sink_->OnMessage(header, payload);
+}
+
 bool UcxMessages::Progress() {
   bool any = worker_->Progress();
+  DeliverArrived();
   endpoints_->RunCloses();
   any = DeliverQueued() || any;
   return any;

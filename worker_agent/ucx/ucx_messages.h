@@ -72,6 +72,7 @@ class UcxMessages : public MessageTransport {
   absl::Status Open();
 
   SendOp* TakeOp();
+  void DeliverArrived();
   ucs_status_ptr_t StartSend(SendOp* op);
   void FinishSend(SendOp* op, ucs_status_t status);
   bool ReceiveRendezvous(std::string_view header, void* descriptor, size_t bytes);
@@ -86,6 +87,11 @@ class UcxMessages : public MessageTransport {
   // Ops and buffers outlive the worker, which is destroyed first (see the destructor).
   std::vector<std::unique_ptr<SendOp>> ops_;
   std::vector<SendOp*> free_ops_;
+  // Messages without a payload wait until UCX has returned: they lead to new connections, and UCX
+  // 1.13.1 crashes (null in uct_tcp) when one is made to a peer from within its own message, just
+  // as the peer's old connection breaks. What arrives behind such a message waits too, for the
+  // order.
+  std::vector<std::pair<std::string, std::string>> arrived_;
   std::unordered_map<Rendezvous*, std::unique_ptr<Rendezvous>> rendezvous_;
   std::vector<std::pair<uint64_t, absl::Status>> sent_;  // for OnSent, from the next Progress
   std::vector<std::pair<uint64_t, absl::Status>> sent_scratch_;
