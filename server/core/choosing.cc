@@ -21,6 +21,8 @@ bool IsBehind(const Worker& source, const Worker& reader) {
   return source.reference->valid_chunks < reader.reference->valid_chunks;
 }
 
+bool IsUnreliable(const Worker& source) { return source.complainers.size() >= kUnreliableFrom; }
+
 uint32_t StepsOf(const Reference& reference) {
   if (reference.state == ReferenceState::kComplete) return 0;
   if (!reference.shard->chunks) return kProgressSteps;
@@ -90,7 +92,7 @@ IndexEntry Hub::State::EntryOf(const Worker& worker) const {
   if (!Serves(worker)) return entry;
   HolderRank rank;
   rank.slow = worker.slow;
-  rank.unreliable = worker.complainers.size() >= kUnreliableFrom;
+  rank.unreliable = IsUnreliable(worker);
   rank.readers = static_cast<uint32_t>(reference.readers.size());
   rank.steps_missing = StepsOf(reference);
   rank.spot = !worker.stable;
@@ -117,7 +119,7 @@ Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) co
   candidate.tier = TierBetween(source.location, reader.location);
   candidate.behind = IsBehind(source, reader);
   candidate.slow = source.slow || reader.read->left.contains(source.id);
-  candidate.unreliable = source.complainers.size() >= kUnreliableFrom;
+  candidate.unreliable = IsUnreliable(source);
   if (candidate.tier == Tier::kRemote) {
     const auto uplink = uplinks_.find(source.place.datacenter);
     candidate.uplink = uplink == uplinks_.end() ? 0 : uplink->second;

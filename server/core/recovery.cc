@@ -21,7 +21,7 @@ void Hub::State::EndRecovery() {
   recovering_ = false;
   awaited_.clear();
   for (auto& [key, worker] : workers_) {
-    if (worker.read && worker.read->running && worker.read->current == 0) Orphaned(worker);
+    if (Reads(worker) && !IsFed(worker)) Orphaned(worker);
     if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;
     const PublishOp op = *std::exchange(worker.op.deferred, std::nullopt);
     Publish(worker, op);

@@ -13,7 +13,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "tools/bench/lab_runs.h"
 #include "tools/bench/relays.h"
 #include "tools/bench/scenario.h"
@@ -47,9 +46,7 @@ class BroadcastScenario : public Scenario {
 
  private:
   absl::Status CheckFlags();
-  bool Wants(const std::string& strategy) const {
-    return std::count(strategies_.begin(), strategies_.end(), strategy) > 0;
-  }
+  bool Wants(const std::string& strategy) const { return Contains(strategies_, strategy); }
   absl::Status Start();
   absl::Status RunRound(Report& report, int round);
   absl::Status RunRelays(const std::string& strategy, const std::vector<Relays::Edge>& edges,
@@ -92,13 +89,10 @@ absl::Status BroadcastScenario::CheckFlags() {
   }
   if (rounds_ < 1 || rounds_ > 100) return absl::InvalidArgumentError("--rounds: give 1 to 100");
   if (flags_.seconds < 0) return absl::InvalidArgumentError("--seconds: give more than 0");
-  strategies_ = absl::StrSplit(strategy_list_, ',', absl::SkipEmpty());
-  for (const std::string& strategy : strategies_) {
-    if (strategy != "ros" && strategy != "fanout" && strategy != "store" && strategy != "chain") {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--strategies: \"", strategy, "\" is none; give some of ros,fanout,store,chain"));
-    }
-  }
+  absl::StatusOr<std::vector<std::string>> strategies =
+      ParseNames("--strategies", strategy_list_, {"ros", "fanout", "store", "chain"});
+  if (!strategies.ok()) return strategies.status();
+  strategies_ = *std::move(strategies);
   if (strategies_.empty()) return absl::InvalidArgumentError("--strategies: give at least one");
   const Size& size = *std::find_if(std::begin(kSizes), std::end(kSizes),
                                    [this](const Size& entry) { return readers_ <= entry.readers; });
@@ -123,11 +117,7 @@ absl::Status BroadcastScenario::Start() {
   if (!relays.ok()) return relays.status();
   relays_ = *std::move(relays);
   if (!Wants("ros")) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<Fleet>> fleet =
-      Fleet::Start(*lab_, {.readers = readers_,
-                           .bytes = bytes_,
-                           .tensors = flags_.tensors,
-                           .server_flags = flags_.server_flags});
+  absl::StatusOr<std::unique_ptr<Fleet>> fleet = StartFleet(*lab_, readers_, bytes_, flags_);
   if (!fleet.ok()) return fleet.status();
   fleet_ = *std::move(fleet);
   return absl::OkStatus();
@@ -180,13 +170,8 @@ void BroadcastScenario::ReportAll(Report& report) const {
   const std::map<std::string, double> aims = {
       {"ros", kAim}, {"chain", kAim}, {"fanout", kAim * copies}, {"store", kAim * (copies + 1)}};
   for (const std::string& strategy : strategies_) {
-    report.figures.push_back({.name = strategy + ".completion",
-                              .value = Median(seconds_.at(strategy)),
-                              .unit = "s",
-                              .limit = Limit(),
-                              .limit_name = "S/B (plain stream)",
-                              .better = Better::kLower,
-                              .aim = aims.at(strategy)});
+    report.figures.push_back(CompletionFigure(
+        strategy + ".completion", Median(seconds_.at(strategy)), Limit(), aims.at(strategy)));
   }
   if (Wants("ros") && Wants("chain")) {
     report.figures.push_back({.name = "ros.over_chain",
@@ -197,8 +182,7 @@ void BroadcastScenario::ReportAll(Report& report) const {
                               .better = Better::kLower,
                               .aim = kAimOverChain});
   }
-  report.beside.push_back({"size", static_cast<double>(bytes_) / 1e6, "MB"});
-  report.beside.push_back({"stream", static_cast<double>(bytes_) * 8e-6 / Limit(), "Mbit/s"});
+  ReportStream(bytes_, Limit(), report);
   if (results_.empty()) return;
   double cpu = 0;
   double sent = 0;

@@ -14,7 +14,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "tools/bench/lab_runs.h"
 #include "tools/bench/relays.h"
 #include "tools/bench/scenario.h"
@@ -41,9 +40,7 @@ class CrossDcScenario : public Scenario {
   // Seconds until all had all.
   absl::StatusOr<double> RunOnce(const std::string& strategy);
   size_t readers() const { return dcs_ * hosts_per_dc_ - 1; }
-  bool Wants(const std::string& strategy) const {
-    return std::count(strategies_.begin(), strategies_.end(), strategy) > 0;
-  }
+  bool Wants(const std::string& strategy) const { return Contains(strategies_, strategy); }
 
   size_t dcs_ = 3;
   size_t hosts_per_dc_ = 4;
@@ -81,13 +78,10 @@ absl::Status CrossDcScenario::CheckFlags() {
     return absl::InvalidArgumentError("--hosts-per-dc: give 1 to 16");
   }
   if (flags_.seconds <= 0) return absl::InvalidArgumentError("--seconds: give more than 0");
-  strategies_ = absl::StrSplit(strategy_list_, ',', absl::SkipEmpty());
-  for (const std::string& strategy : strategies_) {
-    if (strategy != "ros" && strategy != "fanout" && strategy != "chain") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--strategies: \"", strategy, "\" is none; give some of ros,fanout,chain"));
-    }
-  }
+  absl::StatusOr<std::vector<std::string>> strategies =
+      ParseNames("--strategies", strategy_list_, {"ros", "fanout", "chain"});
+  if (!strategies.ok()) return strategies.status();
+  strategies_ = *std::move(strategies);
   if (strategies_.empty()) return absl::InvalidArgumentError("--strategies: give at least one");
   return absl::OkStatus();
 }
@@ -109,11 +103,7 @@ absl::Status CrossDcScenario::Start() {
   if (!relays.ok()) return relays.status();
   relays_ = *std::move(relays);
   if (!Wants("ros")) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<Fleet>> fleet =
-      Fleet::Start(*lab_, {.readers = readers(),
-                           .bytes = bytes_,
-                           .tensors = flags_.tensors,
-                           .server_flags = flags_.server_flags});
+  absl::StatusOr<std::unique_ptr<Fleet>> fleet = StartFleet(*lab_, readers(), bytes_, flags_);
   if (!fleet.ok()) return fleet.status();
   fleet_ = *std::move(fleet);
   return absl::OkStatus();
@@ -146,13 +136,8 @@ absl::Status CrossDcScenario::RunStrategy(const std::string& strategy, Report& r
   if (!after.ok()) return after.status();
   // Of a star every remote reader's copy leaves through the first datacenter's link.
   const auto copies_out = static_cast<double>((dcs_ - 1) * hosts_per_dc_);
-  report.figures.push_back({.name = strategy + ".completion",
-                            .value = *seconds,
-                            .unit = "s",
-                            .limit = stream_,
-                            .limit_name = "S/B (plain stream)",
-                            .better = Better::kLower,
-                            .aim = strategy == "fanout" ? kAim * copies_out : kAim});
+  report.figures.push_back(CompletionFigure(strategy + ".completion", *seconds, stream_,
+                                            strategy == "fanout" ? kAim * copies_out : kAim));
   for (size_t dc = 1; dc < dcs_; ++dc) {
     const double came =
         after->datacenters[dc].received_bytes - before->datacenters[dc].received_bytes;
@@ -182,8 +167,7 @@ absl::Status CrossDcScenario::Run(Report& report) {
   for (const std::string& strategy : strategies_) {
     if (absl::Status status = RunStrategy(strategy, report); !status.ok()) return status;
   }
-  report.beside.push_back({"size", static_cast<double>(bytes_) / 1e6, "MB"});
-  report.beside.push_back({"stream", static_cast<double>(bytes_) * 8e-6 / stream_, "Mbit/s"});
+  ReportStream(bytes_, stream_, report);
   return absl::OkStatus();
 }
 

@@ -16,8 +16,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/layout.h"
 #include "common/random.h"
 #include "tools/bench/lab_runs.h"
@@ -70,7 +68,9 @@ class ElasticScenario : public Scenario {
   // A reader from which another one reads at present, or the first.
   size_t FeedingReader() const;
   std::vector<size_t> AllBut(size_t left_out) const;
-  Figure Completion(const std::string& figure, double seconds, double aim) const;
+  Figure Completion(const std::string& figure, double seconds, double aim) const {
+    return CompletionFigure(figure, seconds, stream_, aim);
+  }
 
   size_t readers_ = 4;
   std::string phase_list_ = "join,kill,cut,churn,unpublish";
@@ -102,13 +102,10 @@ absl::Status ElasticScenario::CheckFlags() {
         absl::StrCat("--readers: give ", kReadersMin, " to ", kReadersMax));
   }
   if (flags_.seconds < 0) return absl::InvalidArgumentError("--seconds: give more than 0");
-  phases_ = absl::StrSplit(phase_list_, ',', absl::SkipEmpty());
-  for (const std::string& phase : phases_) {
-    if (std::count(std::begin(kPhases), std::end(kPhases), phase) == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--phases: \"", phase, "\" is none; give some of ", absl::StrJoin(kPhases, ",")));
-    }
-  }
+  absl::StatusOr<std::vector<std::string>> phases =
+      ParseNames("--phases", phase_list_, {std::begin(kPhases), std::end(kPhases)});
+  if (!phases.ok()) return phases.status();
+  phases_ = *std::move(phases);
   if (flags_.rate.empty()) flags_.rate = readers_ <= 4 ? "500mbit" : "200mbit";
   if (flags_.seconds == 0) flags_.seconds = readers_ <= 4 ? 5 : 10;
   return absl::OkStatus();
@@ -129,11 +126,7 @@ absl::Status ElasticScenario::Start() {
   const absl::StatusOr<double> stream = PlainStream(*lab_, 0, 1, bytes_);
   if (!stream.ok()) return stream.status();
   stream_ = *stream;
-  absl::StatusOr<std::unique_ptr<Fleet>> fleet =
-      Fleet::Start(*lab_, {.readers = readers_,
-                           .bytes = bytes_,
-                           .tensors = flags_.tensors,
-                           .server_flags = flags_.server_flags});
+  absl::StatusOr<std::unique_ptr<Fleet>> fleet = StartFleet(*lab_, readers_, bytes_, flags_);
   if (!fleet.ok()) return fleet.status();
   fleet_ = *std::move(fleet);
   return absl::OkStatus();
@@ -180,16 +173,6 @@ std::vector<size_t> ElasticScenario::AllBut(size_t left_out) const {
   std::vector<size_t> readers = fleet_->Readers();
   std::erase(readers, left_out);
   return readers;
-}
-
-Figure ElasticScenario::Completion(const std::string& figure, double seconds, double aim) const {
-  return {.name = figure,
-          .value = seconds,
-          .unit = "s",
-          .limit = stream_,
-          .limit_name = "S/B (plain stream)",
-          .better = Better::kLower,
-          .aim = aim};
 }
 
 absl::Status ElasticScenario::Undisturbed(Report& report) {
@@ -344,8 +327,7 @@ absl::Status ElasticScenario::Run(Report& report) {
   for (const std::string& phase : phases_) {
     if (absl::Status status = RunPhase(phase, report); !status.ok()) return status;
   }
-  report.beside.push_back({"size", static_cast<double>(bytes_) / 1e6, "MB"});
-  report.beside.push_back({"stream", static_cast<double>(bytes_) * 8e-6 / stream_, "Mbit/s"});
+  ReportStream(bytes_, stream_, report);
   return absl::OkStatus();
 }
 

@@ -11,6 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "tools/bench/plot.h"
 #include "tools/bench/scenario.h"
 
@@ -51,6 +53,22 @@ void LabFlags::Declare(cli::Command& command) {
   command.Flag("plot", &plot, "draw bytes over time and who fed whom", {.placeholder = "FILE.svg"});
 }
 
+absl::StatusOr<std::vector<std::string>> ParseNames(const std::string& flag,
+                                                    const std::string& list,
+                                                    const std::vector<std::string>& known) {
+  std::vector<std::string> names = absl::StrSplit(list, ',', absl::SkipEmpty());
+  for (const std::string& name : names) {
+    if (Contains(known, name)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, ": \"", name, "\" is none; give some of ", absl::StrJoin(known, ",")));
+  }
+  return names;
+}
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 uint64_t BytesFor(double rate_bit, double seconds) {
   const double bytes = rate_bit * kPayloadShare / 8 * seconds;
   return std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(bytes / kMiB))) * kMiB;
@@ -87,6 +105,29 @@ void DoubtIfBusy(Report& report) {
   if (share <= kBusyBefore) return;
   report.doubts.push_back(absl::StrFormat(
       "%.0f %% of the machine were busy with something else before the start", 100 * share));
+}
+
+absl::StatusOr<std::unique_ptr<Fleet>> StartFleet(const Lab& lab, size_t readers, uint64_t bytes,
+                                                  const LabFlags& flags) {
+  return Fleet::Start(lab, {.readers = readers,
+                            .bytes = bytes,
+                            .tensors = flags.tensors,
+                            .server_flags = flags.server_flags});
+}
+
+Figure CompletionFigure(const std::string& name, double seconds, double stream, double aim) {
+  return {.name = name,
+          .value = seconds,
+          .unit = "s",
+          .limit = stream,
+          .limit_name = "S/B (plain stream)",
+          .better = Better::kLower,
+          .aim = aim};
+}
+
+void ReportStream(uint64_t bytes, double stream, Report& report) {
+  report.beside.push_back({"size", static_cast<double>(bytes) / 1e6, "MB"});
+  report.beside.push_back({"stream", static_cast<double>(bytes) * 8e-6 / stream, "Mbit/s"});
 }
 
 absl::StatusOr<BroadcastResult> Broadcast(const Lab& lab, Fleet& fleet,

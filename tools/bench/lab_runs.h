@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,13 @@ struct LabFlags {
   void Declare(cli::Command& command);
 };
 
+// The names in a comma-separated flag, e.g. "--strategies". INVALID_ARGUMENT names the first that
+// is not known.
+absl::StatusOr<std::vector<std::string>> ParseNames(const std::string& flag,
+                                                    const std::string& list,
+                                                    const std::vector<std::string>& known);
+bool Contains(const std::vector<std::string>& names, const std::string& name);
+
 // What takes `seconds` at `rate_bit`, in whole MiB.
 uint64_t BytesFor(double rate_bit, double seconds);
 // RESOURCE_EXHAUSTED if that many blocks do not fit into memory.
@@ -57,6 +65,15 @@ class LoadWatch {
 
 // A second of doing nothing: whatever is busy then is none of ours.
 void DoubtIfBusy(Report& report);
+
+// TensorHub with that many readers, as the flags want it.
+absl::StatusOr<std::unique_ptr<Fleet>> StartFleet(const Lab& lab, size_t readers, uint64_t bytes,
+                                                  const LabFlags& flags);
+
+// Against `stream`, the seconds of a plain stream of the same bytes.
+Figure CompletionFigure(const std::string& name, double seconds, double stream, double aim);
+// The size, and the rate of the plain stream.
+void ReportStream(uint64_t bytes, double stream, Report& report);
 
 struct BroadcastResult {
   double start = 0;

@@ -45,28 +45,25 @@ class Window : public ::testing::Test {
       if (message.kind == PeerKind::kRequest) credit_ = message.chunk;
     }
   }
+  PeerMessage Message(PeerKind kind, uint32_t confirmed) const {
+    PeerMessage message;
+    message.kind = kind;
+    message.from = kSource;
+    message.read = read_;
+    message.generation = 42;
+    message.valid = kChunks;
+    message.confirmed = confirmed;
+    return message;
+  }
   // Sends chunks below `end`, then confirms them.
   void Send(uint32_t end) {
     const uint32_t confirmed = sent_;
     for (; sent_ < end; ++sent_) {
-      PeerMessage data;
-      data.kind = PeerKind::kData;
-      data.from = kSource;
-      data.read = read_;
-      data.generation = 42;
-      data.valid = kChunks;
+      PeerMessage data = Message(PeerKind::kData, confirmed);
       data.begin = sent_ * kChunkBytes;
-      data.confirmed = confirmed;
       world_.Hear(0, data, std::string_view(world_.Content(5)).substr(data.begin, kChunkBytes));
     }
-    PeerMessage confirm;
-    confirm.kind = PeerKind::kConfirm;
-    confirm.from = kSource;
-    confirm.read = read_;
-    confirm.generation = 42;
-    confirm.valid = kChunks;
-    confirm.confirmed = sent_;
-    world_.Hear(0, confirm);
+    world_.Hear(0, Message(PeerKind::kConfirm, sent_));
     Listen();
   }
   uint32_t ahead() const { return credit_ - sent_; }
