@@ -106,8 +106,12 @@ class HubClientTest : public testing::Test {
     });
     return std::get<SessionRefused>(*refused).status;
   }
-  // What a worker that was connected hears when the hub ends its next session like this.
-  absl::Status RefusalAfter(StatusCode code);
+  // What a worker that was connected, to epoch 5 of store A, hears when the hub answers its next
+  // session like this.
+  absl::Status RefusalBy(const ScriptedHub::Plan& answer);
+  absl::Status RefusalAfter(StatusCode code) {
+    return RefusalBy(RefusedWith(code, "trainer/1 is another's"));
+  }
   // The first session's outcome, which has to come.
   absl::Status Outcome() {
     if (!Await([this] { return !connected_.empty(); })) return absl::UnknownError("no outcome");
@@ -161,15 +165,21 @@ TEST_F(HubClientTest, ReportsAnewToARestartedHub) {
   EXPECT_EQ(connected_.size(), 1u);
 }
 
-// R8: a hub that runs on old data has forgotten what this worker was told.
-TEST_F(HubClientTest, RefusesAnOlderEpoch) {
+absl::Status HubClientTest::RefusalBy(const ScriptedHub::Plan& answer) {
   hub_.Add(UpUntilMessage('A', 5));
-  hub_.Add(UpUntilMessage('A', 4));
+  hub_.Add(answer);
   Connect();
-  ASSERT_TRUE(Outcome().ok());
+  if (!Outcome().ok()) return absl::OkStatus();
   EndSession();
   PassBackOff();
   const absl::Status refusal = Refusal();
+  EXPECT_EQ(client_->NextDeadline(), std::nullopt);
+  return refusal;
+}
+
+// R8: a hub that runs on old data has forgotten what this worker was told.
+TEST_F(HubClientTest, RefusesAnOlderEpoch) {
+  const absl::Status refusal = RefusalBy(UpUntilMessage('A', 4));
   EXPECT_EQ(refusal.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refusal.message()),
               AllOf(HasSubstr(hub_.address()), HasSubstr("epoch 4, was 5"), HasSubstr("restart")));
@@ -180,13 +190,7 @@ TEST_F(HubClientTest, RefusesAnOlderEpoch) {
 
 // R8: another hub needs an operator's word.
 TEST_F(HubClientTest, RefusesAnotherStore) {
-  hub_.Add(UpUntilMessage('A', 5));
-  hub_.Add(UpUntilMessage('B', 9));
-  Connect();
-  ASSERT_TRUE(Outcome().ok());
-  EndSession();
-  PassBackOff();
-  const absl::Status refusal = Refusal();
+  const absl::Status refusal = RefusalBy(UpUntilMessage('B', 9));
   EXPECT_EQ(refusal.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refusal.message()),
               AllOf(HasSubstr(hub_.address()), HasSubstr("store 4242"), HasSubstr("was 4141")));
@@ -195,18 +199,6 @@ TEST_F(HubClientTest, RefusesAnotherStore) {
 }
 
 // A worker whose place was taken is done, whichever way the hub says it.
-absl::Status HubClientTest::RefusalAfter(StatusCode code) {
-  hub_.Add(UpUntilMessage('A', 5));
-  hub_.Add(RefusedWith(code, "trainer/1 is another's"));
-  Connect();
-  if (!Outcome().ok()) return absl::OkStatus();
-  EndSession();
-  PassBackOff();
-  const absl::Status refusal = Refusal();
-  EXPECT_EQ(client_->NextDeadline(), std::nullopt);
-  return refusal;
-}
-
 TEST_F(HubClientTest, AFencedWorkerStaysAway) {
   EXPECT_EQ(RefusalAfter(StatusCode::ABORTED), absl::AbortedError("trainer/1 is another's"));
 }
