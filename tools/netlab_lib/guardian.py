@@ -70,12 +70,17 @@ def run_command(command, environment):
     parent = os.getpid()
 
     def die_with_parent():
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
 
+    # A signal that comes while there is a command but nothing yet to forward with has to wait:
+    # by its default it would end this process in the command's place.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     process = subprocess.Popen(command, env=environment, preexec_fn=die_with_parent)
     for number in _FORWARDED:
         signal.signal(number, lambda received, _: process.send_signal(received))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
     code = process.wait()
     return code if code >= 0 else 128 - code
