@@ -33,6 +33,10 @@ struct ConstPiece {
   size_t bytes = 0;
 };
 
+// Messages of up to so many pieces travel from where those lie, those of more are gathered first.
+// (UCX's TCP takes six, and the header is one of them.)
+inline constexpr size_t kPiecesInPlace = 5;
+
 // Served way. Messages between two peers arrive in the order sent, each exactly once or not at
 // all; after the first loss the peer is reported as failed.
 class MessageTransport {

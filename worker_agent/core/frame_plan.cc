@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "worker_agent/transport.h"
+
 namespace tensorhub::agent {
 
 // A frame more costs about as much as copying a quarter of one.
@@ -16,9 +18,12 @@ bool FramePlan::IsLarge(size_t piece) const {
 uint64_t FramePlan::EndOfFrame(uint64_t begin, uint64_t end) const {
   const auto after = std::upper_bound(begins_.begin(), begins_.end(), begin);
   if (after == begins_.begin()) return end;
-  for (size_t next = static_cast<size_t>(after - begins_.begin()); next < begins_.size(); ++next) {
+  const size_t first = static_cast<size_t>(after - begins_.begin());
+  for (size_t next = first; next < begins_.size(); ++next) {
     if (begins_[next] >= end) return end;
     if (IsLarge(next - 1) || IsLarge(next)) return begins_[next];
+    const bool full = next - first + 1 == kPiecesInPlace;
+    if (full && begins_[next] - begin >= frame_bytes_ / 2) return begins_[next];
   }
   return end;
 }

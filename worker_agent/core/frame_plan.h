@@ -1,9 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a source ends its frames. A frame of one piece of memory travels straight from it; one of
-// several pieces is gathered first, which over TCP costs a copy of the whole frame. So frames end
-// where a large piece begins or ends, and only small pieces are gathered.
+// Where a source ends its frames. A frame of few pieces of memory travels straight from them, best
+// if it is one piece; one of many is gathered first, which over TCP costs a copy of the whole
+// frame. So frames end where a large piece begins or ends, and where a few middling ones do.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_FRAME_PLAN_H_
 #define TENSORHUB_WORKER_AGENT_CORE_FRAME_PLAN_H_

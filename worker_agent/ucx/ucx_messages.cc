@@ -88,10 +88,10 @@ void UcxMessages::Send(PeerId peer, std::string_view header, std::span<const Con
   if (!UCS_PTR_IS_PTR(result)) FinishSend(op, UCS_PTR_STATUS(result));
 }
 
-// One piece goes as contiguous memory, which TCP sends without a copy (3.6-5.3 GB/s); several are
-// gathered by UCX straight into the transport's segment (4 pieces 3.0, 256 pieces 2.6 GB/s;
-// packed here first 3.0 both). Eager whatever the environment says: rendezvous over
-// shared memory hangs in 1.13.1 with some segment sizes.
+// One piece goes as contiguous memory, and a few as a list, which TCP sends from where they lie;
+// many are gathered straight into the transport's segment. A longer list must not reach UCX: its
+// zcopy aborts (ucx_settings.cc). Eager whatever the environment says: rendezvous over shared
+// memory hangs in 1.13.1 with some segment sizes.
 ucs_status_ptr_t UcxMessages::StartSend(SendOp* op) {
   ucp_request_param_t params = {};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
@@ -106,6 +106,11 @@ ucs_status_ptr_t UcxMessages::StartSend(SendOp* op) {
     params.datatype = ucp_dt_make_contig(1);
     buffer = op->pieces.empty() ? nullptr : op->pieces[0].buffer;
     count = op->pieces.empty() ? 0 : op->pieces[0].length;
+  } else if (op->pieces.size() > kPiecesInPlace) {
+    params.datatype = Gather::Datatype();
+    op->gather.Start(op->pieces);
+    buffer = &op->gather;
+    count = 1;
   }
   return ucp_am_send_nbx(op->endpoint->ep, kMessageId, op->header.data(), op->header.size(), buffer,
                          count, &params);

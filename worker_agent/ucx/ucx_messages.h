@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker_agent/transport.h"
+#include "worker_agent/ucx/gather.h"
 #include "worker_agent/ucx/ucx_endpoints.h"
 #include "worker_agent/ucx/ucx_settings.h"
 #include "worker_agent/ucx/ucx_worker.h"
@@ -53,13 +54,14 @@ class UcxMessages : public MessageTransport {
   std::string Summary() const { return worker_->Summary(); }
 
  private:
-  // A send under way; UCX points into `header` and `pieces` until its callback. Recycled.
+  // A send under way; UCX points into it until its callback. Recycled.
   struct SendOp {
     UcxMessages* owner = nullptr;
     UcxEndpoint* endpoint = nullptr;
     uint64_t token = 0;
     std::string header;
     std::vector<ucp_dt_iov_t> pieces;
+    Gather gather;  // of the pieces, where they are too many to be sent from where they lie
   };
   // A message by rendezvous (only if the environment asks for it) on its way into `payload`.
   struct Rendezvous {

@@ -46,13 +46,12 @@ constexpr UcxSetting kProcess[] = {
 };
 
 // Eager everywhere: rendezvous costs a round trip; its gain on loopback TCP (5.0 instead of about
-// 4.2 GB/s) was measured with TCP_PUT_ENABLE=y only. With zcopy off, UCX still sends a contiguous
-// frame over TCP straight from its memory (the "short" path). UCX's zcopy was slower for one piece
-// (3.6 against 4.2 GB/s), faster for 4 to 16 (4.5 against 3.0), but 1.13.1 aborts in it when the
-// pieces reach the transport's limit (proto_am.inl:403), which a frame of many small tensors does.
+// 4.2 GB/s) was measured with TCP_PUT_ENABLE=y only. With zcopy left to UCX, a contiguous frame
+// goes over TCP straight from its memory (the "short" path, faster there than zcopy: 4.2 against
+// 3.6 GB/s), and one of several pieces by zcopy (4.5 against 3.0 gathered). 1.13.1 aborts in zcopy
+// when the pieces reach the transport's limit (proto_am.inl:403): UcxMessages stays below it.
 constexpr UcxSetting kMessages[] = {
     {"RNDV_THRESH", "inf", "frames go eagerly; see above"},
-    {"ZCOPY_THRESH", "inf", "see above"},
     {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
 };
 // With RDMA devices the two thresholds are UCX's business: copying would halve their rate.

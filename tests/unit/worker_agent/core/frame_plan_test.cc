@@ -36,6 +36,12 @@ TEST(FramePlan, SmallPiecesAreGathered) {
   EXPECT_EQ(Ends(plan, 200), (std::vector<uint64_t>{100, 200}));
 }
 
+// Five of them travel from where they lie, six would have to be gathered.
+TEST(FramePlan, MiddlingPiecesTravelByFives) {
+  const FramePlan plan({0, 22, 44, 66, 88, 110, 132, 154, 176, 198, 220, 242}, 264, kFrame);
+  EXPECT_EQ(Ends(plan, 264), (std::vector<uint64_t>{100, 198, 264}));
+}
+
 TEST(FramePlan, SmallPiecesEndWhereALargeOneBegins) {
   const FramePlan plan({0, 20, 40, 200, 210}, 250, kFrame);
   EXPECT_EQ(Ends(plan, 250), (std::vector<uint64_t>{40, 140, 200, 210, 250}));
