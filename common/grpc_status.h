@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // absl::Status <-> grpc::Status. The codes are the same numbers on both sides; whatever else a
-// peer sends counts as UNKNOWN. Header only, so that common links no gRPC.
+// peer sends counts as UNKNOWN. A remedy travels in the details. Header only, so that common links
+// no gRPC.
 
 #ifndef TENSORHUB_COMMON_GRPC_STATUS_H_
 #define TENSORHUB_COMMON_GRPC_STATUS_H_
@@ -13,6 +14,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/remedy.h"
 
 namespace tensorhub {
 
@@ -33,11 +35,14 @@ inline uint32_t StatusCodeToWire(const absl::Status& status) {
 
 inline grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()),
+                      ToDetails(RemedyOf(status)));
 }
 
 inline absl::Status FromGrpc(const grpc::Status& status) {
-  return StatusFromWire(static_cast<uint32_t>(status.error_code()), status.error_message());
+  return WithRemedy(
+      StatusFromWire(static_cast<uint32_t>(status.error_code()), status.error_message()),
+      RemedyFromDetails(status.error_details()));
 }
 
 }  // namespace tensorhub

@@ -12,21 +12,32 @@
 namespace tensorhub::hub {
 namespace {
 
-// Room for one more, at the expense of the first document that nothing rests on. Its owner hears
-// FAILED_PRECONDITION when it publishes, puts it again and repeats.
-template <typename Document>
-absl::Status MakeRoom(std::map<Fingerprint, Document>& documents, size_t limit,
-                      const std::set<Fingerprint>& in_use, const char* what) {
-  if (documents.size() < limit) return absl::OkStatus();
-  const auto unused = std::find_if(documents.begin(), documents.end(), [&](const auto& document) {
-    return !in_use.contains(document.first);
-  });
-  if (unused == documents.end()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("this server has its ", limit, " ", what, " already, all of them in use"));
+uint64_t BytesOf(const Layout& layout) { return layout.Encode().size(); }
+uint64_t BytesOf(const std::string& attachment) { return attachment.size(); }
+
+bool HasRoom(size_t count, uint64_t bytes, uint64_t more, const DocumentLimits& limits) {
+  return count < limits.count && bytes + more <= limits.bytes;
+}
+
+// Room for `more` bytes, at the expense of documents that nothing rests on. Their owners hear
+// Remedy::kPutDocuments when they publish.
+template <typename Documents>
+absl::Status MakeRoom(Documents& documents, uint64_t& bytes, uint64_t more,
+                      const DocumentLimits& limits, const std::set<Fingerprint>& in_use,
+                      const char* what) {
+  for (auto it = documents.begin(); it != documents.end();) {
+    if (HasRoom(documents.size(), bytes, more, limits)) return absl::OkStatus();
+    if (in_use.contains(it->first)) {
+      ++it;
+      continue;
+    }
+    bytes -= BytesOf(*it->second);
+    it = documents.erase(it);
   }
-  documents.erase(unused);
-  return absl::OkStatus();
+  if (HasRoom(documents.size(), bytes, more, limits)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("this server has no room for ", more,
+                                                   " bytes of ", what, ": ", bytes, " bytes in ",
+                                                   documents.size(), " of them are in use"));
 }
 
 }  // namespace
@@ -37,12 +48,15 @@ void Hub::State::On(const PutLayoutOp& op) {
   }
   const Fingerprint& fingerprint = op.layout->fingerprint();
   if (layouts_.contains(fingerprint)) return Answer(op.call, absl::OkStatus());
-  if (layouts_.size() >= options_.limits.layouts) {
+  const DocumentLimits& limits = options_.limits.layouts;
+  const uint64_t bytes = BytesOf(*op.layout);
+  if (!HasRoom(layouts_.size(), layout_bytes_, bytes, limits)) {
     absl::Status status =
-        MakeRoom(layouts_, options_.limits.layouts, FingerprintsInUse(), "layouts");
+        MakeRoom(layouts_, layout_bytes_, bytes, limits, FingerprintsInUse(), "layouts");
     if (!status.ok()) return Answer(op.call, std::move(status));
   }
   layouts_[fingerprint] = op.layout;
+  layout_bytes_ += bytes;
   LearnSizes(*op.layout);
   Answer(op.call, absl::OkStatus());
 }
@@ -57,12 +71,15 @@ void Hub::State::On(const PutAttachmentOp& op) {
                                             " bytes; at most ", kAttachmentBytesMax, " are kept")));
   }
   if (attachments_.contains(op.fingerprint)) return Answer(op.call, absl::OkStatus());
-  if (attachments_.size() >= options_.limits.attachments) {
-    absl::Status status =
-        MakeRoom(attachments_, options_.limits.attachments, FingerprintsInUse(), "attachments");
+  const DocumentLimits& limits = options_.limits.attachments;
+  const uint64_t bytes = BytesOf(*op.bytes);
+  if (!HasRoom(attachments_.size(), attachment_bytes_, bytes, limits)) {
+    absl::Status status = MakeRoom(attachments_, attachment_bytes_, bytes, limits,
+                                   FingerprintsInUse(), "attachments");
     if (!status.ok()) return Answer(op.call, std::move(status));
   }
   attachments_[op.fingerprint] = op.bytes;
+  attachment_bytes_ += bytes;
   Answer(op.call, absl::OkStatus());
 }
 

@@ -256,6 +256,8 @@ struct Reply {
 struct Welcome {
   TimeMs lease_ms = 0;
   TimeMs heartbeat_ms = 0;
+  // The holding that the worker reported rests on documents that the hub does not know.
+  bool wants_documents = false;
 };
 // Read (on) from this source. `previous` is released by the reader first, with SourceReleased.
 struct Assign {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/remedy.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -15,9 +16,9 @@ void Hub::State::On(const JoinFetchOp& op) {
   Worker* worker = Start(op, OpKind::kJoinFetch);
   if (worker == nullptr) return;
   if (!layouts_.contains(op.layout)) {
-    return FinishOpen(
-        *worker, absl::FailedPreconditionError(absl::StrCat("unknown layout ", ToHex(op.layout),
-                                                            "; put it, then join again")));
+    const absl::Status status = absl::FailedPreconditionError(
+        absl::StrCat("unknown layout ", ToHex(op.layout), "; put it, then join again"));
+    return FinishOpen(*worker, WithRemedy(status, Remedy::kPutDocuments));
   }
   // Whoever joins anew has given up what it was in.
   AbortOf(*worker, absl::AbortedError("it began another fetch"));

@@ -20,6 +20,11 @@
 
 namespace tensorhub::hub {
 
+struct DocumentLimits {
+  size_t count = 0;
+  uint64_t bytes = 0;  // as they came over the wire
+};
+
 // Every table that a client can fill has a bound; beyond it: RESOURCE_EXHAUSTED, or the oldest
 // entry that nothing needs any more is forgotten.
 struct HubLimits {
@@ -28,8 +33,9 @@ struct HubLimits {
   size_t dead_workers = 10'000;  // remembered, so that they may come back; then forgotten
   size_t waits = 65'536;         // WaitOp at a time
   size_t past_versions = 4'096;  // per model: visible once, held no more; then forgotten
-  size_t layouts = 4'096;        // documents; unused ones make room
-  size_t attachments = 1'024;
+  // Documents; unused ones make room.
+  DocumentLimits layouts{4'096, uint64_t{1} << 30};
+  DocumentLimits attachments{1'024, uint64_t{4} << 30};
   size_t barred_sources = 64;  // that may fail one reader before its fetch is given up
 };
 

@@ -72,7 +72,9 @@ void Hub::State::CheckInvariants() const {
   TH_CHECK(alive_ <= limits.workers && dead_.size() <= limits.dead_workers);
   TH_CHECK(models_.size() <= limits.models && groups_.size() <= workers_.size());
   TH_CHECK(waits_.size() <= limits.waits);
-  TH_CHECK(layouts_.size() <= limits.layouts && attachments_.size() <= limits.attachments);
+  TH_CHECK(layouts_.size() <= limits.layouts.count && layout_bytes_ <= limits.layouts.bytes);
+  TH_CHECK(attachments_.size() <= limits.attachments.count &&
+           attachment_bytes_ <= limits.attachments.bytes);
 }
 
 void Hub::State::CheckWaits() const {

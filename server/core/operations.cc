@@ -8,14 +8,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/remedy.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
 
 Worker* Hub::State::Start(const Operation& op, OpKind kind) {
   Worker* worker = FindWorker(op.worker.key);
-  const absl::Status unknown = absl::FailedPreconditionError(
-      absl::StrCat(ToString(op.worker.key), " is not connected; open a session first"));
+  const absl::Status unknown =
+      WithRemedy(absl::FailedPreconditionError(absl::StrCat(
+                     ToString(op.worker.key), " is not connected; open a session first")),
+                 Remedy::kOpenSession);
   if (worker == nullptr) {
     Answer(op.call, unknown);
     return nullptr;

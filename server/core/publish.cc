@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/remedy.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -34,7 +35,9 @@ bool Holds(const Worker& worker, const PublishOp& op) {
 void Hub::State::On(const PublishOp& op) {
   Worker* worker = Start(op, OpKind::kPublish);
   if (worker == nullptr) return;
-  if (absl::Status status = CheckDocuments(op); !status.ok()) return FinishOpen(*worker, status);
+  if (const absl::Status status = CheckDocuments(op); !status.ok()) {
+    return FinishOpen(*worker, WithRemedy(status, Remedy::kPutDocuments));
+  }
   Publish(*worker, op);
 }
 

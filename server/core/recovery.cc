@@ -65,6 +65,17 @@ void Hub::State::DropUnconfirmed(Worker& worker, const SessionOpened& /*event*/)
   EndRead(worker);
 }
 
+// R1, the other way round: one number for a publication.
+bool Hub::State::HasOtherNumber(const Model& model, const Holding& holding) const {
+  const auto other = [&](Version version, const PublicationId& id) {
+    return version != holding.version && id == holding.publication;
+  };
+  return std::any_of(model.held.begin(), model.held.end(),
+                     [&](const auto& entry) { return other(entry.first, entry.second.id); }) ||
+         std::any_of(model.visible.begin(), model.visible.end(),
+                     [&](const auto& entry) { return other(entry.first, entry.second); });
+}
+
 // R9: a report is checked like any other input.
 absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& holding) const {
   if (!holding.publication || holding.world_size == 0 || holding.world_size > kWorldSizeMax ||
@@ -85,10 +96,13 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
     return absl::InvalidArgumentError(
         absl::StrCat("valid_chunks ", holding.valid_chunks, " is above ", chunks));
   }
+  const Model& model = models_.at(worker.id.key.model);
+  if (HasOtherNumber(model, holding)) {
+    return absl::InvalidArgumentError("its publication has another number");
+  }
   // R1: one content behind a number; who comes with another one is too late.
   const Publication* held = FindPublication(worker.id.key.model, holding.version);
   if (held == nullptr) {
-    const Model& model = models_.at(worker.id.key.model);
     const auto visible = model.visible.find(holding.version);
     if (visible == model.visible.end() || visible->second == holding.publication) {
       return absl::OkStatus();

@@ -55,8 +55,14 @@ void Hub::State::On(const SessionOpened& event) {
     Replace(worker, event.worker);
   }
   Attach(worker, event);
-  Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms});
+  Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding)});
   MergeReport(worker, event);
+}
+
+bool Hub::State::Lacks(const std::optional<Holding>& holding) const {
+  if (!holding) return false;
+  return !layouts_.contains(holding->layout) ||
+         (holding->attachment && !attachments_.contains(holding->attachment));
 }
 
 // Then this hub, too, has to wait for the others' reports, whoever came before this one.

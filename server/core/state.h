@@ -90,6 +90,7 @@ class Hub::State {
   void On(const SessionOpened& event);
   void On(const SessionClosed& event);
   void On(const LeaveOp& op);
+  bool Lacks(const std::optional<Holding>& holding) const;
   bool RemembersEarlierLife(const SessionOpened& event) const;
   absl::Status CheckOpening(const SessionOpened& event);
   absl::Status CheckIncarnation(const SessionOpened& event, const Worker& worker) const;
@@ -109,6 +110,7 @@ class Hub::State {
   bool Confirms(const Worker& worker, const SessionOpened& event) const;
   void DropUnconfirmed(Worker& worker, const SessionOpened& event);
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
+  bool HasOtherNumber(const Model& model, const Holding& holding) const;
   absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
   Publication& Recreate(const std::string& model, const Holding& holding);
   void MergeOpenFetch(Worker& worker, const SessionOpened& event);
@@ -292,6 +294,8 @@ class Hub::State {
   std::map<CallId, WorkerKey> calls_;  // pending operations
   std::map<Fingerprint, std::shared_ptr<const Layout>> layouts_;
   std::map<Fingerprint, std::shared_ptr<const std::string>> attachments_;
+  uint64_t layout_bytes_ = 0;
+  uint64_t attachment_bytes_ = 0;
   std::set<std::pair<TimeMs, WorkerKey>> dead_;
   std::set<Timer> timers_;
   size_t alive_ = 0;

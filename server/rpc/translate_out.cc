@@ -16,6 +16,7 @@ void Fill(const hub::Welcome& welcome, const ServerIdentity& identity, pb::HubMe
   pb::Welcome& out = *message.mutable_welcome();
   out.set_lease_ms(static_cast<uint64_t>(welcome.lease_ms));
   out.set_heartbeat_ms(static_cast<uint64_t>(welcome.heartbeat_ms));
+  out.set_wants_documents(welcome.wants_documents);
   out.set_store_id(IdBytes(identity.store_id));
   out.set_epoch(identity.epoch);
   out.set_server_version(TENSORHUB_VERSION);

@@ -69,8 +69,8 @@ TEST(BoundedTablesTest, PastVersions) {
 
 TEST(BoundedTablesTest, UnusedDocumentsMakeRoomUsedOnesDoNot) {
   HubOptions options;
-  options.limits.layouts = 2;
-  options.limits.attachments = 1;
+  options.limits.layouts.count = 2;
+  options.limits.attachments.count = 1;
   HubScript script(options);
   EXPECT_THAT(script.Do("layout X"), HasSubstr("ok"));
   EXPECT_THAT(script.Do("layout L"), HasSubstr("ok"));

@@ -165,7 +165,9 @@ void HubScript::Carry(const Directive& directive) {
   if (!text.empty()) Print(absl::StrCat(it->second, " <- ", text));
 }
 
-std::string HubScript::Describe(Agent&, const Welcome&) { return ""; }
+std::string HubScript::Describe(Agent&, const Welcome& body) {
+  return body.wants_documents ? "welcome: wants documents" : "";
+}
 
 std::string HubScript::Describe(Agent& agent, const Assign& body) {
   if (agent.fetch && agent.fetch->transaction == body.transaction) {

@@ -48,7 +48,7 @@ class Chaos {
     options.seed = seed;
     options.limits.dead_workers = 3;
     options.limits.past_versions = 5;
-    options.limits.layouts = 2;
+    options.limits.layouts.count = 2;
     options.limits.waits = 4;
     options.limits.barred_sources = 2;
     return options;

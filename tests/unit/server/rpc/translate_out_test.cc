@@ -16,9 +16,10 @@ namespace {
 const ServerIdentity kIdentity{.store_id = {8, 9}, .epoch = 4};
 
 TEST(TranslateOutTest, Welcome) {
-  const pb::HubMessage message = ToProto({1, hub::Welcome{5000, 1000}}, kIdentity);
+  const pb::HubMessage message = ToProto({1, hub::Welcome{5000, 1000, true}}, kIdentity);
   EXPECT_EQ(message.welcome().lease_ms(), 5000u);
   EXPECT_EQ(message.welcome().heartbeat_ms(), 1000u);
+  EXPECT_TRUE(message.welcome().wants_documents());
   EXPECT_EQ(message.welcome().store_id(), ToBytes({8, 9}));
   EXPECT_EQ(message.welcome().epoch(), 4u);
   EXPECT_NE(message.welcome().server_version(), "");
@@ -118,6 +119,15 @@ TEST(GrpcStatusTest, EveryCodeBothWays) {
     EXPECT_EQ(FromGrpc(wire), status);
   }
   EXPECT_EQ(StatusFromWire(17, "odd").code(), absl::StatusCode::kUnknown);
+}
+
+TEST(GrpcStatusTest, RemediesTravel) {
+  const absl::Status status = absl::FailedPreconditionError("why");
+  for (const Remedy remedy : {Remedy::kNone, Remedy::kOpenSession, Remedy::kPutDocuments}) {
+    EXPECT_EQ(RemedyOf(FromGrpc(ToGrpc(WithRemedy(status, remedy)))), remedy);
+  }
+  const grpc::Status newer(grpc::StatusCode::FAILED_PRECONDITION, "why", "77");
+  EXPECT_EQ(RemedyOf(FromGrpc(newer)), Remedy::kNone);
 }
 
 }  // namespace
