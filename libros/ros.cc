@@ -106,7 +106,7 @@ class Client::Impl {
   absl::Status Leave(std::chrono::milliseconds drain) ABSL_LOCKS_EXCLUDED(leave_mutex_) {
     tensorhub::MutexLock lock(leave_mutex_);
     if (left_.exchange(true)) return leave_status_;
-    leave_status_ = agent_->RunVerb(agent::LeaveVerb{Milliseconds(drain)}).status;
+    leave_status_ = agent_->Leave(Milliseconds(drain));
     agent_->Stop();
     return leave_status_;
   }
@@ -189,6 +189,11 @@ absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchO
 
 std::optional<uint64_t> Client::Held() {
   return impl_->Usable().ok() ? impl_->agent().Held() : std::nullopt;
+}
+
+absl::Status Client::Health() {
+  const absl::Status status = impl_->Usable();
+  return status.ok() ? impl_->agent().Health() : status;
 }
 
 absl::StatusOr<WaitResult> Client::WaitForVersion(const Selector& selector,

@@ -73,6 +73,7 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options)
 
 void Agent::RunLoop(ProgressLoop::Options options,
                     const std::shared_ptr<Answer<absl::Status>>& connected) {
+  progress_thread_ = std::this_thread::get_id();
   Answer<absl::Status>::Giver giver(connected, Stopped());
   options.on_connected = [&giver](const absl::Status& status) { giver.Give(status); };
   loop_ = std::make_unique<ProgressLoop>(std::move(options), inbox_);
@@ -81,10 +82,18 @@ void Agent::RunLoop(ProgressLoop::Options options,
   loop_->Run();
 }
 
+// It would wait for itself.
+absl::Status Agent::CheckCaller() const {
+  if (progress_thread_ != std::this_thread::get_id()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "called from a callback of this client; let another thread do it");
+}
+
 template <class T>
-T Agent::OnLoop(T otherwise, std::function<T(ProgressLoop&)> task) {
+T Agent::OnLoop(std::function<T(ProgressLoop&)> task) {
+  if (absl::Status status = CheckCaller(); !status.ok()) return status;
   auto answer = std::make_shared<Answer<T>>();
-  auto giver = std::make_shared<typename Answer<T>::Giver>(answer, std::move(otherwise));
+  auto giver = std::make_shared<typename Answer<T>::Giver>(answer, Stopped());
   inbox_->Post([this, giver, task = std::move(task)] { giver->Give(task(*loop_)); });
   giver.reset();
   return answer->Wait();
@@ -95,10 +104,11 @@ absl::Status Agent::Register(const std::vector<TensorBuffer>& tensors) {
   if (!memory.ok()) return memory.status();
   auto shared = std::make_shared<Memory>(*std::move(memory));
   return OnLoop<absl::Status>(
-      Stopped(), [shared](ProgressLoop& loop) { return loop.Register(std::move(*shared)); });
+      [shared](ProgressLoop& loop) { return loop.Register(std::move(*shared)); });
 }
 
 VerbResult Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
+  if (absl::Status status = CheckCaller(); !status.ok()) return {status, {}, ""};
   {
     MutexLock lock(verb_mutex_);
     while (verb_running_) verb_ended_.Wait(verb_mutex_);
@@ -118,14 +128,24 @@ VerbResult Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
   return result;
 }
 
+absl::Status Agent::Leave(TimeMs drain_ms) {
+  queries_.Stop();
+  inbox_->Post([this] { loop_->AskToLeave(); });
+  return RunVerb(LeaveVerb{drain_ms}).status;
+}
+
 absl::StatusOr<void*> Agent::Allocate(size_t bytes) {
   return OnLoop<absl::StatusOr<void*>>(
-      Stopped(), [bytes](ProgressLoop& loop) { return loop.Allocate(bytes); });
+      [bytes](ProgressLoop& loop) { return loop.Allocate(bytes); });
 }
 
 std::optional<Version> Agent::Held() {
-  return OnLoop<std::optional<Version>>(std::nullopt,
-                                        [](ProgressLoop& loop) { return loop.Held(); });
+  using Answered = absl::StatusOr<std::optional<Version>>;
+  return OnLoop<Answered>([](ProgressLoop& loop) { return loop.Held(); }).value_or(std::nullopt);
+}
+
+absl::Status Agent::Health() {
+  return OnLoop<absl::Status>([](ProgressLoop& loop) { return loop.Health(); });
 }
 
 absl::StatusOr<Version> Agent::WaitForVersion(const VersionWait& wait) {

@@ -4,12 +4,13 @@
 // One worker's agent: its memory, its place in the hub, its peers. What libros and the daemon use.
 //
 // Thread contract: every method from any thread; they block until their result is known. Verbs
-// exclude one another, later ones wait. Callbacks run on the progress thread and must not call
-// the agent.
+// exclude one another, later ones wait. Callbacks run on the progress thread; what they
+// call is refused.
 
 #ifndef TENSORHUB_WORKER_AGENT_AGENT_H_
 #define TENSORHUB_WORKER_AGENT_AGENT_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -58,10 +59,15 @@ class Agent {
   absl::Status Register(const std::vector<TensorBuffer>& tensors);
   VerbResult RunVerb(const Verb& verb, OnProgress on_progress = nullptr)
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  // LeaveVerb, without waiting for what others asked before: their verbs and waits end with
+  // CANCELLED or FAILED_PRECONDITION.
+  absl::Status Leave(TimeMs drain_ms) ABSL_LOCKS_EXCLUDED(verb_mutex_);
   // RESOURCE_EXHAUSTED names the size. The memory lives as long as the agent.
   absl::StatusOr<void*> Allocate(size_t bytes);
   // The version that the registered memory holds whole, and that peers may read.
   std::optional<Version> Held();
+  // AgentCore::Health; FAILED_PRECONDITION after Stop.
+  absl::Status Health();
   absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
   absl::StatusOr<std::vector<ListedVersion>> List();
 
@@ -74,14 +80,17 @@ class Agent {
 
   void RunLoop(ProgressLoop::Options options,
                const std::shared_ptr<Answer<absl::Status>>& connected);
-  // Runs `task` on the progress thread; `otherwise` if that has ended.
+  // Runs `task` on the progress thread. FAILED_PRECONDITION if that has ended, or is the caller.
   template <class T>
-  T OnLoop(T otherwise, std::function<T(ProgressLoop&)> task);
+  T OnLoop(std::function<T(ProgressLoop&)> task);
+  absl::Status CheckCaller() const;
 
   const std::shared_ptr<Inbox> inbox_;
   HubQueries queries_;
   // Used on the progress thread only; goes with the agent, and with it the memory of Allocate.
   std::unique_ptr<ProgressLoop> loop_;
+
+  std::atomic<std::thread::id> progress_thread_;
 
   Mutex verb_mutex_;
   CondVar verb_ended_;

@@ -141,7 +141,8 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
              welcome.server_version(), epoch_);
   const bool first = !std::exchange(connected_, true);
   owner_.on_event(SessionUp{TimeOr(welcome.lease_ms(), kLeaseMs),
-                            TimeOr(welcome.heartbeat_ms(), kHeartbeatMs)});
+                            TimeOr(welcome.heartbeat_ms(), kHeartbeatMs),
+                            welcome.wants_documents()});
   if (first) owner_.on_connected(absl::OkStatus());
 }
 

@@ -4,6 +4,7 @@
 #include "worker_agent/one_sided.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -159,6 +160,9 @@ void OneSided::OnGetDone(uint64_t token, const absl::Status& status) {
   if (--get.pieces > 0) return;
   const GetDone done{get.core_token, get.status};
   gets_.erase(found);
+  // R4: the source's word is read after this, and must not be older than the bytes. The gets are
+  // loads by this processor, which may otherwise change places on weakly ordered machines.
+  std::atomic_thread_fence(std::memory_order_acquire);
   now_(done);
 }
 

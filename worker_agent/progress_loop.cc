@@ -221,6 +221,8 @@ std::optional<Version> ProgressLoop::Held() const {
   return holding && holding->complete ? std::optional(holding->version) : std::nullopt;
 }
 
+absl::Status ProgressLoop::Health() const { return core_->Health(); }
+
 void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress) {
   TH_CHECK(!on_verb_done_);
   on_verb_done_ = std::move(on_done);
@@ -229,6 +231,8 @@ void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_p
   way_noted_ = false;
   Feed(VerbAsked{verb});
 }
+
+void ProgressLoop::AskToLeave() { Feed(LeaveAsked{}); }
 
 void ProgressLoop::NoteWay(bool one_sided) {
   if (way_noted_) return;

@@ -69,8 +69,10 @@ class ProgressLoop {
   // From within the inbox's tasks:
   absl::Status Register(Memory memory);
   void AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress);
+  void AskToLeave();
   absl::StatusOr<void*> Allocate(size_t bytes);
   std::optional<Version> Held() const;
+  absl::Status Health() const;
   void Stop() { stopping_ = true; }
 
  private:

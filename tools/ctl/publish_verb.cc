@@ -3,6 +3,7 @@
 //
 // publish: serves files as a version, from host memory.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <iostream>
@@ -86,6 +87,22 @@ void PrintPublished(const Globals& globals, const PublishArguments& arguments,
   std::cout.flush();
 }
 
+// Until interrupted, or `duration` is over, or nobody can find the version here any more.
+absl::Status Serve(ros::Client& client, Event& stop,
+                   std::optional<std::chrono::milliseconds> duration) {
+  constexpr std::chrono::milliseconds kLook(1000);
+  std::chrono::milliseconds left = duration.value_or(kLook);
+  while (left.count() > 0 && !stop.Wait(std::min(kLook, left))) {
+    const absl::Status health = client.Health();
+    if (!health.ok() && !absl::IsUnavailable(health)) return health;
+    if (!client.Held()) {
+      return absl::AbortedError("the server does not list this copy any more; publish again");
+    }
+    if (duration) left -= kLook;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Publish(const Globals& globals, const PublishArguments& arguments) {
   std::atomic<bool> serving = false;
   Event stop;
@@ -107,8 +124,9 @@ absl::Status Publish(const Globals& globals, const PublishArguments& arguments) 
   if (!status.ok()) return status;
   serving = true;
   PrintPublished(globals, arguments, checkpoint->contents());
-  stop.Wait(arguments.duration);
-  return (*client)->Leave();
+  status = Serve(**client, stop, arguments.duration);
+  status.Update((*client)->Leave());
+  return status;
 }
 
 }  // namespace

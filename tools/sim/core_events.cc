@@ -13,6 +13,8 @@ template <class... Visitors>
 struct Overloaded : Visitors... {
   using Visitors::operator()...;
 };
+template <class... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
 hub::Selector ToHub(const agent::Selector& selector) {
   switch (selector.kind) {
@@ -149,7 +151,7 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
   return std::visit(
       Overloaded{
           [](const hub::Welcome& d) -> Result {
-            return agent::SessionUp{d.lease_ms, d.heartbeat_ms};
+            return agent::SessionUp{d.lease_ms, d.heartbeat_ms, d.wants_documents};
           },
           [](const hub::Assign& d) -> Result { return ToAgent(d); },
           [](const hub::AbortRead& d) -> Result {

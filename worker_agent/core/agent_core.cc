@@ -16,18 +16,17 @@ constexpr size_t kPeersMax = 4096;
 
 }  // namespace
 
-void AgentCore::State::On(const Registered& event, TimeMs /*now*/, Effects& effects) {
+void AgentCore::State::On(const Registered& event, TimeMs /*now*/, Effects& /*effects*/) {
   registered_ = event;
   server_.OfferDescription(!event.description.empty());
   server_.SetFramePlan({event.piece_begins, event.total_bytes, options_.frame_bytes});
-  if (calls_.session_up()) effects.emplace_back(PutDocuments{});
 }
 
 void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) {
   heartbeat_ms_ = std::max<TimeMs>(event.heartbeat_ms, 1);
   heartbeat_at_ = now + heartbeat_ms_;
-  // A restarted hub knows no documents; those who list versions ask it for them.
-  if (registered_) effects.emplace_back(PutDocuments{});
+  // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.
+  if (event.wants_documents) effects.emplace_back(PutDocuments{});
   if (disowned_) {
     effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
   }
@@ -47,10 +46,7 @@ void AgentCore::State::On(const SessionDown&, TimeMs /*now*/, Effects& /*effects
 void AgentCore::State::On(const SessionRefused& event, TimeMs now, Effects& effects) {
   calls_.OnSessionDown();
   heartbeat_at_.reset();
-  refused_ = event.status;
-  if (phase_ == Phase::kIdle) return;
-  if (reader_) reader_->Stop(effects);
-  verb_deadline_ = now;  // ends the verb by its own way out
+  GoNoFurther(event.status, now, effects);
 }
 
 void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& effects) {
@@ -176,6 +172,12 @@ bool AgentCore::State::Busy() const {
   return reader_ && reader_->Busy();
 }
 
+absl::Status AgentCore::State::Health() const {
+  if (ended_) return *ended_;
+  if (calls_.session_up()) return absl::OkStatus();
+  return absl::UnavailableError("the server cannot be reached at the moment; connecting goes on");
+}
+
 StateReport AgentCore::State::Report() const {
   StateReport report;
   const Reference::Content& content = reference_.content();
@@ -220,6 +222,7 @@ void AgentCore::Step(const Event& event, TimeMs now, Effects& effects) {
 
 std::optional<TimeMs> AgentCore::NextDeadline() const { return state_->NextDeadline(); }
 bool AgentCore::Busy() const { return state_->Busy(); }
+absl::Status AgentCore::Health() const { return state_->Health(); }
 StateReport AgentCore::Report() const { return state_->Report(); }
 
 }  // namespace tensorhub::agent

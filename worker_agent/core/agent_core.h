@@ -57,6 +57,9 @@ class AgentCore {
   std::optional<TimeMs> NextDeadline() const;
   // True while bytes are expected or being sent: the progress thread spins instead of sleeping.
   bool Busy() const;
+  // OK: in a session. UNAVAILABLE: in none at the moment, what is held is served on meanwhile.
+  // Otherwise the reason why this worker counts no more.
+  absl::Status Health() const;
   // For the next OpenSession.
   StateReport Report() const;
 

@@ -30,6 +30,7 @@ class AgentCore::State {
 
   void On(const Registered& event, TimeMs now, Effects& effects);
   void On(const VerbAsked& event, TimeMs now, Effects& effects);
+  void On(const LeaveAsked& event, TimeMs now, Effects& effects);
   void On(const SessionUp& event, TimeMs now, Effects& effects);
   void On(const SessionDown& event, TimeMs now, Effects& effects);
   void On(const SessionRefused& event, TimeMs now, Effects& effects);
@@ -51,6 +52,7 @@ class AgentCore::State {
 
   std::optional<TimeMs> NextDeadline() const;
   bool Busy() const;
+  absl::Status Health() const;
   StateReport Report() const;
 
  private:
@@ -89,7 +91,10 @@ class AgentCore::State {
   void BeginRead(TimeMs now, Effects& effects);
   void StopReading(const absl::Status& reason, TimeMs now, Effects& effects);
   void Finish(TimeMs now, Effects& effects);
+  void GoNoFurther(const absl::Status& reason, TimeMs now, Effects& effects);
   void OnDeadline(TimeMs now, Effects& effects);
+  void OnPhaseDeadline(TimeMs now, Effects& effects);
+  void OnVerbDeadline(TimeMs now, Effects& effects);
   void OnFetchDeadline(TimeMs now, Effects& effects);
   void Free(const absl::Status& reason, Effects& effects);
   void Disown(const absl::Status& reason, Effects& effects);
@@ -105,7 +110,8 @@ class AgentCore::State {
   ChunkServer server_;
   HubCalls calls_;
   std::optional<Registered> registered_;
-  std::optional<absl::Status> refused_;
+  // Why no verb that needs the hub goes on: it refused this worker, or the owner leaves.
+  std::optional<absl::Status> ended_;
   bool left_ = false;
   TimeMs heartbeat_ms_ = 1000;
   std::optional<TimeMs> heartbeat_at_;

@@ -73,6 +73,8 @@ using Verb = std::variant<PublishVerb, UnpublishVerb, FetchVerb, LeaveVerb>;
 struct SessionUp {
   TimeMs lease_ms = 5000;
   TimeMs heartbeat_ms = 1000;
+  // It lacks the layout or the attachment of what this worker reported to hold.
+  bool wants_documents = false;
 };
 struct SessionDown {};
 // The hub refused this worker for good (replaced, another hub): every verb fails with it.
@@ -179,12 +181,15 @@ struct Registered {
 struct VerbAsked {
   Verb verb;
 };
+// The owner is about to leave: what runs ends soon, by its own way out, and of what is asked from
+// now on only LeaveVerb and UnpublishVerb are done.
+struct LeaveAsked {};
 struct Tick {};
 
-using Event =
-    std::variant<Registered, VerbAsked, SessionUp, SessionDown, SessionRefused, AssignDirective,
-                 AbortReadDirective, ProbeDirective, DroppedDirective, VisibleDirective, CallReply,
-                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, MemoryImported, Tick>;
+using Event = std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown,
+                           SessionRefused, AssignDirective, AbortReadDirective, ProbeDirective,
+                           DroppedDirective, VisibleDirective, CallReply, MessageArrived, SendDone,
+                           GetDone, WordArrived, PeerFailed, MemoryImported, Tick>;
 
 // --- effects
 // --------------------------------------------------------------------------------------

@@ -111,12 +111,12 @@ void AgentCore::State::On(const AbortReadDirective& event, TimeMs now, Effects& 
 }
 
 void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
-  const absl::Status reason = refused_.value_or(absl::DeadlineExceededError(
+  const absl::Status reason = ended_.value_or(absl::DeadlineExceededError(
       absl::StrCat("the fetch did not end in time; ", reference_.valid_chunks(), " of ",
                    reference_.content().chunking.count(), " chunks had arrived")));
   switch (phase_) {
     case Phase::kJoining:
-      phase_deadline_ = now + (refused_ ? 0 : kAnswerGraceMs);  // the hub answers at the deadline
+      phase_deadline_ = now + (ended_ ? 0 : kAnswerGraceMs);  // the hub answers at the deadline
       return;
     case Phase::kUnpublishing:
     case Phase::kDrainingSends:
@@ -130,7 +130,7 @@ void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
     case Phase::kFinishing:
       // Asks again, now as one that gives up: the answer is the outcome, whichever it was.
       calls_.Start(FinishReadCall{decision_->transaction, reason}, effects);
-      phase_deadline_ = now + (refused_ ? 0 : kSettleMs);
+      phase_deadline_ = now + (ended_ && !calls_.session_up() ? 0 : kSettleMs);
       return;
     default:
       return;

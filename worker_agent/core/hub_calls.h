@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-#include "absl/strings/match.h"
+#include "common/remedy.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::agent {
@@ -78,11 +78,10 @@ class HubCalls {
     return std::holds_alternative<FinishReply>(reply.payload);
   }
   static bool MustRepeat(const absl::Status& status) {
-    return absl::IsUnavailable(status) || (absl::IsFailedPrecondition(status) &&
-                                           absl::StrContains(status.message(), "not connected"));
+    return absl::IsUnavailable(status) || RemedyOf(status) == Remedy::kOpenSession;
   }
   static bool WantsDocuments(const absl::Status& status) {
-    return absl::IsFailedPrecondition(status) && absl::StartsWith(status.message(), "unknown ");
+    return RemedyOf(status) == Remedy::kPutDocuments;
   }
   void Send(Effects& effects) {
     repeat_at_.reset();

@@ -66,9 +66,21 @@ void AgentCore::State::On(const VerbAsked& event, TimeMs now, Effects& effects) 
   // Unpublish and Leave need no hub to be safe.
   const bool needs_hub =
       std::holds_alternative<PublishVerb>(verb_) || std::holds_alternative<FetchVerb>(verb_);
-  if (refused_ && needs_hub) return Done(*refused_, effects);
+  if (ended_ && needs_hub) return Done(*ended_, effects);
   if (needs_hub && !registered_) return Done(NotRegistered(), effects);
   std::visit([&](const auto& verb) { Start(verb, now, effects); }, Verb(verb_));
+}
+
+void AgentCore::State::On(const LeaveAsked&, TimeMs now, Effects& effects) {
+  GoNoFurther(absl::CancelledError("this client is leaving"), now, effects);
+}
+
+// Ends the verb, if there is one, by its own way out.
+void AgentCore::State::GoNoFurther(const absl::Status& reason, TimeMs now, Effects& effects) {
+  if (!ended_) ended_ = reason;
+  if (phase_ == Phase::kIdle) return;
+  if (reader_) reader_->Stop(effects);
+  verb_deadline_ = now;
 }
 
 void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects& effects) {
@@ -234,46 +246,56 @@ void AgentCore::State::Settle(TimeMs now, Effects& effects) {
 void AgentCore::State::OnDeadline(TimeMs now, Effects& effects) {
   if (phase_deadline_ && now >= *phase_deadline_) {
     phase_deadline_.reset();
-    switch (phase_) {
-      case Phase::kUnpublishing:
-        return RaiseGeneration(now, effects);
-      case Phase::kDrainingSends:
-        return AfterUnpublish(now, effects);
-      case Phase::kFinishing:
-        calls_.GiveUp(effects);
-        if (result_.ok())
-          result_ = absl::UnknownError("the outcome is not known; fetch again to learn it");
-        if (reference_.state() == Reference::State::kFilling) Disown(result_, effects);
-        return Done(result_, effects);
-      case Phase::kLeaving:
-        calls_.GiveUp(effects);
-        left_ = true;
-        return Done(absl::OkStatus(), effects);
-      case Phase::kJoining:
-        calls_.GiveUp(effects);
-        return Done(refused_.value_or(absl::DeadlineExceededError(
-                        "the server did not answer before the deadline; is it running?")),
-                    effects);
-      default:
-        break;
-    }
+    return OnPhaseDeadline(now, effects);
   }
   if (!verb_deadline_ || now < *verb_deadline_) return;
   verb_deadline_.reset();
+  OnVerbDeadline(now, effects);
+}
+
+void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
+  switch (phase_) {
+    case Phase::kUnpublishing:
+      return RaiseGeneration(now, effects);
+    case Phase::kDrainingSends:
+      return AfterUnpublish(now, effects);
+    case Phase::kJoining:
+      calls_.GiveUp(effects);
+      return Done(ended_.value_or(absl::DeadlineExceededError(
+                      "the server did not answer before the deadline; is it running?")),
+                  effects);
+    case Phase::kFinishing:
+      calls_.GiveUp(effects);
+      if (result_.ok()) {
+        result_ = absl::UnknownError("the outcome is not known; fetch again to learn it");
+      }
+      if (reference_.state() == Reference::State::kFilling) Disown(result_, effects);
+      return Done(result_, effects);
+    case Phase::kLeaving:
+      calls_.GiveUp(effects);
+      left_ = true;
+      return Done(absl::OkStatus(), effects);
+    default:
+      return;
+  }
+}
+
+void AgentCore::State::OnVerbDeadline(TimeMs now, Effects& effects) {
+  if (std::holds_alternative<FetchVerb>(verb_)) return OnFetchDeadline(now, effects);
   if (phase_ == Phase::kPublishing) {
     calls_.GiveUp(effects);
-    const absl::Status status = refused_.value_or(absl::DeadlineExceededError(
-        "the server did not answer the publish before the deadline; nothing is published"));
-    if (!reference_.holds()) Disown(status, effects);
+    const bool held = reference_.holds();
+    const absl::Status status = ended_.value_or(absl::DeadlineExceededError(
+        absl::StrCat("the server did not answer the publish before the deadline; ",
+                     held ? "what was published before stays so" : "nothing is published")));
+    if (!held) Disown(status, effects);
     return Done(status, effects);
   }
-  if (phase_ == Phase::kAwaitingVisible) {
-    return Done(refused_.value_or(absl::DeadlineExceededError(absl::StrCat(
-                    "version ", reference_.content().version, " is recorded for this rank, but not",
-                    " every rank of the group has published it"))),
-                effects);
-  }
-  if (std::holds_alternative<FetchVerb>(verb_)) OnFetchDeadline(now, effects);
+  if (phase_ != Phase::kAwaitingVisible) return;
+  Done(ended_.value_or(absl::DeadlineExceededError(
+           absl::StrCat("version ", reference_.content().version, " is recorded for this rank, but",
+                        " not every rank of the group has published it"))),
+       effects);
 }
 
 }  // namespace tensorhub::agent

@@ -25,7 +25,8 @@
 //
 // Callbacks run on the client's progress thread, which also serves peers and tells the server that
 // this worker lives: a callback that blocks for 3 s loses the peers that read from here, one that
-// blocks for 5 s the lease. It must not throw, and a call to the client from it never returns.
+// blocks for 5 s the lease. It must not throw. What it calls of its own client is refused with
+// FAILED_PRECONDITION.
 //
 // What Connect does to the process, once: it sets UCX_… variables in the environment that are not
 // set already (so connect before other threads read the environment; children inherit them), hands
@@ -38,6 +39,7 @@
 //   NOT_FOUND            no such model or version, or nobody holds it any more
 //   ALREADY_EXISTS       the rank is taken; the version exists with another content
 //   FAILED_PRECONDITION  not registered, still published, forked, another layout than the version's
+//   CANCELLED            Leave was called while this call ran
 //   ABORTED              another rank of the group failed, or this worker was replaced
 //   DEADLINE_EXCEEDED    the deadline passed; Publish and Fetch say what the buffers hold then
 //   UNAVAILABLE          the server cannot be reached, or every source failed
@@ -216,6 +218,13 @@ class Client {
   // it, and it must not change. What remains after an error, say. Does not ask the server.
   std::optional<uint64_t> Held();
 
+  // Whether the server counts this worker in. For whoever publishes and then only waits: nothing
+  // else would say that nobody can find the version any more. Does not ask the server.
+  //   UNAVAILABLE    it cannot be reached; readers under way are served, connecting goes on
+  //   ABORTED        another worker took this rank's place
+  //   others         what the server refused this worker for; connect a new client
+  absl::Status Health();
+
   // Blocks until a version matches the selector (Latest: any; Version(n): n or newer).
   // DEADLINE_EXCEEDED after `timeout`.
   absl::StatusOr<WaitResult> WaitForVersion(const Selector& selector,
@@ -227,8 +236,8 @@ class Client {
   absl::StatusOr<std::vector<VersionInfo>> List();
 
   // Orderly goodbye: unpublishes, tells the server, stops serving. Idempotent, and later callers
-  // wait for the first; other calls fail with FAILED_PRECONDITION afterwards. A Fetch that runs in
-  // another thread is waited for.
+  // wait for the first; other calls fail with FAILED_PRECONDITION afterwards. A Fetch or Publish
+  // that runs in another thread ends with CANCELLED first.
   absl::Status Leave();
 
   // Host memory that peers on this host can read without this process's help, zeroed and page

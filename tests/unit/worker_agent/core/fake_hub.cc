@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "common/remedy.h"
+
 namespace tensorhub::agent::testing {
 
 // --- calls and answers ---------------------------------------------------------------------------
@@ -66,8 +68,10 @@ std::optional<size_t> FakeHub::SourceOf(size_t reader) const {
 // --- publish and unpublish -----------------------------------------------------------------------
 
 void FakeHub::On(size_t worker, OpId op, const PublishCall& call) {
-  if (!know_documents && documents_ < 2) {
-    return Reply(worker, op, absl::FailedPreconditionError("unknown layout; put it"));
+  if (!know_documents) {
+    return Reply(
+        worker, op,
+        WithRemedy(absl::FailedPreconditionError("unknown layout; put it"), Remedy::kPutDocuments));
   }
   Forget(worker);
   holdings_[worker] = {call.version, call.generation, true, false};

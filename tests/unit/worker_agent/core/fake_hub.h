@@ -30,6 +30,7 @@ class FakeHub {
   std::function<std::optional<size_t>(size_t reader)> choose;
   Tier tier = Tier::kRemote;
   bool visible_at_once = true;
+  // Told by the first PutDocuments.
   bool know_documents = true;
   bool lose_answers = false;
   // Everything that was said and called, in the order in which the agents did.
@@ -38,7 +39,7 @@ class FakeHub {
 
   void OnCall(size_t worker, const Call& call);
   void OnCancel(size_t worker, OpId op) { pending_.erase({worker, op}); }
-  void OnDocuments(size_t /*worker*/) { ++documents_; }
+  void OnDocuments(size_t /*worker*/) { ++documents_, know_documents = true; }
   void OnSaid(size_t worker, const SessionSend& effect);
   void OnSession(size_t worker, const StateReport& report);
   void OnDeath(size_t worker);

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "common/remedy.h"
 #include "tests/unit/worker_agent/core/world.h"
 
 namespace tensorhub::agent::testing {
@@ -90,7 +91,10 @@ TEST(HubAway, AnAnswerOfAnUnknownWorkerIsRepeated) {
   int refused = 0;
   world.hub.script = [&](size_t worker, const Call& call) {
     if (++refused > 1) return false;
-    world.Deliver(worker, CallReply{call.op, absl::FailedPreconditionError("not connected"), {}});
+    world.Deliver(worker, CallReply{call.op,
+                                    WithRemedy(absl::FailedPreconditionError("not connected"),
+                                               Remedy::kOpenSession),
+                                    {}});
     world.hub.OnCancel(worker, call.op);
     return true;
   };

@@ -1,0 +1,106 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whoever leaves does not wait for what runs: in whichever phase a verb is, it ends soon and by its
+// own way out, and nothing new begins.
+
+#include "tests/unit/worker_agent/core/world.h"
+
+namespace tensorhub::agent::testing {
+namespace {
+
+using absl::StatusCode;
+
+// Simulated; the verbs below would go on for minutes.
+constexpr TimeMs kSoonMs = 100;
+
+template <typename Request>
+void Swallow(World& world) {
+  world.hub.script = [](size_t, const Call& call) {
+    return std::holds_alternative<Request>(call.request);
+  };
+}
+
+void ExpectCancelledSoon(World& world, size_t index) {
+  ASSERT_FALSE(world.Idle(index)) << "it ended before";
+  const TimeMs before = world.now_ms();
+  world.Deliver(index, LeaveAsked{});
+  EXPECT_EQ(world.Finish(index).code(), StatusCode::kCancelled);
+  EXPECT_LE(world.now_ms() - before, kSoonMs);
+  world.hub.script = nullptr;
+  EXPECT_EQ(world.Fetch(index).code(), StatusCode::kCancelled) << "something new began";
+  EXPECT_EQ(world.Do(index, LeaveVerb{}), absl::OkStatus());
+  EXPECT_EQ(world.Fetch(index).code(), StatusCode::kFailedPrecondition);
+}
+
+TEST(Leaving, EndsAFetchThatWaitsForAVersion) {
+  World world({});
+  Swallow<JoinFetchCall>(world);
+  world.Ask(1, FetchVerb{});
+  world.RunFor(1000);
+  ExpectCancelledSoon(world, 1);
+}
+
+TEST(Leaving, EndsAFetchWithoutASource) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  Swallow<BeginReadCall>(world);
+  world.Ask(1, FetchVerb{});
+  world.RunFor(1000);
+  ExpectCancelledSoon(world, 1);
+}
+
+TEST(Leaving, EndsAFetchInTheMiddleOfTheRead) {
+  for (const bool one_sided : {false, true}) {
+    World world({.one_sided = one_sided});
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    world.Ask(1, FetchVerb{});
+    ASSERT_TRUE(world.RunToValid(1, 2));
+    ExpectCancelledSoon(world, 1);
+    EXPECT_TRUE(world.Holds(0, 5));
+  }
+}
+
+TEST(Leaving, EndsAFetchThatWaitsForTheOtherRanks) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.script = [](size_t, const Call& call) {
+    const auto* finish = std::get_if<FinishReadCall>(&call.request);
+    return finish != nullptr && finish->result.ok();
+  };
+  world.Ask(1, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(1, world.chunks()));
+  world.RunFor(1000);
+  ExpectCancelledSoon(world, 1);
+}
+
+TEST(Leaving, EndsAPublishThatNobodyAnswers) {
+  World world({});
+  Swallow<PublishCall>(world);
+  world.at(0).memory = world.Content(5);
+  world.Ask(0, PublishVerb{.version = 5});
+  world.RunFor(1000);
+  ExpectCancelledSoon(world, 0);
+}
+
+TEST(Leaving, EndsAPublishThatWaitsForTheGroup) {
+  World world({});
+  world.hub.visible_at_once = false;
+  world.at(0).memory = world.Content(5);
+  world.Ask(0, PublishVerb{.version = 5, .wait_for_group = true});
+  world.RunFor(1000);
+  ExpectCancelledSoon(world, 0);
+}
+
+// R3: an unpublish that runs is what leaving needs anyway.
+TEST(Leaving, LetsAnUnpublishEnd) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  Swallow<UnpublishCall>(world);
+  world.Ask(0, UnpublishVerb{.drain_ms = 1000});
+  world.Deliver(0, LeaveAsked{});
+  EXPECT_EQ(world.Finish(0), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace tensorhub::agent::testing
