@@ -69,6 +69,18 @@ std::string ToString(const WorkerKey& key) {
   return absl::StrCat(key.model, "/", key.group, "/", key.rank);
 }
 
+std::string ToString(const Selector& selector) {
+  switch (selector.kind) {
+    case Selector::Kind::kLatest:
+      return "latest";
+    case Selector::Kind::kExact:
+      return absl::StrCat(selector.version);
+    case Selector::Kind::kNewerThan:
+      return absl::StrCat("newer than ", selector.version);
+  }
+  return "?";
+}
+
 std::optional<std::string> NameProblem(std::string_view name) {
   if (name.empty()) return "is empty";
   if (name.size() > 256) return "is longer than 256 bytes";

@@ -44,6 +44,10 @@ using OpId = uint64_t;
 // Raised whenever the meaning of a reference's buffers changes (R4). 40 bits, never 0.
 using Generation = uint64_t;
 inline constexpr Generation kGenerationMax = (Generation{1} << 40) - 1;
+// A group's fetch. Random, so that a restarted server cannot confuse two.
+using TransactionId = Id128;
+// Counts the sources that one rank was given within one transaction, from 1.
+using AssignmentNumber = uint64_t;
 
 // One shard's place in a group. World sizes are bounded so that no message can ask for absurd
 // amounts of memory.
@@ -69,6 +73,22 @@ struct WorkerKey {
 };
 // "model/group/rank", as logs, tables and `tensorhubctl drain` spell it.
 std::string ToString(const WorkerKey& key);
+
+// One life of the worker in that place.
+struct WorkerIdentity {
+  WorkerKey key;
+  Incarnation incarnation = 0;
+  auto operator<=>(const WorkerIdentity&) const = default;
+};
+
+// Which version a fetch asks for.
+struct Selector {
+  enum class Kind { kLatest, kExact, kNewerThan };
+  Kind kind = Kind::kLatest;
+  Version version = 0;  // kExact: this one; kNewerThan: any above
+  bool operator==(const Selector&) const = default;
+};
+std::string ToString(const Selector& selector);  // "latest", "7", "newer than 7"
 
 // OK-like check for names in R9's sense: 1..256 bytes of printable ASCII without spaces, and no
 // leading or trailing '/'. Returns what is wrong, or nothing.

@@ -32,16 +32,16 @@ agent::TensorBuffer ToBuffer(const Tensor& tensor) {
   return buffer;
 }
 
-agent::Selector ToAgent(const Selector& selector) {
+tensorhub::Selector ToAgent(const Selector& selector) {
   switch (selector.kind) {
     case Selector::Kind::kExact:
-      return {agent::Selector::Kind::kExact, selector.version};
+      return {tensorhub::Selector::Kind::kExact, selector.version};
     case Selector::Kind::kNewerThan:
-      return {agent::Selector::Kind::kNewerThan, selector.version};
+      return {tensorhub::Selector::Kind::kNewerThan, selector.version};
     case Selector::Kind::kLatest:
       break;
   }
-  return {agent::Selector::Kind::kLatest, 0};
+  return {tensorhub::Selector::Kind::kLatest, 0};
 }
 
 // The hub knows "newer than"; version n or newer is newer than n - 1, and 0 or newer is any.

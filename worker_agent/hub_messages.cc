@@ -63,7 +63,7 @@ v1::OpenFetch ToProto(const OpenFetchReport& report) {
   out.set_publication(IdBytes(report.publication));
   out.set_version(report.version);
   out.set_finished(report.finished);
-  if (report.source) *out.mutable_source() = ToProto(*report.source);
+  if (report.source) *out.mutable_source() = agent::ToProto(*report.source);
   out.set_source_generation(report.source_generation);
   out.set_assignment(report.assignment);
   return out;

@@ -19,34 +19,14 @@
 #include "common/ids.h"
 #include "common/layout.h"
 #include "common/location.h"
+#include "common/time.h"
 
 namespace tensorhub::hub {
 
-using TimeMs = int64_t;
 // The shell's handle for a call that waits for a reply; each is replied to exactly once.
 using CallId = uint64_t;
 // The shell's handle for an open session stream; never reused. 0: none.
 using SessionId = uint64_t;
-// A group's fetch. Random, so that a restarted server cannot confuse two.
-using TransactionId = Id128;
-// Counts the sources that one rank was given within one transaction, from 1.
-using AssignmentNumber = uint64_t;
-
-struct WorkerIdentity {
-  WorkerKey key;
-  Incarnation incarnation = 0;
-  auto operator<=>(const WorkerIdentity&) const = default;
-};
-
-// --- selectors --------------------------------------------------------------------------------
-
-struct Selector {
-  enum class Kind { kLatest, kExact, kNewerThan };
-  Kind kind = Kind::kLatest;
-  Version version = 0;  // kExact: this one; kNewerThan: any above
-  bool operator==(const Selector&) const = default;
-};
-std::string ToString(const Selector& selector);  // "latest", "7", "newer than 7"
 
 // --- what a worker says of itself when a session opens (R8: full state, each time) -------------
 

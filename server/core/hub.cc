@@ -13,18 +13,6 @@
 
 namespace tensorhub::hub {
 
-std::string ToString(const Selector& selector) {
-  switch (selector.kind) {
-    case Selector::Kind::kLatest:
-      return "latest";
-    case Selector::Kind::kExact:
-      return absl::StrCat(selector.version);
-    case Selector::Kind::kNewerThan:
-      return absl::StrCat("newer than ", selector.version);
-  }
-  return "?";
-}
-
 Hub::State::State(const HubOptions& options, TimeMs now)
     : options_(options), started_(now), random_(options.seed), now_(now) {
   if (options_.recovering) BeginRecovery(now + options_.lease_ms);

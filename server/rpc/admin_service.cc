@@ -48,7 +48,7 @@ grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext*,
   response->set_uptime_ms(static_cast<uint64_t>(uptime.count()));
   response->set_listen(about_.listen);
   response->set_data_dir(about_.data_dir);
-  return QueryReactor::Start(loop_, [response](const hub::Hub& hub, hub::TimeMs) {
+  return QueryReactor::Start(loop_, [response](const hub::Hub& hub, TimeMs) {
     Fill(hub.Status(), *response);
     return absl::OkStatus();
   });
@@ -57,7 +57,7 @@ grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext*,
 grpc::ServerUnaryReactor* AdminService::ListModels(grpc::CallbackServerContext*,
                                                    const v1::ListModelsRequest*,
                                                    v1::ListModelsResponse* response) {
-  return QueryReactor::Start(loop_, [response](const hub::Hub& hub, hub::TimeMs) {
+  return QueryReactor::Start(loop_, [response](const hub::Hub& hub, TimeMs) {
     for (const hub::ModelView& view : hub.Models()) Fill(view, *response->add_models());
     return absl::OkStatus();
   });
@@ -69,7 +69,7 @@ grpc::ServerUnaryReactor* AdminService::ListVersions(grpc::CallbackServerContext
   if (absl::Status status = CheckName(request->model()); !status.ok()) {
     return QueryReactor::Refuse(status);
   }
-  return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, hub::TimeMs) {
+  return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, TimeMs) {
     for (const hub::VersionView& view : hub.Versions(request->model())) {
       Fill(view, *response->add_versions());
     }
@@ -83,7 +83,7 @@ grpc::ServerUnaryReactor* AdminService::ListReplicas(grpc::CallbackServerContext
   if (absl::Status status = CheckName(request->model()); !status.ok()) {
     return QueryReactor::Refuse(status);
   }
-  return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, hub::TimeMs) {
+  return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, TimeMs) {
     const std::optional<Version> version =
         request->has_version() ? std::optional<Version>(request->version()) : std::nullopt;
     for (const hub::ReferenceView& view : hub.References(request->model(), version)) {
@@ -96,7 +96,7 @@ grpc::ServerUnaryReactor* AdminService::ListReplicas(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* AdminService::ListWorkers(grpc::CallbackServerContext*,
                                                     const v1::ListWorkersRequest*,
                                                     v1::ListWorkersResponse* response) {
-  return QueryReactor::Start(loop_, [response](const hub::Hub& hub, hub::TimeMs now) {
+  return QueryReactor::Start(loop_, [response](const hub::Hub& hub, TimeMs now) {
     for (const hub::WorkerView& view : hub.Workers(now)) Fill(view, *response->add_workers());
     return absl::OkStatus();
   });
@@ -105,7 +105,7 @@ grpc::ServerUnaryReactor* AdminService::ListWorkers(grpc::CallbackServerContext*
 grpc::ServerUnaryReactor* AdminService::ListTransfers(grpc::CallbackServerContext*,
                                                       const v1::ListTransfersRequest*,
                                                       v1::ListTransfersResponse* response) {
-  return QueryReactor::Start(loop_, [response](const hub::Hub& hub, hub::TimeMs now) {
+  return QueryReactor::Start(loop_, [response](const hub::Hub& hub, TimeMs now) {
     for (const hub::TransferView& view : hub.Transfers(now)) Fill(view, *response->add_transfers());
     return absl::OkStatus();
   });
@@ -117,7 +117,7 @@ grpc::ServerUnaryReactor* AdminService::GetLayout(grpc::CallbackServerContext*,
   if (absl::Status status = CheckId(request->fingerprint()); !status.ok()) {
     return QueryReactor::Refuse(status);
   }
-  return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, hub::TimeMs) {
+  return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, TimeMs) {
     const auto layout = hub.FindLayout(*FromBytes(request->fingerprint()));
     if (layout == nullptr) return NoDocument("layout", request->fingerprint());
     response->set_encoded(layout->Encode());
@@ -131,7 +131,7 @@ grpc::ServerUnaryReactor* AdminService::GetAttachment(grpc::CallbackServerContex
   if (absl::Status status = CheckId(request->fingerprint()); !status.ok()) {
     return QueryReactor::Refuse(status);
   }
-  return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, hub::TimeMs) {
+  return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, TimeMs) {
     const auto content = hub.FindAttachment(*FromBytes(request->fingerprint()));
     if (content == nullptr) return NoDocument("attachment", request->fingerprint());
     response->set_content(*content);

@@ -68,16 +68,15 @@ Location FieldChecks::LocationOf(const std::string& text, const char* field) {
   return location.ok() ? *std::move(location) : Location();
 }
 
-hub::TimeMs FieldChecks::Time(uint64_t ms) {
-  return static_cast<hub::TimeMs>(std::min<uint64_t>(ms, kTimeMsMax));
+TimeMs FieldChecks::Time(uint64_t ms) {
+  return static_cast<TimeMs>(std::min<uint64_t>(ms, kTimeMsMax));
 }
 
-hub::WorkerIdentity FieldChecks::Worker(bool present, const v1::WorkerId& worker,
-                                        const char* field) {
+WorkerIdentity FieldChecks::Worker(bool present, const v1::WorkerId& worker, const char* field) {
   Require(present, field, "is missing");
   if (!present) return {};
   const std::string at = absl::StrCat(field, ".");
-  hub::WorkerIdentity identity;
+  WorkerIdentity identity;
   identity.key.model = Name(worker.model(), (at + "model").c_str());
   identity.key.group = Name(worker.group(), (at + "group").c_str());
   identity.key.rank = worker.rank();
@@ -94,8 +93,8 @@ absl::Status FieldChecks::Result(uint32_t code, const std::string& reason, const
   return StatusFromWire(code, reason.substr(0, kReasonBytesMax));
 }
 
-hub::Selector FieldChecks::SelectorOf(bool present, const v1::Selector& selector) {
-  using Kind = hub::Selector::Kind;
+Selector FieldChecks::SelectorOf(bool present, const v1::Selector& selector) {
+  using Kind = Selector::Kind;
   Require(present, "selector", "is missing");
   switch (selector.kind_case()) {
     case v1::Selector::kLatest:

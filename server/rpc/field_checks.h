@@ -31,12 +31,11 @@ class FieldChecks {
   uint32_t ChunkCount(uint32_t value, const char* field = "valid_chunks");
   uint64_t ChunkBytes(uint64_t value, const char* field = "chunk_bytes");
   Location LocationOf(const std::string& text, const char* field);
-  hub::TimeMs Time(uint64_t ms);  // never wrong, but cut
-  hub::WorkerIdentity Worker(bool present, const v1::WorkerId& worker,
-                             const char* field = "worker");
+  TimeMs Time(uint64_t ms);  // never wrong, but cut
+  WorkerIdentity Worker(bool present, const v1::WorkerId& worker, const char* field = "worker");
   // Code and reason; `code` 0 is OK.
   absl::Status Result(uint32_t code, const std::string& reason, const char* field = "code");
-  hub::Selector SelectorOf(bool present, const v1::Selector& selector);
+  Selector SelectorOf(bool present, const v1::Selector& selector);
 
   const absl::Status& status() const { return status_; }
   template <typename T>

@@ -12,12 +12,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-hub::TimeMs Now() {
+TimeMs Now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch())
       .count();
 }
 
-Clock::time_point TimePoint(hub::TimeMs time) {
+Clock::time_point TimePoint(TimeMs time) {
   return Clock::time_point(std::chrono::milliseconds(time));
 }
 
@@ -136,7 +136,7 @@ void HubLoop::RunOnLoop() {
 }
 
 bool HubLoop::TakeBatch(std::vector<Task>& batch) {
-  const std::optional<hub::TimeMs> deadline = hub_.NextDeadline();
+  const std::optional<TimeMs> deadline = hub_.NextDeadline();
   MutexLock lock(mutex_);
   while (queue_.empty() && !stopping_) {
     if (!deadline) {
@@ -150,7 +150,7 @@ bool HubLoop::TakeBatch(std::vector<Task>& batch) {
 }
 
 void HubLoop::TickIfDueOnLoop() {
-  const std::optional<hub::TimeMs> deadline = hub_.NextDeadline();
+  const std::optional<TimeMs> deadline = hub_.NextDeadline();
   if (deadline && *deadline <= Now()) ApplyOnLoop(hub::Tick{});
 }
 

@@ -63,7 +63,7 @@ class HubLoop {
     size_t queue_max = 100'000;
   };
   using ReplyHandler = std::function<void(const hub::Reply&)>;
-  using Reader = std::function<void(const hub::Hub&, hub::TimeMs now)>;
+  using Reader = std::function<void(const hub::Hub&, TimeMs now)>;
 
   explicit HubLoop(const Options& options);
   ~HubLoop();  // Stop, then joins

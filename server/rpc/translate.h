@@ -20,7 +20,7 @@ namespace pb = tensorhub::v1;
 inline constexpr size_t kEndpointBytesMax = 64 << 10;
 inline constexpr size_t kAttachmentBytesMax = 64 << 20;
 // Longer times are cut: nobody waits for ten years.
-inline constexpr hub::TimeMs kTimeMsMax = 10LL * 365 * 24 * 3600 * 1000;
+inline constexpr TimeMs kTimeMsMax = 10LL * 365 * 24 * 3600 * 1000;
 // Reasons are for people; what is longer is cut, not refused.
 inline constexpr size_t kReasonBytesMax = 1024;
 
@@ -58,7 +58,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::PutAttachmentResponse& re
 
 // "" for none, as the wire says it.
 std::string IdBytes(const Id128& id);
-void ToProto(const hub::WorkerIdentity& worker, pb::WorkerId& out);
+void ToProto(const WorkerIdentity& worker, pb::WorkerId& out);
 
 }  // namespace tensorhub::rpc
 

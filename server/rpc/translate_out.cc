@@ -72,7 +72,7 @@ absl::Status FillFrom(const hub::Reply& reply, Copy copy) {
 
 std::string IdBytes(const Id128& id) { return id ? ToBytes(id) : std::string(); }
 
-void ToProto(const hub::WorkerIdentity& worker, pb::WorkerId& out) {
+void ToProto(const WorkerIdentity& worker, pb::WorkerId& out) {
   out.set_model(worker.key.model);
   out.set_group(worker.key.group);
   out.set_rank(worker.key.rank);

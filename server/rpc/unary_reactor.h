@@ -54,11 +54,11 @@ class CallReactor final : public grpc::ServerUnaryReactor {
 // A question that the hub's thread answers from what it holds. Deletes itself.
 class QueryReactor final : public grpc::ServerUnaryReactor {
  public:
-  using Question = std::function<absl::Status(const hub::Hub&, hub::TimeMs now)>;
+  using Question = std::function<absl::Status(const hub::Hub&, TimeMs now)>;
 
   static QueryReactor* Start(HubLoop& loop, const Question& question) {
     auto* reactor = new QueryReactor;
-    const bool asked = loop.Query([reactor, question](const hub::Hub& hub, hub::TimeMs now) {
+    const bool asked = loop.Query([reactor, question](const hub::Hub& hub, TimeMs now) {
       reactor->Finish(ToGrpc(question(hub, now)));
     });
     if (!asked) reactor->Finish(ToGrpc(ShuttingDown()));

@@ -17,7 +17,7 @@ constexpr uint64_t kChunks = 512;
 constexpr size_t kWorkersPerRack = 64;
 constexpr size_t kWorkersPerHost = 8;
 constexpr size_t kRacksPerDatacenter = 40;
-constexpr hub::TimeMs kNow = 1000;  // nobody's lease ends
+constexpr TimeMs kNow = 1000;  // nobody's lease ends
 
 std::string LocationOf(size_t index, Lie lie) {
   if (lie == Lie::kFlat) return "us/dc0";
@@ -127,7 +127,7 @@ DecisionWorld::Worker& DecisionWorld::Pick(const std::string& model) {
 
 double DecisionWorld::ComplainUs(const std::string& model) {
   Worker& reader = Pick(model);
-  const hub::AssignmentNumber before = reader.assignment;
+  const AssignmentNumber before = reader.assignment;
   const double us = Apply(hub::SourceFailed{reader.session, reader.transaction, before,
                                             absl::UnavailableError("connection reset")});
   TH_CHECK(reader.assignment > before);

@@ -39,13 +39,13 @@ class DecisionWorld {
 
  private:
   struct Worker {
-    hub::WorkerIdentity id;
+    WorkerIdentity id;
     hub::SessionId session = 0;
     OpId op = 0;
     Generation generation = 1;
-    hub::TransactionId transaction;
+    TransactionId transaction;
     PublicationId publication;
-    hub::AssignmentNumber assignment = 0;
+    AssignmentNumber assignment = 0;
     bool gone = false;
   };
   // Returns microseconds.

@@ -16,18 +16,6 @@ struct Overloaded : Visitors... {
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
-hub::Selector ToHub(const agent::Selector& selector) {
-  switch (selector.kind) {
-    case agent::Selector::Kind::kLatest:
-      return {hub::Selector::Kind::kLatest, 0};
-    case agent::Selector::Kind::kExact:
-      return {hub::Selector::Kind::kExact, selector.version};
-    case agent::Selector::Kind::kNewerThan:
-      break;
-  }
-  return {hub::Selector::Kind::kNewerThan, selector.version};
-}
-
 hub::PublishOp Op(const agent::PublishCall& call) {
   hub::PublishOp op;
   op.version = call.version;
@@ -50,7 +38,7 @@ hub::UnpublishOp Op(const agent::UnpublishCall& call) {
 
 hub::JoinFetchOp Op(const agent::JoinFetchCall& call) {
   hub::JoinFetchOp op;
-  op.selector = ToHub(call.selector);
+  op.selector = call.selector;
   op.layout = call.layout;
   op.timeout_ms = call.timeout_ms;
   return op;
@@ -98,7 +86,7 @@ agent::AssignDirective ToAgent(const hub::Assign& in) {
 
 }  // namespace
 
-hub::Event ToHub(const agent::Call& call, const hub::WorkerIdentity& worker, hub::CallId id) {
+hub::Event ToHub(const agent::Call& call, const WorkerIdentity& worker, hub::CallId id) {
   return std::visit(
       [&](const auto& request) -> hub::Event {
         auto op = Op(request);

@@ -13,7 +13,7 @@
 
 namespace tensorhub::sim {
 
-hub::Event ToHub(const agent::Call& call, const hub::WorkerIdentity& worker, hub::CallId id);
+hub::Event ToHub(const agent::Call& call, const WorkerIdentity& worker, hub::CallId id);
 hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session);
 
 agent::CallReply ToAgent(const hub::Reply& reply, OpId op);

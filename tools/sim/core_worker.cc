@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kFrameBytes = 256 * 1024;
 // Of a message on the wire without its payload.
 constexpr double kHeaderBytes = 128;
-constexpr agent::TimeMs kVerbTimeoutMs = 600'000;
+constexpr TimeMs kVerbTimeoutMs = 600'000;
 
 agent::CoreOptions OptionsOf(const Surroundings& around, const WorkerFacts& facts) {
   agent::CoreOptions options;
@@ -27,7 +27,7 @@ agent::CoreOptions OptionsOf(const Surroundings& around, const WorkerFacts& fact
   options.world_size = around.shard.world_size;
   options.frame_bytes = kFrameBytes;
   options.silence_ms = around.times.silence / kMillisecond;
-  options.alive_ms = std::min<agent::TimeMs>(options.alive_ms, options.silence_ms / 4);
+  options.alive_ms = std::min<TimeMs>(options.alive_ms, options.silence_ms / 4);
   options.one_sided = false;
   return options;
 }
@@ -73,7 +73,7 @@ void CoreWorker::Fetch(Version newer_than) {
   newer_than_ = newer_than;
   fetching_ = true;
   agent::FetchVerb verb;
-  verb.selector = {agent::Selector::Kind::kNewerThan, newer_than};
+  verb.selector = {Selector::Kind::kNewerThan, newer_than};
   verb.timeout_ms = kVerbTimeoutMs;
   Step(agent::VerbAsked{verb});
 }
@@ -108,7 +108,7 @@ void CoreWorker::Step(const agent::Event& event) {
 }
 
 void CoreWorker::TickLater() {
-  const std::optional<agent::TimeMs> next = core_.NextDeadline();
+  const std::optional<TimeMs> next = core_.NextDeadline();
   if (!next || (tick_ && *tick_ <= *next)) return;
   tick_ = next;
   around_.world.At(std::max(around_.world.now(), *next * kMillisecond), [this, at = *next] {

@@ -38,7 +38,7 @@ class CoreWorker : public FleetWorker {
  private:
   void Step(const agent::Event& event);
   void TickLater();
-  agent::TimeMs NowMs() const { return around_.world.now() / kMillisecond; }
+  TimeMs NowMs() const { return around_.world.now() / kMillisecond; }
   void SendFrame(Incarnation peer, const std::string& header, uint64_t payload_bytes,
                  std::optional<uint64_t> token);
   void OnArrived(const std::string& header, uint64_t payload_bytes);
@@ -56,7 +56,7 @@ class CoreWorker : public FleetWorker {
   Register& others_;
   FrameNetwork& frames_;
   agent::AgentCore core_;
-  std::optional<agent::TimeMs> tick_;
+  std::optional<TimeMs> tick_;
   bool gone_ = false;
   bool fetching_ = false;
   bool leaving_ = false;

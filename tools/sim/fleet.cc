@@ -46,7 +46,7 @@ GroupIndex Fleet::AddGroup(const std::string& name, uint32_t first_gpu, bool sta
   const auto group = static_cast<GroupIndex>(groups());
   for (Rank rank = 0; rank < world_size(); ++rank) {
     const auto number = static_cast<uint32_t>(workers_.size());
-    const hub::WorkerIdentity identity{{options_.shard.model, name, rank}, number + 1};
+    const WorkerIdentity identity{{options_.shard.model, name, rank}, number + 1};
     workers_.push_back(MakeWorker({number, identity, first_gpu + rank, stable}));
     workers_.back()->on_fetched = [this, group] { RankFetched(group); };
     const bool old = holds_old && options_.agents == AgentModel::kFlow;

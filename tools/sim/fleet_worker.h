@@ -56,7 +56,7 @@ struct Surroundings {
 // Which of them this is.
 struct WorkerFacts {
   uint32_t number = 0;
-  hub::WorkerIdentity identity;
+  WorkerIdentity identity;
   uint32_t gpu = 0;
   bool stable = true;
 };

@@ -11,8 +11,8 @@
 namespace tensorhub::sim {
 namespace {
 
-constexpr hub::TimeMs kDrainMs = 10'000;
-constexpr hub::TimeMs kFetchTimeoutMs = 600'000;
+constexpr TimeMs kDrainMs = 10'000;
+constexpr TimeMs kFetchTimeoutMs = 600'000;
 
 }  // namespace
 
@@ -80,7 +80,7 @@ void FlowWorker::Fetch(Version newer_than) {
   if (record_.done != 0 || record_.asked == 0) record_ = FetchRecord{now()};
   newer_than_ = newer_than;
   hub::JoinFetchOp op;
-  op.selector = {hub::Selector::Kind::kNewerThan, newer_than};
+  op.selector = {Selector::Kind::kNewerThan, newer_than};
   op.layout = around_.shard.layout;
   op.timeout_ms = kFetchTimeoutMs;
   Call(std::move(op), Phase::kJoining);
@@ -213,7 +213,7 @@ FlowWorker* FlowWorker::Find(const hub::Assign& assign) const {
   return worker->gone() || worker->generation_ != assign.generation ? nullptr : worker;
 }
 
-void FlowWorker::OnSourceLost(hub::AssignmentNumber assignment, const char* why) {
+void FlowWorker::OnSourceLost(AssignmentNumber assignment, const char* why) {
   if (!assigned_ || assigned_->assignment != assignment || gone()) return;
   around_.world.network().Detach(fill_, now());
   around_.hub.Send(hub::SourceFailed{session(), assigned_->transaction, assignment,
@@ -221,7 +221,7 @@ void FlowWorker::OnSourceLost(hub::AssignmentNumber assignment, const char* why)
   assigned_.reset();
 }
 
-void FlowWorker::ProgressLater(hub::AssignmentNumber assignment) {
+void FlowWorker::ProgressLater(AssignmentNumber assignment) {
   around_.world.After(around_.times.progress_every, [this, assignment] {
     if (gone() || !assigned_ || assigned_->assignment != assignment) return;
     TellProgress();

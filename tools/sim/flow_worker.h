@@ -63,10 +63,10 @@ class FlowWorker : public FleetWorker {
   template <typename Other>
   void On(const Other&) {}
   // The source of that assignment is gone or changed.
-  void OnSourceLost(hub::AssignmentNumber assignment, const char* why);
+  void OnSourceLost(AssignmentNumber assignment, const char* why);
   void Finish(absl::Status result);
   void TellProgress();
-  void ProgressLater(hub::AssignmentNumber assignment);
+  void ProgressLater(AssignmentNumber assignment);
   void HeartbeatLater();
   void NewFill(bool whole);
   // Nobody gets bytes from these buffers any more; their readers notice after `delay`.

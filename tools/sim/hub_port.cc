@@ -58,7 +58,7 @@ void HubPort::Deliver(const hub::Effect& effect) {
 
 // Time passes for the hub also when nobody speaks to it.
 void HubPort::SetTimer() {
-  const std::optional<hub::TimeMs> next = hub_.NextDeadline();
+  const std::optional<TimeMs> next = hub_.NextDeadline();
   if (!next || (timer_ && *timer_ <= *next)) return;
   timer_ = next;
   world_.At(std::max(world_.now(), *next * kMillisecond), [this, at = *next] {

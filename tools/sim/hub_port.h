@@ -54,7 +54,7 @@ class HubPort {
   double cpu_seconds() const { return cpu_seconds_; }
 
  private:
-  hub::TimeMs NowMs() const { return world_.now() / kMillisecond; }
+  TimeMs NowMs() const { return world_.now() / kMillisecond; }
   Nanos TimeOf(const hub::Event& event) const;
   void Serve(const hub::Event& event);
   void Deliver(const hub::Effect& effect);
@@ -65,7 +65,7 @@ class HubPort {
   hub::Hub hub_;
   Receiver receiver_;
   Nanos free_at_ = 0;
-  std::optional<hub::TimeMs> timer_;
+  std::optional<TimeMs> timer_;
   uint64_t events_ = 0;
   uint64_t warnings_ = 0;
   std::string last_warning_;

@@ -19,25 +19,9 @@
 #include "common/ids.h"
 #include "common/layout.h"
 #include "common/location.h"
+#include "common/time.h"
 
 namespace tensorhub::agent {
-
-using TimeMs = int64_t;
-using TransactionId = Id128;
-using AssignmentNumber = uint64_t;
-
-struct WorkerIdentity {
-  WorkerKey key;
-  Incarnation incarnation = 0;
-  auto operator<=>(const WorkerIdentity&) const = default;
-};
-
-struct Selector {
-  enum class Kind { kLatest, kExact, kNewerThan };
-  Kind kind = Kind::kLatest;
-  Version version = 0;
-  bool operator==(const Selector&) const = default;
-};
 
 // A contiguous part of the shard's canonical byte space.
 struct ByteRange {

@@ -37,7 +37,7 @@ struct Call {
 // Waits until all that was posted before has been applied.
 void Flush(HubLoop& loop) {
   std::promise<void> reached;
-  ASSERT_TRUE(loop.Query([&](const hub::Hub&, hub::TimeMs) { reached.set_value(); }));
+  ASSERT_TRUE(loop.Query([&](const hub::Hub&, TimeMs) { reached.set_value(); }));
   reached.get_future().wait();
 }
 
@@ -69,7 +69,7 @@ TEST(HubLoopTest, StopAnswersWhatIsOpenAndRefusesTheRest) {
   EXPECT_EQ(open.status.get_future().get().code(), absl::StatusCode::kUnavailable);
   late.Start(WaitForever(late.id));
   EXPECT_EQ(late.status.get_future().get().code(), absl::StatusCode::kUnavailable);
-  EXPECT_FALSE(loop->Query([](const hub::Hub&, hub::TimeMs) {}));
+  EXPECT_FALSE(loop->Query([](const hub::Hub&, TimeMs) {}));
   loop.reset();
   EXPECT_EQ(open.replies + late.replies, 2);
 }
@@ -77,7 +77,7 @@ TEST(HubLoopTest, StopAnswersWhatIsOpenAndRefusesTheRest) {
 TEST(HubLoopTest, AFullQueueRefusesCalls) {
   HubLoop loop({.hub = {}, .queue_max = 2});
   std::promise<void> held, release;
-  loop.Query([&](const hub::Hub&, hub::TimeMs) {
+  loop.Query([&](const hub::Hub&, TimeMs) {
     held.set_value();
     release.get_future().wait();
   });

@@ -98,12 +98,12 @@ TEST(WatchOverflowTest, ASlowWatcherGetsANewListing) {
   uint64_t revision = event.revision();
 
   std::promise<void> release;
-  loop.Query([&](const hub::Hub&, hub::TimeMs) { release.get_future().wait(); });
+  loop.Query([&](const hub::Hub&, TimeMs) { release.get_future().wait(); });
   for (int i = 0; i < 1000; ++i) {
     loop.OpenSession(WorkerJoins(loop, std::to_string(i)), std::make_shared<IgnoringSink>());
   }
   std::promise<uint64_t> last;
-  loop.Query([&](const hub::Hub& hub, hub::TimeMs) { last.set_value(hub.Revision("actor")); });
+  loop.Query([&](const hub::Hub& hub, TimeMs) { last.set_value(hub.Revision("actor")); });
   release.set_value();
   const uint64_t last_revision = last.get_future().get();
 
