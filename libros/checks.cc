@@ -10,12 +10,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "common/ids.h"
+#include "common/limits.h"
 #include "common/location.h"
 
 namespace ros {
 namespace {
-
-constexpr size_t kAttachmentBytesMax = 64u << 20;
 
 absl::Status CheckName(const std::string& field, const std::string& name) {
   const std::optional<std::string> problem = tensorhub::NameProblem(name);
@@ -63,10 +62,10 @@ absl::Status Check(const ConnectOptions& options) {
   if (status.ok()) status = CheckRank(options);
   if (status.ok()) status = CheckLocation(options.location);
   if (status.ok()) status = CheckTimeout("connect_timeout", options.connect_timeout);
-  if (status.ok() && options.attachment.size() > kAttachmentBytesMax) {
+  if (status.ok() && options.attachment.size() > tensorhub::kAttachmentBytesMax) {
     status = absl::InvalidArgumentError(
         absl::StrFormat("attachment of %d bytes: at most %d (64 MiB) travel with a version",
-                        options.attachment.size(), kAttachmentBytesMax));
+                        options.attachment.size(), tensorhub::kAttachmentBytesMax));
   }
   return status;
 }

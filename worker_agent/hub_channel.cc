@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "common/grpc_flow_control.h"
+#include "common/limits.h"
 
 namespace tensorhub::agent {
 namespace {

@@ -13,9 +13,6 @@
 
 namespace tensorhub::agent {
 
-// Layouts and attachments (up to 64 MiB) travel in one message.
-inline constexpr int kHubMessageBytesMax = 80 << 20;
-
 // `server` is HOST:PORT. Never fails by itself: what is wrong shows in the first call. Each channel
 // must be used for the callback API, at least once.
 std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -31,7 +32,8 @@ absl::Status CheckWords(const SessionOpened& event) {
   if (event.worker.incarnation == 0) return absl::InvalidArgumentError("incarnation is 0");
   if (event.number == 0) return absl::InvalidArgumentError("session_number is 0");
   if (event.endpoint.size() > kEndpointBytesMax) {
-    return absl::InvalidArgumentError("endpoint is longer than 4096 bytes");
+    return absl::InvalidArgumentError(
+        absl::StrCat("endpoint is longer than ", kEndpointBytesMax, " bytes"));
   }
   return absl::OkStatus();
 }

@@ -263,9 +263,6 @@ inline constexpr size_t kUnreliableFrom = 2;
 // How long a complaint counts after the last one: several transfers of usual length.
 inline constexpr TimeMs kForgetMs = 30'000;
 inline constexpr TimeMs kTimeoutMsMax = TimeMs{30} * 24 * 3600 * 1000;
-inline constexpr size_t kEndpointBytesMax = 4096;
-inline constexpr size_t kAttachmentBytesMax = size_t{64} << 20;
-inline constexpr size_t kReasonBytesMax = 1024;  // of an error that a worker reports
 
 }  // namespace tensorhub::hub
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
+#include "common/limits.h"
 #include "server/rpc/translate.h"
 
 namespace tensorhub::rpc {

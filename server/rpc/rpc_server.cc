@@ -11,12 +11,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/grpc_flow_control.h"
+#include "common/limits.h"
 
 namespace tensorhub::rpc {
 namespace {
 
-// Attachments of 64 MiB, with room for what is around them.
-constexpr int kReceiveBytesMax = 80 << 20;
 constexpr std::chrono::milliseconds kShutdownGrace{1000};
 
 // Keepalive frees the streams of hosts that vanished; leases decide who is alive. The client's
@@ -29,7 +28,7 @@ void SetChannelArguments(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
   SetFlowControl([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
-  builder.SetMaxReceiveMessageSize(kReceiveBytesMax);
+  builder.SetMaxReceiveMessageSize(kHubMessageBytesMax);
   builder.SetMaxSendMessageSize(-1);
 }
 

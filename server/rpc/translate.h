@@ -16,13 +16,8 @@ namespace tensorhub::rpc {
 
 namespace pb = tensorhub::v1;
 
-// Beyond these a message is refused.
-inline constexpr size_t kEndpointBytesMax = 64 << 10;
-inline constexpr size_t kAttachmentBytesMax = 64 << 20;
 // Longer times are cut: nobody waits for ten years.
 inline constexpr TimeMs kTimeMsMax = 10LL * 365 * 24 * 3600 * 1000;
-// Reasons are for people; what is longer is cut, not refused.
-inline constexpr size_t kReasonBytesMax = 1024;
 
 absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::SessionId session);
 // Everything that may follow `open`.

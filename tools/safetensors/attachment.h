@@ -24,9 +24,6 @@
 
 namespace tensorhub::safetensors {
 
-// The limit of ros::ConnectOptions::attachment.
-inline constexpr uint64_t kAttachmentBytesMax = uint64_t{64} << 20;
-
 struct SplitFile {
   std::string name;
   Header header;

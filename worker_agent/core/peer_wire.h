@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "common/ids.h"
+#include "common/limits.h"
 
 namespace tensorhub::agent {
 
@@ -48,7 +49,8 @@ struct PeerMessage {
   std::string text;  // at most kPeerTextMax bytes
 };
 
-inline constexpr size_t kPeerTextMax = 4096;
+// An endpoint, or a reason, which is shorter.
+inline constexpr size_t kPeerTextMax = kEndpointBytesMax;
 // Of a message without text.
 inline constexpr size_t kPeerHeaderBytes = 88;
 

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/limits.h"
 #include "tests/unit/tools/files.h"
 
 namespace tensorhub::safetensors {

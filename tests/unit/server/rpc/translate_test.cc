@@ -10,6 +10,8 @@
 
 #include <functional>
 
+#include "common/limits.h"
+
 namespace tensorhub::rpc {
 namespace {
 

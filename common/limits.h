@@ -1,0 +1,26 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bounds of rule R9 that both ends of a connection must agree on: what one end lets through,
+// the other takes.
+
+#ifndef TENSORHUB_COMMON_LIMITS_H_
+#define TENSORHUB_COMMON_LIMITS_H_
+
+#include <cstddef>
+
+namespace tensorhub {
+
+// The opaque bytes by which peers reach a worker's data plane.
+inline constexpr size_t kEndpointBytesMax = 4096;
+// What travels with a published version beside its tensors.
+inline constexpr size_t kAttachmentBytesMax = size_t{64} << 20;
+// Of an error that a worker reports. It is for people; what is longer is cut, not refused.
+inline constexpr size_t kReasonBytesMax = 1024;
+// One message between a worker and the hub (gRPC counts in int). The longest carries an attachment
+// or a layout, whole.
+inline constexpr int kHubMessageBytesMax = static_cast<int>(kAttachmentBytesMax) + (16 << 20);
+
+}  // namespace tensorhub
+
+#endif  // TENSORHUB_COMMON_LIMITS_H_
