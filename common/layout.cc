@@ -22,6 +22,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/bytes.h"
 
 namespace tensorhub {
 namespace {
@@ -108,84 +109,40 @@ absl::Status CheckTensor(const TensorSpec& tensor) {
 
 // --- encoding -----------------------------------------------------------------------------------
 
-template <typename Integer>
-void Append(std::string& out, Integer value) {
-  for (size_t i = 0; i < sizeof(Integer); ++i) {
-    out.push_back(static_cast<char>(static_cast<uint64_t>(value) >> (8 * i)));
-  }
+void PutDims(ByteWriter& writer, const std::vector<uint64_t>& dims) {
+  for (uint64_t extent : dims) writer.Put(extent);
 }
 
-void AppendDims(std::string& out, const std::vector<uint64_t>& dims) {
-  for (uint64_t extent : dims) Append<uint64_t>(out, extent);
-}
-
-void AppendTensor(std::string& out, const TensorSpec& tensor) {
-  Append<uint32_t>(out, static_cast<uint32_t>(tensor.name.size()));
-  out += tensor.name;
-  Append<uint8_t>(out, static_cast<uint8_t>(tensor.dtype));
-  Append<uint8_t>(out, tensor.slice ? 1 : 0);
-  Append<uint32_t>(out, static_cast<uint32_t>(tensor.shape.size()));
-  AppendDims(out, tensor.shape);
+void PutTensor(ByteWriter& writer, const TensorSpec& tensor) {
+  writer.Put(static_cast<uint32_t>(tensor.name.size()));
+  writer.PutBytes(tensor.name);
+  writer.Put(static_cast<uint8_t>(tensor.dtype));
+  writer.Put(static_cast<uint8_t>(tensor.slice ? 1 : 0));
+  writer.Put(static_cast<uint32_t>(tensor.shape.size()));
+  PutDims(writer, tensor.shape);
   if (!tensor.slice) return;
-  AppendDims(out, tensor.slice->global_shape);
-  AppendDims(out, tensor.slice->offset);
+  PutDims(writer, tensor.slice->global_shape);
+  PutDims(writer, tensor.slice->offset);
 }
 
-// Reads from bytes that a stranger wrote: past the end, everything is zero and `ok` is false.
-class Reader {
- public:
-  explicit Reader(std::string_view rest) : rest_(rest) {}
+std::vector<uint64_t> TakeDims(ByteReader& reader, uint32_t count) {
+  std::vector<uint64_t> dims(count);
+  for (uint64_t& extent : dims) extent = reader.Take<uint64_t>();
+  return dims;
+}
 
-  bool ok() const { return ok_; }
-  size_t left() const { return rest_.size(); }
-
-  std::string_view Bytes(size_t count) {
-    if (count > rest_.size()) {
-      ok_ = false;
-      rest_ = {};
-      return {};
-    }
-    const std::string_view taken = rest_.substr(0, count);
-    rest_.remove_prefix(count);
-    return taken;
-  }
-
-  template <typename Integer>
-  Integer Read() {
-    uint64_t value = 0;
-    size_t shift = 0;
-    for (char c : Bytes(sizeof(Integer))) {
-      value |= static_cast<uint64_t>(static_cast<unsigned char>(c)) << shift;
-      shift += 8;
-    }
-    return static_cast<Integer>(value);
-  }
-
-  std::vector<uint64_t> Dims(size_t count) {
-    if (count > rest_.size() / sizeof(uint64_t)) ok_ = false;
-    if (!ok_) return {};
-    std::vector<uint64_t> dims(count);
-    for (uint64_t& extent : dims) extent = Read<uint64_t>();
-    return dims;
-  }
-
- private:
-  std::string_view rest_;
-  bool ok_ = true;
-};
-
-absl::StatusOr<TensorSpec> ReadTensor(Reader& reader) {
+absl::StatusOr<TensorSpec> TakeTensor(ByteReader& reader) {
   TensorSpec tensor;
-  tensor.name = std::string(reader.Bytes(reader.Read<uint32_t>()));
-  tensor.dtype = static_cast<DType>(reader.Read<uint8_t>());
-  const auto has_slice = reader.Read<uint8_t>();
-  const auto dims = reader.Read<uint32_t>();
+  tensor.name = std::string(reader.TakeBytes(reader.Take<uint32_t>()));
+  tensor.dtype = static_cast<DType>(reader.Take<uint8_t>());
+  const auto has_slice = reader.Take<uint8_t>();
+  const auto dims = reader.Take<uint32_t>();
   if (dims > kDimensionsMax) return Bad(tensor.name, "has too many dimensions");
-  tensor.shape = reader.Dims(dims);
+  tensor.shape = TakeDims(reader, dims);
   if (has_slice != 0) {
     tensor.slice.emplace();
-    tensor.slice->global_shape = reader.Dims(dims);
-    tensor.slice->offset = reader.Dims(dims);
+    tensor.slice->global_shape = TakeDims(reader, dims);
+    tensor.slice->offset = TakeDims(reader, dims);
   }
   if (!reader.ok()) return absl::InvalidArgumentError("the layout's encoding is cut short");
   return tensor;
@@ -241,7 +198,8 @@ absl::StatusOr<Layout> Layout::Make(std::vector<TensorSpec> tensors) {
             [](const TensorSpec& a, const TensorSpec& b) { return a.name < b.name; });
   Layout layout;
   layout.encoded_ = kMagic;
-  Append<uint32_t>(layout.encoded_, static_cast<uint32_t>(tensors.size()));
+  ByteWriter writer(layout.encoded_);
+  writer.Put(static_cast<uint32_t>(tensors.size()));
   for (TensorSpec& tensor : tensors) {
     if (absl::Status status = CheckTensor(tensor); !status.ok()) return status;
     if (!layout.entries_.empty() && layout.entries_.back().spec.name == tensor.name) {
@@ -253,7 +211,7 @@ absl::StatusOr<Layout> Layout::Make(std::vector<TensorSpec> tensors) {
     if (__builtin_add_overflow(offset, *bytes, &layout.total_bytes_)) {
       return Bad(tensor.name, "makes the shard's size overflow");
     }
-    AppendTensor(layout.encoded_, tensor);
+    PutTensor(writer, tensor);
     layout.entries_.push_back({std::move(tensor), offset, *bytes});
   }
   layout.fingerprint_ = FingerprintOf(layout.encoded_);
@@ -261,11 +219,11 @@ absl::StatusOr<Layout> Layout::Make(std::vector<TensorSpec> tensors) {
 }
 
 absl::StatusOr<Layout> Layout::Decode(std::string_view encoded) {
-  Reader reader(encoded);
-  if (reader.Bytes(kMagic.size()) != kMagic) {
+  ByteReader reader(encoded);
+  if (reader.TakeBytes(kMagic.size()) != kMagic) {
     return absl::InvalidArgumentError("not a layout's encoding, or of another version");
   }
-  const auto count = reader.Read<uint32_t>();
+  const auto count = reader.Take<uint32_t>();
   // Before anything is allocated: the bytes must be there.
   if (!reader.ok() || count > reader.left() / kEncodedTensorBytesMin) {
     return absl::InvalidArgumentError("the layout's encoding is cut short");
@@ -273,7 +231,7 @@ absl::StatusOr<Layout> Layout::Decode(std::string_view encoded) {
   std::vector<TensorSpec> tensors;
   tensors.reserve(count);
   for (uint32_t i = 0; i < count; ++i) {
-    absl::StatusOr<TensorSpec> tensor = ReadTensor(reader);
+    absl::StatusOr<TensorSpec> tensor = TakeTensor(reader);
     if (!tensor.ok()) return tensor.status();
     tensors.push_back(*std::move(tensor));
   }

@@ -1,9 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The encoding: a magic with the format's number, then varints (7 bits a byte, low first) and
-// strings with their length in front. A segment's `begin` is not written: segments follow one
-// another, so that holes cannot be expressed.
+// The encoding: a magic with the format's number, then varints (common/bytes.h) and strings with
+// their length in front. A segment's `begin` is not written: segments follow one another, so that
+// holes cannot be expressed.
 
 #include "worker_agent/shared_memory_description.h"
 
@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "common/bytes.h"
 #include "common/check.h"
 
 namespace tensorhub::agent {
@@ -26,69 +27,14 @@ constexpr std::string_view kMagic = "THSM1";
 constexpr uint64_t kWordBytes = 8;
 constexpr uint64_t kRegionsMax = 4096;
 
-void PutNumber(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(0x80 | (value & 0x7f)));
-  out.push_back(static_cast<char>(value));
+void PutString(ByteWriter& writer, std::string_view text) {
+  writer.PutVarint(text.size());
+  writer.PutBytes(text);
 }
 
-void PutString(std::string& out, std::string_view text) {
-  PutNumber(out, text.size());
-  out.append(text);
+std::string TakeString(ByteReader& reader) {
+  return std::string(reader.TakeBytes(reader.TakeVarint()));
 }
-
-// Reads what Put… wrote. After a failure everything reads as 0 and `ok` stays false.
-class Input {
- public:
-  explicit Input(std::string_view bytes) : rest_(bytes) {}
-
-  bool ok() const { return ok_; }
-  size_t left() const { return rest_.size(); }
-
-  uint64_t Number() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
-      const uint64_t byte = static_cast<unsigned char>(rest_.front());
-      rest_.remove_prefix(1);
-      if (shift == 63 && byte > 1) break;
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return byte == 0 && shift > 0 ? Fail() : value;  // one spelling only
-    }
-    return Fail();
-  }
-
-  std::string String() {
-    const uint64_t size = Number();
-    if (size > rest_.size()) {
-      Fail();
-      return "";
-    }
-    std::string text(rest_.substr(0, size));
-    rest_.remove_prefix(size);
-    return text;
-  }
-
-  // A count of things that take at least `bytes_each`: bounds what a short message can claim.
-  uint64_t Count(uint64_t bytes_each) {
-    const uint64_t count = Number();
-    return count > rest_.size() / bytes_each ? Fail() : count;
-  }
-
-  bool Take(std::string_view expected) {
-    const bool found = rest_.substr(0, expected.size()) == expected;
-    if (found) rest_.remove_prefix(expected.size());
-    return found;
-  }
-
- private:
-  uint64_t Fail() {
-    ok_ = false;
-    rest_ = {};
-    return 0;
-  }
-
-  std::string_view rest_;
-  bool ok_ = true;
-};
 
 absl::Status Malformed(const std::string& what) {
   return absl::InvalidArgumentError("description of a peer's shared memory: " + what);
@@ -98,15 +44,15 @@ bool Inside(uint64_t offset, uint64_t bytes, uint64_t whole) {
   return offset <= whole && bytes <= whole - offset;
 }
 
-absl::Status ReadRegions(Input& in, SharedMemoryDescription& out) {
-  const uint64_t count = in.Count(3);
+absl::Status ReadRegions(ByteReader& in, SharedMemoryDescription& out) {
+  const uint64_t count = in.TakeCount(3);
   if (count > kRegionsMax) return Malformed("too many regions");
   out.regions.reserve(count);
   for (uint64_t i = 0; i < count && in.ok(); ++i) {
     SharedMemoryDescription::Region region;
-    region.base = in.Number();
-    region.bytes = in.Number();
-    region.packed_key = in.String();
+    region.base = in.TakeVarint();
+    region.bytes = in.TakeVarint();
+    region.packed_key = TakeString(in);
     if (region.bytes > std::numeric_limits<uint64_t>::max() - region.base) {
       return Malformed(absl::StrFormat("region %d wraps around", i));
     }
@@ -115,14 +61,14 @@ absl::Status ReadRegions(Input& in, SharedMemoryDescription& out) {
   return absl::OkStatus();
 }
 
-absl::Status ReadSegments(Input& in, SharedMemoryDescription& out) {
-  const uint64_t count = in.Count(3);
+absl::Status ReadSegments(ByteReader& in, SharedMemoryDescription& out) {
+  const uint64_t count = in.TakeCount(3);
   out.segments.reserve(count);
   uint64_t begin = 0;
   for (uint64_t i = 0; i < count && in.ok(); ++i) {
-    const uint64_t region = in.Number();
-    const uint64_t offset = in.Number();
-    const uint64_t bytes = in.Number();
+    const uint64_t region = in.TakeVarint();
+    const uint64_t offset = in.TakeVarint();
+    const uint64_t bytes = in.TakeVarint();
     if (!in.ok()) break;
     if (region >= out.regions.size() || bytes == 0 ||
         !Inside(offset, bytes, out.regions[region].bytes) ||
@@ -135,9 +81,9 @@ absl::Status ReadSegments(Input& in, SharedMemoryDescription& out) {
   return absl::OkStatus();
 }
 
-absl::Status ReadWord(Input& in, SharedMemoryDescription& out) {
-  const uint64_t region = in.Number();
-  out.word_offset = in.Number();
+absl::Status ReadWord(ByteReader& in, SharedMemoryDescription& out) {
+  const uint64_t region = in.TakeVarint();
+  out.word_offset = in.TakeVarint();
   if (!in.ok()) return absl::OkStatus();
   if (region >= out.regions.size() ||
       !Inside(out.word_offset, kWordBytes, out.regions[region].bytes) ||
@@ -230,31 +176,32 @@ absl::StatusOr<SharedMemoryDescription> DescribeSharedMemory(
 
 std::string Encode(const SharedMemoryDescription& description) {
   std::string out(kMagic);
-  PutString(out, description.host);
-  PutString(out, description.address);
-  PutNumber(out, description.regions.size());
+  ByteWriter writer(out);
+  PutString(writer, description.host);
+  PutString(writer, description.address);
+  writer.PutVarint(description.regions.size());
   for (const SharedMemoryDescription::Region& region : description.regions) {
-    PutNumber(out, region.base);
-    PutNumber(out, region.bytes);
-    PutString(out, region.packed_key);
+    writer.PutVarint(region.base);
+    writer.PutVarint(region.bytes);
+    PutString(writer, region.packed_key);
   }
-  PutNumber(out, description.segments.size());
+  writer.PutVarint(description.segments.size());
   for (const SharedMemoryDescription::Segment& segment : description.segments) {
-    PutNumber(out, segment.region);
-    PutNumber(out, segment.offset);
-    PutNumber(out, segment.bytes);
+    writer.PutVarint(segment.region);
+    writer.PutVarint(segment.offset);
+    writer.PutVarint(segment.bytes);
   }
-  PutNumber(out, description.word_region);
-  PutNumber(out, description.word_offset);
+  writer.PutVarint(description.word_region);
+  writer.PutVarint(description.word_offset);
   return out;
 }
 
 absl::StatusOr<SharedMemoryDescription> DecodeSharedMemoryDescription(std::string_view encoded) {
-  Input in(encoded);
-  if (!in.Take(kMagic)) return Malformed("an unknown format");
+  ByteReader in(encoded);
+  if (in.TakeBytes(kMagic.size()) != kMagic) return Malformed("an unknown format");
   SharedMemoryDescription out;
-  out.host = in.String();
-  out.address = in.String();
+  out.host = TakeString(in);
+  out.address = TakeString(in);
   absl::Status status = ReadRegions(in, out);
   if (status.ok()) status = ReadSegments(in, out);
   if (status.ok()) status = ReadWord(in, out);

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/bytes.h"
 #include "common/limits.h"
 #include "tools/safetensors/names.h"
 
@@ -22,60 +22,29 @@ namespace {
 constexpr std::string_view kMagic = "THSA";
 constexpr uint32_t kFormat = 1;
 
-void AppendU32(std::string& out, size_t value) {
-  for (size_t i = 0; i < 4; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+void PutSized(ByteWriter& writer, std::string_view bytes) {
+  writer.Put(static_cast<uint32_t>(bytes.size()));
+  writer.PutBytes(bytes);
 }
 
-void AppendBytes(std::string& out, std::string_view bytes) {
-  AppendU32(out, bytes.size());
-  out.append(bytes);
+std::string TakeSized(ByteReader& reader) {
+  return std::string(reader.TakeBytes(reader.Take<uint32_t>()));
 }
 
 absl::Status Bad(const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat("the version's attachment ", why));
 }
 
-// Reads forward; once something was missing, everything is.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-
-  std::optional<std::string_view> Bytes(size_t count) {
-    if (rest_.size() < count) return std::nullopt;
-    const std::string_view bytes = rest_.substr(0, count);
-    rest_.remove_prefix(count);
-    return bytes;
-  }
-  std::optional<uint32_t> U32() {
-    const auto bytes = Bytes(4);
-    if (!bytes) return std::nullopt;
-    uint32_t value = 0;
-    for (size_t i = 0; i < 4; ++i) {
-      value |= uint32_t{static_cast<unsigned char>((*bytes)[i])} << (8 * i);
-    }
-    return value;
-  }
-  std::optional<std::string> Sized() {
-    const auto size = U32();
-    const auto bytes = size ? Bytes(*size) : std::nullopt;
-    return bytes ? std::optional<std::string>(*bytes) : std::nullopt;
-  }
-  bool empty() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-};
-
 // Calls add(name, content) for each entry of a counted list.
 template <typename Add>
-absl::Status ReadList(Reader& reader, const Add& add) {
-  const auto count = reader.U32();
-  if (!count) return Bad("is cut off");
-  for (uint32_t i = 0; i < *count; ++i) {
-    auto name = reader.Sized();
-    auto content = reader.Sized();
-    if (!name || !content) return Bad("is cut off");
-    if (absl::Status status = add(std::move(*name), std::move(*content)); !status.ok()) {
+absl::Status ReadList(ByteReader& reader, const Add& add) {
+  const auto count = reader.Take<uint32_t>();
+  if (!reader.ok()) return Bad("is cut off");
+  for (uint32_t i = 0; i < count; ++i) {
+    std::string name = TakeSized(reader);
+    std::string content = TakeSized(reader);
+    if (!reader.ok()) return Bad("is cut off");
+    if (absl::Status status = add(std::move(name), std::move(content)); !status.ok()) {
       return status;
     }
   }
@@ -132,16 +101,17 @@ size_t Attachment::tensor_count() const {
 
 absl::StatusOr<std::string> Encode(const Attachment& attachment) {
   std::string out(kMagic);
-  AppendU32(out, kFormat);
-  AppendU32(out, attachment.files.size());
+  ByteWriter writer(out);
+  writer.Put(kFormat);
+  writer.Put(static_cast<uint32_t>(attachment.files.size()));
   for (const SplitFile& file : attachment.files) {
-    AppendBytes(out, file.name);
-    AppendBytes(out, file.header.raw);
+    PutSized(writer, file.name);
+    PutSized(writer, file.header.raw);
   }
-  AppendU32(out, attachment.extras.size());
+  writer.Put(static_cast<uint32_t>(attachment.extras.size()));
   for (const ExtraFile& file : attachment.extras) {
-    AppendBytes(out, file.name);
-    AppendBytes(out, file.content);
+    PutSized(writer, file.name);
+    PutSized(writer, file.content);
   }
   if (out.size() <= kAttachmentBytesMax) return out;
   return absl::ResourceExhaustedError(absl::StrCat("the files' headers take ", out.size(),
@@ -150,9 +120,11 @@ absl::StatusOr<std::string> Encode(const Attachment& attachment) {
 }
 
 absl::StatusOr<Attachment> Decode(std::string_view encoded) {
-  Reader reader(encoded);
-  if (reader.Bytes(kMagic.size()) != kMagic) return Bad("was not written by tensorhubctl");
-  if (reader.U32() != kFormat) return Bad("has an unknown format; use a newer tensorhubctl");
+  ByteReader reader(encoded);
+  if (reader.TakeBytes(kMagic.size()) != kMagic) return Bad("was not written by tensorhubctl");
+  if (reader.Take<uint32_t>() != kFormat) {
+    return Bad("has an unknown format; use a newer tensorhubctl");
+  }
   Attachment attachment;
   absl::Status status = ReadList(reader, [&](std::string name, std::string raw) -> absl::Status {
     absl::StatusOr<Header> header = ParseHeader(Shown(name), std::move(raw));
@@ -166,7 +138,7 @@ absl::StatusOr<Attachment> Decode(std::string_view encoded) {
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
-  if (!reader.empty()) return Bad("goes on after its end");
+  if (reader.left() != 0) return Bad("goes on after its end");
   if (status = CheckNames(attachment); !status.ok()) return status;
   if (status = CheckTensors(attachment); !status.ok()) return status;
   return attachment;

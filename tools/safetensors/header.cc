@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/bytes.h"
 #include "common/check.h"
 #include "tools/safetensors/names.h"
 #include "tools/safetensors/strict_json.h"
@@ -20,20 +21,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kMetadataKey = "__metadata__";
-
-uint64_t ReadLength(std::string_view bytes) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < kLengthBytes; ++i) {
-    value |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  }
-  return value;
-}
-
-std::string WriteLength(uint64_t value) {
-  std::string bytes;
-  for (size_t i = 0; i < kLengthBytes; ++i) bytes.push_back(static_cast<char>(value >> (8 * i)));
-  return bytes;
-}
 
 absl::Status BadFile(std::string_view name, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": ", why));
@@ -162,7 +149,7 @@ absl::StatusOr<uint64_t> ParseHeaderLength(std::string_view name, std::string_vi
     return BadFile(name, absl::StrCat("is no safetensors file: it has only ", first_bytes.size(),
                                       " bytes, the header's length alone takes 8"));
   }
-  const uint64_t length = ReadLength(first_bytes);
+  const uint64_t length = ByteReader(first_bytes).Take<uint64_t>();
   if (length > kHeaderBytesMax) {
     return BadFile(name, absl::StrCat("is no safetensors file: its header claims ", length,
                                       " bytes, at most ", kHeaderBytesMax, " are allowed"));
@@ -213,7 +200,9 @@ absl::StatusOr<Header> MakeHeader(const std::vector<TensorSpec>& tensors,
     return absl::InvalidArgumentError(
         absl::StrCat("the header would take ", text.size(), " bytes, more than the format allows"));
   }
-  header.raw = WriteLength(text.size()) + text;
+  ByteWriter writer(header.raw);
+  writer.Put(uint64_t{text.size()});
+  writer.PutBytes(text);
   return header;
 }
 
