@@ -241,8 +241,8 @@ absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply) {
   return status;
 }
 
-absl::Status FromProto(const v1::UnpublishResponse& response, CallReply& reply) {
-  reply.payload = UnpublishReply{response.drained()};
+absl::Status FromProto(const v1::UnpublishResponse&, CallReply& reply) {
+  reply.payload = UnpublishReply{};
   return absl::OkStatus();
 }
 

@@ -11,6 +11,11 @@
 
 namespace tensorhub::agent {
 
+void MessagePeers::Use(MessageTransport* transport) {
+  transport_ = transport;
+  Log().info("messages: {}", transport->Summary());
+}
+
 void MessagePeers::Open(const OpenPeer& open) {
   Close(open.peer);
   const absl::StatusOr<PeerId> connected = transport_->Connect(open.endpoint);

@@ -31,7 +31,7 @@ class MessagePeers : public MessageTransport::Sink {
   MessagePeers(OnEvent now, OnEvent later) : now_(std::move(now)), later_(std::move(later)) {}
 
   // Before any other method; the transport was made with this object as its sink.
-  void Use(MessageTransport* transport) { transport_ = transport; }
+  void Use(MessageTransport* transport);
 
   void Open(const OpenPeer& open);
   void Close(Incarnation peer);

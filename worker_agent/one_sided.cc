@@ -9,14 +9,17 @@
 
 #include "absl/status/status.h"
 #include "common/check.h"
+#include "worker_agent/log.h"
 
 namespace tensorhub::agent {
 
 absl::Status OneSided::EnsureTransport() {
   if (transport_) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<GetTransport>> made = factory_(this);
-  if (made.ok()) transport_ = *std::move(made);
-  return made.status();
+  if (!made.ok()) return made.status();
+  transport_ = *std::move(made);
+  Log().info("one-sided reads: {}", transport_->Summary());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<SharedRegion> OneSided::Allocate(size_t bytes) {

@@ -74,6 +74,8 @@ class MessageTransport {
   virtual void Close(PeerId peer) = 0;
   // Which UCX transports this peer uses, for people ("tcp/eth0", "posix/memory").
   virtual std::string Describe(PeerId peer) const = 0;
+  // One line for the log: the library's version and the transports it found.
+  virtual std::string Summary() const = 0;
 
   // Runs callbacks for whatever is ready; returns false if nothing was.
   virtual bool Progress() = 0;
@@ -85,7 +87,6 @@ class MessageTransport {
 
 // A contiguous allocation that peers on this host can read one-sidedly.
 struct SharedRegion {
-  uint64_t id = 0;
   void* base = nullptr;
   size_t bytes = 0;
   std::string packed_key;  // for a peer's ImportRegion
@@ -107,10 +108,9 @@ class GetTransport {
 
   virtual ~GetTransport() = default;
 
-  // Memory for tensors or control words, zeroed, page aligned. RESOURCE_EXHAUSTED names the size.
+  // Memory for tensors or control words, zeroed, page aligned; it lives as long as the transport.
+  // RESOURCE_EXHAUSTED names the size.
   virtual absl::StatusOr<SharedRegion> Allocate(size_t bytes) = 0;
-  // Unmaps. Peers that still read it keep their own mapping until they release it.
-  virtual void Free(uint64_t region_id) = 0;
 
   virtual std::string Address() const = 0;
   virtual absl::StatusOr<PeerId> Connect(std::string_view address) = 0;
@@ -125,6 +125,7 @@ class GetTransport {
   // get is reported through OnGetDone from later Progress calls.
   virtual void Close(PeerId peer) = 0;
   virtual std::string Describe(PeerId peer) const = 0;
+  virtual std::string Summary() const = 0;
 
   virtual bool Progress() = 0;
   virtual int EventFd() const = 0;

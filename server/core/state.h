@@ -245,7 +245,7 @@ class Hub::State {
   void On(const BeginReadOp& op);
   absl::Status BeginRead(Worker& worker, const BeginReadOp& op);
   void On(const FinishReadOp& op);
-  void FinishOk(Worker& worker, Member& member, const FinishReadOp& op);
+  void FinishOk(Worker& worker, Member& member);
   void FinishFailed(Worker& worker, const FinishReadOp& op);
   void FinishLate(Worker& worker, const FinishReadOp& op);
   void CommitIfWhole(const GroupKey& key);

@@ -97,10 +97,10 @@ void Hub::State::On(const FinishReadOp& op) {
   Member* member = FindMember(worker->id, op.transaction);
   if (member == nullptr) return FinishLate(*worker, op);
   if (!op.result.ok()) return FinishFailed(*worker, op);
-  FinishOk(*worker, *member, op);
+  FinishOk(*worker, *member);
 }
 
-void Hub::State::FinishOk(Worker& worker, Member& member, const FinishReadOp& op) {
+void Hub::State::FinishOk(Worker& worker, Member& member) {
   const bool filling = worker.reference && worker.reference->state == ReferenceState::kFilling &&
                        worker.reference->publication == GroupOf(worker.id.key).open->publication;
   if (!member.already_held && !member.finished && !filling) {
@@ -113,7 +113,6 @@ void Hub::State::FinishOk(Worker& worker, Member& member, const FinishReadOp& op
   EndRead(worker);
   DrawNearer(worker);
   member.finished = true;
-  (void)op;
   CommitIfWhole({worker.id.key.model, worker.id.key.group});
 }
 

@@ -126,7 +126,7 @@ agent::CallReply ToAgent(const hub::Reply& reply, OpId op) {
           [&](const hub::PublishReply& r) {
             out.payload = agent::PublishReply{r.publication, r.chunk_bytes, r.visible};
           },
-          [&](const hub::UnpublishReply& r) { out.payload = agent::UnpublishReply{r.drained}; },
+          [&](const hub::UnpublishReply&) { out.payload = agent::UnpublishReply{}; },
           [&](const hub::FetchDecision& r) { out.payload = ToAgent(r); },
           [&](const hub::FinishReadReply& r) { out.payload = agent::FinishReply{r.version}; },
           [](const auto&) {}},

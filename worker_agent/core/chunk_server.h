@@ -49,7 +49,6 @@ class ChunkServer {
   // R3/R4: the generation is raised; every open read is refused.
   void DropAll(const absl::Status& reason, Effects& effects);
 
-  bool HasReads() const { return !reads_.empty(); }
   // Sends that the transport has not completed, of open and of dropped reads.
   size_t outstanding_sends() const { return sends_.size(); }
   std::optional<TimeMs> NextDeadline() const;

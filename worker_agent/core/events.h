@@ -95,9 +95,7 @@ struct PublishReply {
   uint64_t chunk_bytes = 0;
   bool visible = false;
 };
-struct UnpublishReply {
-  bool drained = false;
-};
+struct UnpublishReply {};
 struct FetchDecision {
   TransactionId transaction;
   PublicationId publication;

@@ -140,7 +140,7 @@ void Reader::OnStatus(const PeerMessage& message, TimeMs now, Effects& effects) 
     source_->confirmed = std::max(source_->confirmed, message.confirmed);
     return CommitServed(now, effects);
   }
-  if (source_->way == Way::kOneSided) IssueGets(now, effects);
+  if (source_->way == Way::kOneSided) IssueGets(effects);
 }
 
 void Reader::Commit(uint32_t chunks, TimeMs now, Effects& effects) {

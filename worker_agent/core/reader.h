@@ -46,9 +46,8 @@ class Reader {
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                  Effects& effects);
   void OnImported(const MemoryImported& event, TimeMs now, Effects& effects);
-  // False if the token is not one of this reader's.
-  bool OnGetDone(const GetDone& event, TimeMs now, Effects& effects);
-  bool OnWord(const WordArrived& event, TimeMs now, Effects& effects);
+  void OnGetDone(const GetDone& event, TimeMs now, Effects& effects);
+  void OnWord(const WordArrived& event, TimeMs now, Effects& effects);
   void OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects);
   void OnSessionUp(Effects& effects);
   void OnTick(TimeMs now, Effects& effects);
@@ -60,7 +59,6 @@ class Reader {
   bool Quiet() const { return gets_.empty() && !word_token_; }
   bool Busy() const;
   std::optional<TimeMs> NextDeadline() const;
-  const TransactionId& transaction() const { return transaction_; }
   uint64_t bytes_read() const { return bytes_read_; }
   bool used_one_sided() const { return used_one_sided_; }
   const std::string& sources() const { return sources_; }
@@ -90,13 +88,13 @@ class Reader {
   void Say(const PeerMessage& message, Effects& effects);
   void Begin(TimeMs now, Effects& effects);
   void BeginServed(Effects& effects);
-  void BeginOneSided(TimeMs now, Effects& effects);
+  void BeginOneSided(Effects& effects);
   void WidenIfDry();
   void RaiseCredit(Effects& effects);
   void OnOpened(const PeerMessage& message, std::string_view payload, Effects& effects);
   void OnData(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
   void OnStatus(const PeerMessage& message, TimeMs now, Effects& effects);
-  void IssueGets(TimeMs now, Effects& effects);
+  void IssueGets(Effects& effects);
   void ReadWord(Effects& effects);
   void CommitServed(TimeMs now, Effects& effects);
   void Commit(uint32_t chunks, TimeMs now, Effects& effects);

@@ -10,7 +10,7 @@
 
 namespace tensorhub::agent {
 
-void Reader::OnImported(const MemoryImported& event, TimeMs now, Effects& effects) {
+void Reader::OnImported(const MemoryImported& event, TimeMs /*now*/, Effects& effects) {
   if (event.status.ok()) {
     peers_.imported.insert(event.peer);
   } else {
@@ -19,22 +19,22 @@ void Reader::OnImported(const MemoryImported& event, TimeMs now, Effects& effect
   if (!source_ || source_->way != Way::kImporting || event.peer != assigned_->source.incarnation) {
     return;
   }
-  if (event.status.ok()) return BeginOneSided(now, effects);
+  if (event.status.ok()) return BeginOneSided(effects);
   effects.emplace_back(LogLine{LogLine::Level::kInfo,
                                absl::StrCat("reading from ", ToString(assigned_->source.key),
                                             " by its CPU: ", std::string(event.status.message()))});
   BeginServed(effects);
 }
 
-void Reader::BeginOneSided(TimeMs now, Effects& effects) {
+void Reader::BeginOneSided(Effects& effects) {
   source_->way = Way::kOneSided;
   used_one_sided_ = true;
   source_->next_get = source_->got = reference_.valid_chunks();
-  IssueGets(now, effects);
+  IssueGets(effects);
 }
 
 // R4, the one-sided way: a chunk is read only after a word or message showed it valid.
-void Reader::IssueGets(TimeMs /*now*/, Effects& effects) {
+void Reader::IssueGets(Effects& effects) {
   const uint32_t limit = std::min(
       {chunking().count(), source_->known_valid, reference_.valid_chunks() + WindowChunks()});
   while (source_->next_get < limit) {
@@ -46,25 +46,20 @@ void Reader::IssueGets(TimeMs /*now*/, Effects& effects) {
   }
 }
 
-bool Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
+void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
   const auto found = gets_.find(event.token);
-  if (found == gets_.end()) return false;
+  if (found == gets_.end()) return;
   const uint32_t chunk = found->second;
   gets_.erase(found);
-  if (!source_) {
-    AfterQuiet(now, effects);
-    return true;
-  }
+  if (!source_) return AfterQuiet(now, effects);
   if (!event.status.ok()) {
     Fail(event.status, effects);
-    AfterQuiet(now, effects);
-    return true;
+    return AfterQuiet(now, effects);
   }
   source_->heard_at = now;
   source_->got_early.insert(chunk);
   while (source_->got_early.erase(source_->got) != 0) ++source_->got;
   ReadWord(effects);
-  return true;
 }
 
 // The word is read after the data has arrived; one word confirms all chunks that came before it.
@@ -75,30 +70,25 @@ void Reader::ReadWord(Effects& effects) {
   effects.emplace_back(GetWord{assigned_->source.incarnation, *word_token_});
 }
 
-bool Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
-  if (word_token_ != event.token) return false;
+void Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
+  if (word_token_ != event.token) return;
   word_token_.reset();
-  if (!source_) {
-    AfterQuiet(now, effects);
-    return true;
-  }
+  if (!source_) return AfterQuiet(now, effects);
   const ControlWord word = UnpackControlWord(event.word);
   // R4: a word that cannot be read, or of another generation, fails the read.
   if (!event.status.ok() || word.generation != assigned_->generation) {
     Fail(event.status.ok() ? absl::AbortedError("the source's buffers changed during the read")
                            : event.status,
          effects);
-    AfterQuiet(now, effects);
-    return true;
+    return AfterQuiet(now, effects);
   }
   source_->heard_at = now;
   source_->known_valid = std::max(source_->known_valid, word.valid_chunks);
   Commit(source_->word_covers, now, effects);
   if (source_) {
     ReadWord(effects);
-    IssueGets(now, effects);
+    IssueGets(effects);
   }
-  return true;
 }
 
 // R4: whoever waits for gets to end must be sure that they do.

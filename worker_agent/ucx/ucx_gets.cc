@@ -130,7 +130,7 @@ absl::Status UcxGets::Open() {
 UcxGets::~UcxGets() {
   if (worker_ == nullptr) return;
   endpoints_.reset();  // and the keys
-  for (const auto& [id, memory] : regions_) ucp_mem_unmap(worker_->context(), memory);
+  for (ucp_mem_h memory : regions_) ucp_mem_unmap(worker_->context(), memory);
 }
 
 absl::StatusOr<SharedRegion> UcxGets::Allocate(size_t bytes) {
@@ -148,7 +148,7 @@ absl::StatusOr<SharedRegion> UcxGets::Allocate(size_t bytes) {
   ucp_mem_attr_t attributes = {};
   attributes.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;
   ucp_mem_query(memory, &attributes);
-  SharedRegion region{++last_id_, attributes.address, bytes, {}};
+  SharedRegion region{attributes.address, bytes, {}};
   absl::StatusOr<std::string> key =
       PackKey(memory, reinterpret_cast<uint64_t>(attributes.address), bytes);
   if (!key.ok()) {
@@ -156,7 +156,7 @@ absl::StatusOr<SharedRegion> UcxGets::Allocate(size_t bytes) {
     return key.status();
   }
   region.packed_key = *std::move(key);
-  regions_.emplace(region.id, memory);
+  regions_.push_back(memory);
   return region;
 }
 
@@ -170,13 +170,6 @@ absl::StatusOr<std::string> UcxGets::PackKey(ucp_mem_h memory, uint64_t base, si
   content.append(static_cast<const char*>(packed), packed_bytes);
   ucp_rkey_buffer_release(packed);
   return WrapEnvelope(EnvelopeKind::kMemoryKey, content);
-}
-
-void UcxGets::Free(uint64_t region_id) {
-  const auto found = regions_.find(region_id);
-  if (found == regions_.end()) return;
-  ucp_mem_unmap(worker_->context(), found->second);
-  regions_.erase(found);
 }
 
 absl::StatusOr<PeerId> UcxGets::Connect(std::string_view address) {

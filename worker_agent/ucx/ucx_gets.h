@@ -39,7 +39,6 @@ class UcxGets : public GetTransport {
   UcxGets& operator=(const UcxGets&) = delete;
 
   absl::StatusOr<SharedRegion> Allocate(size_t bytes) override;
-  void Free(uint64_t region_id) override;
   std::string Address() const override { return worker_->address(); }
   absl::StatusOr<PeerId> Connect(std::string_view address) override;
   absl::StatusOr<RegionId> ImportRegion(PeerId peer, std::string_view packed_key,
@@ -48,11 +47,10 @@ class UcxGets : public GetTransport {
            uint64_t token) override;
   void Close(PeerId peer) override;
   std::string Describe(PeerId peer) const override { return endpoints_->Describe(peer); }
+  std::string Summary() const override { return worker_->Summary(); }
   bool Progress() override;
   int EventFd() const override { return worker_->event_fd(); }
   bool Arm() override;
-
-  std::string Summary() const { return worker_->Summary(); }
 
  private:
   struct Import {
@@ -80,8 +78,8 @@ class UcxGets : public GetTransport {
   bool with_sysv_ = true;  // this context may allocate by sysv
   std::unique_ptr<UcxWorker> worker_;
   std::unique_ptr<UcxEndpoints> endpoints_;
-  uint64_t last_id_ = 0;
-  std::unordered_map<uint64_t, ucp_mem_h> regions_;
+  RegionId last_id_ = 0;
+  std::vector<ucp_mem_h> regions_;
   std::unordered_map<RegionId, Import> imports_;
   std::vector<std::pair<uint64_t, absl::Status>> done_;  // for OnGetDone, from the next Progress
 };

@@ -46,12 +46,10 @@ class UcxMessages : public MessageTransport {
             uint64_t token) override;
   void Close(PeerId peer) override { endpoints_->Close(peer); }
   std::string Describe(PeerId peer) const override { return endpoints_->Describe(peer); }
+  std::string Summary() const override { return worker_->Summary(); }
   bool Progress() override;
   int EventFd() const override { return worker_->event_fd(); }
   bool Arm() override;
-
-  // One line for the log: UCX's version and transports.
-  std::string Summary() const { return worker_->Summary(); }
 
  private:
   // A send under way; UCX points into it until its callback. Recycled.

@@ -16,8 +16,8 @@ namespace {
 class SharedMemoryDescriptionTest : public ::testing::Test {
  protected:
   SharedMemoryDescriptionTest() : first_(4096), second_(8192) {
-    regions_.push_back({1, first_.data(), first_.size() * 8, "key one"});
-    regions_.push_back({2, second_.data(), second_.size() * 8, std::string("key\0two", 7)});
+    regions_.push_back({first_.data(), first_.size() * 8, "key one"});
+    regions_.push_back({second_.data(), second_.size() * 8, std::string("key\0two", 7)});
   }
 
   static TensorBuffer Tensor(const std::string& name, void* data, uint64_t bytes) {
@@ -81,8 +81,8 @@ TEST_F(SharedMemoryDescriptionTest, PrivateMemoryIsNotDescribed) {
 }
 
 TEST_F(SharedMemoryDescriptionTest, ASegmentMayCrossNeighbouringRegions) {
-  const std::vector<SharedRegion> halves = {{1, first_.data(), 4096, "1"},
-                                            {2, first_.data() + 512, 4096, "2"}};
+  const std::vector<SharedRegion> halves = {{first_.data(), 4096, "1"},
+                                            {first_.data() + 512, 4096, "2"}};
   const Memory memory = MakeMemory({Tensor("a", first_.data() + 256, 4096)});
   const absl::StatusOr<SharedMemoryDescription> made =
       DescribeSharedMemory(memory, halves, first_.data(), "x");

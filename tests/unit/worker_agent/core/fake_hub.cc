@@ -89,7 +89,7 @@ void FakeHub::AllowVisible(Version version) {
 void FakeHub::On(size_t worker, OpId op, const UnpublishCall& call) {
   const auto holding = holdings_.find(worker);
   if (holding == holdings_.end() || holding->second.generation != call.generation) {
-    return Reply(worker, op, absl::OkStatus(), UnpublishReply{true});
+    return Reply(worker, op, absl::OkStatus(), UnpublishReply{});
   }
   holding->second.draining = true;
   unpublishing_[worker] = {op, false};
@@ -115,12 +115,11 @@ void FakeHub::Redirect(size_t source) {
 void FakeHub::CheckDrained(size_t source) {
   const auto open = unpublishing_.find(source);
   if (open == unpublishing_.end()) return;
-  const bool drained = readers_[source].empty();
-  if (!drained && !open->second.timed_out) return;
+  if (!readers_[source].empty() && !open->second.timed_out) return;
   const OpId op = open->second.op;
   unpublishing_.erase(open);
   Forget(source);
-  Reply(source, op, absl::OkStatus(), UnpublishReply{drained});
+  Reply(source, op, absl::OkStatus(), UnpublishReply{});
 }
 
 void FakeHub::Forget(size_t worker) {

@@ -242,7 +242,7 @@ TEST_P(BothWays, AbortedWhileUnpublishingWhatItHeld) {
   ASSERT_TRUE(world.Run([&] { return unpublish.has_value(); }));
   world.hub.Abort(2, absl::AbortedError("a rank failed"));
   world.RunFor(100);
-  world.hub.Reply(2, unpublish->op, absl::OkStatus(), UnpublishReply{true});
+  world.hub.Reply(2, unpublish->op, absl::OkStatus(), UnpublishReply{});
   EXPECT_EQ(world.Finish(2).code(), StatusCode::kAborted);
   world.hub.script = nullptr;
   EXPECT_TRUE(world.Fetch(2).ok());

@@ -80,9 +80,10 @@ TEST_P(UcxMessagesTest, EchoFromAnotherProcess) {
     EXPECT_TRUE(payload == frame_);
   }
   ASSERT_TRUE(ProgressUntil([&] { return AllSent(201); }, *transport_));
-  const std::string described = transport_->Describe(peer);
-  const bool tcp = std::string_view(GetParam()).find("tcp") == 0;
-  EXPECT_NE(described.find(tcp ? "tcp/" : "/memory"), std::string::npos) << described;
+  const char* const way = std::string_view(GetParam()).find("tcp") == 0 ? "tcp/" : "/memory";
+  for (const std::string& described : {transport_->Describe(peer), transport_->Summary()}) {
+    EXPECT_NE(described.find(way), std::string::npos) << described;
+  }
 }
 
 TEST_P(UcxMessagesTest, CallbacksOnlyFromProgress) {
