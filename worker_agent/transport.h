@@ -5,9 +5,9 @@
 // active messages (the served way), `GetTransport` reads a peer's memory one-sidedly. The UCX
 // implementations are in worker_agent/ucx; tests use fakes.
 //
-// Thread contract: every method and every callback runs on the agent's progress thread, except
-// `Wake`, which any thread may call. Callbacks are invoked from within `Progress` only, never from
-// within another method, so a caller's state is never re-entered.
+// Thread contract: every method and every callback runs on the agent's progress thread. Callbacks
+// are invoked from within `Progress` only, never from within another method, so a caller's state is
+// never re-entered. To wake a thread that waits for `EventFd`, its owner has an fd of its own.
 
 #ifndef TENSORHUB_WORKER_AGENT_TRANSPORT_H_
 #define TENSORHUB_WORKER_AGENT_TRANSPORT_H_

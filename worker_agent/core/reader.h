@@ -51,7 +51,7 @@ class Reader {
   void OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects);
   void OnSessionUp(Effects& effects);
   void OnTick(TimeMs now, Effects& effects);
-  // Ends the reading for good; kStopped once nothing is outstanding.
+  // Ends the reading for good. What is outstanding may still write: see Quiet.
   void Stop(Effects& effects);
 
   State state() const { return state_; }

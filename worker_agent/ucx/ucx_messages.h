@@ -4,9 +4,8 @@
 // MessageTransport over UCX active messages, with a context of its own that offers nothing but
 // those: no peer can make this process read or write memory that it names.
 //
-// Thread contract: created, used and destroyed on the progress thread; no `Wake` here (the owner
-// wakes its poll with an fd of its own). The destructor runs no callbacks; once it returned no
-// send touches memory any more.
+// Thread contract: created, used and destroyed on the progress thread. The destructor runs no
+// callbacks; once it returned no send touches memory any more.
 
 #ifndef TENSORHUB_WORKER_AGENT_UCX_UCX_MESSAGES_H_
 #define TENSORHUB_WORKER_AGENT_UCX_UCX_MESSAGES_H_
