@@ -159,8 +159,7 @@ struct FinishReadOp : Operation {
 
 struct LeaveOp : Operation {};
 
-// --- calls that change nothing
-// --------------------------------------------------------------------
+// --- calls that change nothing -------------------------------------------------------------------
 
 struct WaitOp {
   CallId call = 0;
@@ -197,8 +196,7 @@ using Event =
                  ProbeAnswer, PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp, FinishReadOp,
                  LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, CallCancelled, Tick>;
 
-// --- effects
-// --------------------------------------------------------------------------------------
+// --- effects -------------------------------------------------------------------------------------
 
 struct PublishReply {
   PublicationId publication;

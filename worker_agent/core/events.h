@@ -29,9 +29,9 @@ struct ByteRange {
   uint64_t bytes = 0;
 };
 
-// --- verbs: what the owner of the client asks for
-// ------------------------------------------------- One at a time; each is answered by exactly one
-// VerbDone.
+// --- verbs: what the owner of the client asks for ------------------------------------------------
+
+// One at a time; each is answered by exactly one VerbDone.
 
 struct PublishVerb {
   Version version = 0;
@@ -116,8 +116,7 @@ struct CallReply {
   std::variant<std::monostate, PublishReply, UnpublishReply, FetchDecision, FinishReply> payload;
 };
 
-// --- the peers' side
-// ------------------------------------------------------------------------------
+// --- the peers' side -----------------------------------------------------------------------------
 
 // Header and payload are valid only during the call of Step and of carrying out its effects.
 struct MessageArrived {
@@ -173,8 +172,7 @@ using Event = std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, Session
                            DroppedDirective, VisibleDirective, CallReply, MessageArrived, SendDone,
                            GetDone, WordArrived, PeerFailed, MemoryImported, Tick>;
 
-// --- effects
-// --------------------------------------------------------------------------------------
+// --- effects -------------------------------------------------------------------------------------
 
 struct PublishCall {
   Version version = 0;

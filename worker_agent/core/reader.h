@@ -4,11 +4,11 @@
 // Reading one shard: from whichever source the hub assigned, in the way that source offers, into
 // the own reference, chunk after chunk in canonical order (R5), so that what is valid is a prefix.
 //
-// Invariants: 1. a chunk commits only after the source confirmed it under the assigned generation
-// (R4); 2. a byte has one operation outstanding at most: a new source is turned to only when the
-// old one's gets have all completed (served frames that come late name an old read and are
-// dropped);
-// 3. committed chunks are not read again.
+// Invariants:
+// 1. A chunk commits only after the source confirmed it under the assigned generation (R4).
+// 2. A byte has one operation outstanding at most: a new source is turned to only when the old
+//    one's gets have all completed (served frames that come late name an old read and are dropped).
+// 3. Committed chunks are not read again.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_READER_H_
 #define TENSORHUB_WORKER_AGENT_CORE_READER_H_
