@@ -1,8 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The agent core's parts and how they are wired. Implemented in three files: agent_core.cc
-// takes events apart, verbs.cc and fetch_verb.cc hold the client's verbs.
+// The agent core's parts and how they are wired. Implemented in three files: verbs.cc holds the
+// client's verbs and what changes the meaning of the buffers, fetch_verb.cc the fetch, both with
+// the events that are theirs alone; agent_core.cc takes the other events apart.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_AGENT_STATE_H_
 #define TENSORHUB_WORKER_AGENT_CORE_AGENT_STATE_H_

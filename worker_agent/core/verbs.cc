@@ -161,8 +161,7 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
   phase_ = Phase::kAwaitingVisible;
 }
 
-// --- unpublish (R3)
-// --------------------------------------------------------------------------------
+// --- unpublish (R3) ------------------------------------------------------------------------------
 
 void AgentCore::State::Start(const UnpublishVerb& verb, TimeMs now, Effects& effects) {
   if (reference_.state() == Reference::State::kFree) return Done(absl::OkStatus(), effects);
@@ -203,8 +202,7 @@ void AgentCore::State::AfterUnpublish(TimeMs now, Effects& effects) {
   calls_.Start(LeaveCall{}, effects);
 }
 
-// --- what the phases wait for
-// ------------------------------------------------------------------------
+// --- what the phases wait for --------------------------------------------------------------------
 
 void AgentCore::State::Dispatch(const CallReply& reply, TimeMs now, Effects& effects) {
   switch (phase_) {
