@@ -33,6 +33,7 @@ UcxEndpoints::~UcxEndpoints() {
   for (auto& [id, endpoint] : endpoints_) {
     DestroyKeys(endpoint.get());
     // UCX never answered, but may call back while the worker is destroyed: better leaked.
+    endpoint->owner = nullptr;
     static_cast<void>(endpoint.release());
   }
 }
@@ -65,7 +66,7 @@ void UcxEndpoints::OnError(void* endpoint, ucp_ep_h /*ep*/, ucs_status_t status)
   if (!failed->failure.ok()) return;
   failed->failure = absl::UnavailableError(
       absl::StrFormat("connection to the peer broke: %s", ucs_status_string(status)));
-  failed->owner->failures_.push_back(failed->id);
+  if (failed->owner != nullptr) failed->owner->failures_.push_back(failed->id);
 }
 
 UcxEndpoint* UcxEndpoints::Usable(PeerId peer) {

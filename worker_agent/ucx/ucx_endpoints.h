@@ -36,7 +36,7 @@ namespace tensorhub::agent {
 class UcxEndpoints;
 
 struct UcxEndpoint {
-  UcxEndpoints* owner = nullptr;
+  UcxEndpoints* owner = nullptr;  // null once leaked (~UcxEndpoints)
   PeerId id = 0;
   ucp_ep_h ep = nullptr;
   uint64_t outstanding = 0;   // operations whose callback has not come yet

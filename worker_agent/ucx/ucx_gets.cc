@@ -131,6 +131,8 @@ UcxGets::~UcxGets() {
   if (worker_ == nullptr) return;
   endpoints_.reset();  // and the keys
   for (ucp_mem_h memory : regions_) ucp_mem_unmap(worker_->context(), memory);
+  // While there is a `done_` for gets that complete only now.
+  worker_.reset();
 }
 
 absl::StatusOr<SharedRegion> UcxGets::Allocate(size_t bytes) {
