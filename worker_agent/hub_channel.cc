@@ -24,7 +24,7 @@ void QuietGrpc() {
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server) {
+std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server, Connection connection) {
   QuietGrpc();
   grpc::ChannelArguments arguments;
   // A hub that is cut off shows after 15 s at the latest; the hub tolerates a ping per 5 s.
@@ -38,6 +38,7 @@ std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // The hub is inside the cluster: a proxy for the web is not on the way to it.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  if (connection == Connection::kOwn) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   SetFlowControl([&](const char* name, int value) { arguments.SetInt(name, value); });
   arguments.SetMaxReceiveMessageSize(kHubMessageBytesMax);
   arguments.SetMaxSendMessageSize(kHubMessageBytesMax);

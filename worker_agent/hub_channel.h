@@ -13,9 +13,13 @@
 
 namespace tensorhub::agent {
 
+// Channels of one process to one hub have one connection together, unless they want one each.
+enum class Connection { kShared, kOwn };
+
 // `server` is HOST:PORT. Never fails by itself: what is wrong shows in the first call. Each channel
 // must be used for the callback API, at least once.
-std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server);
+std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server,
+                                              Connection connection = Connection::kShared);
 
 }  // namespace tensorhub::agent
 

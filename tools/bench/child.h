@@ -63,6 +63,7 @@ class Child {
   absl::StatusOr<std::string> LineWith(const std::string& text, std::chrono::seconds timeout);
   // At once, as a machine dies; its answers end.
   void Kill();
+  pid_t pid() const { return pid_; }
   // Everything up to the end of its output.
   absl::StatusOr<std::string> ReadToEnd(std::chrono::seconds timeout);
 

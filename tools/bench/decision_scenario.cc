@@ -21,11 +21,6 @@ namespace {
 constexpr double kBoundUs = 20;
 constexpr size_t kSamples = 1000;
 
-double Percentile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
-}
-
 void Add(Report& report, const std::string& name, const std::vector<double>& us) {
   report.figures.push_back(BoundFigure(absl::StrCat(name, ".median"), Median(us), "us", kBoundUs));
   report.figures.push_back(

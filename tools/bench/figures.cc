@@ -146,4 +146,10 @@ double Median(std::vector<double> values) {
   return (values[middle - 1] + values[middle]) / 2;
 }
 
+double Percentile(std::vector<double> values, double share) {
+  TH_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
 }  // namespace tensorhub::bench

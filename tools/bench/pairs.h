@@ -32,6 +32,7 @@ class Hub {
       const std::function<Child::Options(const Child::Options&)>& place, const std::string& listen,
       const std::vector<std::string>& flags);
   const std::string& address() const { return address_; }
+  pid_t pid() const { return process_->pid(); }
 
  private:
   std::unique_ptr<Child> process_;

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -59,11 +61,27 @@ std::string ProcValue(const char* file, const std::string& name) {
 
 }  // namespace
 
-uint64_t ResidentBytes() {
-  std::ifstream statm("/proc/self/statm");
+uint64_t ResidentBytes() { return ResidentBytesOf(getpid()); }
+
+uint64_t ResidentBytesOf(pid_t process) {
+  std::ifstream statm(absl::StrCat("/proc/", process, "/statm"));
   uint64_t size = 0, resident = 0;
   statm >> size >> resident;
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+double CpuSecondsOf(pid_t process) {
+  std::ifstream stat(absl::StrCat("/proc/", process, "/stat"));
+  std::string text;
+  std::getline(stat, text);
+  const size_t name_end = text.rfind(')');  // the name may hold blanks
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 uint64_t BytesSentTo(const std::string& server) {
@@ -79,6 +97,17 @@ uint64_t BytesSentTo(const std::string& server) {
 
 uint64_t AvailableMemoryBytes() {
   return std::strtoull(ProcValue("/proc/meminfo", "MemAvailable").c_str(), nullptr, 10) * 1024;
+}
+
+absl::Status AllowOpenFiles(uint64_t count) {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= count) return absl::OkStatus();
+  limit.rlim_cur = count;
+  if (limit.rlim_max >= count && setrlimit(RLIMIT_NOFILE, &limit) == 0) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("%d open files are needed, %d are allowed: raise `ulimit -n`, or give a "
+                      "smaller --workers",
+                      count, limit.rlim_max));
 }
 
 double LoadPerCore() {

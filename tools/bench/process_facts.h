@@ -6,19 +6,32 @@
 #ifndef TENSORHUB_TOOLS_BENCH_PROCESS_FACTS_H_
 #define TENSORHUB_TOOLS_BENCH_PROCESS_FACTS_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
+
 namespace tensorhub::bench {
 
-// Resident memory of this process, shared pages included.
+// Resident memory, shared pages included: of this process, or of another one. 0 if it is gone.
 uint64_t ResidentBytes();
+uint64_t ResidentBytesOf(pid_t process);
+
+// What another process used so far, of all its threads; in steps of the kernel's tick (10 ms). 0 if
+// it is gone.
+double CpuSecondsOf(pid_t process);
 
 // Bytes that this process' open TCP connections to HOST:PORT have sent so far, by the kernel's own
 // count (TCP_INFO): everything above TCP, frames of HTTP/2 included. Found by the port alone.
 uint64_t BytesSentTo(const std::string& server);
 
 uint64_t AvailableMemoryBytes();
+
+// Lets this process and its later children have so many open files. RESOURCE_EXHAUSTED says what
+// to raise.
+absl::Status AllowOpenFiles(uint64_t count);
 
 // Runnable processes over the last minute, per core.
 double LoadPerCore();

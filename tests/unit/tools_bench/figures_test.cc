@@ -126,5 +126,13 @@ TEST(MedianTest, OddAndEven) {
   EXPECT_DOUBLE_EQ(Median({4, 1, 2, 100}), 3);
 }
 
+TEST(PercentileTest, TakesOneOfTheValues) {
+  EXPECT_DOUBLE_EQ(Percentile({3}, 0.99), 3);
+  EXPECT_DOUBLE_EQ(Percentile({4, 1, 3, 2, 5}, 0), 1);
+  EXPECT_DOUBLE_EQ(Percentile({4, 1, 3, 2, 5}, 0.5), 3);
+  EXPECT_DOUBLE_EQ(Percentile({4, 1, 3, 2, 5}, 0.99), 4);
+  EXPECT_DOUBLE_EQ(Percentile({4, 1, 3, 2, 5}, 1), 5);
+}
+
 }  // namespace
 }  // namespace tensorhub::bench
