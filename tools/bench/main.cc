@@ -19,6 +19,7 @@
 #include "tools/bench/child.h"
 #include "tools/bench/figures.h"
 #include "tools/bench/process_facts.h"
+#include "tools/bench/publisher_role.h"
 #include "tools/bench/relay_role.h"
 #include "tools/bench/scenario.h"
 
@@ -37,6 +38,7 @@ int RunRole(const std::string& role, const std::string& arguments) {
   const absl::StatusOr<Fields> fields = Fields::Parse(arguments);
   if (!fields.ok()) return kUsage;
   if (role == "@agent") return RunAgent(*fields);
+  if (role == "@publisher") return RunPublisher(*fields);
   if (role == "@relay") return RunRelay(*fields);
   if (role == "@bare-messages") return RunBareMessages(*fields);
   if (role == "@bare-gets") return RunBareGets(*fields);
@@ -73,6 +75,7 @@ int Main(int argc, char** argv) {
   if (argc == 3 && argv[1][0] == '@') return RunRole(argv[1], argv[2]);
   std::vector<std::unique_ptr<Scenario>> scenarios;
   scenarios.push_back(MakeReadScenario());
+  scenarios.push_back(MakePublishScenario());
   scenarios.push_back(MakeDecisionScenario());
   scenarios.push_back(MakeBroadcastScenario());
   scenarios.push_back(MakeElasticScenario());

@@ -28,6 +28,8 @@ class Scenario {
 
 // One reader and one source on this host, against bare UCX.
 std::unique_ptr<Scenario> MakeReadScenario();
+// Publish and Unpublish at the caller, against an empty call.
+std::unique_ptr<Scenario> MakePublishScenario();
 // The hub's choice of a source, without the network, against 20 us.
 std::unique_ptr<Scenario> MakeDecisionScenario();
 
