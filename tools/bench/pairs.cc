@@ -51,8 +51,11 @@ absl::StatusOr<std::unique_ptr<Hub>> Hub::Start(
   auto hub = std::make_unique<Hub>();
   std::vector<std::string> args = {"--listen", listen, "--log-level", "warn"};
   args.insert(args.end(), flags.begin(), flags.end());
-  absl::StatusOr<std::unique_ptr<Child>> process = Child::Start(place(
-      {.name = "tensorhub-server", .binary = BinaryBeside("tensorhub-server"), .args = args}));
+  absl::StatusOr<std::unique_ptr<Child>> process =
+      Child::Start(place({.name = "tensorhub-server",
+                          .binary = BinaryBeside("tensorhub-server"),
+                          .args = args,
+                          .daemon = true}));
   if (!process.ok()) return process.status();
   hub->process_ = *std::move(process);
   const absl::StatusOr<std::string> line =
