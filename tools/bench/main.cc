@@ -76,6 +76,7 @@ int Main(int argc, char** argv) {
   std::vector<std::unique_ptr<Scenario>> scenarios;
   scenarios.push_back(MakeReadScenario());
   scenarios.push_back(MakePublishScenario());
+  scenarios.push_back(MakeServerScenario());
   scenarios.push_back(MakeDecisionScenario());
   scenarios.push_back(MakeBroadcastScenario());
   scenarios.push_back(MakeElasticScenario());

@@ -28,6 +28,8 @@ class Scenario {
 
 // One reader and one source on this host, against bare UCX.
 std::unique_ptr<Scenario> MakeReadScenario();
+// One server under the calls of many workers, against empty calls.
+std::unique_ptr<Scenario> MakeServerScenario();
 // Publish and Unpublish at the caller, against an empty call.
 std::unique_ptr<Scenario> MakePublishScenario();
 // The hub's choice of a source, without the network, against 20 us.

@@ -1,0 +1,235 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/bench/light_worker.h"
+
+#include <grpcpp/client_context.h>
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/grpc_status.h"
+#include "common/ids.h"
+#include "common/mutex.h"
+#include "common/random.h"
+#include "worker_agent/hub_channel.h"
+#include "worker_agent/hub_session.h"
+
+namespace tensorhub::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr char kModel[] = "bench";
+constexpr std::chrono::seconds kPatience{20};
+constexpr uint64_t kPatienceMs = 20'000;
+// Readers are moved to other sources at once, and say so.
+constexpr uint64_t kDrainMs = 10'000;
+constexpr uint32_t kWorkersPerHost = 8;
+constexpr uint32_t kHostsPerRack = 16;
+
+std::string LocationOf(uint32_t number) {
+  const uint32_t host = number / kWorkersPerHost;
+  return absl::StrCat("bench/bench/rack", host / kHostsPerRack, "/host", host, "/",
+                      number % kWorkersPerHost);
+}
+
+}  // namespace
+
+class LightWorker::Heard {
+ public:
+  void SetSession(const std::shared_ptr<agent::HubSession>& session) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    session_ = session;
+  }
+  // Null before it is open, and once it has ended.
+  std::shared_ptr<agent::HubSession> session() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    return session_.lock();
+  }
+
+  void OnMessage(const v1::HubMessage& message) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnEnd(const grpc::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The heartbeat's interval.
+  absl::StatusOr<std::chrono::milliseconds> AwaitWelcome() ABSL_LOCKS_EXCLUDED(mutex_);
+  void AwaitEnd() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  std::weak_ptr<agent::HubSession> session_ ABSL_GUARDED_BY(mutex_);  // it keeps itself
+  std::optional<uint64_t> heartbeat_ms_ ABSL_GUARDED_BY(mutex_);
+  std::optional<grpc::Status> ended_ ABSL_GUARDED_BY(mutex_);
+};
+
+void LightWorker::Heard::OnMessage(const v1::HubMessage& message) {
+  if (message.has_welcome()) {
+    MutexLock lock(mutex_);
+    heartbeat_ms_ = message.welcome().heartbeat_ms();
+    changed_.NotifyAll();
+  }
+  // Another source than before: nothing is outstanding at that one.
+  if (!message.has_assign() || message.assign().assignment() < 2) return;
+  v1::WorkerMessage answer;
+  answer.mutable_source_released()->set_transaction(message.assign().transaction());
+  answer.mutable_source_released()->set_assignment(message.assign().assignment() - 1);
+  if (const auto open = session()) open->Send(std::move(answer));
+}
+
+void LightWorker::Heard::OnEnd(const grpc::Status& status) {
+  MutexLock lock(mutex_);
+  ended_ = status;
+  changed_.NotifyAll();
+}
+
+absl::StatusOr<std::chrono::milliseconds> LightWorker::Heard::AwaitWelcome() {
+  const auto deadline = Clock::now() + kPatience;
+  MutexLock lock(mutex_);
+  while (!heartbeat_ms_) {
+    if (ended_) return FromGrpc(*ended_);
+    if (!changed_.WaitUntil(mutex_, deadline)) {
+      return absl::DeadlineExceededError("the server did not welcome a worker in time");
+    }
+  }
+  return std::chrono::milliseconds(*heartbeat_ms_);
+}
+
+void LightWorker::Heard::AwaitEnd() {
+  const auto deadline = Clock::now() + kPatience;
+  MutexLock lock(mutex_);
+  while (!ended_ && changed_.WaitUntil(mutex_, deadline)) {
+  }
+}
+
+LightWorker::LightWorker(const std::string& server, const std::string& group, uint32_t number)
+    : channel_(agent::MakeHubChannel(server, agent::Connection::kOwn)),
+      stub_(v1::Hub::NewStub(channel_)),
+      heard_(std::make_shared<Heard>()),
+      location_(LocationOf(number)) {
+  id_.set_model(kModel);
+  id_.set_group(group);
+  id_.set_incarnation(Random(RandomSeed()).NextNonZero());
+}
+
+LightWorker::~LightWorker() {
+  if (!opened_) return;
+  EndSession();
+  heard_->AwaitEnd();
+}
+
+absl::Status LightWorker::OpenSession() {
+  opened_ = true;
+  v1::WorkerMessage opening;
+  v1::OpenSession& open = *opening.mutable_open();
+  *open.mutable_worker() = id_;
+  open.set_session_number(1);
+  open.set_world_size(1);
+  open.set_location(location_);
+  heard_->SetSession(agent::HubSession::Open(
+      *stub_, std::move(opening),
+      {.on_message = [heard = heard_](const v1::HubMessage& message) { heard->OnMessage(message); },
+       .on_end = [heard = heard_](const grpc::Status& status) { heard->OnEnd(status); }}));
+  const absl::StatusOr<std::chrono::milliseconds> heartbeat = heard_->AwaitWelcome();
+  if (!heartbeat.ok()) return heartbeat.status();
+  heartbeat_ = *heartbeat;
+  return absl::OkStatus();
+}
+
+void LightWorker::Beat() {
+  v1::WorkerMessage beat;
+  beat.mutable_heartbeat();
+  if (const auto session = heard_->session()) session->Send(std::move(beat));
+}
+
+void LightWorker::EndSession() {
+  if (const auto session = heard_->session()) session->Cancel();
+}
+
+template <class Request, class Response>
+absl::Status LightWorker::Call(const char* name, const OnCall& on_call, Request request,
+                               Response& response,
+                               grpc::Status (v1::Hub::Stub::*method)(grpc::ClientContext*,
+                                                                     const Request&, Response*)) {
+  *request.mutable_worker() = id_;
+  request.set_op(++op_);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  const auto start = Clock::now();
+  const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+  const std::chrono::duration<double, std::micro> us = Clock::now() - start;
+  if (!status.ok()) {
+    return absl::InternalError(absl::StrCat(name, ": ", status.error_message()));
+  }
+  on_call(name, us.count());
+  return absl::OkStatus();
+}
+
+absl::Status LightWorker::Publish(const Layout& layout) {
+  v1::PutLayoutRequest put;
+  put.set_encoded(layout.Encode());
+  v1::PutLayoutResponse done;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  if (const grpc::Status status = stub_->PutLayout(&context, put, &done); !status.ok()) {
+    return FromGrpc(status);
+  }
+  v1::PublishRequest publish;
+  publish.set_version(1);
+  publish.set_layout(ToBytes(layout.fingerprint()));
+  publish.set_chunk_bytes(DefaultChunkBytes(layout.total_bytes()));
+  publish.set_generation(++generation_);
+  publish.set_timeout_ms(kPatienceMs);
+  holds_ = true;
+  v1::PublishResponse response;
+  return Call(
+      "publish", [](const char*, double) {}, publish, response, &v1::Hub::Stub::Publish);
+}
+
+absl::Status LightWorker::Fetch(const Layout& layout, const OnCall& on_call) {
+  v1::JoinFetchResponse decision;
+  absl::Status status = GiveUp(on_call);
+  if (status.ok()) status = Join(layout, on_call, decision);
+  if (status.ok()) status = Read(decision.transaction(), on_call);
+  return status;
+}
+
+absl::Status LightWorker::GiveUp(const OnCall& on_call) {
+  if (!holds_) return absl::OkStatus();
+  v1::UnpublishRequest request;
+  request.set_generation(generation_);
+  request.set_drain_ms(kDrainMs);
+  v1::UnpublishResponse response;
+  absl::Status status = Call("unpublish", on_call, request, response, &v1::Hub::Stub::Unpublish);
+  if (!status.ok()) return status;
+  if (!response.drained()) return absl::InternalError("a reader did not let go in time");
+  holds_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status LightWorker::Join(const Layout& layout, const OnCall& on_call,
+                               v1::JoinFetchResponse& decision) {
+  v1::JoinFetchRequest request;
+  request.mutable_selector()->set_latest(true);
+  request.set_layout(ToBytes(layout.fingerprint()));
+  request.set_timeout_ms(kPatienceMs);
+  return Call("join_fetch", on_call, request, decision, &v1::Hub::Stub::JoinFetch);
+}
+
+absl::Status LightWorker::Read(const std::string& transaction, const OnCall& on_call) {
+  v1::BeginReadRequest begin;
+  begin.set_transaction(transaction);
+  begin.set_generation(++generation_);
+  v1::BeginReadResponse begun;
+  absl::Status status = Call("begin_read", on_call, begin, begun, &v1::Hub::Stub::BeginRead);
+  if (!status.ok()) return status;
+  v1::FinishReadRequest finish;
+  finish.set_transaction(transaction);
+  v1::FinishReadResponse outcome;
+  status = Call("finish_read", on_call, finish, outcome, &v1::Hub::Stub::FinishRead);
+  if (status.ok()) status = StatusFromWire(outcome.code(), outcome.reason());
+  holds_ = status.ok();
+  return status;
+}
+
+}  // namespace tensorhub::bench
