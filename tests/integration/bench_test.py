@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""tensorhub-bench's scenarios that need a server and no laboratory, small: they come to an end and
+say all that they promise. How fast it was is not looked at here.
+
+    bench_test.py FOLDER-OF-THE-BINARIES
+"""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+BIN = ""
+
+
+def bench(*words):
+    return subprocess.run([os.path.join(BIN, "tensorhub-bench"), *words], capture_output=True,
+                          text=True, check=False)
+
+
+class BenchTest(unittest.TestCase):
+    def measure(self, *words):
+        """The figures and what is beside them, by name."""
+        done = bench(*words, "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["scenario"], words[0])
+        return {entry["name"]: entry for entry in report["figures"] + report["beside"]}
+
+    def assert_figures(self, figures, names):
+        for name in names:
+            with self.subTest(name):
+                self.assertGreater(figures[name]["value"], 0)
+                self.assertGreater(figures[name]["limit"], 0)
+
+    def test_publish(self):
+        figures = self.measure("publish", "--quick", "--tensors", "30", "--small-tensors", "2000",
+                               "--workers", "2")
+        for tensors in (30, 2000):
+            self.assert_figures(figures, (f"publish.unchanged.{tensors}", f"unpublish.{tensors}",
+                                          f"publish.first.{tensors}"))
+        self.assert_figures(figures, ("publish.message", "publishes.2"))
+        # Names alone are longer than that. Once the hub knows them, no message has them again.
+        self.assertGreater(figures["layout.message.2000"]["value"], 2000 * 20)
+        self.assertLess(figures["publish.message"]["value"], 2000)
+
+    def test_server(self):
+        figures = self.measure("server", "--workers", "24", "--callers", "4", "--seconds", "0.5")
+        self.assert_figures(figures, ("calls", "call.median", "call.p99", "call.p99.half_load",
+                                      "server.cpu", "server.memory"))
+        self.assertEqual(figures["workers"]["value"], 24)
+        # Each of a fetch's calls was made.
+        for call in ("unpublish", "join_fetch", "begin_read", "finish_read"):
+            self.assertGreater(figures[f"{call}.median"]["value"], 0)
+        self.assertGreater(figures["fetches"]["value"], 0)
+
+    def test_tables(self):
+        done = bench("server", "--workers", "2", "--callers", "2", "--seconds", "0.5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for word in ("server.memory", "connections alone", "of 6 figures reach their aim"):
+            self.assertIn(word, done.stdout)
+
+    def test_help(self):
+        for scenario in ("publish", "server"):
+            done = bench(scenario, "--help")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("--workers", done.stdout)
+
+    def test_bad_input(self):
+        for words, text in ((("publish", "--workers", "0"), "--workers: give 1 to"),
+                            (("publish", "--tensors", "0"), "a registration of 0 tensors"),
+                            (("publish", "--tensors", "20000"), "give two sizes"),
+                            (("publish", "--rounds", "0"), "--rounds: give 1 to"),
+                            (("publish", "--seconds", "0"), "--seconds: give more than 0"),
+                            (("server", "--workers", "10001"), "--workers: give 1 to 10000"),
+                            (("server", "--callers", "0"), "--callers: give 1 to"),
+                            (("server", "--seconds", "0"), "--seconds: give 0.5 to"),
+                            (("server", "--lease", "1ms"), "--lease: give a duration")):
+            with self.subTest(text):
+                done = bench(*words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+
+def main():
+    global BIN
+    BIN = sys.argv.pop()
+    unittest.main()
+
+
+if __name__ == "__main__":
+    main()
