@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The least that a call can cost: an empty unary call to the same server, its own health check
-// (grpc.health.v1), which never reaches the hub. The calling thread waits for the answer itself,
-// without a thread of gRPC's in between.
+// (grpc.health.v1), which never reaches the hub. The calling thread waits for the answer itself, on
+// a queue of its own.
 //
 // Thread contract: one thread per Echo; channels may be shared.
 
