@@ -50,8 +50,8 @@ void Hub::State::JoinDeadline(Worker& worker) {
       absl::StrCat("no version ", ToString(group.forming.at(worker.id.key.rank).selector), " of ",
                    key.model, " in time");
   if (!IsFull(key, group)) {
-    why = absl::StrCat("not every rank of ", key.group, " joined the fetch in time; missing: ",
-                       Missing(key, group, worker.world_size));
+    why = absl::StrCat("not every rank of ", key.group,
+                       " joined the fetch in time; missing: ", Missing(group, worker.world_size));
   } else if (recovering_) {
     why = "the server is recovering; try again in a few seconds";
   }
@@ -65,8 +65,7 @@ bool Hub::State::IsFull(const GroupKey& key, const Group& group) const {
   return worker != nullptr && group.forming.size() == worker->world_size;
 }
 
-std::string Hub::State::Missing(const GroupKey& /*key*/, const Group& group,
-                                uint32_t world_size) const {
+std::string Hub::State::Missing(const Group& group, uint32_t world_size) const {
   std::string missing;
   for (Rank rank = 0; rank < world_size && missing.size() < 64; ++rank) {
     if (group.forming.contains(rank)) continue;

@@ -32,7 +32,7 @@ void Hub::State::EndRecovery() {
 
 // Everything that a worker says of itself when a session opens.
 void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
-  if (worker.reference && !Confirms(worker, event)) DropUnconfirmed(worker, event);
+  if (worker.reference && !Confirms(worker, event)) DropUnconfirmed(worker);
   if (!worker.reference && event.holding) {
     if (absl::Status status = ListReported(worker, event); !status.ok()) {
       Say(LogLine::Level::kWarning,
@@ -55,7 +55,7 @@ bool Hub::State::Confirms(const Worker& worker, const SessionOpened& event) cons
   return worker.op.kind == OpKind::kPublish && worker.op.state != OpRecord::State::kOpen;
 }
 
-void Hub::State::DropUnconfirmed(Worker& worker, const SessionOpened& /*event*/) {
+void Hub::State::DropUnconfirmed(Worker& worker) {
   Say(LogLine::Level::kInfo, absl::StrCat(ToString(worker.id.key), " holds version ",
                                           worker.reference->version, " no longer"));
   const absl::Status reason = absl::AbortedError("its buffers hold something else");

@@ -108,7 +108,7 @@ class Hub::State {
   void EndRecovery();
   void MergeReport(Worker& worker, const SessionOpened& event);
   bool Confirms(const Worker& worker, const SessionOpened& event) const;
-  void DropUnconfirmed(Worker& worker, const SessionOpened& event);
+  void DropUnconfirmed(Worker& worker);
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
   bool HasOtherNumber(const Model& model, const Holding& holding) const;
   absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
@@ -235,7 +235,7 @@ class Hub::State {
                            const Publication& publication) const;
   void Decide(const GroupKey& key, Group& group, const Publication& publication);
   void RefuseForming(const GroupKey& key, Group& group, const absl::Status& status);
-  std::string Missing(const GroupKey& key, const Group& group, uint32_t world_size) const;
+  std::string Missing(const Group& group, uint32_t world_size) const;
 
   // transaction.cc: R6, from the decision to the outcome
   Group& GroupOf(const WorkerKey& key) { return groups_[{key.model, key.group}]; }

@@ -90,7 +90,7 @@ class AgentCore::State {
   void RaiseGeneration(TimeMs now, Effects& effects);
   void AfterUnpublish(TimeMs now, Effects& effects);
   void BeginRead(TimeMs now, Effects& effects);
-  void StopReading(const absl::Status& reason, TimeMs now, Effects& effects);
+  void StopReading(const absl::Status& reason, Effects& effects);
   void Finish(TimeMs now, Effects& effects);
   void GoNoFurther(const absl::Status& reason, TimeMs now, Effects& effects);
   void OnDeadline(TimeMs now, Effects& effects);

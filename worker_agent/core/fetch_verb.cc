@@ -66,12 +66,12 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   calls_.Start(BeginReadCall{decision_->transaction, reference_.generation()}, effects);
 }
 
-void AgentCore::State::OnBeginReply(const CallReply& reply, TimeMs now, Effects& effects) {
+void AgentCore::State::OnBeginReply(const CallReply& reply, TimeMs /*now*/, Effects& effects) {
   phase_ = Phase::kReading;
-  if (!reply.status.ok()) StopReading(reply.status, now, effects);
+  if (!reply.status.ok()) StopReading(reply.status, effects);
 }
 
-void AgentCore::State::StopReading(const absl::Status& reason, TimeMs /*now*/, Effects& effects) {
+void AgentCore::State::StopReading(const absl::Status& reason, Effects& effects) {
   result_ = ReasonOf(reason);
   reader_->Stop(effects);
   phase_ = Phase::kQuieting;
@@ -100,11 +100,11 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs /*now*/, Eff
   Done(absl::OkStatus(), effects);
 }
 
-void AgentCore::State::On(const AbortReadDirective& event, TimeMs now, Effects& effects) {
+void AgentCore::State::On(const AbortReadDirective& event, TimeMs /*now*/, Effects& effects) {
   if (!decision_ || decision_->transaction != event.transaction) return;
   if (phase_ == Phase::kReading || phase_ == Phase::kBeginning) {
     calls_.GiveUp(effects);
-    StopReading(event.reason, now, effects);
+    StopReading(event.reason, effects);
   } else if (phase_ == Phase::kUnpublishing || phase_ == Phase::kDrainingSends) {
     result_ = ReasonOf(event.reason);
   }
@@ -126,7 +126,7 @@ void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
     case Phase::kBeginning:
     case Phase::kReading:
       calls_.GiveUp(effects);
-      return StopReading(reason, now, effects);
+      return StopReading(reason, effects);
     case Phase::kFinishing:
       // Asks again, now as one that gives up: the answer is the outcome, whichever it was.
       calls_.Start(FinishReadCall{decision_->transaction, reason}, effects);
