@@ -66,7 +66,8 @@ class Publisher {
       : server_(std::move(server)), name_(std::move(name)) {}
   absl::Status Open(size_t tensors);
   absl::Status Connect();
-  absl::Status PutLayout();
+  void MakeUnknown();
+  absl::Status PutLayout(const std::string& encoded);
   absl::Status PublishNext() { return client_->Publish(++version_); }
   absl::StatusOr<std::string> First();
   absl::StatusOr<std::string> Cycles(int count);
@@ -74,11 +75,12 @@ class Publisher {
 
   const std::string server_;
   const std::string name_;
-  std::string encoded_layout_;
+  uint64_t layouts_ = 0;
   uint64_t version_ = 0;
   // What the client must not outlive is declared before it.
   std::unique_ptr<MemoryBlock> block_;
   std::vector<ros::Tensor> tensors_;
+  std::vector<std::string> names_;
   std::unique_ptr<ros::Client> client_;
   // Made after the client, whose channel is the process' first (worker_agent/hub_channel.h).
   std::shared_ptr<grpc::Channel> channel_;
@@ -104,9 +106,7 @@ absl::Status Publisher::Open(size_t tensors) {
   if (!block.ok()) return block.status();
   block_ = *std::move(block);
   tensors_ = CutIntoTensors(block_->data(), block_->bytes(), tensors);
-  absl::StatusOr<std::string> encoded = EncodedLayout(tensors_);
-  if (!encoded.ok()) return encoded.status();
-  encoded_layout_ = *std::move(encoded);
+  for (const ros::Tensor& tensor : tensors_) names_.push_back(tensor.name);
   if (absl::Status status = Connect(); !status.ok()) return status;
   if (absl::Status status = client_->Register(tensors_); !status.ok()) return status;
   channel_ = agent::MakeHubChannel(server_);
@@ -125,9 +125,17 @@ absl::Status Publisher::Connect() {
   return absl::OkStatus();
 }
 
-absl::Status Publisher::PutLayout() {
+// The hub keeps layouts, and a known one does not travel again.
+void Publisher::MakeUnknown() {
+  ++layouts_;
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    tensors_[i].name = absl::StrCat(names_[i], ".", layouts_);
+  }
+}
+
+absl::Status Publisher::PutLayout(const std::string& encoded) {
   v1::PutLayoutRequest request;
-  request.set_encoded(encoded_layout_);
+  request.set_encoded(encoded);
   v1::PutLayoutResponse response;
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
@@ -135,10 +143,14 @@ absl::Status Publisher::PutLayout() {
 }
 
 absl::StatusOr<std::string> Publisher::First() {
+  MakeUnknown();
+  const absl::StatusOr<std::string> encoded = EncodedLayout(tensors_);
+  if (!encoded.ok()) return encoded.status();
   std::vector<double> put_us;
-  if (absl::Status status = Timed(put_us, [this] { return PutLayout(); }); !status.ok()) {
+  if (absl::Status status = Timed(put_us, [&] { return PutLayout(*encoded); }); !status.ok()) {
     return status;
   }
+  MakeUnknown();
   client_.reset();  // leaves, so that its rank is free
   if (absl::Status status = Connect(); !status.ok()) return status;
   const uint64_t sent_before = BytesSentTo(server_);

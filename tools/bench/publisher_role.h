@@ -4,7 +4,7 @@
 // One worker that publishes and nobody reads: a ros::Client in a process of its own, and beside it
 // empty calls to the same server. Between commands nothing is published. Commands:
 //   `first`            a new client, its Register and first Publish; and the bare call that carries
-//                      the same layout. Answers first_us, register_us, put_us, layout_bytes
+//                      a layout of that size. Answers first_us, register_us, put_us, layout_bytes
 //   `cycles count=N`   an empty call, a Publish and an Unpublish, in turns. Answers the medians:
 //                      echo_us, publish_us, unpublish_us, message_bytes
 //   `rate kind=publish|echo seconds=S`   as many as it can; a publish includes its unpublish.
