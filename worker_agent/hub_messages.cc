@@ -88,6 +88,11 @@ void Put(const SourceFailedMessage& message, v1::WorkerMessage& out) {
   failed.set_code(StatusCodeToWire(message.reason));
   failed.set_reason(std::string(message.reason.message()));
 }
+void Put(const SourceSilentMessage& message, v1::WorkerMessage& out) {
+  v1::SourceSilent& silent = *out.mutable_source_silent();
+  silent.set_transaction(IdBytes(message.transaction));
+  silent.set_assignment(message.assignment);
+}
 void Put(const ProbeAnswerMessage& message, v1::WorkerMessage& out) {
   v1::ProbeAnswer& answer = *out.mutable_probe_answer();
   answer.set_generation(message.generation);

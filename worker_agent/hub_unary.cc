@@ -65,7 +65,8 @@ std::shared_ptr<grpc::ClientContext> HubUnary::Exchange(
   state->request = std::move(request);
   const auto deadline = std::chrono::system_clock::now() + Lasting(deadline_ms);
   state->context.set_deadline(deadline);
-  auto answered = [inbox = inbox_, state, deadline, done = std::move(done)](grpc::Status status) {
+  auto answered = [inbox = inbox_, state, deadline,
+                   done = std::move(done)](const grpc::Status& status) {
     inbox->Post([state, done, judged = Judge(status, deadline)] { done(judged, state->response); });
   };
   (stub_->async()->*method)(&state->context, &state->request, &state->response,

@@ -21,7 +21,9 @@ bool IsBehind(const Worker& source, const Worker& reader) {
   return source.reference->valid_chunks < reader.reference->valid_chunks;
 }
 
-bool IsUnreliable(const Worker& source) { return source.complainers.size() >= kUnreliableFrom; }
+bool IsUnreliable(const Worker& source) {
+  return source.absent || source.complainers.size() >= kUnreliableFrom;
+}
 
 uint32_t StepsOf(const Reference& reference) {
   if (reference.state == ReferenceState::kComplete) return 0;
@@ -93,7 +95,7 @@ IndexEntry Hub::State::EntryOf(const Worker& worker) const {
   HolderRank rank;
   rank.slow = worker.slow;
   rank.unreliable = IsUnreliable(worker);
-  rank.readers = static_cast<uint32_t>(reference.readers.size());
+  rank.readers = Occupied(reference);
   rank.steps_missing = StepsOf(reference);
   rank.spot = !worker.stable;
   entry.rank = rank;
@@ -124,7 +126,7 @@ Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) co
     const auto uplink = uplinks_.find(source.place.datacenter);
     candidate.uplink = uplink == uplinks_.end() ? 0 : uplink->second;
   }
-  candidate.readers = static_cast<uint32_t>(source.reference->readers.size());
+  candidate.readers = Occupied(*source.reference);
   candidate.crowded = candidate.readers >= PlacesFor(candidate.tier, options_.readers_per_source);
   candidate.steps_missing = StepsOf(*source.reference);
   candidate.stable = source.stable;

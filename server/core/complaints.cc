@@ -26,9 +26,16 @@ void Hub::State::SettleOrphan(const WorkerKey& key) {
   if (reader == nullptr || !Reads(*reader) || IsFed(*reader)) return;
   const bool assigned =
       AssignSource(*reader) || (!recovering_ && Pardon(*reader) && AssignSource(*reader));
-  if (assigned) return;
+  if (assigned) return KeepOneSeed(*reader);
   reader->reference->shard->waiting.insert(key);
   if (!recovering_ && !HopesForAnswer(*reader)) GiveUpRead(*reader);
+}
+
+// R5: an orphan of its datacenter that was settled before it may have found a source far away, and
+// below it. Of the two, this one is the seed.
+void Hub::State::KeepOneSeed(Worker& reader) {
+  const Tier tier = reader.read->assignments.at(reader.read->current).tier;
+  if (tier == Tier::kRemote) DrawNearer(reader);
 }
 
 void Hub::State::GiveUpRead(const Worker& reader) {
@@ -86,6 +93,7 @@ void Hub::State::On(const SourceFailed& event) {
   if (Worker* source = FindLive(source_id); source != nullptr && source->reference) {
     Complain(*source, reader->id);
     Ask(*source, reader->id.key);
+    SetAbsent(*source, true);  // until its next word
   }
   const bool stranded = read.current == event.assignment && read.running;
   Release(*reader, event.assignment);
@@ -94,6 +102,24 @@ void Hub::State::On(const SourceFailed& event) {
     return AbortOf(*reader, absl::UnavailableError("too many sources failed"));
   }
   Orphaned(*reader);
+}
+
+// R8: half a complaint. The reader moves on only if there is somebody as good who is not doubted;
+// the source's next word ends the doubt.
+void Hub::State::On(const SourceSilent& event) {
+  Worker* reader = FindSession(event.session);
+  const Assignment* known =
+      reader == nullptr ? nullptr : KnownAssignment(*reader, event.transaction, event.assignment);
+  if (known == nullptr || !IsFed(*reader) || reader->read->current != event.assignment) return;
+  Worker* source = FindLive(known->source);
+  if (source == nullptr || !source->reference) return;
+  Say(LogLine::Level::kInfo,
+      absl::StrCat(ToString(reader->id.key), " hears nothing from ", ToString(source->id.key)));
+  Ask(*source, reader->id.key);
+  SetAbsent(*source, true);
+  const std::optional<Candidate> best = Choose(*reader);
+  if (!best || best->behind || best->slow || best->crowded || best->unreliable) return;
+  if (best->worker != source->id.key) MoveTo(*reader, *FindWorker(best->worker));
 }
 
 // One that failed several readers comes last in its tier, until nobody has complained for a while.

@@ -105,6 +105,14 @@ struct SourceFailed {
   absl::Status reason;
 };
 
+// Nothing was heard from that source for a while. It is not given up: the reader goes on with it
+// unless it is given another one.
+struct SourceSilent {
+  SessionId session = 0;
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
+};
+
 // Answer to Probe: whether the reference still stands, by the holder's own word.
 struct ProbeAnswer {
   SessionId session = 0;
@@ -192,7 +200,7 @@ struct CallCancelled {
 struct Tick {};
 
 using Event =
-    std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed,
+    std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed, SourceSilent,
                  ProbeAnswer, PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp, FinishReadOp,
                  LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, CallCancelled, Tick>;
 

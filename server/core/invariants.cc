@@ -106,15 +106,18 @@ void Hub::State::CheckReference(const Worker& worker) const {
   TH_CHECK(reference.generation != 0 && reference.generation <= worker.generation);
   TH_CHECK(!shard->second.chunks || reference.valid_chunks <= *shard->second.chunks);
   // R3: each reader is counted from its assignment until it is released.
+  uint32_t absent = 0;
   for (const ReaderSlot& slot : reference.readers) {
     const Worker* reader = FindWorker(slot.reader);
     TH_CHECK(reader != nullptr && reader->read);
+    if (reader->absent) ++absent;
     const auto assignment = reader->read->assignments.find(slot.assignment);
     TH_CHECK(assignment != reader->read->assignments.end());
     TH_CHECK(assignment->second.source == worker.id);
     TH_CHECK(assignment->second.generation == reference.generation);
     TH_CHECK(reader->read->publication == reference.publication);
   }
+  TH_CHECK(absent == reference.absent_readers);
   // R3: a drain is bounded.
   const bool draining = reference.state == ReferenceState::kDraining;
   TH_CHECK(!draining ||

@@ -100,7 +100,7 @@ bool Hub::State::IsStarved(const Worker& reader, uint64_t rate) const {
   const bool all_the_time =
       pace.offered >= pace.chunks + kLeadChunks && Offers(source) >= valid + kLeadChunks;
   if (!all_the_time) return false;
-  const uint64_t link = rate * source.reference->readers.size();
+  const uint64_t link = rate * Occupied(*source.reference);
   if (pace.best >= kComparableRate && link * 3 < pace.best) return true;
   const Tier tier = Present(reader).tier;
   uint64_t others = 0;
@@ -159,7 +159,7 @@ Worker* Hub::State::OtherSource(const Worker& reader) {
     Worker& above = SourceOf(source);
     const bool across = inside && TierBetween(above.location, reader.location) == Tier::kRemote;
     // One place more than usual: one of the two leaves it when it is known who is slow.
-    const bool room = above.reference->readers.size() <= options_.readers_per_source;
+    const bool room = Occupied(*above.reference) <= options_.readers_per_source;
     const bool swaps = MayServe(reader, source) && source.read->slow_moves < kSlowMovesMax;
     if (MayServe(above, reader) && (across ? swaps : room)) return &above;
   }

@@ -41,7 +41,10 @@ absl::Status CheckWords(const SessionOpened& event) {
 }  // namespace
 
 void Hub::State::Renew(SessionId session) {
-  if (Worker* worker = FindSession(session)) worker->lease_end = now_ + options_.lease_ms;
+  Worker* worker = FindSession(session);
+  if (worker == nullptr) return;
+  worker->lease_end = now_ + options_.lease_ms;
+  SetAbsent(*worker, false);
 }
 
 void Hub::State::On(const SessionOpened& event) {
@@ -173,6 +176,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.number = event.number;
   worker.lease_end = now_ + options_.lease_ms;
   sessions_[event.session] = event.worker.key;
+  SetAbsent(worker, false);
   if (!joined) return;
   ++alive_;
   worker.lease_timer = worker.lease_end;
@@ -187,6 +191,7 @@ void Hub::State::On(const SessionClosed& event) {
   sessions_.erase(event.session);
   if (worker == nullptr || worker->session != event.session) return;
   worker->session = 0;
+  SetAbsent(*worker, true);
   EndQuestion(*worker);
 }
 

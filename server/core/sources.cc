@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // R3, R5: who reads from whom, from the assignment until the reader releases it. The counts (of
-// readers at a source, of reads at a datacenter's uplink) and the forest change here only.
+// readers at a source and of places they take, of reads at a datacenter's uplink) and the forest
+// change here only.
 
 #include <algorithm>
 #include <utility>
@@ -46,6 +47,7 @@ void Hub::State::AttachReader(Worker& reader, AssignmentNumber number, Worker& s
   reader.node.AttachTo(source.node);
   reader.reference->shard->waiting.erase(reader.id.key);
   source.reference->readers.insert({reader.id.key, number});
+  if (reader.absent) ++source.reference->absent_readers;
   reader.read->pace.starved = 0;
   reader.read->pace.rate_at = 0;
   reader.read->pace.moved_at = now_;
@@ -94,10 +96,27 @@ void Hub::State::Release(Worker& reader, AssignmentNumber number) {
   Worker* source = FindLive(source_id);
   if (source == nullptr || !source->reference) return;
   source->reference->readers.erase({reader.id.key, number});
+  if (reader.absent) --source->reference->absent_readers;
   Relist(*source);
   const bool drained =
       source->reference->state == ReferenceState::kDraining && source->reference->readers.empty();
   if (drained) drained_.insert(source_id.key);
+}
+
+void Hub::State::SetAbsent(Worker& worker, bool absent) {
+  if (worker.absent == absent) return;
+  worker.absent = absent;
+  Relist(worker);
+  if (!worker.read) return;
+  for (const auto& [number, assignment] : worker.read->assignments) {
+    Worker* source = FindLive(assignment.source);
+    const bool counted = source != nullptr && source->reference &&
+                         source->reference->readers.contains({worker.id.key, number});
+    if (!counted) continue;  // it has not reported yet
+    uint32_t& readers = source->reference->absent_readers;
+    readers = absent ? readers + 1 : readers - 1;
+    Relist(*source);
+  }
 }
 
 void Hub::State::ReleaseAll(Worker& reader) {

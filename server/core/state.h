@@ -180,6 +180,7 @@ class Hub::State {
   Assignment EraseAssignment(Worker& reader, AssignmentNumber number);
   void Release(Worker& reader, AssignmentNumber number);
   void ReleaseAll(Worker& reader);
+  void SetAbsent(Worker& worker, bool absent);
   void EndRead(Worker& reader);
   void LoseSource(const ReaderSlot& slot);
   void Orphaned(const Worker& reader);
@@ -189,10 +190,12 @@ class Hub::State {
 
   // complaints.cc: R8: readers without a source, and sources that failed
   void SettleOrphan(const WorkerKey& reader);
+  void KeepOneSeed(Worker& reader);
   void GiveUpRead(const Worker& reader);
   bool Pardon(Worker& reader);
   bool HopesForAnswer(const Worker& reader);
   void On(const SourceFailed& event);
+  void On(const SourceSilent& event);
   void Complain(Worker& source, const WorkerIdentity& reader);
   void Ask(Worker& source, const WorkerKey& asker);
   void Vouch(Worker& source);

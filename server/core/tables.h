@@ -44,6 +44,7 @@ struct Reference {
   uint32_t valid_chunks = 0;
   ReferenceState state = ReferenceState::kPublishing;
   std::set<ReaderSlot> readers;  // counted from assignment until released
+  uint32_t absent_readers = 0;   // of them, those that take no place (Worker::absent)
   TimeMs drain_end = 0;          // of kDraining
   Shard* shard = nullptr;        // which is there as long as it has holders
 };
@@ -150,11 +151,18 @@ struct Worker {
   // Attached to the source of the running read. Asking reshapes it, so: mutable.
   mutable SourceNode node;
   bool slow = false;  // feeds its readers slowly, as was found lately
+  // Perhaps dead: its session has ended, or a reader complained and it has said nothing since. Its
+  // lease runs on, but it takes no place at its source, and comes last in its tier as one.
+  bool absent = false;
   std::optional<Question> question;
   std::set<WorkerIdentity> complainers;  // lately; at most kUnreliableFrom are counted
   TimeMs forget_at = 0;                  // when complaints are forgotten; 0: there are none
 };
 
+// Readers that take a place.
+inline uint32_t Occupied(const Reference& reference) {
+  return static_cast<uint32_t>(reference.readers.size()) - reference.absent_readers;
+}
 inline bool Reads(const Worker& worker) { return worker.read && worker.read->running; }
 inline bool IsFed(const Worker& worker) { return Reads(worker) && worker.read->current != 0; }
 

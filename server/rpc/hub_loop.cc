@@ -46,7 +46,7 @@ bool HubLoop::Post(Task task, Urgency urgency) {
   return true;
 }
 
-void HubLoop::StartCall(hub::CallId call, hub::Event event, ReplyHandler handler) {
+void HubLoop::StartCall(hub::CallId call, hub::Event event, const ReplyHandler& handler) {
   const auto task = [this, call, event = std::move(event), handler] {
     calls_.emplace(call, handler);
     ApplyOnLoop(event);
@@ -64,7 +64,7 @@ void HubLoop::CancelCall(hub::CallId call) {
   Post(task, Urgency::kAlways);
 }
 
-void HubLoop::OpenSession(hub::SessionOpened opened, std::shared_ptr<SessionSink> sink) {
+void HubLoop::OpenSession(hub::SessionOpened opened, const std::shared_ptr<SessionSink>& sink) {
   const auto task = [this, opened = std::move(opened), sink] {
     sessions_.emplace(opened.session, sink);
     ApplyOnLoop(opened);
@@ -95,7 +95,7 @@ bool HubLoop::Query(Reader reader) {
   return Post([this, reader = std::move(reader)] { reader(hub_, Now()); }, Urgency::kRefusable);
 }
 
-void HubLoop::AddWatcher(const std::string& model, std::shared_ptr<Watcher> watcher) {
+void HubLoop::AddWatcher(const std::string& model, const std::shared_ptr<Watcher>& watcher) {
   const auto task = [this, model, watcher] {
     watchers_.emplace(model, watcher);
     watcher->ListOnLoop(hub_);

@@ -73,10 +73,10 @@ class HubLoop {
   hub::CallId NewCall() { return ++last_call_; }
   hub::SessionId NewSession() { return ++last_session_; }
 
-  void StartCall(hub::CallId call, hub::Event event, ReplyHandler handler);
+  void StartCall(hub::CallId call, hub::Event event, const ReplyHandler& handler);
   void CancelCall(hub::CallId call);
 
-  void OpenSession(hub::SessionOpened opened, std::shared_ptr<SessionSink> sink);
+  void OpenSession(hub::SessionOpened opened, const std::shared_ptr<SessionSink>& sink);
   void FromSession(hub::SessionId session, hub::Event event);
   // The worker is gone; the sink is not called any more.
   void CloseSession(hub::SessionId session);
@@ -84,7 +84,7 @@ class HubLoop {
   // False, and nothing will be called: the loop has stopped, or its queue is full.
   bool Query(Reader reader);
 
-  void AddWatcher(const std::string& model, std::shared_ptr<Watcher> watcher);
+  void AddWatcher(const std::string& model, const std::shared_ptr<Watcher>& watcher);
   void RelistWatcher(std::shared_ptr<Watcher> watcher);
   void RemoveWatcher(const std::string& model, const Watcher* watcher);
 

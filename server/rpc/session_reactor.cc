@@ -43,8 +43,9 @@ absl::Status SessionReactor::Handle() {
     return Open(incoming_.open());
   }
   absl::StatusOr<hub::Event> event = ToCore(incoming_, session_);
-  if (event.ok()) loop_.FromSession(session_, *std::move(event));
-  return event.status();
+  if (!event.ok()) return event.status();
+  loop_.FromSession(session_, *std::move(event));
+  return absl::OkStatus();
 }
 
 absl::Status SessionReactor::Open(const v1::OpenSession& open) {

@@ -115,6 +115,13 @@ hub::Event FailedOf(FieldChecks& check, const pb::SourceFailed& failed, hub::Ses
                            .reason = check.Result(failed.code(), failed.reason())};
 }
 
+hub::Event SilentOf(FieldChecks& check, const pb::SourceSilent& silent, hub::SessionId session) {
+  check.SetPrefix("source_silent.");
+  return hub::SourceSilent{.session = session,
+                           .transaction = check.Id(silent.transaction(), "transaction"),
+                           .assignment = check.Positive(silent.assignment(), "assignment")};
+}
+
 hub::Event ProbeAnswerOf(FieldChecks& check, const pb::ProbeAnswer& answer,
                          hub::SessionId session) {
   check.SetPrefix("probe_answer.");
@@ -136,6 +143,8 @@ absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::Session
       return EventOf(check, ReleasedOf(check, message.source_released(), session));
     case pb::WorkerMessage::kSourceFailed:
       return EventOf(check, FailedOf(check, message.source_failed(), session));
+    case pb::WorkerMessage::kSourceSilent:
+      return EventOf(check, SilentOf(check, message.source_silent(), session));
     case pb::WorkerMessage::kProbeAnswer:
       return EventOf(check, ProbeAnswerOf(check, message.probe_answer(), session));
     case pb::WorkerMessage::kOpen:

@@ -18,11 +18,16 @@
 #include "absl/strings/str_format.h"
 #include "tensorhub/ros.h"
 #include "tools/bench/bare_role.h"
+#include "tools/bench/echo.h"
+#include "tools/bench/figures.h"
 #include "tools/bench/process_facts.h"
 #include "tools/bench/tensors.h"
+#include "worker_agent/hub_channel.h"
 
 namespace tensorhub::bench {
 namespace {
+
+constexpr size_t kEchoes = 11;
 
 using Clock = std::chrono::steady_clock;
 
@@ -94,6 +99,7 @@ class Agent {
   absl::StatusOr<std::string> Publish(uint64_t version);
   absl::StatusOr<std::string> Unpublish();
   absl::StatusOr<std::string> Fetch(uint64_t version);
+  absl::StatusOr<std::string> RoundTrip();
   std::string Stat() const;
   void Note(uint64_t bytes, const std::string& source);
 
@@ -157,6 +163,19 @@ absl::StatusOr<std::string> Agent::Unpublish() {
   return absl::StrCat("ms=", SecondsSince(start) * 1e3);
 }
 
+absl::StatusOr<std::string> Agent::RoundTrip() {
+  const auto channel = agent::MakeHubChannel(args_.server, agent::Connection::kOwn);
+  Echo echo;
+  if (absl::Status status = echo.Call(channel); !status.ok()) return status;  // connects
+  std::vector<double> ms;
+  while (ms.size() < kEchoes) {
+    const auto start = Clock::now();
+    if (absl::Status status = echo.Call(channel); !status.ok()) return status;
+    ms.push_back(SecondsSince(start) * 1e3);
+  }
+  return absl::StrCat("ms=", Median(ms));
+}
+
 void Agent::Note(uint64_t bytes, const std::string& source) {
   if (!timeline_.is_open()) return;
   timeline_ << absl::StrFormat("%.6f %d %s", Seconds(Clock::now()), bytes, Word(source))
@@ -196,6 +215,7 @@ absl::StatusOr<std::string> Agent::Run(const std::string& line) {
   const std::string verb = line.substr(0, line.find(' '));
   if (verb == "unpublish") return Unpublish();
   if (verb == "stat") return Stat();
+  if (verb == "echo") return RoundTrip();
   if (verb == "digest") return absl::StrCat("digest=", DigestOf(data_, args_.bytes));
   if (verb == "scrub") {
     std::memset(data_, 0x5a, args_.bytes);

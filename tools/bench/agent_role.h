@@ -4,7 +4,8 @@
 // One worker of the measured transfer, as a user would write it: a ros::Client in a process of its
 // own. Commands: `publish version=N` (answers ms, and message: bytes sent to the hub meanwhile),
 // `unpublish` (ms), `fetch version=N` (seconds, way, sources, end: on the machine's steady clock),
-// `scrub` (other bytes into the unpublished buffers), `digest`, `stat` (growth of resident memory
+// `scrub` (other bytes into the unpublished buffers), `echo` (ms: the median of empty calls to the
+// hub), `digest`, `stat` (growth of resident memory
 // in bytes, CPU seconds so far).
 
 #ifndef TENSORHUB_TOOLS_BENCH_AGENT_ROLE_H_

@@ -105,6 +105,12 @@ absl::StatusOr<Fleet::Fetched> Fleet::End(size_t reader) {
   return Fetched{*seconds, *end, *sources};
 }
 
+absl::StatusOr<double> Fleet::RoundTripMs(size_t worker) {
+  const absl::StatusOr<Fields> answer = workers_[worker]->Ask("echo");
+  if (!answer.ok()) return answer.status();
+  return answer->Number("ms");
+}
+
 absl::StatusOr<double> Fleet::Unpublish(size_t worker) {
   const absl::StatusOr<Fields> answer = workers_[worker]->Ask("unpublish");
   if (!answer.ok()) return answer.status();

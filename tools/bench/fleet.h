@@ -51,6 +51,8 @@ class Fleet {
   absl::StatusOr<Fetched> End(size_t reader);
   // Milliseconds.
   absl::StatusOr<double> Unpublish(size_t worker);
+  // From the worker to the hub and back, under whatever goes on: the median of empty calls.
+  absl::StatusOr<double> RoundTripMs(size_t worker);
   // DATA_LOSS names the first whose bytes are not the trainer's.
   absl::Status Verify(const std::vector<size_t>& readers);
   absl::StatusOr<double> CpuSeconds(size_t worker);

@@ -18,6 +18,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "worker_agent/ucx/ucx_settings.h"
@@ -85,11 +86,13 @@ double CpuSecondsOf(pid_t process) {
 }
 
 uint64_t BytesSentTo(const std::string& server) {
-  const int port = std::atoi(server.substr(server.rfind(':') + 1).c_str());
+  int port = 0;
+  if (!absl::SimpleAtoi(server.substr(server.rfind(':') + 1), &port)) return 0;
   uint64_t sent = 0;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
-    const int fd = std::atoi(entry.path().filename().c_str());
+    int fd = 0;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &fd)) continue;
     if (PeerPort(fd) == port) sent += BytesSent(fd);
   }
   return sent;

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tools/bench/bare_role.h"
@@ -120,8 +121,11 @@ absl::StatusOr<int> Relay::Listen(const std::string& address) {
 
 absl::Status Relay::Connect(const std::string& upstream) {
   const size_t colon = upstream.rfind(':');
-  const absl::StatusOr<sockaddr_in> address =
-      AddressOf(upstream.substr(0, colon), std::atoi(upstream.substr(colon + 1).c_str()));
+  int port = 0;
+  if (colon == std::string::npos || !absl::SimpleAtoi(upstream.substr(colon + 1), &port)) {
+    return absl::InvalidArgumentError(absl::StrCat(upstream, " is not HOST:PORT"));
+  }
+  const absl::StatusOr<sockaddr_in> address = AddressOf(upstream.substr(0, colon), port);
   if (!address.ok()) return address.status();
   upstream_ = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(upstream_.fd(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) !=

@@ -111,6 +111,9 @@ hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session) {
           [&](const agent::SourceFailedMessage& m) -> hub::Event {
             return hub::SourceFailed{session, m.transaction, m.assignment, m.reason};
           },
+          [&](const agent::SourceSilentMessage& m) -> hub::Event {
+            return hub::SourceSilent{session, m.transaction, m.assignment};
+          },
           [&](const agent::ProbeAnswerMessage& m) -> hub::Event {
             return hub::ProbeAnswer{session, m.generation, m.holds};
           }},

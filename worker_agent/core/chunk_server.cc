@@ -179,25 +179,24 @@ void ChunkServer::Confirm(const ReadKey& key, Read& read, TimeMs now, Effects& e
   effects.emplace_back(SendMessage{key.first, Encode(message)});
 }
 
-bool ChunkServer::OnSendDone(const SendDone& event, TimeMs now, Effects& effects) {
+void ChunkServer::OnSendDone(const SendDone& event, TimeMs now, Effects& effects) {
   const auto sent = sends_.find(event.token);
-  if (sent == sends_.end()) return false;
+  if (sent == sends_.end()) return;
   const Outstanding outstanding = sent->second;
   sends_.erase(sent);
   const auto found = reads_.find(outstanding.key);
-  if (found == reads_.end() || found->second.in_flight.count(event.token) == 0) return true;
+  if (found == reads_.end() || !found->second.in_flight.contains(event.token)) return;
   Read& read = found->second;
   // R4: bytes that were not sent are not confirmed; the connection is lost, the reader knows.
   if (!event.status.ok()) {
     reads_.erase(found);
-    return true;
+    return;
   }
   read.in_flight.erase(event.token);
   read.in_flight_bytes -= outstanding.bytes;
   // The generation is still the read's: DropAll removes the reads before it is raised.
   TH_CHECK(read.generation == reference_.generation());
   Pump(found->first, read, now, effects);
-  return true;
 }
 
 void ChunkServer::OnGrown(TimeMs now, Effects& effects) {

@@ -40,8 +40,7 @@ class ChunkServer {
   void OnOpen(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnRequest(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnClose(const PeerMessage& message);
-  // False if the token is not one of this server's.
-  bool OnSendDone(const SendDone& event, TimeMs now, Effects& effects);
+  void OnSendDone(const SendDone& event, TimeMs now, Effects& effects);
   // The reference's prefix grew, or became known.
   void OnGrown(TimeMs now, Effects& effects);
   void OnTick(TimeMs now, Effects& effects);

@@ -230,13 +230,18 @@ struct SourceFailedMessage {
   AssignmentNumber assignment = 0;
   absl::Status reason;
 };
+// Nothing was heard from it for a while; another source would be welcome.
+struct SourceSilentMessage {
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
+};
 struct ProbeAnswerMessage {
   Generation generation = 0;
   bool holds = false;
 };
 struct SessionSend {
   std::variant<HeartbeatMessage, ProgressMessage, SourceReleasedMessage, SourceFailedMessage,
-               ProbeAnswerMessage>
+               SourceSilentMessage, ProbeAnswerMessage>
       message;
 };
 

@@ -106,6 +106,11 @@ void Reader::Begin(TimeMs now, Effects& effects) {
   if (!ask_one_sided) BeginServed(effects);
 }
 
+void Reader::Heard(TimeMs now) {
+  source_->heard_at = now;
+  source_->doubted = false;
+}
+
 void Reader::OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                        Effects& effects) {
   if (!source_ || message.from != assigned_->source.incarnation || message.read != source_->read) {
@@ -121,7 +126,7 @@ void Reader::OnMessage(const PeerMessage& message, std::string_view payload, Tim
   if (message.generation != assigned_->generation) {
     return Fail(absl::AbortedError("the source answered with another generation"), effects);
   }
-  source_->heard_at = now;
+  Heard(now);
   source_->known_valid = std::max(source_->known_valid, message.valid);
   if (message.kind == PeerKind::kOpened) return OnOpened(message, payload, effects);
   if (message.kind == PeerKind::kData) return OnData(message, payload, now, effects);
@@ -205,11 +210,15 @@ void Reader::OnSessionUp(Effects& effects) {
 
 void Reader::OnTick(TimeMs now, Effects& effects) {
   if (close_gets_at_ && now >= *close_gets_at_) ForceQuiet(effects);
-  if (!source_ || now - source_->heard_at < options_.silence_ms) return;
+  if (!source_) return;
+  const TimeMs silent_ms = now - source_->heard_at;
+  if (silent_ms >= options_.doubt_ms && !source_->doubted) {
+    source_->doubted = true;
+    effects.emplace_back(SessionSend{SourceSilentMessage{transaction_, assigned_->assignment}});
+  }
+  if (silent_ms < options_.silence_ms) return;
   const Incarnation peer = assigned_->source.incarnation;
-  Fail(absl::UnavailableError(
-           absl::StrCat("it has been silent for ", now - source_->heard_at, " ms")),
-       effects);
+  Fail(absl::UnavailableError(absl::StrCat("it has been silent for ", silent_ms, " ms")), effects);
   // Its connection may be full of what a stopped process never takes.
   effects.emplace_back(ClosePeer{peer});
   peers_.open.erase(peer);
@@ -233,7 +242,7 @@ bool Reader::Busy() const {
 
 std::optional<TimeMs> Reader::NextDeadline() const {
   if (!source_) return close_gets_at_;
-  return source_->heard_at + options_.silence_ms;
+  return source_->heard_at + (source_->doubted ? options_.silence_ms : options_.doubt_ms);
 }
 
 }  // namespace tensorhub::agent

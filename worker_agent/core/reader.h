@@ -71,6 +71,7 @@ class Reader {
     uint64_t read = 0;
     Way way = Way::kOpening;
     TimeMs heard_at = 0;
+    bool doubted = false;      // as was told to the hub, since it was heard last
     uint32_t known_valid = 0;  // by a word or message under the assigned generation
     uint32_t confirmed = 0;
     uint32_t first = 0;     // served: the first chunk of this read
@@ -87,6 +88,7 @@ class Reader {
   PeerMessage Header(PeerKind kind) const;
   void Say(const PeerMessage& message, Effects& effects);
   void Begin(TimeMs now, Effects& effects);
+  void Heard(TimeMs now);
   void BeginServed(Effects& effects);
   void BeginOneSided(Effects& effects);
   void WidenIfDry();

@@ -56,7 +56,7 @@ void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
     Fail(event.status, effects);
     return AfterQuiet(now, effects);
   }
-  source_->heard_at = now;
+  Heard(now);
   source_->got_early.insert(chunk);
   while (source_->got_early.erase(source_->got) != 0) ++source_->got;
   ReadWord(effects);
@@ -82,7 +82,7 @@ void Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
          effects);
     return AfterQuiet(now, effects);
   }
-  source_->heard_at = now;
+  Heard(now);
   source_->known_valid = std::max(source_->known_valid, word.valid_chunks);
   Commit(source_->word_covers, now, effects);
   if (source_) {

@@ -101,6 +101,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"progress", &HubScript::Report},
       {"release", &HubScript::Release},
       {"fail-source", &HubScript::FailSource},
+      {"doubt-source", &HubScript::DoubtSource},
       {"answer", &HubScript::AnswerProbe},
       {"wait-version", &HubScript::WaitVersion},
       {"layout", &HubScript::PutLayout},
@@ -353,6 +354,12 @@ void HubScript::FailSource(const Words& words) {
   const AssignmentNumber current = agent.fetch ? agent.fetch->assignment : 0;
   Send(SourceFailed{agent.session, agent.decision.transaction, words.Number("number", current),
                     absl::UnavailableError("connection reset")});
+}
+
+void HubScript::DoubtSource(const Words& words) {
+  const Agent& agent = AgentOf(words);
+  const AssignmentNumber current = agent.fetch ? agent.fetch->assignment : 0;
+  Send(SourceSilent{agent.session, agent.decision.transaction, words.Number("number", current)});
 }
 
 void HubScript::AnswerProbe(const Words& words) {

@@ -17,6 +17,7 @@
 //   join W latest|vN|newer=N [timeout=MS] [layout=L]
 //   begin W [gen=N]  finish W [error=TEXT]   leave W     retry W     cancel W
 //   progress W N     release W N             fail-source W [N]       answer W holds|gone [gen=N]
+//   doubt-source W [N]
 //   wait-version NAME MODEL newer=N|any [lag=N] [timeout=MS]
 //   layout L [bytes=N]                       note A
 //   flow MS W=IN[/OUT]...  time passes, and these readers get as many chunks per second as they can
@@ -114,6 +115,7 @@ class HubScript {
   void Report(const Words& words);
   void Release(const Words& words);
   void FailSource(const Words& words);
+  void DoubtSource(const Words& words);
   void AnswerProbe(const Words& words);
   void WaitVersion(const Words& words);
   void PutLayout(const Words& words);

@@ -123,7 +123,7 @@ class Chaos {
   void Say(const std::string& worker) {
     switch (Below(6)) {
       case 0:
-        return Do("fail-source " + worker);
+        return Do(absl::StrCat(Below(2) == 0 ? "fail-source " : "doubt-source ", worker));
       case 1:
         return Do("answer " + worker + (Below(2) == 0 ? " holds" : " gone"));
       case 2:

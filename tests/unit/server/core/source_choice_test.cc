@@ -69,6 +69,7 @@ class Crowd {
     if (dice < 88) return Do("leave " + worker);
     if (dice < 92) return Do("open " + worker);
     if (!complaints_) return;
+    if (dice < 93) return Do("doubt-source " + worker);
     if (dice < 96) return Do(absl::StrCat("fail-source ", worker, " number=", 1 + Below(3)));
     Do(dice < 98 ? "fail-source " + worker : "answer " + worker + " holds");
   }

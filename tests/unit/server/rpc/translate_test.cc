@@ -136,6 +136,9 @@ TEST(TranslateMessageTest, EachKind) {
   message.mutable_source_released()->set_transaction(ToBytes(kTransaction));
   message.mutable_source_released()->set_assignment(3);
   EXPECT_EQ(std::get<hub::SourceReleased>(*ToCore(message, 4)).assignment, 3u);
+  message.mutable_source_silent()->set_transaction(ToBytes(kTransaction));
+  message.mutable_source_silent()->set_assignment(5);
+  EXPECT_EQ(std::get<hub::SourceSilent>(*ToCore(message, 4)).assignment, 5u);
   message.mutable_probe_answer()->set_generation(6);
   message.mutable_probe_answer()->set_holds(true);
   EXPECT_TRUE(std::get<hub::ProbeAnswer>(*ToCore(message, 4)).holds);

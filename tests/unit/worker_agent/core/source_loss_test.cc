@@ -12,11 +12,13 @@ namespace {
 
 using absl::StatusCode;
 
-size_t FailuresSaid(const World& world) {
+template <typename Message>
+size_t Said(const World& world) {
   return static_cast<size_t>(std::count_if(
       world.hub.said.begin(), world.hub.said.end(),
-      [](const auto& entry) { return std::holds_alternative<SourceFailedMessage>(entry.second); }));
+      [](const auto& entry) { return std::holds_alternative<Message>(entry.second); }));
 }
+size_t FailuresSaid(const World& world) { return Said<SourceFailedMessage>(world); }
 
 class SourceLoss : public ::testing::TestWithParam<bool> {
  protected:
@@ -80,6 +82,19 @@ TEST_P(SourceLoss, OfAStoppedProcessIsNoticedByItsSilence) {
   world->hub.choose = [](size_t) { return size_t{0}; };
   EXPECT_EQ(world->Fetch(2), absl::OkStatus());
   EXPECT_EQ(world->at(2).done.back().fetch.sources, "g0/0");
+}
+
+TEST_P(SourceLoss, IsDoubtedOnceBeforeItIsGivenUp) {
+  if (GetParam()) GTEST_SKIP() << "memory of a stopped process can be read one-sidedly";
+  const auto world = Reading();
+  for (size_t times = 1; times < 4; ++times) {
+    world->schedule.Pause(0);
+    world->RunFor(1500);
+    EXPECT_EQ(Said<SourceSilentMessage>(*world), times);
+    world->schedule.Resume(0);
+    ASSERT_TRUE(world->RunToValid(2, 2 + static_cast<uint32_t>(times)));
+  }
+  EXPECT_EQ(FailuresSaid(*world), 0u);
 }
 
 // A filling source that waits for its own source is slow, not silent.
