@@ -31,13 +31,6 @@ void Hub::State::SettleOrphan(const WorkerKey& key) {
   if (!recovering_ && !HopesForAnswer(*reader)) GiveUpRead(*reader);
 }
 
-// R5: an orphan of its datacenter that was settled before it may have found a source far away, and
-// below it. Of the two, this one is the seed.
-void Hub::State::KeepOneSeed(Worker& reader) {
-  const Tier tier = reader.read->assignments.at(reader.read->current).tier;
-  if (tier == Tier::kRemote) DrawNearer(reader);
-}
-
 void Hub::State::GiveUpRead(const Worker& reader) {
   const WorkerKey key = reader.id.key;
   const Read& read = *reader.read;

@@ -5,6 +5,7 @@
 // its next chunk; so two seeds of one datacenter become one again. A move of this kind always leads
 // to a nearer tier, so there are at most three in a row.
 
+#include <set>
 #include <vector>
 
 #include "server/core/state.h"
@@ -32,6 +33,25 @@ void Hub::State::DrawNearer(Worker& holder) {
     }
   }
   for (Worker* reader : readers) DrawNearer(*reader, holder);
+}
+
+// An orphan of the same datacenter that was settled before this one may have found a source far
+// away, and below this one. It comes here; or, if it is ahead, the two change places.
+void Hub::State::KeepOneSeed(Worker& reader) {
+  const auto is_seed = [](const Worker& worker) {
+    return IsFed(worker) && worker.read->assignments.at(worker.read->current).tier == Tier::kRemote;
+  };
+  if (!is_seed(reader)) return;
+  DrawNearer(reader);
+  const std::set<Worker*, ByKey> seeds =
+      reader.reference->shard->index.FindSite(reader.place)->all.inlets;
+  for (Worker* other : seeds) {
+    if (!is_seed(*other) || !other->node.IsBelow(reader.node)) continue;
+    Worker& source = SourceOf(reader);
+    if (!MayServe(source, *other) || !MayServe(*other, reader)) continue;
+    MoveTo(*other, source);
+    return MoveTo(reader, *other);
+  }
 }
 
 // A free place is wanted, except when it takes a reader off the wide area.

@@ -56,10 +56,14 @@ void Hub::State::AttachReader(Worker& reader, AssignmentNumber number, Worker& s
   Relist(reader);
 }
 
-// The assignment stays until it is released.
+// The assignment stays until it is released. Whoever waits for a source may follow those below this
+// reader now, if it was above them.
 void Hub::State::StopBeingFed(Worker& reader) {
   reader.read->current = 0;
+  if (!reader.node.attached()) return;
   reader.node.Detach();
+  if (recovering_ || !reader.reference) return;
+  for (const WorkerKey& key : reader.reference->shard->waiting) Orphaned(*FindWorker(key));
 }
 
 void Hub::State::SendAssign(const Worker& reader) {
