@@ -15,12 +15,6 @@
 namespace tensorhub::hub {
 namespace {
 
-bool IsBehind(const Worker& source, const Worker& reader) {
-  // Everybody passes a slow reader soon, so it may follow anybody.
-  if (reader.slow || source.reference->state == ReferenceState::kComplete) return false;
-  return source.reference->valid_chunks < reader.reference->valid_chunks;
-}
-
 bool IsUnreliable(const Worker& source) {
   return source.absent || source.complainers.size() >= kUnreliableFrom;
 }
@@ -29,6 +23,16 @@ uint32_t StepsOf(const Reference& reference) {
   if (reference.state == ReferenceState::kComplete) return 0;
   if (!reference.shard->chunks) return kProgressSteps;
   return StepsMissing(reference.valid_chunks, *reference.shard->chunks);
+}
+
+// What a source may miss without being behind. Everybody passes a slow reader soon, so that one may
+// follow anybody.
+uint32_t StepsAllowed(const Worker& reader) {
+  return reader.slow ? kProgressSteps : StepsOf(*reader.reference) + kSlackSteps;
+}
+
+bool IsBehind(const Worker& source, const Worker& reader) {
+  return StepsOf(*source.reference) > StepsAllowed(reader);
 }
 
 // In the order of IsBetter.
@@ -41,7 +45,7 @@ constexpr struct {
 // readers, and within equal counts by progress, so that those that are crowded (or not), and behind
 // (or ahead), are skipped together.
 std::optional<HolderRank> SkipTo(const HolderRank& rank, const SourceClass& wanted,
-                                 uint32_t own_steps) {
+                                 uint32_t steps_allowed) {
   constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   HolderRank next{rank.slow, rank.unreliable, rank.readers, 0, false};
   const bool crowded = rank.readers >= wanted.places;
@@ -54,12 +58,12 @@ std::optional<HolderRank> SkipTo(const HolderRank& rank, const SourceClass& want
     next.readers = wanted.places;
     return next;
   }
-  if (!wanted.behind && rank.steps_missing > own_steps) {
+  if (!wanted.behind && rank.steps_missing > steps_allowed) {
     ++next.readers;
     return next;
   }
-  if (wanted.behind && rank.steps_missing < own_steps) {
-    next.steps_missing = own_steps;
+  if (wanted.behind && rank.steps_missing <= steps_allowed) {
+    next.steps_missing = steps_allowed + 1;
     return next;
   }
   return std::nullopt;
@@ -219,10 +223,10 @@ bool Hub::State::AnyElsewhere(const Site& site, const Worker& reader) const {
 // Of one class, in the index's order.
 const Worker* Hub::State::FirstOf(const Scope& scope, const Worker& reader,
                                   const SourceClass& wanted) const {
-  const uint32_t own = reader.slow ? kProgressSteps : StepsOf(*reader.reference);
+  const uint32_t allowed = StepsAllowed(reader);
   auto it = scope.holders.lower_bound(Holder{{wanted.slow}});
   while (it != scope.holders.end() && it->rank.slow == wanted.slow) {
-    if (const auto next = SkipTo(it->rank, wanted, own)) {
+    if (const auto next = SkipTo(it->rank, wanted, allowed)) {
       it = scope.holders.lower_bound(Holder{*next});
       continue;
     }

@@ -21,13 +21,18 @@ namespace tensorhub::hub {
 // with every report.
 inline constexpr uint32_t kProgressSteps = 32;
 
+// A source that is behind the reader by no more than this is not behind: reports are up to a tenth of
+// a second old, neighbours in a chain are closer than that, and to wait a moment costs less than to
+// share another source's link.
+inline constexpr uint32_t kSlackSteps = 1;
+
 // Steps that are missing to the whole; 0 only with all chunks.
 uint32_t StepsMissing(uint32_t valid_chunks, uint32_t chunks);
 
 struct Candidate {
   WorkerKey worker;
   Tier tier = Tier::kRemote;
-  bool behind = false;      // has less than the reader has already
+  bool behind = false;      // has clearly less than the reader has already
   bool slow = false;        // was found to feed its readers slowly, or this reader left it for that
   bool crowded = false;     // has no free place for a reader from there (PlacesFor)
   bool unreliable = false;  // several readers complained lately
