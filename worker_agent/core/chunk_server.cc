@@ -14,6 +14,12 @@ namespace {
 constexpr size_t kReadsMax = 1024;
 constexpr size_t kSendsMax = 16384;
 
+// On slow links frames are shorter than the transport's: a chunk is confirmed, and passed on, only
+// behind what was sent ahead of it (docs/architecture.md, "Chunks").
+constexpr TimeMs kFrameMs = 5;
+constexpr uint64_t kShortFrameBytes = 32 << 10;
+constexpr uint64_t kFramesAhead = 2;
+
 }  // namespace
 
 PeerMessage ChunkServer::Header(PeerKind kind, const ReadKey& key, const Read& read) const {
@@ -139,11 +145,18 @@ bool ChunkServer::Start(const ReadKey& key, Read& read, Effects& effects) {
   return true;
 }
 
+uint64_t ChunkServer::FrameBytes(const Read& read) const {
+  const std::optional<uint64_t> bytes = read.rate.BytesIn(kFrameMs);
+  if (!bytes) return options_.frame_bytes;
+  return std::min(std::max(*bytes, kShortFrameBytes), options_.frame_bytes);
+}
+
 void ChunkServer::Pump(const ReadKey& key_ref, Read& read, TimeMs now, Effects& effects) {
   const ReadKey key = key_ref;  // Start may erase the entry that the reference is part of
   if (read.one_sided || !Start(key, read, effects)) return;
   const uint64_t end = SendableEnd(read);
-  while (read.issued < end && read.in_flight_bytes < options_.send_ahead_bytes) {
+  const uint64_t ahead = std::min(options_.send_ahead_bytes, kFramesAhead * FrameBytes(read));
+  while (read.issued < end && read.in_flight_bytes < ahead) {
     IssueFrame(key, read, end, now, effects);
   }
   if (read.issued >= end || read.in_flight.empty()) Confirm(key, read, now, effects);
@@ -154,7 +167,7 @@ void ChunkServer::IssueFrame(const ReadKey& key, Read& read, uint64_t end, TimeM
                              Effects& effects) {
   const Chunking& chunking = reference_.content().chunking;
   const uint64_t chunk_end = (read.issued / chunking.chunk_bytes + 1) * chunking.chunk_bytes;
-  const uint64_t limit = std::min({read.issued + options_.frame_bytes, chunk_end, end});
+  const uint64_t limit = std::min({read.issued + FrameBytes(read), chunk_end, end});
   const uint64_t bytes = frames_.EndOfFrame(read.issued, limit) - read.issued;
   PeerMessage header = Header(PeerKind::kData, key, read);
   header.begin = read.issued;
@@ -194,6 +207,7 @@ void ChunkServer::OnSendDone(const SendDone& event, TimeMs now, Effects& effects
   }
   read.in_flight.erase(event.token);
   read.in_flight_bytes -= outstanding.bytes;
+  read.rate.OnSent(outstanding.bytes, now);
   // The generation is still the read's: DropAll removes the reads before it is raised.
   TH_CHECK(read.generation == reference_.generation());
   Pump(found->first, read, now, effects);

@@ -24,6 +24,7 @@
 #include "worker_agent/core/frame_plan.h"
 #include "worker_agent/core/peer_wire.h"
 #include "worker_agent/core/reference.h"
+#include "worker_agent/core/send_rate.h"
 
 namespace tensorhub::agent {
 
@@ -69,6 +70,7 @@ class ChunkServer {
     std::map<uint64_t, uint64_t> in_flight;  // token -> first byte
     uint64_t in_flight_bytes = 0;
     TimeMs said_at = 0;
+    SendRate rate;
   };
 
   std::optional<absl::Status> Problem(const Read& read) const;
@@ -76,6 +78,7 @@ class ChunkServer {
   void Pump(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
   void IssueFrame(const ReadKey& key, Read& read, uint64_t end, TimeMs now, Effects& effects);
   void Confirm(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
+  uint64_t FrameBytes(const Read& read) const;
   uint32_t ConfirmedChunks(const Read& read) const;
   uint64_t SendableEnd(const Read& read) const;
   PeerMessage Header(PeerKind kind, const ReadKey& key, const Read& read) const;
