@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "server/core/source_selection.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -15,6 +16,15 @@ namespace {
 
 // Readers looked at per event and place. Nearly always there is one: the place's inlet.
 constexpr size_t kDrawnMax = 8;
+// Of 1/32 of the shard. A move costs a connection and what is in flight, up to a window; for less
+// than this it is not worth it, except to spare the wide area.
+constexpr uint32_t kWorthwhileSteps = 8;
+
+bool IsWorthwhile(const Worker& reader) {
+  const Reference& reference = *reader.reference;
+  return !reference.shard->chunks ||
+         StepsMissing(reference.valid_chunks, *reference.shard->chunks) >= kWorthwhileSteps;
+}
 
 }  // namespace
 
@@ -59,6 +69,7 @@ void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
   if (!IsFed(reader) || !MayServe(holder, reader)) return;
   const Tier present = reader.read->assignments.at(reader.read->current).tier;
   if (TierBetween(holder.location, reader.location) >= present) return;
+  if (present != Tier::kRemote && !IsWorthwhile(reader)) return;
   if (CandidateOf(holder, reader).behind) return;
   const std::optional<Candidate> best = Choose(reader);
   if (!best || best->behind || best->slow || best->tier >= present) return;

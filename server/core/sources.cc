@@ -30,6 +30,10 @@ void Hub::State::MoveTo(Worker& reader, Worker& source) {
   AttachReader(reader, reader.read->last + 1, source,
                TierBetween(source.location, reader.location));
   ++decisions_;
+  Say(LogLine::Level::kDebug,
+      absl::StrCat(ToString(reader.id.key), " at chunk ", reader.reference->valid_chunks,
+                   " reads from ", ToString(source.id.key), " at ",
+                   source.reference->valid_chunks));
   SendAssign(reader);
 }
 

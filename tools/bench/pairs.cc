@@ -3,8 +3,10 @@
 
 #include "tools/bench/pairs.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace tensorhub::bench {
@@ -49,7 +51,11 @@ absl::StatusOr<std::unique_ptr<Hub>> Hub::Start(
     const std::vector<std::string>& flags) {
   constexpr char kReady[] = "listening on ";
   auto hub = std::make_unique<Hub>();
-  std::vector<std::string> args = {"--listen", listen, "--log-level", "warn"};
+  std::vector<std::string> args = {"--listen", listen};
+  const bool quiet = std::none_of(flags.begin(), flags.end(), [](const std::string& flag) {
+    return absl::StartsWith(flag, "--log-level");
+  });
+  if (quiet) args.emplace_back("--log-level=warn");
   args.insert(args.end(), flags.begin(), flags.end());
   absl::StatusOr<std::unique_ptr<Child>> process =
       Child::Start(place({.name = "tensorhub-server",

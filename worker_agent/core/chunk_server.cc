@@ -16,7 +16,7 @@ constexpr size_t kSendsMax = 16384;
 
 // On slow links frames are shorter than the transport's: a chunk is confirmed, and passed on, only
 // behind what was sent ahead of it (docs/architecture.md, "Chunks").
-constexpr TimeMs kFrameMs = 5;
+constexpr TimeMs kFrameMs = 2;
 constexpr uint64_t kShortFrameBytes = 32 << 10;
 constexpr uint64_t kFramesAhead = 2;
 
