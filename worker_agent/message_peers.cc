@@ -53,6 +53,11 @@ std::string MessagePeers::Describe(Incarnation peer) const {
   return found == peers_.end() ? "" : transport_->Describe(found->second);
 }
 
+size_t MessagePeers::WholePayloadBytes(Incarnation peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? 0 : transport_->WholePayloadBytes(found->second);
+}
+
 void MessagePeers::OnMessage(std::string_view header, std::string_view payload) {
   now_(MessageArrived{header, payload});
 }

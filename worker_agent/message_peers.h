@@ -41,6 +41,8 @@ class MessagePeers : public MessageTransport::Sink {
             uint64_t token);
   // Empty if the peer is not open.
   std::string Describe(Incarnation peer) const;
+  // MessageTransport::WholePayloadBytes; 0 if the peer is not open.
+  size_t WholePayloadBytes(Incarnation peer) const;
   // Sends that the transport still works on.
   size_t outstanding() const { return outstanding_; }
 

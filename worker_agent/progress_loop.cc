@@ -239,6 +239,7 @@ void ProgressLoop::NoteWay(bool one_sided) {
   const std::string lane = one_sided ? one_sided_.Describe(source_) : peers_.Describe(source_);
   if (lane.empty()) return;  // the former source's last bytes
   way_noted_ = true;
+  if (!one_sided) later_.emplace_back(LaneKnown{source_, peers_.WholePayloadBytes(source_)});
   way_ = (one_sided ? "one-sided over " : "served over ") + lane;
   Log().info("{} is {}", ToString(options_.facts.self.key), way_);
 }

@@ -61,6 +61,9 @@ class MessageTransport {
   virtual std::string Address() const = 0;
   // Largest payload that travels without being reassembled, the same for all peers (bytes).
   virtual size_t MaxPayloadBytes() const = 0;
+  // Largest payload that travels to this peer in one piece, and is faster for it; MaxPayloadBytes
+  // unless more is known.
+  virtual size_t WholePayloadBytes(PeerId peer) const = 0;
   // Starts connecting; never blocks. INVALID_ARGUMENT for malformed bytes, UNAVAILABLE if no
   // transport reaches that address.
   virtual absl::StatusOr<PeerId> Connect(std::string_view address) = 0;

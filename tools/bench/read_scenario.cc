@@ -20,6 +20,7 @@
 #include "tools/bench/process_facts.h"
 #include "tools/bench/scenario.h"
 #include "tools/bench/yardsticks.h"
+#include "worker_agent/ucx/ucx_settings.h"
 
 namespace tensorhub::bench {
 namespace {
@@ -155,7 +156,11 @@ BareSettings ReadScenario::Settings(const Config& config) const {
   BareSettings settings;
   settings.bytes = bytes_.value;
   // A one-sided reader gets chunks, not frames.
-  if (config.one_sided()) settings.frame_bytes = DefaultChunkBytes(bytes_.value);
+  if (config.one_sided()) {
+    settings.frame_bytes = DefaultChunkBytes(bytes_.value);
+  } else if (config.path == "shm") {
+    settings.frame_bytes = agent::kSharedMemoryPayloadBytes;
+  }
   return settings;
 }
 

@@ -134,6 +134,10 @@ void AgentCore::State::On(const PeerFailed& event, TimeMs now, Effects& effects)
   if (peers_.open.erase(event.peer) != 0) effects.emplace_back(ClosePeer{event.peer});
 }
 
+void AgentCore::State::On(const LaneKnown& event, TimeMs /*now*/, Effects& effects) {
+  if (reader_) reader_->OnLane(event, effects);
+}
+
 void AgentCore::State::On(const MemoryImported& event, TimeMs now, Effects& effects) {
   if (reader_) reader_->OnImported(event, now, effects);
 }

@@ -46,6 +46,7 @@ class AgentCore::State {
   void On(const GetDone& event, TimeMs now, Effects& effects);
   void On(const WordArrived& event, TimeMs now, Effects& effects);
   void On(const PeerFailed& event, TimeMs now, Effects& effects);
+  void On(const LaneKnown& event, TimeMs now, Effects& effects);
   void On(const MemoryImported& event, TimeMs now, Effects& effects);
   void On(const Tick& event, TimeMs now, Effects& effects);
   // After every event: moves the verb on if what it waited for has come.

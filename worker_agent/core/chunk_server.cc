@@ -17,7 +17,7 @@ constexpr size_t kSendsMax = 16384;
 // On slow links frames are shorter than the transport's: a chunk is confirmed, and passed on, only
 // behind what was sent ahead of it (docs/architecture.md, "Chunks").
 constexpr TimeMs kFrameMs = 2;
-constexpr uint64_t kShortFrameBytes = 32 << 10;
+constexpr uint64_t kShortestFrame = 8;  // of a whole one: an eighth
 constexpr uint64_t kFramesAhead = 2;
 
 }  // namespace
@@ -100,6 +100,7 @@ void ChunkServer::OnRequest(const PeerMessage& message, TimeMs now, Effects& eff
   Read& read = found->second;
   read.one_sided = false;  // a reader that could not map the memory asks to be served instead
   read.credit = std::max(read.credit, message.chunk);
+  read.whole_bytes = message.begin;
   Pump(found->first, read, now, effects);
 }
 
@@ -145,17 +146,23 @@ bool ChunkServer::Start(const ReadKey& key, Read& read, Effects& effects) {
   return true;
 }
 
+// The longest frame that the link takes in its time.
+uint64_t ChunkServer::LinkBytes(const Read& read) const {
+  const uint64_t bytes = read.rate.BytesIn(kFrameMs).value_or(options_.frame_bytes);
+  return std::min(std::max(bytes, options_.frame_bytes / kShortestFrame), options_.frame_bytes);
+}
+
 uint64_t ChunkServer::FrameBytes(const Read& read) const {
-  const std::optional<uint64_t> bytes = read.rate.BytesIn(kFrameMs);
-  if (!bytes) return options_.frame_bytes;
-  return std::min(std::max(*bytes, kShortFrameBytes), options_.frame_bytes);
+  const uint64_t bytes = LinkBytes(read);
+  if (read.whole_bytes == 0) return bytes;
+  return std::min(bytes, std::max(read.whole_bytes, options_.frame_bytes / kShortestFrame));
 }
 
 void ChunkServer::Pump(const ReadKey& key_ref, Read& read, TimeMs now, Effects& effects) {
   const ReadKey key = key_ref;  // Start may erase the entry that the reference is part of
   if (read.one_sided || !Start(key, read, effects)) return;
   const uint64_t end = SendableEnd(read);
-  const uint64_t ahead = std::min(options_.send_ahead_bytes, kFramesAhead * FrameBytes(read));
+  const uint64_t ahead = std::min(options_.send_ahead_bytes, kFramesAhead * LinkBytes(read));
   while (read.issued < end && read.in_flight_bytes < ahead) {
     IssueFrame(key, read, end, now, effects);
   }

@@ -71,6 +71,7 @@ class ChunkServer {
     uint64_t in_flight_bytes = 0;
     TimeMs said_at = 0;
     SendRate rate;
+    uint64_t whole_bytes = 0;  // as the reader said; 0: unknown
   };
 
   std::optional<absl::Status> Problem(const Read& read) const;
@@ -78,6 +79,7 @@ class ChunkServer {
   void Pump(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
   void IssueFrame(const ReadKey& key, Read& read, uint64_t end, TimeMs now, Effects& effects);
   void Confirm(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
+  uint64_t LinkBytes(const Read& read) const;
   uint64_t FrameBytes(const Read& read) const;
   uint32_t ConfirmedChunks(const Read& read) const;
   uint64_t SendableEnd(const Read& read) const;

@@ -136,6 +136,11 @@ struct PeerFailed {
   Incarnation peer = 0;
   absl::Status status;
 };
+// The connection to a peer is known: payloads of up to so many bytes travel in one piece.
+struct LaneKnown {
+  Incarnation peer = 0;
+  uint64_t whole_bytes = 0;
+};
 // Whether the regions of a description could be mapped (answer to ImportMemory).
 struct MemoryImported {
   Incarnation peer = 0;
@@ -170,7 +175,7 @@ struct Tick {};
 using Event = std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown,
                            SessionRefused, AssignDirective, AbortReadDirective, ProbeDirective,
                            DroppedDirective, VisibleDirective, CallReply, MessageArrived, SendDone,
-                           GetDone, WordArrived, PeerFailed, MemoryImported, Tick>;
+                           GetDone, WordArrived, PeerFailed, LaneKnown, MemoryImported, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 

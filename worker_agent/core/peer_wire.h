@@ -22,7 +22,8 @@ enum class PeerKind : uint8_t {
   kHello = 1,    // either side, first on a connection: text = own endpoint
   kOpen = 2,     // reader: begin a read at `chunk`; publication, generation, chunk_bytes, flags
   kOpened = 3,   // source: valid, flags; payload = description of memory (if one-sided)
-  kRequest = 4,  // reader: chunks below `chunk` may be sent
+  kRequest = 4,  // reader: chunks below `chunk` may be sent; begin: the longest payload that its
+                 // connection carries in one piece, 0 if it does not know
   kData = 5,     // source: payload belongs at byte `begin`; valid, confirmed
   kConfirm = 6,  // source: valid, confirmed; also its sign of life
   kRefuse = 7,   // source: the read is over; code, text

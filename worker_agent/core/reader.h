@@ -45,6 +45,7 @@ class Reader {
   void OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects);
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                  Effects& effects);
+  void OnLane(const LaneKnown& event, Effects& effects);
   void OnImported(const MemoryImported& event, TimeMs now, Effects& effects);
   void OnGetDone(const GetDone& event, TimeMs now, Effects& effects);
   void OnWord(const WordArrived& event, TimeMs now, Effects& effects);
@@ -74,11 +75,12 @@ class Reader {
     bool doubted = false;      // as was told to the hub, since it was heard last
     uint32_t known_valid = 0;  // by a word or message under the assigned generation
     uint32_t confirmed = 0;
-    uint32_t first = 0;     // served: the first chunk of this read
-    uint32_t credit = 0;    // served: chunks below it were requested
-    uint64_t received = 0;  // served: next byte expected
-    uint32_t next_get = 0;  // one-sided: next chunk to get
-    uint32_t got = 0;       // one-sided: chunks below it have arrived
+    uint32_t first = 0;        // served: the first chunk of this read
+    uint32_t credit = 0;       // served: chunks below it were requested
+    uint64_t received = 0;     // served: next byte expected
+    uint64_t whole_bytes = 0;  // served: LaneKnown's; 0: not known yet
+    uint32_t next_get = 0;     // one-sided: next chunk to get
+    uint32_t got = 0;          // one-sided: chunks below it have arrived
     std::set<uint32_t> got_early;
     uint32_t word_covers = 0;  // the word under way confirms chunks below it
   };
@@ -93,6 +95,7 @@ class Reader {
   void BeginOneSided(Effects& effects);
   void WidenIfDry();
   void RaiseCredit(Effects& effects);
+  void Request(Effects& effects);
   void OnOpened(const PeerMessage& message, std::string_view payload, Effects& effects);
   void OnData(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
   void OnStatus(const PeerMessage& message, TimeMs now, Effects& effects);

@@ -34,9 +34,22 @@ void Reader::RaiseCredit(Effects& effects) {
   if (wanted <= source_->credit) return;
   if (!last && wanted - source_->credit < window / 2) return;
   source_->credit = wanted;
+  Request(effects);
+}
+
+void Reader::Request(Effects& effects) {
   PeerMessage request = Header(PeerKind::kRequest);
-  request.chunk = wanted;
+  request.chunk = source_->credit;
+  request.begin = source_->whole_bytes;
   Say(request, effects);
+}
+
+// Said at once: what was asked for before may be the rest of the shard.
+void Reader::OnLane(const LaneKnown& event, Effects& effects) {
+  if (!source_ || source_->way != Way::kServed) return;
+  if (event.peer != assigned_->source.incarnation) return;
+  source_->whole_bytes = event.whole_bytes;
+  Request(effects);
 }
 
 void Reader::OnData(const PeerMessage& message, std::string_view payload, TimeMs now,

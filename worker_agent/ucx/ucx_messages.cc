@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "common/check.h"
 #include "worker_agent/ucx/ucx_status.h"
 
@@ -55,6 +56,12 @@ UcxMessages::~UcxMessages() {
 
 absl::StatusOr<PeerId> UcxMessages::Connect(std::string_view address) {
   return endpoints_->Connect(EnvelopeKind::kMessageAddress, address);
+}
+
+size_t UcxMessages::WholePayloadBytes(PeerId peer) const {
+  const std::string lane = Describe(peer);
+  const bool shared = absl::StartsWith(lane, "sysv") || absl::StartsWith(lane, "posix");
+  return shared ? kSharedMemoryPayloadBytes : kMaxPayloadBytes;
 }
 
 UcxMessages::SendOp* UcxMessages::TakeOp() {

@@ -40,6 +40,7 @@ class UcxMessages : public MessageTransport {
 
   std::string Address() const override { return worker_->address(); }
   size_t MaxPayloadBytes() const override { return kMaxPayloadBytes; }
+  size_t WholePayloadBytes(PeerId peer) const override;
   absl::StatusOr<PeerId> Connect(std::string_view address) override;
   void Send(PeerId peer, std::string_view header, std::span<const ConstPiece> pieces,
             uint64_t token) override;

@@ -125,9 +125,9 @@ TEST(Chunking, CoversTheByteSpaceExactly) {
   }
 }
 
-TEST(Chunking, DefaultIsAboutAThousandthWithinBounds) {
-  EXPECT_EQ(DefaultChunkBytes(1), 256u << 10);
-  EXPECT_EQ(DefaultChunkBytes(uint64_t{1} << 29), 512u << 10);
+TEST(Chunking, DefaultIsATwoThousandthWithinBounds) {
+  EXPECT_EQ(DefaultChunkBytes(1), 128u << 10);
+  EXPECT_EQ(DefaultChunkBytes(uint64_t{1} << 29), 256u << 10);
   EXPECT_EQ(DefaultChunkBytes(uint64_t{1} << 40), 1u << 20);
   const uint64_t huge = uint64_t{1} << 50;
   EXPECT_TRUE(CheckChunking({huge, DefaultChunkBytes(huge)}).ok());

@@ -96,6 +96,31 @@ TEST_F(HostileReader, RequestsBeyondTheCountGetTheShardOnce) {
   EXPECT_EQ(BytesHeard(), world_.Content(5).size());
 }
 
+// The frame is what the reader asks for, as far as that makes sense.
+TEST_F(HostileReader, AsksForFramesOfAnySize) {
+  for (const uint64_t asked : {uint64_t{0}, uint64_t{1}, uint64_t{700}, ~uint64_t{0}}) {
+    World world({});
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    PeerMessage hello = Message(PeerKind::kHello);
+    hello.text = "somewhere";
+    world.Hear(0, hello);
+    world.Hear(0, Message(PeerKind::kOpen));
+    PeerMessage request = Message(PeerKind::kRequest);
+    request.chunk = world.chunks();
+    request.begin = asked;
+    world.Hear(0, request);
+    world.RunFor(1000);
+    size_t longest = 0, bytes = 0;
+    for (const SentToStranger& sent : world.network.strangers) {
+      longest = std::max(longest, sent.payload.size());
+      bytes += sent.payload.size();
+    }
+    const size_t whole = world.at(0).options.frame_bytes;
+    EXPECT_EQ(longest, asked == 700 ? 700 : asked == 1 ? whole / 8 : whole) << asked;
+    EXPECT_EQ(bytes, world.Content(5).size());
+  }
+}
+
 TEST_F(HostileReader, RequestsBeyondTheCountAtFirstAreRefused) {
   SayHello();
   world_.Hear(0, Message(PeerKind::kOpen));

@@ -98,5 +98,17 @@ TEST_F(Window, IsBounded) {
   }
 }
 
+// The source is told at once: what was asked for may be the rest of the shard.
+TEST_F(Window, TheReaderSaysHowLongAFrameItsConnectionCarries) {
+  world_.Deliver(0, LaneKnown{kSource + 1, 99});
+  EXPECT_TRUE(world_.Heard(kSource).empty()) << "of another peer";
+  world_.Deliver(0, LaneKnown{kSource, 1234});
+  const std::vector<PeerMessage> said = world_.Heard(kSource);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].kind, PeerKind::kRequest);
+  EXPECT_EQ(said[0].chunk, credit_);
+  EXPECT_EQ(said[0].begin, 1234u);
+}
+
 }  // namespace
 }  // namespace tensorhub::agent::testing
