@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -29,7 +30,11 @@ namespace tensorhub::harness {
 namespace {
 
 using absl::StatusCode;
+using testing::AnyOf;
+using testing::Each;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 
 constexpr size_t kBytes = 3000001;
 
@@ -228,6 +233,39 @@ TEST_F(ClientTest, LeaveFromTwoThreadsEndsOnceForBoth) {
     EXPECT_TRUE(leave());
     EXPECT_TRUE(other.get());
   }
+}
+
+// The thread that handles SIGTERM does not wait for one that fetches, which may take ten minutes.
+TEST_F(ClientTest, LeaveEndsWhatOtherThreadsWaitFor) {
+  TestClient reader = Join("rollout");
+  EXPECT_EQ(reader->Health(), absl::OkStatus());
+  auto fetch = std::async(std::launch::async,
+                          [&] { return reader->Fetch(ros::NewerThan(5)).status().code(); });
+  auto wait = std::async(std::launch::async, [&] {
+    return reader->WaitForVersion(ros::Latest(), std::chrono::minutes(10)).status().code();
+  });
+  EXPECT_TRUE(reader->Leave().ok());
+  // The second, if they had not begun yet.
+  EXPECT_THAT(fetch.get(), AnyOf(StatusCode::kCancelled, StatusCode::kFailedPrecondition));
+  EXPECT_EQ(wait.get(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(reader->Health().code(), StatusCode::kFailedPrecondition);
+}
+
+// It would wait for itself.
+TEST_F(ClientTest, ACallbackMayNotCallItsClient) {
+  TestClient trainer = Join("trainer");
+  TestClient reader = Join("rollout");
+  ASSERT_TRUE(trainer.Publish(1).ok());
+  std::vector<StatusCode> answers;
+  ros::FetchOptions options;
+  options.progress = [&](const ros::FetchProgress&) {
+    answers.push_back(reader->Unpublish().code());
+    answers.push_back(reader->Allocate(4096).status().code());
+  };
+  EXPECT_TRUE(reader->Fetch(ros::Latest(), options).ok());
+  EXPECT_THAT(answers, Not(IsEmpty()));
+  EXPECT_THAT(answers, Each(StatusCode::kFailedPrecondition));
+  reader.ExpectHolds(1);
 }
 
 TEST_F(ClientTest, WhatIsHeldAfterAnError) {
