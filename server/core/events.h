@@ -200,9 +200,9 @@ struct CallCancelled {
 struct Tick {};
 
 using Event =
-    std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed, SourceSilent,
-                 ProbeAnswer, PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp, FinishReadOp,
-                 LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, CallCancelled, Tick>;
+    std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed,
+                 SourceSilent, ProbeAnswer, PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp,
+                 FinishReadOp, LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, CallCancelled, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 
