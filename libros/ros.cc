@@ -104,6 +104,7 @@ class Client::Impl {
 
   // Whoever returns from here may free the memory: the first caller's end is everybody's.
   absl::Status Leave(std::chrono::milliseconds drain) ABSL_LOCKS_EXCLUDED(leave_mutex_) {
+    if (absl::Status status = agent_->CheckCaller(); !status.ok()) return status;
     tensorhub::MutexLock lock(leave_mutex_);
     if (left_.exchange(true)) return leave_status_;
     leave_status_ = agent_->Leave(Milliseconds(drain));

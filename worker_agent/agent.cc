@@ -149,10 +149,14 @@ absl::Status Agent::Health() {
 }
 
 absl::StatusOr<Version> Agent::WaitForVersion(const VersionWait& wait) {
+  if (absl::Status status = CheckCaller(); !status.ok()) return status;
   return queries_.WaitForVersion(wait);
 }
 
-absl::StatusOr<std::vector<ListedVersion>> Agent::List() { return queries_.List(); }
+absl::StatusOr<std::vector<ListedVersion>> Agent::List() {
+  if (absl::Status status = CheckCaller(); !status.ok()) return status;
+  return queries_.List();
+}
 
 void Agent::Stop() {
   queries_.Stop();

@@ -71,6 +71,9 @@ class Agent {
   absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
   absl::StatusOr<std::vector<ListedVersion>> List();
 
+  // FAILED_PRECONDITION on the progress thread, whose callbacks every method refuses.
+  absl::Status CheckCaller() const;
+
   // Stops serving at once; whatever is called from now on fails with FAILED_PRECONDITION. The
   // hub learns of it by the session's end. Idempotent.
   void Stop() ABSL_LOCKS_EXCLUDED(stop_mutex_);
@@ -83,7 +86,6 @@ class Agent {
   // Runs `task` on the progress thread. FAILED_PRECONDITION if that has ended, or is the caller.
   template <class T>
   T OnLoop(std::function<T(ProgressLoop&)> task);
-  absl::Status CheckCaller() const;
 
   const std::shared_ptr<Inbox> inbox_;
   HubQueries queries_;

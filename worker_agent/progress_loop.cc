@@ -24,6 +24,7 @@ constexpr TimeMs kRestMs = 2;
 constexpr TimeMs kShutDownMs = 2000;
 // Between two looks at the inbox and at the clock.
 constexpr int64_t kRoundsMaxUs = 2000;
+constexpr int64_t kHeldUpUs = 10 * kRoundsMaxUs;
 constexpr size_t kPageBytes = 4096;
 
 int64_t NowUs() {
@@ -95,10 +96,12 @@ void ProgressLoop::Feed(const Event& event) {
 }
 
 void ProgressLoop::Turn() {
+  const int64_t turn_began_us = NowUs();
   bool active = inbox_->RunOnLoop();
   active |= RunLater();
   active |= Progress();
-  // After what has arrived, so that nobody is taken for silent while we were busy ourselves.
+  // Nobody is to be taken for silent because we were busy ourselves, with a callback, say.
+  if (NowUs() - turn_began_us > kHeldUpUs) active |= Progress();
   now_ = NowMs();
   Tick();
   const int64_t now_us = NowUs();

@@ -261,6 +261,8 @@ TEST_F(ClientTest, ACallbackMayNotCallItsClient) {
   options.progress = [&](const ros::FetchProgress&) {
     answers.push_back(reader->Unpublish().code());
     answers.push_back(reader->Allocate(4096).status().code());
+    answers.push_back(reader->List().status().code());
+    answers.push_back(reader->Leave().code());
   };
   EXPECT_TRUE(reader->Fetch(ros::Latest(), options).ok());
   EXPECT_THAT(answers, Not(IsEmpty()));

@@ -26,7 +26,8 @@ void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects
 absl::Status AgentCore::State::CheckDecision(const FetchDecision& decision) const {
   if (!decision.publication) return BadAnswer();
   if (!verb_deadline_) {
-    return absl::DeadlineExceededError("the server decided only when the deadline had passed");
+    return ended_.value_or(
+        absl::DeadlineExceededError("the server decided only when the deadline had passed"));
   }
   if (decision.already_held && !(reference_.holds() && HasWhole(decision.publication))) {
     return absl::AbortedError("the server believes this rank to hold the version; fetch again");
@@ -121,8 +122,9 @@ void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
     case Phase::kUnpublishing:
     case Phase::kDrainingSends:
       result_ = reason;
-      if (phase_ == Phase::kUnpublishing) RaiseGeneration(now, effects);
-      return;
+      // Who leaves goes on unpublishing as ever (R3): the hub redirects the readers.
+      if (phase_ == Phase::kDrainingSends || (ended_ && calls_.session_up())) return;
+      return RaiseGeneration(now, effects);
     case Phase::kBeginning:
     case Phase::kReading:
       calls_.GiveUp(effects);

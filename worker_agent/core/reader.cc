@@ -206,6 +206,7 @@ void Reader::OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects)
 // What was said while the hub was away did not arrive.
 void Reader::OnSessionUp(Effects& effects) {
   if (failure_ && failure_told_) effects.emplace_back(SessionSend{*failure_});
+  if (source_) source_->doubted = false;
 }
 
 void Reader::OnTick(TimeMs now, Effects& effects) {

@@ -54,6 +54,12 @@ constexpr UcxSetting kMessages[] = {
     {"RNDV_THRESH", "inf", "frames go eagerly; see above"},
     {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
 };
+// Where the user allows fewer pieces than UcxMessages counts on (kPiecesInPlace and the header).
+constexpr UcxSetting kMessagesGathered[] = {
+    {"RNDV_THRESH", "inf", "frames go eagerly; see above"},
+    {"ZCOPY_THRESH", "inf", "1.13.1 aborts when the pieces reach the transport's limit"},
+    {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
+};
 // With RDMA devices the two thresholds are UCX's business: copying would halve their rate.
 constexpr UcxSetting kMessagesWithRdma[] = {
     {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
@@ -111,6 +117,7 @@ std::span<const UcxSetting> ProcessSettings() { return kProcess; }
 
 std::span<const UcxSetting> MessageSettings() {
   if (HasRdmaDevices()) return kMessagesWithRdma;
+  if (std::getenv("UCX_TCP_MAX_IOV") != nullptr) return kMessagesGathered;
   return kMessages;
 }
 

@@ -26,7 +26,7 @@
 // Callbacks run on the client's progress thread, which also serves peers and tells the server that
 // this worker lives: a callback that blocks for 3 s loses the peers that read from here, one that
 // blocks for 5 s the lease. It must not throw. What it calls of its own client is refused with
-// FAILED_PRECONDITION.
+// FAILED_PRECONDITION; destroying the client there is a mistake.
 //
 // What Connect does to the process, once: it sets UCX_… variables in the environment that are not
 // set already (so connect before other threads read the environment; children inherit them), hands

@@ -92,6 +92,29 @@ TEST(Leaving, EndsAPublishThatWaitsForTheGroup) {
   ExpectCancelledSoon(world, 0);
 }
 
+// R3: the readers of what it held are redirected by the hub, not refused.
+TEST(Leaving, LetsAFetchUnpublishWhatItHeld) {
+  World world({.workers = 3});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Publish(1, 4).ok());
+  std::optional<Call> unpublish;
+  world.hub.script = [&](size_t, const Call& call) {
+    if (!std::holds_alternative<UnpublishCall>(call.request)) return false;
+    unpublish = call;
+    return true;
+  };
+  const ControlWord held = world.at(1).word;
+  world.Ask(1, FetchVerb{});
+  world.RunFor(1000);
+  world.Deliver(1, LeaveAsked{});
+  world.RunFor(1000);
+  EXPECT_EQ(world.at(1).word, held) << "before the hub answered";
+  ASSERT_TRUE(unpublish);
+  world.hub.script = nullptr;
+  world.hub.Reply(1, unpublish->op, absl::OkStatus(), UnpublishReply{});
+  EXPECT_EQ(world.Finish(1).code(), StatusCode::kCancelled);
+}
+
 // R3: an unpublish that runs is what leaving needs anyway.
 TEST(Leaving, LetsAnUnpublishEnd) {
   World world({});
