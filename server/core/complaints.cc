@@ -97,8 +97,8 @@ void Hub::State::On(const SourceFailed& event) {
   Orphaned(*reader);
 }
 
-// R8: half a complaint. The reader moves on only if there is somebody as good who is not doubted;
-// the source's next word ends the doubt.
+// R8: half a complaint. The reader moves on, as after a whole one, only if there is somebody as
+// good who is not doubted; the source's next word ends the doubt.
 void Hub::State::On(const SourceSilent& event) {
   Worker* reader = FindSession(event.session);
   const Assignment* known =
@@ -112,7 +112,11 @@ void Hub::State::On(const SourceSilent& event) {
   SetAbsent(*source, true);
   const std::optional<Candidate> best = Choose(*reader);
   if (!best || best->behind || best->slow || best->crowded || best->unreliable) return;
-  if (best->worker != source->id.key) MoveTo(*reader, *FindWorker(best->worker));
+  if (best->worker == source->id.key) return;
+  // Or else, where it can reach nobody, it would be moved to and fro and never complain.
+  auto& barred = reader->read->barred;
+  if (barred.size() < options_.limits.barred_sources) barred.try_emplace(source->id);
+  MoveTo(*reader, *FindWorker(best->worker));
 }
 
 // One that failed several readers comes last in its tier, until nobody has complained for a while.

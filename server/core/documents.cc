@@ -20,14 +20,25 @@ bool HasRoom(size_t count, uint64_t bytes, uint64_t more, const DocumentLimits& 
   return count < limits.count && bytes + more <= limits.bytes;
 }
 
-// Room for `more` bytes, at the expense of documents that nothing rests on. Their owners hear
-// Remedy::kPutDocuments when they publish.
+// Room for `more` bytes, at the expense of documents that nothing rests on; of none of them if that
+// is not enough. Their owners hear Remedy::kPutDocuments when they publish.
 template <typename Documents>
 absl::Status MakeRoom(Documents& documents, uint64_t& bytes, uint64_t more,
                       const DocumentLimits& limits, const std::set<Fingerprint>& in_use,
                       const char* what) {
-  for (auto it = documents.begin(); it != documents.end();) {
-    if (HasRoom(documents.size(), bytes, more, limits)) return absl::OkStatus();
+  size_t used = 0;
+  uint64_t used_bytes = 0;
+  for (const auto& [fingerprint, document] : documents) {
+    if (!in_use.contains(fingerprint)) continue;
+    ++used;
+    used_bytes += BytesOf(*document);
+  }
+  if (!HasRoom(used, used_bytes, more, limits)) {
+    return absl::ResourceExhaustedError(absl::StrCat("this server has no room for ", more,
+                                                     " bytes of ", what, ": ", used_bytes,
+                                                     " bytes in ", used, " of them are in use"));
+  }
+  for (auto it = documents.begin(); !HasRoom(documents.size(), bytes, more, limits);) {
     if (in_use.contains(it->first)) {
       ++it;
       continue;
@@ -35,10 +46,7 @@ absl::Status MakeRoom(Documents& documents, uint64_t& bytes, uint64_t more,
     bytes -= BytesOf(*it->second);
     it = documents.erase(it);
   }
-  if (HasRoom(documents.size(), bytes, more, limits)) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("this server has no room for ", more,
-                                                   " bytes of ", what, ": ", bytes, " bytes in ",
-                                                   documents.size(), " of them are in use"));
+  return absl::OkStatus();
 }
 
 }  // namespace

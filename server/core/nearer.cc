@@ -73,7 +73,7 @@ void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
   if (CandidateOf(holder, reader).behind) return;
   const std::optional<Candidate> best = Choose(reader);
   if (!best || best->behind || best->slow || best->tier >= present) return;
-  if (present != Tier::kRemote && best->crowded) return;
+  if (present != Tier::kRemote && (best->crowded || best->unreliable)) return;
   MoveTo(reader, *FindWorker(best->worker));
 }
 

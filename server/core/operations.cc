@@ -15,12 +15,14 @@ namespace tensorhub::hub {
 
 Worker* Hub::State::Start(const Operation& op, OpKind kind) {
   Worker* worker = FindWorker(op.worker.key);
-  const absl::Status unknown =
-      WithRemedy(absl::FailedPreconditionError(absl::StrCat(
-                     ToString(op.worker.key), " is not connected; open a session first")),
-                 Remedy::kOpenSession);
+  const auto unknown = [&op] {
+    const std::string key = ToString(op.worker.key);
+    return WithRemedy(
+        absl::FailedPreconditionError(absl::StrCat(key, " is not connected; open a session first")),
+        Remedy::kOpenSession);
+  };
   if (worker == nullptr) {
-    Answer(op.call, unknown);
+    Answer(op.call, unknown());
     return nullptr;
   }
   if (worker->id.incarnation != op.worker.incarnation) {
@@ -28,12 +30,12 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
     const bool old = std::find(fenced.begin(), fenced.end(), op.worker.incarnation) != fenced.end();
     Answer(op.call, old ? absl::AbortedError(absl::StrCat(ToString(op.worker.key),
                                                           " was replaced by a newer incarnation"))
-                        : unknown);
+                        : unknown());
     return nullptr;
   }
   if (Repeat(*worker, op)) return nullptr;
   if (!worker->alive) {
-    Answer(op.call, unknown);
+    Answer(op.call, unknown());
     return nullptr;
   }
   Supersede(*worker);

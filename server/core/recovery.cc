@@ -67,6 +67,8 @@ void Hub::State::DropUnconfirmed(Worker& worker) {
 
 // R1, the other way round: one number for a publication.
 bool Hub::State::HasOtherNumber(const Model& model, const Holding& holding) const {
+  const auto same = model.held.find(holding.version);
+  if (same != model.held.end() && same->second.id == holding.publication) return false;
   const auto other = [&](Version version, const PublicationId& id) {
     return version != holding.version && id == holding.publication;
   };

@@ -191,7 +191,6 @@ void Hub::State::On(const SessionClosed& event) {
   sessions_.erase(event.session);
   if (worker == nullptr || worker->session != event.session) return;
   worker->session = 0;
-  SetAbsent(*worker, true);
   EndQuestion(*worker);
 }
 

@@ -151,8 +151,9 @@ struct Worker {
   // Attached to the source of the running read. Asking reshapes it, so: mutable.
   mutable SourceNode node;
   bool slow = false;  // feeds its readers slowly, as was found lately
-  // Perhaps dead: its session has ended, or a reader complained and it has said nothing since. Its
-  // lease runs on, but it takes no place at its source, and comes last in its tier as one.
+  // Perhaps dead: a reader complained, or heard nothing, and it has said nothing since. Its lease
+  // runs on, but it takes no place at its source, and comes last in its tier as one. That its
+  // session has ended alone does not count: streams break while bytes flow.
   bool absent = false;
   std::optional<Question> question;
   std::set<WorkerIdentity> complainers;  // lately; at most kUnreliableFrom are counted

@@ -24,7 +24,7 @@ class HubCalls {
   void Start(Request request, Effects& effects) {
     GiveUp(effects);
     pending_ = Call{++last_op_, std::move(request)};
-    documents_put_ = false;
+    puts_left_ = kPutsMax;
     Send(effects);
   }
 
@@ -35,8 +35,8 @@ class HubCalls {
       repeat_at_ = now + kRepeatAfterMs;
       return std::nullopt;
     }
-    if (WantsDocuments(reply.status) && !documents_put_) {
-      documents_put_ = true;
+    if (WantsDocuments(reply.status) && puts_left_ > 0) {
+      --puts_left_;
       pending_->op = ++last_op_;  // the refused op has its answer; this is a new one
       effects.emplace_back(PutDocuments{});
       Send(effects);
@@ -49,6 +49,7 @@ class HubCalls {
 
   void OnSessionUp(Effects& effects) {
     session_up_ = true;
+    puts_left_ = kPutsMax;  // another hub may know nothing
     if (pending_) Send(effects);
   }
   void OnSessionDown() { session_up_ = false; }
@@ -72,6 +73,8 @@ class HubCalls {
 
  private:
   static constexpr TimeMs kRepeatAfterMs = 100;
+  // Per call: between a put and the call, the hub may have made room for another's documents.
+  static constexpr int kPutsMax = 3;
 
   // That every source of a group's fetch failed is UNAVAILABLE too, and the hub's answer.
   static bool IsOutcome(const CallReply& reply) {
@@ -90,7 +93,7 @@ class HubCalls {
 
   OpId last_op_ = 0;
   std::optional<Call> pending_;
-  bool documents_put_ = false;
+  int puts_left_ = 0;
   bool session_up_ = false;
   std::optional<TimeMs> repeat_at_;
 };

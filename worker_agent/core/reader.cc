@@ -58,6 +58,11 @@ void Reader::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effect
     release_ = SourceReleasedMessage{transaction_, assigned_->assignment};
     LeaveSource(/*close_gets=*/false, effects);
   }
+  // Nothing is outstanding at one that was never turned to.
+  if (next_assigned_) {
+    effects.emplace_back(
+        SessionSend{SourceReleasedMessage{transaction_, next_assigned_->assignment}});
+  }
   next_assigned_ = assign;
   AfterQuiet(now, effects);
 }
