@@ -77,20 +77,28 @@ UcxMessages::SendOp* UcxMessages::TakeOp() {
 
 void UcxMessages::Send(PeerId peer, std::string_view header, std::span<const ConstPiece> pieces,
                        uint64_t token) {
-  UcxEndpoint* endpoint = endpoints_->Usable(peer);
-  if (endpoint == nullptr) {
-    if (token != 0) sent_.emplace_back(token, endpoints_->Unusable(peer));
-    return;
-  }
   SendOp* op = TakeOp();
-  op->endpoint = endpoint;
   op->token = token;
   op->header.assign(header);
   op->pieces.clear();
   for (const ConstPiece& piece : pieces) {
     if (piece.bytes > 0) op->pieces.push_back({const_cast<void*>(piece.data), piece.bytes});
   }
-  ++endpoint->outstanding;
+  if (inside_ucx_) {
+    deferred_.emplace_back(peer, op);
+  } else {
+    Begin(peer, op);
+  }
+}
+
+void UcxMessages::Begin(PeerId peer, SendOp* op) {
+  op->endpoint = endpoints_->Usable(peer);
+  if (op->endpoint == nullptr) {
+    if (op->token != 0) sent_.emplace_back(op->token, endpoints_->Unusable(peer));
+    free_ops_.push_back(op);
+    return;
+  }
+  ++op->endpoint->outstanding;
   const ucs_status_ptr_t result = StartSend(op);
   if (!UCS_PTR_IS_PTR(result)) FinishSend(op, UCS_PTR_STATUS(result));
 }
@@ -193,7 +201,11 @@ void UcxMessages::DeliverArrived() {
 }
 
 bool UcxMessages::Progress() {
+  inside_ucx_ = true;
   bool any = worker_->Progress();
+  inside_ucx_ = false;
+  const auto deferred = std::exchange(deferred_, {});
+  for (const auto& [peer, op] : deferred) Begin(peer, op);
   DeliverArrived();
   endpoints_->RunCloses();
   any = DeliverQueued() || any;

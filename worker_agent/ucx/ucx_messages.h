@@ -73,6 +73,7 @@ class UcxMessages : public MessageTransport {
 
   SendOp* TakeOp();
   void DeliverArrived();
+  void Begin(PeerId peer, SendOp* op);
   ucs_status_ptr_t StartSend(SendOp* op);
   void FinishSend(SendOp* op, ucs_status_t status);
   bool ReceiveRendezvous(std::string_view header, void* descriptor, size_t bytes);
@@ -92,6 +93,11 @@ class UcxMessages : public MessageTransport {
   // as the peer's old connection breaks. What arrives behind such a message waits too, for the
   // order.
   std::vector<std::pair<std::string, std::string>> arrived_;
+  // What is sent from within a message's delivery waits until UCX has returned, too: if that fails,
+  // because the other peer has just died, UCX 1.13.1 closes a connection of which it may have an
+  // event still at hand, and aborts (tcp_iface.c:307).
+  bool inside_ucx_ = false;
+  std::vector<std::pair<PeerId, SendOp*>> deferred_;
   std::unordered_map<Rendezvous*, std::unique_ptr<Rendezvous>> rendezvous_;
   std::vector<std::pair<uint64_t, absl::Status>> sent_;  // for OnSent, from the next Progress
   std::vector<std::pair<uint64_t, absl::Status>> sent_scratch_;
