@@ -85,8 +85,7 @@ void Hub::State::On(const SourceFailed& event) {
   }
   if (Worker* source = FindLive(source_id); source != nullptr && source->reference) {
     Complain(*source, reader->id);
-    Ask(*source, reader->id.key);
-    SetAbsent(*source, true);  // until its next word
+    Doubt(*source, reader->id.key);
   }
   const bool stranded = read.current == event.assignment && read.running;
   Release(*reader, event.assignment);
@@ -108,8 +107,7 @@ void Hub::State::On(const SourceSilent& event) {
   if (source == nullptr || !source->reference) return;
   Say(LogLine::Level::kInfo,
       absl::StrCat(ToString(reader->id.key), " hears nothing from ", ToString(source->id.key)));
-  Ask(*source, reader->id.key);
-  SetAbsent(*source, true);
+  Doubt(*source, reader->id.key);
   const std::optional<Candidate> best = Choose(*reader);
   if (!best || best->behind || best->slow || best->crowded || best->unreliable) return;
   if (best->worker == source->id.key) return;
@@ -138,6 +136,12 @@ void Hub::State::Forget(Worker& source) {
   source.complainers.clear();
   source.slow = false;
   Relist(source);
+}
+
+// Until its next word.
+void Hub::State::Doubt(Worker& source, const WorkerKey& asker) {
+  Ask(source, asker);
+  SetAbsent(source, true);
 }
 
 // One whose session has ended cannot answer; when it comes back, it reports what it holds.

@@ -197,6 +197,7 @@ class Hub::State {
   void On(const SourceFailed& event);
   void On(const SourceSilent& event);
   void Complain(Worker& source, const WorkerIdentity& reader);
+  void Doubt(Worker& source, const WorkerKey& asker);
   void Ask(Worker& source, const WorkerKey& asker);
   void Vouch(Worker& source);
   void EndQuestion(Worker& source);

@@ -51,19 +51,15 @@ constexpr UcxSetting kProcess[] = {
 // 3.6 GB/s), and one of several pieces by zcopy (4.5 against 3.0 gathered). 1.13.1 aborts in zcopy
 // when the pieces reach the transport's limit (proto_am.inl:403): UcxMessages stays below it.
 constexpr UcxSetting kMessages[] = {
-    {"RNDV_THRESH", "inf", "frames go eagerly; see above"},
     {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
-};
-// Where the user allows fewer pieces than UcxMessages counts on (kPiecesInPlace and the header).
-constexpr UcxSetting kMessagesGathered[] = {
     {"RNDV_THRESH", "inf", "frames go eagerly; see above"},
     {"ZCOPY_THRESH", "inf", "1.13.1 aborts when the pieces reach the transport's limit"},
-    {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
 };
 // With RDMA devices the two thresholds are UCX's business: copying would halve their rate.
-constexpr UcxSetting kMessagesWithRdma[] = {
-    {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
-};
+constexpr size_t kMessagesWithRdma = 1;
+// The last one only where the user allows fewer pieces than UcxMessages counts on (kPiecesInPlace
+// and the header).
+constexpr size_t kMessagesUsually = 2;
 
 constexpr UcxSetting kGets[] = {
     {"PROTO_ENABLE", "n", "protocols v2 emulate gets on shared memory (1.13)"},
@@ -116,9 +112,9 @@ void PrepareOnce() {
 std::span<const UcxSetting> ProcessSettings() { return kProcess; }
 
 std::span<const UcxSetting> MessageSettings() {
-  if (HasRdmaDevices()) return kMessagesWithRdma;
-  if (std::getenv("UCX_TCP_MAX_IOV") != nullptr) return kMessagesGathered;
-  return kMessages;
+  const std::span<const UcxSetting> all = kMessages;
+  if (HasRdmaDevices()) return all.first(kMessagesWithRdma);
+  return std::getenv("UCX_TCP_MAX_IOV") != nullptr ? all : all.first(kMessagesUsually);
 }
 
 std::span<const UcxSetting> GetSettings() { return kGets; }

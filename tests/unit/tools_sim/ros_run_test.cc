@@ -56,8 +56,7 @@ TEST(RosRun, WhoComesHalfWayTakesNoLongerThanAlone) {
 }
 
 // The first of the chain dies half-way: those behind it go on elsewhere, where they were.
-TEST(RosRun, ALostSourceCostsItsDetection) {
-  const ScaleOptions options = SmallOptions(3);
+RosResult LoseTheFirst(const ScaleOptions& options) {
   auto workload = MakeWorkload(options);
   const RosResult undisturbed = RunRos(options, *workload);
   workload->rollouts[0].dies = 5 * kSecond;
@@ -65,6 +64,12 @@ TEST(RosRun, ALostSourceCostsItsDetection) {
   EXPECT_EQ(result.done[0], std::nullopt);
   const double longer = LastSeconds(result.done) - LastSeconds(undisturbed.done);
   EXPECT_LT(longer, Seconds(options.times.silence) + 0.05 * options.link_seconds());
+  return result;
+}
+
+TEST(RosRun, ALostSourceCostsItsDetection) {
+  const ScaleOptions options = SmallOptions(3);
+  const RosResult result = LoseTheFirst(options);
   EXPECT_LE(result.bytes_thrown_away, 3 * kGroupSize * static_cast<double>(options.chunk()));
 }
 
@@ -127,16 +132,7 @@ TEST(RosRunWithCores, FlowsAreCloseToFrames) {
   EXPECT_NEAR(Ratio(CoreOptions(8)) / Ratio(SmallOptions(8)), 1, 0.03);
 }
 
-TEST(RosRunWithCores, ALostSourceCostsItsDetection) {
-  const ScaleOptions options = CoreOptions(3);
-  auto workload = MakeWorkload(options);
-  const RosResult undisturbed = RunRos(options, *workload);
-  workload->rollouts[0].dies = 5 * kSecond;
-  const RosResult result = RunRos(options, *workload);
-  EXPECT_EQ(result.done[0], std::nullopt);
-  const double longer = LastSeconds(result.done) - LastSeconds(undisturbed.done);
-  EXPECT_LT(longer, Seconds(options.times.silence) + 0.05 * options.link_seconds());
-}
+TEST(RosRunWithCores, ALostSourceCostsItsDetection) { LoseTheFirst(CoreOptions(3)); }
 
 TEST(RosRunWithCores, DependsOnItsSeedAlone) {
   ScaleOptions options = ElasticOptions(3);

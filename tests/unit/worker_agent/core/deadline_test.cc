@@ -10,14 +10,6 @@ namespace {
 
 using absl::StatusCode;
 
-// The hub hears the call and never answers.
-template <typename Request>
-void Swallow(World& world) {
-  world.hub.script = [](size_t, const Call& call) {
-    return std::holds_alternative<Request>(call.request);
-  };
-}
-
 struct Outcome {
   absl::Status status;
   TimeMs took_ms = 0;

@@ -14,13 +14,6 @@ using absl::StatusCode;
 // Simulated; the verbs below would go on for minutes.
 constexpr TimeMs kSoonMs = 100;
 
-template <typename Request>
-void Swallow(World& world) {
-  world.hub.script = [](size_t, const Call& call) {
-    return std::holds_alternative<Request>(call.request);
-  };
-}
-
 void ExpectCancelledSoon(World& world, size_t index) {
   ASSERT_FALSE(world.Idle(index)) << "it ended before";
   const TimeMs before = world.now_ms();

@@ -98,6 +98,14 @@ class World : public Machines {
   std::map<Version, std::string> contents_;
 };
 
+// The hub hears the call and never answers.
+template <typename Request>
+void Swallow(World& world) {
+  world.hub.script = [](size_t, const Call& call) {
+    return std::holds_alternative<Request>(call.request);
+  };
+}
+
 }  // namespace tensorhub::agent::testing
 
 #endif  // TENSORHUB_TESTS_UNIT_WORKER_AGENT_CORE_WORLD_H_
