@@ -9,16 +9,15 @@ say all that they promise. How fast it was is not looked at here.
 
 import json
 import os
-import subprocess
 import sys
 import unittest
 
-BIN = ""
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import binaries  # noqa: E402  (in the folder above)
 
 
 def bench(*words):
-    return subprocess.run([os.path.join(BIN, "tensorhub-bench"), *words], capture_output=True,
-                          text=True, check=False)
+    return binaries.run("tensorhub-bench", *words)
 
 
 class BenchTest(unittest.TestCase):
@@ -26,9 +25,8 @@ class BenchTest(unittest.TestCase):
         """The figures and what is beside them, by name."""
         done = bench(*words, "-o", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
-        report = json.loads(done.stdout)
-        self.assertEqual(report["scenario"], words[0])
-        return {entry["name"]: entry for entry in report["figures"] + report["beside"]}
+        self.assertEqual(json.loads(done.stdout)["scenario"], words[0])
+        return binaries.entries_of(done.stdout)
 
     def assert_figures(self, figures, names):
         for name in names:
@@ -86,11 +84,5 @@ class BenchTest(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
 
-def main():
-    global BIN
-    BIN = sys.argv.pop()
-    unittest.main()
-
-
 if __name__ == "__main__":
-    main()
+    binaries.main()

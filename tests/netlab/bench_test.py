@@ -10,20 +10,19 @@ it took is not looked at here.
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
 
-SKIPPED = 77
-BIN = ""
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import binaries  # noqa: E402  (in the folder above)
+
 # A second's worth at most, at a rate that costs next to nothing.
 SMALL = ("--rate", "40mbit", "--seconds", "1", "--tensors", "30")
 
 
 def bench(*words):
-    return subprocess.run([os.path.join(BIN, "tensorhub-bench"), *words], capture_output=True,
-                          text=True, check=False)
+    return binaries.run("tensorhub-bench", *words)
 
 
 class BenchTest(unittest.TestCase):
@@ -31,9 +30,8 @@ class BenchTest(unittest.TestCase):
         """The figures and what is beside them, by name."""
         done = bench(*words, *SMALL, "-o", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
-        report = json.loads(done.stdout)
-        self.assertEqual(report["scenario"], words[0])
-        return {entry["name"]: entry for entry in report["figures"] + report["beside"]}
+        self.assertEqual(json.loads(done.stdout)["scenario"], words[0])
+        return binaries.entries_of(done.stdout)
 
     def test_broadcast(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -76,16 +74,5 @@ class BenchTest(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
 
-def main():
-    global BIN
-    BIN = sys.argv.pop()
-    probe = subprocess.run([os.path.join(BIN, "netlab"), "with", "--hosts", "1", "--", "true"],
-                           capture_output=True, text=True, check=False)
-    if probe.returncode == SKIPPED:
-        print(f"skipped: {probe.stderr.strip()}")
-        sys.exit(SKIPPED)
-    unittest.main()
-
-
 if __name__ == "__main__":
-    main()
+    binaries.main_in_the_laboratory()

@@ -8,14 +8,13 @@ it says that all readers take must be what they took.
     simulated_test.py FOLDER-OF-THE-BINARIES
 """
 
-import json
 import os
-import subprocess
 import sys
 import unittest
 
-SKIPPED = 77
-BIN = ""
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import binaries  # noqa: E402  (in the folder above)
+
 READERS = 4
 # Of the laboratory's time.
 TOLERANCE = 0.15
@@ -23,12 +22,10 @@ TOLERANCE = 0.15
 
 def report_of(*words):
     """The values of the figures and of what is beside them, by name."""
-    done = subprocess.run([os.path.join(BIN, words[0]), *words[1:], "-o", "json"],
-                          capture_output=True, text=True, check=False)
+    done = binaries.run(*words, "-o", "json")
     if done.returncode != 0:
         raise AssertionError(f"{words[0]} ended with {done.returncode}: {done.stderr}")
-    report = json.loads(done.stdout)
-    return {entry["name"]: entry["value"] for entry in report["figures"] + report["beside"]}
+    return {name: entry["value"] for name, entry in binaries.entries_of(done.stdout).items()}
 
 
 class SimulatedTest(unittest.TestCase):
@@ -64,16 +61,5 @@ class SimulatedTest(unittest.TestCase):
             self.simulate("--strategy", "chain"), "chain.completion")
 
 
-def main():
-    global BIN
-    BIN = sys.argv.pop()
-    probe = subprocess.run([os.path.join(BIN, "netlab"), "with", "--hosts", "1", "--", "true"],
-                           capture_output=True, text=True, check=False)
-    if probe.returncode == SKIPPED:
-        print(f"skipped: {probe.stderr.strip()}")
-        sys.exit(SKIPPED)
-    unittest.main()
-
-
 if __name__ == "__main__":
-    main()
+    binaries.main_in_the_laboratory()
