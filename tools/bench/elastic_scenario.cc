@@ -238,7 +238,7 @@ absl::Status ElasticScenario::Lose(const std::string& phase, Report& report) {
   absl::Status status = fleet_->Verify(survivors);
   if (!status.ok()) return status;
   status = PlotIfWanted(flags_, absl::StrCat(phase, " of ", host.name, " half-way"), *lab_, *fleet_,
-                        survivors, *start, bytes_);
+                        fleet_->Readers(), *start, bytes_);
   if (!status.ok()) return status;
   if (phase == "cut") {
     fleet_->Kill(victim);

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
+#include "tools/bench/feeding_tree.h"
+#include "tools/bench/svg.h"
 
 namespace tensorhub::bench {
 namespace {
@@ -21,27 +21,7 @@ constexpr double kChartHeight = 360;
 constexpr double kLeft = 70;
 constexpr double kRight = 90;
 constexpr double kTop = 40;
-constexpr double kRowHeight = 26;
-constexpr double kColumnWidth = 90;
 constexpr double kLegendStep = 15;
-
-std::string Escaped(const std::string& text) {
-  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
-}
-
-std::string Color(size_t index) { return absl::StrFormat("hsl(%d,65%%,42%%)", index * 47 % 360); }
-
-std::string Text(double x, double y, const std::string& text, const std::string& more = "") {
-  return absl::StrFormat("<text x=\"%.1f\" y=\"%.1f\" %s>%s</text>\n", x, y, more, Escaped(text));
-}
-
-std::string Segment(double x1, double y1, double x2, double y2, const std::string& color,
-                    double width) {
-  return absl::StrFormat(
-      "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
-      "stroke-width=\"%.1f\"/>\n",
-      x1, y1, x2, y2, color, width);
-}
 
 double LastSecond(const Plot& plot) {
   double last = 0;
@@ -65,10 +45,10 @@ class Chart {
   std::string Draw() const {
     std::string svg = Axes();
     for (size_t i = 0; i < plot_.lines.size(); ++i) {
-      svg += DrawLine(plot_.lines[i], Color(i));
+      svg += DrawLine(plot_.lines[i], SeriesColor(i));
       // All end at about the same place, so the names have a column of their own.
       svg += Text(kWidth - kRight + 16, kTop + kLegendStep * (static_cast<double>(i) + 0.5),
-                  plot_.lines[i].name, absl::StrFormat("fill=\"%s\"", Color(i)));
+                  plot_.lines[i].name, absl::StrFormat("fill=\"%s\"", SeriesColor(i)));
     }
     return svg;
   }
@@ -107,69 +87,6 @@ class Chart {
   const double seconds_;
 };
 
-// Each reader under the source that gave it most; other sources are thin lines.
-class Tree {
- public:
-  explicit Tree(const Plot& plot) : plot_(plot), fed_(BytesBySource(plot)) {
-    for (const auto& [pair, bytes] : fed_) {
-      const auto& [reader, source] = pair;
-      const auto main = parents_.find(reader);
-      if (main == parents_.end() || fed_.at({reader, main->second}) < bytes) {
-        parents_[reader] = source;
-      }
-    }
-    Place("trainer", 0);
-    for (const Plot::Line& line : plot_.lines) {
-      if (!places_.contains(line.name)) Place(line.name, 0);  // read nothing that was noted
-    }
-  }
-
-  double height() const { return kRowHeight * (static_cast<double>(row_) + 1); }
-
-  std::string Draw(double top) const {
-    std::string svg;
-    for (const auto& [pair, bytes] : fed_) {
-      const auto from = places_.find(pair.second);
-      const auto to = places_.find(pair.first);
-      if (from == places_.end() || to == places_.end() || plot_.bytes <= 0) continue;
-      svg += Segment(X(from->second) + (from->first == "trainer" ? 42 : 24), Y(from->second, top),
-                     X(to->second) - 4, Y(to->second, top), "#777", 0.5 + 3 * bytes / plot_.bytes);
-    }
-    for (const auto& [name, place] : places_) svg += Text(X(place), Y(place, top) + 4, name);
-    return svg;
-  }
-
- private:
-  using Spot = std::pair<size_t, size_t>;  // column, row
-  double X(const Spot& spot) const {
-    const double fits = (kWidth - kLeft - kRight) / (static_cast<double>(depth_) + 1);
-    return kLeft + std::min(kColumnWidth, fits) * static_cast<double>(spot.first);
-  }
-  static double Y(const Spot& spot, double top) {
-    return top + kRowHeight * static_cast<double>(spot.second);
-  }
-
-  void Place(const std::string& name, size_t column) {
-    if (!places_.insert({name, {column, row_}}).second) return;
-    depth_ = std::max(depth_, column);
-    bool first = true;
-    for (const auto& [reader, source] : parents_) {
-      if (source != name || places_.contains(reader)) continue;
-      if (!first) ++row_;
-      first = false;
-      Place(reader, column + 1);
-    }
-    if (column == 0) ++row_;
-  }
-
-  const Plot& plot_;
-  const std::map<std::pair<std::string, std::string>, double> fed_;
-  std::map<std::string, std::string> parents_;
-  std::map<std::string, Spot> places_;
-  size_t row_ = 0;
-  size_t depth_ = 0;
-};
-
 std::string NameOf(const Plot& plot, const std::string& source) {
   const auto found = plot.sources.find(source);
   return found == plot.sources.end() ? source : found->second;
@@ -194,7 +111,7 @@ std::map<std::pair<std::string, std::string>, double> BytesBySource(const Plot& 
 
 std::string ToSvg(const Plot& plot) {
   const double tree_top = kTop + kChartHeight + 60;
-  const Tree tree(plot);
+  const FeedingTree tree(plot, kLeft);
   return absl::StrFormat(
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
              "font-family=\"sans-serif\" font-size=\"12\">\n"

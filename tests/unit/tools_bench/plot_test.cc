@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 
 using Key = std::pair<std::string, std::string>;
@@ -48,6 +49,35 @@ TEST(PlotTest, ThePictureShowsLinesAndTreeAndEscapesNames) {
 
 TEST(PlotTest, NothingToDrawIsNoError) {
   EXPECT_THAT(ToSvg({.title = "none", .bytes = 1, .lines = {{"h2", {}}}}), HasSubstr(">h2</text>"));
+}
+
+TEST(PlotTest, ASourceOfWhichNothingElseIsKnownHasItsBoxToo) {
+  Plot plot = TwoReaders();
+  plot.lines.pop_back();
+  plot.lines[0].points[1].source = "lost/0";
+  EXPECT_THAT(ToSvg(plot), HasSubstr(">lost/0</text>"));
+}
+
+TEST(PlotTest, ReadersThatFedEachOtherAreDrawnOnce) {
+  Plot plot{.title = "exchange", .bytes = 100};
+  plot.lines = {{"h2", {{0, 0, "h3"}, {1, 60, "h3"}}}, {"h3", {{0, 0, "h2"}, {1, 60, "h2"}}}};
+  const std::string svg = ToSvg(plot);
+  EXPECT_THAT(svg, HasSubstr(">h2</text>"));
+  EXPECT_THAT(svg, HasSubstr(">h3</text>"));
+}
+
+TEST(PlotTest, AChainLongerThanThePageGoesOnInTheNextRow) {
+  Plot plot{.title = "chain", .bytes = 100};
+  std::string source = "trainer";
+  for (int i = 10; i < 34; ++i) {
+    const std::string name = "h" + std::to_string(i);
+    plot.lines.push_back({name, {{0, 0, source}, {1, 100, source}}});
+    source = name;
+  }
+  const std::string svg = ToSvg(plot);
+  EXPECT_THAT(svg, HasSubstr(">h33</text>"));
+  EXPECT_THAT(svg, HasSubstr("width=\"960\""));
+  EXPECT_THAT(svg, Not(HasSubstr("<rect x=\"9")));  // no box begins beyond the page
 }
 
 TEST(PlotTest, AFileThatCannotBeWrittenIsNamed) {
