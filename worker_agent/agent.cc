@@ -52,7 +52,7 @@ std::thread StartWithoutSignals(std::function<void()> body) {
 }  // namespace
 
 Agent::Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& channel)
-    : inbox_(std::make_shared<Inbox>()), queries_(channel, options.key.model) {}
+    : inbox_(std::make_shared<Inbox>()), queries_(channel, options.server, options.key.model) {}
 
 Agent::~Agent() { Stop(); }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "worker_agent/hub_status.h"
 #include "worker_agent/log.h"
 
 namespace tensorhub::agent {

@@ -278,12 +278,4 @@ absl::Status FromProto(const v1::FinishReadResponse& response, CallReply& reply)
 
 absl::Status FromProto(const v1::LeaveResponse&, CallReply&) { return absl::OkStatus(); }
 
-absl::Status HubStatus(const grpc::Status& status) {
-  const bool cut =
-      status.error_code() == grpc::StatusCode::CANCELLED ||
-      (status.error_code() == grpc::StatusCode::UNKNOWN &&
-       status.error_message() == "Stream removed");  // gRPC's word for a lost connection
-  return cut ? absl::UnavailableError(status.error_message()) : FromGrpc(status);
-}
-
 }  // namespace tensorhub::agent

@@ -6,8 +6,6 @@
 #ifndef TENSORHUB_WORKER_AGENT_HUB_MESSAGES_H_
 #define TENSORHUB_WORKER_AGENT_HUB_MESSAGES_H_
 
-#include <grpcpp/support/status.h>
-
 #include <optional>
 #include <string>
 
@@ -52,10 +50,6 @@ absl::Status FromProto(const v1::JoinFetchResponse& response, CallReply& reply);
 absl::Status FromProto(const v1::BeginReadResponse& response, CallReply& reply);
 absl::Status FromProto(const v1::FinishReadResponse& response, CallReply& reply);
 absl::Status FromProto(const v1::LeaveResponse& response, CallReply& reply);
-
-// UNAVAILABLE for whatever says that the hub was not reached, or that another session took over;
-// the call may be repeated then. Else the status as it is.
-absl::Status HubStatus(const grpc::Status& status);
 
 }  // namespace tensorhub::agent
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "worker_agent/hub_messages.h"
+#include "worker_agent/hub_status.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -56,9 +56,11 @@ std::vector<ListedVersion> Join(const v1::ListVersionsResponse& versions,
 
 }  // namespace
 
-HubQueries::HubQueries(const std::shared_ptr<grpc::Channel>& channel, std::string model)
+HubQueries::HubQueries(const std::shared_ptr<grpc::Channel>& channel, std::string server,
+                       std::string model)
     : hub_(v1::Hub::NewStub(channel)),
       admin_(v1::Admin::NewStub(channel)),
+      server_(std::move(server)),
       model_(std::move(model)) {}
 
 absl::StatusOr<Version> HubQueries::WaitForVersion(const VersionWait& wait) {
@@ -73,8 +75,8 @@ absl::StatusOr<Version> HubQueries::WaitForVersion(const VersionWait& wait) {
     return hub_->WaitForVersion(&context, request, &response);
   });
   if (absl::IsUnavailable(status)) {
-    status = absl::DeadlineExceededError(absl::StrCat(
-        "no version came in time; the server does not answer: ", std::string(status.message())));
+    status = absl::DeadlineExceededError(
+        absl::StrCat("no version came in time: ", std::string(status.message())));
   }
   if (!status.ok()) return status;
   return response.version();
@@ -109,9 +111,10 @@ absl::Status HubQueries::Repeat(TimeMs timeout_ms, const Ask& ask) {
 }
 
 absl::Status HubQueries::Once(const Ask& ask, TimeMs left_ms) {
+  const auto deadline =
+      std::chrono::system_clock::now() + std::chrono::milliseconds(left_ms + kGraceMs);
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() +
-                       std::chrono::milliseconds(left_ms + kGraceMs));
+  context.set_deadline(deadline);
   {
     MutexLock lock(mutex_);
     if (stopped_) return Left();
@@ -120,7 +123,14 @@ absl::Status HubQueries::Once(const Ask& ask, TimeMs left_ms) {
   const grpc::Status status = ask(context, left_ms);
   MutexLock lock(mutex_);
   running_.erase(&context);
-  return stopped_ && !status.ok() ? Left() : HubStatus(status);
+  return stopped_ && !status.ok() ? Left() : Named(HubStatus(status, deadline));
+}
+
+absl::Status HubQueries::Named(const absl::Status& status) const {
+  if (!absl::IsUnavailable(status)) return status;
+  return absl::UnavailableError(absl::StrCat("the server ", server_,
+                                             " is not reached; is it running? (",
+                                             std::string(status.message()), ")"));
 }
 
 bool HubQueries::Pause() {

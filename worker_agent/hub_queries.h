@@ -47,7 +47,8 @@ struct ListedVersion {
 
 class HubQueries {
  public:
-  HubQueries(const std::shared_ptr<grpc::Channel>& channel, std::string model);
+  // `server` is the address that errors name.
+  HubQueries(const std::shared_ptr<grpc::Channel>& channel, std::string server, std::string model);
 
   // Rides out an absent server. DEADLINE_EXCEEDED after the time-out.
   absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
@@ -61,10 +62,12 @@ class HubQueries {
 
   absl::Status Repeat(TimeMs timeout_ms, const Ask& ask) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Once(const Ask& ask, TimeMs left_ms) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Named(const absl::Status& status) const;
   bool Pause() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::unique_ptr<v1::Hub::Stub> hub_;
   const std::unique_ptr<v1::Admin::Stub> admin_;
+  const std::string server_;
   const std::string model_;
   Mutex mutex_;
   CondVar stop_asked_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "worker_agent/hub_messages.h"
+#include "worker_agent/hub_status.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -26,14 +27,6 @@ constexpr TimeMs kLongestMs = TimeMs{30} * 24 * 3600 * 1000;
 
 std::chrono::milliseconds Lasting(TimeMs ms) {
   return std::chrono::milliseconds(std::clamp<TimeMs>(ms, 1, kLongestMs));
-}
-
-// A deadline of ours that passed says that the hub was not reached; the hub's own time-outs, which
-// come earlier, are its answer.
-absl::Status Judge(const grpc::Status& status, std::chrono::system_clock::time_point deadline) {
-  const bool ours = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
-                    std::chrono::system_clock::now() >= deadline;
-  return ours ? absl::UnavailableError("the server did not answer in time") : HubStatus(status);
 }
 
 }  // namespace
@@ -67,7 +60,8 @@ std::shared_ptr<grpc::ClientContext> HubUnary::Exchange(
   state->context.set_deadline(deadline);
   auto answered = [inbox = inbox_, state, deadline,
                    done = std::move(done)](const grpc::Status& status) {
-    inbox->Post([state, done, judged = Judge(status, deadline)] { done(judged, state->response); });
+    inbox->Post(
+        [state, done, judged = HubStatus(status, deadline)] { done(judged, state->response); });
   };
   (stub_->async()->*method)(&state->context, &state->request, &state->response,
                             std::move(answered));

@@ -1,0 +1,24 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/hub_status.h"
+
+#include "common/grpc_status.h"
+
+namespace tensorhub::agent {
+
+absl::Status HubStatus(const grpc::Status& status) {
+  const bool cut =
+      status.error_code() == grpc::StatusCode::CANCELLED ||
+      (status.error_code() == grpc::StatusCode::UNKNOWN &&
+       status.error_message() == "Stream removed");  // gRPC's word for a lost connection
+  return cut ? absl::UnavailableError(status.error_message()) : FromGrpc(status);
+}
+
+absl::Status HubStatus(const grpc::Status& status, std::chrono::system_clock::time_point deadline) {
+  const bool ours = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
+                    std::chrono::system_clock::now() >= deadline;
+  return ours ? absl::UnavailableError("the server did not answer in time") : HubStatus(status);
+}
+
+}  // namespace tensorhub::agent
