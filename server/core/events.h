@@ -20,6 +20,7 @@
 #include "common/layout.h"
 #include "common/location.h"
 #include "common/time.h"
+#include "server/core/durable.h"
 
 namespace tensorhub::hub {
 
@@ -309,7 +310,9 @@ struct LogLine {
   std::string text;
 };
 
-using Effect = std::variant<Reply, Directive, CloseSession, ModelChange, LogLine>;
+// A Persist is the first effect of its event; the shell keeps its rows before it carries out what
+// follows, of this event and of later ones.
+using Effect = std::variant<Persist, Reply, Directive, CloseSession, ModelChange, LogLine>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
 

@@ -15,6 +15,12 @@ namespace tensorhub::hub {
 void Hub::State::On(const JoinFetchOp& op) {
   Worker* worker = Start(op, OpKind::kJoinFetch);
   if (worker == nullptr) return;
+  // R6: asked again, of a hub that has the decision from its store.
+  Member* member = FindOpenMember(worker->id);
+  if (member != nullptr && member->join == op.op) {
+    member->known = true;
+    return TellDecision(*worker, *GroupOf(worker->id.key).open);
+  }
   if (!layouts_.contains(op.layout)) {
     const absl::Status status = absl::FailedPreconditionError(
         absl::StrCat("unknown layout ", ToHex(op.layout), "; put it, then join again"));
@@ -171,25 +177,34 @@ void Hub::State::Decide(const GroupKey& key, Group& group, const Publication& pu
   transaction.publication = publication.id;
   transaction.version = publication.version;
   transaction.world_size = publication.world_size;
+  transaction.chunk_bytes = publication.chunk_bytes;
   const auto forming = std::exchange(group.forming, {});
   for (const auto& [rank, join] : forming) {
     Worker& worker = *FindWorker({key.model, key.group, rank});
-    Member member;
+    Member& member = transaction.members[rank];
     member.incarnation = worker.id.incarnation;
+    member.join = worker.op.id;
+    member.attachment = publication.shards.at(rank).attachment;
     member.already_held = worker.reference && worker.reference->publication == publication.id &&
                           worker.reference->state == ReferenceState::kComplete;
-    transaction.members[rank] = member;
-    FetchDecision decision;
-    decision.transaction = transaction.id;
-    decision.publication = publication.id;
-    decision.version = publication.version;
-    decision.world_size = publication.world_size;
-    decision.chunk_bytes = publication.chunk_bytes;
-    decision.attachment = publication.shards.at(rank).attachment;
-    decision.already_held = member.already_held;
-    Finish(worker, absl::OkStatus(), decision);
+    member.known = true;
+    TellDecision(worker, transaction);
   }
   group.open = std::move(transaction);
+  changed_groups_.insert(key);
+}
+
+void Hub::State::TellDecision(Worker& worker, const Transaction& transaction) {
+  const Member& member = transaction.members.at(worker.id.key.rank);
+  FetchDecision decision;
+  decision.transaction = transaction.id;
+  decision.publication = transaction.publication;
+  decision.version = transaction.version;
+  decision.world_size = transaction.world_size;
+  decision.chunk_bytes = transaction.chunk_bytes;
+  decision.attachment = member.attachment;
+  decision.already_held = member.already_held;
+  Finish(worker, absl::OkStatus(), decision);
 }
 
 void Hub::State::RefuseForming(const GroupKey& key, Group& group, const absl::Status& status) {

@@ -14,13 +14,19 @@
 namespace tensorhub::hub {
 
 Hub::State::State(const HubOptions& options, TimeMs now)
-    : options_(options), started_(now), random_(options.seed), now_(now) {
+    : options_(options),
+      started_(now),
+      random_(options.seed),
+      durable_(options.durable),
+      now_(now) {
+  Restore();
   if (options_.recovering) BeginRecovery(now + options_.lease_ms);
 }
 
 void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
   now_ = now;
   out_ = &effects;
+  const size_t first = effects.size();
   std::visit(
       [this](const auto& body) {
         if constexpr (requires { body.session; }) Renew(body.session);
@@ -32,6 +38,7 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
   Settle();
   ForgetOldestDead();
   Settle();
+  PersistChanges(first);
   out_ = nullptr;
 }
 

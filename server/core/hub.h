@@ -28,9 +28,10 @@ struct DocumentLimits {
 // Every table that a client can fill has a bound; beyond it: RESOURCE_EXHAUSTED, or the oldest
 // entry that nothing needs any more is forgotten.
 struct HubLimits {
-  size_t models = 10'000;
+  size_t models = 10'000;        // each has a durable row once it has a version: never forgotten
   size_t workers = 100'000;      // with a lease
-  size_t dead_workers = 10'000;  // remembered, so that they may come back; then forgotten
+  size_t dead_workers = 10'000;  // remembered, so that they may come back; then forgotten, and with
+                                 // the last of a group the group's durable row
   size_t waits = 65'536;         // WaitOp at a time
   size_t past_versions = 4'096;  // per model: visible once, held no more; then forgotten
   // Documents; unused ones make room.
@@ -47,6 +48,8 @@ struct HubOptions {
   TimeMs heartbeat_ms = 1000;
   // Started on the data of an earlier life: wait one lease for the workers to report (R8).
   bool recovering = false;
+  // What the earlier life kept.
+  DurableState durable;
   // Readers that one source feeds at a time before others are preferred. With one, readers form
   // chains, which use every link once; more than one divides a source's link among them.
   uint32_t readers_per_source = 1;

@@ -65,12 +65,14 @@ void Hub::State::CheckInvariants() const {
   }
   for (const auto& [key, group] : groups_) CheckGroup(key, group);
   CheckUplinks();
-
+  CheckDurable();
   CheckWaits();
   // R9: every table that a client can fill has its bound.
   const HubLimits& limits = options_.limits;
-  TH_CHECK(alive_ <= limits.workers && dead_.size() <= limits.dead_workers);
-  TH_CHECK(models_.size() <= limits.models && groups_.size() <= workers_.size());
+  const size_t awaited = recovering_ ? restored_ : 0;
+  TH_CHECK(alive_ <= limits.workers && dead_.size() <= limits.dead_workers + awaited);
+  TH_CHECK(models_.size() <= std::max(limits.models, options_.durable.models.size()));
+  TH_CHECK(groups_.size() <= workers_.size());
   TH_CHECK(waits_.size() <= limits.waits);
   TH_CHECK(layouts_.size() <= limits.layouts.count && layout_bytes_ <= limits.layouts.bytes);
   TH_CHECK(attachments_.size() <= limits.attachments.count &&
@@ -248,6 +250,19 @@ void Hub::State::CheckPublication(const Publication& publication) const {
   TH_CHECK(complete_ranks == publication.complete_ranks);
 }
 
+// R6, R8: what is kept is what the tables say.
+void Hub::State::CheckDurable() const {
+  TH_CHECK(changed_models_.empty() && changed_groups_.empty());
+  DurableState wanted;
+  for (const auto& [name, model] : models_) {
+    if (const auto row = RowOfModel(name)) wanted.models[name] = *row;
+  }
+  for (const auto& [key, group] : groups_) {
+    if (const auto row = RowOfGroup(key)) wanted.groups[key] = *row;
+  }
+  TH_CHECK(wanted == durable_);
+}
+
 // R6: a transaction is its group's ranks, each with the incarnation that joined.
 void Hub::State::CheckGroup(const GroupKey& key, const Group& group) const {
   for (const auto& [rank, join] : group.forming) {
@@ -261,7 +276,9 @@ void Hub::State::CheckGroup(const GroupKey& key, const Group& group) const {
   for (const auto& [rank, member] : open.members) {
     TH_CHECK(rank < open.world_size);
     const Worker* worker = FindWorker({key.model, key.group, rank});
-    TH_CHECK(worker != nullptr && worker->alive);
+    // R8: while recovering, it may still come back.
+    TH_CHECK(member.known || recovering_);
+    TH_CHECK(worker != nullptr && (worker->alive || !member.known));
     TH_CHECK(worker->id.incarnation == member.incarnation);
     TH_CHECK(worker->world_size == open.world_size);
     const bool reads = worker->read && worker->read->running;

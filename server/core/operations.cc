@@ -39,6 +39,10 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
     return nullptr;
   }
   Supersede(*worker);
+  // R6: what begins only when a fetch is over. (Unpublish may be a part of one.)
+  const bool after_fetch =
+      kind == OpKind::kPublish || kind == OpKind::kJoinFetch || kind == OpKind::kLeave;
+  if (after_fetch) Acknowledge(*worker);
   worker->op = OpRecord{op.op, OpRecord::State::kPending, kind, op.call, 0, {}, {}};
   calls_[op.call] = worker->id.key;
   return worker;

@@ -199,6 +199,7 @@ void Hub::State::RaiseLatest(Model& model, const Publication& publication) {
   if (lower) model.visible.erase(model.visible.upper_bound(version), model.visible.end());
   if (lower || !model.latest || version > *model.latest) model.latest = version;
   model.visible[version] = publication.id;
+  changed_models_.insert(publication.model);
   news_.insert(publication.model);
 }
 

@@ -42,7 +42,7 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
     }
   }
   Vouch(worker);
-  if (event.open_fetch) MergeOpenFetch(worker, event);
+  MergeOpenFetch(worker, event);
 }
 
 bool Hub::State::Confirms(const Worker& worker, const SessionOpened& event) const {
@@ -109,6 +109,8 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
     if (visible == model.visible.end() || visible->second == holding.publication) {
       return absl::OkStatus();
     }
+    // The number was being published anew, since nobody held the content that was visible before.
+    if (holding.published && !holding.visible) return absl::OkStatus();
   }
   if (held == nullptr || held->id != holding.publication ||
       held->world_size != holding.world_size || held->chunk_bytes != holding.chunk_bytes) {
@@ -140,8 +142,8 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
 absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event) {
   const Holding& holding = *event.holding;
   if (absl::Status status = CheckReported(worker, holding); !status.ok()) return status;
-  const bool filling = !holding.complete;
-  if (filling && !event.open_fetch) return absl::AbortedError("its fetch is over");
+  const Filling filling = FillingOf(worker, event);
+  if (filling == Filling::kOver) return absl::AbortedError("its fetch is over");
   // R2: a publication that is not whole ends with its group epoch, and this worker may not have
   // heard of it.
   if (!recovering_ && holding.published && !holding.visible) {
@@ -152,37 +154,74 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
     }
   }
   Publication& publication = Recreate(worker.id.key.model, holding);
-  EnsureShard(publication, worker.id.key.rank, holding.layout, holding.attachment);
+  const Shard& shard =
+      EnsureShard(publication, worker.id.key.rank, holding.layout, holding.attachment);
   // What was fetched, or is being fetched, was visible; what was published may not have been.
   const bool seen = holding.visible || !holding.published;
   if (seen && !std::exchange(publication.visible, true)) {
     RaiseLatest(models_.at(worker.id.key.model), publication);
   }
   ReferenceState state = ReferenceState::kFilling;
-  if (holding.complete) {
+  if (filling == Filling::kDone) {
     state = publication.visible ? ReferenceState::kComplete : ReferenceState::kPublishing;
   }
-  AddReference(worker, publication, holding.generation, state, holding.valid_chunks);
+  const bool has_all = !holding.complete && event.open_fetch->finished;
+  const uint32_t chunks = shard.chunks.value_or(holding.valid_chunks);
+  AddReference(worker, publication, holding.generation, state,
+               has_all ? chunks : holding.valid_chunks);
   if (state == ReferenceState::kPublishing) {
     CompleteIfWhole(publication, worker.id.key.group);
   } else if (seen) {
-    // Others of this publication may have reported before it was known to be visible.
-    for (const auto& [rank, shard] : publication.shards) {
-      for (const WorkerKey& key : std::set<WorkerKey>(shard.holders)) {
-        if (FindWorker(key)->reference->state == ReferenceState::kPublishing) {
-          CompleteIfWhole(publication, key.group);
-        }
-      }
-    }
+    CompleteOthers(publication);
   }
   return absl::OkStatus();
 }
 
-void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
+// Those that reported before this publication was known to be visible.
+void Hub::State::CompleteOthers(Publication& publication) {
+  for (const auto& [rank, shard] : publication.shards) {
+    for (const WorkerKey& key : std::set<WorkerKey>(shard.holders)) {
+      if (FindWorker(key)->reference->state == ReferenceState::kPublishing) {
+        CompleteIfWhole(publication, key.group);
+      }
+    }
+  }
+}
+
+// R6: what became of the fetch that fills the buffers, if one does.
+Hub::State::Filling Hub::State::FillingOf(const Worker& worker, const SessionOpened& event) {
+  const Holding& holding = *event.holding;
+  if (holding.complete) return Filling::kDone;
+  if (!event.open_fetch) return Filling::kOver;
   const OpenFetch& fetch = *event.open_fetch;
+  const Group& group = GroupOf(worker.id.key);
+  if (fetch.publication != holding.publication) return Filling::kOver;
+  if (group.last && group.last->transaction.id == fetch.transaction) {
+    const Outcome& last = *group.last;
+    const auto member = last.transaction.members.find(worker.id.key.rank);
+    const bool committed = last.status.ok() && fetch.finished &&
+                           last.transaction.publication == holding.publication &&
+                           member != last.transaction.members.end() &&
+                           member->second.incarnation == worker.id.incarnation;
+    return committed ? Filling::kDone : Filling::kOver;
+  }
+  if (!group.open) return recovering_ ? Filling::kOpen : Filling::kOver;
+  const bool same = group.open->id == fetch.transaction &&
+                    group.open->publication == holding.publication &&
+                    (recovering_ || FindOpenMember(worker.id) != nullptr);
+  return same ? Filling::kOpen : Filling::kOver;
+}
+
+void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
   Group& group = GroupOf(worker.id.key);
+  const bool over =
+      group.last && event.open_fetch && group.last->transaction.id == event.open_fetch->transaction;
+  if (!over) Acknowledge(worker);
+  if (!event.open_fetch) return;
+  const OpenFetch& fetch = *event.open_fetch;
   const bool same = group.open && group.open->id == fetch.transaction;
-  if (same && FindOpenMember(worker.id) != nullptr) {
+  const Member* member = FindOpenMember(worker.id);
+  if (same && member != nullptr && member->known) {
     // R3: a reader turns to an assignment only when nothing is outstanding at the one before; what
     // it said of that may have been lost with its session.
     while (worker.read && worker.read->transaction == fetch.transaction &&
@@ -196,7 +235,7 @@ void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
     if (reads && worker.read->current != fetch.assignment) SendAssign(worker);
     return;
   }
-  if (recovering_ && (same || !group.open)) {
+  if (recovering_ && !over && (same || !group.open)) {
     return Reopen(worker, fetch, event.holding ? &*event.holding : nullptr);
   }
   absl::Status outcome = OutcomeOf(worker.id.key, fetch.transaction);
@@ -215,12 +254,13 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   }
   const bool has = worker.reference && holding != nullptr &&
                    worker.reference->publication == group.open->publication;
-  Member member;
+  Member& member = group.open->members[worker.id.key.rank];
   member.incarnation = worker.id.incarnation;
   member.already_held = has && holding->complete;
   member.begun = has && !holding->complete;
   member.finished = has && fetch.finished;
-  group.open->members[worker.id.key.rank] = member;
+  member.known = true;
+  changed_groups_.insert({worker.id.key.model, worker.id.key.group});
   if (!member.begun || member.finished) return;
   Read read;
   read.transaction = fetch.transaction;
@@ -262,13 +302,14 @@ void Hub::State::ReattachReaders(const Worker& source) {
   }
 }
 
-// A rank that holds the publication whole has heard the commit; one that never came back cannot
-// have, since it would have been counted.
+// A rank that neither reported the fetch nor asked for its decision goes on without it: it holds
+// the publication whole, or it did not come back, or it gave up.
 void Hub::State::SettleRecovered(const GroupKey& key, Group& group) {
   if (!group.open) return;
   Transaction& transaction = *group.open;
   for (Rank rank = 0; rank < transaction.world_size; ++rank) {
-    if (transaction.members.contains(rank)) continue;
+    const auto member = transaction.members.find(rank);
+    if (member != transaction.members.end() && member->second.known) continue;
     const Worker* worker = FindWorker({key.model, key.group, rank});
     const bool holds = worker != nullptr && worker->alive && worker->reference &&
                        worker->reference->publication == transaction.publication &&
@@ -278,10 +319,10 @@ void Hub::State::SettleRecovered(const GroupKey& key, Group& group) {
                             "rank ", rank, " of ", key.group,
                             " did not come back after the server's restart; fetch again")));
     }
-    Member member;
-    member.incarnation = worker->id.incarnation;
-    member.already_held = member.finished = true;
-    transaction.members[rank] = member;
+    Member& voter = transaction.members[rank];
+    voter.incarnation = worker->id.incarnation;
+    voter.already_held = voter.finished = voter.known = true;
+    changed_groups_.insert(key);
   }
   CommitIfWhole(key);
 }

@@ -74,6 +74,13 @@ class Hub::State {
     }
   }
 
+  // durable.cc
+  void Restore();
+  void RestoreMember(const GroupKey& key, Rank rank, const MemberRow& member, uint32_t world_size);
+  std::optional<ModelRow> RowOfModel(const std::string& name) const;
+  std::optional<GroupRow> RowOfGroup(const GroupKey& key) const;
+  void PersistChanges(size_t first);
+
   // operations.cc: idempotency. Start returns null when the call was dealt with.
   Worker* Start(const Operation& op, OpKind kind);
   bool Repeat(Worker& worker, const Operation& op);
@@ -114,6 +121,9 @@ class Hub::State {
   absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
   Publication& Recreate(const std::string& model, const Holding& holding);
   void MergeOpenFetch(Worker& worker, const SessionOpened& event);
+  enum class Filling { kDone, kOpen, kOver };
+  Filling FillingOf(const Worker& worker, const SessionOpened& event);
+  void CompleteOthers(Publication& publication);
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
   void ReattachReaders(const Worker& source);
   void SettleRecovered(const GroupKey& key, Group& group);
@@ -238,6 +248,7 @@ class Hub::State {
   absl::Status CheckShards(const Group& group, uint32_t world_size,
                            const Publication& publication) const;
   void Decide(const GroupKey& key, Group& group, const Publication& publication);
+  void TellDecision(Worker& worker, const Transaction& transaction);
   void RefuseForming(const GroupKey& key, Group& group, const absl::Status& status);
   std::string Missing(const Group& group, uint32_t world_size) const;
 
@@ -258,6 +269,9 @@ class Hub::State {
              const absl::Status& own = absl::OkStatus());
   void AbortMember(Worker& worker, const Transaction& transaction, const absl::Status& status);
   void AbortOf(const Worker& worker, const absl::Status& reason);
+  void Conclude(const GroupKey& key, Group& group, const absl::Status& status);
+  void Acknowledge(const Worker& worker);
+  void GiveUpFetches(const Worker& worker, const absl::Status& reason);
 
   // waits.cc
   void On(const WaitOp& op);
@@ -282,6 +296,7 @@ class Hub::State {
   void CheckUplinks() const;
   void CheckWaits() const;
   void CheckGroup(const GroupKey& key, const Group& group) const;
+  void CheckDurable() const;
 
   const HubOptions options_;
   const TimeMs started_;
@@ -308,6 +323,12 @@ class Hub::State {
 
   // Reads that leave each datacenter, of all models, counted from assignment until released.
   std::map<std::string, uint32_t> uplinks_;
+
+  // What is kept of the tables, by what was said of it in effects.
+  DurableState durable_;
+  std::set<std::string> changed_models_;  // since the event began; a superset
+  std::set<GroupKey> changed_groups_;
+  size_t restored_ = 0;  // dead workers that the restored rows name
 
   // For Settle.
   std::set<Orphan> orphans_;     // readers without a source

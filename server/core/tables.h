@@ -21,12 +21,6 @@
 
 namespace tensorhub::hub {
 
-struct GroupKey {
-  std::string model;
-  std::string group;
-  auto operator<=>(const GroupKey&) const = default;
-};
-
 // One reader at a source: who, and which of the assignments that it was given.
 struct ReaderSlot {
   WorkerKey reader;
@@ -211,9 +205,13 @@ struct Join {
 
 struct Member {
   Incarnation incarnation = 0;
+  OpId join = 0;  // the call that joined; 0: not known
+  Fingerprint attachment;
   bool already_held = false;
   bool begun = false;
   bool finished = false;
+  // False only while recovering: it has neither reported this fetch nor asked for the decision.
+  bool known = false;
 };
 
 struct Transaction {
@@ -221,13 +219,14 @@ struct Transaction {
   PublicationId publication;
   Version version = 0;
   uint32_t world_size = 0;
+  uint64_t chunk_bytes = 0;
   std::map<Rank, Member> members;  // fewer than world_size only while recovering
 };
 
 struct Outcome {
-  TransactionId transaction;
-  Version version = 0;
+  Transaction transaction;
   absl::Status status;
+  std::set<Rank> owed;  // those that may still ask for it
 };
 
 struct Group {

@@ -29,7 +29,7 @@ Member* Hub::State::FindMember(const WorkerIdentity& worker, const TransactionId
 
 absl::Status Hub::State::OutcomeOf(const WorkerKey& worker, const TransactionId& transaction) {
   const std::optional<Outcome>& last = GroupOf(worker).last;
-  if (last && last->transaction == transaction) return last->status;
+  if (last && last->transaction.id == transaction) return last->status;
   return absl::AbortedError("the server does not know this fetch any more; fetch again");
 }
 
@@ -131,7 +131,7 @@ void Hub::State::FinishLate(Worker& worker, const FinishReadOp& op) {
   }
   const std::optional<Outcome>& last = GroupOf(worker.id.key).last;
   Finish(worker, OutcomeOf(worker.id.key, op.transaction),
-         FinishReadReply{last ? last->version : Version{0}});
+         FinishReadReply{last ? last->transaction.version : Version{0}});
 }
 
 // R6: one event.
@@ -141,8 +141,8 @@ void Hub::State::CommitIfWhole(const GroupKey& key) {
   for (const auto& [rank, member] : group.open->members) {
     if (!member.finished) return;
   }
-  const Transaction transaction = *std::exchange(group.open, std::nullopt);
-  group.last = Outcome{transaction.id, transaction.version, absl::OkStatus()};
+  Conclude(key, group, absl::OkStatus());
+  const Transaction transaction = group.last->transaction;
   for (const auto& [rank, member] : transaction.members) {
     Worker& worker = *FindWorker({key.model, key.group, rank});
     const bool filled = worker.reference && worker.reference->state == ReferenceState::kFilling;
@@ -160,8 +160,8 @@ void Hub::State::Abort(const GroupKey& key, const absl::Status& status, std::opt
                        const absl::Status& own) {
   Group& group = groups_.at(key);
   if (!group.open) return;
-  const Transaction transaction = *std::exchange(group.open, std::nullopt);
-  group.last = Outcome{transaction.id, transaction.version, status};
+  Conclude(key, group, status);
+  const Transaction transaction = group.last->transaction;
   Say(LogLine::Level::kInfo,
       absl::StrCat(key.model, "/", key.group, ": fetch of version ", transaction.version,
                    " aborted: ", std::string(status.message())));
@@ -201,6 +201,31 @@ void Hub::State::AbortOf(const Worker& worker, const absl::Status& reason) {
         absl::AbortedError(absl::StrCat("rank ", key.rank, " of ", key.group, ": ",
                                         std::string(reason.message()))),
         key.rank, reason);
+}
+
+void Hub::State::Conclude(const GroupKey& key, Group& group, const absl::Status& status) {
+  group.last = Outcome{*std::exchange(group.open, std::nullopt), status, {}};
+  for (const auto& [rank, member] : group.last->transaction.members) group.last->owed.insert(rank);
+  changed_groups_.insert(key);
+}
+
+// R6: the rank knows the outcome, or will never ask for it.
+void Hub::State::Acknowledge(const Worker& worker) {
+  const GroupKey key{worker.id.key.model, worker.id.key.group};
+  const auto group = groups_.find(key);
+  if (group == groups_.end() || !group->second.last) return;
+  Outcome& last = *group->second.last;
+  const auto member = last.transaction.members.find(worker.id.key.rank);
+  if (member == last.transaction.members.end()) return;
+  if (member->second.incarnation != worker.id.incarnation) return;
+  last.owed.erase(worker.id.key.rank);
+  changed_groups_.insert(key);
+}
+
+// The worker is replaced or forgotten: it takes part in nothing and asks for nothing any more.
+void Hub::State::GiveUpFetches(const Worker& worker, const absl::Status& reason) {
+  AbortOf(worker, reason);
+  Acknowledge(worker);
 }
 
 }  // namespace tensorhub::hub

@@ -103,6 +103,7 @@ class HubLoop {
   void TickIfDueOnLoop();
   void EndEverythingOnLoop();
 
+  void CarryOut(const hub::Persist&) {}  // nothing is kept yet
   void CarryOut(const hub::Reply& reply);
   void CarryOut(const hub::Directive& directive);
   void CarryOut(const hub::CloseSession& close);

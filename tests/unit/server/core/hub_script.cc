@@ -110,6 +110,8 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"wait", &HubScript::Pass},
       {"asleep", &HubScript::Asleep},
       {"restart", &HubScript::Restart},
+      {"crash", &HubScript::Crash},
+      {"lose", &HubScript::Crash},
       {"watch", &HubScript::Watch},
       {"show", &HubScript::Show},
   };
@@ -140,7 +142,11 @@ void HubScript::Send(const Event& event) {
   Effects effects;
   hub_->Apply(event, now_, effects);
   hub_->CheckInvariants();
-  for (const Effect& effect : effects) Carry(effect);
+  for (const Effect& effect : effects) {
+    const auto* rows = std::get_if<Persist>(&effect);
+    TH_CHECK(rows == nullptr || (&effect == effects.data() && !rows->empty()));
+    if (fate_ == Fate::kCarriedOut || (fate_ == Fate::kKept && rows != nullptr)) Carry(effect);
+  }
 }
 
 template <typename Op>
@@ -423,12 +429,24 @@ void HubScript::Asleep(const Words& words) {
 void HubScript::Restart(const Words& words) {
   HubOptions options = options_;
   options.recovering = !words.Has("clean");
+  if (!words.Has("kept")) kept_ = {};
+  options.durable = kept_;
   options.seed = ++options_.seed;
   hub_ = std::make_unique<Hub>(options, now_);
   calls_.clear();
   sessions_.clear();
   for (auto& [name, agent] : agents_) agent.session = 0;
   if (!words.Has("bare")) PutDocuments();
+}
+
+void HubScript::Crash(const Words& words) {
+  fate_ = words.Command() == "crash" ? Fate::kKept : Fate::kLost;
+  std::string command = words.At(1);
+  for (size_t i = 2; i < words.size(); ++i) absl::StrAppend(&command, " ", words.At(i));
+  const Words inner(command);
+  (this->*Handlers().at(inner.Command()))(inner);
+  fate_ = Fate::kCarriedOut;
+  Restart(Words("restart kept"));
 }
 
 void HubScript::Watch(const Words&) { watching_ = true; }

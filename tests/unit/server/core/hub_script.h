@@ -25,9 +25,14 @@
 //                    release the sources that they were led away from
 //   wait MS          time passes; whoever is not silent sends heartbeats
 //   asleep MS        time passes, and the hub hears of nothing; it runs again at the end
-//   restart [clean]  another hub in its place, recovering unless `clean`
+//   restart [clean|kept]  another hub in its place, recovering unless `clean`; `kept`: with the
+//   rows
+//                    that the one before wanted kept, otherwise with nothing
+//   crash COMMAND    the hub ends when it has kept what the command changes and before it has told
+//                    anybody; then `restart kept`
+//   lose COMMAND     the same, but it ends before it has kept anything
 //   watch            print the changes of the models from here on
-//   show references|versions|transfers|workers|models|status
+//   show references|versions|transfers|workers|models|durable|status
 
 #ifndef TENSORHUB_TESTS_UNIT_SERVER_CORE_HUB_SCRIPT_H_
 #define TENSORHUB_TESTS_UNIT_SERVER_CORE_HUB_SCRIPT_H_
@@ -125,8 +130,10 @@ class HubScript {
   void FlowInto(const std::string& name, TimeMs ms);
   void Asleep(const Words& words);
   void Restart(const Words& words);
+  void Crash(const Words& words);
   void Watch(const Words& words);
   void Show(const Words& words);
+  void ShowDurable();
 
   Agent& AgentOf(const Words& words);
   Holding Claimed(const Agent& agent, const Words& words) const;
@@ -141,6 +148,7 @@ class HubScript {
   // hub_script_effects.cc
   void Print(const std::string& line);
   void Carry(const Effect& effect);
+  void Carry(const Persist& rows) { Keep(rows, kept_); }
   void Carry(const Reply& reply);
   void Carry(const Directive& directive);
   void Carry(const CloseSession& close);
@@ -158,6 +166,10 @@ class HubScript {
   std::string NameOf(const Id128& id, const char* prefix);
 
   HubOptions options_;
+  // What becomes of effects: a hub that ends too early keeps its rows only, or not even those.
+  enum class Fate { kCarriedOut, kKept, kLost };
+  Fate fate_ = Fate::kCarriedOut;
+  DurableState kept_;
   std::unique_ptr<Hub> hub_;
   TimeMs now_ = 0;
   TimeMs next_beat_ = 1000;

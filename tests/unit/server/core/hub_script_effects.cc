@@ -247,11 +247,28 @@ void HubScript::Show(const Words& words) {
           view.model, " latest=", view.has_latest ? absl::StrCat(view.latest) : "none",
           " versions=", view.versions, " replicas=", view.replicas, " workers=", view.workers));
     }
+  } else if (what == "durable") {
+    ShowDurable();
   } else {
     const StatusView view = hub_->Status();
     Print(absl::StrCat("workers=", view.workers, " connected=", view.connected,
                        " references=", view.references, " transfers=", view.transfers,
                        " decisions=", view.decisions, view.recovering ? " recovering" : ""));
+  }
+}
+
+void HubScript::ShowDurable() {
+  for (const auto& [name, row] : kept_.models) {
+    Print(absl::StrCat(name, " latest=v", row.latest, " ", NameOf(row.publication, "P")));
+  }
+  for (const auto& [key, row] : kept_.groups) {
+    std::string members;
+    for (const auto& [rank, member] : row.members) {
+      absl::StrAppend(&members, members.empty() ? "" : ",", rank, member.already_held ? "h" : "");
+    }
+    Print(absl::StrCat(key.group, " ", NameOf(row.transaction, "T"), " v", row.version, " ",
+                       NameOf(row.publication, "P"), " ranks=", members, " of ", row.world_size,
+                       " ", row.outcome ? Text(*row.outcome) : "open"));
   }
 }
 

@@ -94,7 +94,18 @@ class Chaos {
     if (dice < 88) return Connect(Worker());
     if (dice < 89) return Do(absl::StrCat("asleep ", 1 + Below(9000)));
     if (dice < 99) return Do(absl::StrCat("wait ", 1 + Below(Below(8) == 0 ? 9000 : 900)));
-    Do(Below(4) == 0 ? "restart clean" : Below(2) == 0 ? "restart bare" : "restart");
+    Restart(Worker());
+  }
+
+  // Also in the middle of what a worker does; with the rows that the hub kept, or without.
+  void Restart(const std::string& worker) {
+    static constexpr const char* kWays[] = {"restart", "restart clean", "restart bare",
+                                            "restart kept", "restart kept bare"};
+    if (Below(2) == 0) return Do(kWays[Below(5)]);
+    const std::string ends = Below(4) == 0 ? "lose " : "crash ";
+    if (Below(3) == 0) return Do(absl::StrCat(ends, "publish ", worker, " v", ++newest_));
+    if (Below(3) == 0) return Do(absl::StrCat(ends, "join ", worker, " latest"));
+    if (const auto step = script_.NextStep(worker)) Do(ends + *step);
   }
 
   void Advance(const std::string& worker) {

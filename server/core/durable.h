@@ -1,0 +1,77 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the hub keeps beyond its own life, and no more: a mark per model (R2, R8) and the newest
+// fetch of each group (R6). References are not here: they are rebuilt from what workers report.
+// Plain data; a store (server/store) holds it, the hub says what changes. What else is to last
+// becomes a further map of rows in both structs.
+
+#ifndef TENSORHUB_SERVER_CORE_DURABLE_H_
+#define TENSORHUB_SERVER_CORE_DURABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/ids.h"
+
+namespace tensorhub::hub {
+
+struct GroupKey {
+  std::string model;
+  std::string group;
+  auto operator<=>(const GroupKey&) const = default;
+};
+
+// The newest version that ever became visible, unless it was rewound.
+struct ModelRow {
+  Version latest = 0;
+  PublicationId publication;
+  bool operator==(const ModelRow&) const = default;
+};
+
+// One rank of a fetch: who joined, by which call, and what it was told.
+struct MemberRow {
+  Incarnation incarnation = 0;
+  OpId join = 0;  // 0: not known; the fetch was learnt of from the ranks' reports
+  bool already_held = false;
+  Fingerprint attachment;
+  bool operator==(const MemberRow&) const = default;
+};
+
+// A group's fetch from its decision until every rank has acknowledged the outcome.
+struct GroupRow {
+  TransactionId transaction;
+  PublicationId publication;
+  Version version = 0;
+  uint32_t world_size = 0;
+  uint64_t chunk_bytes = 0;
+  std::map<Rank, MemberRow> members;
+  std::optional<absl::Status> outcome;  // none: open
+  bool operator==(const GroupRow&) const = default;
+};
+
+struct DurableState {
+  std::map<std::string, ModelRow> models;
+  std::map<GroupKey, GroupRow> groups;
+  bool operator==(const DurableState&) const = default;
+};
+
+// Rows that change together; those without a value go. An effect: nobody may hear of the effects
+// that come after it before it is kept.
+struct Persist {
+  std::map<std::string, std::optional<ModelRow>> models;
+  std::map<GroupKey, std::optional<GroupRow>> groups;
+
+  bool empty() const { return models.empty() && groups.empty(); }
+  // As if `later` had come after this one.
+  void Add(Persist later);
+};
+
+void Keep(const Persist& rows, DurableState& state);
+
+}  // namespace tensorhub::hub
+
+#endif  // TENSORHUB_SERVER_CORE_DURABLE_H_
