@@ -4,6 +4,7 @@ include_guard(GLOBAL)
 
 find_package(absl REQUIRED)
 find_package(spdlog REQUIRED)
+find_package(SQLite3 REQUIRED)
 find_package(ucx REQUIRED)  # any UCX >= 1.13; point ucx_ROOT at another one
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 if(TENSORHUB_TESTS)

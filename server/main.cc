@@ -15,8 +15,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
 #include "common/random.h"
-#include "server/rpc/data_dir.h"
 #include "server/rpc/rpc_server.h"
+#include "server/store/memory_store.h"
+#include "server/store/sqlite_store.h"
 
 namespace tensorhub {
 namespace {
@@ -39,12 +40,14 @@ void Declare(cli::CommandLine& line, Flags& flags) {
             "authentication yet, so name an address that only your cluster reaches",
             {.placeholder = "HOST:PORT"});
   line.Flag("data-dir", &flags.data_dir,
-            "keep the hub's identity in this directory, so that workers know it again after a "
-            "restart; it is made if it is missing (default: keep nothing)",
+            "keep what must outlive the server in this directory, so that workers know it again "
+            "after a restart and no version is forgotten; it is made if it is missing (default: "
+            "keep nothing)",
             {.placeholder = "DIR"});
   line.Flag("store", &flags.store,
-            "memory, file, or auto: file if --data-dir is given, else memory",
-            {.placeholder = "auto|memory|file"});
+            "memory, sqlite (a database in --data-dir; `file` is the same), or auto: sqlite if "
+            "--data-dir is given, else memory",
+            {.placeholder = "auto|memory|sqlite"});
   line.Flag("lease", &flags.lease,
             "how long a worker that fell silent counts as alive; shorter frees the readers of "
             "dead workers sooner, longer survives longer pauses");
@@ -63,16 +66,17 @@ cli::Problem Check(Flags& flags) {
     return "--lease: give a duration between 100ms and 1h";
   }
   if (flags.readers_per_source == 0) return "--readers-per-source: give at least 1";
-  if (flags.store == "auto") flags.store = flags.data_dir.empty() ? "memory" : "file";
-  if (flags.store != "memory" && flags.store != "file") {
+  if (flags.store == "auto") flags.store = flags.data_dir.empty() ? "memory" : "sqlite";
+  if (flags.store == "file") flags.store = "sqlite";
+  if (flags.store != "memory" && flags.store != "sqlite") {
     return absl::StrCat("--store: \"", flags.store,
-                        "\" is not available in this build; give auto, memory or file");
+                        "\" is not available in this build; give auto, memory or sqlite");
   }
-  if (flags.store == "file" && flags.data_dir.empty()) {
-    return "--store file needs --data-dir DIR";
+  if (flags.store == "sqlite" && flags.data_dir.empty()) {
+    return "--store sqlite needs --data-dir DIR";
   }
   if (flags.store == "memory" && !flags.data_dir.empty()) {
-    return "--store memory keeps nothing: leave out --data-dir, or give --store file";
+    return "--store memory keeps nothing: leave out --data-dir, or give --store sqlite";
   }
   return std::nullopt;
 }
@@ -108,26 +112,32 @@ void WaitForStop() {
 }
 
 rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddress& listen,
-                                      const rpc::DataDir* data) {
+                                      const store::Loaded& loaded) {
   const auto lease_ms = flags.lease.count();
   rpc::RpcServer::Options options;
   options.listen = listen;
   options.loop.hub.seed = RandomSeed();
   options.loop.hub.lease_ms = lease_ms;
   options.loop.hub.heartbeat_ms = lease_ms / 5;
-  options.loop.hub.recovering = data != nullptr && data->existed();
+  options.loop.hub.recovering = loaded.earlier_life;
   options.loop.hub.readers_per_source = flags.readers_per_source;
-  options.identity = data != nullptr ? data->identity() : rpc::IdentityWithoutStore();
+  options.identity = loaded.identity;
   options.data_dir = flags.data_dir;
   options.reflection = flags.reflection;
   return options;
 }
 
+absl::StatusOr<std::unique_ptr<store::Store>> OpenStore(const Flags& flags) {
+  if (flags.store == "memory") return std::make_unique<store::MemoryStore>();
+  return store::SqliteStore::Open(flags.data_dir);
+}
+
 int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
-  absl::StatusOr<std::unique_ptr<rpc::DataDir>> data(nullptr);
-  if (flags.store == "file") data = rpc::DataDir::Open(flags.data_dir);
-  if (!data.ok()) return cli::Fail(kName, std::string(data.status().message()), 1);
-  const rpc::RpcServer::Options options = ServerOptions(flags, listen, data->get());
+  const absl::StatusOr<std::unique_ptr<store::Store>> store = OpenStore(flags);
+  if (!store.ok()) return cli::Fail(kName, std::string(store.status().message()), 1);
+  const absl::StatusOr<store::Loaded> loaded = (*store)->Load();
+  if (!loaded.ok()) return cli::Fail(kName, std::string(loaded.status().message()), 1);
+  const rpc::RpcServer::Options options = ServerOptions(flags, listen, *loaded);
   auto server = rpc::RpcServer::Start(options);
   if (!server.ok()) return cli::Fail(kName, std::string(server.status().message()), 1);
   spdlog::info(

@@ -14,6 +14,7 @@ tensorhub_build_packages=(
   build-essential g++ cmake ninja-build git pkg-config
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libucx-dev libabsl-dev libspdlog-dev libxxhash-dev nlohmann-json3-dev
+  libsqlite3-dev
   libgtest-dev libgmock-dev
 )
 tensorhub_test_packages=(

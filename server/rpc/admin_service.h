@@ -10,7 +10,7 @@
 #include <string>
 
 #include "server/rpc/hub_loop.h"
-#include "server/rpc/identity.h"
+#include "server/store/identity.h"
 #include "tensorhub/v1/admin.grpc.pb.h"
 
 namespace tensorhub::rpc {

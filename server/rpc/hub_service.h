@@ -7,7 +7,7 @@
 #define TENSORHUB_SERVER_RPC_HUB_SERVICE_H_
 
 #include "server/rpc/hub_loop.h"
-#include "server/rpc/identity.h"
+#include "server/store/identity.h"
 #include "tensorhub/v1/hub.grpc.pb.h"
 
 namespace tensorhub::rpc {

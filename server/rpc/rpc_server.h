@@ -18,8 +18,8 @@
 #include "server/rpc/admin_service.h"
 #include "server/rpc/hub_loop.h"
 #include "server/rpc/hub_service.h"
-#include "server/rpc/identity.h"
 #include "server/rpc/listen_address.h"
+#include "server/store/identity.h"
 
 namespace tensorhub::rpc {
 

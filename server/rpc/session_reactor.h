@@ -19,7 +19,7 @@
 
 #include "common/mutex.h"
 #include "server/rpc/hub_loop.h"
-#include "server/rpc/identity.h"
+#include "server/store/identity.h"
 #include "tensorhub/v1/hub.pb.h"
 
 namespace tensorhub::rpc {

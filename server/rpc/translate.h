@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/core/events.h"
-#include "server/rpc/identity.h"
+#include "server/store/identity.h"
 #include "tensorhub/v1/hub.pb.h"
 
 namespace tensorhub::rpc {

@@ -3,21 +3,21 @@
 //
 // Which hub this is (rule R8): whose data, and which life of it.
 
-#ifndef TENSORHUB_SERVER_RPC_IDENTITY_H_
-#define TENSORHUB_SERVER_RPC_IDENTITY_H_
+#ifndef TENSORHUB_SERVER_STORE_IDENTITY_H_
+#define TENSORHUB_SERVER_STORE_IDENTITY_H_
 
 #include <cstdint>
 
 #include "common/ids.h"
 
-namespace tensorhub::rpc {
+namespace tensorhub {
 
 struct ServerIdentity {
-  Id128 store_id;      // none: nothing is kept on disk
+  Id128 store_id;      // none: nothing is kept
   uint64_t epoch = 0;  // raised at every start
   bool operator==(const ServerIdentity&) const = default;
 };
 
-}  // namespace tensorhub::rpc
+}  // namespace tensorhub
 
-#endif  // TENSORHUB_SERVER_RPC_IDENTITY_H_
+#endif  // TENSORHUB_SERVER_STORE_IDENTITY_H_

@@ -1,0 +1,184 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/store/rows.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/bytes.h"
+
+namespace tensorhub::store {
+namespace {
+
+constexpr int kStatusCodeMax = static_cast<int>(absl::StatusCode::kUnauthenticated);
+
+std::optional<Id128> IdFrom(const Statement& row, int column) {
+  const std::optional<Id128> id = FromBytes(row.Bytes(column));
+  return id && *id ? id : std::nullopt;
+}
+
+bool AreNames(const std::string& model, const std::string& group) {
+  return !NameProblem(model) && !NameProblem(group);
+}
+
+std::optional<hub::GroupRow> GroupFrom(const Statement& row) {
+  const std::optional<Id128> transaction = IdFrom(row, 2);
+  const std::optional<Id128> publication = IdFrom(row, 3);
+  auto members = DecodeMembers(row.Bytes(7));
+  const uint64_t world_size = row.Number(5);
+  if (!transaction || !publication || !members || members->empty()) return std::nullopt;
+  if (world_size == 0 || world_size > kWorldSizeMax) return std::nullopt;
+  if (members->rbegin()->first >= world_size) return std::nullopt;
+  hub::GroupRow group;
+  group.transaction = *transaction;
+  group.publication = *publication;
+  group.version = row.Number(4);
+  group.world_size = static_cast<uint32_t>(world_size);
+  group.chunk_bytes = row.Number(6);
+  group.members = *std::move(members);
+  if (row.IsNull(8)) return group;
+  const uint64_t code = row.Number(8);
+  if (code > kStatusCodeMax) return std::nullopt;
+  group.outcome = absl::Status(static_cast<absl::StatusCode>(code), row.Bytes(9));
+  return group;
+}
+
+}  // namespace
+
+absl::StatusOr<std::map<std::string, hub::ModelRow>> ReadModels(Sqlite& database) {
+  std::map<std::string, hub::ModelRow> models;
+  absl::StatusOr<Statement> select =
+      database.Prepare("SELECT model, latest, publication FROM models");
+  if (!select.ok()) return select.status();
+  while (true) {
+    const absl::StatusOr<bool> row = select->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return models;
+    const std::string name = select->Bytes(0);
+    const std::optional<Id128> publication = IdFrom(*select, 2);
+    if (NameProblem(name) || !publication) {
+      return Damaged(database.path(), absl::StrCat("table models, row \"", name, "\""));
+    }
+    models[name] = {select->Number(1), *publication};
+  }
+}
+
+absl::StatusOr<std::map<hub::GroupKey, hub::GroupRow>> ReadGroups(Sqlite& database) {
+  std::map<hub::GroupKey, hub::GroupRow> groups;
+  absl::StatusOr<Statement> select = database.Prepare(
+      "SELECT model, group_name, transaction_id, publication, version, world_size, chunk_bytes, "
+      "members, outcome_code, outcome_message FROM group_fetches");
+  if (!select.ok()) return select.status();
+  while (true) {
+    const absl::StatusOr<bool> row = select->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return groups;
+    const hub::GroupKey key{select->Bytes(0), select->Bytes(1)};
+    std::optional<hub::GroupRow> group = GroupFrom(*select);
+    if (!AreNames(key.model, key.group) || !group) {
+      return Damaged(database.path(),
+                     absl::StrCat("table group_fetches, row \"", key.model, "/", key.group, "\""));
+    }
+    groups[key] = *std::move(group);
+  }
+}
+
+std::string EncodeMembers(const std::map<Rank, hub::MemberRow>& members) {
+  std::string bytes;
+  ByteWriter writer(bytes);
+  for (const auto& [rank, member] : members) {
+    writer.Put(uint32_t{rank});
+    writer.Put(uint64_t{member.incarnation});
+    writer.Put(uint64_t{member.join});
+    writer.Put(static_cast<uint8_t>(member.already_held));
+    writer.PutBytes(ToBytes(member.attachment));
+  }
+  return bytes;
+}
+
+std::optional<std::map<Rank, hub::MemberRow>> DecodeMembers(std::string_view bytes) {
+  std::map<Rank, hub::MemberRow> members;
+  ByteReader reader(bytes);
+  while (reader.ok() && reader.left() > 0) {
+    const Rank rank = reader.Take<uint32_t>();
+    hub::MemberRow member;
+    member.incarnation = reader.Take<uint64_t>();
+    member.join = reader.Take<uint64_t>();
+    const uint8_t held = reader.Take<uint8_t>();
+    const std::optional<Id128> attachment = FromBytes(reader.TakeBytes(16));
+    if (!reader.ok() || !attachment || held > 1 || member.incarnation == 0) return std::nullopt;
+    member.already_held = held == 1;
+    member.attachment = *attachment;
+    if (!members.emplace(rank, member).second) return std::nullopt;
+  }
+  return reader.ok() ? std::optional(std::move(members)) : std::nullopt;
+}
+
+absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
+  RowWriter writer;
+  const std::pair<Statement*, const char*> statements[] = {
+      {&writer.put_model_,
+       "INSERT OR REPLACE INTO models (model, latest, publication) VALUES (?1, ?2, ?3)"},
+      {&writer.drop_model_, "DELETE FROM models WHERE model = ?1"},
+      {&writer.put_group_,
+       "INSERT OR REPLACE INTO group_fetches (model, group_name, transaction_id, publication, "
+       "version, world_size, chunk_bytes, members, outcome_code, outcome_message) "
+       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
+      {&writer.drop_group_, "DELETE FROM group_fetches WHERE model = ?1 AND group_name = ?2"},
+  };
+  for (const auto& [statement, sql] : statements) {
+    absl::StatusOr<Statement> prepared = database.Prepare(sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = *std::move(prepared);
+  }
+  return writer;
+}
+
+absl::Status RowWriter::Write(const hub::Persist& rows) {
+  for (const auto& [model, row] : rows.models) {
+    if (absl::Status status = Write(model, row); !status.ok()) return status;
+  }
+  for (const auto& [key, row] : rows.groups) {
+    if (absl::Status status = Write(key, row); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RowWriter::Write(const std::string& model, const std::optional<hub::ModelRow>& row) {
+  if (!row) {
+    drop_model_.BindText(1, model);
+    return drop_model_.Run();
+  }
+  const std::string publication = ToBytes(row->publication);
+  put_model_.BindText(1, model);
+  put_model_.Bind(2, row->latest);
+  put_model_.BindBlob(3, publication);
+  return put_model_.Run();
+}
+
+absl::Status RowWriter::Write(const hub::GroupKey& key, const std::optional<hub::GroupRow>& row) {
+  if (!row) {
+    drop_group_.BindText(1, key.model);
+    drop_group_.BindText(2, key.group);
+    return drop_group_.Run();
+  }
+  const std::string transaction = ToBytes(row->transaction);
+  const std::string publication = ToBytes(row->publication);
+  const std::string members = EncodeMembers(row->members);
+  const std::string message(row->outcome ? row->outcome->message() : "");
+  put_group_.BindText(1, key.model);
+  put_group_.BindText(2, key.group);
+  put_group_.BindBlob(3, transaction);
+  put_group_.BindBlob(4, publication);
+  put_group_.Bind(5, row->version);
+  put_group_.Bind(6, uint64_t{row->world_size});
+  put_group_.Bind(7, row->chunk_bytes);
+  put_group_.BindBlob(8, members);
+  put_group_.Bind(
+      9, row->outcome ? std::optional(static_cast<int>(row->outcome->code())) : std::nullopt);
+  put_group_.BindText(10, message);
+  return put_group_.Run();
+}
+
+}  // namespace tensorhub::store

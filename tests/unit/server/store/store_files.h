@@ -1,0 +1,98 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A directory for a store, and rows to keep in it.
+
+#ifndef TENSORHUB_TESTS_UNIT_SERVER_STORE_STORE_FILES_H_
+#define TENSORHUB_TESTS_UNIT_SERVER_STORE_STORE_FILES_H_
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "server/store/sqlite_store.h"
+
+namespace tensorhub::store {
+
+class StoreFilesTest : public testing::Test {
+ protected:
+  StoreFilesTest() {
+    std::string pattern = testing::TempDir() + "/store_test.XXXXXX";
+    root_ = mkdtemp(pattern.data());
+  }
+  ~StoreFilesTest() override { std::filesystem::remove_all(root_); }
+
+  std::string dir() const { return root_ + "/made/as/needed"; }
+  std::string file(const std::string& name) const { return dir() + "/" + name; }
+  std::string Content(const std::string& name) const {
+    std::ostringstream content;
+    content << std::ifstream(file(name), std::ios::binary).rdbuf();
+    return content.str();
+  }
+  void Write(const std::string& name, const std::string& content) const {
+    std::filesystem::create_directories(dir());
+    std::ofstream(file(name), std::ios::binary | std::ios::trunc) << content;
+  }
+
+  std::unique_ptr<SqliteStore> Open() const {
+    auto store = SqliteStore::Open(dir());
+    EXPECT_TRUE(store.ok()) << store.status();
+    return store.ok() ? *std::move(store) : nullptr;
+  }
+  Loaded LoadOnce() const {
+    const auto store = Open();
+    auto loaded = store->Load();
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    return loaded.ok() ? *std::move(loaded) : Loaded{};
+  }
+  // Why there is no store.
+  absl::Status Refused() const {
+    const auto store = SqliteStore::Open(dir());
+    return store.ok() ? (*store)->Load().status() : store.status();
+  }
+
+  std::string root_;
+};
+
+inline hub::GroupRow OpenFetchOf(uint32_t world_size, Version version) {
+  hub::GroupRow row;
+  row.transaction = {7, version};
+  row.publication = {8, ~uint64_t{0}};
+  row.version = version;
+  row.world_size = world_size;
+  row.chunk_bytes = uint64_t{1} << 20;
+  for (Rank rank = 0; rank < world_size; ++rank) {
+    row.members[rank] = {~uint64_t{0} - rank, rank + 1, rank % 2 == 1, {rank, 1}};
+  }
+  return row;
+}
+
+// Rows of every kind, with numbers that need all their bits.
+inline hub::DurableState SomeState() {
+  hub::DurableState state;
+  state.models["m/actor"] = {~Version{0}, {1, 2}};
+  state.models["other"] = {0, {~uint64_t{0}, 0}};
+  state.groups[{"m/actor", "rollout"}] = OpenFetchOf(3, 5);
+  hub::GroupRow& done = state.groups[{"m/actor", "second"}] = OpenFetchOf(1, ~Version{0});
+  done.outcome = absl::OkStatus();
+  hub::GroupRow& failed = state.groups[{"other", "rollout"}] = OpenFetchOf(2, 0);
+  failed.outcome = absl::DataLossError("it's \"broken\"");
+  return state;
+}
+
+inline hub::Persist RowsOf(const hub::DurableState& state) {
+  hub::Persist rows;
+  for (const auto& [key, row] : state.models) rows.models[key] = row;
+  for (const auto& [key, row] : state.groups) rows.groups[key] = row;
+  return rows;
+}
+
+}  // namespace tensorhub::store
+
+#endif  // TENSORHUB_TESTS_UNIT_SERVER_STORE_STORE_FILES_H_
