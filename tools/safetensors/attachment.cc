@@ -72,7 +72,11 @@ absl::Status CheckNames(const Attachment& attachment) {
 
 absl::Status CheckTensors(const Attachment& attachment) {
   std::unordered_set<std::string> seen;
+  uint64_t bytes = 0;
   for (const SplitFile& file : attachment.files) {
+    if (__builtin_add_overflow(bytes, file.header.data_bytes, &bytes)) {
+      return Bad("describes files of more than 2^64 bytes together");
+    }
     for (const TensorEntry& tensor : file.header.tensors) {
       if (seen.insert(tensor.spec.name).second) continue;
       return Bad(absl::StrCat("has the tensor ", Shown(tensor.spec.name), " in two files"));

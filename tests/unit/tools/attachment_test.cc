@@ -83,6 +83,20 @@ TEST(AttachmentTest, NamesAndTensorsMustBeDistinct) {
   EXPECT_THAT(DecodeError(Encode(same_tensor).value()), HasSubstr("\"x\" in two files"));
 }
 
+// Their sum would come out small: the memory for it, too.
+TEST(AttachmentTest, SizesSumWithoutWrappingRound) {
+  Attachment vast;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h", "i"}) {
+    const uint64_t bytes = (uint64_t{1} << 61) - 1;
+    vast.files.push_back(
+        {name, MakeHeader({{.name = name, .dtype = DType::kU8, .shape = {bytes}, .slice = {}}}, {})
+                   .value()});
+  }
+  EXPECT_THAT(DecodeError(Encode(vast).value()), HasSubstr("more than 2^64 bytes"));
+  vast.files.pop_back();
+  EXPECT_TRUE(Decode(Encode(vast).value()).ok());
+}
+
 TEST(AttachmentTest, OtherFormatsAreNamed) {
   EXPECT_THAT(DecodeError("something else"), HasSubstr("not written by tensorhubctl"));
   std::string newer = Encode(Two()).value();
