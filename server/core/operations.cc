@@ -33,7 +33,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
                         : unknown());
     return nullptr;
   }
-  if (Repeat(*worker, op)) return nullptr;
+  if (Repeat(*worker, op, kind)) return nullptr;
   if (!worker->alive) {
     Answer(op.call, unknown());
     return nullptr;
@@ -49,7 +49,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
 }
 
 // True if the call needs nothing more: it is malformed, late, or a retry.
-bool Hub::State::Repeat(Worker& worker, const Operation& op) {
+bool Hub::State::Repeat(Worker& worker, const Operation& op, OpKind kind) {
   OpRecord& last = worker.op;
   if (op.op == 0) {
     Answer(op.call, absl::InvalidArgumentError("op is 0; operations count from 1"));
@@ -60,7 +60,13 @@ bool Hub::State::Repeat(Worker& worker, const Operation& op) {
                                                     ", which this worker sent before")));
     return true;
   }
-  if (op.op > last.id || last.state == OpRecord::State::kOpen) return false;
+  if (op.op > last.id) return false;
+  if (kind != last.kind) {
+    Answer(op.call, absl::InvalidArgumentError(absl::StrCat(
+                        "op ", op.op, " was another kind of call; a number is used once")));
+    return true;
+  }
+  if (last.state == OpRecord::State::kOpen) return false;
   if (last.state == OpRecord::State::kDone) {
     Answer(op.call, last.reply.status, last.reply.payload);
     return true;

@@ -83,7 +83,7 @@ class Hub::State {
 
   // operations.cc: idempotency. Start returns null when the call was dealt with.
   Worker* Start(const Operation& op, OpKind kind);
-  bool Repeat(Worker& worker, const Operation& op);
+  bool Repeat(Worker& worker, const Operation& op, OpKind kind);
   void Supersede(Worker& worker);
   void SetDeadline(Worker& worker, TimeMs timeout_ms);
   void Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload = {});
