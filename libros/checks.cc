@@ -53,6 +53,13 @@ absl::Status CheckLocation(const std::string& location) {
       absl::StrFormat("location \"%s\": %s", location, std::string(status.message())));
 }
 
+// 0 is meaningful here: readers without another source fail at once.
+absl::Status CheckDrain(std::chrono::milliseconds drain) {
+  if (drain.count() >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("drain_timeout %d ms: must not be negative", drain.count()));
+}
+
 }  // namespace
 
 absl::Status Check(const ConnectOptions& options) {
@@ -74,12 +81,9 @@ absl::Status Check(const PublishOptions& options) {
   return CheckTimeout("timeout", options.timeout);
 }
 
-// 0 is meaningful here: readers without another source fail at once.
-absl::Status Check(const UnpublishOptions& options) {
-  if (options.drain_timeout.count() >= 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrFormat("drain_timeout %d ms: must not be negative", options.drain_timeout.count()));
-}
+absl::Status Check(const UnpublishOptions& options) { return CheckDrain(options.drain_timeout); }
+
+absl::Status Check(const LeaveOptions& options) { return CheckDrain(options.drain_timeout); }
 
 absl::Status Check(const FetchOptions& options) { return CheckTimeout("timeout", options.timeout); }
 

@@ -18,6 +18,7 @@ namespace ros {
 absl::Status Check(const ConnectOptions& options);
 absl::Status Check(const PublishOptions& options);
 absl::Status Check(const UnpublishOptions& options);
+absl::Status Check(const LeaveOptions& options);
 absl::Status Check(const FetchOptions& options);
 absl::Status CheckTimeout(const std::string& field, std::chrono::milliseconds value);
 

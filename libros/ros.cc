@@ -222,9 +222,10 @@ absl::StatusOr<std::vector<VersionInfo>> Client::List() {
   return infos;
 }
 
-absl::Status Client::Leave() {
+absl::Status Client::Leave(const LeaveOptions& options) {
   if (impl_->Forked()) return impl_->Usable();
-  return impl_->Leave(UnpublishOptions().drain_timeout);
+  if (absl::Status status = Check(options); !status.ok()) return status;
+  return impl_->Leave(options.drain_timeout);
 }
 
 absl::StatusOr<void*> Client::Allocate(size_t bytes) {

@@ -17,6 +17,9 @@
 
 namespace tensorhub::demo {
 
+// What readers without another source get of a process that is told to end.
+inline constexpr std::chrono::seconds kGrace(3);
+
 // What all processes of one run agree on.
 struct Setting {
   std::string server = "localhost:7070";

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "tools/ctl/leave_on_signal.h"
 #include "tools/ctl/units.h"
 #include "tools/demo/notes.h"
 #include "tools/demo/roles.h"
@@ -59,11 +60,13 @@ absl::StatusOr<uint64_t> FetchAndCheck(ros::Client& client, const Setting& setti
 }  // namespace
 
 absl::Status RunRollout(const Setting& setting, uint32_t number, uint32_t rank) {
+  ctl::LeaveOnSignal leaving(kGrace);
   const std::string group = RolloutName(number);
   const auto checkpoint = safetensors::Checkpoint::Open({setting.checkpoint});
   if (!checkpoint.ok()) return checkpoint.status();
   const auto client = ConnectTo(setting, group, rank);
   if (!client.ok()) return client.status();
+  const ctl::Watching watching(leaving, **client);
   Shard shard(*checkpoint, rank, setting.ranks);
   if (absl::Status status = shard.Register(**client); !status.ok()) return status;
   for (uint64_t held = 0; held < setting.versions;) {

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "tools/ctl/leave_on_signal.h"
 #include "tools/ctl/units.h"
 #include "tools/demo/notes.h"
 #include "tools/demo/roles.h"
@@ -56,10 +57,12 @@ absl::StatusOr<std::unique_ptr<ros::Client>> ConnectTo(const Setting& setting,
 }
 
 absl::Status RunTrainer(const Setting& setting, uint32_t rank) {
+  ctl::LeaveOnSignal leaving(kGrace);
   const auto checkpoint = safetensors::Checkpoint::Open({setting.checkpoint});
   if (!checkpoint.ok()) return checkpoint.status();
   const auto client = ConnectTo(setting, "trainer", rank);
   if (!client.ok()) return client.status();
+  const ctl::Watching watching(leaving, **client);
   Shard shard(*checkpoint, rank, setting.ranks);
   if (absl::Status status = shard.Register(**client); !status.ok()) return status;
   if (absl::Status status = shard.Load(); !status.ok()) return status;

@@ -129,6 +129,11 @@ struct UnpublishOptions {
   std::chrono::milliseconds drain_timeout{10000};
 };
 
+struct LeaveOptions {
+  // As Unpublish's. A worker that is told to go within a grace time gives its readers most of it.
+  std::chrono::milliseconds drain_timeout{10000};
+};
+
 struct FetchProgress {
   uint64_t version = 0;
   uint64_t bytes_done = 0;
@@ -237,8 +242,9 @@ class Client {
 
   // Orderly goodbye: unpublishes, tells the server, stops serving. Idempotent, and later callers
   // wait for the first; other calls fail with FAILED_PRECONDITION afterwards. A Fetch or Publish
-  // that runs in another thread ends with CANCELLED first.
-  absl::Status Leave();
+  // that runs in another thread ends with CANCELLED first. Bounded by drain_timeout and six
+  // seconds, also without a server: for the thread that waits for SIGTERM.
+  absl::Status Leave(const LeaveOptions& options = {});
 
   // Host memory that peers on this host can read without this process's help, zeroed and page
   // aligned. It lives as long as the client. RESOURCE_EXHAUSTED if the host gives no more. Runs on

@@ -111,7 +111,9 @@ Commands::Answer Commands::Connect(const Command& command) {
   options.connect_timeout = command.Time("timeout", 5000);
   auto client = ros::Client::Connect(options);
   if (!client.ok()) return client.status();
+  watching_.reset();
   client_ = *std::move(client);
+  watching_.emplace(leaving_, *client_);
   return std::string();
 }
 

@@ -32,6 +32,7 @@
 
 #include "absl/status/statusor.h"
 #include "tests/integration/worker/shard.h"
+#include "tools/ctl/leave_on_signal.h"
 
 namespace tensorhub::worker {
 
@@ -53,6 +54,9 @@ struct Command {
 
 class Commands {
  public:
+  // Whoever connects is watched by `leaving`.
+  explicit Commands(ctl::LeaveOnSignal& leaving) : leaving_(leaving) {}
+
   // The answer to one line.
   std::string Run(const std::string& line);
 
@@ -68,10 +72,12 @@ class Commands {
   Answer Wait(const Command& command);
   Answer List();
 
+  ctl::LeaveOnSignal& leaving_;
   uint32_t rank_ = 0;
   // The client reads the shard's memory for as long as it lives: it goes first.
   std::optional<Shard> shard_;
   std::unique_ptr<ros::Client> client_;
+  std::optional<ctl::Watching> watching_;
 };
 
 }  // namespace tensorhub::worker

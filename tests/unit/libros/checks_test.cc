@@ -63,6 +63,8 @@ TEST(ChecksTest, TimeoutsAreBounded) {
   EXPECT_FALSE(CheckTimeout("timeout", milliseconds(-1)).ok());
   EXPECT_TRUE(Check(UnpublishOptions{milliseconds(0)}).ok());
   EXPECT_FALSE(Check(UnpublishOptions{milliseconds(-1)}).ok());
+  EXPECT_TRUE(Check(LeaveOptions{milliseconds(0)}).ok());
+  EXPECT_FALSE(Check(LeaveOptions{milliseconds(-1)}).ok());
   EXPECT_GT(Milliseconds(milliseconds::max()), 0);
   EXPECT_LT(Milliseconds(milliseconds::max()), std::numeric_limits<int64_t>::max() / 2);
 }
