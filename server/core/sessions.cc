@@ -105,14 +105,14 @@ absl::Status Hub::State::CheckIncarnation(const SessionOpened& event, const Work
         absl::StrCat(ToString(event.worker.key), " was replaced by a newer incarnation"));
   }
   if (incarnation == worker.id.incarnation) {
-    if (event.world_size != worker.world_size) {
-      return absl::InvalidArgumentError(absl::StrCat("world_size ", event.world_size, " of ",
-                                                     ToString(event.worker.key), " differs from ",
-                                                     worker.world_size, ", which it said before"));
+    if (event.number <= worker.number) {
+      return absl::AbortedError(absl::StrCat("stale session ", event.number, "; session ",
+                                             worker.number, " was opened before"));
     }
-    if (event.number > worker.number) return absl::OkStatus();
-    return absl::AbortedError(absl::StrCat("stale session ", event.number, "; session ",
-                                           worker.number, " was opened before"));
+    if (event.world_size == worker.world_size) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("world_size ", event.world_size,
+                                                   " differs from ", worker.world_size,
+                                                   ", which this worker said before"));
   }
   if (worker.session == 0) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
@@ -141,7 +141,6 @@ void Hub::State::Replace(Worker& worker, const WorkerIdentity& by) {
   Say(LogLine::Level::kInfo, absl::StrCat(ToString(by.key), ": incarnation ", by.incarnation,
                                           " replaces ", worker.id.incarnation));
   if (worker.alive) EndWorker(worker, reason);
-  GiveUpFetches(worker, reason);
   // R2: a version is whole only within one group epoch, and this one has ended.
   AbortPublishing({by.key.model, by.key.group}, reason);
   std::deque<Incarnation> fenced = std::move(worker.fenced);
@@ -246,22 +245,17 @@ void Hub::State::CloseStream(Worker& worker, const absl::Status& reason) {
 }
 
 void Hub::State::ForgetOldestDead() {
-  // R8: during the grace, those that the restored rows name may all come back.
-  const size_t limit = options_.limits.dead_workers + (recovering_ ? restored_ : 0);
-  while (dead_.size() > limit) {
+  while (dead_.size() > options_.limits.dead_workers) {
     const WorkerKey key = dead_.begin()->second;
-    const absl::Status reason = absl::AbortedError(absl::StrCat(ToString(key), " is gone"));
-    GiveUpFetches(workers_.at(key), reason);
     // A later worker of this rank could not be told from the epoch in which the others published.
-    AbortPublishing({key.model, key.group}, reason);
+    AbortPublishing({key.model, key.group},
+                    absl::AbortedError(absl::StrCat(ToString(key), " is gone")));
     dead_.erase(dead_.begin());
     workers_.erase(key);
     const auto next = workers_.lower_bound({key.model, key.group, 0});
     const bool empty =
         next == workers_.end() || next->first.model != key.model || next->first.group != key.group;
-    if (!empty) continue;
-    changed_groups_.insert({key.model, key.group});
-    groups_.erase({key.model, key.group});
+    if (empty) groups_.erase({key.model, key.group});
   }
 }
 

@@ -1,0 +1,80 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R9: workers that do not keep to the protocol.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/core/hub.h"
+
+namespace tensorhub::hub {
+namespace {
+
+template <typename Op>
+Op OperationOf(CallId call, OpId op) {
+  Op out;
+  out.call = call;
+  out.worker = {{"m", "a", 0}, 7};
+  out.op = op;
+  return out;
+}
+
+SessionOpened Opening(SessionNumber number, uint32_t world_size) {
+  SessionOpened open;
+  open.session = number;
+  open.worker = {{"m", "a", 0}, 7};
+  open.number = number;
+  open.world_size = world_size;
+  return open;
+}
+
+// Of this kind, those that follow the event.
+template <typename Kind>
+std::vector<Kind> EffectsOf(Hub& hub, const Event& event) {
+  Effects effects;
+  hub.Apply(event, 1000, effects);
+  hub.CheckInvariants();
+  std::vector<Kind> found;
+  for (const Effect& effect : effects) {
+    if (const auto* one = std::get_if<Kind>(&effect)) found.push_back(*one);
+  }
+  return found;
+}
+
+std::vector<Reply> RepliesTo(Hub& hub, const Event& event) { return EffectsOf<Reply>(hub, event); }
+
+// The answer of the one would be no answer to the other.
+TEST(HostileWorkerTest, ANumberIsNotUsedForTwoKindsOfCalls) {
+  Hub hub({}, 1000);
+  EXPECT_TRUE(RepliesTo(hub, Opening(1, 1)).empty());
+  auto join = OperationOf<JoinFetchOp>(1, 3);
+  join.selector = {Selector::Kind::kNewerThan, 5};
+  join.timeout_ms = 5000;
+  EXPECT_TRUE(RepliesTo(hub, join).empty()) << "it waits";
+  std::vector<Reply> replies = RepliesTo(hub, OperationOf<UnpublishOp>(2, 3));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].call, 2u);
+  EXPECT_EQ(replies[0].status.code(), absl::StatusCode::kInvalidArgument);
+  // Also once it is answered.
+  ASSERT_EQ(RepliesTo(hub, OperationOf<UnpublishOp>(3, 4)).size(), 2u);
+  replies = RepliesTo(hub, OperationOf<PublishOp>(4, 4));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].status.code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Its group's open transaction rests on it.
+TEST(HostileWorkerTest, AWorldSizeDoesNotChange) {
+  Hub hub({}, 1000);
+  EXPECT_TRUE(EffectsOf<CloseSession>(hub, Opening(1, 1)).empty());
+  const auto refused = EffectsOf<CloseSession>(hub, Opening(2, 2));
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].session, 2u);
+  EXPECT_EQ(refused[0].status.code(), absl::StatusCode::kInvalidArgument);
+  for (const CloseSession& closed : EffectsOf<CloseSession>(hub, Opening(3, 1))) {
+    EXPECT_EQ(closed.session, 1u) << "its predecessor, at most";
+  }
+}
+
+}  // namespace
+}  // namespace tensorhub::hub
