@@ -54,7 +54,9 @@ absl::StatusOr<ListenAddress> ListenAddress::Parse(std::string_view text) {
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
   // An IPv6 address without brackets leaves open where the port begins.
-  if (!bracketed && host.find_first_of(":[]") != std::string_view::npos) return BadAddress(text);
+  if (host.find_first_of(bracketed ? "[]" : ":[]") != std::string_view::npos) {
+    return BadAddress(text);
+  }
   ListenAddress address{.host = std::string(host)};
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
   if (error != std::errc() || end != port.data() + port.size()) return BadAddress(text);

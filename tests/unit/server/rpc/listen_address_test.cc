@@ -23,7 +23,7 @@ TEST(ListenAddressTest, PrintsWhatItParses) {
 
 TEST(ListenAddressTest, RefusesWhatIsUnclear) {
   for (const char* text : {"", "host", ":7070", "host:", "host:x", "host:65536", "host:-1",
-                           "::1:70", "[::1]", "[::1:7070", "host:1 ", "[]:1"}) {
+                           "::1:70", "[::1]", "[::1:7070", "host:1 ", "[]:1", "[[]:1", "[a]b]:1"}) {
     EXPECT_FALSE(ListenAddress::Parse(text).ok()) << text;
   }
 }
