@@ -257,15 +257,17 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   Member& member = group.open->members[worker.id.key.rank];
   member.incarnation = worker.id.incarnation;
   member.already_held = has && holding->complete;
-  member.begun = has && !holding->complete;
+  // R9: of what the hub has listed otherwise, a report does not make a read.
+  member.begun = has && worker.reference->state == ReferenceState::kFilling;
   member.finished = has && fetch.finished;
   member.known = true;
   changed_groups_.insert({worker.id.key.model, worker.id.key.group});
   if (!member.begun || member.finished) return;
+  // The decision is the group's, as its first rank reported it.
   Read read;
-  read.transaction = fetch.transaction;
-  read.publication = fetch.publication;
-  read.version = fetch.version;
+  read.transaction = group.open->id;
+  read.publication = group.open->publication;
+  read.version = group.open->version;
   read.last = fetch.assignment;
   read.began = now_;
   read.reported = true;

@@ -76,5 +76,41 @@ TEST(HostileWorkerTest, AWorldSizeDoesNotChange) {
   }
 }
 
+// R8: what a worker reports to a hub that comes back is not taken for more than it can be.
+TEST(HostileWorkerTest, AReportMakesNoReadOfWhatIsWhole) {
+  Hub hub({}, 1000);
+  const auto layout = std::make_shared<const Layout>(
+      Layout::Make({{.name = "w", .dtype = DType::kU8, .shape = {8192}, .slice = {}}}).value());
+  RepliesTo(hub, PutLayoutOp{1, layout});
+  RepliesTo(hub, Opening(1, 1));
+  auto publish = OperationOf<PublishOp>(2, 1);
+  publish.version = 1;
+  publish.layout = layout->fingerprint();
+  publish.chunk_bytes = 4096;
+  publish.generation = 1;
+  const std::vector<Reply> replies = RepliesTo(hub, publish);
+  ASSERT_EQ(replies.size(), 1u);
+  ASSERT_TRUE(replies[0].status.ok()) << replies[0].status;
+  SessionOpened other = Opening(9, 1);
+  other.worker.key.group = "b";
+  other.resumed = true;  // from here on the hub recovers
+  RepliesTo(hub, other);
+  SessionOpened again = Opening(2, 1);
+  again.resumed = true;
+  again.holding = {.publication = std::get<PublishReply>(replies[0].payload).publication,
+                   .version = 1,
+                   .world_size = 1,
+                   .chunk_bytes = 4096,
+                   .layout = layout->fingerprint(),
+                   .attachment = {},
+                   .generation = 1};
+  again.open_fetch.emplace();
+  again.open_fetch->transaction = {5, 5};
+  again.open_fetch->publication = again.holding->publication;
+  again.open_fetch->version = 1;
+  RepliesTo(hub, again);  // CheckInvariants
+  EXPECT_TRUE(hub.Transfers(1000).empty());
+}
+
 }  // namespace
 }  // namespace tensorhub::hub
