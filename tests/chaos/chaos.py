@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Kills, stops and restarts the processes of a running cluster, round after round, and checks that
+whoever survives gets what docs/protocol.md promises. docs/testing.md, "Processes killed".
+
+A life is one cluster: the same processes go through its rounds, but for those that are killed. A
+failure ends the life and prints its seed and the command that repeats it; the same plan strikes
+again, at about the same moments. Exit code 0 if nothing failed, 1 otherwise, 77 where there can be
+no laboratory (--links).
+"""
+
+import argparse
+import collections
+import os
+import shutil
+import sys
+import tempfile
+import time
+
+import links
+import plan as plans
+from cluster import WAYS, Broken, Cluster
+from processes import Places, Silent
+from rounds import Round
+
+ROUNDS_PER_LIFE = 20
+
+
+class Report:
+    """Progress on a terminal, a line per failure, a summary."""
+
+    def __init__(self, rounds):
+        self._rounds = rounds
+        self._begin = time.monotonic()
+        self.done = 0
+        self.failures = 0
+        self._hits = collections.Counter()
+
+    def count(self, the_round):
+        self.done += 1
+        self._hits.update(the_round.hits)
+        if sys.stderr.isatty():
+            filled = 30 * self.done // self._rounds
+            print(f"\r[{'#' * filled}{' ' * (30 - filled)}] {self.done}/{self._rounds} rounds, "
+                  f"{self._speed():.2f} a second, {self.failures} failed ", end="",
+                  file=sys.stderr, flush=True)
+
+    def fail(self, text):
+        self.failures += 1
+        print(("\n" if sys.stderr.isatty() else "") + text, flush=True)
+
+    def _speed(self):
+        return self.done / (time.monotonic() - self._begin)
+
+    def print_summary(self):
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+        table = collections.defaultdict(lambda: [0, 0])
+        for (verb, fault, under_way), count in self._hits.items():
+            table[verb, fault][0] += count
+            table[verb, fault][1] += count if under_way else 0
+        print(f"{'DURING':<12}{'FAULT':<32}{'TIMES':>6}  IN A CALL OF ITS OWN")
+        for (verb, fault), (count, under_way) in sorted(table.items()):
+            print(f"{verb:<12}{fault:<32}{count:>6}  {under_way}")
+        print(f"{self.done} rounds in {time.monotonic() - self._begin:.0f} s "
+              f"({self._speed():.2f} a second), {self.failures} failed")
+
+
+def measure(cluster):
+    """What the calls take undisturbed; leaves version 1 published and fetched."""
+    paces = {"unpublish": 0.03}
+
+    def timed(workers, command):
+        begin = time.monotonic()
+        for worker in workers:
+            worker.send(command)
+        answers = [worker.answer(60) for worker in workers]
+        if not all(answer.startswith("ok") for answer in answers):
+            raise Broken(f"undisturbed: {command}: {answers}")
+        return time.monotonic() - begin
+
+    timed(cluster.trainers, "fill 1")
+    paces["publish"] = timed(cluster.trainers, "publish 1")
+    paces["fetch"] = timed(cluster.rollouts, "fetch latest")
+    return paces
+
+
+class Life:
+    """One cluster from its first process to the end of its last."""
+
+    def __init__(self, arguments, number, lab):
+        self._arguments = arguments
+        self._number = number
+        self._lab = lab
+        self._way = WAYS[0] if lab else WAYS[number % len(WAYS)]
+        self._folder = os.path.join(arguments.folder, f"life{number}")
+        self._plan = "before the first round"
+        self._round = 0
+
+    def run(self, rounds, report):
+        cluster = None
+        try:
+            cluster = self._begin()
+            self._rounds(cluster, rounds, report)
+            shutil.rmtree(self._folder)
+        except (Broken, Silent) as problem:
+            report.fail(self._describe(problem))
+        finally:
+            if cluster is not None:
+                cluster.close()
+
+    def _begin(self):
+        places, hosts = (self._lab, self._lab.hosts) if self._lab else (
+            Places(self._arguments.binaries), ["h0", "h1"])
+        return Cluster(places, hosts, self._folder, self._way)
+
+    def _rounds(self, cluster, rounds, report):
+        paces = measure(cluster)
+        version = 2
+        names = [str(worker) for worker in cluster.workers()]
+        for self._round in range(rounds):
+            self._plan = plans.draw(self._arguments.seed, self._number, self._round, names,
+                                    self._lab.hosts if self._lab else ())
+            if self._arguments.verbose:
+                print(f"life {self._number} round {self._round}: {self._plan}", flush=True)
+            the_round = Round(cluster, self._plan, version, paces, self._lab)
+            version = the_round.run() + 1
+            report.count(the_round)
+
+    def _describe(self, problem):
+        return (f"FAILED seed {self._arguments.seed} life {self._number} round {self._round} "
+                f"({self._way.name}): {problem}\n  plan: {self._plan}\n  logs: {self._folder}\n"
+                f"  repeat: {sys.argv[0]} --seed {self._arguments.seed} "
+                f"--first-life {self._number} --rounds {self._round + 1}"
+                f"{' --links' if self._lab else ''} {self._arguments.binaries}")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=60, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="S")
+    parser.add_argument("--first-life", type=int, default=0, metavar="L")
+    parser.add_argument("--links", action="store_true",
+                        help="processes on hosts of tools/netlab, whose links are cut as well")
+    parser.add_argument("--verbose", action="store_true", help="print each round's plan")
+    parser.add_argument("binaries", help="the folder of the programs under test")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    if arguments.links and not links.inside():
+        links.enter()
+    lab = links.Lab(arguments.binaries) if arguments.links else None
+    arguments.folder = tempfile.mkdtemp(prefix="tensorhub-chaos-")
+    report = Report(arguments.rounds)
+    life = arguments.first_life
+    left = arguments.rounds
+    while left > 0:
+        Life(arguments, life, lab).run(min(left, ROUNDS_PER_LIFE), report)
+        left -= ROUNDS_PER_LIFE
+        life += 1
+    report.print_summary()
+    if report.failures == 0:
+        shutil.rmtree(arguments.folder)
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
