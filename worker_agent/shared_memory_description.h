@@ -47,7 +47,7 @@ struct SharedMemoryDescription {
   std::vector<Region> regions;
   std::vector<Segment> segments;  // in canonical order, without holes
   uint32_t word_region = 0;
-  uint64_t word_offset = 0;  // a multiple of 8
+  uint64_t word_offset = 0;  // with the region's base a multiple of 8
 
   uint64_t total_bytes() const {
     return segments.empty() ? 0 : segments.back().begin + segments.back().bytes;
