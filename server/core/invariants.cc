@@ -228,19 +228,23 @@ void Hub::State::CheckPublication(const Publication& publication) const {
   for (const auto& [rank, shard] : publication.shards) {
     TH_CHECK(rank < publication.world_size);
     uint32_t complete = 0;
+    size_t draining = 0;
     for (const WorkerKey& key : shard.holders) {
       const Worker* holder = FindWorker(key);
       TH_CHECK(key.model == publication.model && key.rank == rank);
       TH_CHECK(holder != nullptr && holder->alive && holder->reference);
       TH_CHECK(holder->reference->publication == publication.id);
       ++references;
+      if (shard.draining.contains(key)) ++draining;
+      TH_CHECK(shard.draining.contains(key) ==
+               (holder->reference->state == ReferenceState::kDraining));
       // R2: nobody holds a version completely before it is visible.
       if (holder->reference->state != ReferenceState::kComplete) continue;
       TH_CHECK(publication.visible);
       ++complete;
       ++complete_ranks[key.group];
     }
-    TH_CHECK(complete == shard.complete);
+    TH_CHECK(complete == shard.complete && draining == shard.draining.size());
     CheckSeeds(shard);
     if (complete > 0) ++whole_shards;
   }

@@ -158,9 +158,8 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
       EnsureShard(publication, worker.id.key.rank, holding.layout, holding.attachment);
   // What was fetched, or is being fetched, was visible; what was published may not have been.
   const bool seen = holding.visible || !holding.published;
-  if (seen && !std::exchange(publication.visible, true)) {
-    RaiseLatest(models_.at(worker.id.key.model), publication);
-  }
+  const bool news = seen && !std::exchange(publication.visible, true);
+  if (news) RaiseLatest(models_.at(worker.id.key.model), publication);
   ReferenceState state = ReferenceState::kFilling;
   if (filling == Filling::kDone) {
     state = publication.visible ? ReferenceState::kComplete : ReferenceState::kPublishing;
@@ -169,23 +168,21 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   const uint32_t chunks = shard.chunks.value_or(holding.valid_chunks);
   AddReference(worker, publication, holding.generation, state,
                has_all ? chunks : holding.valid_chunks);
-  if (state == ReferenceState::kPublishing) {
-    CompleteIfWhole(publication, worker.id.key.group);
-  } else if (seen) {
-    CompleteOthers(publication);
-  }
+  if (state == ReferenceState::kPublishing) CompleteIfWhole(publication, worker.id.key.group);
+  if (news) CompletePublished(publication);
   return absl::OkStatus();
 }
 
-// Those that reported before this publication was known to be visible.
-void Hub::State::CompleteOthers(Publication& publication) {
+// It is known only now to have been visible; who published it may have reported before.
+void Hub::State::CompletePublished(Publication& publication) {
+  std::set<std::string> groups;
   for (const auto& [rank, shard] : publication.shards) {
-    for (const WorkerKey& key : std::set<WorkerKey>(shard.holders)) {
-      if (FindWorker(key)->reference->state == ReferenceState::kPublishing) {
-        CompleteIfWhole(publication, key.group);
-      }
+    for (const WorkerKey& key : shard.holders) {
+      const bool publishing = FindWorker(key)->reference->state == ReferenceState::kPublishing;
+      if (publishing) groups.insert(key.group);
     }
   }
+  for (const std::string& group : groups) CompleteIfWhole(publication, group);
 }
 
 // R6: what became of the fetch that fills the buffers, if one does.

@@ -69,6 +69,9 @@ void Hub::State::AddReference(Worker& worker, Publication& publication, Generati
 
 void Hub::State::SetState(Worker& worker, ReferenceState state) {
   const ReferenceState before = std::exchange(worker.reference->state, state);
+  if (state == ReferenceState::kDraining) {
+    worker.reference->shard->draining.insert(worker.id.key);
+  }
   Relist(worker);
   if ((before == ReferenceState::kComplete) == (state == ReferenceState::kComplete)) return;
   Publication& publication = PublicationOf(worker);
@@ -122,6 +125,7 @@ void Hub::State::RemoveReference(Worker& worker) {
   Shard& shard = *worker.reference->shard;
   shard.index.Remove(worker, std::exchange(worker.listed, {}));
   shard.waiting.erase(worker.id.key);
+  shard.draining.erase(worker.id.key);
   shard.holders.erase(worker.id.key);
   --publication.references;
   const Version version = worker.reference->version;

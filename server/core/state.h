@@ -117,13 +117,13 @@ class Hub::State {
   bool Confirms(const Worker& worker, const SessionOpened& event) const;
   void DropUnconfirmed(Worker& worker);
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
+  void CompletePublished(Publication& publication);
   bool HasOtherNumber(const Model& model, const Holding& holding) const;
   absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
   Publication& Recreate(const std::string& model, const Holding& holding);
   void MergeOpenFetch(Worker& worker, const SessionOpened& event);
   enum class Filling { kDone, kOpen, kOver };
   Filling FillingOf(const Worker& worker, const SessionOpened& event);
-  void CompleteOthers(Publication& publication);
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
   void ReattachReaders(const Worker& source);
   void SettleRecovered(const GroupKey& key, Group& group);

@@ -169,7 +169,8 @@ struct Shard {
   std::set<WorkerKey> holders;
   uint32_t complete = 0;  // of the holders
   HolderIndex index;
-  std::set<WorkerKey> waiting;  // running reads without a source
+  std::set<WorkerKey> waiting;   // running reads without a source
+  std::set<WorkerKey> draining;  // of the holders
   std::map<Tier, Fastest> fastest;
 };
 

@@ -60,10 +60,7 @@ void Hub::State::RedirectReaders(Worker& source) {
 void Hub::State::RetryRedirects(const Publication& publication, Rank rank) {
   const auto shard = publication.shards.find(rank);
   if (shard == publication.shards.end()) return;
-  for (const WorkerKey& key : shard->second.holders) {
-    Worker& holder = *FindWorker(key);
-    if (holder.reference->state == ReferenceState::kDraining) RedirectReaders(holder);
-  }
+  for (const WorkerKey& key : shard->second.draining) RedirectReaders(*FindWorker(key));
 }
 
 // No reader is left, or the time is up: the buffers are the owner's, who raises the generation
