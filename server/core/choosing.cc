@@ -80,8 +80,9 @@ bool Serves(const Worker& source) {
 
 // R1: within one publication only. R8: not what this reader complained about.
 bool Hub::State::MayServe(const Worker& source, const Worker& reader) const {
-  if (!source.alive || !source.reference || source.id.key == reader.id.key) return false;
+  if (!source.alive || !source.reference || &source == &reader) return false;
   if (source.reference->publication != reader.read->publication || !Serves(source)) return false;
+  if (reader.read->barred.empty()) return true;
   const auto bar = reader.read->barred.find(source.id);
   return bar == reader.read->barred.end() || bar->second.state == Bar::State::kPardoned;
 }
@@ -116,12 +117,12 @@ void Hub::State::Relist(Worker& worker) {
   shard.index.Update(worker, worker.listed, now);
   worker.listed = now;
   if (!new_source || recovering_) return;
-  for (const WorkerKey& key : shard.waiting) Orphaned(*FindWorker(key));
+  for (Worker* reader : shard.waiting) Orphaned(*reader);
 }
 
 Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) const {
   Candidate candidate;
-  candidate.worker = source.id.key;
+  candidate.serial = source.serial;
   candidate.tier = TierBetween(source.location, reader.location);
   candidate.behind = IsBehind(source, reader);
   candidate.slow = source.slow || reader.read->left.contains(source.id);
@@ -140,10 +141,9 @@ Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) co
 // The definition, for CheckInvariants.
 std::optional<Candidate> Hub::State::ChooseByLookingAtAll(const Worker& reader) const {
   std::vector<Candidate> candidates;
-  for (const WorkerKey& key : reader.reference->shard->holders) {
-    const Worker& source = *FindWorker(key);
-    if (!MayServe(source, reader) || source.node.IsBelow(reader.node)) continue;
-    candidates.push_back(CandidateOf(source, reader));
+  for (const Worker* source : reader.reference->shard->holders) {
+    if (!MayServe(*source, reader) || source->node.IsBelow(reader.node)) continue;
+    candidates.push_back(CandidateOf(*source, reader));
   }
   return Best(candidates);
 }

@@ -21,14 +21,13 @@ namespace tensorhub::hub {
 
 // Another source, or the end of the fetch for the whole group. While recovering, holders may still
 // report.
-void Hub::State::SettleOrphan(const WorkerKey& key) {
-  Worker* reader = FindWorker(key);
-  if (reader == nullptr || !Reads(*reader) || IsFed(*reader)) return;
+void Hub::State::SettleOrphan(Worker& reader) {
+  if (!Reads(reader) || IsFed(reader)) return;
   const bool assigned =
-      AssignSource(*reader) || (!recovering_ && Pardon(*reader) && AssignSource(*reader));
-  if (assigned) return KeepOneSeed(*reader);
-  reader->reference->shard->waiting.insert(key);
-  if (!recovering_ && !HopesForAnswer(*reader)) GiveUpRead(*reader);
+      AssignSource(reader) || (!recovering_ && Pardon(reader) && AssignSource(reader));
+  if (assigned) return KeepOneSeed(reader);
+  reader.reference->shard->waiting.insert(&reader);
+  if (!recovering_ && !HopesForAnswer(reader)) GiveUpRead(reader);
 }
 
 void Hub::State::GiveUpRead(const Worker& reader) {
@@ -62,7 +61,7 @@ bool Hub::State::HopesForAnswer(const Worker& reader) {
     if (entry.second.state != Bar::State::kBarred) return false;
     const Worker* source = FindLive(entry.first);
     return source != nullptr && source->question &&
-           source->question->askers.contains(reader.id.key);
+           source->question->askers.contains(reader.serial);
   });
 }
 
@@ -73,20 +72,18 @@ void Hub::State::On(const SourceFailed& event) {
   if (known == nullptr) {
     return Say(LogLine::Level::kDebug, "a complaint about an assignment that is over");
   }
-  const WorkerIdentity source_id = known->source;
+  Worker& source = *known->source;
   Read& read = *reader->read;
   const std::string reason = std::string(event.reason.message()).substr(0, kReasonBytesMax);
   Say(LogLine::Level::kWarning, absl::StrCat(ToString(reader->id.key), ": source ",
-                                             ToString(source_id.key), " failed: ", reason));
+                                             ToString(source.id.key), " failed: ", reason));
   read.last_failure = absl::UnavailableError(reason.empty() ? "no reason given" : reason);
-  const bool again = read.barred.contains(source_id);
+  const bool again = read.barred.contains(source.id);
   if (again || read.barred.size() < options_.limits.barred_sources) {
-    read.barred[source_id].state = again ? Bar::State::kFinal : Bar::State::kBarred;
+    read.barred[source.id].state = again ? Bar::State::kFinal : Bar::State::kBarred;
   }
-  if (Worker* source = FindLive(source_id); source != nullptr && source->reference) {
-    Complain(*source, reader->id);
-    Doubt(*source, reader->id.key);
-  }
+  Complain(source, reader->id);
+  Doubt(source, *reader);
   const bool stranded = read.current == event.assignment && read.running;
   Release(*reader, event.assignment);
   if (!stranded) return;
@@ -103,18 +100,17 @@ void Hub::State::On(const SourceSilent& event) {
   const Assignment* known =
       reader == nullptr ? nullptr : KnownAssignment(*reader, event.transaction, event.assignment);
   if (known == nullptr || !IsFed(*reader) || reader->read->current != event.assignment) return;
-  Worker* source = FindLive(known->source);
-  if (source == nullptr || !source->reference) return;
+  Worker& source = *known->source;
   Say(LogLine::Level::kInfo,
-      absl::StrCat(ToString(reader->id.key), " hears nothing from ", ToString(source->id.key)));
-  Doubt(*source, reader->id.key);
+      absl::StrCat(ToString(reader->id.key), " hears nothing from ", ToString(source.id.key)));
+  Doubt(source, *reader);
   const std::optional<Candidate> best = Choose(*reader);
   if (!best || best->behind || best->slow || best->crowded || best->unreliable) return;
-  if (best->worker == source->id.key) return;
+  if (best->serial == source.serial) return;
   // Or else, where it can reach nobody, it would be moved to and fro and never complain.
   auto& barred = reader->read->barred;
-  if (barred.size() < options_.limits.barred_sources) barred.try_emplace(source->id);
-  MoveTo(*reader, *FindWorker(best->worker));
+  if (barred.size() < options_.limits.barred_sources) barred.try_emplace(source.id);
+  MoveTo(*reader, *FindRow(best->serial));
 }
 
 // One that failed several readers comes last in its tier, until nobody has complained for a while.
@@ -125,13 +121,13 @@ void Hub::State::Complain(Worker& source, const WorkerIdentity& reader) {
 }
 
 void Hub::State::Remember(Worker& source) {
-  timers_.erase(Timer{source.forget_at, Timer::Kind::kForget, source.id.key, 0});
+  timers_.erase(Timer{source.forget_at, Timer::Kind::kForget, source.serial, 0});
   source.forget_at = now_ + kForgetMs;
-  timers_.insert(Timer{source.forget_at, Timer::Kind::kForget, source.id.key, 0});
+  timers_.insert(Timer{source.forget_at, Timer::Kind::kForget, source.serial, 0});
 }
 
 void Hub::State::Forget(Worker& source) {
-  timers_.erase(Timer{source.forget_at, Timer::Kind::kForget, source.id.key, 0});
+  timers_.erase(Timer{source.forget_at, Timer::Kind::kForget, source.serial, 0});
   source.forget_at = 0;
   source.complainers.clear();
   source.slow = false;
@@ -139,28 +135,28 @@ void Hub::State::Forget(Worker& source) {
 }
 
 // Until its next word.
-void Hub::State::Doubt(Worker& source, const WorkerKey& asker) {
+void Hub::State::Doubt(Worker& source, const Worker& asker) {
   Ask(source, asker);
   SetAbsent(source, true);
 }
 
 // One whose session has ended cannot answer; when it comes back, it reports what it holds.
-void Hub::State::Ask(Worker& source, const WorkerKey& asker) {
+void Hub::State::Ask(Worker& source, const Worker& asker) {
   if (source.session == 0) return;
   Send(source, Probe{source.reference->generation});
   if (!source.question) {
     source.question.emplace();
     source.question->until = now_ + options_.lease_ms;
-    timers_.insert(Timer{source.question->until, Timer::Kind::kQuestion, source.id.key, 0});
+    timers_.insert(Timer{source.question->until, Timer::Kind::kQuestion, source.serial, 0});
   }
-  source.question->askers.insert(asker);
+  source.question->askers.insert(asker.serial);
 }
 
 // The source says that it holds what it is listed with.
 void Hub::State::Vouch(Worker& source) {
   if (!source.question) return;
-  for (const WorkerKey& key : source.question->askers) {
-    Worker* reader = FindWorker(key);
+  for (const Serial asker : source.question->askers) {
+    Worker* reader = FindRow(asker);
     if (reader == nullptr || !reader->read) continue;
     const auto bar = reader->read->barred.find(source.id);
     if (bar == reader->read->barred.end() || bar->second.state != Bar::State::kBarred) continue;
@@ -173,9 +169,9 @@ void Hub::State::Vouch(Worker& source) {
 void Hub::State::EndQuestion(Worker& source) {
   if (!source.question) return;
   const Question question = *std::exchange(source.question, std::nullopt);
-  timers_.erase(Timer{question.until, Timer::Kind::kQuestion, source.id.key, 0});
-  for (const WorkerKey& key : question.askers) {
-    const Worker* reader = FindWorker(key);
+  timers_.erase(Timer{question.until, Timer::Kind::kQuestion, source.serial, 0});
+  for (const Serial asker : question.askers) {
+    Worker* reader = FindRow(asker);
     if (reader != nullptr && Reads(*reader) && !IsFed(*reader)) Orphaned(*reader);
   }
 }
@@ -193,7 +189,7 @@ void Hub::State::On(const ProbeAnswer& event) {
   AbortOf(*worker, reason);
   if (!worker->reference) return;
   if (worker->reference->state == ReferenceState::kDraining) {
-    drained_.insert(worker->id.key);  // its unpublish is answered there
+    drained_.insert(worker);  // its unpublish is answered there
     return;
   }
   if (IsPending(*worker, OpKind::kPublish)) Finish(*worker, reason);

@@ -126,11 +126,10 @@ void Hub::State::LearnSizes(const Layout& layout) {
         if (!CheckChunking(chunking).ok()) continue;
         shard.bytes = chunking.total_bytes;
         shard.chunks = chunking.count();
-        for (const WorkerKey& key : shard.holders) {
-          Worker& holder = workers_.at(key);
-          uint32_t& valid = holder.reference->valid_chunks;
+        for (Worker* holder : shard.holders) {
+          uint32_t& valid = holder->reference->valid_chunks;
           valid = std::min(valid, *shard.chunks);
-          Relist(holder);
+          Relist(*holder);
         }
       }
     }

@@ -15,8 +15,8 @@ constexpr size_t kHostPart = 3;
 void UpdateScope(Scope& scope, Tier tier, Worker& worker, const IndexEntry& from,
                  const IndexEntry& to) {
   if (from.rank != to.rank) {
-    if (from.rank) scope.holders.erase(Holder{*from.rank, &worker.id.key, &worker});
-    if (to.rank) scope.holders.insert(Holder{*to.rank, &worker.id.key, &worker});
+    if (from.rank) scope.holders.erase(Holder{*from.rank, worker.serial, &worker});
+    if (to.rank) scope.holders.insert(Holder{*to.rank, worker.serial, &worker});
   }
   const bool was = from.fed_from && *from.fed_from > tier;
   const bool is = to.fed_from && *to.fed_from > tier;
@@ -47,14 +47,6 @@ Place PlaceOf(const Location& location) {
   if (!host.empty()) place.host = absl::StrCat(rack, "/", host);
   return place;
 }
-
-bool Holder::operator<(const Holder& other) const {
-  if (rank != other.rank) return rank < other.rank;
-  if (key == other.key || other.key == nullptr) return false;
-  return key == nullptr || *key < *other.key;
-}
-
-bool ByKey::operator()(const Worker* a, const Worker* b) const { return a->id.key < b->id.key; }
 
 void HolderIndex::Add(Worker& worker) {
   const Place& place = worker.place;

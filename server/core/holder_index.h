@@ -24,6 +24,9 @@ namespace tensorhub::hub {
 
 struct Worker;
 
+// Numbers the workers' lives in the order in which the hub heard of them. Never reused.
+using Serial = uint64_t;
+
 // Where a worker is; rack and host are empty if they are unknown, since those are shared with
 // nobody.
 struct Place {
@@ -46,19 +49,21 @@ struct HolderRank {
 
 struct Holder {
   HolderRank rank;
-  const WorkerKey* key = nullptr;  // null: before all of this rank
+  Serial serial = 0;  // 0: before all of this rank
   Worker* worker = nullptr;
-  bool operator<(const Holder& other) const;
+  bool operator<(const Holder& other) const {
+    return rank != other.rank ? rank < other.rank : serial < other.serial;
+  }
 };
 
-struct ByKey {
+struct BySerial {
   bool operator()(const Worker* a, const Worker* b) const;
 };
 
 struct Scope {
-  std::set<Holder> holders;         // that may serve
-  std::set<Worker*, ByKey> inlets;  // from outside this place, or from nowhere at the moment
-  size_t members = 0;               // references in this place, listed or not
+  std::set<Holder> holders;            // that may serve
+  std::set<Worker*, BySerial> inlets;  // from outside this place, or from nowhere at the moment
+  size_t members = 0;                  // references in this place, listed or not
 };
 
 struct Site {

@@ -72,7 +72,7 @@ void Hub::State::ForgiveSilence() {
 }
 
 void Hub::State::Fire(const Timer& timer) {
-  Worker* worker = FindWorker(timer.worker);
+  Worker* worker = FindRow(timer.worker);
   switch (timer.kind) {
     case Timer::Kind::kGrace:
       return EndRecovery();
@@ -84,7 +84,7 @@ void Hub::State::Fire(const Timer& timer) {
       return IsPending(*worker, OpKind::kPublish) ? PublishDeadline(*worker)
                                                   : JoinDeadline(*worker);
     case Timer::Kind::kDrain:
-      drained_.insert(timer.worker);
+      if (worker != nullptr) drained_.insert(worker);
       return;
     case Timer::Kind::kQuestion:
       if (worker != nullptr) EndQuestion(*worker);
@@ -103,13 +103,13 @@ void Hub::State::Fire(const Timer& timer) {
 void Hub::State::Settle() {
   while (!drained_.empty() || !orphans_.empty() || !news_.empty()) {
     if (!drained_.empty()) {
-      const WorkerKey key = *drained_.begin();
+      Worker& worker = **drained_.begin();
       drained_.erase(drained_.begin());
-      if (Worker* worker = FindWorker(key)) EndDrain(*worker);
+      EndDrain(worker);
     } else if (!orphans_.empty()) {
-      const WorkerKey key = orphans_.begin()->reader;
+      Worker& reader = *orphans_.begin()->reader;
       orphans_.erase(orphans_.begin());
-      SettleOrphan(key);
+      SettleOrphan(reader);
     } else {
       const std::string model = *news_.begin();
       news_.erase(news_.begin());
@@ -127,7 +127,7 @@ void Hub::State::On(const CallCancelled& event) {
   ForgetWait(event.call);
   const auto it = calls_.find(event.call);
   if (it == calls_.end()) return;
-  Worker& worker = *FindWorker(it->second);
+  Worker& worker = *it->second;
   // The operation goes on without a caller; a retry takes it over or hears the reply.
   calls_.erase(it);
   worker.op.call = 0;
@@ -168,7 +168,12 @@ Worker* Hub::State::FindLive(const WorkerIdentity& id) {
 
 Worker* Hub::State::FindSession(SessionId session) {
   const auto it = sessions_.find(session);
-  return it == sessions_.end() ? nullptr : FindWorker(it->second);
+  return it == sessions_.end() ? nullptr : it->second;
+}
+
+Worker* Hub::State::FindRow(Serial serial) const {
+  const auto it = rows_.find(serial);
+  return it == rows_.end() ? nullptr : it->second;
 }
 
 // --- the public face ----------------------------------------------------------------------------

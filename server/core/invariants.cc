@@ -20,6 +20,7 @@ void Hub::State::CheckInvariants() const {
   size_t calls = 0;
   for (const auto& [key, worker] : workers_) {
     TH_CHECK(worker.id.key == key && worker.id.incarnation != 0);
+    TH_CHECK(FindRow(worker.serial) == &worker);
     CheckReference(worker);
     CheckRead(worker);
     CheckNoCycle(worker);
@@ -28,28 +29,28 @@ void Hub::State::CheckInvariants() const {
     TH_CHECK(worker.alive || (!worker.reference && !worker.read && worker.session == 0));
     TH_CHECK(worker.alive != dead_.contains({worker.died, key}));
     TH_CHECK(!worker.alive ||
-             timers_.contains(Timer{worker.lease_timer, Timer::Kind::kLease, key, 0}));
+             timers_.contains(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0}));
     TH_CHECK(worker.fenced.size() <= kFencedMax);
-    TH_CHECK(!worker.question ||
-             timers_.contains(Timer{worker.question->until, Timer::Kind::kQuestion, key, 0}));
+    TH_CHECK(!worker.question || timers_.contains(Timer{worker.question->until,
+                                                        Timer::Kind::kQuestion, worker.serial, 0}));
     TH_CHECK((worker.complainers.empty() && !worker.slow) ||
-             timers_.contains(Timer{worker.forget_at, Timer::Kind::kForget, key, 0}));
+             timers_.contains(Timer{worker.forget_at, Timer::Kind::kForget, worker.serial, 0}));
     if (worker.alive) ++alive;
     if (worker.session != 0) {
       ++sessions;
-      TH_CHECK(sessions_.contains(worker.session) && sessions_.at(worker.session) == key);
+      TH_CHECK(sessions_.contains(worker.session) && sessions_.at(worker.session) == &worker);
     }
     // A caller waits exactly while its operation is pending.
     if (worker.op.call != 0) {
       ++calls;
       TH_CHECK(worker.op.state == OpRecord::State::kPending);
-      TH_CHECK(calls_.contains(worker.op.call) && calls_.at(worker.op.call) == key);
+      TH_CHECK(calls_.contains(worker.op.call) && calls_.at(worker.op.call) == &worker);
     }
     TH_CHECK(worker.op.deadline == 0 || worker.op.state == OpRecord::State::kPending);
     TH_CHECK(!IsPending(worker, OpKind::kPublish) || worker.op.deferred || worker.reference);
   }
   TH_CHECK(alive == alive_ && sessions == sessions_.size() && calls == calls_.size());
-  TH_CHECK(dead_.size() == workers_.size() - alive_);
+  TH_CHECK(dead_.size() == workers_.size() - alive_ && rows_.size() == workers_.size());
 
   for (const auto& [name, model] : models_) {
     // R2: `latest` is the newest version that ever became visible.
@@ -87,7 +88,7 @@ void Hub::State::CheckWaits() const {
     for (const CallId call : waiting) {
       TH_CHECK(waits_.contains(call) && waits_.at(call).model == model);
       const TimeMs deadline = waits_.at(call).deadline;
-      TH_CHECK(timers_.contains(Timer{deadline, Timer::Kind::kWait, {}, call}));
+      TH_CHECK(timers_.contains(Timer{deadline, Timer::Kind::kWait, 0, call}));
       // Nobody waits for what is there.
       TH_CHECK(!Satisfied(waits_.at(call)));
     }
@@ -103,19 +104,20 @@ void Hub::State::CheckReference(const Worker& worker) const {
   // R1: a reference belongs to the publication that stands behind its number.
   TH_CHECK(publication != nullptr && publication->id == reference.publication);
   const auto shard = publication->shards.find(worker.id.key.rank);
-  TH_CHECK(shard != publication->shards.end() && shard->second.holders.contains(worker.id.key));
+  TH_CHECK(shard != publication->shards.end() && reference.shard == &shard->second);
+  TH_CHECK(shard->second.holders.contains(FindRow(worker.serial)));
   // R4: one generation, never above what the worker was seen with; a prefix of the shard.
   TH_CHECK(reference.generation != 0 && reference.generation <= worker.generation);
   TH_CHECK(!shard->second.chunks || reference.valid_chunks <= *shard->second.chunks);
   // R3: each reader is counted from its assignment until it is released.
   uint32_t absent = 0;
   for (const ReaderSlot& slot : reference.readers) {
-    const Worker* reader = FindWorker(slot.reader);
-    TH_CHECK(reader != nullptr && reader->read);
+    const Worker* reader = slot.reader;
+    TH_CHECK(FindRow(reader->serial) == reader && reader->read);
     if (reader->absent) ++absent;
     const auto assignment = reader->read->assignments.find(slot.assignment);
     TH_CHECK(assignment != reader->read->assignments.end());
-    TH_CHECK(assignment->second.source == worker.id);
+    TH_CHECK(assignment->second.source == &worker);
     TH_CHECK(assignment->second.generation == reference.generation);
     TH_CHECK(reader->read->publication == reference.publication);
   }
@@ -123,13 +125,13 @@ void Hub::State::CheckReference(const Worker& worker) const {
   // R3: a drain is bounded.
   const bool draining = reference.state == ReferenceState::kDraining;
   TH_CHECK(!draining ||
-           timers_.contains(Timer{reference.drain_end, Timer::Kind::kDrain, worker.id.key, 0}));
+           timers_.contains(Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0}));
   // R2: what is not visible yet serves nobody.
   const bool publishing = reference.state == ReferenceState::kPublishing;
   TH_CHECK(!publishing || reference.readers.empty());
 }
 
-// The other direction: each assignment is counted at its source, or awaits the source's report.
+// The other direction: each assignment is counted at its source.
 void Hub::State::CheckRead(const Worker& worker) const {
   if (!worker.read) return;
   const Read& read = *worker.read;
@@ -137,15 +139,9 @@ void Hub::State::CheckRead(const Worker& worker) const {
   TH_CHECK(read.current == 0 || read.assignments.contains(read.current));
   for (const auto& [number, assignment] : read.assignments) {
     TH_CHECK(number != 0 && number <= read.last);
-    const ReaderSlot slot{worker.id.key, number};
-    const auto awaited = awaited_.find(assignment.source);
-    if (awaited != awaited_.end()) {
-      const auto& slots = awaited->second;
-      const std::pair<ReaderSlot, Generation> entry{slot, assignment.generation};
-      if (std::find(slots.begin(), slots.end(), entry) != slots.end()) continue;
-    }
-    const Worker* source = FindWorker(assignment.source.key);
-    TH_CHECK(source != nullptr && source->id == assignment.source && source->reference);
+    const ReaderSlot slot{FindRow(worker.serial), number};
+    const Worker* source = assignment.source;
+    TH_CHECK(source->alive && source->reference);
     TH_CHECK(source->reference->generation == assignment.generation);
     TH_CHECK(source->reference->readers.contains(slot));
   }
@@ -166,9 +162,7 @@ void Hub::State::CheckNoCycle(const Worker& worker) const {
   const Worker* at = &worker;
   for (size_t steps = 0; IsFed(*at); ++steps) {
     TH_CHECK(steps <= workers_.size());
-    const WorkerIdentity& source = at->read->assignments.at(at->read->current).source;
-    at = FindWorker(source.key);
-    if (at == nullptr || at->id != source) return;  // not reported yet
+    at = &SourceOf(*at);
     TH_CHECK(at != &worker);
   }
 }
@@ -182,10 +176,10 @@ void Hub::State::CheckChoice(const Worker& worker) const {
   const std::optional<Candidate> found = Choose(worker);
   const std::optional<Candidate> best = ChooseByLookingAtAll(worker);
   TH_CHECK(found.has_value() == best.has_value());
-  TH_CHECK(!found || found->worker == best->worker);
+  TH_CHECK(!found || found->serial == best->serial);
   // R8: it waits only where somebody may still come.
   if (IsFed(worker) || recovering_) return;
-  TH_CHECK(!best && worker.reference->shard->waiting.contains(worker.id.key));
+  TH_CHECK(!best && worker.reference->shard->waiting.contains(FindRow(worker.serial)));
 }
 
 // R5: two readers of a shard in one datacenter read from outside it only where one of them was
@@ -201,10 +195,7 @@ void Hub::State::CheckSeeds(const Shard& shard) const {
       innocent = seed;
     }
   }
-  for (const WorkerKey& key : shard.waiting) {
-    const Worker* reader = FindWorker(key);
-    TH_CHECK(reader != nullptr && Reads(*reader) && !IsFed(*reader));
-  }
+  for (const Worker* reader : shard.waiting) TH_CHECK(Reads(*reader) && !IsFed(*reader));
 }
 
 // R3: a read counts at the uplink of its source's datacenter from assignment until released.
@@ -229,15 +220,15 @@ void Hub::State::CheckPublication(const Publication& publication) const {
     TH_CHECK(rank < publication.world_size);
     uint32_t complete = 0;
     size_t draining = 0;
-    for (const WorkerKey& key : shard.holders) {
-      const Worker* holder = FindWorker(key);
+    for (Worker* holder : shard.holders) {
+      const WorkerKey& key = holder->id.key;
+      TH_CHECK(FindRow(holder->serial) == holder && holder->alive && holder->reference);
       TH_CHECK(key.model == publication.model && key.rank == rank);
-      TH_CHECK(holder != nullptr && holder->alive && holder->reference);
       TH_CHECK(holder->reference->publication == publication.id);
       ++references;
-      if (shard.draining.contains(key)) ++draining;
-      TH_CHECK(shard.draining.contains(key) ==
-               (holder->reference->state == ReferenceState::kDraining));
+      const bool drains = holder->reference->state == ReferenceState::kDraining;
+      TH_CHECK(shard.draining.contains(holder) == drains);
+      if (drains) ++draining;
       // R2: nobody holds a version completely before it is visible.
       if (holder->reference->state != ReferenceState::kComplete) continue;
       TH_CHECK(publication.visible);

@@ -53,7 +53,7 @@ void Hub::State::KeepOneSeed(Worker& reader) {
   };
   if (!is_seed(reader)) return;
   DrawNearer(reader);
-  const std::set<Worker*, ByKey> seeds =
+  const std::set<Worker*, BySerial> seeds =
       reader.reference->shard->index.FindSite(reader.place)->all.inlets;
   for (Worker* other : seeds) {
     if (!is_seed(*other) || !other->node.IsBelow(reader.node)) continue;
@@ -74,7 +74,7 @@ void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
   const std::optional<Candidate> best = Choose(reader);
   if (!best || best->behind || best->slow || best->tier >= present) return;
   if (present != Tier::kRemote && (best->crowded || best->unreliable)) return;
-  MoveTo(reader, *FindWorker(best->worker));
+  MoveTo(reader, *FindRow(best->serial));
 }
 
 }  // namespace tensorhub::hub

@@ -44,7 +44,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
       kind == OpKind::kPublish || kind == OpKind::kJoinFetch || kind == OpKind::kLeave;
   if (after_fetch) Acknowledge(*worker);
   worker->op = OpRecord{op.op, OpRecord::State::kPending, kind, op.call, 0, {}, {}};
-  calls_[op.call] = worker->id.key;
+  calls_[op.call] = worker;
   return worker;
 }
 
@@ -76,7 +76,7 @@ bool Hub::State::Repeat(Worker& worker, const Operation& op, OpKind kind) {
     Answer(last.call, absl::CancelledError("a retry of this call took over"));
   }
   last.call = op.call;
-  calls_[op.call] = worker.id.key;
+  calls_[op.call] = &worker;
   return true;
 }
 
@@ -89,13 +89,13 @@ void Hub::State::Supersede(Worker& worker) {
 
 void Hub::State::SetDeadline(Worker& worker, TimeMs timeout_ms) {
   worker.op.deadline = now_ + std::clamp<TimeMs>(timeout_ms, 0, kTimeoutMsMax);
-  timers_.insert(Timer{worker.op.deadline, Timer::Kind::kOperation, worker.id.key, 0});
+  timers_.insert(Timer{worker.op.deadline, Timer::Kind::kOperation, worker.serial, 0});
 }
 
 void Hub::State::Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload) {
   OpRecord& op = worker.op;
   if (op.deadline != 0) {
-    timers_.erase(Timer{op.deadline, Timer::Kind::kOperation, worker.id.key, 0});
+    timers_.erase(Timer{op.deadline, Timer::Kind::kOperation, worker.serial, 0});
   }
   op.deadline = 0;
   op.deferred.reset();

@@ -46,13 +46,9 @@ const Assignment& Present(const Worker& reader) {
 
 }  // namespace
 
-Worker& Hub::State::SourceOf(const Worker& reader) {
-  return *FindWorker(Present(reader).source.key);
-}
+Worker& Hub::State::SourceOf(const Worker& reader) { return *Present(reader).source; }
 
-const Worker& Hub::State::SourceOf(const Worker& reader) const {
-  return *FindWorker(Present(reader).source.key);
-}
+const Worker& Hub::State::SourceOf(const Worker& reader) const { return *Present(reader).source; }
 
 void Hub::State::On(const Heartbeat& event) {
   if (Worker* worker = FindSession(event.session)) Sample(*worker);
@@ -88,8 +84,8 @@ uint64_t Hub::State::CloseWindow(Worker& reader) {
   pace.rate_at = now_;
   pace.best = std::max(pace.best, pace.rate);
   Fastest& fastest = reader.reference->shard->fastest[Present(reader).tier];
-  const bool stale = fastest.reader == reader.id.key || now_ - fastest.at > kFreshMs;
-  if (stale || pace.rate >= fastest.rate) fastest = {reader.id.key, pace.rate, now_};
+  const bool stale = fastest.reader == reader.serial || now_ - fastest.at > kFreshMs;
+  if (stale || pace.rate >= fastest.rate) fastest = {reader.serial, pace.rate, now_};
   return pace.rate;
 }
 
@@ -111,7 +107,7 @@ bool Hub::State::IsStarved(const Worker& reader, uint64_t rate) const {
   }
   const auto fastest = reader.reference->shard->fastest.find(tier);
   if (fastest != reader.reference->shard->fastest.end() &&
-      fastest->second.reader != reader.id.key && now_ - fastest->second.at <= kFreshMs) {
+      fastest->second.reader != reader.serial && now_ - fastest->second.at <= kFreshMs) {
     others = std::max(others, fastest->second.rate);
   }
   return others >= kComparableRate && link * 2 < others;
@@ -164,9 +160,9 @@ Worker* Hub::State::OtherSource(const Worker& reader) {
     if (MayServe(above, reader) && (across ? swaps : room)) return &above;
   }
   const std::optional<Candidate> best = Choose(reader);
-  if (!best || best->behind || best->slow || best->worker == source.id.key) return nullptr;
+  if (!best || best->behind || best->slow || best->serial == source.serial) return nullptr;
   if (inside && best->tier == Tier::kRemote) return nullptr;
-  return FindWorker(best->worker);
+  return FindRow(best->serial);
 }
 
 // The first window behind another source (after the one with the set-up) tells whose fault it was.
@@ -176,7 +172,7 @@ void Hub::State::Judge(Worker& reader, uint64_t rate) {
   const Worker& source = SourceOf(reader);
   uint64_t fellows = 0;
   for (const ReaderSlot& slot : source.reference->readers) {
-    const Worker& fellow = *FindWorker(slot.reader);
+    const Worker& fellow = *slot.reader;
     if (&fellow == &reader || !IsFed(fellow) || fellow.read->current != slot.assignment) continue;
     if (now_ - fellow.read->pace.rate_at > kFreshMs) continue;
     fellows = std::max(fellows, fellow.read->pace.rate);
@@ -217,7 +213,7 @@ void Hub::State::CallSlow(Worker& worker, const char* why) {
 void Hub::State::Bypass(Worker& reader) {
   std::set<Orphan> behind;  // in their order
   for (const ReaderSlot& slot : reader.reference->readers) {
-    const Worker& follower = *FindWorker(slot.reader);
+    const Worker& follower = *slot.reader;
     if (!IsFed(follower) || follower.read->current != slot.assignment) continue;
     if (follower.read->slow_moves < kSlowMovesMax) {
       behind.insert({follower.reference->valid_chunks, slot.reader});
@@ -226,7 +222,7 @@ void Hub::State::Bypass(Worker& reader) {
   Worker& source = SourceOf(reader);
   bool first = true;
   for (const Orphan& each : behind) {
-    Worker& follower = *FindWorker(each.reader);
+    Worker& follower = *each.reader;
     const std::optional<Candidate> best = Choose(follower);
     const bool idle = best && !best->behind && best->readers == 0 && best->tier != Tier::kRemote;
     const bool across = TierBetween(source.location, follower.location) == Tier::kRemote &&

@@ -152,9 +152,8 @@ void Hub::State::PublishDeadline(Worker& worker) {
   const Publication& publication = PublicationOf(worker);
   std::string missing;
   for (Rank rank = 0; rank < publication.world_size && missing.size() < 64; ++rank) {
-    const auto it = publication.shards.find(rank);
-    if (it != publication.shards.end() &&
-        it->second.holders.contains({publication.model, worker.id.key.group, rank})) {
+    const Worker* other = FindWorker({publication.model, worker.id.key.group, rank});
+    if (other != nullptr && other->reference && other->reference->publication == publication.id) {
       continue;
     }
     absl::StrAppend(&missing, missing.empty() ? "" : ", ", rank);
@@ -205,11 +204,11 @@ void Hub::State::RaiseLatest(Model& model, const Publication& publication) {
 
 void Hub::State::BecomeVisible(Publication& publication) {
   for (const auto& [rank, shard] : publication.shards) {
-    for (const WorkerKey& key : shard.holders) {
-      Worker& holder = *FindWorker(key);
-      Send(holder, Visible{publication.id});
-      if (!IsPending(holder, OpKind::kPublish)) continue;
-      Finish(holder, absl::OkStatus(), PublishReply{publication.id, publication.chunk_bytes, true});
+    for (Worker* holder : shard.holders) {
+      Send(*holder, Visible{publication.id});
+      if (!IsPending(*holder, OpKind::kPublish)) continue;
+      Finish(*holder, absl::OkStatus(),
+             PublishReply{publication.id, publication.chunk_bytes, true});
     }
   }
 }

@@ -14,7 +14,7 @@ namespace tensorhub::hub {
 
 void Hub::State::BeginRecovery(TimeMs until) {
   recovering_ = true;
-  timers_.insert(Timer{until, Timer::Kind::kGrace, {}, 0});
+  timers_.insert(Timer{until, Timer::Kind::kGrace, 0, 0});
 }
 
 void Hub::State::EndRecovery() {
@@ -177,9 +177,9 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
 void Hub::State::CompletePublished(Publication& publication) {
   std::set<std::string> groups;
   for (const auto& [rank, shard] : publication.shards) {
-    for (const WorkerKey& key : shard.holders) {
-      const bool publishing = FindWorker(key)->reference->state == ReferenceState::kPublishing;
-      if (publishing) groups.insert(key.group);
+    for (const Worker* holder : shard.holders) {
+      const bool publishing = holder->reference->state == ReferenceState::kPublishing;
+      if (publishing) groups.insert(holder->id.key.group);
     }
   }
   for (const std::string& group : groups) CompleteIfWhole(publication, group);
@@ -272,32 +272,30 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   worker.read = std::move(read);
   Relist(worker);
   if (!fetch.source || fetch.assignment == 0) return;
-  const ReaderSlot slot{worker.id.key, fetch.assignment};
-  awaited_[*fetch.source].emplace_back(slot, fetch.source_generation);
-  if (const Worker* source = FindLive(*fetch.source); source != nullptr && source->reference) {
+  awaited_[*fetch.source].push_back({worker.serial, fetch.assignment, fetch.source_generation});
+  if (Worker* source = FindLive(*fetch.source); source != nullptr && source->reference) {
     ReattachReaders(*source);
   }
 }
 
 // Readers that said before that they read from this reference.
-void Hub::State::ReattachReaders(const Worker& source) {
+void Hub::State::ReattachReaders(Worker& source) {
   const auto it = awaited_.find(source.id);
   if (it == awaited_.end()) return;
   const auto waiting = std::exchange(it->second, {});
   awaited_.erase(it);
-  for (const auto& [slot, generation] : waiting) {
-    Worker* reader = FindWorker(slot.reader);
+  for (const auto& [serial, assignment, generation] : waiting) {
+    Worker* reader = FindRow(serial);
     const bool still = reader != nullptr && reader->alive && Reads(*reader) && !IsFed(*reader) &&
-                       reader->read->last == slot.assignment;
+                       reader->read->last == assignment;
     if (!still || source.reference->generation != generation) continue;
     // R5: directives of the earlier life may have been lost on the way, so that two reports do not
     // fit; such a reader gets a new source.
     const bool serves = source.reference->publication == reader->read->publication &&
                         source.reference->state != ReferenceState::kPublishing;
-    if (!serves || source.id.key == slot.reader) continue;
+    if (!serves || &source == reader) continue;
     if (source.node.IsBelow(reader->node)) continue;
-    AttachReader(*reader, slot.assignment, *FindWorker(source.id.key),
-                 TierBetween(source.location, reader->location));
+    AttachReader(*reader, assignment, source, TierBetween(source.location, reader->location));
   }
 }
 

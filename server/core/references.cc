@@ -61,7 +61,7 @@ void Hub::State::AddReference(Worker& worker, Publication& publication, Generati
   reference.state = complete ? ReferenceState::kFilling : state;
   reference.shard = &shard;
   ++publication.references;
-  shard.holders.insert(worker.id.key);
+  shard.holders.insert(&worker);
   shard.index.Add(worker);
   complete ? SetState(worker, ReferenceState::kComplete) : Relist(worker);
   if (recovering_) ReattachReaders(worker);
@@ -69,9 +69,7 @@ void Hub::State::AddReference(Worker& worker, Publication& publication, Generati
 
 void Hub::State::SetState(Worker& worker, ReferenceState state) {
   const ReferenceState before = std::exchange(worker.reference->state, state);
-  if (state == ReferenceState::kDraining) {
-    worker.reference->shard->draining.insert(worker.id.key);
-  }
+  if (state == ReferenceState::kDraining) worker.reference->shard->draining.insert(&worker);
   Relist(worker);
   if ((before == ReferenceState::kComplete) == (state == ReferenceState::kComplete)) return;
   Publication& publication = PublicationOf(worker);
@@ -116,17 +114,17 @@ void Hub::State::UncountComplete(Publication& publication, Shard& shard, const s
 void Hub::State::RemoveReference(Worker& worker) {
   if (!worker.reference) return;
   SetState(worker, ReferenceState::kDraining);
-  timers_.erase(Timer{worker.reference->drain_end, Timer::Kind::kDrain, worker.id.key, 0});
-  drained_.erase(worker.id.key);
+  timers_.erase(Timer{worker.reference->drain_end, Timer::Kind::kDrain, worker.serial, 0});
+  drained_.erase(&worker);
   EndQuestion(worker);
   const std::set<ReaderSlot> readers = std::exchange(worker.reference->readers, {});
   for (const ReaderSlot& slot : readers) LoseSource(slot);
   Publication& publication = PublicationOf(worker);
   Shard& shard = *worker.reference->shard;
   shard.index.Remove(worker, std::exchange(worker.listed, {}));
-  shard.waiting.erase(worker.id.key);
-  shard.draining.erase(worker.id.key);
-  shard.holders.erase(worker.id.key);
+  shard.waiting.erase(&worker);
+  shard.draining.erase(&worker);
+  shard.holders.erase(&worker);
   --publication.references;
   const Version version = worker.reference->version;
   worker.reference.reset();

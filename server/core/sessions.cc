@@ -59,6 +59,7 @@ void Hub::State::On(const SessionOpened& event) {
   if (worker.id.incarnation != 0 && worker.id.incarnation != event.worker.incarnation) {
     Replace(worker, event.worker);
   }
+  if (worker.serial == 0) rows_[worker.serial = ++last_serial_] = &worker;
   Attach(worker, event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding)});
   MergeReport(worker, event);
@@ -147,6 +148,7 @@ void Hub::State::Replace(Worker& worker, const WorkerIdentity& by) {
   fenced.push_back(worker.id.incarnation);
   if (fenced.size() > kFencedMax) fenced.pop_front();
   dead_.erase({worker.died, worker.id.key});
+  rows_.erase(worker.serial);
   worker = Worker{};
   worker.fenced = std::move(fenced);
 }
@@ -180,12 +182,12 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.session = event.session;
   worker.number = event.number;
   worker.lease_end = now_ + options_.lease_ms;
-  sessions_[event.session] = event.worker.key;
+  sessions_[event.session] = &worker;
   SetAbsent(worker, false);
   if (!joined) return;
   ++alive_;
   worker.lease_timer = worker.lease_end;
-  timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.id.key, 0});
+  timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
   Change(models_[worker.id.key.model], worker.id.key.model, ModelChange::Kind::kWorkerJoined, 0,
          worker.id.key.group);
 }
@@ -204,7 +206,7 @@ void Hub::State::LeaseFired(Worker& worker) {
   if (!worker.alive) return;
   if (worker.lease_end > now_) {
     worker.lease_timer = worker.lease_end;
-    timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.id.key, 0});
+    timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
     return;
   }
   Say(LogLine::Level::kWarning, absl::StrCat(ToString(worker.id.key), ": lease expired"));
@@ -230,7 +232,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   EndRead(worker);
   Forget(worker);
   CloseStream(worker, reason);
-  timers_.erase(Timer{worker.lease_timer, Timer::Kind::kLease, worker.id.key, 0});
+  timers_.erase(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
   worker.alive = false;
   --alive_;
   worker.died = now_;
@@ -251,6 +253,7 @@ void Hub::State::ForgetOldestDead() {
     AbortPublishing({key.model, key.group},
                     absl::AbortedError(absl::StrCat(ToString(key), " is gone")));
     dead_.erase(dead_.begin());
+    rows_.erase(workers_.at(key).serial);
     workers_.erase(key);
     const auto next = workers_.lower_bound({key.model, key.group, 0});
     const bool empty =

@@ -25,7 +25,7 @@ bool IsBetter(const Candidate& a, const Candidate& b) {
   };
   const auto rank_a = rank(a);
   const auto rank_b = rank(b);
-  return rank_a != rank_b ? rank_a < rank_b : a.worker < b.worker;
+  return rank_a != rank_b ? rank_a < rank_b : a.serial < b.serial;
 }
 
 std::optional<Candidate> Best(const std::vector<Candidate>& candidates) {

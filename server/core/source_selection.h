@@ -12,8 +12,8 @@
 #include <optional>
 #include <vector>
 
-#include "common/ids.h"
 #include "common/location.h"
+#include "server/core/holder_index.h"
 
 namespace tensorhub::hub {
 
@@ -30,7 +30,7 @@ inline constexpr uint32_t kSlackSteps = 1;
 uint32_t StepsMissing(uint32_t valid_chunks, uint32_t chunks);
 
 struct Candidate {
-  WorkerKey worker;
+  Serial serial = 0;
   Tier tier = Tier::kRemote;
   bool behind = false;      // has clearly less than the reader has already
   bool slow = false;        // was found to feed its readers slowly, or this reader left it for that
@@ -58,8 +58,8 @@ struct SourceClass {
 // reader, those not known to be slow, and those with a free place: a source that feeds two halves
 // the rate of both and of all behind them, which no nearness within a datacenter makes up for. Then
 // the nearest tier, those not known to be unreliable; of remote ones the datacenter whose uplink
-// carries the fewest reads; the fewest readers, the most progress, stable before spot, and the
-// name, so that equal inputs give equal choices.
+// carries the fewest reads; the fewest readers, the most progress, stable before spot, and who
+// came first, so that equal inputs give equal choices.
 bool IsBetter(const Candidate& a, const Candidate& b);
 
 std::optional<Candidate> Best(const std::vector<Candidate>& candidates);

@@ -18,10 +18,8 @@ namespace tensorhub::hub {
 bool Hub::State::AssignSource(Worker& reader) {
   const std::optional<Candidate> choice = Choose(reader);
   if (!choice || (choice->behind && IsFed(reader))) return false;
-  Worker& source = *FindWorker(choice->worker);
-  if (IsFed(reader) && reader.read->assignments.at(reader.read->current).source == source.id) {
-    return false;
-  }
+  Worker& source = *FindRow(choice->serial);
+  if (IsFed(reader) && &SourceOf(reader) == &source) return false;
   MoveTo(reader, source);
   return true;
 }
@@ -40,7 +38,7 @@ void Hub::State::MoveTo(Worker& reader, Worker& source) {
 // R3: a reader counts at its source from here on, before it has heard of it.
 void Hub::State::AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier) {
   StopBeingFed(reader);
-  Assignment assignment{source.id, source.reference->generation, tier, {}};
+  Assignment assignment{&source, source.reference->generation, tier, {}};
   if (tier == Tier::kRemote) {
     assignment.uplink = source.place.datacenter;
     ++uplinks_[assignment.uplink];
@@ -49,8 +47,8 @@ void Hub::State::AttachReader(Worker& reader, AssignmentNumber number, Worker& s
   reader.read->current = number;
   reader.read->last = std::max(reader.read->last, number);
   reader.node.AttachTo(source.node);
-  reader.reference->shard->waiting.erase(reader.id.key);
-  source.reference->readers.insert({reader.id.key, number});
+  reader.reference->shard->waiting.erase(&reader);
+  source.reference->readers.insert({&reader, number});
   if (reader.absent) ++source.reference->absent_readers;
   reader.read->pace.starved = 0;
   reader.read->pace.rate_at = 0;
@@ -67,17 +65,17 @@ void Hub::State::StopBeingFed(Worker& reader) {
   if (!reader.node.attached()) return;
   reader.node.Detach();
   if (recovering_ || !reader.reference) return;
-  for (const WorkerKey& key : reader.reference->shard->waiting) Orphaned(*FindWorker(key));
+  for (Worker* other : reader.reference->shard->waiting) Orphaned(*other);
 }
 
 void Hub::State::SendAssign(const Worker& reader) {
   const Read& read = *reader.read;
   const Assignment& assignment = read.assignments.at(read.current);
-  const Worker& source = *FindWorker(assignment.source.key);
+  const Worker& source = *assignment.source;
   Assign assign;
   assign.transaction = read.transaction;
   assign.assignment = read.current;
-  assign.source = assignment.source;
+  assign.source = source.id;
   assign.endpoint = source.endpoint;
   assign.generation = assignment.generation;
   assign.publication = read.publication;
@@ -100,15 +98,13 @@ Assignment Hub::State::EraseAssignment(Worker& reader, AssignmentNumber number) 
 
 void Hub::State::Release(Worker& reader, AssignmentNumber number) {
   if (!reader.read->assignments.contains(number)) return;
-  const WorkerIdentity source_id = EraseAssignment(reader, number).source;
-  Worker* source = FindLive(source_id);
-  if (source == nullptr || !source->reference) return;
-  source->reference->readers.erase({reader.id.key, number});
-  if (reader.absent) --source->reference->absent_readers;
-  Relist(*source);
-  const bool drained =
-      source->reference->state == ReferenceState::kDraining && source->reference->readers.empty();
-  if (drained) drained_.insert(source_id.key);
+  Worker& source = *EraseAssignment(reader, number).source;
+  Reference& reference = *source.reference;
+  reference.readers.erase({&reader, number});
+  if (reader.absent) --reference.absent_readers;
+  Relist(source);
+  const bool drained = reference.state == ReferenceState::kDraining && reference.readers.empty();
+  if (drained) drained_.insert(&source);
 }
 
 void Hub::State::SetAbsent(Worker& worker, bool absent) {
@@ -117,13 +113,9 @@ void Hub::State::SetAbsent(Worker& worker, bool absent) {
   Relist(worker);
   if (!worker.read) return;
   for (const auto& [number, assignment] : worker.read->assignments) {
-    Worker* source = FindLive(assignment.source);
-    const bool counted = source != nullptr && source->reference &&
-                         source->reference->readers.contains({worker.id.key, number});
-    if (!counted) continue;  // it has not reported yet
-    uint32_t& readers = source->reference->absent_readers;
+    uint32_t& readers = assignment.source->reference->absent_readers;
     readers = absent ? readers + 1 : readers - 1;
-    Relist(*source);
+    Relist(*assignment.source);
   }
 }
 
@@ -138,23 +130,22 @@ void Hub::State::ReleaseAll(Worker& reader) {
 void Hub::State::EndRead(Worker& reader) {
   ReleaseAll(reader);
   reader.read.reset();
-  if (reader.reference) reader.reference->shard->waiting.erase(reader.id.key);
+  if (reader.reference) reader.reference->shard->waiting.erase(&reader);
   Relist(reader);
 }
 
 // The reference that the slot was at is going.
 void Hub::State::LoseSource(const ReaderSlot& slot) {
-  Worker* reader = FindWorker(slot.reader);
-  if (reader == nullptr || !reader->read) return;
-  const bool current = reader->read->current == slot.assignment;
-  EraseAssignment(*reader, slot.assignment);
-  if (current && Reads(*reader)) Orphaned(*reader);
+  Worker& reader = *slot.reader;
+  const bool current = reader.read->current == slot.assignment;
+  EraseAssignment(reader, slot.assignment);
+  if (current && Reads(reader)) Orphaned(reader);
 }
 
 // Settle finds it another source, or ends its fetch.
-void Hub::State::Orphaned(const Worker& reader) {
+void Hub::State::Orphaned(Worker& reader) {
   const uint32_t valid_chunks = reader.reference ? reader.reference->valid_chunks : 0;
-  orphans_.insert({valid_chunks, reader.id.key});
+  orphans_.insert({valid_chunks, &reader});
 }
 
 const Assignment* Hub::State::KnownAssignment(const Worker& reader,

@@ -64,6 +64,7 @@ class Hub::State {
   const Worker* FindWorker(const WorkerKey& key) const;
   Worker* FindLive(const WorkerIdentity& id);
   Worker* FindSession(SessionId session);
+  Worker* FindRow(Serial serial) const;
   // Calls `visit(Worker&)` for each live worker of the group, by rank.
   template <typename Visit>
   void ForEachLive(const GroupKey& group, Visit visit) {
@@ -125,7 +126,7 @@ class Hub::State {
   enum class Filling { kDone, kOpen, kOver };
   Filling FillingOf(const Worker& worker, const SessionOpened& event);
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
-  void ReattachReaders(const Worker& source);
+  void ReattachReaders(Worker& source);
   void SettleRecovered(const GroupKey& key, Group& group);
 
   // publish.cc: R1, R2
@@ -193,13 +194,13 @@ class Hub::State {
   void SetAbsent(Worker& worker, bool absent);
   void EndRead(Worker& reader);
   void LoseSource(const ReaderSlot& slot);
-  void Orphaned(const Worker& reader);
+  void Orphaned(Worker& reader);
   void On(const SourceReleased& event);
   const Assignment* KnownAssignment(const Worker& reader, const TransactionId& transaction,
                                     AssignmentNumber number) const;
 
   // complaints.cc: R8: readers without a source, and sources that failed
-  void SettleOrphan(const WorkerKey& reader);
+  void SettleOrphan(Worker& reader);
   void KeepOneSeed(Worker& reader);
   void GiveUpRead(const Worker& reader);
   bool Pardon(Worker& reader);
@@ -207,8 +208,8 @@ class Hub::State {
   void On(const SourceFailed& event);
   void On(const SourceSilent& event);
   void Complain(Worker& source, const WorkerIdentity& reader);
-  void Doubt(Worker& source, const WorkerKey& asker);
-  void Ask(Worker& source, const WorkerKey& asker);
+  void Doubt(Worker& source, const Worker& asker);
+  void Ask(Worker& source, const Worker& asker);
   void Vouch(Worker& source);
   void EndQuestion(Worker& source);
   void Remember(Worker& source);
@@ -305,12 +306,14 @@ class Hub::State {
   uint64_t decisions_ = 0;
 
   std::map<WorkerKey, Worker> workers_;
-  std::map<SessionId, WorkerKey> sessions_;
+  std::map<Serial, Worker*> rows_;  // of workers_
+  Serial last_serial_ = 0;
+  std::map<SessionId, Worker*> sessions_;
   std::map<GroupKey, Group> groups_;
   std::map<std::string, Model> models_;
   std::map<CallId, Wait> waits_;
   std::map<std::string, std::set<CallId>> waits_by_model_;
-  std::map<CallId, WorkerKey> calls_;  // pending operations
+  std::map<CallId, Worker*> calls_;  // pending operations
   std::map<Fingerprint, std::shared_ptr<const Layout>> layouts_;
   std::map<Fingerprint, std::shared_ptr<const std::string>> attachments_;
   uint64_t layout_bytes_ = 0;
@@ -318,8 +321,7 @@ class Hub::State {
   std::set<std::pair<TimeMs, WorkerKey>> dead_;
   std::set<Timer> timers_;
   size_t alive_ = 0;
-  // Readers that reported a source which has not reported itself yet (recovery only).
-  std::map<WorkerIdentity, std::vector<std::pair<ReaderSlot, Generation>>> awaited_;
+  std::map<WorkerIdentity, std::vector<AwaitedReader>> awaited_;  // by source; recovery only
 
   // Reads that leave each datacenter, of all models, counted from assignment until released.
   std::map<std::string, uint32_t> uplinks_;
@@ -331,9 +333,9 @@ class Hub::State {
   size_t restored_ = 0;  // dead workers that the restored rows name
 
   // For Settle.
-  std::set<Orphan> orphans_;     // readers without a source
-  std::set<WorkerKey> drained_;  // draining references without readers
-  std::set<std::string> news_;   // models with a version that became visible
+  std::set<Orphan> orphans_;             // readers without a source
+  std::set<Worker*, BySerial> drained_;  // draining references without readers
+  std::set<std::string> news_;           // models with a version that became visible
 
   // Of the event in progress.
   TimeMs now_ = 0;

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rows of the hub's tables: plain data. Who may change what is in state.h.
+//
+// Rows that cannot be there one without the other refer to each other by address: a worker's row
+// stays where it is until it is forgotten, and then it neither holds nor reads anything. Nothing is
+// ever sorted by address.
 
 #ifndef TENSORHUB_SERVER_CORE_TABLES_H_
 #define TENSORHUB_SERVER_CORE_TABLES_H_
@@ -23,9 +27,16 @@ namespace tensorhub::hub {
 
 // One reader at a source: who, and which of the assignments that it was given.
 struct ReaderSlot {
-  WorkerKey reader;
+  Worker* reader = nullptr;
   AssignmentNumber assignment = 0;
-  auto operator<=>(const ReaderSlot&) const = default;
+  bool operator<(const ReaderSlot& other) const;  // by serial
+};
+
+// A reader that reported a source which has not reported itself yet.
+struct AwaitedReader {
+  Serial reader = 0;
+  AssignmentNumber assignment = 0;
+  Generation generation = 0;  // of the source
 };
 
 struct Shard;
@@ -44,7 +55,7 @@ struct Reference {
 };
 
 struct Assignment {
-  WorkerIdentity source;
+  Worker* source = nullptr;  // where the reader is counted
   Generation generation = 0;
   Tier tier = Tier::kRemote;
   std::string uplink;  // kRemote: the source's datacenter, at which the read is counted
@@ -75,7 +86,7 @@ struct Pace {
 
 // The fastest read of a shard and tier in the last moments.
 struct Fastest {
-  WorkerKey reader;
+  Serial reader = 0;
   uint64_t rate = 0;
   TimeMs at = 0;
 };
@@ -120,11 +131,12 @@ struct OpRecord {
 // A question to a holder whether its reference still stands.
 struct Question {
   TimeMs until = 0;
-  std::set<WorkerKey> askers;  // readers that complained
+  std::set<Serial> askers;  // readers that complained
 };
 
 struct Worker {
   WorkerIdentity id;
+  Serial serial = 0;
   uint32_t world_size = 0;
   Location location;  // of a life: what it says later is not believed
   Place place;
@@ -154,6 +166,14 @@ struct Worker {
   TimeMs forget_at = 0;                  // when complaints are forgotten; 0: there are none
 };
 
+inline bool BySerial::operator()(const Worker* a, const Worker* b) const {
+  return a->serial < b->serial;
+}
+inline bool ReaderSlot::operator<(const ReaderSlot& other) const {
+  if (reader != other.reader) return reader->serial < other.reader->serial;
+  return assignment < other.assignment;
+}
+
 // Readers that take a place.
 inline uint32_t Occupied(const Reference& reference) {
   return static_cast<uint32_t>(reference.readers.size()) - reference.absent_readers;
@@ -166,11 +186,11 @@ struct Shard {
   Fingerprint attachment;
   uint64_t bytes = 0;
   std::optional<uint32_t> chunks;  // unknown after a restart until somebody says it
-  std::set<WorkerKey> holders;
+  std::set<Worker*, BySerial> holders;
   uint32_t complete = 0;  // of the holders
   HolderIndex index;
-  std::set<WorkerKey> waiting;   // running reads without a source
-  std::set<WorkerKey> draining;  // of the holders
+  std::set<Worker*, BySerial> waiting;   // running reads without a source
+  std::set<Worker*, BySerial> draining;  // of the holders
   std::map<Tier, Fastest> fastest;
 };
 
@@ -248,7 +268,7 @@ struct Timer {
   enum class Kind { kGrace, kLease, kOperation, kDrain, kWait, kQuestion, kForget };
   TimeMs at = 0;
   Kind kind = Kind::kGrace;
-  WorkerKey worker;
+  Serial worker = 0;
   CallId wait = 0;
   auto operator<=>(const Timer&) const = default;
 };
@@ -256,10 +276,10 @@ struct Timer {
 // A reader without a source, most progress first: it is the one that others may follow.
 struct Orphan {
   uint32_t valid_chunks = 0;
-  WorkerKey reader;
+  Worker* reader = nullptr;
   bool operator<(const Orphan& other) const {
     if (valid_chunks != other.valid_chunks) return valid_chunks > other.valid_chunks;
-    return reader < other.reader;
+    return reader->serial < other.reader->serial;
   }
 };
 

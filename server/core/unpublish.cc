@@ -35,32 +35,31 @@ void Hub::State::BeginDrain(Worker& worker, TimeMs drain_ms) {
     AbortOf(worker, absl::AbortedError("it unpublished the version that it held"));
   }
   SetState(worker, ReferenceState::kDraining);
-  timers_.erase(Timer{reference.drain_end, Timer::Kind::kDrain, worker.id.key, 0});
+  timers_.erase(Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0});
   reference.drain_end = now_ + std::clamp<TimeMs>(drain_ms, 0, kTimeoutMsMax);
-  timers_.insert(Timer{reference.drain_end, Timer::Kind::kDrain, worker.id.key, 0});
+  timers_.insert(Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0});
   RedirectReaders(worker);
-  if (reference.readers.empty()) drained_.insert(worker.id.key);
-  if (drain_ms <= 0) drained_.insert(worker.id.key);
+  if (reference.readers.empty()) drained_.insert(&worker);
+  if (drain_ms <= 0) drained_.insert(&worker);
 }
 
 // Those that got least far first: they can then read from those that got further. A reader stays
 // counted here until it releases the assignment; one without another source goes on reading here.
 void Hub::State::RedirectReaders(Worker& source) {
-  std::vector<std::pair<uint32_t, WorkerKey>> readers;
+  std::set<Orphan> readers;
   for (const ReaderSlot& slot : source.reference->readers) {
-    const Worker& reader = *FindWorker(slot.reader);
+    const Worker& reader = *slot.reader;
     if (!reader.read->running || reader.read->current != slot.assignment) continue;
-    readers.emplace_back(reader.reference->valid_chunks, slot.reader);
+    readers.insert({reader.reference->valid_chunks, slot.reader});
   }
-  std::sort(readers.begin(), readers.end());
-  for (const auto& [progress, key] : readers) AssignSource(*FindWorker(key));
+  for (auto it = readers.rbegin(); it != readers.rend(); ++it) AssignSource(*it->reader);
 }
 
 // Somebody can serve this shard who could not before.
 void Hub::State::RetryRedirects(const Publication& publication, Rank rank) {
   const auto shard = publication.shards.find(rank);
   if (shard == publication.shards.end()) return;
-  for (const WorkerKey& key : shard->second.draining) RedirectReaders(*FindWorker(key));
+  for (Worker* holder : shard->second.draining) RedirectReaders(*holder);
 }
 
 // No reader is left, or the time is up: the buffers are the owner's, who raises the generation

@@ -109,9 +109,9 @@ std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
     VersionView& view = views[version] = ViewOf(publication);
     std::set<std::string> filling;
     for (const auto& [rank, shard] : publication.shards) {
-      for (const WorkerKey& key : shard.holders) {
-        if (workers_.at(key).reference->state == ReferenceState::kFilling)
-          filling.insert(key.group);
+      for (const Worker* holder : shard.holders) {
+        const bool fills = holder->reference->state == ReferenceState::kFilling;
+        if (fills) filling.insert(holder->id.key.group);
       }
     }
     view.filling_replicas = static_cast<uint32_t>(filling.size());
@@ -180,7 +180,7 @@ std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
     view.running_ms = std::max<TimeMs>(0, now - read.began);
     const auto assignment = read.assignments.find(read.current);
     if (assignment != read.assignments.end()) {
-      view.source = assignment->second.source;
+      view.source = assignment->second.source->id;
       view.tier = assignment->second.tier;
     }
     const bool listed = worker.reference && worker.reference->publication == read.publication;

@@ -25,7 +25,7 @@ void Hub::State::On(const WaitOp& op) {
   }
   waits_[op.call] = wait;
   waits_by_model_[op.model].insert(op.call);
-  timers_.insert(Timer{deadline, Timer::Kind::kWait, {}, op.call});
+  timers_.insert(Timer{deadline, Timer::Kind::kWait, 0, op.call});
 }
 
 // R2: `latest` is a mark; whether it is still held is the fetch's question. Lag is counted in
@@ -53,7 +53,7 @@ void Hub::State::EndWait(CallId call, absl::Status status, Version version) {
 void Hub::State::ForgetWait(CallId call) {
   const auto it = waits_.find(call);
   if (it == waits_.end()) return;
-  timers_.erase(Timer{it->second.deadline, Timer::Kind::kWait, {}, call});
+  timers_.erase(Timer{it->second.deadline, Timer::Kind::kWait, 0, call});
   const auto calls = waits_by_model_.find(it->second.model);
   calls->second.erase(call);
   if (calls->second.empty()) waits_by_model_.erase(calls);

@@ -8,9 +8,9 @@
 namespace tensorhub::hub {
 namespace {
 
-Candidate Make(const std::string& group, Tier tier = Tier::kDatacenter) {
+Candidate Make(Serial serial, Tier tier = Tier::kDatacenter) {
   Candidate candidate;
-  candidate.worker = {"m", group, 0};
+  candidate.serial = serial;
   candidate.tier = tier;
   return candidate;
 }
@@ -18,36 +18,36 @@ Candidate Make(const std::string& group, Tier tier = Tier::kDatacenter) {
 TEST(SourceSelectionTest, NobodyIsNobody) { EXPECT_FALSE(Best({})); }
 
 TEST(SourceSelectionTest, TheOwnDatacenterComesBeforeAllElse) {
-  Candidate here = Make("here"), far = Make("far", Tier::kRemote);
+  Candidate here = Make(2), far = Make(1, Tier::kRemote);
   here.behind = here.slow = here.unreliable = true;
   here.readers = 9;
-  EXPECT_EQ(Best({far, here})->worker, here.worker);
+  EXPECT_EQ(Best({far, here})->serial, here.serial);
 }
 
 TEST(SourceSelectionTest, AheadComesBeforeNear) {
-  Candidate near = Make("near", Tier::kHost), ahead = Make("ahead");
+  Candidate near = Make(1, Tier::kHost), ahead = Make(2);
   near.behind = true;
-  EXPECT_EQ(Best({near, ahead})->worker, ahead.worker);
+  EXPECT_EQ(Best({near, ahead})->serial, ahead.serial);
 }
 
 TEST(SourceSelectionTest, NotSlowComesBeforeNear) {
-  Candidate near = Make("near", Tier::kHost), other = Make("other");
+  Candidate near = Make(1, Tier::kHost), other = Make(2);
   near.slow = true;
-  EXPECT_EQ(Best({near, other})->worker, other.worker);
+  EXPECT_EQ(Best({near, other})->serial, other.serial);
 }
 
 TEST(SourceSelectionTest, AFreePlaceComesBeforeNear) {
-  Candidate near = Make("near", Tier::kRack), idle = Make("idle");
+  Candidate near = Make(1, Tier::kRack), idle = Make(2);
   near.crowded = true;
   idle.unreliable = true;
-  EXPECT_EQ(Best({near, idle})->worker, idle.worker);
+  EXPECT_EQ(Best({near, idle})->serial, idle.serial);
 }
 
 TEST(SourceSelectionTest, NearComesBeforeFewerReaders) {
-  Candidate near = Make("near", Tier::kRack), idle = Make("idle");
+  Candidate near = Make(2, Tier::kRack), idle = Make(1);
   near.readers = 2;
   near.unreliable = true;
-  EXPECT_EQ(Best({near, idle})->worker, near.worker);
+  EXPECT_EQ(Best({near, idle})->serial, near.serial);
 }
 
 TEST(SourceSelectionTest, OnesOwnHostHasAPlaceMore) {
@@ -58,21 +58,21 @@ TEST(SourceSelectionTest, OnesOwnHostHasAPlaceMore) {
 }
 
 TEST(SourceSelectionTest, UnreliableComesLastInItsTier) {
-  Candidate a = Make("a"), b = Make("b");
+  Candidate a = Make(1), b = Make(2);
   a.unreliable = true;
   b.readers = 3;
-  EXPECT_EQ(Best({a, b})->worker, b.worker);
+  EXPECT_EQ(Best({a, b})->serial, b.serial);
 }
 
 TEST(SourceSelectionTest, RemoteGoesByUplinkBeforeReaders) {
-  Candidate a = Make("a", Tier::kRemote), b = Make("b", Tier::kRemote);
+  Candidate a = Make(1, Tier::kRemote), b = Make(2, Tier::kRemote);
   a.uplink = 1;
   b.readers = 1;
-  EXPECT_EQ(Best({a, b})->worker, b.worker);
+  EXPECT_EQ(Best({a, b})->serial, b.serial);
 }
 
 TEST(SourceSelectionTest, ThenFewestReadersThenProgressThenStable) {
-  Candidate a = Make("a"), b = Make("b");
+  Candidate a = Make(1), b = Make(2);
   a.readers = 1;
   b.steps_missing = 9;
   EXPECT_TRUE(IsBetter(b, a));
@@ -82,7 +82,7 @@ TEST(SourceSelectionTest, ThenFewestReadersThenProgressThenStable) {
   a.stable = false;
   EXPECT_TRUE(IsBetter(b, a));
   a.stable = true;
-  EXPECT_TRUE(IsBetter(a, b)) << "equal ones go by name";
+  EXPECT_TRUE(IsBetter(a, b)) << "of equal ones the first";
 }
 
 TEST(SourceSelectionTest, ProgressCountsInSteps) {
