@@ -107,8 +107,23 @@ IndexEntry Hub::State::EntryOf(const Worker& worker) const {
   return entry;
 }
 
-// To be called whenever something changed that EntryOf looks at.
+// To be called whenever something changed that EntryOf looks at. The index follows when it is
+// asked.
 void Hub::State::Relist(Worker& worker) {
+  if (!std::exchange(worker.stale, true)) stale_.push_back(&worker);
+}
+
+// A reader that lost its source is spared, since it is about to be given another one, after which
+// its entry is the same again. Nobody but itself may be choosing meanwhile.
+void Hub::State::Refresh(const Worker* except) {
+  Worker* spared = nullptr;
+  for (Worker* worker : stale_) worker == except ? void(spared = worker) : Refresh(*worker);
+  stale_.clear();
+  if (spared != nullptr) stale_.push_back(spared);
+}
+
+void Hub::State::Refresh(Worker& worker) {
+  worker.stale = false;
   if (!worker.reference) return;
   const IndexEntry now = EntryOf(worker);
   if (now == worker.listed) return;
@@ -116,8 +131,7 @@ void Hub::State::Relist(Worker& worker) {
   const bool new_source = now.rank && !worker.listed.rank;
   shard.index.Update(worker, worker.listed, now);
   worker.listed = now;
-  if (!new_source || recovering_) return;
-  for (Worker* reader : shard.waiting) Orphaned(*reader);
+  if (new_source) WakeWaiting(shard);
 }
 
 Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) const {
@@ -148,8 +162,13 @@ std::optional<Candidate> Hub::State::ChooseByLookingAtAll(const Worker& reader) 
   return Best(candidates);
 }
 
+std::optional<Candidate> Hub::State::Choose(const Worker& reader) {
+  Refresh(&reader);
+  return ChooseByIndex(reader);
+}
+
 // In the order of IsBetter: the first class in which there is somebody has the best of all.
-std::optional<Candidate> Hub::State::Choose(const Worker& reader) const {
+std::optional<Candidate> Hub::State::ChooseByIndex(const Worker& reader) const {
   const Shard& shard = *reader.reference->shard;
   for (const bool behind : {false, true}) {
     if (auto best = ChooseLocal(reader, shard, behind)) return best;

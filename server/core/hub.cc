@@ -101,7 +101,9 @@ void Hub::State::Fire(const Timer& timer) {
 // transaction; only a drain's and a transaction's end make more orphans, and those are finite. (A
 // reader that got a source may be a new one for those that wait, which is the same for each once.)
 void Hub::State::Settle() {
-  while (!drained_.empty() || !orphans_.empty() || !news_.empty()) {
+  for (;;) {
+    Refresh(orphans_.empty() ? nullptr : orphans_.begin()->reader);
+    if (drained_.empty() && orphans_.empty() && news_.empty()) return;
     if (!drained_.empty()) {
       Worker& worker = **drained_.begin();
       drained_.erase(drained_.begin());

@@ -13,7 +13,7 @@ namespace tensorhub::hub {
 
 void Hub::State::CheckInvariants() const {
   // Settle left nothing behind.
-  TH_CHECK(orphans_.empty() && drained_.empty() && news_.empty());
+  TH_CHECK(orphans_.empty() && drained_.empty() && news_.empty() && stale_.empty());
   TH_CHECK(recovering_ || awaited_.empty());
   size_t alive = 0;
   size_t sessions = 0;
@@ -173,7 +173,7 @@ void Hub::State::CheckChoice(const Worker& worker) const {
   if (!worker.reference) return;
   TH_CHECK(worker.listed == EntryOf(worker));
   if (!Reads(worker)) return;
-  const std::optional<Candidate> found = Choose(worker);
+  const std::optional<Candidate> found = ChooseByIndex(worker);
   const std::optional<Candidate> best = ChooseByLookingAtAll(worker);
   TH_CHECK(found.has_value() == best.has_value());
   TH_CHECK(!found || found->serial == best->serial);

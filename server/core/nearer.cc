@@ -30,6 +30,7 @@ bool IsWorthwhile(const Worker& reader) {
 
 // The holder is complete, or got further.
 void Hub::State::DrawNearer(Worker& holder) {
+  Refresh(nullptr);
   if (!holder.reference || !holder.listed.rank) return;
   const HolderIndex& index = holder.reference->shard->index;
   std::vector<Worker*> readers;
@@ -53,6 +54,7 @@ void Hub::State::KeepOneSeed(Worker& reader) {
   };
   if (!is_seed(reader)) return;
   DrawNearer(reader);
+  Refresh(nullptr);
   const std::set<Worker*, BySerial> seeds =
       reader.reference->shard->index.FindSite(reader.place)->all.inlets;
   for (Worker* other : seeds) {

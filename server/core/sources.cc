@@ -56,16 +56,22 @@ void Hub::State::AttachReader(Worker& reader, AssignmentNumber number, Worker& s
   BeginWindow(reader);
   Relist(source);
   Relist(reader);
+  WakeWaiting(*reader.reference->shard);
 }
 
-// The assignment stays until it is released. Whoever waits for a source may follow those below this
-// reader now, if it was above them.
+// The assignment stays until it is released.
 void Hub::State::StopBeingFed(Worker& reader) {
   reader.read->current = 0;
   if (!reader.node.attached()) return;
   reader.node.Detach();
-  if (recovering_ || !reader.reference) return;
-  for (Worker* other : reader.reference->shard->waiting) Orphaned(*other);
+  if (reader.reference) WakeWaiting(*reader.reference->shard);
+}
+
+// Whoever waits for a source may follow now a reader that got one, or those below a reader that
+// lost its own, if it was above them.
+void Hub::State::WakeWaiting(const Shard& shard) {
+  if (recovering_) return;
+  for (Worker* reader : shard.waiting) Orphaned(*reader);
 }
 
 void Hub::State::SendAssign(const Worker& reader) {

@@ -171,8 +171,11 @@ class Hub::State {
   bool MayServe(const Worker& source, const Worker& reader) const;
   IndexEntry EntryOf(const Worker& worker) const;
   void Relist(Worker& worker);
+  void Refresh(const Worker* except);
+  void Refresh(Worker& worker);
   Candidate CandidateOf(const Worker& source, const Worker& reader) const;
-  std::optional<Candidate> Choose(const Worker& reader) const;
+  std::optional<Candidate> Choose(const Worker& reader);
+  std::optional<Candidate> ChooseByIndex(const Worker& reader) const;
   std::optional<Candidate> ChooseByLookingAtAll(const Worker& reader) const;
   std::optional<Candidate> ChooseLocal(const Worker& reader, const Shard& shard, bool behind) const;
   std::optional<Candidate> ChooseRemote(const Worker& reader, const Shard& shard,
@@ -187,6 +190,7 @@ class Hub::State {
   void MoveTo(Worker& reader, Worker& source);
   void AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
   void StopBeingFed(Worker& reader);
+  void WakeWaiting(const Shard& shard);
   void SendAssign(const Worker& reader);
   Assignment EraseAssignment(Worker& reader, AssignmentNumber number);
   void Release(Worker& reader, AssignmentNumber number);
@@ -335,6 +339,7 @@ class Hub::State {
   // For Settle.
   std::set<Orphan> orphans_;             // readers without a source
   std::set<Worker*, BySerial> drained_;  // draining references without readers
+  std::vector<Worker*> stale_;           // rows that their shards' indices may have wrong
   std::set<std::string> news_;           // models with a version that became visible
 
   // Of the event in progress.

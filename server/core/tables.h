@@ -153,7 +153,8 @@ struct Worker {
   OpRecord op;
   std::optional<Reference> reference;
   std::optional<Read> read;
-  IndexEntry listed;  // what the shard's index says of the reference
+  IndexEntry listed;   // what the shard's index says of the reference
+  bool stale = false;  // that may have changed
   // Attached to the source of the running read. Asking reshapes it, so: mutable.
   mutable SourceNode node;
   bool slow = false;  // feeds its readers slowly, as was found lately
