@@ -270,7 +270,7 @@ uint64_t DefaultChunkBytes(uint64_t total_bytes) {
   const auto round_up = [](uint64_t bytes) {
     return (bytes / kStep + (bytes % kStep != 0)) * kStep;
   };
-  const uint64_t wanted = std::clamp(total_bytes / 2048, 128 * kKiB, 1024 * kKiB);
+  const uint64_t wanted = std::clamp(total_bytes / 2048, 128 * kKiB, 512 * kKiB);
   const uint64_t needed = total_bytes / kChunkCountMax + (total_bytes % kChunkCountMax != 0);
   return round_up(std::max(wanted, needed));
 }

@@ -115,7 +115,7 @@ struct Chunking {
   bool operator==(const Chunking&) const = default;
 };
 
-// About total/2048, a multiple of 64 KiB between 128 KiB and 1 MiB (and larger only where the
+// About total/2048, a multiple of 64 KiB between 128 KiB and 512 KiB (and larger only where the
 // control word's 24 bits would not suffice). A chain's members each add the time of one chunk
 // (docs/architecture.md, "Chunks"), so chunks are as small as a read's fixed cost allows.
 uint64_t DefaultChunkBytes(uint64_t total_bytes);

@@ -128,7 +128,7 @@ TEST(Chunking, CoversTheByteSpaceExactly) {
 TEST(Chunking, DefaultIsATwoThousandthWithinBounds) {
   EXPECT_EQ(DefaultChunkBytes(1), 128u << 10);
   EXPECT_EQ(DefaultChunkBytes(uint64_t{1} << 29), 256u << 10);
-  EXPECT_EQ(DefaultChunkBytes(uint64_t{1} << 40), 1u << 20);
+  EXPECT_EQ(DefaultChunkBytes(uint64_t{1} << 40), 512u << 10);
   const uint64_t huge = uint64_t{1} << 50;
   EXPECT_TRUE(CheckChunking({huge, DefaultChunkBytes(huge)}).ok());
 }
