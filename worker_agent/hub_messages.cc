@@ -11,6 +11,9 @@
 namespace tensorhub::agent {
 namespace {
 
+// What is longer is not believed: a hub that hears nothing for a lease takes a worker for dead.
+constexpr uint64_t kProgressMsMax = 10'000;
+
 // Absent identities are empty bytes on the wire.
 std::string IdBytes(const Id128& id) { return id ? ToBytes(id) : std::string(); }
 
@@ -112,6 +115,9 @@ absl::StatusOr<std::optional<Event>> AssignEvent(const v1::Assign& in) {
   out.endpoint = in.endpoint();
   out.generation = in.generation();
   out.tier = static_cast<Tier>(in.tier());
+  if (in.progress_ms() != 0) {
+    out.progress_ms = static_cast<TimeMs>(std::min(in.progress_ms(), kProgressMsMax));
+  }
   return std::optional<Event>(std::move(out));
 }
 

@@ -255,6 +255,7 @@ struct Assign {
   Generation generation = 0;
   PublicationId publication;
   Tier tier = Tier::kRemote;
+  TimeMs progress_ms = 0;  // between reports of progress
 };
 // Stop reading, then settle with FinishRead.
 struct AbortRead {

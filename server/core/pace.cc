@@ -11,8 +11,8 @@
 // and follows the reader. If it does not, or there is nowhere to go, it is slow itself: its readers
 // move to its source, and it goes to the end of the line.
 //
-// Reports come about ten times a second, heartbeats once, so windows are a little longer than
-// kWindowMs.
+// Readers report ten times a second, or less often where they are very many; a window has several
+// reports, so that it does not matter when the last one came.
 
 #include <algorithm>
 #include <utility>
@@ -24,15 +24,16 @@
 namespace tensorhub::hub {
 namespace {
 
+constexpr TimeMs kReportMs = 100;
 constexpr TimeMs kWindowMs = 500;
+constexpr TimeMs kReportsPerWindow = 3;
 // The first window after a move has a connection's set-up in it.
 constexpr uint32_t kStarvedWindows = 2;
 // Less may be reports that crossed each other.
 constexpr uint32_t kLeadChunks = 4;
 // Below it, a window has too few chunks to compare: four per window.
 constexpr uint64_t kComparableRate = 8000;
-// How long a rate says something about now.
-constexpr TimeMs kFreshMs = 4 * kWindowMs;
+constexpr TimeMs kFreshWindows = 4;
 
 uint32_t Offers(const Worker& source) {
   const Reference& reference = *source.reference;
@@ -45,6 +46,17 @@ const Assignment& Present(const Worker& reader) {
 }
 
 }  // namespace
+
+// Whoever is assigned from now on is told.
+TimeMs Hub::State::ReportMs() const {
+  return std::max(kReportMs,
+                  static_cast<TimeMs>(alive_ * 1000 / std::max(1u, options_.reports_per_second)));
+}
+
+TimeMs Hub::State::WindowMs() const { return std::max(kWindowMs, kReportsPerWindow * ReportMs()); }
+
+// A rate of then still says something.
+bool Hub::State::IsFresh(TimeMs then) const { return now_ - then <= kFreshWindows * WindowMs(); }
 
 Worker& Hub::State::SourceOf(const Worker& reader) { return *Present(reader).source; }
 
@@ -65,7 +77,7 @@ void Hub::State::BeginWindow(Worker& reader) {
 
 // Called with whatever the reader says.
 void Hub::State::Sample(Worker& reader) {
-  if (!IsFed(reader) || now_ - reader.read->pace.since < kWindowMs) return;
+  if (!IsFed(reader) || now_ - reader.read->pace.since < WindowMs()) return;
   Pace& pace = reader.read->pace;
   const bool setting_up = pace.rate_at == 0;
   const uint64_t rate = CloseWindow(reader);
@@ -84,7 +96,7 @@ uint64_t Hub::State::CloseWindow(Worker& reader) {
   pace.rate_at = now_;
   pace.best = std::max(pace.best, pace.rate);
   Fastest& fastest = reader.reference->shard->fastest[Present(reader).tier];
-  const bool stale = fastest.reader == reader.serial || now_ - fastest.at > kFreshMs;
+  const bool stale = fastest.reader == reader.serial || !IsFresh(fastest.at);
   if (stale || pace.rate >= fastest.rate) fastest = {reader.serial, pace.rate, now_};
   return pace.rate;
 }
@@ -101,13 +113,12 @@ bool Hub::State::IsStarved(const Worker& reader, uint64_t rate) const {
   const Tier tier = Present(reader).tier;
   uint64_t others = 0;
   // A source that is fed over a nearer link than it feeds says nothing about that link.
-  if (IsFed(source) && Present(source).tier >= tier &&
-      now_ - source.read->pace.rate_at <= kFreshMs) {
+  if (IsFed(source) && Present(source).tier >= tier && IsFresh(source.read->pace.rate_at)) {
     others = source.read->pace.rate;
   }
   const auto fastest = reader.reference->shard->fastest.find(tier);
   if (fastest != reader.reference->shard->fastest.end() &&
-      fastest->second.reader != reader.serial && now_ - fastest->second.at <= kFreshMs) {
+      fastest->second.reader != reader.serial && IsFresh(fastest->second.at)) {
     others = std::max(others, fastest->second.rate);
   }
   return others >= kComparableRate && link * 2 < others;
@@ -174,7 +185,7 @@ void Hub::State::Judge(Worker& reader, uint64_t rate) {
   for (const ReaderSlot& slot : source.reference->readers) {
     const Worker& fellow = *slot.reader;
     if (&fellow == &reader || !IsFed(fellow) || fellow.read->current != slot.assignment) continue;
-    if (now_ - fellow.read->pace.rate_at > kFreshMs) continue;
+    if (!IsFresh(fellow.read->pace.rate_at)) continue;
     fellows = std::max(fellows, fellow.read->pace.rate);
   }
   const bool fair = fellows > 0 && rate * 4 >= fellows * 3;

@@ -86,6 +86,7 @@ void Hub::State::SendAssign(const Worker& reader) {
   assign.generation = assignment.generation;
   assign.publication = read.publication;
   assign.tier = assignment.tier;
+  assign.progress_ms = ReportMs();
   Send(reader, std::move(assign));
 }
 

@@ -220,6 +220,9 @@ class Hub::State {
   void Forget(Worker& source);
 
   // pace.cc: R5, R8: slow members are bypassed
+  TimeMs ReportMs() const;
+  TimeMs WindowMs() const;
+  bool IsFresh(TimeMs then) const;
   void BeginWindow(Worker& reader);
   void Sample(Worker& reader);
   uint64_t CloseWindow(Worker& reader);

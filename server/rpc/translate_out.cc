@@ -31,6 +31,7 @@ void Fill(const hub::Assign& assign, const ServerIdentity&, pb::HubMessage& mess
   out.set_generation(assign.generation);
   out.set_publication(IdBytes(assign.publication));
   out.set_tier(static_cast<uint32_t>(assign.tier));
+  out.set_progress_ms(static_cast<uint64_t>(assign.progress_ms));
 }
 
 void Fill(const hub::AbortRead& abort, const ServerIdentity&, pb::HubMessage& message) {

@@ -81,6 +81,7 @@ agent::AssignDirective ToAgent(const hub::Assign& in) {
   out.generation = in.generation;
   out.publication = in.publication;
   out.tier = in.tier;
+  out.progress_ms = in.progress_ms;
   return out;
 }
 

@@ -28,7 +28,6 @@ struct ShardOptions {
 };
 
 struct AgentTimes {
-  Nanos progress_every = 100 * kMillisecond;
   Nanos heartbeat_every = kSecond;
   // After which a reader takes a silent source for dead.
   Nanos silence = kSecond;

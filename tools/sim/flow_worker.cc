@@ -222,7 +222,7 @@ void FlowWorker::OnSourceLost(AssignmentNumber assignment, const char* why) {
 }
 
 void FlowWorker::ProgressLater(AssignmentNumber assignment) {
-  around_.world.After(around_.times.progress_every, [this, assignment] {
+  around_.world.After(assigned_->progress_ms * kMillisecond, [this, assignment] {
     if (gone() || !assigned_ || assigned_->assignment != assignment) return;
     TellProgress();
     ProgressLater(assignment);

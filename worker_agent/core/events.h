@@ -74,6 +74,7 @@ struct AssignDirective {
   Generation generation = 0;
   PublicationId publication;
   Tier tier = Tier::kRemote;
+  TimeMs progress_ms = 100;
 };
 struct AbortReadDirective {
   TransactionId transaction;

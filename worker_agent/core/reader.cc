@@ -11,7 +11,8 @@ namespace tensorhub::agent {
 namespace {
 
 // How often a reader tells the hub, and the owner's progress bar, how far it got.
-constexpr TimeMs kProgressEveryMs = 100;
+// Between two words to the fetch's caller.
+constexpr TimeMs kShowEveryMs = 100;
 
 std::string ShortName(const WorkerKey& key) { return absl::StrCat(key.group, "/", key.rank); }
 
@@ -82,6 +83,7 @@ void Reader::AfterQuiet(TimeMs now, Effects& effects) {
   failure_told_ = false;
   assigned_ = std::move(next_assigned_);
   next_assigned_.reset();
+  tell_every_ms_ = assigned_->progress_ms;
   Begin(now, effects);
 }
 
@@ -167,11 +169,20 @@ void Reader::Commit(uint32_t chunks, TimeMs now, Effects& effects) {
 }
 
 void Reader::TellProgress(TimeMs now, Effects& effects) {
-  if (state_ == State::kReading && now - told_at_ < kProgressEveryMs) return;
-  told_at_ = now;
+  const bool complete = state_ == State::kComplete;
+  if (complete || now - told_at_ >= tell_every_ms_) {
+    told_at_ = now;
+    effects.emplace_back(SessionSend{ProgressMessage{
+        reference_.content().publication, reference_.generation(), reference_.valid_chunks()}});
+  }
+  if (complete || now - shown_at_ >= kShowEveryMs) {
+    shown_at_ = now;
+    Show(effects);
+  }
+}
+
+void Reader::Show(Effects& effects) {
   const Reference::Content& content = reference_.content();
-  effects.emplace_back(SessionSend{
-      ProgressMessage{content.publication, reference_.generation(), reference_.valid_chunks()}});
   FetchAdvanced advanced;
   advanced.version = content.version;
   advanced.bytes_done =

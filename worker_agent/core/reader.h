@@ -104,6 +104,7 @@ class Reader {
   void CommitServed(TimeMs now, Effects& effects);
   void Commit(uint32_t chunks, TimeMs now, Effects& effects);
   void TellProgress(TimeMs now, Effects& effects);
+  void Show(Effects& effects);
   void LeaveSource(bool close_gets, Effects& effects);
   void ForceQuiet(Effects& effects);
   void Fail(const absl::Status& reason, Effects& effects);
@@ -130,7 +131,9 @@ class Reader {
   std::optional<uint64_t> word_token_;
   uint64_t window_bytes_;
   uint64_t next_read_ = 1;
-  TimeMs told_at_ = 0;
+  TimeMs told_at_ = 0;  // the hub
+  TimeMs tell_every_ms_ = 0;
+  TimeMs shown_at_ = 0;  // to the fetch's caller
   uint64_t bytes_read_ = 0;
   bool used_one_sided_ = false;
   std::string sources_;

@@ -175,8 +175,10 @@ std::string HubScript::Describe(Agent& agent, const Assign& body) {
     agent.fetch->source_generation = body.generation;
     agent.fetch->assignment = body.assignment;
   }
+  const bool often = body.progress_ms == 100;
   return absl::StrCat("read ", body.assignment, " from ", NameOf(body.source.key), " (",
-                      Text(ToString(body.tier)), ")");
+                      Text(ToString(body.tier)), ")",
+                      often ? "" : absl::StrCat(" reporting every ", body.progress_ms, " ms"));
 }
 
 std::string HubScript::Describe(Agent&, const AbortRead& body) {

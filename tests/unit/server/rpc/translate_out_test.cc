@@ -34,6 +34,7 @@ TEST(TranslateOutTest, Assign) {
   assign.generation = 5;
   assign.publication = {6, 6};
   assign.tier = Tier::kRack;
+  assign.progress_ms = 250;
   const pb::HubMessage message = ToProto({1, assign}, kIdentity);
   EXPECT_EQ(message.assign().transaction(), ToBytes({1, 1}));
   EXPECT_EQ(message.assign().assignment(), 2u);
@@ -42,6 +43,7 @@ TEST(TranslateOutTest, Assign) {
   EXPECT_EQ(message.assign().endpoint(), "somewhere");
   EXPECT_EQ(message.assign().generation(), 5u);
   EXPECT_EQ(message.assign().tier(), 1u);
+  EXPECT_EQ(message.assign().progress_ms(), 250u);
 }
 
 TEST(TranslateOutTest, ReasonsKeepCodeAndText) {

@@ -254,6 +254,7 @@ void FakeHub::Assign(size_t reader, size_t source) {
   assign.generation = holdings_.at(source).generation;
   assign.publication = PublicationOf(read.version);
   assign.tier = tier;
+  assign.progress_ms = progress_ms;
   Direct(reader, assign);
 }
 

@@ -29,6 +29,8 @@ class FakeHub {
   // Which source a reader gets if that one may serve it; otherwise any that may.
   std::function<std::optional<size_t>(size_t reader)> choose;
   Tier tier = Tier::kRemote;
+  // As Assign tells it.
+  TimeMs progress_ms = 100;
   bool visible_at_once = true;
   // Told by the first PutDocuments.
   bool know_documents = true;
