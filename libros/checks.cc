@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <optional>
 
 #include "absl/status/statusor.h"
@@ -62,6 +63,18 @@ absl::Status CheckDrain(std::chrono::milliseconds drain) {
 
 }  // namespace
 
+absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options) {
+  const char* const wish = std::getenv("TENSORHUB_DIGESTS");
+  const std::string word = wish == nullptr ? "" : wish;
+  if (!word.empty() && word != "auto" && word != "on" && word != "off") {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("TENSORHUB_DIGESTS=%s: write auto, on or off", word));
+  }
+  if (options.digests != Digests::kAuto) return options.digests;
+  if (word == "on") return Digests::kOn;
+  return word == "off" ? Digests::kOff : Digests::kAuto;
+}
+
 absl::Status Check(const ConnectOptions& options) {
   absl::Status status = CheckServer(options.server);
   if (status.ok()) status = CheckName("model", options.model);
@@ -69,6 +82,7 @@ absl::Status Check(const ConnectOptions& options) {
   if (status.ok()) status = CheckRank(options);
   if (status.ok()) status = CheckLocation(options.location);
   if (status.ok()) status = CheckTimeout("connect_timeout", options.connect_timeout);
+  if (status.ok()) status = DigestsOf(options).status();
   if (status.ok() && options.attachment.size() > tensorhub::kAttachmentBytesMax) {
     status = absl::InvalidArgumentError(
         absl::StrFormat("attachment of %d bytes: at most %d (64 MiB) travel with a version",

@@ -15,6 +15,8 @@
 
 namespace ros {
 
+// The mode, by the option and TENSORHUB_DIGESTS; INVALID_ARGUMENT names the variable.
+absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options);
 absl::Status Check(const ConnectOptions& options);
 absl::Status Check(const PublishOptions& options);
 absl::Status Check(const UnpublishOptions& options);

@@ -55,6 +55,11 @@ agent::VersionWait ToWait(const Selector& selector) {
   return wait;
 }
 
+agent::DigestMode ToAgent(Digests digests) {
+  if (digests == Digests::kOn) return agent::DigestMode::kOn;
+  return digests == Digests::kOff ? agent::DigestMode::kOff : agent::DigestMode::kAuto;
+}
+
 agent::AgentOptions ToAgent(const ConnectOptions& options) {
   agent::AgentOptions out;
   out.server = options.server;
@@ -64,6 +69,7 @@ agent::AgentOptions ToAgent(const ConnectOptions& options) {
   out.spot = options.spot;
   out.connect_timeout_ms = Milliseconds(options.connect_timeout);
   out.attachment = options.attachment;
+  out.digests = ToAgent(DigestsOf(options).value_or(options.digests));
   return out;
 }
 

@@ -32,6 +32,7 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
   loop.attachment = options.attachment;
   loop.connect_timeout_ms = options.connect_timeout_ms;
   loop.one_sided = options.one_sided;
+  loop.digests = options.digests;
   loop.seed = random.Next();
   loop.make_messages = [](MessageTransport::Sink* sink) { return UcxMessages::Create(sink); };
   loop.make_gets = [](GetTransport::Sink* sink) { return UcxGets::Create(sink); };

@@ -42,6 +42,7 @@ struct AgentOptions {
   std::string attachment;
   // Read peers on this host without their help where both sides can.
   bool one_sided = true;
+  DigestMode digests = DigestMode::kAuto;
 };
 
 class Agent {

@@ -57,6 +57,11 @@ void ProgressLoop::CarryOut(const Get& effect) {
 
 void ProgressLoop::CarryOut(const GetWord& effect) { one_sided_.GetWord(effect); }
 void ProgressLoop::CarryOut(const CloseGets& effect) { one_sided_.Close(effect.peer); }
+void ProgressLoop::CarryOut(const HashChunks& effect) {
+  TH_CHECK(memory_);
+  std::optional<ChunksHashed> hashed = hasher_.Hash(effect, *memory_, NowUs());
+  if (hashed) later_.emplace_back(*std::move(hashed));
+}
 void ProgressLoop::CarryOut(const SetControlWord& effect) { word_.Store(effect.word); }
 
 void ProgressLoop::CarryOut(const VerbDone& effect) {

@@ -27,15 +27,15 @@ constexpr int64_t kRoundsMaxUs = 2000;
 constexpr int64_t kHeldUpUs = 10 * kRoundsMaxUs;
 constexpr size_t kPageBytes = 4096;
 
-int64_t NowUs() {
+}  // namespace
+
+int64_t ProgressLoop::NowUs() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-TimeMs NowMs() { return NowUs() / 1000; }
-
-}  // namespace
+TimeMs ProgressLoop::NowMs() { return NowUs() / 1000; }
 
 ProgressLoop::ProgressLoop(Options options, std::shared_ptr<Inbox> inbox)
     : options_(std::move(options)),
@@ -44,7 +44,11 @@ ProgressLoop::ProgressLoop(Options options, std::shared_ptr<Inbox> inbox)
              [this](const Event& event) { later_.push_back(event); }),
       one_sided_(
           options_.make_gets, [this](const Event& event) { Feed(event); },
-          [this](const Event& event) { later_.push_back(event); }) {}
+          [this](const Event& event) { later_.push_back(event); }),
+      hasher_([this](const ChunksHashed& hashed) {
+        hashed_ = true;
+        inbox_->Post([this, hashed] { Feed(hashed); });
+      }) {}
 
 ProgressLoop::~ProgressLoop() { ShutDown(); }
 
@@ -60,6 +64,7 @@ absl::Status ProgressLoop::Start() {
   core.world_size = options_.facts.world_size;
   core.frame_bytes = messages_->MaxPayloadBytes();
   core.one_sided = options_.one_sided;
+  core.digests = options_.digests;
   core_.emplace(core);
   HubClient::Options hub{options_.server, options_.facts, options_.connect_timeout_ms,
                          options_.seed + 1};
@@ -97,6 +102,7 @@ void ProgressLoop::Feed(const Event& event) {
 
 void ProgressLoop::Turn() {
   const int64_t turn_began_us = NowUs();
+  hashed_ = false;
   bool active = inbox_->RunOnLoop();
   active |= RunLater();
   active |= Progress();
@@ -130,7 +136,8 @@ bool ProgressLoop::Progress() {
   GetTransport* const gets = one_sided_.transport();
   bool any = false;
   const int64_t until_us = NowUs() + kRoundsMaxUs;
-  while (NowUs() < until_us) {
+  // What was hashed may be waited for: by this agent's own readers, or for more credit.
+  while (NowUs() < until_us && later_.empty() && !hashed_.load(std::memory_order_relaxed)) {
     const bool moved = messages_->Progress();
     const bool got = gets != nullptr && gets->Progress();
     if (!moved && !got) break;
@@ -250,6 +257,7 @@ void ProgressLoop::NoteWay(bool one_sided) {
 void ProgressLoop::ShutDown() {
   if (std::exchange(shut_down_, true)) return;
   inbox_->Close();
+  hasher_.Stop();
   hub_.reset();
   if (!messages_) return;
   peers_.CloseAll();

@@ -13,6 +13,7 @@
 #ifndef TENSORHUB_WORKER_AGENT_PROGRESS_LOOP_H_
 #define TENSORHUB_WORKER_AGENT_PROGRESS_LOOP_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "worker_agent/chunk_hasher.h"
 #include "worker_agent/control_word_cell.h"
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/hub_client.h"
@@ -47,6 +49,7 @@ class ProgressLoop {
     std::string attachment;
     TimeMs connect_timeout_ms = 5000;
     bool one_sided = true;
+    DigestMode digests = DigestMode::kAuto;
     uint64_t seed = 1;
     std::function<absl::StatusOr<std::unique_ptr<MessageTransport>>(MessageTransport::Sink*)>
         make_messages;
@@ -76,6 +79,8 @@ class ProgressLoop {
   void Stop() { stopping_ = true; }
 
  private:
+  static int64_t NowUs();
+  static TimeMs NowMs();
   void Feed(const Event& event);
   void Turn();
   bool RunLater();
@@ -104,6 +109,7 @@ class ProgressLoop {
   void CarryOut(const Get& effect);
   void CarryOut(const GetWord& effect);
   void CarryOut(const CloseGets& effect);
+  void CarryOut(const HashChunks& effect);
   void CarryOut(const SetControlWord& effect);
   void CarryOut(const VerbDone& effect);
   void CarryOut(const FetchAdvanced& effect);
@@ -120,6 +126,8 @@ class ProgressLoop {
   std::optional<Memory> memory_;
   std::string description_;  // what peers on this host map the memory by; empty if they cannot
   ControlWordCell word_;
+  std::atomic<bool> hashed_{false};  // the hasher has posted since the inbox was looked at
+  ChunkHasher hasher_;
 
   bool stopping_ = false;
   bool shut_down_ = false;

@@ -53,13 +53,6 @@ void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& eff
   if (reader_) reader_->OnAssign(event, now, effects);
 }
 
-// R8: the source's own word on whether its reference stands.
-void AgentCore::State::On(const ProbeDirective& event, TimeMs /*now*/, Effects& effects) {
-  const bool holds =
-      event.generation == reference_.generation() && reference_.state() != Reference::State::kFree;
-  effects.emplace_back(SessionSend{ProbeAnswerMessage{event.generation, holds}});
-}
-
 void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects& effects) {
   last_visible_ = event.publication;
   if (event.publication != reference_.content().publication) return;
@@ -106,10 +99,17 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
     default:
       break;
   }
+  LetRead([&] { reader_->OnMessage(*message, event.payload, now, effects); }, now, effects);
+}
+
+void AgentCore::State::LetRead(absl::FunctionRef<void()> step, TimeMs now, Effects& effects) {
   if (!reader_) return;
-  const uint32_t before = reference_.valid_chunks();
-  reader_->OnMessage(*message, event.payload, now, effects);
-  if (reference_.valid_chunks() != before) server_.OnGrown(now, effects);
+  const uint32_t valid = reference_.valid_chunks();
+  const uint32_t digests = digests_.known();
+  const bool ended = digests_.ended();
+  step();
+  if (digests_.known() != digests || digests_.ended() != ended) server_.OnDigests(effects);
+  if (reference_.valid_chunks() != valid) server_.OnGrown(now, effects);
 }
 
 void AgentCore::State::On(const SendDone& event, TimeMs now, Effects& effects) {
@@ -121,10 +121,12 @@ void AgentCore::State::On(const GetDone& event, TimeMs now, Effects& effects) {
 }
 
 void AgentCore::State::On(const WordArrived& event, TimeMs now, Effects& effects) {
-  if (!reader_) return;
-  const uint32_t before = reference_.valid_chunks();
-  reader_->OnWord(event, now, effects);
-  if (reference_.valid_chunks() != before) server_.OnGrown(now, effects);
+  LetRead([&] { reader_->OnWord(event, now, effects); }, now, effects);
+}
+
+void AgentCore::State::On(const ChunksHashed& event, TimeMs now, Effects& effects) {
+  if (scan_ && scan_->Expects(event.token)) return OnScanned(event, effects);
+  LetRead([&] { reader_->OnHashed(event, now, effects); }, now, effects);
 }
 
 void AgentCore::State::On(const PeerFailed& event, TimeMs now, Effects& effects) {
@@ -178,6 +180,7 @@ bool AgentCore::State::Busy() const {
 
 absl::Status AgentCore::State::Health() const {
   if (ended_) return *ended_;
+  if (damage_) return *damage_;
   if (calls_.session_up()) return absl::OkStatus();
   return absl::UnavailableError("the server cannot be reached at the moment; connecting goes on");
 }

@@ -19,6 +19,13 @@
 
 namespace tensorhub::agent {
 
+// Who makes and checks chunk digests (docs/protocol.md, "Digests"). All pass on what they get.
+enum class DigestMode {
+  kOff,   // makes none, checks none
+  kAuto,  // checks what comes from another host
+  kOn,    // checks all that there are digests for
+};
+
 struct CoreOptions {
   WorkerIdentity self;
   // Transport address (opaque) that peers are told to reach this agent by.
@@ -44,6 +51,7 @@ struct CoreOptions {
   TimeMs alive_ms = 250;
   // Ask sources for one-sided reads when they are on this host.
   bool one_sided = true;
+  DigestMode digests = DigestMode::kOff;
 };
 
 class AgentCore {

@@ -1,9 +1,10 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The agent core's parts and how they are wired. Implemented in three files: verbs.cc holds the
-// client's verbs and what changes the meaning of the buffers, fetch_verb.cc the fetch, both with
-// the events that are theirs alone; agent_core.cc takes the other events apart.
+// The agent core's parts and how they are wired. Implemented in four files: verbs.cc holds the
+// client's verbs and what changes the meaning of the buffers, fetch_verb.cc the fetch, integrity.cc
+// the digests of what is held, each with the events that are theirs alone; agent_core.cc takes the
+// other events apart.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_AGENT_STATE_H_
 #define TENSORHUB_WORKER_AGENT_CORE_AGENT_STATE_H_
@@ -11,10 +12,13 @@
 #include <memory>
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "common/random.h"
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/core/chunk_server.h"
+#include "worker_agent/core/content_scan.h"
+#include "worker_agent/core/digests.h"
 #include "worker_agent/core/hub_calls.h"
 #include "worker_agent/core/reader.h"
 #include "worker_agent/core/reference.h"
@@ -27,7 +31,7 @@ class AgentCore::State {
       : options_(options),
         random_(options.seed),
         reference_(random_),
-        server_(options_, reference_, next_token_) {}
+        server_(options_, reference_, digests_, next_token_) {}
 
   void On(const Registered& event, TimeMs now, Effects& effects);
   void On(const VerbAsked& event, TimeMs now, Effects& effects);
@@ -48,6 +52,7 @@ class AgentCore::State {
   void On(const PeerFailed& event, TimeMs now, Effects& effects);
   void On(const LaneKnown& event, TimeMs now, Effects& effects);
   void On(const MemoryImported& event, TimeMs now, Effects& effects);
+  void On(const ChunksHashed& event, TimeMs now, Effects& effects);
   void On(const Tick& event, TimeMs now, Effects& effects);
   // After every event: moves the verb on if what it waited for has come.
   void Settle(TimeMs now, Effects& effects);
@@ -87,6 +92,7 @@ class AgentCore::State {
   void OnFinishReply(const CallReply& reply, TimeMs now, Effects& effects);
   void Dispatch(const CallReply& reply, TimeMs now, Effects& effects);
 
+  void Raise(Reference::State state, Effects& effects);
   void BeginUnpublish(TimeMs drain_ms, TimeMs now, Effects& effects);
   void RaiseGeneration(TimeMs now, Effects& effects);
   void AfterUnpublish(TimeMs now, Effects& effects);
@@ -101,12 +107,27 @@ class AgentCore::State {
   void Free(const absl::Status& reason, Effects& effects);
   void Disown(const absl::Status& reason, Effects& effects);
   void Done(const absl::Status& status, Effects& effects);
+  void MakeDigests(Effects& effects);
+  void EndDigests(Effects& effects);
+  void CheckContent(Effects& effects);
+  void ScanOn(Effects& effects);
+  void OnScanned(const ChunksHashed& event, Effects& effects);
+  std::optional<uint32_t> FirstDifference(const ChunksHashed& event) const;
+  void AnswerVerified(Effects& effects);
+  void OnDamage(uint32_t chunk, Effects& effects);
+  // Runs `step` of the reader, and tells this agent's own readers what it brought.
+  void LetRead(absl::FunctionRef<void()> step, TimeMs now, Effects& effects);
   void Heartbeat(TimeMs now, Effects& effects);
   void OnHello(const PeerMessage& message, Effects& effects);
 
   const CoreOptions options_;
   Random random_;
   Reference reference_;
+  Digests digests_;  // of the reference's content
+  std::optional<ContentScan> scan_;
+  bool check_asked_ = false;  // by the hub (R8); the scan under way comes first
+  // What was found to differ from its digests, until the buffers mean something else.
+  std::optional<absl::Status> damage_;
   uint64_t next_token_ = 1;
   PeerTable peers_;
   ChunkServer server_;

@@ -79,6 +79,10 @@ void ChunkServer::OnOpen(const PeerMessage& message, TimeMs now, Effects& effect
   if (reads_.size() >= kReadsMax || sends_.size() >= kSendsMax) {
     return Refuse(key, absl::ResourceExhaustedError("the source has too many readers"), effects);
   }
+  read.wants_digests = (message.flags & kFlagDigests) != 0;
+  read.told_digests = message.begin;
+  if (read.wants_digests) TellSomeDigests(key, read, effects);
+  TellDigests(key, read, effects);
   if ((message.flags & kFlagOneSided) != 0) {
     PeerMessage opened = Header(PeerKind::kOpened, key, read);
     if (read.one_sided) opened.flags = kFlagOneSided;
@@ -232,6 +236,30 @@ void ChunkServer::OnGrown(TimeMs now, Effects& effects) {
       effects.emplace_back(SendMessage{key.first, Encode(message)});
     }
   }
+}
+
+void ChunkServer::OnDigests(Effects& effects) {
+  for (auto& [key, read] : reads_) TellDigests(key, read, effects);
+}
+
+void ChunkServer::TellDigests(const ReadKey& key, Read& read, Effects& effects) const {
+  if (!read.wants_digests || read.publication != reference_.content().publication) return;
+  while (read.told_digests < digests_.known()) TellSomeDigests(key, read, effects);
+  if (read.told_ended != digests_.ended()) TellSomeDigests(key, read, effects);
+}
+
+void ChunkServer::TellSomeDigests(const ReadKey& key, Read& read, Effects& effects) const {
+  const bool fits = read.publication == reference_.content().publication;
+  const uint64_t untold =
+      fits && read.told_digests < digests_.known() ? digests_.known() - read.told_digests : 0;
+  const auto count = static_cast<uint32_t>(std::min<uint64_t>(untold, kDigestsPerMessage));
+  PeerMessage message = Header(PeerKind::kDigests, key, read);
+  message.chunk = static_cast<uint32_t>(std::min<uint64_t>(read.told_digests, kChunkCountMax));
+  if (count != 0) message.text = EncodeDigests(digests_, message.chunk, count);
+  read.told_digests += count;
+  read.told_ended = fits && digests_.ended() && read.told_digests >= digests_.known();
+  if (read.told_ended) message.flags = kFlagNoMoreDigests;
+  effects.emplace_back(SendMessage{key.first, Encode(message)});
 }
 
 void ChunkServer::OnTick(TimeMs now, Effects& effects) {

@@ -4,7 +4,9 @@
 // Being a source: serves chunks of the own reference to readers. A read is a stream: the reader
 // opens it at a chunk and raises a credit; this side sends frames in canonical order up to the
 // credit and its own valid prefix (R5), and says after each send completed how far the bytes are
-// confirmed (R4). One-sided readers take the bytes themselves; they are told of the prefix.
+// confirmed (R4). One-sided readers take the bytes themselves; they are told of the prefix. Who
+// wants the chunks' digests is told each as soon as it is known here, whatever the credit: they are
+// a few bytes, and never hold up data.
 //
 // Invariants: 1. a frame is issued only below the valid prefix of the read's generation;
 // 2. `confirmed` covers only frames whose send completed while that generation still stood;
@@ -20,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "worker_agent/core/agent_core.h"
+#include "worker_agent/core/digests.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/core/frame_plan.h"
 #include "worker_agent/core/peer_wire.h"
@@ -30,9 +33,10 @@ namespace tensorhub::agent {
 
 class ChunkServer {
  public:
-  // `options`, `reference` and `next_token` outlive the server.
-  ChunkServer(const CoreOptions& options, const Reference& reference, uint64_t& next_token)
-      : options_(options), reference_(reference), next_token_(next_token) {}
+  // All outlive the server. `digests` are those of the reference's content.
+  ChunkServer(const CoreOptions& options, const Reference& reference, const Digests& digests,
+              uint64_t& next_token)
+      : options_(options), reference_(reference), digests_(digests), next_token_(next_token) {}
 
   // One-sided readers are offered the memory if there is a description of it.
   void OfferDescription(bool offer) { offer_description_ = offer; }
@@ -44,6 +48,8 @@ class ChunkServer {
   void OnSendDone(const SendDone& event, TimeMs now, Effects& effects);
   // The reference's prefix grew, or became known.
   void OnGrown(TimeMs now, Effects& effects);
+  // More digests are known, or it became known that there will be no more.
+  void OnDigests(Effects& effects);
   void OnTick(TimeMs now, Effects& effects);
   void DropPeer(Incarnation peer);
   // R3/R4: the generation is raised; every open read is refused.
@@ -72,6 +78,9 @@ class ChunkServer {
     TimeMs said_at = 0;
     SendRate rate;
     uint64_t whole_bytes = 0;  // as the reader said; 0: unknown
+    bool wants_digests = false;
+    uint64_t told_digests = 0;  // chunks below it; also what the reader had
+    bool told_ended = false;
   };
 
   std::optional<absl::Status> Problem(const Read& read) const;
@@ -79,6 +88,8 @@ class ChunkServer {
   void Pump(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
   void IssueFrame(const ReadKey& key, Read& read, uint64_t end, TimeMs now, Effects& effects);
   void Confirm(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
+  void TellDigests(const ReadKey& key, Read& read, Effects& effects) const;
+  void TellSomeDigests(const ReadKey& key, Read& read, Effects& effects) const;
   uint64_t LinkBytes(const Read& read) const;
   uint64_t FrameBytes(const Read& read) const;
   uint32_t ConfirmedChunks(const Read& read) const;
@@ -88,6 +99,7 @@ class ChunkServer {
 
   const CoreOptions& options_;
   const Reference& reference_;
+  const Digests& digests_;
   uint64_t& next_token_;
   bool offer_description_ = false;
   FramePlan frames_;

@@ -82,6 +82,7 @@ struct AbortReadDirective {
 };
 struct ProbeDirective {
   Generation generation = 0;
+  bool verify = false;  // hash the bytes again before answering
 };
 struct DroppedDirective {
   Generation generation = 0;
@@ -147,6 +148,11 @@ struct MemoryImported {
   Incarnation peer = 0;
   absl::Status status;
 };
+// Answer to HashChunks.
+struct ChunksHashed {
+  uint64_t token = 0;
+  std::vector<uint64_t> digests;
+};
 // The value that a word get (GetWord) brought.
 struct WordArrived {
   uint64_t token = 0;
@@ -173,10 +179,11 @@ struct VerbAsked {
 struct LeaveAsked {};
 struct Tick {};
 
-using Event = std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown,
-                           SessionRefused, AssignDirective, AbortReadDirective, ProbeDirective,
-                           DroppedDirective, VisibleDirective, CallReply, MessageArrived, SendDone,
-                           GetDone, WordArrived, PeerFailed, LaneKnown, MemoryImported, Tick>;
+using Event =
+    std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown, SessionRefused,
+                 AssignDirective, AbortReadDirective, ProbeDirective, DroppedDirective,
+                 VisibleDirective, CallReply, MessageArrived, SendDone, GetDone, WordArrived,
+                 PeerFailed, LaneKnown, MemoryImported, ChunksHashed, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 
@@ -244,6 +251,7 @@ struct SourceSilentMessage {
 struct ProbeAnswerMessage {
   Generation generation = 0;
   bool holds = false;
+  bool verified = false;  // as far as there are digests
 };
 struct SessionSend {
   std::variant<HeartbeatMessage, ProgressMessage, SourceReleasedMessage, SourceFailedMessage,
@@ -299,6 +307,16 @@ struct GetWord {
   Incarnation peer = 0;
   uint64_t token = 0;
 };
+// Hashes `count` chunks of the registered memory from `first` on: XXH3-64 of each one's bytes. One
+// ChunksHashed(token) follows. The memory is only read, and is there for the life of the agent; so
+// nobody waits for the end before the bytes change. `urgent`: a single chunk that a read waits for.
+struct HashChunks {
+  uint64_t token = 0;
+  Chunking chunking;
+  uint32_t first = 0;
+  uint32_t count = 0;
+  bool urgent = false;
+};
 // Force-closes the one-sided connection: outstanding gets complete, with whatever status.
 struct CloseGets {
   Incarnation peer = 0;
@@ -331,9 +349,10 @@ struct LogLine {
   std::string text;
 };
 
-using Effect = std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer,
-                            SendMessage, SendData, SendDescription, CopyIn, ImportMemory, Get,
-                            GetWord, CloseGets, SetControlWord, VerbDone, FetchAdvanced, LogLine>;
+using Effect =
+    std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, SendMessage,
+                 SendData, SendDescription, CopyIn, ImportMemory, Get, GetWord, CloseGets,
+                 HashChunks, SetControlWord, VerbDone, FetchAdvanced, LogLine>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
 

@@ -54,7 +54,7 @@ void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& 
 }
 
 void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
-  reference_.Raise(Reference::State::kFilling, effects);
+  Raise(Reference::State::kFilling, effects);
   Reference::Content content;
   content.publication = decision_->publication;
   content.version = decision_->version;
@@ -62,7 +62,7 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   content.chunking = {registered_->total_bytes, decision_->chunk_bytes};
   content.attachment = decision_->attachment;
   reference_.SetContent(content);
-  reader_.emplace(options_, decision_->transaction, reference_, peers_, next_token_, now);
+  reader_.emplace(options_, decision_->transaction, reference_, digests_, peers_, next_token_, now);
   phase_ = Phase::kBeginning;
   calls_.Start(BeginReadCall{decision_->transaction, reference_.generation()}, effects);
 }
@@ -96,6 +96,7 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs /*now*/, Eff
   }
   if (reference_.state() == Reference::State::kFilling) {
     reference_.SetHeld(/*published=*/false);
+    EndDigests(effects);
     reference_.SetVisible();
   }
   Done(absl::OkStatus(), effects);

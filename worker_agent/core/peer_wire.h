@@ -20,7 +20,8 @@ namespace tensorhub::agent {
 
 enum class PeerKind : uint8_t {
   kHello = 1,    // either side, first on a connection: text = own endpoint
-  kOpen = 2,     // reader: begin a read at `chunk`; publication, generation, chunk_bytes, flags
+  kOpen = 2,     // reader: begin a read at `chunk`; publication, generation, chunk_bytes, flags;
+                 // begin: of so many chunks it has the digests
   kOpened = 3,   // source: valid, flags; payload = description of memory (if one-sided)
   kRequest = 4,  // reader: chunks below `chunk` may be sent; begin: the longest payload that its
                  // connection carries in one piece, 0 if it does not know
@@ -28,10 +29,15 @@ enum class PeerKind : uint8_t {
   kConfirm = 6,  // source: valid, confirmed; also its sign of life
   kRefuse = 7,   // source: the read is over; code, text
   kClose = 8,    // reader: the read is over
+  kDigests =
+      9,  // source, to a reader that wants them: those of the chunks from `chunk` on, 8 bytes
+          // each in `text`; the first comes before anything else of the read, even if empty
 };
 
 inline constexpr uint8_t kFlagOneSided = 1;         // Open: wanted; Opened: offered
 inline constexpr uint8_t kFlagHaveDescription = 2;  // Open: kept from an earlier read
+inline constexpr uint8_t kFlagDigests = 4;          // Open: wanted
+inline constexpr uint8_t kFlagNoMoreDigests = 8;    // Digests: than these, as it stands
 
 struct PeerMessage {
   PeerKind kind = PeerKind::kHello;
@@ -47,7 +53,7 @@ struct PeerMessage {
   uint32_t valid = 0;      // the source's count of valid leading chunks
   uint32_t confirmed = 0;  // chunks below it were sent whole and the generation checked after (R4)
   uint64_t begin = 0;
-  std::string text;  // at most kPeerTextMax bytes
+  std::string text;  // at most kPeerTextMax bytes; of kDigests, binary
 };
 
 // An endpoint, or a reason, which is shorter.

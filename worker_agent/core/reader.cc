@@ -19,10 +19,11 @@ std::string ShortName(const WorkerKey& key) { return absl::StrCat(key.group, "/"
 }  // namespace
 
 Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
-               PeerTable& peers, uint64_t& next_token, TimeMs now)
+               Digests& digests, PeerTable& peers, uint64_t& next_token, TimeMs now)
     : options_(options),
       transaction_(transaction),
       reference_(reference),
+      digests_(digests),
       peers_(peers),
       next_token_(next_token),
       window_bytes_(options.window_bytes),
@@ -102,12 +103,18 @@ void Reader::Begin(TimeMs now, Effects& effects) {
   source_ = Source{};
   source_->read = next_read_++;
   source_->heard_at = now;
+  source_->checked = options_.digests == DigestMode::kOn ||
+                     (options_.digests == DigestMode::kAuto && assigned_->tier != Tier::kHost);
+  source_->next_hash = reference_.valid_chunks();
+  digests_.ForgetFrom(reference_.valid_chunks());
   PeerMessage open = Header(PeerKind::kOpen);
   open.publication = assigned_->publication;
   open.chunk_bytes = chunking().chunk_bytes;
   open.chunk = reference_.valid_chunks();
   const bool ask_one_sided = options_.one_sided && assigned_->tier != Tier::kRemote;
-  if (ask_one_sided) open.flags = kFlagOneSided;
+  open.flags = kFlagDigests;
+  open.begin = digests_.known();
+  if (ask_one_sided) open.flags |= kFlagOneSided;
   if (peers_.imported.contains(peer)) open.flags |= kFlagHaveDescription;
   Say(open, effects);
   if (!ask_one_sided) BeginServed(effects);
@@ -135,6 +142,10 @@ void Reader::OnMessage(const PeerMessage& message, std::string_view payload, Tim
   }
   Heard(now);
   source_->known_valid = std::max(source_->known_valid, message.valid);
+  if (message.kind == PeerKind::kDigests) return OnDigests(message, now, effects);
+  // A source that passes digests on begins with them.
+  if (!source_->spoke_of_digests) digests_.SetEnded(true);
+  source_->spoke_of_digests = true;
   if (message.kind == PeerKind::kOpened) return OnOpened(message, payload, effects);
   if (message.kind == PeerKind::kData) return OnData(message, payload, now, effects);
   if (message.kind == PeerKind::kConfirm) OnStatus(message, now, effects);
@@ -150,9 +161,18 @@ void Reader::OnOpened(const PeerMessage& message, std::string_view payload, Effe
 void Reader::OnStatus(const PeerMessage& message, TimeMs now, Effects& effects) {
   if (source_->way == Way::kServed) {
     source_->confirmed = std::max(source_->confirmed, message.confirmed);
-    return CommitServed(now, effects);
+    CommitArrived(now, effects);
   }
-  if (source_->way == Way::kOneSided) IssueGets(effects);
+  GoOn(effects);
+}
+
+// More was committed, or is there to be read.
+void Reader::GoOn(Effects& effects) {
+  if (!source_ || state_ != State::kReading) return;
+  if (source_->way == Way::kServed) return RaiseCredit(effects);
+  if (source_->way != Way::kOneSided) return;
+  ReadWord(effects);
+  IssueGets(effects);
 }
 
 void Reader::Commit(uint32_t chunks, TimeMs now, Effects& effects) {
@@ -254,6 +274,7 @@ bool Reader::Busy() const {
   if (!Quiet()) return true;
   if (!source_) return false;
   if (source_->way == Way::kOpening || source_->way == Way::kImporting) return true;
+  if (!source_->hashing.empty()) return true;
   return source_->way == Way::kServed && source_->known_valid > reference_.valid_chunks();
 }
 

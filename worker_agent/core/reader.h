@@ -5,10 +5,13 @@
 // the own reference, chunk after chunk in canonical order (R5), so that what is valid is a prefix.
 //
 // Invariants:
-// 1. A chunk commits only after the source confirmed it under the assigned generation (R4).
+// 1. A chunk commits only after the source confirmed it under the assigned generation (R4), and, if
+//    it is checked, after its bytes here were hashed and the digest is the publisher's.
 // 2. A byte has one operation outstanding at most: a new source is turned to only when the old
 //    one's gets have all completed (served frames that come late name an old read and are dropped).
 // 3. Committed chunks are not read again.
+// 4. A chunk is held against the digest that its own source passed on: whatever differs is laid at
+//    one door.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_READER_H_
 #define TENSORHUB_WORKER_AGENT_CORE_READER_H_
@@ -21,6 +24,7 @@
 
 #include "absl/status/status.h"
 #include "worker_agent/core/agent_core.h"
+#include "worker_agent/core/digests.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/core/peer_wire.h"
 #include "worker_agent/core/reference.h"
@@ -38,9 +42,9 @@ class Reader {
  public:
   enum class State { kReading, kComplete, kStopped };
 
-  // All outlive the reader. `reference` is filling and knows its content.
+  // All outlive the reader. `reference` is filling and knows its content; `digests` are that one's.
   Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
-         PeerTable& peers, uint64_t& next_token, TimeMs now);
+         Digests& digests, PeerTable& peers, uint64_t& next_token, TimeMs now);
 
   void OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects);
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
@@ -49,6 +53,7 @@ class Reader {
   void OnImported(const MemoryImported& event, TimeMs now, Effects& effects);
   void OnGetDone(const GetDone& event, TimeMs now, Effects& effects);
   void OnWord(const WordArrived& event, TimeMs now, Effects& effects);
+  void OnHashed(const ChunksHashed& event, TimeMs now, Effects& effects);
   void OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects);
   void OnSessionUp(Effects& effects);
   void OnTick(TimeMs now, Effects& effects);
@@ -68,6 +73,7 @@ class Reader {
 
  private:
   enum class Way { kOpening, kImporting, kServed, kOneSided };
+  enum class Verdict { kGood, kPending, kBad };
   struct Source {
     uint64_t read = 0;
     Way way = Way::kOpening;
@@ -83,6 +89,11 @@ class Reader {
     uint32_t got = 0;          // one-sided: chunks below it have arrived
     std::set<uint32_t> got_early;
     uint32_t word_covers = 0;  // the word under way confirms chunks below it
+    bool checked = false;      // its chunks are held against their digests
+    bool spoke_of_digests = false;
+    uint32_t next_hash = 0;                // next chunk to have hashed
+    std::map<uint64_t, uint32_t> hashing;  // token -> chunk
+    std::map<uint32_t, uint64_t> hashed;   // chunk -> digest of what arrived; not committed yet
   };
 
   const Chunking& chunking() const { return reference_.content().chunking; }
@@ -101,7 +112,12 @@ class Reader {
   void OnStatus(const PeerMessage& message, TimeMs now, Effects& effects);
   void IssueGets(Effects& effects);
   void ReadWord(Effects& effects);
-  void CommitServed(TimeMs now, Effects& effects);
+  void OnDigests(const PeerMessage& message, TimeMs now, Effects& effects);
+  uint32_t Arrived() const;
+  void HashArrived(Effects& effects);
+  Verdict Judge(uint32_t chunk) const;
+  void CommitArrived(TimeMs now, Effects& effects);
+  void GoOn(Effects& effects);
   void Commit(uint32_t chunks, TimeMs now, Effects& effects);
   void TellProgress(TimeMs now, Effects& effects);
   void Show(Effects& effects);
@@ -113,6 +129,7 @@ class Reader {
   const CoreOptions& options_;
   const TransactionId transaction_;
   Reference& reference_;
+  Digests& digests_;
   PeerTable& peers_;
   uint64_t& next_token_;
 

@@ -29,7 +29,7 @@ void Reader::OnImported(const MemoryImported& event, TimeMs /*now*/, Effects& ef
 void Reader::BeginOneSided(Effects& effects) {
   source_->way = Way::kOneSided;
   used_one_sided_ = true;
-  source_->next_get = source_->got = reference_.valid_chunks();
+  source_->next_get = source_->got = source_->confirmed = reference_.valid_chunks();
   IssueGets(effects);
 }
 
@@ -59,12 +59,13 @@ void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
   Heard(now);
   source_->got_early.insert(chunk);
   while (source_->got_early.erase(source_->got) != 0) ++source_->got;
+  HashArrived(effects);
   ReadWord(effects);
 }
 
 // The word is read after the data has arrived; one word confirms all chunks that came before it.
 void Reader::ReadWord(Effects& effects) {
-  if (word_token_ || source_->got <= reference_.valid_chunks()) return;
+  if (word_token_ || source_->got <= source_->confirmed) return;
   word_token_ = next_token_++;
   source_->word_covers = source_->got;
   effects.emplace_back(GetWord{assigned_->source.incarnation, *word_token_});
@@ -84,11 +85,9 @@ void Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
   }
   Heard(now);
   source_->known_valid = std::max(source_->known_valid, word.valid_chunks);
-  Commit(source_->word_covers, now, effects);
-  if (source_) {
-    ReadWord(effects);
-    IssueGets(effects);
-  }
+  source_->confirmed = source_->word_covers;
+  CommitArrived(now, effects);
+  GoOn(effects);
 }
 
 // R4: whoever waits for gets to end must be sure that they do.

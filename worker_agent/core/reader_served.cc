@@ -64,15 +64,4 @@ void Reader::OnData(const PeerMessage& message, std::string_view payload, TimeMs
   OnStatus(message, now, effects);
 }
 
-// R4, the served way: whole, and confirmed by a message that the source sent after its own sends
-// had completed and its generation was checked again.
-void Reader::CommitServed(TimeMs now, Effects& effects) {
-  const uint64_t received = source_->received;
-  const uint32_t whole = received >= chunking().total_bytes
-                             ? chunking().count()
-                             : static_cast<uint32_t>(received / chunking().chunk_bytes);
-  Commit(std::min(whole, source_->confirmed), now, effects);
-  if (source_ && state_ == State::kReading) RaiseCredit(effects);
-}
-
 }  // namespace tensorhub::agent

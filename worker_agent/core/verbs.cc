@@ -43,11 +43,20 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
   effects.emplace_back(std::move(done));
 }
 
+// R4: and what was known of the bytes goes with their meaning.
+void AgentCore::State::Raise(Reference::State state, Effects& effects) {
+  reference_.Raise(state, effects);
+  digests_.Reset();
+  scan_.reset();
+  check_asked_ = false;
+  damage_.reset();
+}
+
 // R4: the one way in which buffers stop meaning a version. Readers are refused before the
 // generation changes, so that no frame is issued under a generation that is gone.
 void AgentCore::State::Free(const absl::Status& reason, Effects& effects) {
   server_.DropAll(reason, effects);
-  reference_.Raise(Reference::State::kFree, effects);
+  Raise(Reference::State::kFree, effects);
 }
 
 // R8: frees what the hub may still list. It is told, or else it would call these buffers held when
@@ -107,7 +116,7 @@ void AgentCore::State::Start(const PublishVerb& verb, TimeMs now, Effects& effec
                                  "; call Unpublish before publishing version ", verb.version)),
                 effects);
   }
-  if (!reference_.holds()) reference_.Raise(Reference::State::kPublishing, effects);
+  if (!reference_.holds()) Raise(Reference::State::kPublishing, effects);
   if (!verb_deadline_) verb_deadline_ = now + verb.timeout_ms;
   phase_ = Phase::kPublishing;
   PublishCall call;
@@ -152,6 +161,7 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
     reference_.SetContent(*content);
     reference_.Grow(content->chunking.count(), effects);
     reference_.SetHeld(/*published=*/true);
+    MakeDigests(effects);
     server_.OnGrown(now, effects);
   }
   // The notice may have overtaken the answer.

@@ -43,6 +43,8 @@
 //   ABORTED              another rank of the group failed, or this worker was replaced
 //   DEADLINE_EXCEEDED    the deadline passed; Publish and Fetch say what the buffers hold then
 //   UNAVAILABLE          the server cannot be reached, or every source failed
+//   DATA_LOSS            no copy agrees with the digests of what was published; of Health: these
+//                        buffers changed while they were published
 //   RESOURCE_EXHAUSTED   memory, or a limit of the server
 //   UNKNOWN              the session was lost after the outcome was decided; fetch again to learn
 //   it
@@ -97,6 +99,17 @@ inline Selector Version(uint64_t version) { return {Selector::Kind::kExact, vers
 // Waits for a version above this one, then takes the latest.
 inline Selector NewerThan(uint64_t version) { return {Selector::Kind::kNewerThan, version}; }
 
+// Whether chunks are held against digests (docs/protocol.md, "Digests"). A publisher makes them
+// beside what it does, unless kOff; Publish does not wait.
+enum class Digests {
+  // What comes from another host is checked, what comes from this one is not, unless the
+  // environment
+  // variable TENSORHUB_DIGESTS says `on` or `off`.
+  kAuto,
+  kOn,   // everything for which the publisher made digests
+  kOff,  // nothing; what this client publishes, nobody can check
+};
+
 struct ConnectOptions {
   std::string server = "localhost:7070";  // HOST:PORT
   std::string model;
@@ -114,6 +127,7 @@ struct ConnectOptions {
   // Opaque bytes that travel with what this client publishes, for whoever lists the version
   // (tensorhubctl keeps the headers of safetensors files here). At most 64 MiB.
   std::string attachment;
+  Digests digests = Digests::kAuto;
 };
 
 struct PublishOptions {
@@ -227,6 +241,8 @@ class Client {
   // else would say that nobody can find the version any more. Does not ask the server.
   //   UNAVAILABLE    it cannot be reached; readers under way are served, connecting goes on
   //   ABORTED        another worker took this rank's place
+  //   DATA_LOSS      the memory no longer holds what was published or fetched, as was found when a
+  //                  reader complained; nobody reads it until the next Publish or Fetch
   //   others         what the server refused this worker for; connect a new client
   absl::Status Health();
 

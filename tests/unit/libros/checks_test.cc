@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <string>
@@ -40,6 +41,19 @@ TEST(ChecksTest, GoodOptionsPass) {
   options.server = "[::1]:7070";
   options.location = "us/dc1/r4/h7/0";
   EXPECT_TRUE(Check(options).ok());
+}
+
+// The environment is for a whole program; what the program itself says comes first.
+TEST(ChecksTest, DigestsByOptionThenByEnvironment) {
+  ConnectOptions options = Good();
+  EXPECT_EQ(*DigestsOf(options), Digests::kAuto);
+  setenv("TENSORHUB_DIGESTS", "off", 1);
+  EXPECT_EQ(*DigestsOf(options), Digests::kOff);
+  options.digests = Digests::kOn;
+  EXPECT_EQ(*DigestsOf(options), Digests::kOn);
+  setenv("TENSORHUB_DIGESTS", "yes", 1);
+  EXPECT_THAT(Problem([](ConnectOptions&) {}), HasSubstr("TENSORHUB_DIGESTS=yes"));
+  unsetenv("TENSORHUB_DIGESTS");
 }
 
 TEST(ChecksTest, ProblemsNameTheField) {

@@ -4,6 +4,7 @@
 #include "tests/unit/worker_agent/core/fake_hub.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/remedy.h"
 
@@ -277,18 +278,45 @@ void FakeHub::OnSaid(size_t worker, const SessionSend& effect) {
   if (released != nullptr) return Release(worker, released->assignment);
   if (const auto* probed = std::get_if<ProbeAnswerMessage>(&effect.message)) {
     const auto holding = holdings_.find(worker);
+    if (probed->holds && probed->verified) Pardon(worker);
     if (probed->holds || holding == holdings_.end()) return;
-    if (holding->second.generation == probed->generation) Forget(worker);
-    return;
+    if (holding->second.generation != probed->generation) return;
+    Forget(worker);
+    return PlaceWaiting();
   }
   const auto* failed = std::get_if<SourceFailedMessage>(&effect.message);
   if (failed == nullptr) return;
   const auto read = reads_.find(worker);
   if (read == reads_.end() || read->second.assignment != failed->assignment) return;
   if (read->second.source) read->second.barred.insert(*read->second.source);
-  read->second.source.reset();
+  const std::optional<size_t> source = std::exchange(read->second.source, std::nullopt);
   Release(worker, failed->assignment);
+  const auto holding = source ? holdings_.find(*source) : holdings_.end();
+  if (absl::IsDataLoss(failed->reason) && holding != holdings_.end()) {
+    Direct(*source, ProbeDirective{holding->second.generation, /*verify=*/true});
+    if (MayHope(worker)) return;
+  }
   Place(worker);
+}
+
+// Nobody else may serve it: it waits for the doubted sources' word.
+bool FakeHub::MayHope(size_t reader) const {
+  for (const auto& [source, holding] : holdings_) {
+    if (source != reader && MayServe(source, reader)) return false;
+  }
+  const Read& read = reads_.at(reader);
+  return std::any_of(read.barred.begin(), read.barred.end(), [&](size_t source) {
+    return holdings_.contains(source) && !read.pardoned.contains(source);
+  });
+}
+
+// It holds what it is listed with: each that complained tries it once more.
+void FakeHub::Pardon(size_t source) {
+  for (auto& [reader, read] : reads_) {
+    if (!read.barred.contains(source) || !read.pardoned.insert(source).second) continue;
+    read.barred.erase(source);
+    if (read.begun && !read.source) Place(reader);
+  }
 }
 
 // What was directed while the hub was away is directed again.

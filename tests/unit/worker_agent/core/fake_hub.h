@@ -75,6 +75,7 @@ class FakeHub {
     std::optional<size_t> source;
     AssignmentNumber assignment = 0;
     std::set<size_t> barred;
+    std::set<size_t> pardoned;
   };
   struct Unpublishing {
     OpId op = 0;
@@ -91,6 +92,8 @@ class FakeHub {
   bool DownstreamOf(size_t worker, size_t reader) const;
   bool MayServe(size_t source, size_t reader) const;
   void Place(size_t reader);
+  bool MayHope(size_t reader) const;
+  void Pardon(size_t source);
   void Redirect(size_t source);
   void Release(size_t reader, AssignmentNumber assignment);
   void CheckDrained(size_t source);

@@ -179,6 +179,22 @@ TEST_F(HostileReader, SaysHelloUnderTooManyNames) {
   EXPECT_GT(turned_away, 5000);
 }
 
+TEST_F(HostileReader, ClaimsToHaveDigestsAlready) {
+  SayHello();
+  uint64_t read = 0;
+  for (const uint64_t had : {uint64_t{0}, uint64_t{3}, uint64_t{1000}, ~uint64_t{0}}) {
+    PeerMessage open = Message(PeerKind::kOpen, ++read);
+    open.flags = kFlagDigests;
+    open.begin = had;
+    world_.Hear(0, open);
+    const auto heard = world_.Heard(kStranger);
+    ASSERT_EQ(heard.size(), 1u) << had;
+    EXPECT_EQ(heard[0].kind, PeerKind::kDigests);
+    EXPECT_EQ(heard[0].flags, kFlagNoMoreDigests) << "this publisher makes none";
+    EXPECT_TRUE(heard[0].text.empty());
+  }
+}
+
 TEST_F(HostileReader, ClosesAndRequestsInAnyOrder) {
   SayHello();
   world_.Hear(0, Message(PeerKind::kClose));
@@ -269,7 +285,7 @@ class HostileSource : public ::testing::Test {
     return refused;
   }
 
-  World world_{{.workers = 1}};
+  World world_{{.workers = 1, .digests = DigestMode::kOn}};
   Tier tier_ = Tier::kRemote;
   AssignmentNumber assignment_ = 0;
   uint64_t read_ = 0;
@@ -355,6 +371,51 @@ TEST_F(HostileSource, OffersMemoryThatCannotBeMapped) {
   EXPECT_EQ(messages.back().kind, PeerKind::kRequest) << "it asks to be served instead";
 }
 
+TEST_F(HostileSource, SendsDigestsThatDoNotFit) {
+  const auto refused = [&](uint32_t first, size_t bytes) {
+    const size_t before = Failures();
+    PeerMessage digests = Message(PeerKind::kDigests);
+    digests.chunk = first;
+    digests.text.assign(bytes, 'd');
+    world_.Hear(0, digests);
+    const bool failed = Failures() == before + 1;
+    Assign();
+    return failed;
+  };
+  EXPECT_TRUE(refused(1, 8)) << "not the first";
+  EXPECT_TRUE(refused(kChunkCountMax, 8));
+  EXPECT_TRUE(refused(0, 7)) << "no whole digest";
+  EXPECT_TRUE(refused(0, 8 * (world_.chunks() + 1))) << "more than there are chunks";
+  EXPECT_TRUE(refused(0, 8 * 129)) << "more than a message carries";
+  EXPECT_FALSE(refused(0, 8 * world_.chunks()));
+}
+
+// Each chunk is held against them, also what comes before they do.
+TEST_F(HostileSource, SendsWrongDigests) {
+  for (const bool first : {true, false}) {
+    PeerMessage digests = Message(PeerKind::kDigests);
+    digests.text.assign(8, 'd');
+    PeerMessage data = Message(PeerKind::kData);
+    data.confirmed = 1;
+    const size_t before = Failures();
+    if (!first) {
+      PeerMessage none = digests;
+      none.text.clear();
+      world_.Hear(0, none);
+    } else {
+      world_.Hear(0, digests);
+    }
+    world_.Hear(0, data, std::string_view(world_.Content(5)).substr(0, 4096));
+    world_.RunFor(100);
+    if (!first) world_.Hear(0, digests);
+    EXPECT_EQ(Failures(), before + 1);
+    EXPECT_EQ(world_.at(0).word.valid_chunks, 0u);
+    EXPECT_TRUE(
+        absl::IsDataLoss(std::get<SourceFailedMessage>(world_.hub.said.back().second).reason));
+    Assign();
+  }
+}
+
 TEST_F(HostileSource, RefusesWithoutAReason) {
   world_.Hear(0, Message(PeerKind::kRefuse));
   ASSERT_EQ(Failures(), 1u);
@@ -365,9 +426,10 @@ TEST_F(HostileSource, RefusesWithoutAReason) {
 TEST_F(HostileSource, SaysRandomThings) {
   Random random(5);
   for (int round = 0; round < 20'000; ++round) {
-    PeerMessage message = Message(static_cast<PeerKind>(1 + random.Below(8)));
+    PeerMessage message = Message(static_cast<PeerKind>(1 + random.Below(9)));
     if (message.kind == PeerKind::kHello) message.text = "elsewhere";
-    message.flags = static_cast<uint8_t>(random.Below(4));
+    if (message.kind == PeerKind::kDigests) message.text.assign(random.Below(40), 'd');
+    message.flags = static_cast<uint8_t>(random.Below(16));
     message.code = static_cast<uint16_t>(random.Below(17));
     message.chunk = static_cast<uint32_t>(random.Below(20));
     message.valid = static_cast<uint32_t>(random.Below(20));

@@ -76,11 +76,17 @@ bool Network::Lost(const Frame& frame) const {
   return frame.lost || open == open_.end() || open->second != frame.connection;
 }
 
+void Network::MaybeCorrupt(char* bytes, size_t count) {
+  if (count == 0 || corrupted_percent == 0 || !schedule_.Chance(corrupted_percent)) return;
+  bytes[schedule_.random.Below(count)] ^= 1;
+}
+
 void Network::Arrive(const std::shared_ptr<Frame>& frame, TimeUs earliest) {
   TimeUs& last = last_arrival_[frame->pair];
   last = std::max(last, earliest);
   schedule_.At(last, frame->pair.second, [this, frame] {
     if (Lost(*frame)) return;
+    MaybeCorrupt(frame->payload.data(), frame->payload.size());
     machines_.Deliver(frame->pair.second, MessageArrived{frame->header, frame->payload});
   });
 }
@@ -190,7 +196,9 @@ void Network::MovePiece(GetKey key, uint64_t begin, uint64_t end) {
   const OpenGet& get = found->second;
   const std::string& theirs = machines_.MemoryOf(get.source);
   const auto at = static_cast<std::ptrdiff_t>(get.range.begin + begin);
-  std::copy_n(theirs.begin() + at, end - begin, machines_.MemoryOf(get.reader).begin() + at);
+  std::string& mine = machines_.MemoryOf(get.reader);
+  std::copy_n(theirs.begin() + at, end - begin, mine.begin() + at);
+  MaybeCorrupt(mine.data() + get.range.begin + begin, end - begin);
 }
 
 void Network::CompleteGet(GetKey key, const absl::Status& status) {

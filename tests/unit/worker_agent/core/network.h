@@ -90,6 +90,8 @@ class Network {
 
   uint64_t import_failure_percent = 0;
   uint64_t rendezvous_percent = 60;
+  // Of a hundred frames and pieces of gets, so many have a byte changed on their way.
+  uint64_t corrupted_percent = 0;
   bool gets_hang = false;  // gets from now on complete only by CloseGets
   std::vector<SentToStranger> strangers;
 
@@ -132,6 +134,7 @@ class Network {
   size_t Find(Incarnation peer) const;
   void Disconnect(Pair pair, const absl::Status& why);
   bool Lost(const Frame& frame) const;
+  void MaybeCorrupt(char* bytes, size_t count);
   void Arrive(const std::shared_ptr<Frame>& frame, TimeUs earliest);
   void Copy(const std::shared_ptr<Frame>& frame, ByteRange range) const;
   void CompleteSend(Pair pair, uint64_t token);

@@ -12,12 +12,18 @@ namespace {
 class Chaos {
  public:
   Chaos(uint64_t seed, bool one_sided)
-      : world_({.seed = seed, .workers = 4, .total_bytes = 5 * 4096 + 7, .one_sided = one_sided}),
+      : world_({.seed = seed,
+                .workers = 4,
+                .total_bytes = 5 * 4096 + 7,
+                .one_sided = one_sided,
+                .digests = static_cast<DigestMode>(seed % 3)}),
         random_(seed * 77) {
     // Each seed leaves out whole kinds of misfortune.
     for (uint64_t& weight : weights_) weight = random_.Below(3);
     world_.network.import_failure_percent = random_.Below(2) * 20;
     world_.network.rendezvous_percent = random_.Below(101);
+    // Only where every byte is checked is it nobody's loss.
+    if (seed % 6 == 2) world_.network.corrupted_percent = 3;
   }
 
   void Run() {

@@ -42,14 +42,21 @@ World::World(const WorldOptions& options)
     worker.options.window_bytes = 3 * options.chunk_bytes;
     worker.options.window_bytes_max = 24 * options.chunk_bytes;
     worker.options.send_ahead_bytes = options.chunk_bytes;
-    worker.core = std::make_unique<AgentCore>(worker.options);
+    worker.options.digests = options.digests;
     worker.memory.assign(options.total_bytes, '?');
-    if (!options.connect) continue;
-    Deliver(index, SessionUp{});
-    Registered registered{{1, 1}, options.total_bytes, {}, options.one_sided ? "here" : "", {}};
-    registered.piece_begins = PieceBegins(options);
-    Deliver(index, registered);
+    Restart(index, worker.options);
   }
+}
+
+void World::Restart(size_t index, const CoreOptions& options) {
+  Worker& worker = at(index);
+  worker.options = options;
+  worker.core = std::make_unique<AgentCore>(worker.options);
+  if (!options_.connect) return;
+  Deliver(index, SessionUp{});
+  Registered registered{{1, 1}, options_.total_bytes, {}, options_.one_sided ? "here" : "", {}};
+  registered.piece_begins = PieceBegins(options_);
+  Deliver(index, registered);
 }
 
 uint32_t World::chunks() const {
@@ -199,7 +206,7 @@ void World::CarryOut(size_t index, const Effect& effect) {
         } else if constexpr (std::is_same_v<What, FetchAdvanced>) {
           EXPECT_LE(what.bytes_done, what.bytes_total);
         } else if constexpr (std::is_same_v<What, SetControlWord> || std::is_same_v<What, CopyIn> ||
-                             std::is_same_v<What, VerbDone>) {
+                             std::is_same_v<What, HashChunks> || std::is_same_v<What, VerbDone>) {
           Do(index, what);
         } else {
           if constexpr (std::is_same_v<What, Get>) {
@@ -246,6 +253,31 @@ void World::Do(size_t index, const CopyIn& effect) {
   CheckWrite(index, effect.begin, effect.payload.size());
   const auto at_byte = static_cast<std::ptrdiff_t>(effect.begin);
   std::copy(effect.payload.begin(), effect.payload.end(), at(index).memory.begin() + at_byte);
+}
+
+void World::Do(size_t index, const HashChunks& effect) {
+  EXPECT_EQ(effect.chunking.total_bytes, options_.total_bytes);
+  EXPECT_LE(effect.first + effect.count, chunks());
+  schedule.Soon(index, [this, index, effect] { Hash(index, effect); });
+}
+
+// Some time later, whatever the memory is then. FNV-1a: which hash it is, is the shell's business.
+void World::Hash(size_t index, const HashChunks& effect) {
+  if (hashing_hangs) {
+    return schedule.At(schedule.now() + 10'000, index,
+                       [this, index, effect] { Hash(index, effect); });
+  }
+  ChunksHashed hashed{effect.token, {}};
+  for (uint32_t chunk = effect.first; chunk < effect.first + effect.count; ++chunk) {
+    const uint64_t begin = effect.chunking.begin(chunk);
+    uint64_t hash = 0xcbf29ce484222325;
+    for (uint64_t at_byte = begin; at_byte < begin + effect.chunking.size(chunk); ++at_byte) {
+      hash = (hash ^ static_cast<unsigned char>(at(index).memory[at_byte])) * 0x100000001b3;
+    }
+    hashed.digests.push_back(hash);
+    at(index).hashed_bytes += effect.chunking.size(chunk);
+  }
+  schedule.Soon(index, [this, index, hashed] { Deliver(index, hashed); });
 }
 
 void World::Do(size_t index, const VerbDone& effect) {

@@ -28,6 +28,7 @@ struct WorldOptions {
   uint64_t total_bytes = 9 * 4096 + 100;
   bool one_sided = false;
   bool connect = true;
+  DigestMode digests = DigestMode::kOff;
 };
 
 struct Worker {
@@ -39,6 +40,7 @@ struct Worker {
   int asked = 0;
   std::vector<VerbDone> done;
   std::vector<std::string> log;
+  uint64_t hashed_bytes = 0;
   // The owner overwrites the memory the moment a verb gives it back.
   bool scribbles = true;
   uint64_t written_bytes = 0;  // by reads
@@ -51,6 +53,8 @@ class World : public Machines {
   Schedule schedule;
   Network network;
   FakeHub hub;
+  // Hashing gets no further while it is set.
+  bool hashing_hangs = false;
 
   Worker& at(size_t index) { return workers_[index]; }
   size_t size() const { return workers_.size(); }
@@ -70,9 +74,15 @@ class World : public Machines {
   bool Run(const std::function<bool()>& until, TimeMs limit_ms = 120'000);
   void RunFor(TimeMs duration_ms);
   bool RunToValid(size_t index, uint32_t chunks);
+  // A byte of that worker's memory changes without anybody having written it.
+  void Damage(size_t index, uint32_t chunk) {
+    at(index).memory[chunk * options_.chunk_bytes + 17] ^= 4;
+  }
 
   void SetHubAway(bool away);
   void Kill(size_t index);
+  // A core with other options takes the place of one that has done nothing yet.
+  void Restart(size_t index, const CoreOptions& options);
   bool Holds(size_t index, Version version);
   // A message from a peer that a test plays.
   void Hear(size_t index, PeerMessage message, std::string_view payload = "");
@@ -84,12 +94,14 @@ class World : public Machines {
   uint64_t WordOf(size_t index) const override { return Pack(workers_[index].word); }
 
  private:
+  void Hash(size_t index, const HashChunks& effect);
   void Step(TimeUs end);
   TimeUs NextTick(size_t& index);
   void CarryOut(size_t index, const Effect& effect);
   void Do(size_t index, const SetControlWord& effect);
   void Do(size_t index, const CopyIn& effect);
   void Do(size_t index, const VerbDone& effect);
+  void Do(size_t index, const HashChunks& effect);
   void CheckWrite(size_t index, uint64_t begin, uint64_t bytes);
 
   const WorldOptions options_;

@@ -1,0 +1,118 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/chunk_hasher.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "common/random.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace tensorhub::agent {
+namespace {
+
+// Tensors of odd sizes, scattered over memory.
+class ChunkHasherTest : public ::testing::Test {
+ protected:
+  ChunkHasherTest() {
+    Random random(3);
+    std::vector<TensorBuffer> tensors;
+    for (int i = 0; i < 40; ++i) {
+      std::string& bytes = parts_.emplace_back(1 + random.Below(30'000), '\0');
+      for (char& byte : bytes) byte = static_cast<char>(random.Next());
+      const std::string name = "t" + std::to_string(10 + i);
+      tensors.push_back({name, "U8", {bytes.size()}, {}, bytes.data(), bytes.size(), false});
+    }
+    for (const std::string& part : parts_) content_ += part;
+    memory_ = std::make_unique<Memory>(Memory::Make(tensors).value());
+    chunking_ = {content_.size(), 16384};
+  }
+  uint64_t Expected(uint32_t chunk) const {
+    return XXH3_64bits(content_.data() + chunking_.begin(chunk), chunking_.size(chunk));
+  }
+  HashChunks Job(uint64_t token, uint32_t first, uint32_t count, bool urgent = false) const {
+    return {token, chunking_, first, count, urgent};
+  }
+  void Expect(const ChunksHashed& hashed, uint32_t first, uint32_t count) const {
+    ASSERT_EQ(hashed.digests.size(), count);
+    for (uint32_t i = 0; i < count; ++i) EXPECT_EQ(hashed.digests[i], Expected(first + i)) << i;
+  }
+
+  std::deque<std::string> parts_;
+  std::string content_;
+  std::unique_ptr<Memory> memory_;
+  Chunking chunking_;
+};
+
+TEST_F(ChunkHasherTest, HashesTheCanonicalBytesOfEachChunk) {
+  Mutex mutex;
+  CondVar changed;
+  std::map<uint64_t, ChunksHashed> came;
+  ChunkHasher hasher([&](const ChunksHashed& hashed) {
+    MutexLock lock(mutex);
+    came[hashed.token] = hashed;
+    changed.NotifyAll();
+  });
+  const uint32_t count = chunking_.count();
+  EXPECT_FALSE(hasher.Hash(Job(1, 0, count), *memory_, 0)) << "is not urgent";
+  EXPECT_FALSE(hasher.Hash(Job(2, count - 1, 1), *memory_, 0));
+  MutexLock lock(mutex);
+  while (came.size() < 2) changed.Wait(mutex);
+  Expect(came[1], 0, count);
+  Expect(came[2], count - 1, 1);
+}
+
+// Hands over what comes faster than the progress thread has the time for.
+TEST_F(ChunkHasherTest, HashesAtOnceWhatComesSlowly) {
+  Mutex mutex;
+  CondVar changed;
+  int came = 0;
+  ChunkHasher hasher([&](const ChunksHashed&) {
+    MutexLock lock(mutex);
+    ++came;
+    changed.NotifyAll();
+  });
+  int64_t now_us = 1'000'000;
+  for (uint32_t chunk = 0; chunk < 5; ++chunk) {
+    const auto hashed = hasher.Hash(Job(chunk, chunk, 1, true), *memory_, now_us += 2000);
+    ASSERT_TRUE(hashed);
+    Expect(*hashed, chunk, 1);
+  }
+  for (uint32_t chunk = 5; chunk < 8; ++chunk) {
+    EXPECT_FALSE(hasher.Hash(Job(chunk, chunk, 1, true), *memory_, now_us += 5));
+  }
+  MutexLock lock(mutex);
+  while (came < 3) changed.Wait(mutex);
+}
+
+TEST_F(ChunkHasherTest, SaysNothingOnceStopped) {
+  int came = 0;
+  ChunkHasher hasher([&](const ChunksHashed&) { ++came; });
+  for (uint64_t token = 1; token < 100; ++token) {
+    hasher.Hash(Job(token, 0, chunking_.count()), *memory_, 0);
+  }
+  hasher.Stop();
+  const int before = came;
+  EXPECT_FALSE(hasher.Hash(Job(200, 0, 1), *memory_, 0));
+  hasher.Stop();
+  EXPECT_EQ(came, before);
+}
+
+TEST_F(ChunkHasherTest, BothBuildsAgree) {
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this processor has no AVX2";
+  for (const size_t cut : {size_t{0}, size_t{1}, size_t{777}, content_.size()}) {
+    const DigestPiece pieces[] = {{content_.data(), cut},
+                                  {content_.data() + cut, content_.size() - cut}};
+    EXPECT_EQ(ChunkDigestAvx2(pieces, 2), ChunkDigestPortable(pieces, 2)) << cut;
+    EXPECT_EQ(ChunkDigest(pieces, 2), XXH3_64bits(content_.data(), content_.size()));
+  }
+}
+
+}  // namespace
+}  // namespace tensorhub::agent

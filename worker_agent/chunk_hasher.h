@@ -1,0 +1,77 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hashes chunks of the registered memory (the core's HashChunks) beside the progress thread, so
+// that bytes go on moving meanwhile. A chunk that a read waits for is hashed by the caller itself
+// where chunks come so slowly that it has the time: handing it over and back costs two wake-ups,
+// which is what hashing 128 KiB costs, and delays every member of a chain.
+//
+// The only code that reads memory for digests: that of a device would be hashed there.
+//
+// Thread contract: made, used and stopped on one thread. `on_hashed` is called on the hasher's own,
+// which starts with the first job, and no more once Stop has returned.
+
+#ifndef TENSORHUB_WORKER_AGENT_CHUNK_HASHER_H_
+#define TENSORHUB_WORKER_AGENT_CHUNK_HASHER_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "common/mutex.h"
+#include "worker_agent/chunk_digest.h"
+#include "worker_agent/core/events.h"
+#include "worker_agent/memory.h"
+
+namespace tensorhub::agent {
+
+class ChunkHasher {
+ public:
+  using OnHashed = std::function<void(const ChunksHashed&)>;
+
+  explicit ChunkHasher(OnHashed on_hashed) : on_hashed_(std::move(on_hashed)) {}
+  ~ChunkHasher() { Stop(); }
+  ChunkHasher(const ChunkHasher&) = delete;
+  ChunkHasher& operator=(const ChunkHasher&) = delete;
+
+  // The answer, if it was hashed at once; otherwise `on_hashed` gets it. `memory` outlives Stop.
+  std::optional<ChunksHashed> Hash(const HashChunks& job, const Memory& memory, int64_t now_us)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Waits for the job under way, a few milliseconds; those behind it are not done. Idempotent.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Job {
+    HashChunks what;
+    const Memory* memory = nullptr;
+  };
+  // Reused by whoever hashes.
+  struct Scratch {
+    std::vector<Memory::Piece> pieces;
+    std::vector<DigestPiece> digest_pieces;
+  };
+
+  static ChunksHashed HashNow(const Job& job, Scratch& scratch);
+  // Whether the caller's thread has been idle enough to do it.
+  bool HasTime(const HashChunks& job, int64_t now_us) const;
+  void Run() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Nothing once stopping.
+  std::optional<Job> Next() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const OnHashed on_hashed_;
+  Scratch scratch_;
+  int64_t urgent_at_us_ = 0;  // the last urgent job
+  std::thread thread_;
+
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Job> jobs_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CHUNK_HASHER_H_

@@ -1,0 +1,113 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The digests of what this agent holds: made when it publishes, beside the verb, and held against
+// the bytes when the hub asks for it (R8).
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "worker_agent/core/agent_state.h"
+
+namespace tensorhub::agent {
+
+// Publish does not wait for them, and reading begins at once: only commits do.
+void AgentCore::State::MakeDigests(Effects& effects) {
+  if (options_.digests == DigestMode::kOff) {
+    digests_.SetEnded(true);
+    return server_.OnDigests(effects);
+  }
+  const Chunking& chunking = reference_.content().chunking;
+  scan_.emplace(ContentScan::Purpose::kMake, chunking, chunking.count());
+  ScanOn(effects);
+}
+
+// Fetched: whoever reads from here must not wait for digests that nobody sends any more.
+void AgentCore::State::EndDigests(Effects& effects) {
+  if (digests_.AllThereFor(reference_.content().chunking.count())) return;
+  digests_.SetEnded(true);
+  server_.OnDigests(effects);
+}
+
+void AgentCore::State::ScanOn(Effects& effects) {
+  if (!scan_->done()) return scan_->AskOn(next_token_++, effects);
+  const bool checked = scan_->purpose() == ContentScan::Purpose::kCheck;
+  scan_.reset();
+  if (checked) return AnswerVerified(effects);
+  if (check_asked_) CheckContent(effects);
+}
+
+void AgentCore::State::OnScanned(const ChunksHashed& event, Effects& effects) {
+  if (scan_->purpose() == ContentScan::Purpose::kMake) {
+    digests_.Append(event.digests);
+    server_.OnDigests(effects);
+  } else if (const auto chunk = FirstDifference(event)) {
+    return OnDamage(*chunk, effects);
+  }
+  scan_->OnBatch();
+  ScanOn(effects);
+}
+
+std::optional<uint32_t> AgentCore::State::FirstDifference(const ChunksHashed& event) const {
+  uint32_t chunk = scan_->first();
+  for (const uint64_t digest : event.digests) {
+    // A read that turned to another source asked for the digests of what it lacks anew.
+    if (chunk < digests_.known() && digest != digests_.of(chunk)) return chunk;
+    ++chunk;
+  }
+  return std::nullopt;
+}
+
+// R8: the source's own word on whether its reference stands.
+void AgentCore::State::On(const ProbeDirective& event, TimeMs /*now*/, Effects& effects) {
+  const bool holds =
+      event.generation == reference_.generation() && reference_.state() != Reference::State::kFree;
+  if (!holds || !event.verify) {
+    effects.emplace_back(SessionSend{ProbeAnswerMessage{event.generation, holds}});
+    return;
+  }
+  const bool asked_before = std::exchange(check_asked_, true);
+  if (!asked_before && !scan_) CheckContent(effects);
+}
+
+// What is valid now; a chunk that comes later was just checked.
+void AgentCore::State::CheckContent(Effects& effects) {
+  const uint32_t end = std::min(reference_.valid_chunks(), digests_.known());
+  effects.emplace_back(
+      LogLine{LogLine::Level::kWarning,
+              absl::StrCat("a reader got bytes of version ", reference_.content().version,
+                           " that differ from their digests; checking")});
+  scan_.emplace(ContentScan::Purpose::kCheck, reference_.content().chunking, end);
+  ScanOn(effects);
+}
+
+void AgentCore::State::AnswerVerified(Effects& effects) {
+  check_asked_ = false;
+  effects.emplace_back(
+      SessionSend{ProbeAnswerMessage{reference_.generation(), /*holds=*/true, /*verified=*/true}});
+}
+
+// The bytes changed here, after they were published or checked: nobody may read them any more, and
+// this agent's own fetch, if it is not over, has failed.
+void AgentCore::State::OnDamage(uint32_t chunk, Effects& effects) {
+  scan_.reset();
+  const absl::Status damage = absl::DataLossError(
+      absl::StrCat("chunk ", chunk, " of version ", reference_.content().version,
+                   " in these buffers has changed since; was registered memory written to before",
+                   " Unpublish returned? Nobody reads it any more: publish or fetch again"));
+  effects.emplace_back(LogLine{LogLine::Level::kWarning, std::string(damage.message())});
+  if (phase_ == Phase::kReading || phase_ == Phase::kBeginning) {
+    effects.emplace_back(
+        SessionSend{ProbeAnswerMessage{reference_.generation(), false, /*verified=*/true}});
+    calls_.GiveUp(effects);
+    return StopReading(damage, effects);
+  }
+  Disown(damage, effects);
+  damage_ = damage;
+  if (phase_ != Phase::kPublishing && phase_ != Phase::kAwaitingVisible) return;
+  calls_.GiveUp(effects);
+  Done(damage, effects);
+}
+
+}  // namespace tensorhub::agent

@@ -1,0 +1,94 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What has arrived becomes valid: in canonical order, confirmed (R4), and held against its digest.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "worker_agent/core/reader.h"
+
+namespace tensorhub::agent {
+
+// R9: they continue those that are known, and there are no more of them than chunks.
+void Reader::OnDigests(const PeerMessage& message, TimeMs now, Effects& effects) {
+  const auto digests = DecodeDigests(message.text);
+  if (!digests || message.chunk != digests_.known() ||
+      digests->size() > chunking().count() - digests_.known()) {
+    return Fail(absl::DataLossError("the source's digests do not fit the version's chunks"),
+                effects);
+  }
+  source_->spoke_of_digests = true;
+  // Taken back: what had arrived without need of a hash may want one.
+  if (digests_.ended()) source_->next_hash = reference_.valid_chunks();
+  digests_.Append(*digests);
+  digests_.SetEnded((message.flags & kFlagNoMoreDigests) != 0);
+  CommitArrived(now, effects);
+  GoOn(effects);
+}
+
+uint32_t Reader::Arrived() const {
+  if (source_->way == Way::kOneSided) return source_->got;
+  if (source_->way != Way::kServed) return reference_.valid_chunks();
+  const uint64_t received = source_->received;
+  if (received >= chunking().total_bytes) return chunking().count();
+  return static_cast<uint32_t>(received / chunking().chunk_bytes);
+}
+
+// At once, so that hashing costs a chunk's time of delay at most: whether the bytes are those of
+// the generation is known later, and then there are two answers to go by. Nothing writes to a chunk
+// that has arrived.
+void Reader::HashArrived(Effects& effects) {
+  if (!source_->checked) return;
+  for (const uint32_t end = Arrived(); source_->next_hash < end; ++source_->next_hash) {
+    const uint32_t chunk = source_->next_hash;
+    if (chunk >= digests_.known() && digests_.ended()) continue;
+    const uint64_t token = next_token_++;
+    source_->hashing[token] = chunk;
+    effects.emplace_back(HashChunks{token, chunking(), chunk, 1, /*urgent=*/true});
+  }
+}
+
+void Reader::OnHashed(const ChunksHashed& event, TimeMs now, Effects& effects) {
+  if (!source_) return;
+  const auto found = source_->hashing.find(event.token);
+  if (found == source_->hashing.end() || event.digests.empty()) return;
+  source_->hashed[found->second] = event.digests.front();
+  source_->hashing.erase(found);
+  CommitArrived(now, effects);
+  GoOn(effects);
+}
+
+Reader::Verdict Reader::Judge(uint32_t chunk) const {
+  if (!source_->checked) {
+    // Whoever reads from here may want to check: a list that is not whole now would stay so.
+    const bool last = chunk + 1 == chunking().count();
+    const bool waits =
+        options_.digests != DigestMode::kOff && last && !digests_.AllThereFor(chunking().count());
+    return waits ? Verdict::kPending : Verdict::kGood;
+  }
+  if (chunk >= digests_.known()) return digests_.ended() ? Verdict::kGood : Verdict::kPending;
+  const auto hashed = source_->hashed.find(chunk);
+  if (hashed == source_->hashed.end()) return Verdict::kPending;
+  return hashed->second == digests_.of(chunk) ? Verdict::kGood : Verdict::kBad;
+}
+
+// R4: whole, and confirmed under the assigned generation. Served, by a message that the source sent
+// after its own sends had completed; one-sided, by the word. What was not confirmed is not judged:
+// it may be torn, and then nothing is wrong with the source.
+void Reader::CommitArrived(TimeMs now, Effects& effects) {
+  HashArrived(effects);
+  const uint32_t limit = std::min(Arrived(), source_->confirmed);
+  uint32_t chunk = reference_.valid_chunks();
+  Verdict verdict = Verdict::kGood;
+  while (chunk < limit && (verdict = Judge(chunk)) == Verdict::kGood)
+    source_->hashed.erase(chunk++);
+  Commit(chunk, now, effects);
+  if (source_ && verdict == Verdict::kBad) {
+    Fail(absl::DataLossError(
+             absl::StrCat("chunk ", chunk, " of ", chunking().count(), " differs from its digest")),
+         effects);
+  }
+}
+
+}  // namespace tensorhub::agent
