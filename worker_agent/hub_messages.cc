@@ -100,6 +100,7 @@ void Put(const ProbeAnswerMessage& message, v1::WorkerMessage& out) {
   v1::ProbeAnswer& answer = *out.mutable_probe_answer();
   answer.set_generation(message.generation);
   answer.set_holds(message.holds);
+  answer.set_verified(message.verified);
 }
 
 absl::StatusOr<std::optional<Event>> AssignEvent(const v1::Assign& in) {
@@ -173,7 +174,8 @@ absl::StatusOr<std::optional<Event>> ToEvent(const v1::HubMessage& message) {
     case v1::HubMessage::kAbortRead:
       return AbortEvent(message.abort_read());
     case v1::HubMessage::kProbe:
-      return std::optional<Event>(ProbeDirective{message.probe().generation()});
+      return std::optional<Event>(
+          ProbeDirective{message.probe().generation(), message.probe().verify()});
     case v1::HubMessage::kDropped:
       return std::optional<Event>(
           DroppedDirective{message.dropped().generation(),

@@ -7,8 +7,11 @@
 // and, if the source holds what it wants, tries it once more: a connection may break for reasons
 // that are nobody's fault.
 //
+// A reader that got bytes which differ from their digests has the source look at them: it hashes
+// what it holds, and gives it up if it is damaged.
+//
 // Nobody waits for ever: a question ends with its answer, with the source's session or reference,
-// or one lease after it was put; a source is pardoned once by each read.
+// or one lease after it was put (and the time for hashing); a source is pardoned once by each read.
 
 #include <algorithm>
 #include <utility>
@@ -36,7 +39,12 @@ void Hub::State::GiveUpRead(const Worker& reader) {
   const std::string what = absl::StrCat("version ", read.version, " of ", key.model);
   absl::Status status = absl::NotFoundError(
       absl::StrCat(what, ": nobody holds shard ", key.rank, " any more; fetch another version"));
-  if (!read.last_failure.ok()) {
+  if (absl::IsDataLoss(read.last_failure)) {
+    status = absl::DataLossError(
+        absl::StrCat(what, ": no copy of shard ", key.rank,
+                     " that is left agrees with its digests; publish it again, or fetch another",
+                     " version; the last one: ", std::string(read.last_failure.message())));
+  } else if (!read.last_failure.ok()) {
     status = absl::UnavailableError(
         absl::StrCat(what, ": every source of shard ", key.rank,
                      " failed; the last one: ", std::string(read.last_failure.message())));
@@ -77,13 +85,16 @@ void Hub::State::On(const SourceFailed& event) {
   const std::string reason = std::string(event.reason.message()).substr(0, kReasonBytesMax);
   Say(LogLine::Level::kWarning, absl::StrCat(ToString(reader->id.key), ": source ",
                                              ToString(source.id.key), " failed: ", reason));
-  read.last_failure = absl::UnavailableError(reason.empty() ? "no reason given" : reason);
+  const bool damaged = absl::IsDataLoss(event.reason);
+  read.last_failure =
+      absl::Status(damaged ? absl::StatusCode::kDataLoss : absl::StatusCode::kUnavailable,
+                   reason.empty() ? "no reason given" : reason);
   const bool again = read.barred.contains(source.id);
   if (again || read.barred.size() < options_.limits.barred_sources) {
     read.barred[source.id].state = again ? Bar::State::kFinal : Bar::State::kBarred;
   }
   Complain(source, reader->id);
-  Doubt(source, *reader);
+  Doubt(source, *reader, damaged);
   const bool stranded = read.current == event.assignment && read.running;
   Release(*reader, event.assignment);
   if (!stranded) return;
@@ -135,26 +146,38 @@ void Hub::State::Forget(Worker& source) {
 }
 
 // Until its next word.
-void Hub::State::Doubt(Worker& source, const Worker& asker) {
-  Ask(source, asker);
+void Hub::State::Doubt(Worker& source, const Worker& asker, bool verify) {
+  Ask(source, asker, verify);
   SetAbsent(source, true);
 }
 
 // One whose session has ended cannot answer; when it comes back, it reports what it holds.
-void Hub::State::Ask(Worker& source, const Worker& asker) {
+void Hub::State::Ask(Worker& source, const Worker& asker, bool verify) {
   if (source.session == 0) return;
-  Send(source, Probe{source.reference->generation});
-  if (!source.question) {
-    source.question.emplace();
-    source.question->until = now_ + options_.lease_ms;
+  Send(source, Probe{source.reference->generation, verify});
+  const bool longer = verify && source.question && !source.question->verify;
+  if (longer) {
+    timers_.erase(Timer{source.question->until, Timer::Kind::kQuestion, source.serial, 0});
+  }
+  if (!source.question || longer) {
+    if (!source.question) source.question.emplace();
+    source.question->until = now_ + options_.lease_ms + (verify ? TimeToVerify(source) : 0);
+    source.question->verify = verify;
     timers_.insert(Timer{source.question->until, Timer::Kind::kQuestion, source.serial, 0});
   }
   source.question->askers.insert(asker.serial);
 }
 
+// At 1 GiB/s: a tenth of what a core does, since it may have other work.
+TimeMs Hub::State::TimeToVerify(const Worker& source) const {
+  const Publication* publication = FindPublication(source.id.key.model, source.reference->version);
+  const uint64_t bytes = publication->chunk_bytes * source.reference->valid_chunks;
+  return static_cast<TimeMs>(bytes >> 20);
+}
+
 // The source says that it holds what it is listed with.
-void Hub::State::Vouch(Worker& source) {
-  if (!source.question) return;
+void Hub::State::Vouch(Worker& source, bool verified) {
+  if (!source.question || (source.question->verify && !verified)) return;
   for (const Serial asker : source.question->askers) {
     Worker* reader = FindRow(asker);
     if (reader == nullptr || !reader->read) continue;
@@ -181,7 +204,7 @@ void Hub::State::On(const ProbeAnswer& event) {
   Worker* worker = FindSession(event.session);
   if (worker == nullptr || !worker->reference) return;
   if (worker->reference->generation != event.generation) return;
-  if (event.holds) return Vouch(*worker);
+  if (event.holds) return Vouch(*worker, event.verified);
   Say(LogLine::Level::kWarning,
       absl::StrCat(ToString(worker->id.key), " holds version ", worker->reference->version,
                    " no longer, by its own word"));

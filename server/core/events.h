@@ -119,6 +119,7 @@ struct ProbeAnswer {
   SessionId session = 0;
   Generation generation = 0;
   bool holds = false;
+  bool verified = false;  // its bytes were hashed again
 };
 
 // --- operations: unary calls, idempotent through (incarnation, op) ------------------------------
@@ -265,6 +266,7 @@ struct AbortRead {
 // A reader complained: check yourself and answer (R8).
 struct Probe {
   Generation generation = 0;
+  bool verify = false;  // also the bytes
 };
 // The reference with this generation is no longer listed (its group's publication was aborted):
 // readers will not come; the buffers are the owner's again.

@@ -41,7 +41,7 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
       Send(worker, Dropped{event.holding->generation, status});
     }
   }
-  Vouch(worker);
+  Vouch(worker, /*verified=*/false);
   MergeOpenFetch(worker, event);
 }
 

@@ -212,9 +212,10 @@ class Hub::State {
   void On(const SourceFailed& event);
   void On(const SourceSilent& event);
   void Complain(Worker& source, const WorkerIdentity& reader);
-  void Doubt(Worker& source, const Worker& asker);
-  void Ask(Worker& source, const Worker& asker);
-  void Vouch(Worker& source);
+  void Doubt(Worker& source, const Worker& asker, bool verify = false);
+  void Ask(Worker& source, const Worker& asker, bool verify);
+  TimeMs TimeToVerify(const Worker& source) const;
+  void Vouch(Worker& source, bool verified);
   void EndQuestion(Worker& source);
   void Remember(Worker& source);
   void Forget(Worker& source);

@@ -132,6 +132,7 @@ struct OpRecord {
 struct Question {
   TimeMs until = 0;
   std::set<Serial> askers;  // readers that complained
+  bool verify = false;      // only an answer that the bytes were hashed again will do
 };
 
 struct Worker {

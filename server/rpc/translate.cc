@@ -127,7 +127,8 @@ hub::Event ProbeAnswerOf(FieldChecks& check, const pb::ProbeAnswer& answer,
   check.SetPrefix("probe_answer.");
   return hub::ProbeAnswer{.session = session,
                           .generation = check.GenerationOf(answer.generation()),
-                          .holds = answer.holds()};
+                          .holds = answer.holds(),
+                          .verified = answer.verified()};
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ void Fill(const hub::AbortRead& abort, const ServerIdentity&, pb::HubMessage& me
 
 void Fill(const hub::Probe& probe, const ServerIdentity&, pb::HubMessage& message) {
   message.mutable_probe()->set_generation(probe.generation);
+  message.mutable_probe()->set_verify(probe.verify);
 }
 
 void Fill(const hub::Dropped& dropped, const ServerIdentity&, pb::HubMessage& message) {

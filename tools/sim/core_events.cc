@@ -116,7 +116,7 @@ hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session) {
             return hub::SourceSilent{session, m.transaction, m.assignment};
           },
           [&](const agent::ProbeAnswerMessage& m) -> hub::Event {
-            return hub::ProbeAnswer{session, m.generation, m.holds};
+            return hub::ProbeAnswer{session, m.generation, m.holds, m.verified};
           }},
       send.message);
 }
@@ -149,7 +149,9 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
           [](const hub::AbortRead& d) -> Result {
             return agent::AbortReadDirective{d.transaction, d.reason};
           },
-          [](const hub::Probe& d) -> Result { return agent::ProbeDirective{d.generation}; },
+          [](const hub::Probe& d) -> Result {
+            return agent::ProbeDirective{d.generation, d.verify};
+          },
           [](const hub::Dropped& d) -> Result {
             return agent::DroppedDirective{d.generation, d.reason};
           },

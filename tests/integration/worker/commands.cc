@@ -88,8 +88,10 @@ Commands::Answer Commands::Dispatch(const Command& command) {
   if (command.verb == "fetch") return Fetch(command);
   if (command.verb == "wait") return Wait(command);
   if (command.verb == "list") return List();
+  if (command.verb == "health") return Done(client_->Health());
   if (command.verb == "leave") return Done(client_->Leave());
   if (!shard_.has_value()) return absl::FailedPreconditionError("register comes first");
+  if (command.verb == "damage") return Done(shard_->Damage());
   if (command.verb == "check") return Done(shard_->Check(command.version, rank_));
   if (command.verb == "fill") {
     shard_->Fill(command.version, rank_);

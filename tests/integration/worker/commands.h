@@ -9,6 +9,8 @@
 //            [shared=1] [unaligned=1] [empty=N] [fault=overlap|null|duplicate|size|dtype]
 //   fill V                            the registered bytes become those of version V
 //   check V                           error DATA_LOSS unless they are
+//   damage                            a bit changes in the middle, whoever may be reading
+//   health                            what Client::Health says
 //   publish V [wait=1] [rewind=1] [timeout=MS]
 //   unpublish [drain=MS]              → ok ms=ELAPSED
 //   fetch latest | exact=V | newer=V [timeout=MS] → ok version= bytes= way= sources= ms=

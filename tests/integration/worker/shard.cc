@@ -149,6 +149,13 @@ void Shard::Fill(uint64_t version, uint32_t rank) {
   }
 }
 
+absl::Status Shard::Damage() {
+  const ros::Tensor& tensor = tensors_[tensors_.size() / 2];
+  if (tensor.bytes == 0) return absl::FailedPreconditionError("damage: that tensor has no bytes");
+  static_cast<char*>(tensor.data)[tensor.bytes / 2] ^= 16;
+  return absl::OkStatus();
+}
+
 absl::Status Shard::Check(uint64_t version, uint32_t rank) const {
   for (const ros::Tensor& tensor : tensors_) {
     const std::optional<size_t> at =

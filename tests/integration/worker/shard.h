@@ -45,6 +45,8 @@ class Shard {
   const std::vector<ros::Tensor>& tensors() const { return tensors_; }
 
   void Fill(uint64_t version, uint32_t rank);
+  // As if a stray pointer wrote to a tensor. FAILED_PRECONDITION if there is none with bytes.
+  absl::Status Damage();
   // DATA_LOSS names the first tensor and byte that is not of that version and rank.
   absl::Status Check(uint64_t version, uint32_t rank) const;
 

@@ -359,7 +359,8 @@ void HubScript::FailSource(const Words& words) {
   const Agent& agent = AgentOf(words);
   const AssignmentNumber current = agent.fetch ? agent.fetch->assignment : 0;
   Send(SourceFailed{agent.session, agent.decision.transaction, words.Number("number", current),
-                    absl::UnavailableError("connection reset")});
+                    words.Has("damaged") ? absl::DataLossError("chunk 4 differs")
+                                         : absl::UnavailableError("connection reset")});
 }
 
 void HubScript::DoubtSource(const Words& words) {
@@ -373,7 +374,7 @@ void HubScript::AnswerProbe(const Words& words) {
   const bool holds = words.At(2) == "holds";
   const Generation generation = words.Number("gen", agent.generation);
   if (!holds) agent.holding.reset();
-  Send(ProbeAnswer{agent.session, generation, holds});
+  Send(ProbeAnswer{agent.session, generation, holds, words.Has("verified")});
 }
 
 // --- the rest -----------------------------------------------------------------------------------

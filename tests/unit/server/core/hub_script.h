@@ -16,8 +16,8 @@
 //   unpublish W [gen=N] [drain=MS]
 //   join W latest|vN|newer=N [timeout=MS] [layout=L]
 //   begin W [gen=N]  finish W [error=TEXT]   leave W     retry W     cancel W
-//   progress W N     release W N             fail-source W [N]       answer W holds|gone [gen=N]
-//   doubt-source W [N]
+//   progress W N     release W N             fail-source W [damaged]
+//   doubt-source W   answer W holds|gone [verified] [gen=N]
 //   wait-version NAME MODEL newer=N|any [lag=N] [timeout=MS]
 //   layout L [bytes=N]                       note A
 //   flow MS W=IN[/OUT]...  time passes, and these readers get as many chunks per second as they can

@@ -186,7 +186,7 @@ std::string HubScript::Describe(Agent&, const AbortRead& body) {
 }
 
 std::string HubScript::Describe(Agent&, const Probe& body) {
-  return absl::StrCat("probe gen=", body.generation);
+  return absl::StrCat("probe gen=", body.generation, body.verify ? " verify" : "");
 }
 
 std::string HubScript::Describe(Agent& agent, const Dropped& body) {

@@ -56,6 +56,8 @@ TEST(TranslateOutTest, ReasonsKeepCodeAndText) {
   EXPECT_EQ(dropped.dropped().generation(), 7u);
   EXPECT_EQ(dropped.dropped().code(), 6u);
   EXPECT_EQ(ToProto({1, hub::Probe{3}}, kIdentity).probe().generation(), 3u);
+  EXPECT_FALSE(ToProto({1, hub::Probe{3}}, kIdentity).probe().verify());
+  EXPECT_TRUE(ToProto({1, hub::Probe{3, true}}, kIdentity).probe().verify());
   EXPECT_EQ(ToProto({1, hub::Visible{{2, 2}}}, kIdentity).visible().publication(), ToBytes({2, 2}));
 }
 

@@ -142,6 +142,9 @@ TEST(TranslateMessageTest, EachKind) {
   message.mutable_probe_answer()->set_generation(6);
   message.mutable_probe_answer()->set_holds(true);
   EXPECT_TRUE(std::get<hub::ProbeAnswer>(*ToCore(message, 4)).holds);
+  EXPECT_FALSE(std::get<hub::ProbeAnswer>(*ToCore(message, 4)).verified);
+  message.mutable_probe_answer()->set_verified(true);
+  EXPECT_TRUE(std::get<hub::ProbeAnswer>(*ToCore(message, 4)).verified);
 }
 
 TEST(TranslateMessageTest, AFailureCarriesItsReason) {
