@@ -45,6 +45,11 @@ class BenchTest(unittest.TestCase):
         self.assertGreater(figures["layout.message.2000"]["value"], 2000 * 20)
         self.assertLess(figures["publish.message"]["value"], 2000)
 
+    def test_digests(self):
+        figures = self.measure("read", "--quick", "--rounds", "1", "--way", "one-sided",
+                               "--path", "shm")
+        self.assert_figures(figures, ("digests.shm", "one-sided.shm.300"))
+
     def test_server(self):
         figures = self.measure("server", "--workers", "24", "--callers", "4", "--seconds", "0.5")
         self.assert_figures(figures, ("calls", "call.median", "call.p99", "call.p99.half_load",

@@ -4,6 +4,8 @@
 #include "tools/bench/pairs.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -147,6 +149,9 @@ absl::StatusOr<AgentPair::Sample> AgentPair::Round() {
   if (!publish_bytes.ok()) return publish_bytes.status();
   sample.publish_ms = *publish_ms;
   sample.publish_bytes = *publish_bytes;
+  if (options_.settle) {
+    if (absl::Status status = Settle(); !status.ok()) return status;
+  }
   const absl::StatusOr<Fields> fetched = reader_->Ask("fetch" + version);
   if (!fetched.ok()) return fetched.status();
   const absl::StatusOr<double> seconds = fetched->Number("seconds");
@@ -160,6 +165,20 @@ absl::StatusOr<AgentPair::Sample> AgentPair::Round() {
   way_ = *way;
   sample.seconds = *seconds;
   return sample;
+}
+
+absl::Status AgentPair::Settle() {
+  constexpr std::chrono::milliseconds kLook(20);
+  constexpr double kRestSeconds = 0.002;  // of CPU within a look
+  double before = -1;
+  for (int look = 0; look < 1000; ++look) {
+    const absl::StatusOr<double> cpu = AskNumber(*source_, "stat", "cpu");
+    if (!cpu.ok()) return cpu.status();
+    if (before >= 0 && *cpu - before < kRestSeconds) return absl::OkStatus();
+    before = *cpu;
+    std::this_thread::sleep_for(kLook);
+  }
+  return absl::DeadlineExceededError(absl::StrCat(options_.name, ": the source never rests"));
 }
 
 absl::Status AgentPair::Verify() {

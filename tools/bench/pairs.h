@@ -64,6 +64,7 @@ class AgentPair {
     uint64_t tensors = 0;
     std::string way = "served";  // what the fetches must turn out to be
     Environment environment = {};
+    bool settle = false;  // fetch when the source has come to rest after its publish
   };
   struct Sample {
     double seconds = 0;  // of Fetch
@@ -89,6 +90,7 @@ class AgentPair {
  private:
   explicit AgentPair(const Options& options) : options_(options) {}
   absl::StatusOr<std::unique_ptr<Child>> StartAgent(bool is_source) const;
+  absl::Status Settle();
 
   const Options options_;
   uint64_t version_ = 0;

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/layout.h"
+#include "tools/bench/digest_cost.h"
 #include "tools/bench/pairs.h"
 #include "tools/bench/process_facts.h"
 #include "tools/bench/scenario.h"
@@ -32,6 +33,8 @@ constexpr double kPublishMs = 5;
 constexpr double kMemoryMiB = 64;
 constexpr double kIdlePercent = 1;
 constexpr double kBusyLoad = 0.5;
+constexpr double kDigestsShm = 0.90;
+constexpr double kDigestsTcp = 0.98;
 
 struct Config {
   std::string way;
@@ -39,7 +42,10 @@ struct Config {
   std::string name() const { return absl::StrCat(way, ".", path); }
   bool one_sided() const { return way == "one-sided"; }
   // Before UCX is loaded. What the user's environment says of transports would mix the paths up.
-  Environment environment() const { return {{"UCX_TLS", path == "tcp" ? "tcp,self" : ""}}; }
+  // Bare UCX has no digests to make; what they cost is a figure of its own.
+  Environment environment() const {
+    return {{"UCX_TLS", path == "tcp" ? "tcp,self" : ""}, {"TENSORHUB_DIGESTS", "off"}};
+  }
 };
 
 // What the rounds of a kind of pair brought.
@@ -81,6 +87,7 @@ class ReadScenario : public Scenario {
   absl::Status RunRounds(const Config& config, Pairs& pairs, std::vector<double>& bare,
                          Samples& few, Samples& many);
   absl::Status MeasureRest(Pairs& pairs);
+  absl::Status MeasureDigests(const Hub& hub, Report& report) const;
   absl::Status MeasureBest(Report& report);
   void ReportShared(Report& report) const;
 
@@ -279,6 +286,30 @@ absl::Status ReadScenario::RunConfig(const Config& config, const Hub& hub, Repor
   return absl::OkStatus();
 }
 
+// The fastest way on one host, and TCP in place of a network.
+absl::Status ReadScenario::MeasureDigests(const Hub& hub, Report& report) const {
+  for (const Config& config : Configs()) {
+    if (config.path == "shm" && !config.one_sided()) continue;
+    ShowProgress(absl::StrCat(config.name(), ": with and without digests"));
+    const absl::StatusOr<DigestCost> cost = MeasureDigestCost({.name = config.name(),
+                                                               .server = hub.address(),
+                                                               .bytes = bytes_.value,
+                                                               .tensors = tensors_,
+                                                               .way = config.way,
+                                                               .environment = config.environment()},
+                                                              kWarmUpRounds, rounds_);
+    if (!cost.ok()) return cost.status();
+    report.figures.push_back({.name = absl::StrCat("digests.", config.path),
+                              .value = GBps(cost->checked_seconds),
+                              .unit = "GB/s",
+                              .limit = GBps(cost->plain_seconds),
+                              .limit_name = "without digests",
+                              .better = Better::kHigher,
+                              .aim = config.path == "tcp" ? kDigestsTcp : kDigestsShm});
+  }
+  return absl::OkStatus();
+}
+
 // What bare UCX reaches when nobody asks for small frames, short queues or safe puts.
 absl::Status ReadScenario::MeasureBest(Report& report) {
   for (const std::string path : {"tcp", "shm"}) {
@@ -347,6 +378,7 @@ absl::Status ReadScenario::Run(Report& report) {
     if (absl::Status status = RunConfig(config, **hub, report); !status.ok()) return status;
   }
   ReportShared(report);
+  if (absl::Status status = MeasureDigests(**hub, report); !status.ok()) return status;
   if (absl::Status status = MeasureBest(report); !status.ok()) return status;
   ShowProgress("memcpy and iperf3");
   const absl::StatusOr<double> memcpy_rate = MemcpyGBps(bytes_.value);
