@@ -358,6 +358,11 @@ class Play {
     TH_CHECK(rpc::ToProto(directive, identity_).ByteSizeLong() > 0);
   }
   void Carry(const hub::CloseSession& close) { TH_CHECK(sessions_.erase(close.session) == 1); }
+  // R6: what is kept is what was said to be.
+  void Carry(const hub::Persist& rows) {
+    TH_CHECK(!rows.empty());
+    hub::Keep(rows, durable_);
+  }
   static void Carry(const hub::ModelChange& change) { TH_CHECK(!change.model.empty()); }
   static void Carry(const hub::LogLine& line) {
     TH_CHECK(line.text.find('\n') == std::string::npos);
@@ -396,7 +401,8 @@ class Play {
   Choices in_;
   TimeMs now_ = 1000;
   hub::Hub hub_;
-  const rpc::ServerIdentity identity_{.store_id = {3, 3}, .epoch = 2};
+  hub::DurableState durable_;
+  const ServerIdentity identity_{.store_id = {3, 3}, .epoch = 2};
   std::vector<Id128> ids_;  // that mean something
   std::set<hub::SessionId> sessions_;
   hub::SessionId last_session_ = 0;
