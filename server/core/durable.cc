@@ -105,6 +105,7 @@ void Hub::State::RestoreMember(const GroupKey& key, Rank rank, const MemberRow& 
   models_[key.model];
   Worker& worker = workers_[worker_key];
   worker.id = {worker_key, member.incarnation};
+  Number(worker);
   worker.world_size = world_size;
   worker.died = started_;
   dead_.insert({started_, worker_key});

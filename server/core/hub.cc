@@ -173,6 +173,10 @@ Worker* Hub::State::FindSession(SessionId session) {
   return it == sessions_.end() ? nullptr : it->second;
 }
 
+void Hub::State::Number(Worker& row) {
+  if (row.serial == 0) rows_[row.serial = ++last_serial_] = &row;
+}
+
 Worker* Hub::State::FindRow(Serial serial) const {
   const auto it = rows_.find(serial);
   return it == rows_.end() ? nullptr : it->second;

@@ -59,7 +59,7 @@ void Hub::State::On(const SessionOpened& event) {
   if (worker.id.incarnation != 0 && worker.id.incarnation != event.worker.incarnation) {
     Replace(worker, event.worker);
   }
-  if (worker.serial == 0) rows_[worker.serial = ++last_serial_] = &worker;
+  Number(worker);
   Attach(worker, event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding)});
   MergeReport(worker, event);
@@ -142,6 +142,7 @@ void Hub::State::Replace(Worker& worker, const WorkerIdentity& by) {
   Say(LogLine::Level::kInfo, absl::StrCat(ToString(by.key), ": incarnation ", by.incarnation,
                                           " replaces ", worker.id.incarnation));
   if (worker.alive) EndWorker(worker, reason);
+  GiveUpFetches(worker, reason);
   // R2: a version is whole only within one group epoch, and this one has ended.
   AbortPublishing({by.key.model, by.key.group}, reason);
   std::deque<Incarnation> fenced = std::move(worker.fenced);
@@ -247,18 +248,23 @@ void Hub::State::CloseStream(Worker& worker, const absl::Status& reason) {
 }
 
 void Hub::State::ForgetOldestDead() {
-  while (dead_.size() > options_.limits.dead_workers) {
+  // R8: during the grace, those that the restored rows name may all come back.
+  const size_t limit = options_.limits.dead_workers + (recovering_ ? restored_ : 0);
+  while (dead_.size() > limit) {
     const WorkerKey key = dead_.begin()->second;
+    const absl::Status reason = absl::AbortedError(absl::StrCat(ToString(key), " is gone"));
+    GiveUpFetches(workers_.at(key), reason);
     // A later worker of this rank could not be told from the epoch in which the others published.
-    AbortPublishing({key.model, key.group},
-                    absl::AbortedError(absl::StrCat(ToString(key), " is gone")));
+    AbortPublishing({key.model, key.group}, reason);
     dead_.erase(dead_.begin());
     rows_.erase(workers_.at(key).serial);
     workers_.erase(key);
     const auto next = workers_.lower_bound({key.model, key.group, 0});
     const bool empty =
         next == workers_.end() || next->first.model != key.model || next->first.group != key.group;
-    if (empty) groups_.erase({key.model, key.group});
+    if (!empty) continue;
+    changed_groups_.insert({key.model, key.group});
+    groups_.erase({key.model, key.group});
   }
 }
 

@@ -64,6 +64,8 @@ class Hub::State {
   const Worker* FindWorker(const WorkerKey& key) const;
   Worker* FindLive(const WorkerIdentity& id);
   Worker* FindSession(SessionId session);
+  // So that it can be found by its number, from the first time on that it is a worker's.
+  void Number(Worker& row);
   Worker* FindRow(Serial serial) const;
   // Calls `visit(Worker&)` for each live worker of the group, by rank.
   template <typename Visit>
