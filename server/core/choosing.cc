@@ -155,7 +155,7 @@ Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) co
 // The definition, for CheckInvariants.
 std::optional<Candidate> Hub::State::ChooseByLookingAtAll(const Worker& reader) const {
   std::vector<Candidate> candidates;
-  for (const Worker* source : reader.reference->shard->holders) {
+  for (const auto& [serial, source] : reader.reference->shard->holders) {
     if (!MayServe(*source, reader) || source->node.IsBelow(reader.node)) continue;
     candidates.push_back(CandidateOf(*source, reader));
   }

@@ -126,7 +126,7 @@ void Hub::State::LearnSizes(const Layout& layout) {
         if (!CheckChunking(chunking).ok()) continue;
         shard.bytes = chunking.total_bytes;
         shard.chunks = chunking.count();
-        for (Worker* holder : shard.holders) {
+        for (const auto& [serial, holder] : shard.holders) {
           uint32_t& valid = holder->reference->valid_chunks;
           valid = std::min(valid, *shard.chunks);
           Relist(*holder);

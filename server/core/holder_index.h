@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 
+#include "absl/container/btree_set.h"
 #include "common/ids.h"
 #include "common/location.h"
 
@@ -61,7 +62,7 @@ struct BySerial {
 };
 
 struct Scope {
-  std::set<Holder> holders;            // that may serve
+  absl::btree_set<Holder> holders;     // that may serve
   std::set<Worker*, BySerial> inlets;  // from outside this place, or from nowhere at the moment
   size_t members = 0;                  // references in this place, listed or not
 };

@@ -67,7 +67,7 @@ void Hub::State::ForgiveSilence() {
     if (worker.alive) worker.lease_end = now_ + options_.lease_ms;
   }
   if (!recovering_) return;
-  std::erase_if(timers_, [](const Timer& timer) { return timer.kind == Timer::Kind::kGrace; });
+  absl::erase_if(timers_, [](const Timer& timer) { return timer.kind == Timer::Kind::kGrace; });
   BeginRecovery(now_ + options_.lease_ms);
 }
 

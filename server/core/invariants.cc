@@ -105,7 +105,7 @@ void Hub::State::CheckReference(const Worker& worker) const {
   TH_CHECK(publication != nullptr && publication->id == reference.publication);
   const auto shard = publication->shards.find(worker.id.key.rank);
   TH_CHECK(shard != publication->shards.end() && reference.shard == &shard->second);
-  TH_CHECK(shard->second.holders.contains(FindRow(worker.serial)));
+  TH_CHECK(shard->second.holders.contains(worker.serial));
   // R4: one generation, never above what the worker was seen with; a prefix of the shard.
   TH_CHECK(reference.generation != 0 && reference.generation <= worker.generation);
   TH_CHECK(!shard->second.chunks || reference.valid_chunks <= *shard->second.chunks);
@@ -220,9 +220,9 @@ void Hub::State::CheckPublication(const Publication& publication) const {
     TH_CHECK(rank < publication.world_size);
     uint32_t complete = 0;
     size_t draining = 0;
-    for (Worker* holder : shard.holders) {
+    for (const auto& [serial, holder] : shard.holders) {
       const WorkerKey& key = holder->id.key;
-      TH_CHECK(FindRow(holder->serial) == holder && holder->alive && holder->reference);
+      TH_CHECK(FindRow(serial) == holder && holder->alive && holder->reference);
       TH_CHECK(key.model == publication.model && key.rank == rank);
       TH_CHECK(holder->reference->publication == publication.id);
       ++references;

@@ -204,7 +204,7 @@ void Hub::State::RaiseLatest(Model& model, const Publication& publication) {
 
 void Hub::State::BecomeVisible(Publication& publication) {
   for (const auto& [rank, shard] : publication.shards) {
-    for (Worker* holder : shard.holders) {
+    for (const auto& [serial, holder] : shard.holders) {
       Send(*holder, Visible{publication.id});
       if (!IsPending(*holder, OpKind::kPublish)) continue;
       Finish(*holder, absl::OkStatus(),

@@ -177,7 +177,7 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
 void Hub::State::CompletePublished(Publication& publication) {
   std::set<std::string> groups;
   for (const auto& [rank, shard] : publication.shards) {
-    for (const Worker* holder : shard.holders) {
+    for (const auto& [serial, holder] : shard.holders) {
       const bool publishing = holder->reference->state == ReferenceState::kPublishing;
       if (publishing) groups.insert(holder->id.key.group);
     }

@@ -61,7 +61,7 @@ void Hub::State::AddReference(Worker& worker, Publication& publication, Generati
   reference.state = complete ? ReferenceState::kFilling : state;
   reference.shard = &shard;
   ++publication.references;
-  shard.holders.insert(&worker);
+  shard.holders[worker.serial] = &worker;
   shard.index.Add(worker);
   complete ? SetState(worker, ReferenceState::kComplete) : Relist(worker);
   if (recovering_) ReattachReaders(worker);
@@ -124,7 +124,7 @@ void Hub::State::RemoveReference(Worker& worker) {
   shard.index.Remove(worker, std::exchange(worker.listed, {}));
   shard.waiting.erase(&worker);
   shard.draining.erase(&worker);
-  shard.holders.erase(&worker);
+  shard.holders.erase(worker.serial);
   --publication.references;
   const Version version = worker.reference->version;
   worker.reference.reset();

@@ -21,8 +21,8 @@ namespace tensorhub::hub {
 // with every report.
 inline constexpr uint32_t kProgressSteps = 32;
 
-// A source that is behind the reader by no more than this is not behind: reports are up to a tenth
-// of a second old, neighbours in a chain are closer than that, and to wait a moment costs less than
+// A source that is behind the reader by no more than this is not behind: reports are a tenth
+// of a second old and more, neighbours in a chain are closer than that, and to wait costs less than
 // to share another source's link.
 inline constexpr uint32_t kSlackSteps = 1;
 

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "common/random.h"
 #include "server/core/hub.h"
 #include "server/core/source_selection.h"
@@ -316,20 +318,20 @@ class Hub::State {
   uint64_t decisions_ = 0;
 
   std::map<WorkerKey, Worker> workers_;
-  std::map<Serial, Worker*> rows_;  // of workers_
+  absl::btree_map<Serial, Worker*> rows_;  // of workers_
   Serial last_serial_ = 0;
-  std::map<SessionId, Worker*> sessions_;
+  absl::btree_map<SessionId, Worker*> sessions_;
   std::map<GroupKey, Group> groups_;
   std::map<std::string, Model> models_;
   std::map<CallId, Wait> waits_;
   std::map<std::string, std::set<CallId>> waits_by_model_;
-  std::map<CallId, Worker*> calls_;  // pending operations
+  absl::btree_map<CallId, Worker*> calls_;  // pending operations
   std::map<Fingerprint, std::shared_ptr<const Layout>> layouts_;
   std::map<Fingerprint, std::shared_ptr<const std::string>> attachments_;
   uint64_t layout_bytes_ = 0;
   uint64_t attachment_bytes_ = 0;
   std::set<std::pair<TimeMs, WorkerKey>> dead_;
-  std::set<Timer> timers_;
+  absl::btree_set<Timer> timers_;
   size_t alive_ = 0;
   std::map<WorkerIdentity, std::vector<AwaitedReader>> awaited_;  // by source; recovery only
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <tuple>
 
+#include "absl/container/btree_map.h"
 #include "server/core/events.h"
 #include "server/core/holder_index.h"
 #include "server/core/source_forest.h"
@@ -188,7 +189,7 @@ struct Shard {
   Fingerprint attachment;
   uint64_t bytes = 0;
   std::optional<uint32_t> chunks;  // unknown after a restart until somebody says it
-  std::set<Worker*, BySerial> holders;
+  absl::btree_map<Serial, Worker*> holders;
   uint32_t complete = 0;  // of the holders
   HolderIndex index;
   std::set<Worker*, BySerial> waiting;   // running reads without a source

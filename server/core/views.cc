@@ -109,7 +109,7 @@ std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
     VersionView& view = views[version] = ViewOf(publication);
     std::set<std::string> filling;
     for (const auto& [rank, shard] : publication.shards) {
-      for (const Worker* holder : shard.holders) {
+      for (const auto& [serial, holder] : shard.holders) {
         const bool fills = holder->reference->state == ReferenceState::kFilling;
         if (fills) filling.insert(holder->id.key.group);
       }
