@@ -5,6 +5,7 @@
 // its next chunk; so two seeds of one datacenter become one again. A move of this kind always leads
 // to a nearer tier, so there are at most three in a row.
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -20,10 +21,15 @@ constexpr size_t kDrawnMax = 8;
 // than this it is not worth it, except to spare the wide area.
 constexpr uint32_t kWorthwhileSteps = 8;
 
-bool IsWorthwhile(const Worker& reader) {
+// What the reader has got since its last report counts as well.
+bool IsWorthwhile(const Worker& reader, TimeMs now) {
   const Reference& reference = *reader.reference;
-  return !reference.shard->chunks ||
-         StepsMissing(reference.valid_chunks, *reference.shard->chunks) >= kWorthwhileSteps;
+  if (!reference.shard->chunks) return true;
+  const uint32_t chunks = *reference.shard->chunks;
+  const Pace& pace = reader.read->pace;
+  const uint64_t since = pace.rate * static_cast<uint64_t>(now - pace.told_at) / 1'000'000;
+  const uint64_t expected = std::min<uint64_t>(reference.valid_chunks + since, chunks);
+  return StepsMissing(static_cast<uint32_t>(expected), chunks) >= kWorthwhileSteps;
 }
 
 }  // namespace
@@ -71,7 +77,7 @@ void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
   if (!IsFed(reader) || !MayServe(holder, reader)) return;
   const Tier present = reader.read->assignments.at(reader.read->current).tier;
   if (TierBetween(holder.location, reader.location) >= present) return;
-  if (present != Tier::kRemote && !IsWorthwhile(reader)) return;
+  if (present != Tier::kRemote && !IsWorthwhile(reader, now_)) return;
   if (CandidateOf(holder, reader).behind) return;
   const std::optional<Candidate> best = Choose(reader);
   if (!best || best->behind || best->slow || best->tier >= present) return;

@@ -169,6 +169,7 @@ void Hub::State::On(const Progress& event) {
                             reference->valid_chunks, " of ", chunks, " chunks refused"));
   }
   reference->valid_chunks = event.valid_chunks;
+  if (worker->read) worker->read->pace.told_at = now_;
   Relist(*worker);
   DrawNearer(*worker);
   Sample(*worker);

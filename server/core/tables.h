@@ -75,6 +75,7 @@ struct Bar {
 
 // How fast a read goes, by windows of about kWindowMs. Rates: thousandths of a chunk per second.
 struct Pace {
+  TimeMs told_at = 0;    // when the reader reported last
   TimeMs since = 0;      // of the window in progress
   uint32_t chunks = 0;   // the reader's, when it began
   uint32_t offered = 0;  // the source's, when it began

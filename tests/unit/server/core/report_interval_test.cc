@@ -27,12 +27,12 @@ class Cluster {
  public:
   explicit Cluster(uint32_t reports_per_second) : script_(Reports(reports_per_second)) {
     Do(absl::StrCat("layout L bytes=", 1000 * 4096));
-    Do("open t/0");
+    Do("open t/0 at=us/dc1/r1");
     Do("publish t/0 v1");
   }
   std::string Do(const std::string& line) { return script_.Do(line); }
-  std::string Begin(const std::string& name) {
-    Do(absl::StrCat("open ", name, "/0"));
+  std::string Begin(const std::string& name, const std::string& rack = "") {
+    Do(absl::StrCat("open ", name, "/0", rack.empty() ? "" : " at=us/dc1/" + rack));
     Do(absl::StrCat("join ", name, "/0 v1"));
     return Do(absl::StrCat("begin ", name, "/0"));
   }
@@ -66,6 +66,24 @@ TEST(ReportIntervalTest, NobodyIsSlowBetweenTwoReports) {
     }
   }
   EXPECT_THAT(said, Not(HasSubstr("<- read")));
+}
+
+// What is said when somebody in the far reader's rack has everything, so long after that reader's
+// report that it had 700 of 1000 chunks, at 78 chunks per second.
+std::string FinishNear(int ms_later) {
+  Cluster cluster(1);
+  cluster.Begin("far", "r2");
+  cluster.Begin("near", "r2");
+  cluster.Do("wait 8900");
+  cluster.Do("progress far/0 700");
+  cluster.Do("progress near/0 690");
+  cluster.Do(absl::StrCat("wait ", ms_later));
+  return cluster.Do("finish near/0");
+}
+
+TEST(ReportIntervalTest, NobodyMovesForTheLittleThatIsMissingByNow) {
+  EXPECT_THAT(FinishNear(200), HasSubstr("far/0 <- read 2 from near/0 (rack)"));
+  EXPECT_THAT(FinishNear(2700), Not(HasSubstr("<- read")));
 }
 
 }  // namespace
