@@ -6,14 +6,17 @@
 #include <grpc/support/log.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
+#include "common/mutex.h"
 #include "common/random.h"
 #include "server/rpc/rpc_server.h"
 #include "server/store/memory_store.h"
@@ -102,12 +105,34 @@ void BlockStopSignals() {
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the store
 }
 
-void WaitForStop() {
+// Why the server ends by itself. Any thread.
+class Failure {
+ public:
+  void Set(const absl::Status& status) {
+    {
+      MutexLock lock(mutex_);
+      status_ = status;
+    }
+    kill(getpid(), SIGTERM);  // wakes WaitForStop
+  }
+  std::optional<absl::Status> status() const {
+    MutexLock lock(mutex_);
+    return status_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
+};
+
+void WaitForStop(const Failure& failure) {
   const sigset_t signals = StopSignals();
   int received = 0;
   sigwait(&signals, &received);
+  if (failure.status()) return;
   spdlog::info("stopping: received {}", received == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
@@ -120,6 +145,7 @@ rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddre
   options.loop.hub.lease_ms = lease_ms;
   options.loop.hub.heartbeat_ms = lease_ms / 5;
   options.loop.hub.recovering = loaded.earlier_life;
+  options.loop.hub.durable = loaded.state;
   options.loop.hub.readers_per_source = flags.readers_per_source;
   options.identity = loaded.identity;
   options.data_dir = flags.data_dir;
@@ -137,7 +163,10 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
   if (!store.ok()) return cli::Fail(kName, std::string(store.status().message()), 1);
   const absl::StatusOr<store::Loaded> loaded = (*store)->Load();
   if (!loaded.ok()) return cli::Fail(kName, std::string(loaded.status().message()), 1);
-  const rpc::RpcServer::Options options = ServerOptions(flags, listen, *loaded);
+  Failure failure;
+  rpc::RpcServer::Options options = ServerOptions(flags, listen, *loaded);
+  options.loop.store = store->get();
+  options.loop.on_failure = [&failure](const absl::Status& status) { failure.Set(status); };
   auto server = rpc::RpcServer::Start(options);
   if (!server.ok()) return cli::Fail(kName, std::string(server.status().message()), 1);
   spdlog::info(
@@ -147,8 +176,9 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
       options.loop.hub.lease_ms);
   std::printf("listening on %s\n", (*server)->address().ToString().c_str());
   std::fflush(stdout);
-  WaitForStop();
+  WaitForStop(failure);
   (*server)->Shutdown();
+  if (const auto why = failure.status()) return cli::Fail(kName, std::string(why->message()), 1);
   return 0;
 }
 

@@ -28,7 +28,20 @@ absl::Status ShuttingDown() {
 }
 
 HubLoop::HubLoop(const Options& options)
-    : queue_max_(options.queue_max), hub_(options.hub, Now()), thread_([this] { RunOnLoop(); }) {}
+    : queue_max_(options.queue_max),
+      waiting_max_(options.waiting_max),
+      store_(options.store),
+      on_failure_(options.on_failure),
+      hub_(options.hub, Now()) {
+  if (store_ != nullptr && store_->blocks()) {
+    commits_.emplace(*store_, [this](const absl::Status& status) {
+      MutexLock lock(mutex_);
+      committed_ = status;
+      wake_.NotifyAll();
+    });
+  }
+  thread_ = std::thread([this] { RunOnLoop(); });
+}
 
 HubLoop::~HubLoop() {
   Stop();
@@ -91,30 +104,40 @@ void HubLoop::CloseSession(hub::SessionId session) {
   Post(task, Urgency::kAlways);
 }
 
-bool HubLoop::Query(Reader reader) {
-  return Post([this, reader = std::move(reader)] { reader(hub_, Now()); }, Urgency::kRefusable);
+bool HubLoop::Query(Reader reader, std::function<void()> refused) {
+  const auto task = [this, reader = std::move(reader), refused = std::move(refused)] {
+    LookWhenKeptOnLoop({[this, reader] { reader(hub_, Now()); }, refused});
+  };
+  return Post(task, Urgency::kRefusable);
 }
 
 void HubLoop::AddWatcher(const std::string& model, const std::shared_ptr<Watcher>& watcher) {
   const auto task = [this, model, watcher] {
-    watchers_.emplace(model, watcher);
-    watcher->ListOnLoop(hub_);
+    LookWhenKeptOnLoop({[this, model, watcher] {
+                          watchers_.emplace(model, watcher);
+                          watcher->ListOnLoop(hub_);
+                        },
+                        [watcher] { watcher->Close(ShuttingDown()); }});
   };
   if (!Post(task, Urgency::kAlways)) watcher->Close(ShuttingDown());
 }
 
 void HubLoop::RelistWatcher(std::shared_ptr<Watcher> watcher) {
-  Post([this, watcher = std::move(watcher)] { watcher->ListOnLoop(hub_); }, Urgency::kAlways);
+  const auto task = [this, watcher = std::move(watcher)] {
+    LookWhenKeptOnLoop({[this, watcher] { watcher->ListOnLoop(hub_); }, {}});
+  };
+  Post(task, Urgency::kAlways);
 }
 
+// A look as well, so that it comes after the one that adds the watcher.
 void HubLoop::RemoveWatcher(const std::string& model, const Watcher* watcher) {
-  const auto task = [this, model, watcher] {
+  const auto remove = [this, model, watcher] {
     const auto [begin, end] = watchers_.equal_range(model);
     for (auto it = begin; it != end; ++it) {
       if (it->second.get() == watcher) return void(watchers_.erase(it));
     }
   };
-  Post(task, Urgency::kAlways);
+  Post([this, remove] { LookWhenKeptOnLoop({remove, {}}); }, Urgency::kAlways);
 }
 
 void HubLoop::Stop() {
@@ -131,35 +154,119 @@ void HubLoop::RunOnLoop() {
     for (const Task& task : batch) task();
     batch.clear();
     TickIfDueOnLoop();
+    ProceedOnLoop();
   }
   EndEverythingOnLoop();
 }
 
 bool HubLoop::TakeBatch(std::vector<Task>& batch) {
-  const std::optional<TimeMs> deadline = hub_.NextDeadline();
+  const bool paused = PausedOnLoop();
+  const std::optional<TimeMs> deadline = paused ? std::nullopt : hub_.NextDeadline();
   MutexLock lock(mutex_);
-  while (queue_.empty() && !stopping_) {
+  const auto idle = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (committed_) return false;
+    return paused || (queue_.empty() && (committing_ || !stopping_));
+  };
+  while (idle()) {
     if (!deadline) {
       wake_.Wait(mutex_);
     } else if (!wake_.WaitUntil(mutex_, TimePoint(*deadline))) {
       return true;  // nothing but a tick
     }
   }
-  batch.swap(queue_);
-  return !batch.empty() || !stopping_;
+  if (!paused) batch.swap(queue_);
+  return !batch.empty() || committing_ || !stopping_;
 }
 
 void HubLoop::TickIfDueOnLoop() {
   const std::optional<TimeMs> deadline = hub_.NextDeadline();
-  if (deadline && *deadline <= Now()) ApplyOnLoop(hub::Tick{});
+  if (deadline && *deadline <= Now() && !PausedOnLoop()) ApplyOnLoop(hub::Tick{});
 }
 
 void HubLoop::ApplyOnLoop(const hub::Event& event) {
-  effects_.clear();
-  hub_.Apply(event, Now(), effects_);
-  for (const hub::Effect& effect : effects_) {
+  if (failed_) return;
+  const size_t first = waiting_.size();
+  hub_.Apply(event, Now(), waiting_);
+  if (waiting_.size() > first) {
+    auto* rows = std::get_if<hub::Persist>(&waiting_[first]);
+    if (rows != nullptr && store_ != nullptr) rows_.Add(std::move(*rows));
+  }
+  if (!rows_.empty() && !commits_) BeginCommitOnLoop();  // a store that does not block
+  if (rows_.empty() && !committing_) CarryOutOnLoop(waiting_);
+}
+
+// --- what is kept, and what waits for it -----------------------------------------------------
+
+void HubLoop::LookWhenKeptOnLoop(Look look) {
+  looks_.push_back(std::move(look));
+  ProceedOnLoop();
+}
+
+// While somebody waits for a look, nothing new may come that is to be kept first.
+bool HubLoop::PausedOnLoop() const {
+  return committing_ && (!looks_.empty() || waiting_.size() >= waiting_max_);
+}
+
+void HubLoop::ProceedOnLoop() {
+  if (committing_ && !EndCommitOnLoop()) return;
+  if (!rows_.empty()) BeginCommitOnLoop();
+  if (committing_) return;
+  CarryOutOnLoop(waiting_);
+  for (const Look& look : std::exchange(looks_, {})) {
+    if (!failed_) {
+      look.look();
+    } else if (look.refused) {
+      look.refused();
+    }
+  }
+}
+
+// False: it goes on.
+bool HubLoop::EndCommitOnLoop() {
+  std::optional<absl::Status> status;
+  {
+    MutexLock lock(mutex_);
+    status = std::exchange(committed_, std::nullopt);
+  }
+  if (!status) return false;
+  committing_ = false;
+  if (!status->ok()) {
+    FailOnLoop(*status);
+    return true;
+  }
+  CarryOutOnLoop(behind_);
+  return true;
+}
+
+void HubLoop::BeginCommitOnLoop() {
+  hub::Persist rows = std::exchange(rows_, {});
+  if (!commits_) {
+    const absl::Status status = store_->Commit(rows);
+    if (!status.ok()) FailOnLoop(status);
+    return;
+  }
+  behind_.swap(waiting_);
+  committing_ = true;
+  commits_->Begin(std::move(rows));
+}
+
+// What was decided since the last commit is not proven, and this hub knows of it: it ends. Another
+// one starts from what was kept; workers repeat what was not answered.
+void HubLoop::FailOnLoop(const absl::Status& status) {
+  failed_ = true;
+  rows_ = {};
+  behind_.clear();
+  waiting_.clear();
+  spdlog::error("{}", std::string(status.message()));
+  Stop();
+  if (on_failure_) on_failure_(status);
+}
+
+void HubLoop::CarryOutOnLoop(hub::Effects& effects) {
+  for (const hub::Effect& effect : effects) {
     std::visit([this](const auto& one) { CarryOut(one); }, effect);
   }
+  effects.clear();
 }
 
 // Whatever is posted from now on is refused, so nothing can be added behind our back.

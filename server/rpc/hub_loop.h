@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one thread that owns the hub: events go in through a queue, effects are carried out in their
-// order. gRPC's threads only post here; nothing that they call waits for the hub.
+// order. gRPC's threads only post here; nothing that they call waits for the hub. Nor does the hub
+// wait for the disk: while a commit is under way (store/commit_thread.h), events are applied, and
+// their rows become the next commit, all of them one transaction.
 //
 // Thread contract: every public method may be called from any thread and returns at once, except
 // Stop's end in the destructor, which joins. Handlers, sinks and watchers are called on the loop's
-// thread (or by the poster, once the loop has stopped) and must not block.
+// thread (or by the poster, once the loop has stopped) and must not block. The store is used by one
+// thread at a time: this one, or the one that commits.
 //
 // 1. Each call's handler runs exactly once: with the hub's reply, or CANCELLED after CancelCall,
 //    or UNAVAILABLE when the loop stops or its queue is full.
@@ -14,6 +17,10 @@
 //    CloseSession or RemoveWatcher before.
 // 3. The queue is bounded: calls are refused beyond `queue_max`; a session has at most one message
 //    in it, because the next one is read only after the one before was applied.
+// 4. R6, R8: nobody hears of anything that rests on rows which are not kept yet: effects wait
+// behind
+//    the commit of all rows that came before them, and who looks at the hub (Query, watchers) looks
+//    when nothing waits. If a commit fails, what waits for it is never carried out.
 
 #ifndef TENSORHUB_SERVER_RPC_HUB_LOOP_H_
 #define TENSORHUB_SERVER_RPC_HUB_LOOP_H_
@@ -30,6 +37,7 @@
 
 #include "common/mutex.h"
 #include "server/core/hub.h"
+#include "server/store/commit_thread.h"
 
 namespace tensorhub::rpc {
 
@@ -61,6 +69,13 @@ class HubLoop {
     // Calls are refused while so many events wait. Larger: bursts pass; smaller: an overloaded hub
     // says so sooner instead of answering late.
     size_t queue_max = 100'000;
+    // No event is applied while so many effects wait for a commit. Larger: a disk that is slow for
+    // a moment is not noticed; smaller: less memory while it is.
+    size_t waiting_max = 100'000;
+    // Keeps the hub's rows; outlives the loop. Null: nothing is kept.
+    store::Store* store = nullptr;
+    // Told once, on the loop's thread, why the store has failed. The loop has stopped then.
+    std::function<void(const absl::Status&)> on_failure = {};
   };
   using ReplyHandler = std::function<void(const hub::Reply&)>;
   using Reader = std::function<void(const hub::Hub&, TimeMs now)>;
@@ -81,19 +96,26 @@ class HubLoop {
   // The worker is gone; the sink is not called any more.
   void CloseSession(hub::SessionId session);
 
-  // False, and nothing will be called: the loop has stopped, or its queue is full.
-  bool Query(Reader reader);
+  // False, and nothing will be called: the loop has stopped, or its queue is full. `refused` is
+  // called in the reader's place if the store fails meanwhile.
+  bool Query(Reader reader, std::function<void()> refused = {});
 
   void AddWatcher(const std::string& model, const std::shared_ptr<Watcher>& watcher);
   void RelistWatcher(std::shared_ptr<Watcher> watcher);
   void RemoveWatcher(const std::string& model, const Watcher* watcher);
 
-  // What is queued is still applied; then everything open ends with UNAVAILABLE. Does not wait.
+  // What is queued is still applied and kept; then everything open ends with UNAVAILABLE. Does not
+  // wait.
   void Stop();
 
  private:
   using Task = std::function<void()>;
   enum class Urgency { kRefusable, kAlways };
+  // At the hub, once nothing waits; or never, if the store fails.
+  struct Look {
+    Task look;
+    Task refused;
+  };
 
   bool Post(Task task, Urgency urgency);
   void RunOnLoop();
@@ -103,7 +125,15 @@ class HubLoop {
   void TickIfDueOnLoop();
   void EndEverythingOnLoop();
 
-  void CarryOut(const hub::Persist&) {}  // nothing is kept yet
+  void LookWhenKeptOnLoop(Look look);
+  bool PausedOnLoop() const;
+  void ProceedOnLoop();
+  bool EndCommitOnLoop();
+  void BeginCommitOnLoop();
+  void FailOnLoop(const absl::Status& status);
+  void CarryOutOnLoop(hub::Effects& effects);
+
+  void CarryOut(const hub::Persist&) {}  // kept by now
   void CarryOut(const hub::Reply& reply);
   void CarryOut(const hub::Directive& directive);
   void CarryOut(const hub::CloseSession& close);
@@ -113,12 +143,20 @@ class HubLoop {
   void AnswerOnLoop(const hub::Reply& reply);
 
   const size_t queue_max_;
+  const size_t waiting_max_;
+  store::Store* const store_;
+  const std::function<void(const absl::Status&)> on_failure_;
   std::atomic<hub::CallId> last_call_{0};
   std::atomic<hub::SessionId> last_session_{0};
 
   // Of the loop's thread alone.
   hub::Hub hub_;
-  hub::Effects effects_;
+  hub::Effects behind_;   // the commit under way
+  hub::Persist rows_;     // for the next one
+  hub::Effects waiting_;  // behind rows_
+  std::vector<Look> looks_;
+  bool committing_ = false;
+  bool failed_ = false;
   std::unordered_map<hub::CallId, ReplyHandler> calls_;
   std::unordered_map<hub::SessionId, std::shared_ptr<SessionSink>> sessions_;
   std::multimap<std::string, std::shared_ptr<Watcher>> watchers_;
@@ -127,8 +165,10 @@ class HubLoop {
   CondVar wake_;
   std::vector<Task> queue_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> committed_ ABSL_GUARDED_BY(mutex_);
 
-  std::thread thread_;  // last: starts when all else is there
+  std::optional<store::CommitThread> commits_;  // of a store that blocks
+  std::thread thread_;                          // last: starts when all else is there
 };
 
 // The status that everything open gets when the server ends.

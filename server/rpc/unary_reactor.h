@@ -58,9 +58,10 @@ class QueryReactor final : public grpc::ServerUnaryReactor {
 
   static QueryReactor* Start(HubLoop& loop, const Question& question) {
     auto* reactor = new QueryReactor;
-    const bool asked = loop.Query([reactor, question](const hub::Hub& hub, TimeMs now) {
-      reactor->Finish(ToGrpc(question(hub, now)));
-    });
+    const bool asked =
+        loop.Query([reactor, question](const hub::Hub& hub,
+                                       TimeMs now) { reactor->Finish(ToGrpc(question(hub, now))); },
+                   [reactor] { reactor->Finish(ToGrpc(ShuttingDown())); });
     if (!asked) reactor->Finish(ToGrpc(ShuttingDown()));
     return reactor;
   }

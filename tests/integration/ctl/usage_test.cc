@@ -131,6 +131,9 @@ TEST_F(ServerUsageTest, DataDirsThatCannotBe) {
   WriteFiles(dir_ / "damaged", {{"identity", "not what a server wrote\n"}});
   ExpectFailure(Serve({"--data-dir", dir_ / "damaged"}), 1, {dir_ / "damaged", "restore it"});
   EXPECT_EQ(FilesIn(dir_ / "damaged").at("identity"), "not what a server wrote\n");
+  WriteFiles(dir_ / "broken", {{"hub.db", "not a database\n"}});
+  ExpectFailure(Serve({"--data-dir", dir_ / "broken"}), 1, {dir_ / "broken/hub.db", "restore it"});
+  EXPECT_EQ(FilesIn(dir_ / "broken").at("hub.db"), "not a database\n");
 }
 
 }  // namespace
