@@ -190,8 +190,8 @@ absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchO
   agent::VerbResult result = impl_->agent().RunVerb(
       agent::FetchVerb{ToAgent(selector), Milliseconds(options.timeout)}, std::move(progress));
   if (!result.status.ok()) return result.status;
-  return FetchResult{result.fetch.version, result.fetch.bytes_read, std::move(result.way),
-                     std::move(result.fetch.sources)};
+  return FetchResult{result.fetch.version, result.fetch.bytes_read, result.fetch.bytes_skipped,
+                     std::move(result.way), std::move(result.fetch.sources)};
 }
 
 std::optional<uint64_t> Client::Held() {

@@ -39,9 +39,11 @@ class IntegrityTest : public testing::TestWithParam<Way> {
     ASSERT_EQ(trainer.Do("damage"), "ok");
   }
   static void ExpectGivenUp(WorkerProcess& holder) {
+    std::string health;
     EXPECT_TRUE(Eventually(seconds(10), [&] {
-      return holder.Do("health").starts_with("error DATA_LOSS");
-    })) << holder.process().Describe();
+      health = holder.Do("health");
+      return health.starts_with("error DATA_LOSS");
+    })) << health;
   }
 
   Cluster cluster_{GetParam()};
@@ -69,9 +71,31 @@ TEST_P(IntegrityTest, TheOnlyCopyDamagedIsNotTaken) {
   Worker other = JoinAt("h2", "z");
   PublishDamaged(*trainer, *other);
   ASSERT_THAT(other->Do("unpublish"), StartsWith("ok"));
-  EXPECT_THAT(other->Do("fetch latest"), StartsWith("error DATA_LOSS"));
+  Worker reader = JoinAt("h3", "reader");
+  EXPECT_THAT(reader->Do("fetch latest"), StartsWith("error DATA_LOSS"));
   ExpectGivenUp(*trainer);
-  EXPECT_THAT(other->Do("fetch latest"), StartsWith("error NOT_FOUND"));
+  EXPECT_THAT(reader->Do("fetch latest"), StartsWith("error NOT_FOUND"));
+}
+
+// What is in place is hashed again before it is believed.
+TEST_P(IntegrityTest, WhatDidNotChangeIsNotReadAgain) {
+  Worker trainer = JoinAt("h1", "trainer");
+  Worker reader = JoinAt("h2", "reader");
+  FillAndPublish(*trainer, 1);
+  ExpectFetched(*reader, reader->Do("fetch latest"), 1);
+  ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+  ASSERT_THAT(trainer->Do("publish 2"), StartsWith("ok"));
+  std::string answer = reader->Do("fetch latest");
+  EXPECT_THAT(answer, StartsWith("ok version=2 bytes=0 skipped=67108864 ")) << answer;
+  EXPECT_EQ(reader->Do("check 1"), "ok");
+  // One chunk of the reader's went bad meanwhile.
+  ASSERT_THAT(reader->Do("unpublish"), StartsWith("ok"));
+  ASSERT_EQ(reader->Do("damage"), "ok");
+  ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+  ASSERT_THAT(trainer->Do("publish 3"), StartsWith("ok"));
+  answer = reader->Do("fetch latest");
+  EXPECT_EQ(reader->Do("check 1"), "ok") << answer;
+  EXPECT_EQ(Field(answer, "bytes"), "4194304") << "the span with that chunk";
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, IntegrityTest,
@@ -85,7 +109,8 @@ TEST_P(DefaultTest, WhatComesFromAnotherHostIsChecked) {
   Worker other = JoinAt("h2", "z");
   PublishDamaged(*trainer, *other);
   ASSERT_THAT(other->Do("unpublish"), StartsWith("ok"));
-  EXPECT_THAT(other->Do("fetch latest"), StartsWith("error DATA_LOSS"));
+  Worker reader = JoinAt("h3", "reader");
+  EXPECT_THAT(reader->Do("fetch latest"), StartsWith("error DATA_LOSS"));
 }
 
 // A reader on the trainer's host takes the bytes as they are, and passes the trainer's digests on.

@@ -22,6 +22,7 @@
 #include "worker_agent/core/hub_calls.h"
 #include "worker_agent/core/reader.h"
 #include "worker_agent/core/reference.h"
+#include "worker_agent/core/skip_plan.h"
 
 namespace tensorhub::agent {
 
@@ -124,6 +125,7 @@ class AgentCore::State {
   Random random_;
   Reference reference_;
   Digests digests_;  // of the reference's content
+  Remembered last_;  // of the last content that was held before it
   std::optional<ContentScan> scan_;
   bool check_asked_ = false;  // by the hub (R8); the scan under way comes first
   // What was found to differ from its digests, until the buffers mean something else.

@@ -329,6 +329,7 @@ struct SetControlWord {
 struct FetchOutcome {
   Version version = 0;
   uint64_t bytes_read = 0;
+  uint64_t bytes_skipped = 0;
   bool one_sided = false;
   std::string sources;
 };

@@ -62,7 +62,8 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   content.chunking = {registered_->total_bytes, decision_->chunk_bytes};
   content.attachment = decision_->attachment;
   reference_.SetContent(content);
-  reader_.emplace(options_, decision_->transaction, reference_, digests_, peers_, next_token_, now);
+  reader_.emplace(options_, decision_->transaction, reference_, digests_, last_, peers_,
+                  next_token_, now);
   phase_ = Phase::kBeginning;
   calls_.Start(BeginReadCall{decision_->transaction, reference_.generation()}, effects);
 }

@@ -19,13 +19,15 @@ std::string ShortName(const WorkerKey& key) { return absl::StrCat(key.group, "/"
 }  // namespace
 
 Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
-               Digests& digests, PeerTable& peers, uint64_t& next_token, TimeMs now)
+               Digests& digests, const Remembered& last, PeerTable& peers, uint64_t& next_token,
+               TimeMs now)
     : options_(options),
       transaction_(transaction),
       reference_(reference),
       digests_(digests),
       peers_(peers),
       next_token_(next_token),
+      plan_(reference.content().chunking, last, digests),
       window_bytes_(options.window_bytes),
       told_at_(now) {
   // Tokens are unique within the process, so reads numbered from them are too.
@@ -101,23 +103,29 @@ void Reader::Begin(TimeMs now, Effects& effects) {
   }
   absl::StrAppend(&sources_, sources_.empty() ? "" : ", ", ShortName(assigned_->source.key));
   source_ = Source{};
-  source_->read = next_read_++;
   source_->heard_at = now;
   source_->checked = options_.digests == DigestMode::kOn ||
                      (options_.digests == DigestMode::kAuto && assigned_->tier != Tier::kHost);
-  source_->next_hash = reference_.valid_chunks();
   digests_.ForgetFrom(reference_.valid_chunks());
+  plan_.Restart(reference_.valid_chunks(), source_->checked);
+  const bool ask_one_sided = options_.one_sided && assigned_->tier != Tier::kRemote;
+  Open(ask_one_sided, effects);
+  if (!ask_one_sided) BeginServed(now, effects);
+}
+
+// At the own prefix. Each read is a number of its own, so that late frames of one before are known.
+void Reader::Open(bool ask_one_sided, Effects& effects) {
+  source_->read = next_read_++;
+  source_->next_hash = reference_.valid_chunks();
   PeerMessage open = Header(PeerKind::kOpen);
   open.publication = assigned_->publication;
   open.chunk_bytes = chunking().chunk_bytes;
   open.chunk = reference_.valid_chunks();
-  const bool ask_one_sided = options_.one_sided && assigned_->tier != Tier::kRemote;
   open.flags = kFlagDigests;
   open.begin = digests_.known();
   if (ask_one_sided) open.flags |= kFlagOneSided;
-  if (peers_.imported.contains(peer)) open.flags |= kFlagHaveDescription;
+  if (peers_.imported.contains(open.to)) open.flags |= kFlagHaveDescription;
   Say(open, effects);
-  if (!ask_one_sided) BeginServed(effects);
 }
 
 void Reader::Heard(TimeMs now) {
@@ -146,14 +154,15 @@ void Reader::OnMessage(const PeerMessage& message, std::string_view payload, Tim
   // A source that passes digests on begins with them.
   if (!source_->spoke_of_digests) digests_.SetEnded(true);
   source_->spoke_of_digests = true;
-  if (message.kind == PeerKind::kOpened) return OnOpened(message, payload, effects);
+  if (message.kind == PeerKind::kOpened) return OnOpened(message, payload, now, effects);
   if (message.kind == PeerKind::kData) return OnData(message, payload, now, effects);
   if (message.kind == PeerKind::kConfirm) OnStatus(message, now, effects);
 }
 
-void Reader::OnOpened(const PeerMessage& message, std::string_view payload, Effects& effects) {
+void Reader::OnOpened(const PeerMessage& message, std::string_view payload, TimeMs now,
+                      Effects& effects) {
   if (source_->way != Way::kOpening) return;
-  if ((message.flags & kFlagOneSided) == 0) return BeginServed(effects);
+  if ((message.flags & kFlagOneSided) == 0) return BeginServed(now, effects);
   source_->way = Way::kImporting;
   effects.emplace_back(ImportMemory{assigned_->source.incarnation, payload});
 }
@@ -163,23 +172,26 @@ void Reader::OnStatus(const PeerMessage& message, TimeMs now, Effects& effects) 
     source_->confirmed = std::max(source_->confirmed, message.confirmed);
     CommitArrived(now, effects);
   }
-  GoOn(effects);
+  GoOn(now, effects);
 }
 
 // More was committed, or is there to be read.
-void Reader::GoOn(Effects& effects) {
+void Reader::GoOn(TimeMs now, Effects& effects) {
   if (!source_ || state_ != State::kReading) return;
+  if (source_->way != Way::kServed && source_->way != Way::kOneSided) return;
+  plan_.Advance(next_token_, effects);
+  SkipSame(now, effects);
+  if (!source_) return;
   if (source_->way == Way::kServed) return RaiseCredit(effects);
-  if (source_->way != Way::kOneSided) return;
   ReadWord(effects);
   IssueGets(effects);
 }
 
-void Reader::Commit(uint32_t chunks, TimeMs now, Effects& effects) {
+void Reader::Commit(uint32_t chunks, uint64_t& tally, TimeMs now, Effects& effects) {
   const uint32_t before = reference_.valid_chunks();
   if (chunks <= before) return;
   const uint64_t end = std::min(chunking().begin(chunks), chunking().total_bytes);
-  bytes_read_ += end - chunking().begin(before);
+  tally += end - chunking().begin(before);
   reference_.Grow(chunks, effects);
   if (chunks == chunking().count()) {
     LeaveSource(/*close_gets=*/false, effects);

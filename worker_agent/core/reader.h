@@ -28,6 +28,7 @@
 #include "worker_agent/core/events.h"
 #include "worker_agent/core/peer_wire.h"
 #include "worker_agent/core/reference.h"
+#include "worker_agent/core/skip_plan.h"
 
 namespace tensorhub::agent {
 
@@ -42,9 +43,11 @@ class Reader {
  public:
   enum class State { kReading, kComplete, kStopped };
 
-  // All outlive the reader. `reference` is filling and knows its content; `digests` are that one's.
+  // All outlive the reader. `reference` is filling and knows its content; `digests` are that one's,
+  // `last` is what the buffers held before.
   Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
-         Digests& digests, PeerTable& peers, uint64_t& next_token, TimeMs now);
+         Digests& digests, const Remembered& last, PeerTable& peers, uint64_t& next_token,
+         TimeMs now);
 
   void OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects);
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
@@ -66,6 +69,8 @@ class Reader {
   bool Busy() const;
   std::optional<TimeMs> NextDeadline() const;
   uint64_t bytes_read() const { return bytes_read_; }
+  // Found in place: neither read nor written.
+  uint64_t bytes_skipped() const { return bytes_skipped_; }
   bool used_one_sided() const { return used_one_sided_; }
   const std::string& sources() const { return sources_; }
   // The present source, for reports; its generation and assignment are in the assignment.
@@ -102,12 +107,14 @@ class Reader {
   void Say(const PeerMessage& message, Effects& effects);
   void Begin(TimeMs now, Effects& effects);
   void Heard(TimeMs now);
-  void BeginServed(Effects& effects);
-  void BeginOneSided(Effects& effects);
+  void Open(bool ask_one_sided, Effects& effects);
+  void BeginServed(TimeMs now, Effects& effects);
+  void StartStream();
+  void BeginOneSided(TimeMs now, Effects& effects);
   void WidenIfDry();
   void RaiseCredit(Effects& effects);
   void Request(Effects& effects);
-  void OnOpened(const PeerMessage& message, std::string_view payload, Effects& effects);
+  void OnOpened(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
   void OnData(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
   void OnStatus(const PeerMessage& message, TimeMs now, Effects& effects);
   void IssueGets(Effects& effects);
@@ -117,8 +124,10 @@ class Reader {
   void HashArrived(Effects& effects);
   Verdict Judge(uint32_t chunk) const;
   void CommitArrived(TimeMs now, Effects& effects);
-  void GoOn(Effects& effects);
-  void Commit(uint32_t chunks, TimeMs now, Effects& effects);
+  void GoOn(TimeMs now, Effects& effects);
+  void SkipSame(TimeMs now, Effects& effects);
+  // `tally` is raised by their bytes.
+  void Commit(uint32_t chunks, uint64_t& tally, TimeMs now, Effects& effects);
   void TellProgress(TimeMs now, Effects& effects);
   void Show(Effects& effects);
   void LeaveSource(bool close_gets, Effects& effects);
@@ -132,6 +141,7 @@ class Reader {
   Digests& digests_;
   PeerTable& peers_;
   uint64_t& next_token_;
+  SkipPlan plan_;
 
   State state_ = State::kReading;
   std::optional<AssignDirective> assigned_;
@@ -152,6 +162,7 @@ class Reader {
   TimeMs tell_every_ms_ = 0;
   TimeMs shown_at_ = 0;  // to the fetch's caller
   uint64_t bytes_read_ = 0;
+  uint64_t bytes_skipped_ = 0;
   bool used_one_sided_ = false;
   std::string sources_;
 };

@@ -15,7 +15,7 @@ void Reader::OnDigests(const PeerMessage& message, TimeMs now, Effects& effects)
   const auto digests = DecodeDigests(message.text);
   if (!digests || message.chunk != digests_.known() ||
       digests->size() > chunking().count() - digests_.known()) {
-    return Fail(absl::DataLossError("the source's digests do not fit the version's chunks"),
+    return Fail(absl::InternalError("the source's digests do not fit the version's chunks"),
                 effects);
   }
   source_->spoke_of_digests = true;
@@ -24,7 +24,7 @@ void Reader::OnDigests(const PeerMessage& message, TimeMs now, Effects& effects)
   digests_.Append(*digests);
   digests_.SetEnded((message.flags & kFlagNoMoreDigests) != 0);
   CommitArrived(now, effects);
-  GoOn(effects);
+  GoOn(now, effects);
 }
 
 uint32_t Reader::Arrived() const {
@@ -51,12 +51,13 @@ void Reader::HashArrived(Effects& effects) {
 
 void Reader::OnHashed(const ChunksHashed& event, TimeMs now, Effects& effects) {
   if (!source_) return;
+  if (plan_.OnHashed(event)) return GoOn(now, effects);
   const auto found = source_->hashing.find(event.token);
   if (found == source_->hashing.end() || event.digests.empty()) return;
   source_->hashed[found->second] = event.digests.front();
   source_->hashing.erase(found);
   CommitArrived(now, effects);
-  GoOn(effects);
+  GoOn(now, effects);
 }
 
 Reader::Verdict Reader::Judge(uint32_t chunk) const {
@@ -83,12 +84,28 @@ void Reader::CommitArrived(TimeMs now, Effects& effects) {
   Verdict verdict = Verdict::kGood;
   while (chunk < limit && (verdict = Judge(chunk)) == Verdict::kGood)
     source_->hashed.erase(chunk++);
-  Commit(chunk, now, effects);
+  Commit(chunk, bytes_read_, now, effects);
   if (source_ && verdict == Verdict::kBad) {
     Fail(absl::DataLossError(
              absl::StrCat("chunk ", chunk, " of ", chunking().count(), " differs from its digest")),
          effects);
   }
+}
+
+// R9: what was found to be in place is valid without being read. The stream goes on behind it as a
+// new read: nothing was asked for beyond the prefix, so nothing of the old one is under way.
+void Reader::SkipSame(TimeMs now, Effects& effects) {
+  const uint32_t end = plan_.SameEnd(reference_.valid_chunks());
+  if (end == reference_.valid_chunks()) return;
+  Commit(end, bytes_skipped_, now, effects);
+  if (!source_) return;
+  if (source_->way == Way::kOneSided) {
+    source_->next_get = source_->got = source_->confirmed = source_->next_hash = end;
+    return;
+  }
+  Say(Header(PeerKind::kClose), effects);
+  Open(/*ask_one_sided=*/false, effects);
+  StartStream();
 }
 
 }  // namespace tensorhub::agent

@@ -10,7 +10,7 @@
 
 namespace tensorhub::agent {
 
-void Reader::OnImported(const MemoryImported& event, TimeMs /*now*/, Effects& effects) {
+void Reader::OnImported(const MemoryImported& event, TimeMs now, Effects& effects) {
   if (event.status.ok()) {
     peers_.imported.insert(event.peer);
   } else {
@@ -19,24 +19,25 @@ void Reader::OnImported(const MemoryImported& event, TimeMs /*now*/, Effects& ef
   if (!source_ || source_->way != Way::kImporting || event.peer != assigned_->source.incarnation) {
     return;
   }
-  if (event.status.ok()) return BeginOneSided(effects);
+  if (event.status.ok()) return BeginOneSided(now, effects);
   effects.emplace_back(LogLine{LogLine::Level::kInfo,
                                absl::StrCat("reading from ", ToString(assigned_->source.key),
                                             " by its CPU: ", std::string(event.status.message()))});
-  BeginServed(effects);
+  BeginServed(now, effects);
 }
 
-void Reader::BeginOneSided(Effects& effects) {
+void Reader::BeginOneSided(TimeMs now, Effects& effects) {
   source_->way = Way::kOneSided;
   used_one_sided_ = true;
   source_->next_get = source_->got = source_->confirmed = reference_.valid_chunks();
-  IssueGets(effects);
+  GoOn(now, effects);
 }
 
 // R4, the one-sided way: a chunk is read only after a word or message showed it valid.
 void Reader::IssueGets(Effects& effects) {
-  const uint32_t limit = std::min(
-      {chunking().count(), source_->known_valid, reference_.valid_chunks() + WindowChunks()});
+  const uint32_t valid = reference_.valid_chunks();
+  const uint32_t limit =
+      std::min({plan_.ReadableEnd(valid), source_->known_valid, valid + WindowChunks()});
   while (source_->next_get < limit) {
     const uint32_t chunk = source_->next_get++;
     const uint64_t token = next_token_++;
@@ -85,9 +86,9 @@ void Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
   }
   Heard(now);
   source_->known_valid = std::max(source_->known_valid, word.valid_chunks);
-  source_->confirmed = source_->word_covers;
+  source_->confirmed = std::max(source_->confirmed, source_->word_covers);
   CommitArrived(now, effects);
-  GoOn(effects);
+  GoOn(now, effects);
 }
 
 // R4: whoever waits for gets to end must be sure that they do.

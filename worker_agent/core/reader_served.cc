@@ -9,11 +9,15 @@
 
 namespace tensorhub::agent {
 
-void Reader::BeginServed(Effects& effects) {
+void Reader::BeginServed(TimeMs now, Effects& effects) {
   source_->way = Way::kServed;
+  StartStream();
+  GoOn(now, effects);
+}
+
+void Reader::StartStream() {
   source_->first = source_->credit = source_->confirmed = reference_.valid_chunks();
   source_->received = chunking().begin(reference_.valid_chunks());
-  RaiseCredit(effects);
 }
 
 // All that was asked for has arrived, and the source has more: the way there is longer than the
@@ -22,6 +26,7 @@ void Reader::WidenIfDry() {
   const uint64_t asked = std::min(chunking().begin(source_->credit), chunking().total_bytes);
   if (source_->received < asked || source_->known_valid <= source_->credit) return;
   if (source_->credit == source_->first) return;  // nothing was asked for yet
+  if (source_->credit == plan_.ReadableEnd(reference_.valid_chunks())) return;
   window_bytes_ = std::min(2 * window_bytes_, options_.window_bytes_max);
 }
 
@@ -29,8 +34,9 @@ void Reader::WidenIfDry() {
 void Reader::RaiseCredit(Effects& effects) {
   WidenIfDry();
   const uint32_t window = WindowChunks();
-  const uint32_t wanted = std::min(chunking().count(), reference_.valid_chunks() + window);
-  const bool last = wanted == chunking().count();
+  const uint32_t end = plan_.ReadableEnd(reference_.valid_chunks());
+  const uint32_t wanted = std::min(end, reference_.valid_chunks() + window);
+  const bool last = wanted == end;
   if (wanted <= source_->credit) return;
   if (!last && wanted - source_->credit < window / 2) return;
   source_->credit = wanted;
@@ -57,7 +63,7 @@ void Reader::OnData(const PeerMessage& message, std::string_view payload, TimeMs
   if (source_->way != Way::kServed) return;
   const uint64_t limit = std::min(chunking().begin(source_->credit), chunking().total_bytes);
   if (message.begin != source_->received || payload.size() > limit - source_->received) {
-    return Fail(absl::DataLossError("the source sent bytes that were not asked for"), effects);
+    return Fail(absl::InternalError("the source sent bytes that were not asked for"), effects);
   }
   effects.emplace_back(CopyIn{message.begin, payload});
   source_->received += payload.size();

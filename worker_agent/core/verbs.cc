@@ -30,6 +30,7 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
     done.fetch.version = decision_->version;
     if (reader_) {
       done.fetch.bytes_read = reader_->bytes_read();
+      done.fetch.bytes_skipped = reader_->bytes_skipped();
       done.fetch.one_sided = reader_->used_one_sided();
       done.fetch.sources = reader_->sources();
     }
@@ -45,6 +46,7 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
 
 // R4: and what was known of the bytes goes with their meaning.
 void AgentCore::State::Raise(Reference::State state, Effects& effects) {
+  if (reference_.holds()) last_ = {reference_.content().chunking, digests_};
   reference_.Raise(state, effects);
   digests_.Reset();
   scan_.reset();

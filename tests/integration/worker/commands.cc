@@ -160,8 +160,9 @@ Commands::Answer Commands::Fetch(const Command& command) {
   const auto result = client_->Fetch(
       command.Selector(), {.timeout = command.Time("timeout", 60000), .progress = PrintProgress});
   if (!result.ok()) return result.status();
-  return absl::StrFormat("version=%d bytes=%d way=%s sources=%s ms=%d", result->version,
-                         result->bytes_read, result->way, result->sources, Since(start).count());
+  return absl::StrFormat("version=%d bytes=%d skipped=%d way=%s sources=%s ms=%d", result->version,
+                         result->bytes_read, result->bytes_skipped, result->way, result->sources,
+                         Since(start).count());
 }
 
 Commands::Answer Commands::Wait(const Command& command) {

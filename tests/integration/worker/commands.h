@@ -13,7 +13,7 @@
 //   health                            what Client::Health says
 //   publish V [wait=1] [rewind=1] [timeout=MS]
 //   unpublish [drain=MS]              → ok ms=ELAPSED
-//   fetch latest | exact=V | newer=V [timeout=MS] → ok version= bytes= way= sources= ms=
+//   fetch latest | exact=V | newer=V [timeout=MS] → ok version= bytes= skipped= way= sources= ms=
 //                                     writes "progress VERSION DONE TOTAL SOURCE" meanwhile
 //   wait latest | exact=V | newer=V [timeout=MS]  → ok version=
 //   list                              → ok V:STATE:BYTES:GROUP=STATE/COMPLETE/RANKS,… …

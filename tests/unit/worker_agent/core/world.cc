@@ -73,6 +73,12 @@ const std::string& World::Content(Version version) {
   return content;
 }
 
+void World::Derive(Version version, Version from, const std::vector<uint32_t>& changed) {
+  std::string content = Content(from);
+  for (const uint32_t chunk : changed) content[chunk * options_.chunk_bytes] ^= 1;
+  contents_[version] = std::move(content);
+}
+
 // --- verbs ---------------------------------------------------------------------------------------
 
 void World::Ask(size_t index, const Verb& verb) {

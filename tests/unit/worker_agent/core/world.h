@@ -62,6 +62,8 @@ class World : public Machines {
   uint32_t chunks() const;
   // The bytes of a version; the same for every worker.
   const std::string& Content(Version version);
+  // This version is as that one, but for one byte in each of these chunks.
+  void Derive(Version version, Version from, const std::vector<uint32_t>& changed);
 
   void Ask(size_t index, const Verb& verb);
   bool Idle(size_t index) { return at(index).asked == static_cast<int>(at(index).done.size()); }
