@@ -30,7 +30,7 @@ namespace tensorhub::agent {
 
 class ChunkHasher {
  public:
-  using OnHashed = std::function<void(const ChunksHashed&)>;
+  using OnHashed = std::function<void(std::vector<ChunksHashed>)>;
 
   explicit ChunkHasher(OnHashed on_hashed) : on_hashed_(std::move(on_hashed)) {}
   ~ChunkHasher() { Stop(); }
@@ -58,8 +58,9 @@ class ChunkHasher {
   // Whether the caller's thread has been idle enough to do it.
   bool HasTime(const HashChunks& job, int64_t now_us) const;
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Nothing once stopping.
-  std::optional<Job> Next() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Waits for a job if `wait`. Nothing once stopping.
+  std::optional<Job> Next(bool wait) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool stopping() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const OnHashed on_hashed_;
   Scratch scratch_;

@@ -45,9 +45,11 @@ ProgressLoop::ProgressLoop(Options options, std::shared_ptr<Inbox> inbox)
       one_sided_(
           options_.make_gets, [this](const Event& event) { Feed(event); },
           [this](const Event& event) { later_.push_back(event); }),
-      hasher_([this](const ChunksHashed& hashed) {
+      hasher_([this](std::vector<ChunksHashed> hashed) {
         hashed_ = true;
-        inbox_->Post([this, hashed] { Feed(hashed); });
+        inbox_->Post([this, hashed = std::move(hashed)] {
+          for (const ChunksHashed& each : hashed) Feed(each);
+        });
       }) {}
 
 ProgressLoop::~ProgressLoop() { ShutDown(); }
