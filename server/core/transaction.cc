@@ -219,7 +219,7 @@ void Hub::State::Acknowledge(const Worker& worker) {
   if (member == last.transaction.members.end()) return;
   if (member->second.incarnation != worker.id.incarnation) return;
   last.owed.erase(worker.id.key.rank);
-  changed_groups_.insert(key);
+  if (last.owed.empty()) changed_groups_.insert(key);
 }
 
 // The worker is replaced or forgotten: it takes part in nothing and asks for nothing any more.
