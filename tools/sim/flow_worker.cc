@@ -45,14 +45,16 @@ void FlowWorker::Open(const std::optional<PublicationId>& held, Version version)
     opened.holding = holding;
   }
   around_.hub.Apply(opened);
-  HeartbeatLater();
+  // Processes do not start all at once: a thousand phases.
+  const Nanos every = around_.times.heartbeat_every;
+  HeartbeatAfter(every / 1000 * (1 + facts_.number % 1000));
 }
 
-void FlowWorker::HeartbeatLater() {
-  around_.world.After(around_.times.heartbeat_every, [this] {
+void FlowWorker::HeartbeatAfter(Nanos delay) {
+  around_.world.After(delay, [this] {
     if (gone()) return;
     around_.hub.Send(hub::Heartbeat{session()});
-    HeartbeatLater();
+    HeartbeatAfter(around_.times.heartbeat_every);
   });
 }
 

@@ -67,7 +67,7 @@ class FlowWorker : public FleetWorker {
   void Finish(absl::Status result);
   void TellProgress();
   void ProgressLater(AssignmentNumber assignment);
-  void HeartbeatLater();
+  void HeartbeatAfter(Nanos delay);
   void NewFill(bool whole);
   // Nobody gets bytes from these buffers any more; their readers notice after `delay`.
   void StopServing(Nanos delay, const char* why);

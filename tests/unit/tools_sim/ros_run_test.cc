@@ -45,6 +45,16 @@ TEST(RosRun, OneRolloutTakesItsBytesOverItsRate) { EXPECT_NEAR(Ratio(SmallOption
 
 TEST(RosRun, AFewRolloutsTakeHardlyLonger) { EXPECT_LT(Ratio(SmallOptions(8)), 1.05); }
 
+// The defaults of `tensorhub-sim scale --gpus 16384`: eight chains of 2,047 replicas.
+TEST(RosRun, SixteenThousandGpusTakeLittleLonger) {
+  ScaleOptions options;
+  options.topology.gpus = 16'384;
+  const RosResult result = RunIt(options);
+  EXPECT_THAT(result.done, Each(Ne(std::nullopt)));
+  EXPECT_LT(LastSeconds(result.done), 1.15 * options.link_seconds());
+  EXPECT_EQ(result.redirects, 0u) << "nobody moves for a stale report";
+}
+
 TEST(RosRun, WhoComesHalfWayTakesNoLongerThanAlone) {
   const ScaleOptions options = SmallOptions(3);
   auto workload = MakeWorkload(options);
