@@ -44,11 +44,20 @@ std::vector<Kind> EffectsOf(Hub& hub, const Event& event) {
 
 std::vector<Reply> RepliesTo(Hub& hub, const Event& event) { return EffectsOf<Reply>(hub, event); }
 
+// What all of them hold.
+std::shared_ptr<const Layout> PutLayout(Hub& hub) {
+  auto layout = std::make_shared<const Layout>(
+      Layout::Make({{.name = "w", .dtype = DType::kU8, .shape = {8192}, .slice = {}}}).value());
+  RepliesTo(hub, PutLayoutOp{100, layout});
+  return layout;
+}
+
 // The answer of the one would be no answer to the other.
 TEST(HostileWorkerTest, ANumberIsNotUsedForTwoKindsOfCalls) {
   Hub hub({}, 1000);
   EXPECT_TRUE(RepliesTo(hub, Opening(1, 1)).empty());
   auto join = OperationOf<JoinFetchOp>(1, 3);
+  join.layout = PutLayout(hub)->fingerprint();
   join.selector = {Selector::Kind::kNewerThan, 5};
   join.timeout_ms = 5000;
   EXPECT_TRUE(RepliesTo(hub, join).empty()) << "it waits";
@@ -79,9 +88,7 @@ TEST(HostileWorkerTest, AWorldSizeDoesNotChange) {
 // R8: what a worker reports to a hub that comes back is not taken for more than it can be.
 TEST(HostileWorkerTest, AReportMakesNoReadOfWhatIsWhole) {
   Hub hub({}, 1000);
-  const auto layout = std::make_shared<const Layout>(
-      Layout::Make({{.name = "w", .dtype = DType::kU8, .shape = {8192}, .slice = {}}}).value());
-  RepliesTo(hub, PutLayoutOp{1, layout});
+  const auto layout = PutLayout(hub);
   RepliesTo(hub, Opening(1, 1));
   auto publish = OperationOf<PublishOp>(2, 1);
   publish.version = 1;
