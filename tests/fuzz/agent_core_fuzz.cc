@@ -11,6 +11,7 @@
 #include "common/check.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/worker_agent/core/world.h"
+#include "worker_agent/core/digests.h"
 
 namespace tensorhub::fuzz {
 namespace {
@@ -24,12 +25,16 @@ constexpr Version kPublished = 5;
 constexpr Version kFetched = 6;
 constexpr Generation kAssigned = 42;
 constexpr uint64_t kChunkBytes = 4096;
+constexpr size_t kKinds = static_cast<size_t>(PeerKind::kDigests);
 constexpr size_t kStepsMax = 400;
 
 class Play {
  public:
   explicit Play(std::string_view input)
-      : in_(input), world_({.workers = 1, .one_sided = in_.OneIn(3)}) {
+      : in_(input),
+        world_({.workers = 1,
+                .one_sided = in_.OneIn(3),
+                .digests = in_.Of({DigestMode::kOff, DigestMode::kAuto, DigestMode::kOn})}) {
     world_.hub.script = [this](size_t worker, const Call& call) { return Answer(worker, call); };
   }
 
@@ -66,7 +71,7 @@ class Play {
   // --- one thing that happens ---
 
   void Step() {
-    switch (in_.Below(12)) {
+    switch (in_.Below(14)) {
       case 0:
         return world_.RunFor(TimeMs{in_.Byte()});
       case 1:
@@ -78,11 +83,15 @@ class Play {
       case 4:
         return world_.Deliver(0, LaneKnown{Peer(), in_.Number() * 512});
       case 5:
-        return world_.Deliver(0, ProbeDirective{Near(world_.at(0).word.generation)});
+        return world_.Deliver(
+            0, ProbeDirective{Near(world_.at(0).word.generation), /*verify=*/in_.OneIn(2)});
       case 6:
         return SayRaw();
       case 7:
+      case 8:
         return SayGoodData();
+      case 9:
+        return SayGoodDigests();
       default:
         return Say();
     }
@@ -127,7 +136,8 @@ class Play {
 
   PeerMessage Message(PeerKind kind) {
     const bool to_reader = kind == PeerKind::kOpened || kind == PeerKind::kData ||
-                           kind == PeerKind::kConfirm || kind == PeerKind::kRefuse;
+                           kind == PeerKind::kConfirm || kind == PeerKind::kRefuse ||
+                           kind == PeerKind::kDigests;
     PeerMessage message;
     message.kind = kind;
     message.from = Peer();
@@ -135,20 +145,50 @@ class Play {
     message.generation = Near(to_reader ? kAssigned : world_.at(0).word.generation);
     message.publication = world_.hub.PublicationOf(in_.OneIn(4) ? kFetched : kPublished);
     message.chunk_bytes = in_.OneIn(8) ? in_.Number() : kChunkBytes;
-    message.flags = in_.Byte() % 4;
+    message.flags = in_.Byte() % 16;
     message.code = static_cast<uint16_t>(in_.Below(17));
     message.chunk = static_cast<uint32_t>(in_.Number());
     message.valid = static_cast<uint32_t>(in_.Number());
     message.confirmed = static_cast<uint32_t>(in_.Number());
     message.begin = in_.OneIn(4) ? in_.Number() : in_.Below(64) * 1024;
     if (kind == PeerKind::kHello) message.text = in_.OneIn(8) ? "" : "somewhere";
+    if (kind == PeerKind::kDigests) message.text = in_.Bytes(in_.Below(64));
     return message;
   }
 
   void Say() {
-    const PeerMessage message = Message(static_cast<PeerKind>(1 + in_.Below(8)));
+    const PeerMessage message = Message(static_cast<PeerKind>(1 + in_.Below(kKinds)));
     if (message.kind == PeerKind::kData) return SayData(message, in_.Number() * 256);
     world_.Hear(0, message, in_.OneIn(4) ? "description" : "");
+  }
+
+  // What a sound source would say first: the digests of what is fetched, all or some or none.
+  void SayGoodDigests() {
+    Digests right;
+    for (uint32_t chunk = 0; chunk < world_.chunks(); ++chunk) {
+      right.Append({HashOf(
+          std::string_view(world_.Content(kFetched)).substr(chunk * kChunkBytes, kChunkBytes))});
+    }
+    PeerMessage digests;
+    digests.kind = PeerKind::kDigests;
+    digests.from = source_;
+    digests.read = read_;
+    digests.generation = kAssigned;
+    digests.chunk = in_.OneIn(4) ? static_cast<uint32_t>(in_.Below(world_.chunks())) : 0;
+    digests.text =
+        EncodeDigests(right, digests.chunk,
+                      static_cast<uint32_t>(in_.Below(world_.chunks() - digests.chunk + 1)));
+    digests.flags = in_.OneIn(2) ? kFlagNoMoreDigests : 0;
+    world_.Hear(0, digests);
+  }
+
+  // As World hashes.
+  static uint64_t HashOf(std::string_view chunk) {
+    uint64_t hash = 0xcbf29ce484222325;
+    for (const char byte : chunk) {
+      hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+    }
+    return hash;
   }
 
   // Also what a sound source would send next.
@@ -179,7 +219,7 @@ class Play {
   }
 
   void SayRaw() {
-    std::string header = Encode(Message(static_cast<PeerKind>(1 + in_.Below(8))));
+    std::string header = Encode(Message(static_cast<PeerKind>(1 + in_.Below(kKinds))));
     const size_t at = in_.Below(std::min<size_t>(header.size(), 256));
     const std::string_view bytes = in_.Bytes(1 + in_.Below(16));
     header.replace(at, std::min(bytes.size(), header.size() - at), bytes);
@@ -242,9 +282,11 @@ std::vector<std::string> Seeds() {
     for (char& byte : seed) byte = static_cast<char>(random.Next());
     seeds.push_back(seed);
   }
-  // A whole fetch: what follows the verb is good data, all of it confirmed.
-  seeds.push_back(std::string("\0\2\1\0\0", 5));
-  for (int frame = 0; frame < 40; ++frame) seeds.back() += std::string("\7\1\37", 3);
+  // Whole fetches: good data follow the verb, all of it confirmed; and the same behind digests.
+  std::string frames;
+  for (int frame = 0; frame < 40; ++frame) frames += std::string("\7\1\37", 3);
+  seeds.push_back(std::string("\0\0\2\1\0\0", 6) + frames);
+  seeds.push_back(std::string("\0\2\2\1\0\0\11\0\12\1", 10) + frames);
   return seeds;
 }
 

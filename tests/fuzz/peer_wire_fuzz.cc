@@ -11,7 +11,7 @@ namespace tensorhub::fuzz {
 
 std::vector<std::string> Seeds() {
   std::vector<std::string> seeds;
-  for (int kind = 1; kind <= static_cast<int>(agent::PeerKind::kClose); ++kind) {
+  for (int kind = 1; kind <= static_cast<int>(agent::PeerKind::kDigests); ++kind) {
     agent::PeerMessage message;
     message.kind = static_cast<agent::PeerKind>(kind);
     message.from = 7;
@@ -23,6 +23,7 @@ std::vector<std::string> Seeds() {
     message.chunk = kChunkCountMax;
     message.begin = 8192;
     if (message.kind == agent::PeerKind::kHello) message.text = "endpoint";
+    if (message.kind == agent::PeerKind::kDigests) message.text = std::string("digest\0 ", 8);
     seeds.push_back(Encode(message));
   }
   return seeds;
