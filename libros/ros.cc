@@ -70,6 +70,7 @@ agent::AgentOptions ToAgent(const ConnectOptions& options) {
   out.connect_timeout_ms = Milliseconds(options.connect_timeout);
   out.attachment = options.attachment;
   out.digests = ToAgent(DigestsOf(options).value_or(options.digests));
+  out.host_copy_bytes = options.host_copy_bytes;
   return out;
 }
 
@@ -174,7 +175,9 @@ absl::Status Client::Unpublish(const UnpublishOptions& options) {
   absl::Status status = impl_->Usable();
   if (status.ok()) status = Check(options);
   if (!status.ok()) return status;
-  return impl_->agent().RunVerb(agent::UnpublishVerb{Milliseconds(options.drain_timeout)}).status;
+  return impl_->agent()
+      .RunVerb(agent::UnpublishVerb{Milliseconds(options.drain_timeout), options.force})
+      .status;
 }
 
 absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchOptions& options) {

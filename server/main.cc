@@ -33,6 +33,7 @@ struct Flags {
   std::string store = "auto";
   std::chrono::milliseconds lease{5000};
   uint32_t readers_per_source = 1;
+  uint32_t keep_latest = 1;
   bool reflection = true;
 };
 
@@ -56,6 +57,10 @@ void Declare(cli::CommandLine& line, Flags& flags) {
             "dead workers sooner, longer survives longer pauses");
   line.Flag("readers-per-source", &flags.readers_per_source,
             "readers that one source feeds before others are preferred");
+  line.Flag("keep-latest", &flags.keep_latest,
+            "of each model's versions, how many of the newest must not be lost when their last "
+            "holder unpublishes; it waits then until somebody else keeps them, or makes a copy in "
+            "host memory; tensorhubctl retain changes it for one model");
   line.Flag("reflection", &flags.reflection, "let tools list the services (grpcurl)");
   line.Example("tensorhub-server --data-dir /var/lib/tensorhub");
   line.Example("tensorhub-server --listen 127.0.0.1:0 --lease 1s --log-level debug");
@@ -147,6 +152,7 @@ rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddre
   options.loop.hub.recovering = loaded.earlier_life;
   options.loop.hub.durable = loaded.state;
   options.loop.hub.readers_per_source = flags.readers_per_source;
+  options.loop.hub.keep_latest = flags.keep_latest;
   options.identity = loaded.identity;
   options.data_dir = flags.data_dir;
   options.reflection = flags.reflection;

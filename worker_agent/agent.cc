@@ -3,13 +3,12 @@
 
 #include "worker_agent/agent.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <utility>
 
 #include "common/random.h"
+#include "worker_agent/host_copies.h"
 #include "worker_agent/hub_channel.h"
+#include "worker_agent/thread.h"
 #include "worker_agent/ucx/ucx_gets.h"
 #include "worker_agent/ucx/ucx_messages.h"
 #include "worker_agent/ucx/ucx_settings.h"
@@ -27,8 +26,14 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
   ProgressLoop::Options loop;
   loop.server = options.server;
   loop.channel = std::move(channel);
-  loop.facts = {
-      {options.key, random.NextNonZero()}, options.world_size, options.location, options.spot, ""};
+  loop.facts = {.self = {options.key, random.NextNonZero()},
+                .world_size = options.world_size,
+                .location = options.location,
+                .spot = options.spot,
+                .endpoint = "",
+                .offers_copies = options.host_copy_bytes > 0,
+                .copy_of = options.copy_of};
+  loop.on_copy_released = options.on_copy_released;
   loop.attachment = options.attachment;
   loop.connect_timeout_ms = options.connect_timeout_ms;
   loop.one_sided = options.one_sided;
@@ -39,21 +44,12 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
   return loop;
 }
 
-// The host program's signals are for its own threads.
-std::thread StartWithoutSignals(std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(body));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
-
 }  // namespace
 
 Agent::Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& channel)
-    : inbox_(std::make_shared<Inbox>()), queries_(channel, options.server, options.key.model) {}
+    : inbox_(std::make_shared<Inbox>()),
+      queries_(channel, options.server, options.key.model),
+      copies_(std::make_unique<HostCopies>(options)) {}
 
 Agent::~Agent() { Stop(); }
 
@@ -76,6 +72,7 @@ void Agent::RunLoop(ProgressLoop::Options options,
                     const std::shared_ptr<Answer<absl::Status>>& connected) {
   progress_thread_ = std::this_thread::get_id();
   Answer<absl::Status>::Giver giver(connected, Stopped());
+  options.on_copy_wanted = [this](Version version) { copies_->Make(version); };
   options.on_connected = [&giver](const absl::Status& status) { giver.Give(status); };
   loop_ = std::make_unique<ProgressLoop>(std::move(options), inbox_);
   const absl::Status status = loop_->Start();
@@ -103,6 +100,7 @@ T Agent::OnLoop(std::function<T(ProgressLoop&)> task) {
 absl::Status Agent::Register(const std::vector<TensorBuffer>& tensors) {
   absl::StatusOr<Memory> memory = Memory::Make(tensors);
   if (!memory.ok()) return memory.status();
+  copies_->SetShard(tensors);
   auto shared = std::make_shared<Memory>(*std::move(memory));
   return OnLoop<absl::Status>(
       [shared](ProgressLoop& loop) { return loop.Register(std::move(*shared)); });
@@ -131,6 +129,8 @@ VerbResult Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
 
 absl::Status Agent::Leave(TimeMs drain_ms) {
   queries_.Stop();
+  // What this worker holds itself serves the copies' readers, too.
+  copies_->Stop(Held() ? 0 : drain_ms);
   inbox_->Post([this] { loop_->AskToLeave(); });
   return RunVerb(LeaveVerb{drain_ms}).status;
 }
@@ -161,6 +161,7 @@ absl::StatusOr<std::vector<ListedVersion>> Agent::List() {
 
 void Agent::Stop() {
   queries_.Stop();
+  copies_->Stop(/*drain_ms=*/0);
   inbox_->Post([this] { loop_->Stop(); });
   MutexLock lock(stop_mutex_);
   if (thread_.joinable()) thread_.join();

@@ -43,7 +43,14 @@ struct AgentOptions {
   // Read peers on this host without their help where both sides can.
   bool one_sided = true;
   DigestMode digests = DigestMode::kAuto;
+  // R7: memory of this host that copies of what this worker is the last to hold may take; 0: none.
+  uint64_t host_copy_bytes = 0;
+  // R7: it is such a copy, of what that group holds; called on the progress thread, must not block.
+  std::string copy_of = {};
+  std::function<void()> on_copy_released = [] {};
 };
+
+class HostCopies;
 
 class Agent {
  public:
@@ -90,6 +97,7 @@ class Agent {
 
   const std::shared_ptr<Inbox> inbox_;
   HubQueries queries_;
+  const std::unique_ptr<HostCopies> copies_;
   // Used on the progress thread only; goes with the agent, and with it the memory of Allocate.
   std::unique_ptr<ProgressLoop> loop_;
 

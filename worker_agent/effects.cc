@@ -64,6 +64,9 @@ void ProgressLoop::CarryOut(const HashChunks& effect) {
 }
 void ProgressLoop::CarryOut(const SetControlWord& effect) { word_.Store(effect.word); }
 
+void ProgressLoop::CarryOut(const CopyWanted& effect) { options_.on_copy_wanted(effect.version); }
+void ProgressLoop::CarryOut(const CopyReleased&) { options_.on_copy_released(); }
+
 void ProgressLoop::CarryOut(const VerbDone& effect) {
   on_progress_ = nullptr;
   const OnVerbDone done = std::exchange(on_verb_done_, nullptr);

@@ -130,6 +130,14 @@ absl::StatusOr<std::optional<Event>> AbortEvent(const v1::AbortRead& in) {
   return std::optional<Event>(std::move(out));
 }
 
+absl::StatusOr<std::optional<Event>> MakeCopyEvent(const v1::MakeCopy& in) {
+  MakeCopyDirective out;
+  const absl::Status status = Read(in.publication(), "MakeCopy.publication", out.publication);
+  if (!status.ok()) return status;
+  out.version = in.version();
+  return std::optional<Event>(out);
+}
+
 absl::StatusOr<std::optional<Event>> VisibleEvent(const v1::Visible& in) {
   VisibleDirective out;
   const absl::Status status = Read(in.publication(), "Visible.publication", out.publication);
@@ -155,6 +163,8 @@ v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report) {
   out.set_location(facts.location);
   out.set_spot(facts.spot);
   out.set_endpoint(facts.endpoint);
+  out.set_offers_copies(facts.offers_copies);
+  out.set_copy_of(facts.copy_of);
   out.set_agent_version(TENSORHUB_VERSION);
   if (report.holding) *out.mutable_holding() = ToProto(*report.holding);
   if (report.open_fetch) *out.mutable_open_fetch() = ToProto(*report.open_fetch);
@@ -182,6 +192,10 @@ absl::StatusOr<std::optional<Event>> ToEvent(const v1::HubMessage& message) {
                            Reason(message.dropped().code(), message.dropped().reason())});
     case v1::HubMessage::kVisible:
       return VisibleEvent(message.visible());
+    case v1::HubMessage::kMakeCopy:
+      return MakeCopyEvent(message.make_copy());
+    case v1::HubMessage::kReleaseCopy:
+      return std::optional<Event>(ReleaseCopyDirective{message.release_copy().generation()});
     case v1::HubMessage::kWelcome:
     case v1::HubMessage::BODY_NOT_SET:
       break;
@@ -206,6 +220,8 @@ v1::UnpublishRequest ToProto(const UnpublishCall& call) {
   v1::UnpublishRequest out;
   out.set_generation(call.generation);
   out.set_drain_ms(Unsigned(call.drain_ms));
+  out.set_leaving(call.leaving);
+  out.set_force(call.force);
   return out;
 }
 

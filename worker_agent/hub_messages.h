@@ -23,6 +23,8 @@ struct WorkerFacts {
   std::string location;
   bool spot = false;
   std::string endpoint;
+  bool offers_copies = false;  // R7: makes a copy in host memory when asked
+  std::string copy_of = {};    // is one: of that group's
 };
 
 v1::WorkerId ToProto(const WorkerIdentity& worker);

@@ -56,6 +56,9 @@ class ProgressLoop {
     OneSided::Factory make_gets;
     // The outcome of connecting to the hub, once.
     std::function<void(const absl::Status&)> on_connected;
+    // R7, and to be done elsewhere: CopyWanted and CopyReleased. Must not block.
+    std::function<void(Version)> on_copy_wanted = [](Version) {};
+    std::function<void()> on_copy_released = [] {};
   };
   using OnVerbDone = std::function<void(VerbResult)>;
   using OnProgress = std::function<void(const FetchAdvanced&)>;
@@ -111,6 +114,8 @@ class ProgressLoop {
   void CarryOut(const CloseGets& effect);
   void CarryOut(const HashChunks& effect);
   void CarryOut(const SetControlWord& effect);
+  void CarryOut(const CopyWanted& effect);
+  void CarryOut(const CopyReleased& effect);
   void CarryOut(const VerbDone& effect);
   void CarryOut(const FetchAdvanced& effect);
   void CarryOut(const LogLine& effect);

@@ -81,7 +81,7 @@ void Keep(const Persist& rows, DurableState& state) {
 
 void Hub::State::Restore() {
   for (const auto& [name, row] : durable_.models) {
-    Model& model = models_[name];
+    Model& model = EnsureModel(name);
     model.latest = row.latest;
     model.visible[row.latest] = row.publication;
   }
@@ -102,7 +102,7 @@ void Hub::State::Restore() {
 void Hub::State::RestoreMember(const GroupKey& key, Rank rank, const MemberRow& member,
                                uint32_t world_size) {
   const WorkerKey worker_key{key.model, key.group, rank};
-  models_[key.model];
+  EnsureModel(key.model);
   Worker& worker = workers_[worker_key];
   worker.id = {worker_key, member.incarnation};
   Number(worker);

@@ -65,6 +65,10 @@ struct SessionOpened {
   uint32_t world_size = 0;
   Location location;
   bool stable = true;
+  // R7: its process makes a copy in host memory when asked (MakeCopy).
+  bool offers_copies = false;
+  // It is such a copy: of what that group's worker of the same rank held. Empty: it is not.
+  std::string copy_of;
   // Opaque bytes by which peers reach the worker's data plane.
   std::string endpoint;
   // Connected to this hub, or to an earlier life of it, before.
@@ -142,10 +146,14 @@ struct PublishOp : Operation {
   bool rewind = false;    // lower the `latest` mark to this version (R2)
 };
 
-// Closes admission at once; replied to when no reader is left, or drain_ms later.
+// Closes admission at once; replied to when no reader is left, or drain_ms later. R7: if this is
+// the last copy of a wanted shard, only once somebody else keeps one; RESOURCE_EXHAUSTED, and
+// admission is open as before, if there is nobody after drain_ms.
 struct UnpublishOp : Operation {
   Generation generation = 0;
   TimeMs drain_ms = 0;
+  bool leaving = false;  // after drain_ms it goes in any case
+  bool force = false;    // whatever is lost
 };
 
 struct JoinFetchOp : Operation {
@@ -193,6 +201,26 @@ struct PutAttachmentOp {
   std::shared_ptr<const std::string> bytes;
 };
 
+// R7. What is kept of a model.
+struct RetainOp {
+  CallId call = 0;
+  std::string model;
+  uint32_t keep_latest = 0;  // of the versions that became visible; 0: none
+};
+// A version is kept while a pin names it; the same name again moves the pin.
+struct PinOp {
+  CallId call = 0;
+  std::string model;
+  std::string name;
+  Version version = 0;
+  TimeMs ttl_ms = 0;  // 0: until it is taken away
+};
+struct UnpinOp {
+  CallId call = 0;
+  std::string model;
+  std::string name;
+};
+
 // The caller hung up; no reply is wanted. A fetch that waits for others leaves its transaction.
 struct CallCancelled {
   CallId call = 0;
@@ -201,10 +229,10 @@ struct CallCancelled {
 // Time passed; nothing else happened.
 struct Tick {};
 
-using Event =
-    std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed,
-                 SourceSilent, ProbeAnswer, PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp,
-                 FinishReadOp, LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, CallCancelled, Tick>;
+using Event = std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased,
+                           SourceFailed, SourceSilent, ProbeAnswer, PublishOp, UnpublishOp,
+                           JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp,
+                           PutAttachmentOp, RetainOp, PinOp, UnpinOp, CallCancelled, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 
@@ -279,9 +307,19 @@ struct Visible {
   PublicationId publication;
 };
 
+// R7: the worker waits to unpublish the last copy of this. One in host memory would let it go.
+struct MakeCopy {
+  PublicationId publication;
+  Version version = 0;
+};
+// Nobody wants the version of this copy any more.
+struct ReleaseCopy {
+  Generation generation = 0;
+};
+
 struct Directive {
   SessionId session = 0;
-  std::variant<Welcome, Assign, AbortRead, Probe, Dropped, Visible> body;
+  std::variant<Welcome, Assign, AbortRead, Probe, Dropped, Visible, MakeCopy, ReleaseCopy> body;
 };
 
 // Also refuses a session that was just opened. The shell ends the stream with this status.

@@ -81,8 +81,7 @@ void Hub::State::Fire(const Timer& timer) {
       return;
     case Timer::Kind::kOperation:
       if (worker == nullptr) return;
-      return IsPending(*worker, OpKind::kPublish) ? PublishDeadline(*worker)
-                                                  : JoinDeadline(*worker);
+      return OperationDeadline(*worker);
     case Timer::Kind::kDrain:
       if (worker != nullptr) drained_.insert(worker);
       return;
@@ -97,14 +96,23 @@ void Hub::State::Fire(const Timer& timer) {
   }
 }
 
-// Terminates: every round ends a drain, gives a reader a source, lets it wait, or ends a
-// transaction; only a drain's and a transaction's end make more orphans, and those are finite. (A
-// reader that got a source may be a new one for those that wait, which is the same for each once.)
+void Hub::State::OperationDeadline(Worker& worker) {
+  if (IsPending(worker, OpKind::kPublish)) return PublishDeadline(worker);
+  if (IsPending(worker, OpKind::kUnpublish)) return KeeperDeadline(worker);
+  JoinDeadline(worker);
+}
+
+// Terminates: every round begins a drain or ends one, gives a reader a source, lets it wait, or
+// ends a transaction; only a drain's and a transaction's end make more orphans, and those are
+// finite. (A reader that got a source may be a new one for those that wait, which is the same for
+// each once.)
 void Hub::State::Settle() {
   for (;;) {
     Refresh(orphans_.empty() ? nullptr : orphans_.begin()->reader);
-    if (drained_.empty() && orphans_.empty() && news_.empty()) return;
-    if (!drained_.empty()) {
+    if (drained_.empty() && orphans_.empty() && news_.empty() && !retention_changed_) return;
+    if (retention_changed_) {
+      SettleLeavers();
+    } else if (!drained_.empty()) {
       Worker& worker = **drained_.begin();
       drained_.erase(drained_.begin());
       EndDrain(worker);

@@ -37,6 +37,7 @@ struct HubLimits {
   // Documents; unused ones make room.
   DocumentLimits layouts{4'096, uint64_t{1} << 30};
   DocumentLimits attachments{1'024, uint64_t{4} << 30};
+  size_t pins = 1'024;         // per model
   size_t barred_sources = 64;  // that may fail one reader before its fetch is given up
 };
 
@@ -56,6 +57,8 @@ struct HubOptions {
   // Of all readers together, at most: with many workers each reports less often. A report costs the
   // hub some 4 us, and its server several times that.
   uint32_t reports_per_second = 50'000;
+  // Of a new model's versions, how many of the newest are not lost by an orderly unpublish (R7).
+  uint32_t keep_latest = 0;
   HubLimits limits;
 };
 

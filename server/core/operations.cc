@@ -43,7 +43,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
   const bool after_fetch =
       kind == OpKind::kPublish || kind == OpKind::kJoinFetch || kind == OpKind::kLeave;
   if (after_fetch) Acknowledge(*worker);
-  worker->op = OpRecord{op.op, OpRecord::State::kPending, kind, op.call, 0, {}, {}};
+  worker->op = OpRecord{op.op, OpRecord::State::kPending, kind, op.call, 0, {}, {}, false};
   calls_[op.call] = worker;
   return worker;
 }
@@ -92,12 +92,15 @@ void Hub::State::SetDeadline(Worker& worker, TimeMs timeout_ms) {
   timers_.insert(Timer{worker.op.deadline, Timer::Kind::kOperation, worker.serial, 0});
 }
 
+void Hub::State::ClearDeadline(Worker& worker) {
+  if (worker.op.deadline == 0) return;
+  timers_.erase(Timer{worker.op.deadline, Timer::Kind::kOperation, worker.serial, 0});
+  worker.op.deadline = 0;
+}
+
 void Hub::State::Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload) {
   OpRecord& op = worker.op;
-  if (op.deadline != 0) {
-    timers_.erase(Timer{op.deadline, Timer::Kind::kOperation, worker.serial, 0});
-  }
-  op.deadline = 0;
+  ClearDeadline(worker);
   op.deferred.reset();
   op.state = OpRecord::State::kDone;
   op.reply = Reply{0, status, payload};

@@ -200,6 +200,7 @@ void Hub::State::RaiseLatest(Model& model, const Publication& publication) {
   model.visible[version] = publication.id;
   changed_models_.insert(publication.model);
   news_.insert(publication.model);
+  RetentionChanged(publication.model);
 }
 
 void Hub::State::BecomeVisible(Publication& publication) {

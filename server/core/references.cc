@@ -84,6 +84,7 @@ void Hub::State::SetState(Worker& worker, ReferenceState state) {
 // R2: listed from the moment that every shard has a complete holder.
 void Hub::State::CountComplete(Publication& publication, Shard& shard, const std::string& group) {
   const bool was_listed = publication.listed();
+  retention_changed_ = true;
   if (++shard.complete == 1) ++publication.whole_shards;
   Model& model = models_.at(publication.model);
   if (!was_listed && publication.listed()) {

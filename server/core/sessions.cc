@@ -63,6 +63,7 @@ void Hub::State::On(const SessionOpened& event) {
   Attach(worker, event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding)});
   MergeReport(worker, event);
+  if (leavers_.contains(worker.serial) && worker.reference) AskForCopies(worker);
 }
 
 bool Hub::State::Lacks(const std::optional<Holding>& holding) const {
@@ -178,6 +179,8 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.id = event.worker;
   worker.world_size = event.world_size;
   Locate(worker, event);
+  worker.offers_copies = event.offers_copies;
+  worker.copy_of = event.copy_of;
   worker.endpoint = event.endpoint;
   worker.alive = true;
   worker.session = event.session;
@@ -189,7 +192,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   ++alive_;
   worker.lease_timer = worker.lease_end;
   timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
-  Change(models_[worker.id.key.model], worker.id.key.model, ModelChange::Kind::kWorkerJoined, 0,
+  Change(EnsureModel(worker.id.key.model), worker.id.key.model, ModelChange::Kind::kWorkerJoined, 0,
          worker.id.key.group);
 }
 

@@ -117,6 +117,7 @@ void Hub::State::Release(Worker& reader, AssignmentNumber number) {
 void Hub::State::SetAbsent(Worker& worker, bool absent) {
   if (worker.absent == absent) return;
   worker.absent = absent;
+  retention_changed_ = true;
   Relist(worker);
   if (!worker.read) return;
   for (const auto& [number, assignment] : worker.read->assignments) {

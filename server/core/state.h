@@ -55,6 +55,7 @@ class Hub::State {
   void FireTimers();
   void ForgiveSilence();
   void Fire(const Timer& timer);
+  void OperationDeadline(Worker& worker);
   void Settle();
   void On(const Tick&) {}
   void On(const CallCancelled& event);
@@ -91,6 +92,7 @@ class Hub::State {
   bool Repeat(Worker& worker, const Operation& op, OpKind kind);
   void Supersede(Worker& worker);
   void SetDeadline(Worker& worker, TimeMs timeout_ms);
+  void ClearDeadline(Worker& worker);
   void Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload = {});
   // Like Finish, but a repetition of the call is carried out again.
   void FinishOpen(Worker& worker, absl::Status status);
@@ -170,6 +172,26 @@ class Hub::State {
   void RedirectReaders(Worker& source);
   void RetryRedirects(const Publication& publication, Rank rank);
   void EndDrain(Worker& worker);
+
+  // retention.cc: R7
+  void On(const RetainOp& op);
+  void On(const PinOp& op);
+  void On(const UnpinOp& op);
+  absl::Status Pin(const PinOp& op);
+  absl::Status UnknownModel(const std::string& model) const;
+  bool HasPassed(const PinnedVersion& pin) const { return pin.until != 0 && pin.until <= now_; }
+  void ForgetPassedPins(Model& model);
+  std::vector<std::string> KeptBy(const Model& model, const Publication& publication) const;
+  // The model's row, which is made with the retention that the server gives to all.
+  Model& EnsureModel(const std::string& name);
+  bool MayGo(const Worker& leaver) const;
+  bool HasStable(const std::string& model) const;
+  void AwaitKeeper(Worker& leaver, TimeMs drain_ms);
+  bool MayBecomeKept(const Worker& leaver) const;
+  void AskForCopies(const Worker& leaver);
+  void SettleLeavers();
+  void KeeperDeadline(Worker& leaver);
+  void RetentionChanged(const std::string& model);
 
   // choosing.cc: R5, which holder
   bool MayServe(const Worker& source, const Worker& reader) const;
@@ -349,6 +371,8 @@ class Hub::State {
   std::set<Worker*, BySerial> drained_;  // draining references without readers
   std::vector<Worker*> stale_;           // rows that their shards' indices may have wrong
   std::set<std::string> news_;           // models with a version that became visible
+  std::set<Serial> leavers_;             // that wait for a keeper of what they hold
+  bool retention_changed_ = false;
 
   // Of the event in progress.
   TimeMs now_ = 0;

@@ -128,6 +128,7 @@ struct OpRecord {
   TimeMs deadline = 0;
   Reply reply;
   std::optional<PublishOp> deferred;  // waits for the end of the recovery
+  bool leaving = false;               // of kUnpublish
 };
 
 // A question to a holder whether its reference still stands.
@@ -144,6 +145,8 @@ struct Worker {
   Location location;  // of a life: what it says later is not believed
   Place place;
   bool stable = true;
+  bool offers_copies = false;
+  std::string copy_of;
   std::string endpoint;
   bool alive = false;         // within its lease
   SessionId session = 0;      // 0: closed
@@ -215,8 +218,16 @@ struct Publication {
   bool listed() const { return visible && whole_shards == world_size; }
 };
 
+// R7: `version` must not be lost until then.
+struct PinnedVersion {
+  Version version = 0;
+  TimeMs until = 0;  // 0: for ever
+};
+
 struct Model {
   std::optional<Version> latest;
+  uint32_t keep_latest = 0;
+  std::map<std::string, PinnedVersion> pins;  // by name; passed ones count no more
   uint64_t revision = 0;
   std::map<Version, Publication> held;       // with at least one reference
   std::map<Version, PublicationId> visible;  // ever, also those that nobody holds any more

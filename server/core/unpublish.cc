@@ -24,6 +24,9 @@ void Hub::State::On(const UnpublishOp& op) {
                                absl::StrCat("a fetch of version ", reference->version,
                                             " into these buffers is running; finish it first")));
   }
+  worker->op.leaving = op.leaving;
+  const bool kept = reference->state != ReferenceState::kComplete || op.force;
+  if (!kept && (recovering_ || !MayGo(*worker))) return AwaitKeeper(*worker, op.drain_ms);
   BeginDrain(*worker, op.drain_ms);
 }
 

@@ -81,6 +81,7 @@ std::vector<ModelView> Hub::State::Models() const {
     view.model = name;
     view.has_latest = model.latest.has_value();
     view.latest = model.latest.value_or(0);
+    view.keep_latest = model.keep_latest;
     for (const auto& [version, publication] : model.held) {
       if (publication.listed()) ++view.versions;
       view.replicas += CompleteReplicas(publication);
@@ -107,6 +108,7 @@ std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
   }
   for (const auto& [version, publication] : found->second.held) {
     VersionView& view = views[version] = ViewOf(publication);
+    view.kept_by = KeptBy(found->second, publication);
     std::set<std::string> filling;
     for (const auto& [rank, shard] : publication.shards) {
       for (const auto& [serial, holder] : shard.holders) {

@@ -22,6 +22,7 @@ struct ModelView {
   Version latest = 0;     // the newest version that ever became visible
   uint32_t versions = 0;  // listed now
   uint32_t replicas = 0;  // complete ones
+  uint32_t keep_latest = 0;
   uint32_t workers = 0;
 };
 
@@ -39,6 +40,8 @@ struct VersionView {
   uint32_t filling_replicas = 0;
   std::vector<Fingerprint> layouts;      // by rank; zero where not yet published
   std::vector<Fingerprint> attachments;  // likewise
+  // Why it is not lost by an orderly unpublish (R7): "latest", "pin NAME"; none: it may be.
+  std::vector<std::string> kept_by;
 };
 
 enum class ReferenceState { kPublishing, kFilling, kComplete, kDraining };

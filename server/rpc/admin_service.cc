@@ -139,6 +139,24 @@ grpc::ServerUnaryReactor* AdminService::GetAttachment(grpc::CallbackServerContex
   });
 }
 
+grpc::ServerUnaryReactor* AdminService::Retain(grpc::CallbackServerContext*,
+                                               const v1::RetainRequest* request,
+                                               v1::RetainResponse* response) {
+  return CallReactor<v1::RetainResponse>::Start(loop_, *request, response);
+}
+
+grpc::ServerUnaryReactor* AdminService::Pin(grpc::CallbackServerContext*,
+                                            const v1::PinRequest* request,
+                                            v1::PinResponse* response) {
+  return CallReactor<v1::PinResponse>::Start(loop_, *request, response);
+}
+
+grpc::ServerUnaryReactor* AdminService::Unpin(grpc::CallbackServerContext*,
+                                              const v1::UnpinRequest* request,
+                                              v1::UnpinResponse* response) {
+  return CallReactor<v1::UnpinResponse>::Start(loop_, *request, response);
+}
+
 grpc::ServerWriteReactor<v1::WatchEvent>* AdminService::Watch(grpc::CallbackServerContext*,
                                                               const v1::WatchRequest* request) {
   return WatchReactor::Start(loop_, request->model(), about_.watch_queue_max);

@@ -49,6 +49,12 @@ class AdminService final : public v1::Admin::CallbackService {
   grpc::ServerUnaryReactor* GetAttachment(grpc::CallbackServerContext*,
                                           const v1::GetAttachmentRequest*,
                                           v1::GetAttachmentResponse*) override;
+  grpc::ServerUnaryReactor* Retain(grpc::CallbackServerContext*, const v1::RetainRequest* request,
+                                   v1::RetainResponse* response) override;
+  grpc::ServerUnaryReactor* Pin(grpc::CallbackServerContext*, const v1::PinRequest* request,
+                                v1::PinResponse* response) override;
+  grpc::ServerUnaryReactor* Unpin(grpc::CallbackServerContext*, const v1::UnpinRequest* request,
+                                  v1::UnpinResponse* response) override;
   grpc::ServerWriteReactor<v1::WatchEvent>* Watch(grpc::CallbackServerContext*,
                                                   const v1::WatchRequest* request) override;
 

@@ -81,6 +81,9 @@ absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::Sess
       open.endpoint().size() <= kEndpointBytesMax, "endpoint",
       absl::StrCat("is ", open.endpoint().size(), " bytes, more than ", kEndpointBytesMax));
   out.endpoint = open.endpoint();
+  out.offers_copies = open.offers_copies();
+  if (!open.copy_of().empty()) check.Name(open.copy_of(), "copy_of");
+  out.copy_of = open.copy_of();
   out.resumed = open.resumed();
   check.IdOrNone(open.known_store_id(), "known_store_id");
   if (open.has_holding()) out.holding = HoldingOf(check, open.holding());
@@ -192,6 +195,8 @@ absl::StatusOr<hub::Event> ToCore(const pb::UnpublishRequest& request, hub::Call
   auto op = OperationOf<hub::UnpublishOp>(check, request, call);
   op.generation = check.GenerationOf(request.generation());
   op.drain_ms = check.Time(request.drain_ms());
+  op.leaving = request.leaving();
+  op.force = request.force();
   return EventOf(check, op);
 }
 
@@ -253,6 +258,29 @@ absl::StatusOr<hub::Event> ToCore(const pb::PutAttachmentRequest& request, hub::
   }
   return hub::Event(hub::PutAttachmentOp{call, FingerprintOf(request.content()),
                                          std::make_shared<const std::string>(request.content())});
+}
+
+// --- what operators order --------------------------------------------------------------------
+
+absl::StatusOr<hub::Event> ToCore(const pb::RetainRequest& request, hub::CallId call) {
+  FieldChecks check;
+  check.Name(request.model(), "model");
+  return EventOf(check, hub::RetainOp{call, request.model(), request.keep_latest()});
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::PinRequest& request, hub::CallId call) {
+  FieldChecks check;
+  check.Name(request.model(), "model");
+  check.Name(request.name(), "name");
+  return EventOf(check, hub::PinOp{call, request.model(), request.name(), request.version(),
+                                   check.Time(request.ttl_ms())});
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::UnpinRequest& request, hub::CallId call) {
+  FieldChecks check;
+  check.Name(request.model(), "model");
+  check.Name(request.name(), "name");
+  return EventOf(check, hub::UnpinOp{call, request.model(), request.name()});
 }
 
 }  // namespace tensorhub::rpc

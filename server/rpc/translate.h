@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "server/core/events.h"
 #include "server/store/identity.h"
+#include "tensorhub/v1/admin.pb.h"
 #include "tensorhub/v1/hub.pb.h"
 
 namespace tensorhub::rpc {
@@ -32,6 +33,9 @@ absl::StatusOr<hub::Event> ToCore(const pb::WaitForVersionRequest& request, hub:
 absl::StatusOr<hub::Event> ToCore(const pb::LeaveRequest& request, hub::CallId call);
 absl::StatusOr<hub::Event> ToCore(const pb::PutLayoutRequest& request, hub::CallId call);
 absl::StatusOr<hub::Event> ToCore(const pb::PutAttachmentRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::RetainRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::PinRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::UnpinRequest& request, hub::CallId call);
 
 // FAILED_PRECONDITION if the worker knows another hub, or a later life of this one (R8).
 absl::Status CheckIdentity(const pb::OpenSession& open, const ServerIdentity& mine);
@@ -50,6 +54,9 @@ absl::Status FillResponse(const hub::Reply& reply, pb::BeginReadResponse& respon
 absl::Status FillResponse(const hub::Reply& reply, pb::LeaveResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::PutLayoutResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::PutAttachmentResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::RetainResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::PinResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::UnpinResponse& response);
 
 // "" for none, as the wire says it.
 std::string IdBytes(const Id128& id);

@@ -57,6 +57,15 @@ void Fill(const hub::Visible& visible, const ServerIdentity&, pb::HubMessage& me
   message.mutable_visible()->set_publication(IdBytes(visible.publication));
 }
 
+void Fill(const hub::MakeCopy& make, const ServerIdentity&, pb::HubMessage& message) {
+  message.mutable_make_copy()->set_publication(IdBytes(make.publication));
+  message.mutable_make_copy()->set_version(make.version);
+}
+
+void Fill(const hub::ReleaseCopy& release, const ServerIdentity&, pb::HubMessage& message) {
+  message.mutable_release_copy()->set_generation(release.generation);
+}
+
 absl::Status WrongPayload(const hub::Reply& reply) {
   return absl::InternalError(absl::StrCat("the hub's reply is of the wrong kind (",
                                           reply.payload.index(), "): please report this"));
@@ -137,5 +146,8 @@ absl::Status FillResponse(const hub::Reply&, pb::PutLayoutResponse&) { return ab
 absl::Status FillResponse(const hub::Reply&, pb::PutAttachmentResponse&) {
   return absl::OkStatus();
 }
+absl::Status FillResponse(const hub::Reply&, pb::RetainResponse&) { return absl::OkStatus(); }
+absl::Status FillResponse(const hub::Reply&, pb::PinResponse&) { return absl::OkStatus(); }
+absl::Status FillResponse(const hub::Reply&, pb::UnpinResponse&) { return absl::OkStatus(); }
 
 }  // namespace tensorhub::rpc

@@ -47,6 +47,7 @@ void Fill(const hub::ModelView& view, v1::ModelInfo& out) {
   out.set_versions(view.versions);
   out.set_replicas(view.replicas);
   out.set_workers(view.workers);
+  out.set_keep_latest(view.keep_latest);
 }
 
 void Fill(const hub::VersionView& view, v1::VersionInfo& out) {
@@ -58,6 +59,7 @@ void Fill(const hub::VersionView& view, v1::VersionInfo& out) {
   out.set_chunk_bytes(view.chunk_bytes);
   out.set_complete_replicas(view.complete_replicas);
   out.set_filling_replicas(view.filling_replicas);
+  for (const std::string& why : view.kept_by) out.add_kept_by(why);
   for (const Fingerprint& layout : view.layouts) out.add_layouts(IdBytes(layout));
   for (const Fingerprint& attachment : view.attachments) out.add_attachments(IdBytes(attachment));
 }

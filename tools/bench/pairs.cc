@@ -58,6 +58,11 @@ absl::StatusOr<std::unique_ptr<Hub>> Hub::Start(
     return absl::StartsWith(flag, "--log-level");
   });
   if (quiet) args.emplace_back("--log-level=warn");
+  // What publishing and unpublishing take is measured, not what a copy takes.
+  const bool retains = std::any_of(flags.begin(), flags.end(), [](const std::string& flag) {
+    return absl::StartsWith(flag, "--keep-latest");
+  });
+  if (!retains) args.emplace_back("--keep-latest=0");
   args.insert(args.end(), flags.begin(), flags.end());
   absl::StatusOr<std::unique_ptr<Child>> process =
       Child::Start(place({.name = "tensorhub-server",

@@ -116,6 +116,18 @@ absl::StatusOr<std::string> AdminClient::GetAttachment(const std::string& finger
   return std::move(*response->mutable_content());
 }
 
+absl::Status AdminClient::Retain(const v1::RetainRequest& request) {
+  return Call(&v1::Admin::Stub::Retain, request).status();
+}
+
+absl::Status AdminClient::Pin(const v1::PinRequest& request) {
+  return Call(&v1::Admin::Stub::Pin, request).status();
+}
+
+absl::Status AdminClient::Unpin(const v1::UnpinRequest& request) {
+  return Call(&v1::Admin::Stub::Unpin, request).status();
+}
+
 std::unique_ptr<grpc::ClientReader<v1::WatchEvent>> AdminClient::Watch(grpc::ClientContext& context,
                                                                        const std::string& model) {
   v1::WatchRequest request;

@@ -40,6 +40,9 @@ class AdminClient {
   absl::StatusOr<v1::ListTransfersResponse> ListTransfers();
   absl::StatusOr<std::string> GetLayout(const std::string& fingerprint);
   absl::StatusOr<std::string> GetAttachment(const std::string& fingerprint);
+  absl::Status Retain(const v1::RetainRequest& request);
+  absl::Status Pin(const v1::PinRequest& request);
+  absl::Status Unpin(const v1::UnpinRequest& request);
   // Not retried; the caller owns the context.
   std::unique_ptr<grpc::ClientReader<v1::WatchEvent>> Watch(grpc::ClientContext& context,
                                                             const std::string& model);

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/ids.h"
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/arguments.h"
@@ -34,6 +35,12 @@ Cell IdListCell(const Repeated& list) {
   return MixedCell("", std::move(ids));
 }
 
+Cell NamesCell(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  ordered_json list = ordered_json::array();
+  for (const std::string& name : names) list.push_back(name);
+  return MixedCell(absl::StrJoin(names, ", "), std::move(list));
+}
+
 // A random 64-bit number is a name: JSON readers that use doubles would change it.
 Cell IncarnationCell(uint64_t incarnation) {
   return TextCell(absl::StrFormat("%016x", incarnation));
@@ -48,12 +55,14 @@ absl::Status ListModels(const Globals& globals) {
                {"latest", "LATEST", true},
                {"versions", "VERSIONS", true},
                {"replicas", "REPLICAS", true},
-               {"workers", "WORKERS", true}},
+               {"workers", "WORKERS", true},
+               {"keep_latest", "KEEP", true}},
               "No models yet: none exists before a worker joins it.");
   for (const v1::ModelInfo& model : response->models()) {
-    table.AddRow(
-        {TextCell(model.model()), model.has_latest() ? NumberCell(model.latest()) : NoCell(),
-         NumberCell(model.versions()), NumberCell(model.replicas()), NumberCell(model.workers())});
+    table.AddRow({TextCell(model.model()),
+                  model.has_latest() ? NumberCell(model.latest()) : NoCell(),
+                  NumberCell(model.versions()), NumberCell(model.replicas()),
+                  NumberCell(model.workers()), NumberCell(model.keep_latest())});
   }
   table.Print(globals.format(), std::cout);
   return absl::OkStatus();
@@ -71,6 +80,7 @@ absl::Status ListVersions(const Globals& globals, const std::string& model) {
                {"chunk_bytes", "CHUNK", true},
                {"complete_replicas", "COMPLETE", true},
                {"filling_replicas", "FILLING", true},
+               {"kept_by", "KEPT BY"},
                {"publication", "PUBLICATION"},
                {"layouts", ""},
                {"attachments", ""}},
@@ -79,8 +89,9 @@ absl::Status ListVersions(const Globals& globals, const std::string& model) {
     table.AddRow({NumberCell(version.version()), TextCell(version.state()),
                   NumberCell(version.world_size()), BytesCell(version.bytes()),
                   BytesCell(version.chunk_bytes()), NumberCell(version.complete_replicas()),
-                  NumberCell(version.filling_replicas()), IdCell(version.publication()),
-                  IdListCell(version.layouts()), IdListCell(version.attachments())});
+                  NumberCell(version.filling_replicas()), NamesCell(version.kept_by()),
+                  IdCell(version.publication()), IdListCell(version.layouts()),
+                  IdListCell(version.attachments())});
   }
   table.Print(globals.format(), std::cout);
   return absl::OkStatus();

@@ -30,6 +30,7 @@ int Main(int argc, char** argv) {
   AddWatchVerb(verbs);
   AddPublishVerb(verbs);
   AddFetchVerb(verbs);
+  AddRetentionVerbs(verbs);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
   if (auto problem = ServerProblem(globals.server)) {
     const std::string shown = cli::OneLine(globals.server);

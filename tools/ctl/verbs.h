@@ -55,6 +55,7 @@ void AddStatusVerbs(Verbs& verbs);  // transfers, status
 void AddWatchVerb(Verbs& verbs);
 void AddPublishVerb(Verbs& verbs);
 void AddFetchVerb(Verbs& verbs);
+void AddRetentionVerbs(Verbs& verbs);  // retain, pin, unpin
 
 }  // namespace tensorhub::ctl
 

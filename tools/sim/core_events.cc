@@ -33,6 +33,8 @@ hub::UnpublishOp Op(const agent::UnpublishCall& call) {
   hub::UnpublishOp op;
   op.generation = call.generation;
   op.drain_ms = call.drain_ms;
+  op.leaving = call.leaving;
+  op.force = call.force;
   return op;
 }
 
@@ -156,6 +158,12 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
             return agent::DroppedDirective{d.generation, d.reason};
           },
           [](const hub::Visible& d) -> Result { return agent::VisibleDirective{d.publication}; },
+          [](const hub::MakeCopy& d) -> Result {
+            return agent::MakeCopyDirective{d.publication, d.version};
+          },
+          [](const hub::ReleaseCopy& d) -> Result {
+            return agent::ReleaseCopyDirective{d.generation};
+          },
           [](const auto&) -> Result { return std::nullopt; }},
       directive.body);
 }

@@ -60,6 +60,17 @@ void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects
   if (phase_ == Phase::kAwaitingVisible) Done(absl::OkStatus(), effects);
 }
 
+// R7: the directive may be late; a copy of what is gone already could not be made.
+void AgentCore::State::On(const MakeCopyDirective& event, TimeMs /*now*/, Effects& effects) {
+  if (!reference_.holds() || event.publication != reference_.content().publication) return;
+  effects.emplace_back(CopyWanted{event.version});
+}
+
+void AgentCore::State::On(const ReleaseCopyDirective& event, TimeMs /*now*/, Effects& effects) {
+  if (!reference_.holds() || event.generation != reference_.generation()) return;
+  effects.emplace_back(CopyReleased{});
+}
+
 void AgentCore::State::On(const CallReply& event, TimeMs now, Effects& effects) {
   const auto reply = calls_.OnReply(event, now, effects);
   if (reply) Dispatch(*reply, now, effects);

@@ -45,6 +45,8 @@ class AgentCore::State {
   void On(const ProbeDirective& event, TimeMs now, Effects& effects);
   void On(const DroppedDirective& event, TimeMs now, Effects& effects);
   void On(const VisibleDirective& event, TimeMs now, Effects& effects);
+  void On(const MakeCopyDirective& event, TimeMs now, Effects& effects);
+  void On(const ReleaseCopyDirective& event, TimeMs now, Effects& effects);
   void On(const CallReply& event, TimeMs now, Effects& effects);
   void On(const MessageArrived& event, TimeMs now, Effects& effects);
   void On(const SendDone& event, TimeMs now, Effects& effects);
@@ -94,7 +96,7 @@ class AgentCore::State {
   void Dispatch(const CallReply& reply, TimeMs now, Effects& effects);
 
   void Raise(Reference::State state, Effects& effects);
-  void BeginUnpublish(TimeMs drain_ms, TimeMs now, Effects& effects);
+  void BeginUnpublish(const UnpublishCall& call, TimeMs now, Effects& effects);
   void RaiseGeneration(TimeMs now, Effects& effects);
   void AfterUnpublish(TimeMs now, Effects& effects);
   void BeginRead(TimeMs now, Effects& effects);

@@ -41,6 +41,7 @@ struct PublishVerb {
 };
 struct UnpublishVerb {
   TimeMs drain_ms = 10000;
+  bool force = false;  // also if a wanted version is lost (R7)
 };
 struct FetchVerb {
   Selector selector;
@@ -90,6 +91,15 @@ struct DroppedDirective {
 };
 struct VisibleDirective {
   PublicationId publication;
+};
+// R7: what the buffers hold must not be lost; a copy of it would free them.
+struct MakeCopyDirective {
+  PublicationId publication;
+  Version version = 0;
+};
+// This worker is a copy, and nobody wants its version any more.
+struct ReleaseCopyDirective {
+  Generation generation = 0;
 };
 
 struct PublishReply {
@@ -182,8 +192,9 @@ struct Tick {};
 using Event =
     std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown, SessionRefused,
                  AssignDirective, AbortReadDirective, ProbeDirective, DroppedDirective,
-                 VisibleDirective, CallReply, MessageArrived, SendDone, GetDone, WordArrived,
-                 PeerFailed, LaneKnown, MemoryImported, ChunksHashed, Tick>;
+                 VisibleDirective, MakeCopyDirective, ReleaseCopyDirective, CallReply,
+                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, LaneKnown,
+                 MemoryImported, ChunksHashed, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 
@@ -200,6 +211,8 @@ struct PublishCall {
 struct UnpublishCall {
   Generation generation = 0;
   TimeMs drain_ms = 0;
+  bool leaving = false;
+  bool force = false;
 };
 struct JoinFetchCall {
   Selector selector;
@@ -326,6 +339,13 @@ struct SetControlWord {
   ControlWord word;
 };
 
+// The owner should have a copy made of the version that the buffers hold, in other memory.
+struct CopyWanted {
+  Version version = 0;
+};
+// The owner should unpublish what this copy holds.
+struct CopyReleased {};
+
 struct FetchOutcome {
   Version version = 0;
   uint64_t bytes_read = 0;
@@ -353,7 +373,8 @@ struct LogLine {
 using Effect =
     std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, SendMessage,
                  SendData, SendDescription, CopyIn, ImportMemory, Get, GetWord, CloseGets,
-                 HashChunks, SetControlWord, VerbDone, FetchAdvanced, LogLine>;
+                 HashChunks, SetControlWord, CopyWanted, CopyReleased, VerbDone, FetchAdvanced,
+                 LogLine>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
 

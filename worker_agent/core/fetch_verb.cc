@@ -50,7 +50,7 @@ void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& 
   result_ = CheckDecision(*decision);
   if (!result_.ok() || decision->already_held) return Finish(now, effects);
   if (reference_.state() == Reference::State::kFree) return BeginRead(now, effects);
-  BeginUnpublish(kFetchDrainMs, now, effects);
+  BeginUnpublish({.drain_ms = kFetchDrainMs}, now, effects);
 }
 
 void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {

@@ -177,22 +177,24 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
 
 void AgentCore::State::Start(const UnpublishVerb& verb, TimeMs now, Effects& effects) {
   if (reference_.state() == Reference::State::kFree) return Done(absl::OkStatus(), effects);
-  BeginUnpublish(verb.drain_ms, now, effects);
+  BeginUnpublish({.drain_ms = verb.drain_ms, .force = verb.force}, now, effects);
 }
 
 void AgentCore::State::Start(const LeaveVerb& verb, TimeMs now, Effects& effects) {
   if (reference_.state() != Reference::State::kFree) {
-    return BeginUnpublish(verb.drain_ms, now, effects);
+    return BeginUnpublish({.drain_ms = verb.drain_ms, .leaving = true}, now, effects);
   }
   AfterUnpublish(now, effects);
 }
 
 // R3 (a)-(c): the hub closes admission and redirects readers; its answer says that they are gone.
-void AgentCore::State::BeginUnpublish(TimeMs drain_ms, TimeMs now, Effects& effects) {
+void AgentCore::State::BeginUnpublish(const UnpublishCall& call, TimeMs now, Effects& effects) {
   phase_ = Phase::kUnpublishing;
   // Without a hub nobody can redirect the readers; they get the same time.
-  phase_deadline_ = now + drain_ms + (calls_.session_up() ? kAnswerGraceMs : 0);
-  calls_.Start(UnpublishCall{reference_.generation(), drain_ms}, effects);
+  phase_deadline_ = now + call.drain_ms + (calls_.session_up() ? kAnswerGraceMs : 0);
+  UnpublishCall mine = call;
+  mine.generation = reference_.generation();
+  calls_.Start(mine, effects);
 }
 
 // R3 (d).

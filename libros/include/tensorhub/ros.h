@@ -124,6 +124,11 @@ struct ConnectOptions {
   // How long an unreachable server is retried before Connect fails. A successor of a worker whose
   // host vanished needs more than the server's lease (5 s unless it is set otherwise).
   std::chrono::milliseconds connect_timeout{5000};
+  // Memory of this host that may be taken for copies: when this worker is the last to hold a
+  // version that must not be lost (tensorhubctl retain, pin), Unpublish and Fetch make one first.
+  // The shard's size per copy, only while there is one. 0: none is made, and such an Unpublish
+  // fails.
+  uint64_t host_copy_bytes = UINT64_MAX;
   // Opaque bytes that travel with what this client publishes, for whoever lists the version
   // (tensorhubctl keeps the headers of safetensors files here). At most 64 MiB.
   std::string attachment;
@@ -139,8 +144,11 @@ struct PublishOptions {
 };
 
 struct UnpublishOptions {
-  // How long readers that have no other source may go on reading. After it they fail cleanly.
+  // How long readers that have no other source may go on reading. After it they fail cleanly. A
+  // copy that has to be made first must be ready within this time, too.
   std::chrono::milliseconds drain_timeout{10000};
+  // Give the buffers up even if a version that is to be kept is lost with them.
+  bool force = false;
 };
 
 struct LeaveOptions {
@@ -224,6 +232,8 @@ class Client {
 
   // Returns when the buffers may change. Bounded by drain_timeout and two seconds, also without a
   // server. OK if nothing is published.
+  //   RESOURCE_EXHAUSTED  the version must not be lost, nobody else keeps it, and no copy could be
+  //                       made in time: nothing has changed, the buffers are still held
   absl::Status Unpublish(const UnpublishOptions& options = {});
 
   // Reads a version into the registered memory, from whichever worker is best; all ranks of the

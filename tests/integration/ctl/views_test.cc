@@ -64,10 +64,28 @@ TEST_F(ViewsTest, Models) {
                                                               {"latest", 7},
                                                               {"versions", 1},
                                                               {"replicas", 1},
-                                                              {"workers", 1}}}));
+                                                              {"workers", 1},
+                                                              {"keep_latest", 0}}}));
   EXPECT_THAT(Table({"models"}),
-              ElementsAre(Words{"MODEL", "LATEST", "VERSIONS", "REPLICAS", "WORKERS"},
-                          Words{"m/actor", "7", "1", "1", "1"}));
+              ElementsAre(Words{"MODEL", "LATEST", "VERSIONS", "REPLICAS", "WORKERS", "KEEP"},
+                          Words{"m/actor", "7", "1", "1", "1", "0"}));
+}
+
+TEST_F(ViewsTest, WhatIsKeptAndWhy) {
+  const auto publisher = Publish("7", "g");
+  EXPECT_EQ(ctl_.Text({"retain", "m/actor", "2"}), "");
+  EXPECT_EQ(ctl_.Text({"pin", "m/actor", "7", "--name", "best", "--for", "1h"}), "");
+  const auto kept_by = [this] {
+    return ctl_.Json({"versions", "m/actor"}).at("versions")[0].at("kept_by");
+  };
+  EXPECT_EQ(kept_by(), (json{"latest", "pin best"}));
+  EXPECT_EQ(ctl_.Json({"models"}).at("models")[0].at("keep_latest"), 2);
+  EXPECT_EQ(ctl_.Text({"unpin", "m/actor", "--name", "best"}), "");
+  EXPECT_EQ(ctl_.Text({"retain", "m/actor", "0"}), "");
+  EXPECT_EQ(kept_by(), json::array());
+  ExpectFailure(ctl_.Run({"unpin", "m/actor"}), 1, {"no pin named \"pinned\""});
+  ExpectFailure(ctl_.Run({"pin", "m/actor", "8"}), 1, {"version 8", "does not exist"});
+  ExpectFailure(ctl_.Run({"retain", "nobody", "1"}), 1, {"nobody"});
 }
 
 TEST_F(ViewsTest, Versions) {

@@ -23,8 +23,10 @@ void ServerProcess::Start(const std::string& listen) {
   std::vector<std::string> args = {"--listen",       listen,        "--data-dir",
                                    data_dir_.path(), "--log-level", "debug"};
   args.insert(args.end(), args_.begin(), args_.end());
-  process_ = std::make_unique<Process>(
-      Process::Options{.binary = BinaryPath("tensorhub-server"), .args = args});
+  // Without retention, unless the test asks for it: unpublishing ends what there was.
+  process_ = std::make_unique<Process>(Process::Options{.binary = BinaryPath("tensorhub-server"),
+                                                        .args = args,
+                                                        .env = {{"TENSORHUB_KEEP_LATEST", "0"}}});
   constexpr std::string_view kReady = "listening on ";
   const auto line = process_->output().WaitFor(kReady, seconds(20));
   if (!line.has_value()) {

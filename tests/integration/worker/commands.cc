@@ -110,6 +110,7 @@ Commands::Answer Commands::Connect(const Command& command) {
   options.world_size = static_cast<uint32_t>(command.Number("world", 1));
   options.location = command.Text("location");
   options.spot = command.Has("spot");
+  options.host_copy_bytes = command.Number("copies", options.host_copy_bytes);
   options.connect_timeout = command.Time("timeout", 5000);
   auto client = ros::Client::Connect(options);
   if (!client.ok()) return client.status();
@@ -150,7 +151,8 @@ Commands::Answer Commands::Publish(const Command& command) {
 
 Commands::Answer Commands::Unpublish(const Command& command) {
   const auto start = std::chrono::steady_clock::now();
-  const absl::Status status = client_->Unpublish({.drain_timeout = command.Time("drain", 10000)});
+  const absl::Status status = client_->Unpublish(
+      {.drain_timeout = command.Time("drain", 10000), .force = command.Has("force")});
   if (!status.ok()) return status;
   return absl::StrFormat("ms=%d", Since(start).count());
 }

@@ -106,6 +106,9 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"wait-version", &HubScript::WaitVersion},
       {"layout", &HubScript::PutLayout},
       {"note", &HubScript::PutNote},
+      {"retain", &HubScript::Retain},
+      {"pin", &HubScript::Pin},
+      {"unpin", &HubScript::Unpin},
       {"flow", &HubScript::Flow},
       {"wait", &HubScript::Pass},
       {"asleep", &HubScript::Asleep},
@@ -206,6 +209,8 @@ void HubScript::Open(const Words& words) {
   if (const auto at = words.Text("at")) hello.location = Location::Parse(*at).value();
   if (const auto layout = words.Text("layout")) agent.layout = *layout;
   if (words.Has("spot")) hello.stable = false;
+  if (words.Has("copies")) hello.offers_copies = true;
+  if (const auto group = words.Text("copy-of")) hello.copy_of = *group;
   if (words.Has("forget")) agent.holding.reset(), agent.fetch.reset();
   if (const auto source = words.Text("reads"); source && agent.fetch) {
     agent.fetch->source = agents_[*source].hello.worker;
@@ -288,6 +293,8 @@ void HubScript::Unpublish(const Words& words) {
   UnpublishOp op;
   op.generation = words.Number("gen", agent.generation);
   op.drain_ms = static_cast<TimeMs>(words.Number("drain", 1000));
+  op.leaving = words.Has("leaving");
+  op.force = words.Has("force");
   CallHub(agent, "unpublish", op);
 }
 

@@ -8,12 +8,14 @@
 //
 // Commands (W is group/rank or model:group/rank; the model is `m` unless given):
 //   open W [world=N] [at=LOCATION] [inc=N] [number=N] [spot] [resumed] [layout=L] [forget]
+//          [copies] [copy-of=GROUP]  it offers to make copies; it is one
 //          [reads=W]: it says that it reads from that one
 //          [holds=vN [as=PN] [gen=N] [part]]: it says that it holds this, whatever is true
 //   drop W           the session ends        silence W   and no heartbeat comes any more
 //   kill W           both
 //   publish W vN [gen=N] [layout=L] [note=A] [chunk=N] [wait=MS] [rewind]
-//   unpublish W [gen=N] [drain=MS]
+//   unpublish W [gen=N] [drain=MS] [leaving] [force]
+//   retain N         pin NAME vN [ttl=MS]    unpin NAME    of the model `m` (R7)
 //   join W latest|vN|newer=N [timeout=MS] [layout=L]
 //   begin W [gen=N]  finish W [error=TEXT]   leave W     retry W     cancel W
 //   progress W N     release W N             fail-source W [damaged]
@@ -125,6 +127,9 @@ class HubScript {
   void WaitVersion(const Words& words);
   void PutLayout(const Words& words);
   void PutNote(const Words& words);
+  void Retain(const Words& words);
+  void Pin(const Words& words);
+  void Unpin(const Words& words);
   void Pass(const Words& words);
   void Flow(const Words& words);
   void FlowInto(const std::string& name, TimeMs ms);
@@ -161,6 +166,8 @@ class HubScript {
   std::string Describe(Agent& agent, const Probe& body);
   std::string Describe(Agent& agent, const Dropped& body);
   std::string Describe(Agent& agent, const Visible& body);
+  std::string Describe(Agent& agent, const MakeCopy& body);
+  std::string Describe(Agent& agent, const ReleaseCopy& body);
   std::string Describe(const Reply& reply);
   std::string NameOf(const WorkerKey& key) const;
   std::string NameOf(const Id128& id, const char* prefix);

@@ -147,7 +147,7 @@ class Chaos {
   }
 
   void Operate(const std::string& worker) {
-    switch (Below(14)) {
+    switch (Below(17)) {
       case 0:
         return Do("leave " + worker);
       case 1:
@@ -174,8 +174,15 @@ class Chaos {
         return Do(absl::StrCat("wait-version w m newer=", Below(newest_ + 2), " lag=", Below(2)));
       case 12:
         return Do("wait-version any m any timeout=100");
+      case 13:
+        return Do(absl::StrCat("retain ", Below(3)));
+      case 14:
+        return Do(Below(2) == 0 ? "unpin gold" : "pin gold " + AnyVersion() + " ttl=3000");
       default:
-        return Do(absl::StrCat("unpublish ", worker, " drain=", Below(3) * 300));
+        return Do(absl::StrCat("unpublish ", worker, " drain=", Below(3) * 300,
+                               Below(4) == 0   ? " leaving"
+                               : Below(4) == 0 ? " force"
+                                               : ""));
     }
   }
 
@@ -197,7 +204,10 @@ class Chaos {
       case 7:
         return Claim(worker);
       default:
-        return Do(absl::StrCat(Opening(worker), Below(2) == 0 ? " resumed" : ""));
+        return Do(absl::StrCat(Opening(worker), Below(2) == 0 ? " resumed" : "",
+                               Below(2) == 0   ? " copies"
+                               : Below(4) == 0 ? " copy-of=a"
+                                               : ""));
     }
   }
 

@@ -41,6 +41,8 @@ struct Worker {
   std::vector<VerbDone> done;
   std::vector<std::string> log;
   uint64_t hashed_bytes = 0;
+  std::vector<Version> copies_wanted;  // R7
+  int copy_released = 0;
   // The owner overwrites the memory the moment a verb gives it back.
   bool scribbles = true;
   uint64_t written_bytes = 0;  // by reads

@@ -1,0 +1,108 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R7: an orderly end does not lose a version that is wanted.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/cluster.h"
+#include "tests/integration/harness/eventually.h"
+
+namespace tensorhub::harness {
+namespace {
+
+using testing::Not;
+
+const std::vector<std::string> kKeepOne = {"--keep-latest", "1"};
+
+TEST(RetentionTest, TheLastHolderLeavesACopyInHostMemory) {
+  for (const Way& way : AllWays()) {
+    Cluster cluster(way, kKeepOne);
+    Worker trainer = cluster.Join("trainer");
+    FillAndPublish(*trainer, 1);
+    ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+    ASSERT_EQ(trainer->Do("fill 2"), "ok");
+    Worker reader = cluster.Join("reader");
+    const std::string answer = reader->Do("fetch latest");
+    ExpectFetched(*reader, answer, 1);
+    EXPECT_THAT(answer, HasSubstr("sources=trainer.copy.1/0")) << way.name;
+  }
+}
+
+TEST(RetentionTest, ACopyThatNobodyWantsIsReleased) {
+  Cluster cluster(kServed, kKeepOne);
+  Worker trainer = cluster.Join("trainer");
+  FillAndPublish(*trainer, 1);
+  ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+  EXPECT_THAT(trainer->Do("list"), HasSubstr("trainer.copy.1"));
+  FillAndPublish(*trainer, 2);
+  EXPECT_TRUE(Eventually(seconds(20), [&] {
+    return trainer->Do("list").find("trainer.copy.1") == std::string::npos;
+  }));
+  // And its memory serves for the next one.
+  ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+  EXPECT_THAT(trainer->Do("list"), HasSubstr("trainer.copy.2"));
+}
+
+TEST(RetentionTest, AGroupsCopyIsMadeByAllItsRanks) {
+  Cluster cluster(kServed, kKeepOne);
+  const std::vector<Worker> trainers = cluster.JoinGroup("trainer", 2);
+  for (const std::string& answer : DoAll(trainers, "fill 1")) ASSERT_EQ(answer, "ok");
+  for (const std::string& answer : DoAll(trainers, "publish 1 wait=1")) {
+    ASSERT_THAT(answer, StartsWith("ok"));
+  }
+  // One rank is enough to have both copied.
+  ASSERT_THAT(trainers[0]->Do("unpublish"), StartsWith("ok"));
+  ASSERT_EQ(trainers[0]->Do("fill 2"), "ok");
+  const std::vector<Worker> readers = cluster.JoinGroup("reader", 2);
+  for (size_t rank = 0; rank < readers.size(); ++rank) readers[rank]->Send("fetch latest");
+  for (const Worker& reader : readers) ExpectFetched(*reader, reader->Answer(), 1);
+}
+
+TEST(RetentionTest, WithoutMemoryForACopyNothingIsGivenUp) {
+  Cluster cluster(kServed, kKeepOne);
+  Worker trainer = cluster.Start();
+  ASSERT_EQ(trainer->Do(cluster.ConnectCommand("trainer") + " copies=0"), "ok");
+  ASSERT_EQ(trainer->Do("register"), "ok");
+  FillAndPublish(*trainer, 1);
+  EXPECT_THAT(trainer->Do("unpublish"), testing::AllOf(StartsWith("error RESOURCE_EXHAUSTED"),
+                                                       HasSubstr("version 1"), HasSubstr("force")));
+  Worker spot = cluster.Join("reader");
+  ExpectFetched(*spot, spot->Do("fetch latest"), 1);
+  // Now there is another keeper.
+  EXPECT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+}
+
+TEST(RetentionTest, ForceGivesUpTheLastCopy) {
+  Cluster cluster(kServed, kKeepOne);
+  Worker trainer = cluster.Join("trainer");
+  FillAndPublish(*trainer, 1);
+  ASSERT_THAT(trainer->Do("unpublish force"), StartsWith("ok"));
+  EXPECT_THAT(trainer->Do("fetch latest"), StartsWith("error NOT_FOUND"));
+}
+
+TEST(RetentionTest, AFetchLeavesACopyOfWhatItReplaces) {
+  Cluster cluster(kServed, {"--keep-latest", "2"});
+  Worker old = cluster.Join("old");
+  FillAndPublish(*old, 1);
+  Worker trainer = cluster.Join("trainer");
+  FillAndPublish(*trainer, 2);
+  ExpectFetched(*old, old->Do("fetch latest"), 2);
+  Worker reader = cluster.Join("reader");
+  ExpectFetched(*reader, reader->Do("fetch exact=1"), 1);
+}
+
+TEST(RetentionTest, LeavingTakesTheCopiesAlong) {
+  Cluster cluster(kServed, kKeepOne);
+  Worker trainer = cluster.Join("trainer");
+  FillAndPublish(*trainer, 1);
+  ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+  Worker other = cluster.Join("other");
+  EXPECT_THAT(other->Do("list"), HasSubstr("1:visible"));
+  ASSERT_EQ(trainer->Do("leave"), "ok");
+  EXPECT_THAT(other->Do("list"), Not(HasSubstr("trainer.copy")));
+}
+
+}  // namespace
+}  // namespace tensorhub::harness

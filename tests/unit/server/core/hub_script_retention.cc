@@ -1,0 +1,38 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R7 in scripts: what operators order, and what the hub asks for.
+
+#include "absl/strings/str_cat.h"
+#include "tests/unit/server/core/hub_script.h"
+
+namespace tensorhub::hub {
+
+void HubScript::Retain(const Words& words) {
+  const CallId call = ++last_call_;
+  calls_[call] = {"m", "retain", false};
+  Send(RetainOp{call, "m", static_cast<uint32_t>(std::stoul(words.At(1)))});
+}
+
+void HubScript::Pin(const Words& words) {
+  const CallId call = ++last_call_;
+  calls_[call] = {words.At(1), "pin", false};
+  const Version version = std::stoull(words.At(2).substr(1));
+  Send(PinOp{call, "m", words.At(1), version, static_cast<TimeMs>(words.Number("ttl", 0))});
+}
+
+void HubScript::Unpin(const Words& words) {
+  const CallId call = ++last_call_;
+  calls_[call] = {words.At(1), "unpin", false};
+  Send(UnpinOp{call, "m", words.At(1)});
+}
+
+std::string HubScript::Describe(Agent&, const MakeCopy& body) {
+  return absl::StrCat("make a copy of v", body.version, " ", NameOf(body.publication, "P"));
+}
+
+std::string HubScript::Describe(Agent&, const ReleaseCopy& body) {
+  return absl::StrCat("release the copy, gen=", body.generation);
+}
+
+}  // namespace tensorhub::hub

@@ -1,0 +1,65 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R7 at the agent: what the hub asks for is passed on if it is about what the buffers hold, and an
+// unpublish that the hub refuses changes nothing.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/worker_agent/core/world.h"
+
+namespace tensorhub::agent::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Retention, ACopyIsWantedOfWhatTheBuffersHold) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Deliver(0, MakeCopyDirective{{9, 9}, 4});
+  EXPECT_THAT(world.at(0).copies_wanted, IsEmpty());
+  world.Deliver(0, MakeCopyDirective{world.hub.PublicationOf(5), 5});
+  EXPECT_THAT(world.at(0).copies_wanted, ElementsAre(5));
+  ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+  world.Deliver(0, MakeCopyDirective{world.hub.PublicationOf(5), 5});
+  EXPECT_THAT(world.at(0).copies_wanted, ElementsAre(5));
+}
+
+TEST(Retention, ACopyIsReleasedInItsGenerationOnly) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  const Generation generation = world.at(0).word.generation;
+  world.Deliver(0, ReleaseCopyDirective{generation - 1});
+  EXPECT_EQ(world.at(0).copy_released, 0);
+  world.Deliver(0, ReleaseCopyDirective{generation});
+  EXPECT_EQ(world.at(0).copy_released, 1);
+}
+
+TEST(Retention, ARefusedUnpublishLeavesTheVersionHeldAndServed) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  const ControlWord before = world.at(0).word;
+  Swallow<UnpublishCall>(world);
+  world.Ask(0, UnpublishVerb{});
+  world.RunFor(100);
+  world.hub.Reply(0, world.hub.calls.back().second.op, absl::ResourceExhaustedError("the last"));
+  EXPECT_TRUE(absl::IsResourceExhausted(world.Finish(0)));
+  EXPECT_EQ(world.at(0).word.generation, before.generation);
+  EXPECT_TRUE(world.Fetch(1).ok());
+}
+
+TEST(Retention, TheHubIsToldHowTheOwnerWantsToGo) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Do(0, UnpublishVerb{.force = true}).ok());
+  EXPECT_TRUE(std::get<UnpublishCall>(world.hub.calls.back().second.request).force);
+  ASSERT_TRUE(world.Publish(0, 6).ok());
+  ASSERT_TRUE(world.Do(0, LeaveVerb{}).ok());
+  const auto& unpublish = world.hub.calls[world.hub.calls.size() - 2].second.request;
+  EXPECT_TRUE(std::get<UnpublishCall>(unpublish).leaving);
+}
+
+}  // namespace
+}  // namespace tensorhub::agent::testing

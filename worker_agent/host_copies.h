@@ -1,0 +1,75 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R7: what a worker is the last to hold, kept in host memory of its process when the worker wants
+// its buffers back. A copy is a worker of its own, of the group `GROUP.copy.VERSION`, that fetches
+// the version like any other reader and serves it from then on; so nothing else needs to know of
+// copies. It leaves when the hub says that nobody wants its version any more.
+//
+// Thread contract: every method from any thread; Make and Release return at once.
+
+#ifndef TENSORHUB_WORKER_AGENT_HOST_COPIES_H_
+#define TENSORHUB_WORKER_AGENT_HOST_COPIES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "common/mutex.h"
+#include "worker_agent/agent.h"
+#include "worker_agent/host_memory.h"
+
+namespace tensorhub::agent {
+
+class HostCopies {
+ public:
+  // Of what the worker with these options holds; options.host_copy_bytes at most.
+  explicit HostCopies(const AgentOptions& options);
+  ~HostCopies();  // Stop, without a drain
+  HostCopies(const HostCopies&) = delete;
+  HostCopies& operator=(const HostCopies&) = delete;
+
+  // The tensors of the shard, once; their memory is not touched.
+  void SetShard(const std::vector<TensorBuffer>& tensors) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Copies this version soon, unless that has been done.
+  void Make(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Nobody wants the copy of this version any more.
+  void Release(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Readers of the copies have `drain_ms`; then they are gone. Blocks. Idempotent.
+  void Stop(TimeMs drain_ms) ABSL_LOCKS_EXCLUDED(mutex_, stop_mutex_);
+
+ private:
+  struct Copy {
+    HostMemory memory;  // outlives the agent, which serves it
+    std::shared_ptr<Agent> agent;
+  };
+
+  void Run() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Add(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<HostMemory> TakeMemory() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::shared_ptr<Agent>> StartAgent(Version version, std::byte* data);
+  absl::Status Keep(Version version, Copy copy) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Drop(Version version, TimeMs drain_ms) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const AgentOptions options_;  // of the worker
+
+  Mutex stop_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  Mutex mutex_;
+  CondVar asked_;
+  std::vector<TensorBuffer> shard_ ABSL_GUARDED_BY(mutex_);
+  uint64_t shard_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<Version> to_make_ ABSL_GUARDED_BY(mutex_);
+  std::set<Version> to_release_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<Version, Copy> copies_ ABSL_GUARDED_BY(mutex_);
+  HostMemory spare_ ABSL_GUARDED_BY(mutex_);  // of a copy that is gone, for the next one
+  std::thread thread_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_HOST_COPIES_H_
