@@ -115,7 +115,7 @@ bool Hub::State::MayGo(const Worker& leaver) const {
   const Publication& publication = *FindPublication(leaver.id.key.model, leaver.reference->version);
   if (KeptBy(models_.at(publication.model), publication).empty()) return true;
   const bool leaving = leaver.op.leaving;
-  for (const Worker* holder : leaver.reference->shard->holders) {
+  for (const auto& [serial, holder] : leaver.reference->shard->holders) {
     if (holder == &leaver || !Holds(*holder) || holder->absent) continue;
     if (leaving && GoesWith(*holder, leaver)) continue;
     if (holder->stable || !HasStable(publication.model)) return true;
@@ -145,8 +145,8 @@ void Hub::State::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
 bool Hub::State::MayBecomeKept(const Worker& leaver) const {
   if (leaver.offers_copies && !leaver.op.leaving) return true;
   const auto& holders = leaver.reference->shard->holders;
-  return std::any_of(holders.begin(), holders.end(), [](const Worker* holder) {
-    return holder->reference->state == ReferenceState::kFilling;
+  return std::any_of(holders.begin(), holders.end(), [](const auto& holder) {
+    return holder.second->reference->state == ReferenceState::kFilling;
   });
 }
 

@@ -116,7 +116,9 @@ class Server:
         self._process = Process(
             self._places.command(self._place, [
                 "tensorhub-server", "--listen", self.address, "--data-dir",
-                os.path.join(self._folder, "data"), "--lease", f"{self._lease_ms}ms"]),
+                os.path.join(self._folder, "data"), "--lease", f"{self._lease_ms}ms",
+                # The rounds say themselves what is held: unpublishing ends it.
+                "--keep-latest", "0"]),
             os.path.join(self._folder, "server.log"))
         line = self._process.line(time.monotonic() + 30)
         self.address = line.removeprefix("listening on ")

@@ -55,8 +55,8 @@ std::string NameOf(const testing::TestParamInfo<std::string>& info) {
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(Binaries, EveryBinaryTest,
-                         testing::Values("tensorhub-server", "tensorhubctl", "tensorhub-bench",
-                                         "tensorhub-demo"),
+                         testing::Values("tensorhub-server", "tensorhub-agent", "tensorhubctl",
+                                         "tensorhub-bench", "tensorhub-demo"),
                          NameOf);
 
 void ExpectUsage(const Words& words, const Words& named) {

@@ -1,0 +1,103 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// tensorhub-agent: a host that keeps what trainers and rollouts give up (R7).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/integration/cluster.h"
+#include "tests/integration/harness/places.h"
+#include "tests/integration/harness/process.h"
+
+namespace tensorhub::harness {
+namespace {
+
+class AgentTest : public testing::Test {
+ protected:
+  std::unique_ptr<Process> StartAgent() {
+    return std::make_unique<Process>(
+        Process::Options{.binary = BinaryPath("tensorhub-agent"),
+                         .args = {"--server", cluster_.server().address(), "--model", "m/actor",
+                                  "--group", "keeper", "--location", "us/dc1/r1/h1"}});
+  }
+  // A trainer's rank that makes no copies itself.
+  Worker Trainer(uint32_t rank = 0, uint32_t world = 1) {
+    Worker trainer = cluster_.Start();
+    EXPECT_EQ(trainer->Do(cluster_.ConnectCommand("trainer", rank, world) + " copies=0"), "ok");
+    EXPECT_EQ(trainer->Do("register"), "ok");
+    return trainer;
+  }
+  static void ExpectHolding(Process& agent, int version) {
+    const std::string text = "holding m/actor version " + std::to_string(version) + " ";
+    ASSERT_TRUE(agent.output().WaitFor(text, seconds(30))) << agent.Describe();
+  }
+
+  Cluster cluster_{kServed, {"--keep-latest", "1"}};
+};
+
+TEST_F(AgentTest, KeepsTheNewestVersionWhenItsTrainerIsGone) {
+  const auto agent = StartAgent();
+  Worker trainer = Trainer();
+  FillAndPublish(*trainer, 1);
+  ExpectHolding(*agent, 1);
+  ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+  FillAndPublish(*trainer, 2);
+  ExpectHolding(*agent, 2);
+  ASSERT_EQ(trainer->Do("leave"), "ok");
+  Worker reader = cluster_.Join("reader");
+  const std::string answer = reader->Do("fetch latest");
+  ExpectFetched(*reader, answer, 2);
+  EXPECT_THAT(answer, HasSubstr("sources=keeper/0"));
+  agent->Signal(SIGTERM);
+  EXPECT_EQ(agent->Wait(seconds(30)), 0) << agent->Describe();
+}
+
+TEST_F(AgentTest, KeepsAllRanks) {
+  std::vector<Worker> trainers;
+  for (uint32_t rank = 0; rank < 2; ++rank) trainers.push_back(Trainer(rank, 2));
+  for (const std::string& answer : DoAll(trainers, "fill 1")) ASSERT_EQ(answer, "ok");
+  for (const std::string& answer : DoAll(trainers, "publish 1")) {
+    ASSERT_THAT(answer, StartsWith("ok"));
+  }
+  const auto agent = StartAgent();
+  ExpectHolding(*agent, 1);
+  for (const std::string& answer : DoAll(trainers, "leave")) ASSERT_EQ(answer, "ok");
+  const std::vector<Worker> readers = cluster_.JoinGroup("reader", 2);
+  for (const Worker& reader : readers) reader->Send("fetch latest");
+  for (const Worker& reader : readers) ExpectFetched(*reader, reader->Answer(), 1);
+}
+
+TEST_F(AgentTest, ComesBackToAServerThatWasAway) {
+  const auto agent = StartAgent();
+  Worker trainer = Trainer();
+  FillAndPublish(*trainer, 1);
+  ExpectHolding(*agent, 1);
+  cluster_.server().Restart();
+  ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+  FillAndPublish(*trainer, 2);
+  ExpectHolding(*agent, 2);
+}
+
+TEST_F(AgentTest, OtherTensorsEndIt) {
+  const auto agent = StartAgent();
+  Worker trainer = Trainer();
+  FillAndPublish(*trainer, 1);
+  ExpectHolding(*agent, 1);
+  ASSERT_EQ(trainer->Do("leave"), "ok");
+  Worker other = cluster_.Join("other", "tensors=3 bytes=4096");
+  FillAndPublish(*other, 2);
+  EXPECT_EQ(agent->Wait(seconds(30)), 1) << agent->Describe();
+  EXPECT_THAT(agent->errors().Text(), HasSubstr("other tensors"));
+}
+
+TEST(AgentUsageTest, AModelIsNeeded) {
+  const Finished run = RunToEnd({.binary = BinaryPath("tensorhub-agent")}, seconds(20));
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.errors, HasSubstr("--model"));
+}
+
+}  // namespace
+}  // namespace tensorhub::harness

@@ -1,0 +1,134 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// tensorhub-agent: keeps the newest version of models in this host's memory.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/cli/flags.h"
+#include "common/cli/logging.h"
+#include "common/mutex.h"
+#include "tools/agent/subscription.h"
+#include "tools/ctl/arguments.h"
+#include "tools/ctl/signals.h"
+
+namespace tensorhub::keeper {
+namespace {
+
+constexpr int kUsage = 2;
+
+struct Flags {
+  std::string server = "localhost:7070";
+  std::vector<std::string> models;
+  ctl::GroupFlag group;
+  ctl::LocationFlag location;
+  std::chrono::milliseconds connect_timeout{5000};
+};
+
+void Declare(cli::CommandLine& line, Flags& flags) {
+  line.Flag("server", &flags.server, "the hub", {.placeholder = "HOST:PORT"});
+  line.Flag("model", &flags.models, "a model to keep; may be repeated", {.placeholder = "MODEL"});
+  line.Flag("group", &flags.group, "the group's name instead of one unique to this run");
+  line.Flag("location", &flags.location, "where this host is");
+  line.Flag("connect-timeout", &flags.connect_timeout,
+            "how long an unreachable server is retried before that is logged");
+  line.Example("tensorhub-agent --model qwen3-8b/actor --location us/dc1/r4/h7");
+}
+
+cli::Problem Check(const Flags& flags) {
+  if (auto problem = ctl::ServerProblem(flags.server)) {
+    return absl::StrCat("--server: \"", cli::OneLine(flags.server), "\" ", *problem);
+  }
+  if (flags.models.empty()) return "--model is missing: which model is to be kept?";
+  for (const std::string& model : flags.models) {
+    ctl::ModelArgument checked;
+    if (auto problem = ctl::ParseValue(model, &checked)) {
+      return absl::StrCat("--model: \"", cli::OneLine(model), "\" ", *problem);
+    }
+  }
+  return std::nullopt;
+}
+
+// Ends the subscriptions on a signal, and the process on a second one.
+class Agent {
+ public:
+  explicit Agent(const Flags& flags) {
+    const std::string group =
+        flags.group.name.empty() ? ctl::UniqueGroup("agent") : flags.group.name;
+    for (const std::string& model : flags.models) {
+      subscriptions_.push_back(
+          std::make_unique<Subscription>(Options{.server = flags.server,
+                                                 .model = model,
+                                                 .group = group,
+                                                 .location = flags.location.text,
+                                                 .connect_timeout = flags.connect_timeout}));
+    }
+  }
+
+  void OnSignal(int signal) {
+    if (stopping_.exchange(true)) ctl::ExitNow(ctl::ExitCodeOf(signal));
+    StopAll();
+  }
+
+  absl::Status Run() {
+    std::vector<std::thread> threads;
+    for (auto& subscription : subscriptions_) {
+      threads.emplace_back([this, &subscription] {
+        const absl::Status status = subscription->Run();
+        if (!status.ok()) Fail(status);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    MutexLock lock(mutex_);
+    return status_;
+  }
+
+ private:
+  void Fail(const absl::Status& status) {
+    {
+      MutexLock lock(mutex_);
+      status_.Update(status);
+    }
+    StopAll();
+  }
+  void StopAll() {
+    for (auto& subscription : subscriptions_) subscription->Stop();
+  }
+
+  std::vector<std::unique_ptr<Subscription>> subscriptions_;
+  std::atomic<bool> stopping_{false};
+  Mutex mutex_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  cli::CommandLine line("tensorhub-agent",
+                        "Keeps the newest version of models in this host's memory, for whoever "
+                        "needs it after its trainer has moved on.");
+  Declare(line, flags);
+  if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
+  if (cli::Problem problem = Check(flags)) return cli::Fail(line.name(), *problem, kUsage);
+  cli::InitLogging(line.name(), line.log());
+  std::atomic<Agent*> running = nullptr;
+  ctl::SignalThread signals([&running](int signal) {
+    Agent* const agent = running;
+    agent == nullptr ? ctl::ExitNow(ctl::ExitCodeOf(signal)) : agent->OnSignal(signal);
+  });
+  Agent agent(flags);
+  running = &agent;
+  const absl::Status status = agent.Run();
+  running = nullptr;
+  if (status.ok()) return 0;
+  return cli::Fail(line.name(), cli::OneLine(std::string(status.message())), 1);
+}
+
+}  // namespace
+}  // namespace tensorhub::keeper
+
+int main(int argc, char** argv) { return tensorhub::keeper::Main(argc, argv); }

@@ -1,0 +1,200 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/agent/subscription.h"
+
+#include <algorithm>
+#include <iostream>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "spdlog/spdlog.h"
+#include "tools/ctl/shard_memory.h"
+#include "tools/ctl/units.h"
+#include "worker_agent/hub_channel.h"
+
+namespace tensorhub::keeper {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr TimeMs kLookMs = 10'000;
+constexpr std::chrono::milliseconds kRest(500);
+
+uint64_t BytesOf(const std::vector<Layout>& layouts) {
+  uint64_t bytes = 0;
+  for (const Layout& layout : layouts) bytes += layout.total_bytes();
+  return bytes;
+}
+
+bool Same(const std::vector<Layout>& some, const std::vector<Layout>& others) {
+  return std::equal(some.begin(), some.end(), others.begin(), others.end(),
+                    [](const Layout& one, const Layout& other) {
+                      return one.fingerprint() == other.fingerprint();
+                    });
+}
+
+// The shard's tensors, in memory as in its byte space.
+std::vector<ros::Tensor> TensorsIn(std::byte* memory, const Layout& layout) {
+  std::vector<ros::Tensor> tensors;
+  for (const Layout::Entry& entry : layout.entries()) {
+    ros::Tensor tensor;
+    tensor.name = entry.spec.name;
+    tensor.data = entry.bytes == 0 ? nullptr : memory + entry.offset;
+    tensor.bytes = entry.bytes;
+    tensor.dtype = std::string(ToString(entry.spec.dtype));
+    tensor.shape = entry.spec.shape;
+    if (entry.spec.slice) {
+      tensor.slice = ros::Slice{entry.spec.slice->global_shape, entry.spec.slice->offset};
+    }
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+// Another rank's failure says less than its own.
+absl::Status Worst(const absl::Status& one, const absl::Status& other) {
+  return one.ok() || (absl::IsAborted(one) && !other.ok()) ? other : one;
+}
+
+}  // namespace
+
+Subscription::Subscription(Options options)
+    : options_(std::move(options)),
+      admin_(options_.server, options_.connect_timeout),
+      queries_(agent::MakeHubChannel(options_.server), options_.server, options_.model) {}
+
+// Together, since they have to wait for the same readers.
+Subscription::~Subscription() {
+  std::vector<std::thread> leaving;
+  for (Rank& rank : ranks_) {
+    if (rank.client == nullptr) continue;
+    leaving.emplace_back([&rank] {
+      const absl::Status status = rank.client->Leave();
+      if (!status.ok()) spdlog::warn("{}", std::string(status.message()));
+    });
+  }
+  for (std::thread& thread : leaving) thread.join();
+}
+
+void Subscription::Stop() {
+  stopping_ = true;
+  queries_.Stop();
+}
+
+absl::Status Subscription::Run() {
+  while (!stopping_) {
+    const std::optional<uint64_t> version = Await();
+    if (!version) continue;
+    const absl::Status status = Hold(*version);
+    if (absl::IsFailedPrecondition(status)) return status;
+    if (status.ok() || stopping_) continue;
+    spdlog::warn("{} version {}: {}", options_.model, *version, std::string(status.message()));
+    Rest();
+  }
+  return absl::OkStatus();
+}
+
+std::optional<uint64_t> Subscription::Await() {
+  agent::VersionWait wait;
+  wait.any = !held_;
+  wait.newer_than = held_.value_or(0);
+  wait.timeout_ms = kLookMs;
+  const absl::StatusOr<uint64_t> version = queries_.WaitForVersion(wait);
+  if (version.ok()) return *version;
+  if (!absl::IsDeadlineExceeded(version.status()) && !stopping_) {
+    spdlog::warn("{}: {}", options_.model, std::string(version.status().message()));
+    Rest();
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::vector<Layout>> Subscription::LayoutsOf(uint64_t version) {
+  const auto versions = admin_.ListVersions(options_.model);
+  if (!versions.ok()) return versions.status();
+  std::vector<Layout> layouts;
+  for (const v1::VersionInfo& info : versions->versions()) {
+    if (info.version() != version || info.state() != "visible") continue;
+    for (const std::string& fingerprint : info.layouts()) {
+      const absl::StatusOr<std::string> encoded = admin_.GetLayout(fingerprint);
+      if (!encoded.ok()) return encoded.status();
+      absl::StatusOr<Layout> layout = Layout::Decode(*encoded);
+      if (!layout.ok()) return layout.status();
+      layouts.push_back(*std::move(layout));
+    }
+  }
+  if (layouts.empty()) return absl::NotFoundError("nobody holds it any more");
+  return layouts;
+}
+
+absl::Status Subscription::Hold(uint64_t version) {
+  const absl::StatusOr<std::vector<Layout>> layouts = LayoutsOf(version);
+  // It may have been replaced meanwhile, or not be known yet by a server that has just started.
+  if (!layouts.ok()) return absl::UnavailableError(layouts.status().message());
+  if (ranks_.empty()) {
+    layouts_ = *layouts;
+    if (absl::Status status = Join(); !status.ok()) {
+      ranks_.clear();
+      return absl::UnavailableError(status.message());
+    }
+  }
+  if (!Same(*layouts, layouts_)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(options_.model, ": version ", version,
+                     " has other tensors than the ones before; start this agent again"));
+  }
+  const Clock::time_point start = Clock::now();
+  if (absl::Status status = Fetch(version); !status.ok()) {
+    return absl::UnavailableError(status.message());
+  }
+  held_ = version;
+  const std::chrono::duration<double> took = Clock::now() - start;
+  std::cout << "holding " << options_.model << " version " << version << " ("
+            << ctl::HumanBytes(BytesOf(layouts_)) << " in " << ctl::HumanSeconds(took.count())
+            << ")" << std::endl;
+  return absl::OkStatus();
+}
+
+absl::Status Subscription::Join() {
+  ranks_.resize(layouts_.size());
+  for (size_t i = 0; i < ranks_.size(); ++i) {
+    ros::ConnectOptions options;
+    options.server = options_.server;
+    options.model = options_.model;
+    options.group = options_.group;
+    options.rank = static_cast<uint32_t>(i);
+    options.world_size = static_cast<uint32_t>(ranks_.size());
+    options.location = options_.location;
+    options.connect_timeout = options_.connect_timeout;
+    auto client = ros::Client::Connect(options);
+    if (!client.ok()) return client.status();
+    ranks_[i].client = *std::move(client);
+    const absl::StatusOr<std::byte*> memory =
+        ctl::AllocateShard(*ranks_[i].client, layouts_[i].total_bytes());
+    if (!memory.ok()) return memory.status();
+    absl::Status status = ranks_[i].client->Register(TensorsIn(*memory, layouts_[i]));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Subscription::Fetch(uint64_t version) {
+  std::vector<std::thread> threads;
+  for (Rank& rank : ranks_) {
+    threads.emplace_back([this, &rank, version] {
+      const ros::FetchOptions options{.timeout = options_.fetch_timeout, .progress = {}};
+      rank.fetched = rank.client->Fetch(ros::Version(version), options).status();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  absl::Status status;
+  for (const Rank& rank : ranks_) status = Worst(status, rank.fetched);
+  return status;
+}
+
+void Subscription::Rest() {
+  if (!stopping_) std::this_thread::sleep_for(kRest);
+}
+
+}  // namespace tensorhub::keeper

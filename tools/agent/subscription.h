@@ -1,0 +1,78 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One model that this host keeps: whatever version is the newest is fetched into host memory, all
+// ranks of it, and held until there is a newer one. To the hub these are workers like others, of a
+// group with one rank per shard; being stable, they keep what trainers and rollouts give up (R7).
+//
+// Thread contract: Run occupies one thread; Stop may be called from another one.
+
+#ifndef TENSORHUB_TOOLS_AGENT_SUBSCRIPTION_H_
+#define TENSORHUB_TOOLS_AGENT_SUBSCRIPTION_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/layout.h"
+#include "tensorhub/ros.h"
+#include "tools/ctl/admin_client.h"
+#include "worker_agent/hub_queries.h"
+
+namespace tensorhub::keeper {
+
+struct Options {
+  std::string server;
+  std::string model;
+  std::string group;
+  std::string location;
+  std::chrono::milliseconds connect_timeout{5000};
+  std::chrono::milliseconds fetch_timeout = std::chrono::minutes(10);
+};
+
+class Subscription {
+ public:
+  explicit Subscription(Options options);
+  ~Subscription();
+  Subscription(const Subscription&) = delete;
+  Subscription& operator=(const Subscription&) = delete;
+
+  // Until Stop: OK. FAILED_PRECONDITION: the model's tensors are others than before, and memory was
+  // taken for those; begin anew. What passes (no server, no version, a failed fetch) is logged and
+  // tried again.
+  absl::Status Run();
+  // Ends what Run waits for. What is held is given up in order by the destructor.
+  void Stop();
+
+ private:
+  struct Rank {
+    std::unique_ptr<ros::Client> client;
+    absl::Status fetched;
+  };
+
+  // The newest version there is, once it is another than the one held; nothing: try again.
+  std::optional<uint64_t> Await();
+  // Of its ranks. NOT_FOUND if nobody holds it.
+  absl::StatusOr<std::vector<Layout>> LayoutsOf(uint64_t version);
+  absl::Status Hold(uint64_t version);
+  absl::Status Join();
+  absl::Status Fetch(uint64_t version);
+  void Rest();
+
+  const Options options_;
+  ctl::AdminClient admin_;
+  agent::HubQueries queries_;
+  std::vector<Rank> ranks_;
+  std::vector<Layout> layouts_;  // of the ranks, once there are any
+  std::optional<uint64_t> held_;
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace tensorhub::keeper
+
+#endif  // TENSORHUB_TOOLS_AGENT_SUBSCRIPTION_H_
