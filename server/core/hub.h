@@ -55,7 +55,7 @@ struct HubOptions {
   // chains, which use every link once; more than one divides a source's link among them.
   uint32_t readers_per_source = 1;
   // Of all readers together, at most: with many workers each reports less often. A report costs the
-  // hub some 4 us, and its server several times that.
+  // hub some 3 us, and the server around it more.
   uint32_t reports_per_second = 50'000;
   // Of a new model's versions, how many of the newest are not lost by an orderly unpublish (R7).
   uint32_t keep_latest = 0;
