@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "common/check.h"
@@ -41,7 +42,8 @@ Layout ShardLayout(uint64_t bytes) {
 
 class Play {
  public:
-  explicit Play(std::string_view input) : in_(input), hub_(Options(), now_) {
+  explicit Play(std::string_view input)
+      : in_(input), hub_(std::make_unique<hub::Hub>(Options(), now_)) {
     ids_ = {{}, {1, 1}, ShardLayout(9 * 4096 + 5).fingerprint(), FingerprintOf("note")};
     pb::PutLayoutRequest layout;
     layout.set_encoded(ShardLayout(9 * 4096 + 5).Encode());
@@ -57,6 +59,7 @@ class Play {
   // --- one thing that happens ---
 
   void Step() {
+    if (in_.Byte() == 255) return Restart();
     switch (in_.Below(16)) {
       case 0:
       case 1:
@@ -332,11 +335,11 @@ class Play {
 
   void Apply(const hub::Event& event) {
     hub::Effects effects;
-    hub_.Apply(event, now_, effects);
+    hub_->Apply(event, now_, effects);
     for (const hub::Effect& effect : effects) {
       std::visit([this](const auto& one) { this->Carry(one); }, effect);
     }
-    hub_.CheckInvariants();
+    hub_->CheckInvariants();
   }
 
   void Carry(const hub::Reply& reply) {
@@ -372,6 +375,18 @@ class Play {
     if (ids_.size() < 64) ids_.push_back(id);
   }
 
+  // R8: what is kept is all that it knows; sessions and calls are gone with its process.
+  void Restart() {
+    hub::HubOptions options = Options();
+    options.recovering = true;
+    options.durable = durable_;
+    hub_ = std::make_unique<hub::Hub>(options, now_);
+    sessions_.clear();
+    pending_.clear();
+    cancelled_.clear();
+    hub_->CheckInvariants();
+  }
+
   void Advance(TimeMs by) {
     now_ += by;
     Apply(hub::Tick{});
@@ -384,23 +399,23 @@ class Play {
       Apply(hub::SessionClosed{session});
     }
     const TimeMs end = now_ + kDay;
-    for (auto next = hub_.NextDeadline(); next && *next < end && !pending_.empty();
-         next = hub_.NextDeadline()) {
+    for (auto next = hub_->NextDeadline(); next && *next < end && !pending_.empty();
+         next = hub_->NextDeadline()) {
       now_ = std::max(now_, *next);
       Apply(hub::Tick{});
     }
-    TH_CHECK(pending_.empty() || hub_.NextDeadline() >= end);
-    for (const hub::ModelView& model : hub_.Models()) {
-      static_cast<void>(hub_.Versions(model.model));
-      static_cast<void>(hub_.References(model.model, std::nullopt));
+    TH_CHECK(pending_.empty() || hub_->NextDeadline() >= end);
+    for (const hub::ModelView& model : hub_->Models()) {
+      static_cast<void>(hub_->Versions(model.model));
+      static_cast<void>(hub_->References(model.model, std::nullopt));
     }
-    TH_CHECK(hub_.Models().size() <= Options().limits.models);
-    TH_CHECK(hub_.Workers(now_).size() <= Options().limits.workers + 1);
+    TH_CHECK(hub_->Models().size() <= Options().limits.models);
+    TH_CHECK(hub_->Workers(now_).size() <= Options().limits.workers + 1);
   }
 
   Choices in_;
   TimeMs now_ = 1000;
-  hub::Hub hub_;
+  std::unique_ptr<hub::Hub> hub_;
   hub::DurableState durable_;
   const ServerIdentity identity_{.store_id = {3, 3}, .epoch = 2};
   std::vector<Id128> ids_;  // that mean something
