@@ -77,9 +77,11 @@ class Round:
             self._strike(begin)
         published = self._collect_publishes()
         if self.plan.fetch_first:
-            return self._let_join()
-        if not published:
-            return None
+            self._let_join()
+        elif published:
+            self._fetch()
+
+    def _fetch(self):
         self._mend()
         begin = time.monotonic()
         for rollout in self.cluster.rollouts:
@@ -88,7 +90,6 @@ class Round:
             self._strike(begin)
         elif self.plan.verb == "unpublish":
             self._unpublish_under_readers(begin)
-        return None
 
     def _let_join(self):
         """Those that died while they waited for the version take part after all."""
@@ -131,13 +132,17 @@ class Round:
     def _begin_fault(self, fault):
         if fault.kind.startswith("cut"):
             self.hits.append((self.plan.verb, fault.kind, True))
-            return self._links.cut(fault.victim)
-        victim = self.cluster.named(fault.victim)
+            self._links.cut(fault.victim)
+        else:
+            self._hit(fault, self.cluster.named(fault.victim))
+
+    def _hit(self, fault, victim):
         of_server = fault.victim == SERVER
         self.hits.append((self.plan.verb, f"{fault.kind} {'server' if of_server else 'worker'}",
                           of_server or victim in self._out))
         if fault.kind.startswith("stop"):
-            return victim.signal(signal.SIGSTOP)
+            victim.signal(signal.SIGSTOP)
+            return
         if fault.kind == "terminate":
             victim.signal(signal.SIGTERM)
         else:
@@ -145,7 +150,6 @@ class Round:
         if not of_server:
             self._dead.add(victim)
             self._lost.add(victim)
-        return None
 
     def _end_fault(self, fault):
         if fault.kind.startswith("cut"):
