@@ -8,27 +8,17 @@
 namespace tensorhub::agent {
 namespace {
 
-// A modest guess at what one core hashes of what it has just copied.
-constexpr int64_t kBytesPerUs = 10'000;
-// So much of its time at most may the caller's thread hash.
-constexpr int64_t kShareOfTime = 5;  // a fifth: up to 2 GB/s
+// What fits a core's cache, and does not hold the caller up: a tenth of a millisecond.
 constexpr uint64_t kAtOnceMax = 1 << 20;
 // Telling costs a wake-up, so not of each chunk where many wait.
 constexpr uint64_t kTellEveryBytes = 1 << 20;
 
+uint64_t BytesOf(const HashChunks& job) { return job.chunking.chunk_bytes * job.count; }
+
 }  // namespace
 
-bool ChunkHasher::HasTime(const HashChunks& job, int64_t now_us) const {
-  const uint64_t bytes = job.chunking.chunk_bytes * job.count;
-  if (!job.urgent || bytes > kAtOnceMax) return false;
-  return now_us - urgent_at_us_ >= kShareOfTime * static_cast<int64_t>(bytes) / kBytesPerUs;
-}
-
-std::optional<ChunksHashed> ChunkHasher::Hash(const HashChunks& job, const Memory& memory,
-                                              int64_t now_us) {
-  const bool at_once = HasTime(job, now_us);
-  if (job.urgent) urgent_at_us_ = now_us;
-  if (at_once) return HashNow({job, &memory}, scratch_);
+std::optional<ChunksHashed> ChunkHasher::Hash(const HashChunks& job, const Memory& memory) {
+  if (job.urgent && BytesOf(job) <= kAtOnceMax) return HashNow({job, &memory}, scratch_);
   MutexLock lock(mutex_);
   if (stopping_) return std::nullopt;
   jobs_.push_back({job, &memory});
@@ -75,7 +65,7 @@ void ChunkHasher::Run() {
     const std::optional<Job> job = Next(/*wait=*/done.empty());
     if (job) {
       done.push_back(HashNow(*job, scratch));
-      bytes += job->what.chunking.chunk_bytes * job->what.count;
+      bytes += BytesOf(job->what);
       if (bytes < kTellEveryBytes) continue;
     }
     if (!done.empty()) on_hashed_(std::exchange(done, {}));

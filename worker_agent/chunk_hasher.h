@@ -1,10 +1,11 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hashes chunks of the registered memory (the core's HashChunks) beside the progress thread, so
-// that bytes go on moving meanwhile. A chunk that a read waits for is hashed by the caller itself
-// where chunks come so slowly that it has the time: handing it over and back costs two wake-ups,
-// which is what hashing 128 KiB costs, and delays every member of a chain.
+// Hashes chunks of the registered memory (the core's HashChunks): what was published, and what is
+// checked again, beside the progress thread, so that bytes go on moving meanwhile. A chunk that has
+// just arrived, and that a read waits for, is hashed by the caller: it is in that core's cache.
+// Another core would have to fetch it from there, which slows the copying by more than the hashing
+// takes, and handing it over and back costs two wake-ups, in every member of a chain.
 //
 // The only code that reads memory for digests: that of a device would be hashed there.
 //
@@ -38,7 +39,7 @@ class ChunkHasher {
   ChunkHasher& operator=(const ChunkHasher&) = delete;
 
   // The answer, if it was hashed at once; otherwise `on_hashed` gets it. `memory` outlives Stop.
-  std::optional<ChunksHashed> Hash(const HashChunks& job, const Memory& memory, int64_t now_us)
+  std::optional<ChunksHashed> Hash(const HashChunks& job, const Memory& memory)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Waits for the job under way, a few milliseconds; those behind it are not done. Idempotent.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -55,8 +56,6 @@ class ChunkHasher {
   };
 
   static ChunksHashed HashNow(const Job& job, Scratch& scratch);
-  // Whether the caller's thread has been idle enough to do it.
-  bool HasTime(const HashChunks& job, int64_t now_us) const;
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
   // Waits for a job if `wait`. Nothing once stopping.
   std::optional<Job> Next(bool wait) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -64,7 +63,6 @@ class ChunkHasher {
 
   const OnHashed on_hashed_;
   Scratch scratch_;
-  int64_t urgent_at_us_ = 0;  // the last urgent job
   std::thread thread_;
 
   Mutex mutex_;

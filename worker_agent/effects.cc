@@ -59,7 +59,7 @@ void ProgressLoop::CarryOut(const GetWord& effect) { one_sided_.GetWord(effect);
 void ProgressLoop::CarryOut(const CloseGets& effect) { one_sided_.Close(effect.peer); }
 void ProgressLoop::CarryOut(const HashChunks& effect) {
   TH_CHECK(memory_);
-  std::optional<ChunksHashed> hashed = hasher_.Hash(effect, *memory_, NowUs());
+  std::optional<ChunksHashed> hashed = hasher_.Hash(effect, *memory_);
   if (hashed) later_.emplace_back(*std::move(hashed));
 }
 void ProgressLoop::CarryOut(const SetControlWord& effect) { word_.Store(effect.word); }

@@ -27,15 +27,15 @@ constexpr int64_t kRoundsMaxUs = 2000;
 constexpr int64_t kHeldUpUs = 10 * kRoundsMaxUs;
 constexpr size_t kPageBytes = 4096;
 
-}  // namespace
-
-int64_t ProgressLoop::NowUs() {
+int64_t NowUs() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-TimeMs ProgressLoop::NowMs() { return NowUs() / 1000; }
+TimeMs NowMs() { return NowUs() / 1000; }
+
+}  // namespace
 
 ProgressLoop::ProgressLoop(Options options, std::shared_ptr<Inbox> inbox)
     : options_(std::move(options)),
@@ -138,12 +138,13 @@ bool ProgressLoop::Progress() {
   GetTransport* const gets = one_sided_.transport();
   bool any = false;
   const int64_t until_us = NowUs() + kRoundsMaxUs;
-  // What was hashed may be waited for: by this agent's own readers, or for more credit.
-  while (NowUs() < until_us && later_.empty() && !hashed_.load(std::memory_order_relaxed)) {
+  while (NowUs() < until_us) {
     const bool moved = messages_->Progress();
     const bool got = gets != nullptr && gets->Progress();
     if (!moved && !got) break;
     any = true;
+    // What was hashed may be waited for: by this agent's own readers, or for more credit.
+    if (!later_.empty() || hashed_.load(std::memory_order_relaxed)) break;
   }
   return any;
 }

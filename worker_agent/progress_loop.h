@@ -82,8 +82,6 @@ class ProgressLoop {
   void Stop() { stopping_ = true; }
 
  private:
-  static int64_t NowUs();
-  static TimeMs NowMs();
   void Feed(const Event& event);
   void Turn();
   bool RunLater();

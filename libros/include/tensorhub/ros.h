@@ -172,8 +172,8 @@ struct FetchOptions {
 struct FetchResult {
   uint64_t version = 0;
   uint64_t bytes_read = 0;  // 0 if the version was held already
-  // Found in place: chunks of the version held before that did not change, and whose bytes here were
-  // hashed again. Only of what digests are checked of.
+  // Found in place: chunks of the version held before that did not change, and whose bytes here
+  // were hashed again. Only of what digests are checked of.
   uint64_t bytes_skipped = 0;
   // How the bytes came, for logs and tables: "served" or "one-sided", and UCX's transport.
   std::string way;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/random.h"
 
@@ -60,46 +61,56 @@ TEST_F(ChunkHasherTest, HashesTheCanonicalBytesOfEachChunk) {
     changed.NotifyAll();
   });
   const uint32_t count = chunking_.count();
-  EXPECT_FALSE(hasher.Hash(Job(1, 0, count), *memory_, 0)) << "is not urgent";
-  EXPECT_FALSE(hasher.Hash(Job(2, count - 1, 1), *memory_, 0));
+  EXPECT_FALSE(hasher.Hash(Job(1, 0, count), *memory_)) << "is not urgent";
+  EXPECT_FALSE(hasher.Hash(Job(2, count - 1, 1), *memory_));
   MutexLock lock(mutex);
   while (came.size() < 2) changed.Wait(mutex);
   Expect(came[1], 0, count);
   Expect(came[2], count - 1, 1);
 }
 
-// Hands over what comes faster than the progress thread has the time for.
-TEST_F(ChunkHasherTest, HashesAtOnceWhatComesSlowly) {
-  Mutex mutex;
-  CondVar changed;
-  size_t came = 0;
-  ChunkHasher hasher([&](const std::vector<ChunksHashed>& hashed) {
-    MutexLock lock(mutex);
-    came += hashed.size();
-    changed.NotifyAll();
-  });
-  int64_t now_us = 1'000'000;
-  for (uint32_t chunk = 0; chunk < 5; ++chunk) {
-    const auto hashed = hasher.Hash(Job(chunk, chunk, 1, true), *memory_, now_us += 2000);
+TEST_F(ChunkHasherTest, HashesAtOnceWhatAReadWaitsFor) {
+  int came = 0;
+  ChunkHasher hasher([&](const std::vector<ChunksHashed>&) { ++came; });
+  for (uint32_t chunk = 0; chunk < chunking_.count(); ++chunk) {
+    const auto hashed = hasher.Hash(Job(chunk, chunk, 1, true), *memory_);
     ASSERT_TRUE(hashed);
+    EXPECT_EQ(hashed->token, chunk);
     Expect(*hashed, chunk, 1);
   }
-  for (uint32_t chunk = 5; chunk < 8; ++chunk) {
-    EXPECT_FALSE(hasher.Hash(Job(chunk, chunk, 1, true), *memory_, now_us += 5));
-  }
+  hasher.Stop();
+  EXPECT_EQ(came, 0);
+}
+
+// It would hold up the progress thread.
+TEST_F(ChunkHasherTest, HandsOverALongChunk) {
+  std::string bytes(3 << 20, 'x');
+  const Memory memory =
+      Memory::Make({{"t", "U8", {bytes.size()}, {}, bytes.data(), bytes.size(), false}}).value();
+  Mutex mutex;
+  CondVar changed;
+  std::vector<ChunksHashed> came;
+  ChunkHasher hasher([&](std::vector<ChunksHashed> hashed) {
+    MutexLock lock(mutex);
+    came = std::move(hashed);
+    changed.NotifyAll();
+  });
+  const HashChunks job{1, {bytes.size(), 2 << 20}, 0, 1, /*urgent=*/true};
+  EXPECT_FALSE(hasher.Hash(job, memory));
   MutexLock lock(mutex);
-  while (came < 3) changed.Wait(mutex);
+  while (came.empty()) changed.Wait(mutex);
+  EXPECT_EQ(came[0].digests, std::vector<uint64_t>{XXH3_64bits(bytes.data(), 2 << 20)});
 }
 
 TEST_F(ChunkHasherTest, SaysNothingOnceStopped) {
   size_t came = 0;
   ChunkHasher hasher([&](const std::vector<ChunksHashed>& hashed) { came += hashed.size(); });
   for (uint64_t token = 1; token < 100; ++token) {
-    hasher.Hash(Job(token, 0, chunking_.count()), *memory_, 0);
+    hasher.Hash(Job(token, 0, chunking_.count()), *memory_);
   }
   hasher.Stop();
   const size_t before = came;
-  EXPECT_FALSE(hasher.Hash(Job(200, 0, 1), *memory_, 0));
+  EXPECT_FALSE(hasher.Hash(Job(200, 0, 1), *memory_));
   hasher.Stop();
   EXPECT_EQ(came, before);
 }
