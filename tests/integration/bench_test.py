@@ -60,6 +60,11 @@ class BenchTest(unittest.TestCase):
             self.assertGreater(figures[f"{call}.median"]["value"], 0)
         self.assertGreater(figures["fetches"]["value"], 0)
 
+    def test_recovery(self):
+        figures = self.measure("recovery", "--workers", "24", "--callers", "4")
+        self.assert_figures(figures, ("recovery",))
+        self.assertEqual(figures["references"]["value"], 25)
+
     def test_tables(self):
         done = bench("server", "--workers", "2", "--callers", "2", "--seconds", "0.5")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -47,7 +47,7 @@ class BenchTest(unittest.TestCase):
     def test_members_come_and_go(self):
         figures = self.measure("elastic", "--readers", "4", "--server-flag=--lease=1s")
         for figure in ("undisturbed.completion", "join.completion", "kill.completion",
-                       "cut.completion", "churn.slowest"):
+                       "cut.completion", "churn.slowest", "server.completion"):
             self.assertGreater(figures[figure]["value"], 0)
         self.assertIn("unpublish.active", figures)
         # No chunk twice: half of them, which a new start would cost, is far from what headers take.

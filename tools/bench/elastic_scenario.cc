@@ -3,8 +3,8 @@
 //
 // Broadcasts over shaped links whose members come and go: one joins half-way, one that feeds others
 // is killed or cut off half-way, all join at random moments while one dies and one leaves, the
-// trainer takes its version back while it is read. Every survivor's bytes are compared with the
-// trainer's.
+// trainer takes its version back while it is read, the server is away for a while. Every survivor's
+// bytes are compared with the trainer's.
 
 #include <algorithm>
 #include <chrono>
@@ -30,7 +30,11 @@ constexpr double kJoinAim = 1.08;
 constexpr double kDetectionSeconds = 1;
 // Headers of the packets and what is in flight when a source dies.
 constexpr double kReadOnceAim = 1.02;
-const char* const kPhases[] = {"join", "kill", "cut", "churn", "unpublish"};
+const char* const kPhases[] = {"join", "kill", "cut", "churn", "unpublish", "server"};
+// The server goes and comes back; readers should not notice.
+constexpr double kServerGoes = 1.0 / 3;
+constexpr double kServerReturns = 1.0 / 2;
+constexpr double kServerSeconds = 1;
 constexpr size_t kReadersMin = 3;
 constexpr size_t kReadersMax = 32;
 
@@ -58,6 +62,7 @@ class ElasticScenario : public Scenario {
   absl::Status Lose(const std::string& phase, Report& report);
   absl::Status Churn(Report& report);
   absl::Status Unpublish(Report& report);
+  absl::Status WithoutServer(Report& report);
 
   // Begins all of them; the moment.
   absl::StatusOr<double> BeginAll(const std::vector<size_t>& readers);
@@ -72,7 +77,7 @@ class ElasticScenario : public Scenario {
   }
 
   size_t readers_ = 4;
-  std::string phase_list_ = "join,kill,cut,churn,unpublish";
+  std::string phase_list_ = "join,kill,cut,churn,unpublish,server";
   uint64_t seed_ = 1;
   LabFlags flags_;
 
@@ -86,13 +91,16 @@ class ElasticScenario : public Scenario {
 
 void ElasticScenario::AddFlags(cli::Command& command) {
   command.Flag("readers", &readers_, "how many readers, each on a host of its own");
-  command.Flag("phases", &phase_list_,
-               "which of join, kill (a process), cut (its link, silently), churn, unpublish",
-               {.placeholder = "LIST"});
+  command.Flag(
+      "phases", &phase_list_,
+      "which of join, kill (a process), cut (its link, silently), churn, unpublish, server "
+      "(killed after a third of the time, back after half of it)",
+      {.placeholder = "LIST"});
   command.Flag("seed", &seed_, "of the random moments of churn");
   flags_.Declare(command);
   command.Example("tensorhub-bench elastic");
   command.Example("tensorhub-bench elastic --readers 8 --phases kill --plot kill.svg");
+  command.Example("tensorhub-bench elastic --phases server --rate 200mbit --seconds 60");
 }
 
 absl::Status ElasticScenario::CheckFlags() {
@@ -308,6 +316,22 @@ absl::Status ElasticScenario::Unpublish(Report& report) {
   return fleet_->Verify(fleet_->Readers());
 }
 
+absl::Status ElasticScenario::WithoutServer(Report& report) {
+  if (absl::Status status = fleet_->Publish(fleet_->Readers()); !status.ok()) return status;
+  const absl::StatusOr<double> start = BeginAll(fleet_->Readers());
+  if (!start.ok()) return start.status();
+  SleepUntil(*start + stream_ * kServerGoes);
+  fleet_->KillHub();
+  SleepUntil(*start + stream_ * kServerReturns);
+  if (absl::Status status = fleet_->RestartHub(); !status.ok()) return status;
+  const absl::StatusOr<double> seconds = EndAll(fleet_->Readers(), *start);
+  if (!seconds.ok()) return seconds.status();
+  report.figures.push_back(
+      BoundFigure("server.completion", *seconds, "s", undisturbed_ + kServerSeconds));
+  report.beside.push_back({"server.away", stream_ * (kServerReturns - kServerGoes), "s"});
+  return fleet_->Verify(fleet_->Readers());
+}
+
 absl::Status ElasticScenario::RunPhase(const std::string& phase, Report& report) {
   ShowProgress(phase);
   const LoadWatch watch(phase);
@@ -316,6 +340,7 @@ absl::Status ElasticScenario::RunPhase(const std::string& phase, Report& report)
   if (phase == "kill" || phase == "cut") status = Lose(phase, report);
   if (phase == "churn") status = Churn(report);
   if (phase == "unpublish") status = Unpublish(report);
+  if (phase == "server") status = WithoutServer(report);
   watch.Finish(report);
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(phase, ": ", std::string(status.message())));

@@ -39,11 +39,8 @@ absl::Status Fleet::StartAll() {
     return absl::ResourceExhaustedError(absl::StrCat("no temporary folder ", pattern));
   }
   folder_ = pattern;
-  absl::StatusOr<std::unique_ptr<Hub>> hub =
-      Hub::Start([this](const Child::Options& process) { return lab_.On(lab_.hub(), process); },
-                 absl::StrCat(lab_.hub().address, ":0"), options_.server_flags);
-  if (!hub.ok()) return hub.status();
-  hub_ = *std::move(hub);
+  absl::Status hub = StartHub(absl::StrCat(lab_.hub().address, ":0"));
+  if (!hub.ok()) return hub;
   workers_.resize(options_.readers + 1);
   groups_.resize(options_.readers + 1);
   for (size_t worker = 0; worker < workers_.size(); ++worker) {
@@ -52,6 +49,17 @@ absl::Status Fleet::StartAll() {
   for (size_t worker = 0; worker < workers_.size(); ++worker) {
     if (absl::Status status = Ready(worker); !status.ok()) return status;
   }
+  return absl::OkStatus();
+}
+
+absl::Status Fleet::StartHub(const std::string& listen) {
+  std::vector<std::string> flags = {"--data-dir", (folder_ / "hub").string()};
+  flags.insert(flags.end(), options_.server_flags.begin(), options_.server_flags.end());
+  absl::StatusOr<std::unique_ptr<Hub>> hub =
+      Hub::Start([this](const Child::Options& process) { return lab_.On(lab_.hub(), process); },
+                 listen, flags);
+  if (!hub.ok()) return hub.status();
+  hub_ = *std::move(hub);
   return absl::OkStatus();
 }
 
@@ -148,6 +156,10 @@ void Fleet::Kill(size_t worker) {
   workers_[worker]->Kill();
   workers_[worker].reset();
 }
+
+void Fleet::KillHub() { hub_->Kill(); }
+
+absl::Status Fleet::RestartHub() { return StartHub(hub_->address()); }
 
 void Fleet::Leave(size_t worker) { workers_[worker].reset(); }
 

@@ -57,6 +57,9 @@ class Fleet {
   absl::Status Verify(const std::vector<size_t>& readers);
   absl::StatusOr<double> CpuSeconds(size_t worker);
   void Kill(size_t worker);
+  void KillHub();
+  // Again, at the same address and with what it had kept.
+  absl::Status RestartHub();
   // In order: unpublishes and says goodbye.
   void Leave(size_t worker);
   // Another process, after Kill or Leave, in a group of its own.
@@ -71,6 +74,7 @@ class Fleet {
  private:
   Fleet(const Lab& lab, const Options& options) : lab_(lab), options_(options) {}
   absl::Status StartAll();
+  absl::Status StartHub(const std::string& listen);
   absl::Status StartWorker(size_t worker);
   absl::Status Ready(size_t worker);
   std::filesystem::path TimelineFile(size_t worker) const;

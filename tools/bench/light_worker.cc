@@ -22,6 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr char kModel[] = "bench";
+constexpr uint64_t kVersion = 1;
 constexpr std::chrono::seconds kPatience{20};
 constexpr uint64_t kPatienceMs = 20'000;
 // Readers are moved to other sources at once, and say so.
@@ -33,6 +34,21 @@ std::string LocationOf(uint32_t number) {
   const uint32_t host = number / kWorkersPerHost;
   return absl::StrCat("bench/bench/rack", host / kHostsPerRack, "/host", host, "/",
                       number % kWorkersPerHost);
+}
+
+v1::Holding Whole(const Layout& layout, const std::string& publication, uint64_t chunk_bytes,
+                  uint64_t generation) {
+  v1::Holding holding;
+  holding.set_publication(publication);
+  holding.set_version(kVersion);
+  holding.set_world_size(1);
+  holding.set_chunk_bytes(chunk_bytes);
+  holding.set_layout(ToBytes(layout.fingerprint()));
+  holding.set_generation(generation);
+  holding.set_valid_chunks(Chunking{layout.total_bytes(), chunk_bytes}.count());
+  holding.set_complete(true);
+  holding.set_visible(true);
+  return holding;
 }
 
 }  // namespace
@@ -47,6 +63,13 @@ class LightWorker::Heard {
   std::shared_ptr<agent::HubSession> session() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
     return session_.lock();
+  }
+
+  // Before another session: nothing has been heard of that one.
+  void Forget() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    heartbeat_ms_.reset();
+    ended_.reset();
   }
 
   void OnMessage(const v1::HubMessage& message) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -113,19 +136,29 @@ LightWorker::LightWorker(const std::string& server, const std::string& group, ui
 }
 
 LightWorker::~LightWorker() {
-  if (!opened_) return;
+  if (sessions_ == 0) return;
   EndSession();
   heard_->AwaitEnd();
 }
 
-absl::Status LightWorker::OpenSession() {
-  opened_ = true;
-  v1::WorkerMessage opening;
-  v1::OpenSession& open = *opening.mutable_open();
+absl::Status LightWorker::OpenSession() { return Open({}); }
+
+absl::Status LightWorker::OpenNextSession() {
+  heard_->AwaitEnd();
+  heard_->Forget();
+  v1::OpenSession open;
+  open.set_resumed(true);
+  if (holding_) *open.mutable_holding() = *holding_;
+  return Open(std::move(open));
+}
+
+absl::Status LightWorker::Open(v1::OpenSession open) {
   *open.mutable_worker() = id_;
-  open.set_session_number(1);
+  open.set_session_number(++sessions_);
   open.set_world_size(1);
   open.set_location(location_);
+  v1::WorkerMessage opening;
+  *opening.mutable_open() = std::move(open);
   heard_->SetSession(agent::HubSession::Open(
       *stub_, std::move(opening),
       {.on_message = [heard = heard_](const v1::HubMessage& message) { heard->OnMessage(message); },
@@ -165,37 +198,43 @@ absl::Status LightWorker::Call(const char* name, const OnCall& on_call, Request 
   return absl::OkStatus();
 }
 
-absl::Status LightWorker::Publish(const Layout& layout) {
+absl::Status LightWorker::PutLayout(const Layout& layout) {
   v1::PutLayoutRequest put;
   put.set_encoded(layout.Encode());
   v1::PutLayoutResponse done;
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
-  if (const grpc::Status status = stub_->PutLayout(&context, put, &done); !status.ok()) {
-    return FromGrpc(status);
-  }
+  const grpc::Status status = stub_->PutLayout(&context, put, &done);
+  return status.ok() ? absl::OkStatus() : FromGrpc(status);
+}
+
+absl::Status LightWorker::Publish(const Layout& layout) {
+  if (absl::Status status = PutLayout(layout); !status.ok()) return status;
   v1::PublishRequest publish;
-  publish.set_version(1);
+  publish.set_version(kVersion);
   publish.set_layout(ToBytes(layout.fingerprint()));
   publish.set_chunk_bytes(DefaultChunkBytes(layout.total_bytes()));
   publish.set_generation(++generation_);
   publish.set_timeout_ms(kPatienceMs);
-  holds_ = true;
   v1::PublishResponse response;
-  return Call(
+  absl::Status status = Call(
       "publish", [](const char*, double) {}, publish, response, &v1::Hub::Stub::Publish);
+  if (!status.ok()) return status;
+  holding_ = Whole(layout, response.publication(), response.chunk_bytes(), generation_);
+  holding_->set_published(true);
+  return absl::OkStatus();
 }
 
 absl::Status LightWorker::Fetch(const Layout& layout, const OnCall& on_call) {
   v1::JoinFetchResponse decision;
   absl::Status status = GiveUp(on_call);
   if (status.ok()) status = Join(layout, on_call, decision);
-  if (status.ok()) status = Read(decision.transaction(), on_call);
+  if (status.ok()) status = Read(layout, decision, on_call);
   return status;
 }
 
 absl::Status LightWorker::GiveUp(const OnCall& on_call) {
-  if (!holds_) return absl::OkStatus();
+  if (!holding_) return absl::OkStatus();
   v1::UnpublishRequest request;
   request.set_generation(generation_);
   request.set_drain_ms(kDrainMs);
@@ -203,7 +242,7 @@ absl::Status LightWorker::GiveUp(const OnCall& on_call) {
   absl::Status status = Call("unpublish", on_call, request, response, &v1::Hub::Stub::Unpublish);
   if (!status.ok()) return status;
   if (!response.drained()) return absl::InternalError("a reader did not let go in time");
-  holds_ = false;
+  holding_.reset();
   return absl::OkStatus();
 }
 
@@ -216,20 +255,22 @@ absl::Status LightWorker::Join(const Layout& layout, const OnCall& on_call,
   return Call("join_fetch", on_call, request, decision, &v1::Hub::Stub::JoinFetch);
 }
 
-absl::Status LightWorker::Read(const std::string& transaction, const OnCall& on_call) {
+absl::Status LightWorker::Read(const Layout& layout, const v1::JoinFetchResponse& decision,
+                               const OnCall& on_call) {
   v1::BeginReadRequest begin;
-  begin.set_transaction(transaction);
+  begin.set_transaction(decision.transaction());
   begin.set_generation(++generation_);
   v1::BeginReadResponse begun;
   absl::Status status = Call("begin_read", on_call, begin, begun, &v1::Hub::Stub::BeginRead);
   if (!status.ok()) return status;
   v1::FinishReadRequest finish;
-  finish.set_transaction(transaction);
+  finish.set_transaction(decision.transaction());
   v1::FinishReadResponse outcome;
   status = Call("finish_read", on_call, finish, outcome, &v1::Hub::Stub::FinishRead);
   if (status.ok()) status = StatusFromWire(outcome.code(), outcome.reason());
-  holds_ = status.ok();
-  return status;
+  if (!status.ok()) return status;
+  holding_ = Whole(layout, decision.publication(), decision.chunk_bytes(), generation_);
+  return absl::OkStatus();
 }
 
 }  // namespace tensorhub::bench

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -41,11 +42,14 @@ class LightWorker {
 
   // Returns once the hub has welcomed the worker.
   absl::Status OpenSession();
+  // The same once the session has ended, whatever ended it: reports what the worker holds.
+  absl::Status OpenNextSession();
   // Nothing before that.
   void Beat();
   // How often the hub wants to hear Beat; after OpenSession.
   std::chrono::milliseconds heartbeat() const { return heartbeat_; }
 
+  absl::Status PutLayout(const Layout& layout);
   absl::Status Publish(const Layout& layout);
   // Gives up what it holds and fetches the latest version anew: Unpublish, JoinFetch, BeginRead and
   // FinishRead.
@@ -57,9 +61,11 @@ class LightWorker {
   // What gRPC's threads tell.
   class Heard;
 
+  absl::Status Open(v1::OpenSession open);
   absl::Status GiveUp(const OnCall& on_call);
   absl::Status Join(const Layout& layout, const OnCall& on_call, v1::JoinFetchResponse& decision);
-  absl::Status Read(const std::string& transaction, const OnCall& on_call);
+  absl::Status Read(const Layout& layout, const v1::JoinFetchResponse& decision,
+                    const OnCall& on_call);
   template <class Request, class Response>
   absl::Status Call(const char* name, const OnCall& on_call, Request request, Response& response,
                     grpc::Status (v1::Hub::Stub::*method)(grpc::ClientContext*, const Request&,
@@ -73,8 +79,8 @@ class LightWorker {
   std::chrono::milliseconds heartbeat_{0};
   uint64_t op_ = 0;
   uint64_t generation_ = 0;
-  bool opened_ = false;
-  bool holds_ = false;
+  uint64_t sessions_ = 0;
+  std::optional<v1::Holding> holding_;
 };
 
 }  // namespace tensorhub::bench

@@ -77,6 +77,7 @@ int Main(int argc, char** argv) {
   scenarios.push_back(MakeReadScenario());
   scenarios.push_back(MakePublishScenario());
   scenarios.push_back(MakeServerScenario());
+  scenarios.push_back(MakeRecoveryScenario());
   scenarios.push_back(MakeDecisionScenario());
   scenarios.push_back(MakeBroadcastScenario());
   scenarios.push_back(MakeElasticScenario());

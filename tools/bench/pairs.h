@@ -33,6 +33,8 @@ class Hub {
       const std::vector<std::string>& flags);
   const std::string& address() const { return address_; }
   pid_t pid() const { return process_->pid(); }
+  // At once, as a machine dies.
+  void Kill() { process_->Kill(); }
 
  private:
   std::unique_ptr<Child> process_;

@@ -30,6 +30,8 @@ class Scenario {
 std::unique_ptr<Scenario> MakeReadScenario();
 // One server under the calls of many workers, against empty calls.
 std::unique_ptr<Scenario> MakeServerScenario();
+// The server is killed and comes back; its workers report what they hold.
+std::unique_ptr<Scenario> MakeRecoveryScenario();
 // Publish and Unpublish at the caller, against an empty call.
 std::unique_ptr<Scenario> MakePublishScenario();
 // The hub's choice of a source, without the network, against 20 us.
