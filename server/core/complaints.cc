@@ -202,21 +202,30 @@ void Hub::State::EndQuestion(Worker& source) {
 // R8: a reference goes by its holder's own word, not by a reader's.
 void Hub::State::On(const ProbeAnswer& event) {
   Worker* worker = FindSession(event.session);
-  if (worker == nullptr || !worker->reference) return;
-  if (worker->reference->generation != event.generation) return;
-  if (event.holds) return Vouch(*worker, event.verified);
+  if (worker == nullptr) return;
+  if (!event.holds) return Disowned(*worker, event.generation);
+  if (worker->reference && worker->reference->generation == event.generation) {
+    Vouch(*worker, event.verified);
+  }
+}
+
+// Generations only rise: what is not held in this one is not held in an earlier one either.
+void Hub::State::Disowned(Worker& worker, Generation generation) {
+  // A call that is still under way, or waits for the end of the recovery, must not list it (again).
+  if (generation < kGenerationMax) worker.generation = std::max(worker.generation, generation + 1);
+  if (!worker.reference || worker.reference->generation > generation) return;
   Say(LogLine::Level::kWarning,
-      absl::StrCat(ToString(worker->id.key), " holds version ", worker->reference->version,
+      absl::StrCat(ToString(worker.id.key), " holds version ", worker.reference->version,
                    " no longer, by its own word"));
   const absl::Status reason = absl::DataLossError("its buffers are no longer valid");
-  AbortOf(*worker, reason);
-  if (!worker->reference) return;
-  if (worker->reference->state == ReferenceState::kDraining) {
-    drained_.insert(worker);  // its unpublish is answered there
+  AbortOf(worker, reason);
+  if (!worker.reference) return;
+  if (worker.reference->state == ReferenceState::kDraining) {
+    drained_.insert(&worker);  // its unpublish is answered there
     return;
   }
-  if (IsPending(*worker, OpKind::kPublish)) Finish(*worker, reason);
-  RemoveReference(*worker);
+  if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
+  RemoveReference(worker);
 }
 
 }  // namespace tensorhub::hub

@@ -242,6 +242,7 @@ class Hub::State {
   void Ask(Worker& source, const Worker& asker, bool verify);
   TimeMs TimeToVerify(const Worker& source) const;
   void Vouch(Worker& source, bool verified);
+  void Disowned(Worker& worker, Generation generation);
   void EndQuestion(Worker& source);
   void Remember(Worker& source);
   void Forget(Worker& source);

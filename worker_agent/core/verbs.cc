@@ -197,10 +197,13 @@ void AgentCore::State::BeginUnpublish(const UnpublishCall& call, TimeMs now, Eff
   calls_.Start(mine, effects);
 }
 
-// R3 (d).
+// R3 (d). A hub that has not answered may go on listing what was held, and hear the call when it is
+// too old to count.
 void AgentCore::State::RaiseGeneration(TimeMs now, Effects& effects) {
+  const absl::Status reason = absl::AbortedError("the source unpublished");
+  const bool answered = !calls_.pending();
   calls_.GiveUp(effects);
-  Free(absl::AbortedError("the source unpublished"), effects);
+  answered ? Free(reason, effects) : Disown(reason, effects);
   phase_ = Phase::kDrainingSends;
   phase_deadline_ = now + kSendsDrainMs;
 }

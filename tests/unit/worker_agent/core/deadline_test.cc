@@ -51,6 +51,10 @@ TEST(Deadline, OfAnUnpublishRaisesTheGeneration) {
   EXPECT_EQ(outcome.status, absl::OkStatus());
   EXPECT_LE(outcome.took_ms, 1600);
   EXPECT_GT(world.at(0).word.generation, generation);
+  // R8: a hub that did not hear it would go on listing the version, and refuse the next publish.
+  const auto& told = std::get<ProbeAnswerMessage>(world.hub.said.back().second);
+  EXPECT_EQ(told.generation, generation);
+  EXPECT_FALSE(told.holds);
 }
 
 // R3: a reader that does not let go is left behind, and reads nothing false.
