@@ -217,6 +217,8 @@ void Hub::State::BecomeVisible(Publication& publication) {
 // R2: the group's epoch ended before it had published everything.
 void Hub::State::AbortPublishing(const GroupKey& group, const absl::Status& reason) {
   ForEachLive(group, [&](Worker& worker) {
+    // What waits for the end of the recovery was published in that epoch, too.
+    if (IsPending(worker, OpKind::kPublish) && worker.op.deferred) return Finish(worker, reason);
     if (!worker.reference || worker.reference->state != ReferenceState::kPublishing) return;
     Send(worker, Dropped{worker.reference->generation, reason});
     if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
