@@ -38,7 +38,9 @@ ARROWS = {
     # The simulator runs the hub's own core.
     # `tensorhub-bench decision` measures the hub without the network.
     "tools/bench": ("common", "server/core", "worker_agent", "libros", "tensorhub", "tools"),
-    "tools/sim": ("common", "server/core", "worker_agent", "libros", "tensorhub", "tools"),
+    # `tensorhub-sim check` is the simulation of tests/sim, for everybody.
+    "tools/sim": ("common", "server/core", "worker_agent", "libros", "tensorhub", "tools",
+                  "tests/sim"),
 }
 _OURS = ("common", "proto", "server", "worker_agent", "libros", "python", "tools", "tests",
          "tensorhub")

@@ -123,6 +123,34 @@ hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session) {
       send.message);
 }
 
+hub::Holding ToHub(const agent::HoldingReport& report) {
+  hub::Holding holding;
+  holding.publication = report.publication;
+  holding.version = report.version;
+  holding.world_size = report.world_size;
+  holding.chunk_bytes = report.chunk_bytes;
+  holding.layout = report.layout;
+  holding.attachment = report.attachment;
+  holding.generation = report.generation;
+  holding.valid_chunks = report.valid_chunks;
+  holding.complete = report.complete;
+  holding.published = report.published;
+  holding.visible = report.visible;
+  return holding;
+}
+
+hub::OpenFetch ToHub(const agent::OpenFetchReport& report) {
+  hub::OpenFetch fetch;
+  fetch.transaction = report.transaction;
+  fetch.publication = report.publication;
+  fetch.version = report.version;
+  fetch.finished = report.finished;
+  if (report.source) fetch.source = report.source;
+  fetch.source_generation = report.source_generation;
+  fetch.assignment = report.assignment;
+  return fetch;
+}
+
 agent::CallReply ToAgent(const hub::Reply& reply, OpId op) {
   agent::CallReply out;
   out.op = op;

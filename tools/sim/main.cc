@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// tensorhub-sim: the hub's own code in simulated surroundings.
+// tensorhub-sim: the hub's and the agents' own code in simulated surroundings.
 
 #include <iostream>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "common/cli/flags.h"
 #include "tools/bench/figures.h"
+#include "tools/sim/check.h"
 #include "tools/sim/scale.h"
 
 namespace tensorhub::sim {
@@ -31,15 +32,21 @@ int Print(const bench::Report& report, bool json) {
 int Main(int argc, char** argv) {
   std::string output = "table";
   ScaleVerb scale;
-  cli::CommandLine line(kName, "Runs the hub's own code in simulated surroundings.");
+  CheckVerb check;
+  cli::CommandLine line(kName,
+                        "Runs the hub's and the agents' own code in simulated surroundings.");
   line.Choice("output", &output, {"table", "json"}, "how results are printed", 'o');
   cli::Command& scale_command =
       line.AddCommand("scale", "Thousands of GPUs in a modelled network, beside what others do.");
   scale.AddFlags(scale_command);
+  cli::Command& check_command = line.AddCommand(
+      "check", "Everything that can go wrong, against the rules; exits with 1 if one is broken.");
+  check.AddFlags(check_command);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
   cli::InitLogging(line.name(), line.log());
   bench::Report report;
-  const absl::Status status = scale.Run(scale_command, report);
+  const absl::Status status =
+      line.verb() == "check" ? check.Run(report) : scale.Run(scale_command, report);
   if (status.ok()) return Print(report, output == "json");
   return cli::Fail(kName, cli::OneLine(std::string(status.message())),
                    absl::IsInvalidArgument(status) ? kUsage : kFailure);

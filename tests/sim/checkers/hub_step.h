@@ -1,0 +1,24 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a checker sees of the hub: each event with what came of it. Checkers look at what crosses
+// the border of the code under test, and at the truth behind it, not at what that code believes.
+
+#ifndef TENSORHUB_TESTS_SIM_CHECKERS_HUB_STEP_H_
+#define TENSORHUB_TESTS_SIM_CHECKERS_HUB_STEP_H_
+
+#include "server/core/events.h"
+#include "tests/sim/scene.h"
+
+namespace tensorhub::fault {
+
+struct HubStep {
+  const hub::Event& event;
+  const hub::Effects& effects;
+  Process* from = nullptr;  // who caused it; nullptr: time
+  TimeMs now = 0;           // the hub's
+};
+
+}  // namespace tensorhub::fault
+
+#endif  // TENSORHUB_TESTS_SIM_CHECKERS_HUB_STEP_H_

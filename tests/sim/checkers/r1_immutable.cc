@@ -1,0 +1,99 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/checkers/r1_immutable.h"
+
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/process.h"
+
+namespace tensorhub::fault {
+
+void R1Immutable::Forget(const Process* process) {
+  if (process != nullptr) holders_.erase(process->number());
+}
+
+// Whatever may end a reference, rightly or not, ends what is known of it here.
+void R1Immutable::OnEvent(const HubStep& step) {
+  const auto* answer = std::get_if<hub::ProbeAnswer>(&step.event);
+  const bool ends = std::holds_alternative<hub::SessionOpened>(step.event) ||
+                    std::holds_alternative<hub::SessionClosed>(step.event) ||
+                    std::holds_alternative<hub::UnpublishOp>(step.event) ||
+                    std::holds_alternative<hub::BeginReadOp>(step.event) ||
+                    std::holds_alternative<hub::LeaveOp>(step.event) ||
+                    (answer != nullptr && !answer->holds);
+  if (ends) Forget(step.from);
+}
+
+void R1Immutable::OnHubStep(const HubStep& step) {
+  OnEvent(step);
+  for (const hub::Effect& effect : step.effects) {
+    if (const auto* close = std::get_if<hub::CloseSession>(&effect)) {
+      Forget(scene_.hub->stream(close->session).process);
+    } else if (const auto* directive = std::get_if<hub::Directive>(&effect)) {
+      const bool dropped = std::holds_alternative<hub::Dropped>(directive->body);
+      if (dropped) Forget(scene_.hub->stream(directive->session).process);
+    }
+  }
+  for (const hub::Effect& effect : step.effects) {
+    const auto* reply = std::get_if<hub::Reply>(&effect);
+    if (reply == nullptr || !reply->status.ok()) continue;
+    const CallRecord& record = scene_.hub->call(reply->call);
+    if (const auto* published = std::get_if<hub::PublishReply>(&reply->payload)) {
+      OnPublished(record, *published);
+    } else if (const auto* decision = std::get_if<hub::FetchDecision>(&reply->payload)) {
+      OnDecided(record, *decision);
+    } else if (const auto* fetched = std::get_if<hub::FinishReadReply>(&reply->payload)) {
+      OnFetched(record, *fetched);
+    }
+  }
+}
+
+void R1Immutable::OnPublished(const CallRecord& record, const hub::PublishReply& reply) {
+  const Process& process = *record.process;
+  // An answer may be late, or repeated: whoever has given it up meanwhile shows nobody any bytes.
+  if (process.memory().word().generation != record.generation) return;
+  const Contents::Number number{process.identity().key.model, record.version};
+  for (const auto& [other, holder] : holders_) {
+    if (other == process.number() || holder.number != number) continue;
+    if (holder.publication == reply.publication) continue;
+    scene_.Fail("R1",
+                absl::StrCat("version ", number.second, " of ", number.first, " is ",
+                             ToHex(reply.publication), " for ", process.name(), " and ",
+                             ToHex(holder.publication), " for ", scene_.processes[other]->name()));
+  }
+  holders_[process.number()] = {number, reply.publication};
+  const auto problem = scene_.contents.Bind(reply.publication, {number, record.content});
+  if (problem) scene_.Fail("R1", *problem);
+}
+
+void R1Immutable::OnDecided(const CallRecord& record, const hub::FetchDecision& decision) {
+  const Contents::Number number{record.process->identity().key.model, decision.version};
+  decided_[record.process->number()] = {number, decision.publication};
+  const Contents::Publication* known = scene_.contents.Find(decision.publication);
+  if (known == nullptr) return Learn(number, decision.publication);
+  if (known->number == number) return;
+  scene_.Fail("R1", absl::StrCat("publication ", ToHex(decision.publication), " is version ",
+                                 known->number.second, " and ", number.second));
+}
+
+void R1Immutable::OnFetched(const CallRecord& record, const hub::FinishReadReply&) {
+  const auto found = decided_.find(record.process->number());
+  if (found != decided_.end()) holders_[record.process->number()] = found->second;
+}
+
+// No publisher heard its answer: then those that hold it say what it is.
+void R1Immutable::Learn(const Contents::Number& number, const PublicationId& id) {
+  for (const hub::ReferenceView& view :
+       scene_.hub->core().References(number.first, number.second)) {
+    const Process* process = FindProcess(scene_, view.worker.incarnation);
+    const ContentId content = process == nullptr ? 0 : process->Published(view.generation);
+    if (content == 0 || process->memory().word().generation != view.generation) continue;
+    if (const auto problem = scene_.contents.Bind(id, {number, content})) {
+      scene_.Fail("R1", *problem);
+    }
+  }
+}
+
+}  // namespace tensorhub::fault

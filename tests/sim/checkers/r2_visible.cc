@@ -1,0 +1,72 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/checkers/r2_visible.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/hub_node.h"
+#include "tests/sim/process.h"
+
+namespace tensorhub::fault {
+
+R2Visible::Members R2Visible::MembersOf(const WorkerKey& key) const {
+  Members members;
+  for (const hub::WorkerView& view : scene_.hub->core().Workers(scene_.hub->NowMs())) {
+    const WorkerKey& other = view.worker.key;
+    if (other.model != key.model || other.group != key.group) continue;
+    members[other.rank] = view.worker.incarnation;
+  }
+  return members;
+}
+
+void R2Visible::OnHubStep(const HubStep& step) {
+  if (const auto* publish = std::get_if<hub::PublishOp>(&step.event)) {
+    published_.try_emplace({step.from->number(), publish->generation},
+                           MembersOf(publish->worker.key));
+  }
+  // What it published in an earlier life of the hub, it reports; who was there then is not known.
+  const auto* opened = std::get_if<hub::SessionOpened>(&step.event);
+  if (opened != nullptr && opened->holding && opened->holding->published) {
+    published_.try_emplace({step.from->number(), opened->holding->generation});
+  }
+  for (const hub::Effect& effect : step.effects) {
+    const auto* change = std::get_if<hub::ModelChange>(&effect);
+    if (change == nullptr || change->kind != hub::ModelChange::Kind::kVersionVisible) continue;
+    OnVisible(change->model, change->version);
+  }
+}
+
+void R2Visible::OnVisible(const std::string& model, Version version) {
+  const auto views = scene_.hub->core().Versions(model);
+  const auto view = std::find_if(views.begin(), views.end(),
+                                 [version](const auto& v) { return v.version == version; });
+  if (view == views.end() || !seen_.insert(view->publication).second) return;
+  std::map<std::string, Members> publishers;
+  std::map<std::string, std::map<Rank, Members>> beside;
+  for (const hub::ReferenceView& reference : scene_.hub->core().References(model, version)) {
+    const Process* process = FindProcess(scene_, reference.worker.incarnation);
+    if (process == nullptr) continue;
+    const auto found = published_.find({process->number(), reference.generation});
+    if (found == published_.end()) continue;
+    publishers[reference.group][reference.worker.key.rank] = reference.worker.incarnation;
+    beside[reference.group][reference.worker.key.rank] = found->second;
+  }
+  for (const auto& [group, ranks] : publishers) {
+    if (ranks.size() == view->world_size && IsOneEpoch(ranks, beside[group])) return;
+  }
+  scene_.Fail("R2", absl::StrCat("version ", version, " of ", model,
+                                 " became visible, and no group had published it whole"));
+}
+
+bool R2Visible::IsOneEpoch(const Members& publishers, const std::map<Rank, Members>& beside) {
+  return std::all_of(beside.begin(), beside.end(), [&](const auto& rank) {
+    return std::all_of(rank.second.begin(), rank.second.end(), [&](const auto& member) {
+      return publishers.at(member.first) == member.second;
+    });
+  });
+}
+
+}  // namespace tensorhub::fault

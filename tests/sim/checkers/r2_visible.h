@@ -1,0 +1,40 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R2: a version becomes visible only when every rank of one group, in one group epoch, published
+// it.
+
+#ifndef TENSORHUB_TESTS_SIM_CHECKERS_R2_VISIBLE_H_
+#define TENSORHUB_TESTS_SIM_CHECKERS_R2_VISIBLE_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tests/sim/checkers/hub_step.h"
+
+namespace tensorhub::fault {
+
+class R2Visible {
+ public:
+  explicit R2Visible(Scene& scene) : scene_(scene) {}
+  void OnHubStart() { published_.clear(); }
+  void OnHubStep(const HubStep& step);
+
+ private:
+  using Members = std::map<Rank, Incarnation>;
+  // Who was alive, as far as the hub could know, when a rank published.
+  Members MembersOf(const WorkerKey& key) const;
+  void OnVisible(const std::string& model, Version version);
+  static bool IsOneEpoch(const Members& publishers, const std::map<Rank, Members>& beside);
+
+  Scene& scene_;
+  // Of this life of the hub: by process and generation.
+  std::map<std::pair<uint32_t, Generation>, Members> published_;
+  std::set<PublicationId> seen_;
+};
+
+}  // namespace tensorhub::fault
+
+#endif  // TENSORHUB_TESTS_SIM_CHECKERS_R2_VISIBLE_H_

@@ -1,0 +1,103 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/checkers/r3_mutable.h"
+
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/hub_node.h"
+#include "tests/sim/process.h"
+
+namespace tensorhub::fault {
+
+// By its lease, by its own word, or by the hub's.
+void R3Mutable::OnListed(const HubStep& step) {
+  if (step.from != nullptr) {
+    const uint32_t from = step.from->number();
+    const auto* answer = std::get_if<hub::ProbeAnswer>(&step.event);
+    const bool late = heard_.contains(from) && step.now - heard_[from] >= scene_.hub->lease_ms();
+    const bool opened = std::holds_alternative<hub::SessionOpened>(step.event);
+    // It may be listed anew, until its call is repeated.
+    if (late || (opened && unlisted_.contains(from))) closed_.erase(from);
+    if (late || opened || (answer != nullptr && !answer->holds)) unlisted_.insert(from);
+    if (std::visit(
+            [](const auto& e) {
+              return requires { e.session; };
+            },
+            step.event)) {
+      heard_[from] = step.now;
+    }
+  }
+  for (const hub::Effect& effect : step.effects) {
+    if (const auto* close = std::get_if<hub::CloseSession>(&effect)) {
+      unlisted_.insert(scene_.hub->stream(close->session).process->number());
+    } else if (const auto* directive = std::get_if<hub::Directive>(&effect)) {
+      const uint32_t process = scene_.hub->stream(directive->session).process->number();
+      if (std::holds_alternative<hub::Dropped>(directive->body)) unlisted_.insert(process);
+    } else if (const auto* reply = std::get_if<hub::Reply>(&effect)) {
+      const bool lists = std::holds_alternative<hub::PublishReply>(reply->payload) ||
+                         std::holds_alternative<hub::FinishReadReply>(reply->payload);
+      if (reply->status.ok() && lists) {
+        unlisted_.erase(scene_.hub->call(reply->call).process->number());
+      }
+    }
+  }
+}
+
+void R3Mutable::OnHubStep(const HubStep& step) {
+  OnListed(step);
+  if (const auto* unpublish = std::get_if<hub::UnpublishOp>(&step.event)) {
+    OnUnpublish(*step.from, *unpublish);
+  }
+  for (const hub::Effect& effect : step.effects) {
+    if (const auto* reply = std::get_if<hub::Reply>(&effect)) {
+      const auto* done = std::get_if<hub::UnpublishReply>(&reply->payload);
+      const CallRecord& record = scene_.hub->call(reply->call);
+      if (done != nullptr && reply->status.ok() && done->drained) {
+        OnDrained(step, *record.process, record.generation);
+      }
+    } else if (const auto* directive = std::get_if<hub::Directive>(&effect)) {
+      const auto* assign = std::get_if<hub::Assign>(&directive->body);
+      const Process& reader = *scene_.hub->stream(directive->session).process;
+      if (assign != nullptr && assignments_.IsNew(*assign, reader.number())) {
+        OnAssigned(reader.identity().incarnation, *assign);
+      }
+    }
+  }
+}
+
+// A call that is too late closes nothing.
+void R3Mutable::OnUnpublish(const Process& source, const hub::UnpublishOp& unpublish) {
+  const std::string& model = source.identity().key.model;
+  for (const hub::ReferenceView& view : scene_.hub->core().References(model, std::nullopt)) {
+    if (view.worker != source.identity() || view.generation != unpublish.generation) continue;
+    const bool drains = view.state == hub::ReferenceState::kDraining;
+    if (drains) closed_[source.number()] = unpublish.generation;
+  }
+}
+
+void R3Mutable::OnAssigned(Incarnation reader, const hub::Assign& assign) {
+  const Process* source = FindProcess(scene_, assign.source.incarnation);
+  const auto closed = closed_.find(source->number());
+  if (closed == closed_.end() || closed->second != assign.generation) return;
+  scene_.Fail("R3", absl::StrCat(FindProcess(scene_, reader)->name(), " is assigned to ",
+                                 source->name(), ", which is draining"));
+}
+
+// A reader that has been silent for a lease does not count any more.
+void R3Mutable::OnDrained(const HubStep& step, const Process& source, Generation generation) {
+  if (unlisted_.contains(source.number())) return;
+  for (const auto& [number, reader] : assignments_.readers()) {
+    if (step.now - assignments_.HeardAt(number) >= scene_.hub->lease_ms()) continue;
+    // A recovering hub that has given it another source does not know of the one before.
+    if (reader.restored && reader.moves > 0) continue;
+    for (const auto& [assignment, place] : reader.places) {
+      if (place.source != source.identity() || place.generation != generation) continue;
+      scene_.Fail("R3", absl::StrCat(source.name(), " hears that its readers are gone, and ",
+                                     scene_.processes[number]->name(), " was told to read there"));
+    }
+  }
+}
+
+}  // namespace tensorhub::fault

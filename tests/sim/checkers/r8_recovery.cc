@@ -1,0 +1,152 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/checkers/r8_recovery.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/process.h"
+
+namespace tensorhub::fault {
+namespace {
+
+// Of the worker's clock, beyond its time-out: the calls that settle a verb, and its own sends.
+// docs/protocol.md, libros/include/tensorhub/ros.h: "drain_timeout and two seconds".
+constexpr TimeMs kUnpublishMs = 2000;
+constexpr TimeMs kFetchMs = 4000;
+constexpr TimeMs kLeaveMs = 4000;
+constexpr TimeMs kSlackMs = 200;
+// How long after it was asked for a rewind may take place.
+constexpr Nanos kRewindCounts = 60 * kSecond;
+
+TimeMs BoundOf(const agent::Verb& verb) {
+  if (const auto* publish = std::get_if<agent::PublishVerb>(&verb)) return publish->timeout_ms;
+  if (const auto* unpublish = std::get_if<agent::UnpublishVerb>(&verb)) {
+    return unpublish->drain_ms + kUnpublishMs;
+  }
+  if (const auto* fetch = std::get_if<agent::FetchVerb>(&verb)) return fetch->timeout_ms + kFetchMs;
+  return std::get<agent::LeaveVerb>(verb).drain_ms + kLeaveMs;
+}
+
+}  // namespace
+
+void R8Recovery::OnHubStart() {
+  latest_.clear();
+  asked_.clear();
+}
+
+void R8Recovery::OnHubStep(const HubStep& step) {
+  OnAsked(step);
+  if (const auto* opened = std::get_if<hub::SessionOpened>(&step.event)) OnReported(step, *opened);
+  if (const auto* publish = std::get_if<hub::PublishOp>(&step.event); publish && publish->rewind) {
+    rewinds_[publish->worker.key.model][publish->version] = scene_.agenda.now();
+  }
+  for (const hub::Effect& effect : step.effects) {
+    const auto* reply = std::get_if<hub::Reply>(&effect);
+    if (reply == nullptr || !reply->status.ok()) continue;
+    const CallRecord& record = scene_.hub->call(reply->call);
+    if (const auto* decision = std::get_if<hub::FetchDecision>(&reply->payload)) {
+      const bool latest = record.selector.kind == Selector::Kind::kLatest;
+      if (latest) OnLatest(record, decision->version);
+    } else if (const auto* wait = std::get_if<hub::WaitReply>(&reply->payload)) {
+      OnLatest(record, wait->version);
+    } else if (const auto* published = std::get_if<hub::PublishReply>(&reply->payload)) {
+      if (published->visible) OnVisible(record);
+    }
+  }
+}
+
+void R8Recovery::OnVisible(const CallRecord& record) {
+  Version& latest = latest_[record.process->identity().key.model];
+  latest = record.rewind ? std::min(latest, record.version) : std::max(latest, record.version);
+}
+
+void R8Recovery::OnAsked(const HubStep& step) {
+  const auto* join = std::get_if<hub::JoinFetchOp>(&step.event);
+  if (join == nullptr) return;
+  Asked& asked = asked_[step.from->number()];
+  if (asked.op != join->op) asked = {join->op, latest_[join->worker.key.model]};
+}
+
+void R8Recovery::OnLatest(const CallRecord& record, Version version) {
+  const Process& process = *record.process;
+  const std::string& model = process.identity().key.model;
+  const Asked& asked = asked_[process.number()];
+  const bool early = asked.op == record.op && asked.latest <= version;
+  Version& latest = latest_[model];
+  const bool rewound =
+      std::any_of(rewinds_[model].begin(), rewinds_[model].end(), [&](const auto& rewind) {
+        return rewind.first <= version && scene_.agenda.now() - rewind.second < kRewindCounts;
+      });
+  if (version < latest && early) return;
+  if (version < latest && !rewound) {
+    scene_.Fail("R8", absl::StrCat(process.name(), " is given version ", version,
+                                   " as the latest; it was ", latest));
+  }
+  latest = version;
+}
+
+// Whoever holds a version that it knows to be visible brings the mark back.
+void R8Recovery::OnReported(const HubStep& step, const hub::SessionOpened& opened) {
+  const auto& holding = opened.holding;
+  if (!holding || !holding->complete || !(holding->visible || !holding->published)) return;
+  for (const hub::Effect& effect : step.effects) {
+    if (std::holds_alternative<hub::CloseSession>(effect)) return;
+    const auto* directive = std::get_if<hub::Directive>(&effect);
+    if (directive != nullptr && std::holds_alternative<hub::Dropped>(directive->body)) return;
+  }
+  Version& latest = latest_[opened.worker.key.model];
+  latest = std::max(latest, holding->version);
+}
+
+void R8Recovery::CheckVerbsEnd() {
+  const Nanos now = scene_.agenda.now();
+  for (const auto& process : scene_.processes) {
+    if (!process->node().running() || process->idle()) continue;
+    const TimeMs bound = BoundOf(process->verb()) + kSlackMs;
+    if (process->NowMs() - process->verb_asked_ms() <= bound) continue;
+    // Its deadline may have passed while it was stopped; then the verb is settled from here on.
+    if (now - process->node().disturbed_at() < (kFetchMs + kSlackMs) * kMillisecond) continue;
+    scene_.Fail("R8", absl::StrCat(process->name(), ": verb ", process->verb().index(),
+                                   " has not ended within ", bound, " ms"));
+  }
+}
+
+void R8Recovery::CheckListed(const Process& process) {
+  const WorkerKey& key = process.identity().key;
+  const auto holding = process.Report().holding;
+  const auto views = scene_.hub->core().References(key.model, std::nullopt);
+  const auto view = std::find_if(views.begin(), views.end(), [&](const auto& reference) {
+    return reference.worker == process.identity();
+  });
+  const bool listed = view != views.end();
+  const bool holds = holding && holding->complete;
+  if (holds && !listed) {
+    return scene_.Fail("R8", absl::StrCat(process.name(), " holds version ", holding->version,
+                                          ", and the hub has forgotten it"));
+  }
+  if (!holding && listed) {
+    return scene_.Fail(
+        "R8",
+        absl::StrCat(process.name(), " holds nothing, and the hub lists version ", view->version));
+  }
+  if (!holds) return;
+  const bool whole = view->state == hub::ReferenceState::kComplete ||
+                     view->state == hub::ReferenceState::kPublishing;
+  if (whole && view->version == holding->version && view->generation == holding->generation) return;
+  scene_.Fail("R8",
+              absl::StrCat(process.name(), " holds version ", holding->version, " in generation ",
+                           holding->generation, ", and the hub lists ", view->version, " in ",
+                           view->generation, " as ", std::string(hub::ToString(view->state))));
+}
+
+void R8Recovery::CheckSettled() {
+  for (const auto& process : scene_.processes) {
+    if (!process->node().running() || !process->link().up()) continue;
+    if (process->idle()) CheckListed(*process);
+  }
+}
+
+}  // namespace tensorhub::fault

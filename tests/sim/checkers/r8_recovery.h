@@ -1,0 +1,52 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R8: `latest` goes down only by a rewind; every verb ends within its bound; and once everything is
+// healed and has had its time, the hub lists what the living hold, and nothing else.
+
+#ifndef TENSORHUB_TESTS_SIM_CHECKERS_R8_RECOVERY_H_
+#define TENSORHUB_TESTS_SIM_CHECKERS_R8_RECOVERY_H_
+
+#include <map>
+#include <string>
+
+#include "tests/sim/checkers/hub_step.h"
+#include "tests/sim/hub_node.h"
+
+namespace tensorhub::fault {
+
+class R8Recovery {
+ public:
+  explicit R8Recovery(Scene& scene) : scene_(scene) {}
+  void OnHubStart();
+  void OnHubStep(const HubStep& step);
+  // About once a second.
+  void CheckVerbsEnd();
+  // Nothing is under way, and nothing has gone wrong for longer than a lease and a grace.
+  void CheckSettled();
+
+ private:
+  void OnVisible(const CallRecord& record);
+  void OnAsked(const HubStep& step);
+  void OnLatest(const CallRecord& record, Version version);
+  void OnReported(const HubStep& step, const hub::SessionOpened& opened);
+  void CheckListed(const Process& process);
+
+  Scene& scene_;
+  // By model: a rewind to this version was asked for, and when last. Its publisher may never hear
+  // that it took place.
+  std::map<std::string, std::map<Version, Nanos>> rewinds_;
+  // By model. The mark is not durable: a restarted hub knows what is reported.
+  std::map<std::string, Version> latest_;
+  // By process, of its newest fetch: the mark when the hub first heard it. What is answered later,
+  // to a repetition say, may have been decided then.
+  struct Asked {
+    OpId op = 0;
+    Version latest = 0;
+  };
+  std::map<uint32_t, Asked> asked_;
+};
+
+}  // namespace tensorhub::fault
+
+#endif  // TENSORHUB_TESTS_SIM_CHECKERS_R8_RECOVERY_H_

@@ -1,0 +1,91 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/cluster.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+
+namespace tensorhub::fault {
+namespace {
+
+constexpr uint32_t kWorkersMin = 8;
+constexpr uint64_t kChunkBytes = 128 << 10;
+
+}  // namespace
+
+Cluster::Cluster(Scene& scene) : scene_(scene) {
+  Dice& dice = scene.dice;
+  datacenters_ = 1 + dice.Below(2);
+  racks_ = 1 + dice.Below(2);
+  hosts_ = 1 + dice.Below(3);
+  const uint64_t models = 1 + dice.Below(2);
+  for (uint64_t i = 0; i < models; ++i) {
+    AddModel(absl::StrCat("m", i), 1 + static_cast<uint32_t>(dice.Below(2)),
+             1 + static_cast<uint32_t>(dice.Below(2)), 2 + static_cast<uint32_t>(dice.Below(3)));
+  }
+  for (uint32_t i = 0; workers() < kWorkersMin; ++i) {
+    AddGroup(models_.back(), absl::StrCat("more", i), /*trains=*/false);
+  }
+}
+
+void Cluster::AddModel(const std::string& name, uint32_t world_size, uint32_t trainers,
+                       uint32_t rollouts) {
+  Model& model = models_.emplace_back();
+  model.name = name;
+  model.world_size = world_size;
+  model.layout = DrawLayout();
+  for (uint32_t i = 0; i < trainers; ++i) AddGroup(model, absl::StrCat("trainer", i), true);
+  for (uint32_t i = 0; i < rollouts; ++i) AddGroup(model, absl::StrCat("rollout", i), false);
+}
+
+// A few chunks, the last one perhaps shorter, and now and then none at all.
+std::shared_ptr<const Layout> Cluster::DrawLayout() {
+  Dice& dice = scene_.dice;
+  uint64_t bytes = (1 + dice.Below(dice.Below(3) == 0 ? 30 : 8)) * kChunkBytes;
+  if (dice.Below(2) == 0) bytes -= 4096 * dice.Below(31);
+  if (dice.Below(40) == 0) bytes = 0;
+  TensorSpec tensor;
+  tensor.name = "weights";
+  tensor.shape = {bytes};
+  auto layout = Layout::Make({tensor});
+  TH_CHECK(layout.ok());
+  return std::make_shared<const Layout>(*std::move(layout));
+}
+
+void Cluster::AddGroup(Model& model, const std::string& name, bool trains) {
+  Dice& dice = scene_.dice;
+  const std::string host = absl::StrCat("us/dc", dice.Below(datacenters_), "/r", dice.Below(racks_),
+                                        "/h", dice.Below(hosts_));
+  const auto layout = !trains && dice.Below(25) == 0 ? DrawLayout() : model.layout;
+  std::vector<const Place*> ranks;
+  for (Rank rank = 0; rank < model.world_size; ++rank) {
+    Place& place = places_.emplace_back();
+    place.number = places_.size() - 1;
+    place.key = {model.name, name, rank};
+    place.world_size = model.world_size;
+    place.location = *Location::Parse(absl::StrCat(host, "/", place.number));
+    place.host = host;
+    place.layout = layout;
+    place.one_sided = dice.Chance(scene_.plan.one_sided);
+    place.spot = dice.Below(3) == 0;
+    if (dice.Below(6) == 0) place.slowness = dice.Time(0, 30 * kMillisecond);
+    place.frame_bytes = uint64_t{32 << 10} << dice.Below(4);
+    ranks.push_back(&place);
+  }
+  groups_.push_back(std::make_unique<Group>(scene_, model, ranks, trains));
+}
+
+bool Cluster::busy() const {
+  return std::any_of(groups_.begin(), groups_.end(),
+                     [](const auto& group) { return group->busy(); });
+}
+
+bool Cluster::complete() const {
+  return std::all_of(groups_.begin(), groups_.end(),
+                     [](const auto& group) { return group->complete(); });
+}
+
+}  // namespace tensorhub::fault

@@ -1,0 +1,113 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/faults.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace tensorhub::fault {
+namespace {
+
+// Half of the kinds are off; the others come seldom or often.
+class Draws {
+ public:
+  explicit Draws(uint64_t seed) : dice_(Random(~seed).Next()) {}
+
+  Ppm Share(Ppm low, Ppm high) { return On() ? Spread(low, high) : 0; }
+  Nanos Every(Nanos often, Nanos seldom) {
+    return On() ? static_cast<Nanos>(Spread(uint64_t(often), uint64_t(seldom))) : 0;
+  }
+  Nanos Upto(Nanos low, Nanos high) {
+    return static_cast<Nanos>(Spread(uint64_t(low), uint64_t(high)));
+  }
+  bool On() { return dice_.Below(2) == 0; }
+
+ private:
+  // Even over the orders of magnitude.
+  uint64_t Spread(uint64_t low, uint64_t high) {
+    uint64_t top = low;
+    while (top < high && dice_.Below(3) != 0) top *= 2;
+    top = std::min(top, high);
+    return low + dice_.Below(top - low + 1);
+  }
+
+  Dice dice_;
+};
+
+}  // namespace
+
+Nanos Dice::Gap(Nanos mean) {
+  const Nanos tenth = mean / 10;
+  Nanos gap = tenth + static_cast<Nanos>(random_.Below(uint64_t(mean)));
+  while (gap < 4 * mean && random_.Below(3) == 0) gap += mean / 2;
+  return gap;
+}
+
+FaultPlan FaultPlan::Draw(uint64_t seed) {
+  Draws draws(seed);
+  FaultPlan plan;
+  plan.control_delay = draws.Share(1'000, 100'000);
+  plan.control_delay_max = draws.Upto(5 * kMillisecond, 4 * kSecond);
+  plan.call_lost = draws.Share(1'000, 60'000);
+  plan.answer_lost = draws.Share(1'000, 60'000);
+  plan.call_late = draws.Share(1'000, 60'000);
+  plan.breaks = draws.Every(2 * kSecond, 60 * kSecond);
+  plan.hub_partitions = draws.Every(5 * kSecond, 60 * kSecond);
+  plan.data_latency_max = draws.Upto(200 * kMicrosecond, 40 * kMillisecond);
+  plan.data_delay = draws.Share(1'000, 200'000);
+  plan.data_delay_max = draws.Upto(5 * kMillisecond, 4 * kSecond);
+  plan.connect_fails = draws.Share(10'000, 300'000);
+  plan.rendezvous = draws.Share(100'000, 900'000);
+  plan.peer_breaks = draws.Every(kSecond, 30 * kSecond);
+  plan.peer_partitions = draws.Every(3 * kSecond, 60 * kSecond);
+  plan.import_fails = draws.Share(10'000, 300'000);
+  plan.get_fails = draws.Share(1'000, 50'000);
+  plan.get_hangs = draws.Share(1'000, 30'000);
+  plan.get_delay = draws.Share(1'000, 200'000);
+  plan.addresses_reused = draws.On();
+  plan.worker_crashes = draws.Every(3 * kSecond, 60 * kSecond);
+  plan.hub_crashes = draws.Every(10 * kSecond, 80 * kSecond);
+  plan.worker_pauses = draws.Every(3 * kSecond, 60 * kSecond);
+  plan.hub_pauses = draws.Every(10 * kSecond, 80 * kSecond);
+  plan.pause_max = draws.Upto(100 * kMillisecond, 12 * kSecond);
+  plan.clock_jumps = draws.Every(5 * kSecond, 60 * kSecond);
+  plan.clock_jump_max = draws.Upto(50 * kMillisecond, 10 * kSecond);
+  plan.drift_ppm_max = draws.On() ? 20'000 : 0;
+  plan.silent_deaths = draws.Share(100'000, 900'000);
+  plan.keeps_data = draws.On() || draws.On();
+  plan.data_lost = draws.On() && draws.On() ? 100'000 : 0;
+  plan.small_limits = draws.On() && draws.On();
+  plan.one_sided = draws.Share(300'000, 1'000'000);
+  return plan;
+}
+
+std::string FaultPlan::Describe() const {
+  std::string text;
+  const auto add = [&text](bool on, const char* name) {
+    if (on) absl::StrAppend(&text, text.empty() ? "" : " ", name);
+  };
+  add(control_delay != 0, "slow-control");
+  add(call_lost != 0, "lost-calls");
+  add(answer_lost != 0, "lost-answers");
+  add(call_late != 0, "late-calls");
+  add(breaks != 0, "broken-sessions");
+  add(hub_partitions != 0, "cut-from-hub");
+  add(data_delay != 0, "slow-data");
+  add(connect_fails != 0, "failed-connects");
+  add(rendezvous != 0, "torn-sends");
+  add(peer_breaks != 0, "broken-peers");
+  add(peer_partitions != 0, "cut-from-peers");
+  add(one_sided != 0, "one-sided");
+  add(worker_crashes != 0, "worker-crashes");
+  add(hub_crashes != 0, keeps_data ? "hub-crashes" : "hub-crashes-without-data");
+  add(worker_pauses != 0, "stopped-workers");
+  add(hub_pauses != 0, "stopped-hub");
+  add(clock_jumps != 0, "clock-jumps");
+  add(drift_ppm_max != 0, "drift");
+  add(small_limits, "small-limits");
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace tensorhub::fault

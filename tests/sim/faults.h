@@ -1,0 +1,84 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What may go wrong in a run, and how often: drawn from the seed. Each seed leaves out whole kinds
+// of faults (swarm testing), because some faults hide what others would show.
+
+#ifndef TENSORHUB_TESTS_SIM_FAULTS_H_
+#define TENSORHUB_TESTS_SIM_FAULTS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "common/random.h"
+#include "tests/sim/agenda.h"
+
+namespace tensorhub::fault {
+
+// In millionths.
+using Ppm = uint64_t;
+
+struct FaultPlan {
+  // Between a worker and the hub.
+  Ppm control_delay = 0;  // a message is slow, and all behind it in its stream
+  Nanos control_delay_max = 0;
+  Ppm call_lost = 0;    // before the hub heard it
+  Ppm answer_lost = 0;  // after the hub did what was asked
+  Ppm call_late = 0;    // the caller gives up, and the hub hears it much later
+  Nanos breaks = 0;     // of sessions with the calls on the same connection; mean time between two
+  Nanos hub_partitions = 0;  // of one worker; one way or both
+  // Between workers.
+  Nanos data_latency_max = 0;  // of every message and get, also when all is well
+  Ppm data_delay = 0;
+  Nanos data_delay_max = 0;
+  Ppm connect_fails = 0;
+  Ppm rendezvous = 0;  // of frames: read late and in two parts
+  Nanos peer_breaks = 0;
+  Nanos peer_partitions = 0;
+  Ppm import_fails = 0;
+  Ppm get_fails = 0;
+  Ppm get_hangs = 0;  // until its connection is closed
+  Ppm get_delay = 0;
+  bool addresses_reused = false;  // a restarted worker is reached at its predecessor's address
+  // Processes.
+  Nanos worker_crashes = 0;
+  Nanos hub_crashes = 0;
+  Nanos worker_pauses = 0;
+  Nanos hub_pauses = 0;
+  Nanos pause_max = 0;
+  Nanos clock_jumps = 0;
+  Nanos clock_jump_max = 0;
+  int64_t drift_ppm_max = 0;
+  Ppm silent_deaths = 0;  // of crashes: the host is gone, so that nobody is told
+  // Kinds of hub.
+  bool keeps_data = true;  // store id and epoch survive a crash
+  Ppm data_lost = 0;       // of crashes with data: it comes back as another hub
+  bool small_limits = false;
+  // Kinds of memory.
+  Ppm one_sided = 0;  // of workers: peers on their host may read their memory
+
+  static FaultPlan Draw(uint64_t seed);
+  // Which kinds are on, for people.
+  std::string Describe() const;
+};
+
+// Draws that all parts of a run share.
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : random_(seed) {}
+  uint64_t Below(uint64_t bound) { return random_.Below(bound); }
+  bool Chance(Ppm ppm) { return ppm != 0 && random_.Below(1'000'000) < ppm; }
+  Nanos Time(Nanos low, Nanos high) {
+    return high <= low ? low : low + static_cast<Nanos>(random_.Below(uint64_t(high - low)));
+  }
+  // With this mean, from a tenth of it to about four times.
+  Nanos Gap(Nanos mean);
+  uint64_t Next() { return random_.Next(); }
+
+ private:
+  Random random_;
+};
+
+}  // namespace tensorhub::fault
+
+#endif  // TENSORHUB_TESTS_SIM_FAULTS_H_

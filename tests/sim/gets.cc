@@ -1,0 +1,150 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/gets.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/process.h"
+
+namespace tensorhub::fault {
+
+bool Gets::IsMapped(const Process& reader, Incarnation peer) const {
+  return mapped_.contains({reader.number(), peer});
+}
+
+Nanos Gets::Moment() {
+  Nanos moment = scene_.dice.Time(0, scene_.plan.data_latency_max);
+  if (scene_.Happens(scene_.plan.get_delay)) {
+    moment += scene_.dice.Time(0, scene_.plan.data_delay_max);
+  }
+  return moment;
+}
+
+// A description is kept from an earlier read, or came with this message.
+void Gets::Import(Process& reader, Incarnation peer, bool described) {
+  const std::pair<uint32_t, Incarnation> key{reader.number(), peer};
+  if (described) described_.insert(key);
+  const Process* source = FindProcess(scene_, peer);
+  const bool fits =
+      described_.contains(key) && source != nullptr && source->host() == reader.host() &&
+      source->memory().chunking().total_bytes == reader.memory().chunking().total_bytes;
+  const bool ok = fits && !scene_.Happens(scene_.plan.import_fails);
+  if (ok) mapped_.insert(key);
+  scene_.agenda.After(0, &reader.node(), [&reader, peer, ok] {
+    reader.Step(agent::MemoryImported{
+        peer, ok ? absl::OkStatus() : absl::FailedPreconditionError("cannot be mapped")});
+  });
+}
+
+void Gets::Get(Process& reader, const agent::Get& effect) {
+  if (!IsMapped(reader, effect.peer)) {
+    scene_.agenda.After(0, &reader.node(), [&reader, token = effect.token] {
+      reader.Step(agent::GetDone{token, absl::UnavailableError("not mapped")});
+    });
+    return;
+  }
+  const agent::ByteRange& range = effect.range;
+  if (!reader.memory().MayWrite(range.begin, range.bytes)) {
+    scene_.Fail(
+        "R5", absl::StrCat(reader.name(), " reads a committed chunk again, at byte ", range.begin));
+  }
+  if (HasInto(reader, range.begin, range.bytes)) {
+    scene_.Fail("R4", absl::StrCat(reader.name(), " has two gets into byte ", range.begin));
+  }
+  const Key key{reader.number(), effect.token};
+  const uint64_t cells = Memory::CellsIn(range.begin, range.bytes);
+  pending_[key] =
+      Pending{&reader, FindProcess(scene_, effect.peer), range, scene_.dice.Below(cells + 1)};
+  const Nanos first = Moment();
+  const Nanos second = first + Moment();
+  scene_.agenda.After(first, nullptr, [this, key] { Move(key, false); });
+  scene_.agenda.After(second, nullptr, [this, key] { Move(key, true); });
+  if (scene_.Happens(scene_.plan.get_hangs)) return;
+  const bool ok = !scene_.Happens(scene_.plan.get_fails);
+  scene_.agenda.After(second + Moment(), nullptr, [this, key, ok] { End(key, 0, ok); });
+}
+
+void Gets::Move(Key key, bool second) {
+  const auto found = pending_.find(key);
+  if (found == pending_.end()) return;
+  Pending& get = found->second;
+  if (get.word) {
+    get.value = Pack(get.source->memory().word());
+    return;
+  }
+  if (get.reader->node().dead()) return;
+  const uint64_t all = Memory::CellsIn(get.range.begin, get.range.bytes);
+  const uint64_t from = second ? get.half : 0;
+  const uint64_t to = second ? all : get.half;
+  if (from == to) return;
+  Cells cells;
+  get.source->memory().Read(get.range.begin, from, to, cells);
+  const uint64_t first_cell = get.range.begin / kCellBytes;
+  const uint64_t begin = std::max(get.range.begin, (first_cell + from) * kCellBytes);
+  const uint64_t end = std::min(get.range.begin + get.range.bytes, (first_cell + to) * kCellBytes);
+  get.reader->Write(begin, end - begin, cells.data());
+}
+
+void Gets::GetWord(Process& reader, const agent::GetWord& effect) {
+  if (!IsMapped(reader, effect.peer)) {
+    scene_.agenda.After(0, &reader.node(), [&reader, token = effect.token] {
+      reader.Step(agent::WordArrived{token, absl::UnavailableError("not mapped"), 0});
+    });
+    return;
+  }
+  const Key key{reader.number(), effect.token};
+  Pending& get = pending_[key];
+  get.reader = &reader;
+  get.source = FindProcess(scene_, effect.peer);
+  get.word = true;
+  const Nanos moment = Moment();
+  scene_.agenda.After(moment, nullptr, [this, key] { Move(key, false); });
+  if (scene_.Happens(scene_.plan.get_hangs)) return;
+  const bool ok = !scene_.Happens(scene_.plan.get_fails);
+  scene_.agenda.After(moment + Moment(), nullptr, [this, key, ok] { End(key, 0, ok); });
+}
+
+void Gets::End(Key key, Nanos delay, bool ok) {
+  const auto found = pending_.find(key);
+  if (found == pending_.end() || found->second.ending) return;
+  found->second.ending = true;
+  Process* reader = found->second.reader;
+  scene_.agenda.After(delay, &reader->node(), [this, key, reader, ok] {
+    const Pending get = pending_.at(key);
+    pending_.erase(key);
+    const absl::Status status = ok ? absl::OkStatus() : absl::UnavailableError("the get failed");
+    if (get.word) {
+      reader->Step(agent::WordArrived{key.second, status, get.value});
+    } else {
+      reader->Step(agent::GetDone{key.second, status});
+    }
+  });
+}
+
+void Gets::Close(Process& reader, Incarnation peer) {
+  mapped_.erase({reader.number(), peer});
+  const Process* source = FindProcess(scene_, peer);
+  for (auto& [key, get] : pending_) {
+    if (key.first != reader.number() || get.source != source) continue;
+    End(key, scene_.dice.Time(0, kMillisecond), false);
+  }
+}
+
+bool Gets::HasInto(const Process& reader, uint64_t begin, uint64_t bytes) const {
+  for (auto it = pending_.lower_bound({reader.number(), 0});
+       it != pending_.end() && it->first.first == reader.number(); ++it) {
+    const Pending& get = it->second;
+    if (get.word) continue;
+    if (get.range.begin < begin + bytes && begin < get.range.begin + get.range.bytes) return true;
+  }
+  return false;
+}
+
+bool Gets::HasAny(const Process& reader) const {
+  const auto it = pending_.lower_bound({reader.number(), 0});
+  return it != pending_.end() && it->first.first == reader.number();
+}
+
+}  // namespace tensorhub::fault

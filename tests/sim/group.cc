@@ -1,0 +1,334 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/wire.h"
+
+namespace tensorhub::fault {
+namespace {
+
+constexpr Nanos kConnectPatience = 10 * kSecond;
+
+}  // namespace
+
+Group::Group(Scene& scene, Model& model, const std::vector<const Place*>& places, bool trains)
+    : scene_(scene), model_(model), trains_(trains) {
+  for (const Place* place : places) ranks_.push_back({place, nullptr, false});
+  outcomes_.resize(ranks_.size());
+}
+
+// --- processes -----------------------------------------------------------------------------------
+
+void Group::Begin() {
+  for (Rank rank = 0; rank < world_size(); ++rank) Start(rank);
+  NextLater();
+}
+
+void Group::Start(Rank rank) {
+  RankState& state = ranks_[rank];
+  state.starting = false;
+  const auto number = static_cast<uint32_t>(scene_.processes.size());
+  scene_.processes.push_back(std::make_unique<Process>(scene_, *state.place, number));
+  state.process = scene_.processes.back().get();
+  state.process->Begin();
+}
+
+void Group::Restart(Rank rank, Nanos delay) {
+  if (for_good_ || ranks_[rank].starting) return;
+  ranks_[rank].starting = true;
+  scene_.agenda.After(delay, nullptr, [this, rank] { Start(rank); });
+}
+
+void Group::Kill(Rank rank, bool told) {
+  Process& process = *ranks_[rank].process;
+  if (process.node().dead()) return;
+  scene_.Log(process.name(), " dies");
+  scene_.agenda.Kill(process.node());
+  process.link().OnKilled(told);
+  process.OnKilled();
+  scene_.wire->OnKilled(process, told);
+  Restart(rank, scene_.dice.Time(20 * kMillisecond, 8 * kSecond));
+  RankDone(rank, number_, absl::CancelledError("it died"));
+}
+
+void Group::Supervise() {
+  for (Rank rank = 0; rank < world_size(); ++rank) {
+    const Process& process = *ranks_[rank].process;
+    const bool refused = process.node().running() && process.link().ended();
+    if (refused && process.idle()) Kill(rank, true);
+  }
+}
+
+bool Group::complete() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const RankState& rank) {
+    return rank.process->node().running() && rank.process->link().up();
+  });
+}
+
+// --- one operation after another -----------------------------------------------------------------
+
+void Group::SetResting(bool resting) {
+  const bool wakes = resting_ && !resting;
+  resting_ = resting;
+  if (wakes) NextLater();
+}
+
+void Group::NextLater() {
+  const Nanos pause = trains_ ? scene_.dice.Time(300 * kMillisecond, 4 * kSecond)
+                              : scene_.dice.Time(100 * kMillisecond, 3 * kSecond);
+  scene_.agenda.After(pause, nullptr, [this, number = number_] {
+    if (number == number_ && !busy() && !resting_) Next();
+  });
+}
+
+void Group::Next() { Run(Draw()); }
+
+Group::Operation Group::Draw() {
+  Operation operation;
+  operation.drain_ms = TimeMs(scene_.dice.Below(3) == 0 ? 0 : scene_.dice.Below(4000));
+  operation.timeout_ms = TimeMs(200 + scene_.dice.Below(scene_.dice.Below(2) == 0 ? 3000 : 30000));
+  if (scene_.faults_on && scene_.dice.Below(40) == 0) {
+    operation.leaves_after = scene_.dice.Time(kMillisecond, 500 * kMillisecond);
+  }
+  const uint64_t dice = scene_.dice.Below(100);
+  const TimeMs timeout_ms = operation.timeout_ms;
+  if (dice < (trains_ ? 75u : 3u)) {
+    const Operation training = DrawTraining();
+    operation.kind = training.kind;
+    operation.version = training.version;
+    operation.content = training.content;
+    operation.rewind = training.rewind;
+    operation.wait_for_group = training.wait_for_group;
+  } else if (dice < 80) {
+    operation.kind = Kind::kFetch;
+    operation.selector = DrawFetch().selector;
+  } else if (dice < 85) {
+    operation.kind = Kind::kUnpublish;
+  } else if (dice < 90) {
+    operation.kind = Kind::kPublishAgain;
+  } else if (dice < 97) {
+    operation.kind = Kind::kWait;
+    operation.timeout_ms = timeout_ms / 4;
+  } else {
+    operation.kind = Kind::kLeave;
+  }
+  return operation;
+}
+
+// A new version, one that another group has published, or an old one after a rewind.
+Group::Operation Group::DrawTraining() {
+  Operation operation;
+  operation.kind = Kind::kTrain;
+  const uint64_t dice = scene_.dice.Below(100);
+  if (model_.newest == 0 || (trains_ && dice < 65)) {
+    operation.version = model_.newest += 1 + scene_.dice.Below(2);
+  } else if (dice < 94) {
+    operation.version = model_.newest;
+  } else {
+    operation.version = 1 + scene_.dice.Below(model_.newest);
+    operation.rewind = true;
+  }
+  operation.wait_for_group = scene_.dice.Below(3) == 0;
+  operation.content = scene_.contents.ForPublish({model_.name, operation.version},
+                                                 IsUsed(operation.version), scene_.agenda.now());
+  return operation;
+}
+
+Group::Operation Group::DrawFetch() {
+  Operation operation;
+  const uint64_t dice = scene_.dice.Below(100);
+  if (dice < 60 || model_.newest == 0) {
+    operation.selector = {Selector::Kind::kLatest, 0};
+  } else if (dice < 80) {
+    const Version back = scene_.dice.Below(3);
+    operation.selector = {Selector::Kind::kExact, model_.newest - std::min(back, model_.newest)};
+  } else {
+    const Version back = scene_.dice.Below(2);
+    operation.selector = {Selector::Kind::kNewerThan,
+                          model_.newest - std::min(back, model_.newest)};
+  }
+  return operation;
+}
+
+// Somebody has it, or the hub believes so: then the number means what it meant.
+bool Group::IsUsed(Version version) const {
+  const bool held =
+      std::any_of(scene_.processes.begin(), scene_.processes.end(), [&](const auto& process) {
+        if (process->node().dead() || process->identity().key.model != model_.name) return false;
+        const auto holding = process->Report().holding;
+        return holding && holding->version == version;
+      });
+  if (held) return true;
+  if (!scene_.hub->up()) return false;
+  const auto views = scene_.hub->core().Versions(model_.name);
+  return std::any_of(views.begin(), views.end(),
+                     [version](const auto& view) { return view.version == version; });
+}
+
+void Group::Run(const Operation& operation) {
+  operation_ = operation;
+  ++number_;
+  began_ = scene_.agenda.now();
+  outcomes_.assign(ranks_.size(), absl::UnknownError("under way"));
+  if (operation.kind == Kind::kTrain) scene_.contents.Use({model_.name, operation.version});
+  for (Rank rank = 0; rank < world_size(); ++rank) unfinished_.insert(rank);
+  for (Rank rank = 0; rank < world_size(); ++rank) {
+    const Nanos skew = scene_.dice.Time(0, scene_.dice.Below(4) == 0 ? kSecond : 5 * kMillisecond);
+    scene_.agenda.After(skew, nullptr, [this, rank, number = number_] { RunRank(rank, number); });
+  }
+}
+
+void Group::RunRank(Rank rank, uint64_t number) {
+  if (number != number_ || !unfinished_.contains(rank)) return;
+  Process* process = ranks_[rank].process;
+  if (process->link().ended()) {
+    Kill(rank, true);  // refused for good: its owner starts another one
+    return RankDone(rank, number, absl::AbortedError("refused"));
+  }
+  if (process->node().dead() || !process->link().connected()) {
+    if (for_good_) return RankDone(rank, number, absl::OkStatus());
+    if (scene_.agenda.now() - began_ > kConnectPatience) {
+      return RankDone(rank, number, absl::UnavailableError("not connected"));
+    }
+    scene_.agenda.After(200 * kMillisecond, nullptr,
+                        [this, rank, number] { RunRank(rank, number); });
+    return;
+  }
+  // Whoever is stopped does this later.
+  scene_.agenda.Do(process->node(), [this, rank, number, process] {
+    if (ranks_[rank].process != process) return;
+    const auto done = [this, rank, number](const absl::Status& status) {
+      RankDone(rank, number, status);
+    };
+    switch (operation_.kind) {
+      case Kind::kTrain:
+        return Train(rank, number);
+      case Kind::kPublishAgain: {
+        const auto holding = process->Report().holding;
+        if (!holding || !holding->complete) return done(absl::OkStatus());
+        process->KeepContent(scene_.contents.Of(holding->publication));
+        return Ask(rank, number, agent::PublishVerb{holding->version, false, false, 5000}, done);
+      }
+      case Kind::kFetch:
+        return Ask(rank, number, agent::FetchVerb{operation_.selector, operation_.timeout_ms},
+                   done);
+      case Kind::kUnpublish:
+        return Unpublish(rank, number, done);
+      case Kind::kWait:
+        return Wait(rank, number);
+      case Kind::kLeave:
+        return Leave(rank, number);
+    }
+  });
+}
+
+void Group::RankDone(Rank rank, uint64_t number, const absl::Status& status) {
+  if (number != number_ || unfinished_.erase(rank) == 0) return;
+  outcomes_[rank] = status;
+  if (unfinished_.empty()) End();
+}
+
+void Group::End() {
+  if (operation_.kind == Kind::kTrain) {
+    scene_.contents.Unuse({model_.name, operation_.version}, scene_.agenda.now());
+  }
+  if (!resting_) NextLater();
+}
+
+// --- what a rank does ----------------------------------------------------------------------------
+
+void Group::Ask(Rank rank, uint64_t number, const agent::Verb& verb, const Done& done) {
+  Process& process = *ranks_[rank].process;
+  if (operation_.leaves_after != 0 && rank == 0) {
+    scene_.agenda.After(operation_.leaves_after, &process.node(),
+                        [&process] { process.AskToLeave(); });
+  }
+  process.Ask(verb, [this, rank, number, done, &process](const agent::VerbDone& result) {
+    if (std::holds_alternative<agent::FetchVerb>(process.verb()) && result.status.ok()) {
+      ++scene_.counts.fetched;
+      fetched_ = result.fetch.version;
+    }
+    ScribbleIfFree(process);
+    if (operation_.leaves_after != 0 && rank == 0 && number == number_) {
+      return Leave(rank, number);
+    }
+    done(result.status);
+  });
+}
+
+// The owner finds out what its buffers hold; if that is nothing, they are its own.
+void Group::ScribbleIfFree(Process& process) {
+  const auto holding = process.Report().holding;
+  if (!holding || !holding->complete) process.Scribble();
+}
+
+void Group::Unpublish(Rank rank, uint64_t number, const Done& done) {
+  Ask(rank, number, agent::UnpublishVerb{operation_.drain_ms}, done);
+}
+
+void Group::Train(Rank rank, uint64_t number) {
+  Unpublish(rank, number, [this, rank, number](const absl::Status& status) {
+    if (!status.ok()) return RankDone(rank, number, status);
+    Process* process = ranks_[rank].process;
+    scene_.agenda.After(scene_.dice.Time(0, 300 * kMillisecond), &process->node(),
+                        [this, rank, number] { Publish(rank, number); });
+  });
+}
+
+void Group::Publish(Rank rank, uint64_t number) {
+  if (number != number_) return;
+  ranks_[rank].process->WriteContent(operation_.content);
+  agent::PublishVerb verb;
+  verb.version = operation_.version;
+  verb.wait_for_group = operation_.wait_for_group;
+  verb.rewind = operation_.rewind;
+  verb.timeout_ms = operation_.timeout_ms;
+  Ask(rank, number, verb,
+      [this, rank, number](const absl::Status& status) { RankDone(rank, number, status); });
+}
+
+void Group::Wait(Rank rank, uint64_t number) {
+  ++scene_.counts.operations;
+  WaitRequest request;
+  request.newer_than = model_.newest == 0 ? 0 : model_.newest - scene_.dice.Below(2);
+  request.any = scene_.dice.Below(3) == 0;
+  request.max_lag = scene_.dice.Below(2);
+  request.timeout_ms = operation_.timeout_ms;
+  ranks_[rank].process->link().Wait(request, [this, rank, number](const absl::Status& status) {
+    if (status.ok()) ++scene_.counts.succeeded;
+    RankDone(rank, number, status);
+  });
+}
+
+void Group::Leave(Rank rank, uint64_t number) {
+  Process& process = *ranks_[rank].process;
+  process.AskToLeave();
+  process.Ask(agent::LeaveVerb{operation_.drain_ms},
+              [this, rank, number, &process](const agent::VerbDone& done) {
+                process.Scribble();
+                Kill(rank, true);
+                RankDone(rank, number, done.status);
+              });
+}
+
+void Group::FetchLatest(TimeMs timeout_ms) {
+  Operation operation;
+  operation.kind = Kind::kFetch;
+  operation.timeout_ms = timeout_ms;
+  Run(operation);
+}
+
+void Group::LeaveForGood() {
+  for_good_ = true;
+  if (scene_.dice.Below(3) == 0) Kill(0, /*told=*/false);
+  Operation operation;
+  operation.kind = Kind::kLeave;
+  Run(operation);
+}
+
+}  // namespace tensorhub::fault

@@ -1,0 +1,177 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/hub_node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/checkers/checkers.h"
+#include "tests/sim/process.h"
+
+namespace tensorhub::fault {
+namespace {
+
+// Its invariants are looked at after one event in so many.
+constexpr uint64_t kCheckEvery = 500;
+
+hub::HubLimits SmallLimits(Dice& dice) {
+  hub::HubLimits limits;
+  limits.dead_workers = 1 + dice.Below(6);
+  limits.past_versions = 1 + dice.Below(6);
+  limits.waits = 1 + dice.Below(4);
+  limits.barred_sources = 4 + dice.Below(3);
+  return limits;
+}
+
+}  // namespace
+
+// A hub without a data directory has no store, and the clock as its epoch.
+void HubNode::Start() {
+  const bool again = !nodes_.empty();
+  nodes_.push_back(std::make_unique<Node>());
+  Node& node = *nodes_.back();
+  const int64_t drift = scene_.plan.drift_ppm_max;
+  node.SetClock(scene_.agenda.now(), scene_.dice.Time(kSecond, 1000 * kSecond),
+                drift == 0 ? 0 : scene_.dice.Time(-drift, drift));
+  if (scene_.plan.keeps_data && !identity_.store) {
+    identity_.store = {scene_.dice.Next() | 1, scene_.dice.Next()};
+  }
+  ++identity_.epoch;
+  options_.seed = scene_.dice.Next();
+  options_.recovering = again && identity_.epoch > 1 && scene_.plan.keeps_data;
+  if (scene_.plan.small_limits) options_.limits = SmallLimits(scene_.dice);
+  hub_ = std::make_unique<hub::Hub>(options_, NowMs());
+  tick_.reset();
+  scene_.Log("hub starts, epoch ", identity_.epoch, options_.recovering ? ", recovering" : "");
+  scene_.checkers->OnHubStart();
+  TickLater();
+}
+
+void HubNode::Crash(bool data_lost) {
+  if (!up()) return;
+  scene_.Log("hub crashes", data_lost ? " and loses its data" : "");
+  scene_.agenda.Kill(node());
+  hub_.reset();
+  if (data_lost) identity_ = {};
+  for (const auto& process : scene_.processes) {
+    if (!process->node().dead()) process->link().OnHubGone();
+  }
+}
+
+void HubNode::JumpClock(Nanos by) {
+  node().Jump(scene_.agenda.now(), by);
+  tick_.reset();
+  TickLater();
+}
+
+Stream& HubNode::NewStream(Process& process) {
+  Stream& stream = streams_.emplace_back();
+  stream.process = &process;
+  stream.session = streams_.size();
+  stream.life = life();
+  return stream;
+}
+
+hub::CallId HubNode::NewCall(const CallRecord& record) {
+  calls_.push_back(record);
+  calls_.back().life = life();
+  return calls_.size();
+}
+
+// --- what arrives --------------------------------------------------------------------------------
+
+absl::Status HubNode::CheckIdentity(const HubIdentity& known) const {
+  if (known.store && identity_.store && known.store != identity_.store) {
+    return absl::FailedPreconditionError("this worker belongs to another hub");
+  }
+  if (known.store && known.store == identity_.store && known.epoch > identity_.epoch) {
+    return absl::FailedPreconditionError("this server is stale");
+  }
+  return absl::OkStatus();
+}
+
+void HubNode::OpenSession(Stream& stream, const hub::SessionOpened& opened,
+                          const HubIdentity& known) {
+  if (const absl::Status status = CheckIdentity(known); !status.ok()) {
+    return stream.process->link().SendEnd(stream, status);
+  }
+  stream.known_to_hub = true;
+  Apply(opened, stream.process);
+}
+
+void HubNode::FromSession(Stream& stream, const hub::Event& event) {
+  if (stream.known_to_hub) Apply(event, stream.process);
+}
+
+void HubNode::CloseSession(Stream& stream) {
+  if (!std::exchange(stream.known_to_hub, false)) return;
+  Apply(hub::SessionClosed{stream.session}, stream.process);
+}
+
+void HubNode::StartCall(hub::CallId id, const hub::Event& event) {
+  call(id).at_hub = true;
+  Apply(event, call(id).process);
+}
+
+void HubNode::CancelCall(hub::CallId id) {
+  if (!call(id).at_hub) return;  // answered, or it never came
+  Apply(hub::CallCancelled{id}, call(id).process);
+  call(id).at_hub = false;
+}
+
+void HubNode::Apply(const hub::Event& event, Process* from) {
+  effects_.clear();
+  hub_->Apply(event, NowMs(), effects_);
+  ++scene_.counts.hub_events;
+  scene_.agenda.Note(event.index() << 32 | effects_.size() << 16 |
+                     (from == nullptr ? 0xffff : from->number()));
+  scene_.checkers->OnHubStep({event, effects_, from, NowMs()});
+  if (++until_check_ % kCheckEvery == 0 && scene_.checkers->looks_inside()) {
+    hub_->CheckInvariants();
+  }
+  for (const hub::Effect& effect : effects_) {
+    std::visit([this](const auto& body) { CarryOut(body); }, effect);
+  }
+  TickLater();
+}
+
+void HubNode::TickLater() {
+  const std::optional<TimeMs> next = hub_->NextDeadline();
+  if (!next || (tick_ && *tick_ <= *next)) return;
+  tick_ = next;
+  Node& mine = node();
+  scene_.agenda.At(mine.WhenLocal(*next, scene_.agenda.now()), &mine, [this, at = *next] {
+    if (tick_ != at) return;
+    tick_.reset();
+    const std::optional<TimeMs> due = hub_->NextDeadline();
+    if (due && *due <= NowMs()) return Apply(hub::Tick{}, nullptr);
+    TickLater();
+  });
+}
+
+// --- what it does --------------------------------------------------------------------------------
+
+void HubNode::CarryOut(const hub::Reply& reply) {
+  CallRecord& record = call(reply.call);
+  if (!std::exchange(record.at_hub, false)) return;
+  record.process->link().SendAnswer(reply);
+}
+
+void HubNode::CarryOut(const hub::Directive& directive) {
+  Stream& to = stream(directive.session);
+  if (to.known_to_hub) to.process->link().SendDown(to, directive, identity_);
+}
+
+void HubNode::CarryOut(const hub::CloseSession& close) {
+  Stream& to = stream(close.session);
+  if (!std::exchange(to.known_to_hub, false)) return;
+  to.process->link().SendEnd(to, close.status);
+}
+
+void HubNode::CarryOut(const hub::LogLine& line) {
+  if (scene_.log != nullptr) scene_.Log("  hub: ", line.text);
+}
+
+}  // namespace tensorhub::fault

@@ -1,0 +1,114 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The server's process: the real hub, its streams and calls as server/rpc hands them to it, and its
+// lives. What survives a crash is what its disk keeps; a hub without a disk starts with nothing.
+
+#ifndef TENSORHUB_TESTS_SIM_HUB_NODE_H_
+#define TENSORHUB_TESTS_SIM_HUB_NODE_H_
+
+#include <deque>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "server/core/hub.h"
+#include "tests/sim/scene.h"
+
+namespace tensorhub::fault {
+
+inline constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
+
+// One session's stream. What would arrive at or after a cut does not.
+struct Stream {
+  Process* process = nullptr;
+  hub::SessionId session = 0;
+  uint32_t life = 0;  // of the hub
+  Nanos up_cut = kNever;
+  Nanos down_cut = kNever;
+  Nanos last_up = 0;
+  Nanos last_down = 0;
+  bool known_to_hub = false;
+};
+
+// One attempt of a unary call.
+struct CallRecord {
+  enum class Kind { kOperation, kPut, kWait };
+  Process* process = nullptr;
+  Kind kind = Kind::kOperation;
+  OpId op = 0;
+  uint32_t life = 0;
+  Nanos up_cut = kNever;
+  Nanos down_cut = kNever;
+  Nanos arrival = 0;
+  bool at_hub = false;        // and not answered
+  Generation generation = 0;  // of a publish or an unpublish
+  // Of a publish: what is published.
+  Version version = 0;
+  ContentId content = 0;
+  bool rewind = false;
+  Selector selector;          // of a JoinFetch
+  TransactionId transaction;  // of a FinishRead
+};
+
+struct HubIdentity {
+  Id128 store;
+  uint64_t epoch = 0;
+};
+
+class HubNode {
+ public:
+  explicit HubNode(Scene& scene) : scene_(scene) {}
+
+  void Start();
+  // Its processes' streams break; `data_lost`: the next life is another hub.
+  void Crash(bool data_lost);
+  void JumpClock(Nanos by);
+  bool up() const { return hub_ != nullptr; }
+  Node& node() { return *nodes_.back(); }
+  hub::Hub& core() { return *hub_; }
+  uint32_t life() const { return static_cast<uint32_t>(nodes_.size()); }
+  const HubIdentity& identity() const { return identity_; }
+  TimeMs NowMs() { return node().LocalMs(scene_.agenda.now()); }
+  TimeMs lease_ms() const { return options_.lease_ms; }
+
+  // Made by the workers' side.
+  Stream& NewStream(Process& process);
+  hub::CallId NewCall(const CallRecord& record);
+  CallRecord& call(hub::CallId id) { return calls_[id - 1]; }
+  Stream& stream(hub::SessionId id) { return streams_[id - 1]; }
+  bool IsOpen(hub::SessionId id) const { return id != 0 && streams_[id - 1].known_to_hub; }
+
+  // What arrives, on behalf of its node.
+  void OpenSession(Stream& stream, const hub::SessionOpened& opened, const HubIdentity& known);
+  void FromSession(Stream& stream, const hub::Event& event);
+  void CloseSession(Stream& stream);
+  void StartCall(hub::CallId id, const hub::Event& event);
+  void CancelCall(hub::CallId id);
+
+ private:
+  void Apply(const hub::Event& event, Process* from);
+  void CarryOut(const hub::Reply& reply);
+  void CarryOut(const hub::Directive& directive);
+  void CarryOut(const hub::CloseSession& close);
+  void CarryOut(const hub::ModelChange&) {}
+  void CarryOut(const hub::LogLine& line);
+  void TickLater();
+  absl::Status CheckIdentity(const HubIdentity& known) const;
+
+  Scene& scene_;
+  HubIdentity identity_;
+  hub::HubOptions options_;
+  std::unique_ptr<hub::Hub> hub_;
+  std::vector<std::unique_ptr<Node>> nodes_;  // one a life; the last is the present one
+  std::deque<Stream> streams_;
+  std::deque<CallRecord> calls_;
+  std::optional<TimeMs> tick_;
+  hub::Effects effects_;
+  uint64_t until_check_ = 0;
+};
+
+}  // namespace tensorhub::fault
+
+#endif  // TENSORHUB_TESTS_SIM_HUB_NODE_H_

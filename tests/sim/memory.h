@@ -1,0 +1,83 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker's registered memory and its control word, without bytes: the shard is cut into cells,
+// and a cell holds the name of what is in it. Whoever writes, writes through here, so that every
+// write is held against what the control word promises to readers (R4, R5).
+
+#ifndef TENSORHUB_TESTS_SIM_MEMORY_H_
+#define TENSORHUB_TESTS_SIM_MEMORY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/layout.h"
+
+namespace tensorhub::fault {
+
+using Cell = uint64_t;
+inline constexpr uint64_t kCellBytes = 32 << 10;
+
+// What a version's bytes are: the same number for all who publish the same bytes. 0: none.
+using ContentId = uint32_t;
+
+inline Cell CellOf(ContentId content, Rank rank, uint64_t index) {
+  return (uint64_t{content} << 32) | (uint64_t{rank} << 24) | index;
+}
+// Never the cell of a content.
+inline Cell Garbage(uint64_t number) { return (uint64_t{1} << 63) | number; }
+
+// Bytes on their way: the cells that a range touches, as they were when they were read.
+using Cells = std::vector<Cell>;
+
+class Memory {
+ public:
+  explicit Memory(const Chunking& chunking)
+      : chunking_(chunking), cells_((chunking.total_bytes + kCellBytes - 1) / kCellBytes) {
+    Scribble(0);
+  }
+
+  const Chunking& chunking() const { return chunking_; }
+  ControlWord word() const { return word_; }
+  void SetWord(ControlWord word) { word_ = word; }
+
+  static uint64_t CellsIn(uint64_t begin, uint64_t bytes) {
+    return bytes == 0 ? 0 : (begin + bytes - 1) / kCellBytes - begin / kCellBytes + 1;
+  }
+  // Appends a part, from cell `from` to before `to`, of what [begin, begin+bytes) touches.
+  void Read(uint64_t begin, uint64_t from, uint64_t to, Cells& out) const {
+    for (uint64_t i = from; i < to; ++i) out.push_back(cells_[begin / kCellBytes + i]);
+  }
+
+  // False: bytes that the control word calls valid would change.
+  bool MayWrite(uint64_t begin, uint64_t bytes) const {
+    return bytes == 0 || begin >= chunking_.begin(word_.valid_chunks);
+  }
+  // `cells` are those that the range touches. A cell of which only a part is written holds its
+  // content once all of it was written with the same, from front to back.
+  void Write(uint64_t begin, uint64_t bytes, const Cell* cells);
+
+  void Fill(ContentId content, Rank rank) {
+    for (uint64_t i = 0; i < cells_.size(); ++i) cells_[i] = CellOf(content, rank, i);
+  }
+  void Scribble(uint64_t number) {
+    for (Cell& cell : cells_) cell = Garbage(number);
+  }
+  bool Holds(ContentId content, Rank rank, uint32_t first_chunk, uint32_t end_chunk) const;
+
+ private:
+  void WriteCell(uint64_t index, uint64_t from, uint64_t to, Cell value);
+
+  const Chunking chunking_;
+  std::vector<Cell> cells_;
+  ControlWord word_;
+  // The cell that is written in parts: up to where, and with what.
+  uint64_t part_cell_ = ~uint64_t{0};
+  uint64_t part_end_ = 0;
+  Cell part_value_ = 0;
+};
+
+}  // namespace tensorhub::fault
+
+#endif  // TENSORHUB_TESTS_SIM_MEMORY_H_

@@ -1,0 +1,249 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/process.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/checkers/checkers.h"
+#include "tests/sim/gets.h"
+#include "tests/sim/wire.h"
+#include "tools/sim/core_events.h"
+
+namespace tensorhub::fault {
+namespace {
+
+// Incarnations are random, but say which process they are.
+constexpr int kNumberBits = 20;
+
+Incarnation IncarnationOf(uint64_t random, uint32_t number) {
+  return (random >> 1 << kNumberBits) | (number + 1);
+}
+
+// A payload's bytes are never looked at.
+std::string_view PayloadOf(uint64_t bytes) {
+  static const auto& zeros = *new std::string(1 << 20, '\0');
+  return std::string_view(zeros).substr(0, bytes);
+}
+
+std::string Describe(const agent::Verb& verb) {
+  if (const auto* publish = std::get_if<agent::PublishVerb>(&verb)) {
+    return absl::StrCat("publish ", publish->version, publish->rewind ? " rewinding" : "",
+                        publish->wait_for_group ? " waiting" : "", " in ", publish->timeout_ms);
+  }
+  if (const auto* unpublish = std::get_if<agent::UnpublishVerb>(&verb)) {
+    return absl::StrCat("unpublish in ", unpublish->drain_ms);
+  }
+  if (const auto* fetch = std::get_if<agent::FetchVerb>(&verb)) {
+    return absl::StrCat("fetch ", ToString(fetch->selector), " in ", fetch->timeout_ms);
+  }
+  return "leave";
+}
+
+}  // namespace
+
+Process* FindProcess(const Scene& scene, Incarnation incarnation) {
+  const uint64_t number = (incarnation & ((uint64_t{1} << kNumberBits) - 1)) - 1;
+  if (number >= scene.processes.size()) return nullptr;
+  Process* process = scene.processes[number].get();
+  return process->identity().incarnation == incarnation ? process : nullptr;
+}
+
+Process::Process(Scene& scene, const Place& place, uint32_t number)
+    : scene_(scene),
+      place_(place),
+      number_(number),
+      identity_{place.key, IncarnationOf(scene.dice.Next(), number)},
+      endpoint_(scene.plan.addresses_reused ? absl::StrCat("place", place.number)
+                                            : absl::StrCat("process", number)),
+      memory_({place.layout->total_bytes(), DefaultChunkBytes(place.layout->total_bytes())}),
+      link_(scene, *this) {
+  const int64_t drift = scene.plan.drift_ppm_max;
+  node_.SetClock(scene.agenda.now(), scene.dice.Time(kSecond, 1000 * kSecond),
+                 drift == 0 ? 0 : scene.dice.Time(-drift, drift));
+  core_ = std::make_unique<agent::AgentCore>(CoreOptionsOf());
+}
+
+std::string Process::name() const { return absl::StrCat(ToString(identity_.key), "#", number_); }
+
+agent::CoreOptions Process::CoreOptionsOf() const {
+  agent::CoreOptions options;
+  options.self = identity_;
+  options.endpoint = endpoint_;
+  options.seed = scene_.dice.Next();
+  options.world_size = place_.world_size;
+  options.frame_bytes = place_.frame_bytes;
+  options.window_bytes = (2 + scene_.dice.Below(6)) * memory_.chunking().chunk_bytes;
+  options.window_bytes_max = 4 * options.window_bytes;
+  options.send_ahead_bytes = (1 + scene_.dice.Below(4)) * place_.frame_bytes;
+  return options;
+}
+
+void Process::Begin() {
+  agent::Registered registered;
+  registered.layout = place_.layout->fingerprint();
+  registered.total_bytes = place_.layout->total_bytes();
+  if (place_.one_sided) registered.description = "described";
+  Step(registered);
+  link_.Connect();
+}
+
+void Process::JumpClock(Nanos by) {
+  node_.Jump(scene_.agenda.now(), by);
+  tick_.reset();
+  TickLater();
+}
+
+hub::SessionOpened Process::Opening() const {
+  hub::SessionOpened opened;
+  opened.worker = identity_;
+  opened.world_size = place_.world_size;
+  opened.location = place_.location;
+  opened.stable = !place_.spot;
+  opened.endpoint = endpoint_;
+  const agent::StateReport report = core_->Report();
+  if (report.holding) opened.holding = sim::ToHub(*report.holding);
+  if (report.open_fetch) opened.open_fetch = sim::ToHub(*report.open_fetch);
+  return opened;
+}
+
+void Process::Step(const agent::Event& event) {
+  if (!core_) return;
+  scene_.agenda.Note(event.index() << 40 | number_);
+  // Effects are carried out before the next event, and none of them causes one at once.
+  agent::Effects effects = std::exchange(effects_, {});
+  core_->Step(event, NowMs(), effects);
+  for (const agent::Effect& effect : effects) {
+    std::visit([this](const auto& body) { CarryOut(body); }, effect);
+    if (!core_) return;  // its owner ended it
+  }
+  effects.clear();
+  effects_ = std::move(effects);
+  TickLater();
+}
+
+void Process::TickLater() {
+  const std::optional<TimeMs> next = core_->NextDeadline();
+  if (!next || (tick_ && *tick_ <= *next)) return;
+  tick_ = next;
+  scene_.agenda.At(node_.WhenLocal(*next, scene_.agenda.now()), &node_, [this, at = *next] {
+    if (!core_ || tick_ != at) return;
+    tick_.reset();
+    const std::optional<TimeMs> due = core_->NextDeadline();
+    if (due && *due <= NowMs()) return Step(agent::Tick{});
+    TickLater();
+  });
+}
+
+void Process::OnAnswer(const agent::CallReply& reply) {
+  if (const auto* decision = std::get_if<agent::FetchDecision>(&reply.payload)) {
+    decision_ = *decision;
+  }
+  Step(reply);
+}
+
+void Process::OnPeerFailed(const agent::PeerFailed& event) {
+  scene_.gets->Close(*this, event.peer);
+  Step(event);
+}
+
+void Process::OnMessage(const std::string& header, const Cells& cells, uint64_t payload_bytes,
+                        const std::string& description) {
+  arriving_ = &cells;
+  Step(agent::MessageArrived{
+      header, description.empty() ? PayloadOf(payload_bytes) : std::string_view(description)});
+  arriving_ = nullptr;
+}
+
+// --- the owner -----------------------------------------------------------------------------------
+
+void Process::Ask(const agent::Verb& verb, OnVerbDone done) {
+  verb_ = verb;
+  on_done_ = std::move(done);
+  verb_asked_at_ = scene_.agenda.now();
+  verb_asked_ms_ = NowMs();
+  decision_.reset();
+  ++scene_.counts.operations;
+  if (scene_.log != nullptr) scene_.Log(name(), " is asked to ", Describe(verb));
+  Step(agent::VerbAsked{verb});
+}
+
+void Process::CheckOwnersWrite() {
+  const bool readable = memory_.word().valid_chunks > 0;
+  if (readable) scene_.Fail("R3", absl::StrCat(name(), ": its word still calls them valid"));
+  if (scene_.gets->HasAny(*this)) {
+    scene_.Fail("R4", absl::StrCat(name(), ": the owner has the buffers, and so has a get"));
+  }
+}
+
+void Process::WriteContent(ContentId content) {
+  CheckOwnersWrite();
+  publishing_ = content;
+  memory_.Fill(content, identity_.key.rank);
+}
+
+void Process::Scribble() {
+  CheckOwnersWrite();
+  memory_.Scribble(scene_.dice.Next() >> 24);
+}
+
+ContentId Process::Published(Generation generation) const {
+  const auto found = published_.find(generation);
+  return found == published_.end() ? 0 : found->second;
+}
+
+// --- effects -------------------------------------------------------------------------------------
+
+void Process::CarryOut(const agent::OpenPeer& effect) { scene_.wire->Open(*this, effect); }
+void Process::CarryOut(const agent::ClosePeer& effect) { scene_.wire->Close(*this, effect.peer); }
+void Process::CarryOut(const agent::SendMessage& effect) { scene_.wire->Send(*this, effect); }
+void Process::CarryOut(const agent::SendData& effect) { scene_.wire->Send(*this, effect); }
+void Process::CarryOut(const agent::SendDescription& effect) { scene_.wire->Send(*this, effect); }
+void Process::CarryOut(const agent::ImportMemory& effect) {
+  scene_.gets->Import(*this, effect.peer, !effect.description.empty());
+}
+void Process::CarryOut(const agent::Get& effect) { scene_.gets->Get(*this, effect); }
+void Process::CarryOut(const agent::GetWord& effect) { scene_.gets->GetWord(*this, effect); }
+void Process::CarryOut(const agent::CloseGets& effect) { scene_.gets->Close(*this, effect.peer); }
+
+void Process::Write(uint64_t begin, uint64_t bytes, const Cell* cells) {
+  if (!memory_.MayWrite(begin, bytes)) {
+    scene_.Fail("R4", absl::StrCat(name(), ": a read writes byte ", begin, ", which is committed"));
+  }
+  if (idle()) scene_.Fail("R4", absl::StrCat(name(), ": a read writes after its fetch has ended"));
+  memory_.Write(begin, bytes, cells);
+}
+
+void Process::CarryOut(const agent::CopyIn& effect) {
+  if (scene_.gets->HasInto(*this, effect.begin, effect.payload.size())) {
+    scene_.Fail("R4", absl::StrCat(name(), ": a frame and a get into byte ", effect.begin));
+  }
+  Write(effect.begin, effect.payload.size(), arriving_->data());
+}
+
+void Process::CarryOut(const agent::SetControlWord& effect) {
+  const ControlWord before = memory_.word();
+  memory_.SetWord(effect.word);
+  if (std::holds_alternative<agent::PublishVerb>(verb_) && !idle()) {
+    published_[effect.word.generation] = publishing_;
+    if (published_.size() > 8) published_.erase(published_.begin());
+  }
+  scene_.checkers->OnWord(*this, before);
+}
+
+void Process::CarryOut(const agent::VerbDone& effect) {
+  if (effect.status.ok()) ++scene_.counts.succeeded;
+  scene_.Log(name(), " done: ", effect.status.ToString());
+  scene_.checkers->OnVerbDone(*this, effect);
+  const OnVerbDone done = std::exchange(on_done_, nullptr);
+  // The owner asks for the next thing later, never from within.
+  scene_.agenda.After(0, &node_, [done, effect] { done(effect); });
+}
+
+void Process::CarryOut(const agent::LogLine& effect) {
+  if (scene_.log != nullptr) scene_.Log("  ", name(), ": ", effect.text);
+}
+
+}  // namespace tensorhub::fault

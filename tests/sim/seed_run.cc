@@ -1,0 +1,184 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/seed_run.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/checkers/checkers.h"
+#include "tests/sim/cluster.h"
+#include "tests/sim/gets.h"
+#include "tests/sim/hub_node.h"
+#include "tests/sim/nemesis.h"
+#include "tests/sim/process.h"
+#include "tests/sim/wire.h"
+
+namespace tensorhub::fault {
+namespace {
+
+// A lease, a grace, and the longest back-off and restart of a worker.
+constexpr Nanos kSettle = 16 * kSecond;
+// No verb is asked with a longer time-out.
+constexpr Nanos kVerbsEnd = 60 * kSecond;
+// Of a fetch when all is well, over the slowest links; and of the answer that nobody holds the
+// version.
+constexpr Nanos kFetchEnds = 45 * kSecond;
+constexpr Nanos kRefusalEnds = 5 * kSecond;
+constexpr TimeMs kFetchTimeoutMs = 55'000;
+
+class SeedRun {
+ public:
+  explicit SeedRun(const SeedOptions& options)
+      : options_(options),
+        scene_(options.seed),
+        hub_(scene_),
+        wire_(scene_),
+        gets_(scene_),
+        checkers_(scene_, options.looks_inside),
+        cluster_(scene_),
+        nemesis_(scene_, cluster_.groups()) {
+    scene_.log = options.log;
+    scene_.hub = &hub_;
+    scene_.wire = &wire_;
+    scene_.gets = &gets_;
+    scene_.checkers = &checkers_;
+  }
+
+  SeedResult Run() {
+    const Nanos began = scene_.agenda.now();
+    const Nanos end = began + static_cast<Nanos>(options_.seconds * 1e9);
+    hub_.Start();
+    cluster_.Begin();
+    EverySecond();
+    while (!over(end)) Round(end);
+    if (!scene_.violation) Goodbye();
+    SeedResult result;
+    result.violation = scene_.violation;
+    result.counts = scene_.counts;
+    result.seconds = sim::Seconds(scene_.agenda.now() - began);
+    result.trace = scene_.agenda.trace();
+    result.workers = cluster_.workers();
+    result.faults = scene_.plan.Describe();
+    return result;
+  }
+
+ private:
+  bool over(Nanos end) const { return scene_.violation || scene_.agenda.now() >= end; }
+
+  template <typename Done>
+  void RunUntil(Nanos end, Done done) {
+    while (!scene_.violation && !done() && scene_.agenda.DoNext(end)) {
+    }
+  }
+  void RunFor(Nanos time) {
+    RunUntil(scene_.agenda.now() + time, [] { return false; });
+  }
+
+  void EverySecond() {
+    scene_.agenda.After(kSecond, nullptr, [this] {
+      checkers_.OnSecond();
+      for (const auto& group : cluster_.groups()) group->Supervise();
+      EverySecond();
+    });
+  }
+
+  // Safety while things break; then liveness.
+  void Round(Nanos end) {
+    cluster_.SetResting(false);
+    nemesis_.Start();
+    const Nanos breaks = scene_.dice.Time(20 * kSecond, 90 * kSecond);
+    RunFor(std::min(breaks, std::max<Nanos>(end - scene_.agenda.now(), kSecond)));
+    nemesis_.Heal();
+    RunFor(scene_.dice.Time(0, 5 * kSecond));
+    cluster_.SetResting(true);
+    RunUntil(scene_.agenda.now() + kVerbsEnd + kSettle, [this] { return !cluster_.busy(); });
+    if (cluster_.busy())
+      scene_.Fail("R8", "an operation has not ended after everything was healed");
+    RunFor(kSettle);
+    if (scene_.violation) return;
+    CheckSettled();
+    FetchAfresh();
+  }
+
+  void CheckSettled() {
+    if (!cluster_.complete()) {
+      scene_.Fail("R8", "a worker is not connected long after everything was healed");
+    }
+    if (options_.looks_inside) hub_.core().CheckInvariants();
+    checkers_.CheckSettled();
+  }
+
+  // R8: whoever asks for the latest version gets it if it is held, and hears at once if not.
+  void FetchAfresh() {
+    const Nanos began = scene_.agenda.now();
+    for (const auto& group : cluster_.groups()) {
+      if (!group->trains()) group->FetchLatest(kFetchTimeoutMs);
+    }
+    RunUntil(began + kRefusalEnds, [this] { return !cluster_.busy(); });
+    for (const auto& group : cluster_.groups()) {
+      if (!group->busy() || LatestHeld(group->model().name)) continue;
+      scene_.Fail("R8", "nobody holds the latest version, and a fetch does not say so");
+    }
+    RunUntil(began + kFetchEnds, [this] { return !cluster_.busy(); });
+    if (scene_.violation) return;
+    if (cluster_.busy()) return scene_.Fail("R8", "a fetch hangs, and nothing is wrong");
+    for (const auto& group : cluster_.groups()) {
+      if (!group->trains()) CheckFetched(*group);
+    }
+    checkers_.CheckSettled();
+  }
+
+  void CheckFetched(const Group& group) {
+    const std::optional<Fingerprint> held = LatestHeld(group.model().name);
+    const bool fits = held == group.layout();
+    for (const absl::Status& status : group.outcomes()) {
+      const bool right = held ? status.ok() || (!fits && absl::IsFailedPrecondition(status))
+                              : absl::IsNotFound(status);
+      const bool full = scene_.plan.small_limits && absl::IsResourceExhausted(status);
+      if (right || full) continue;
+      scene_.Fail("R8", absl::StrCat("everything is healed, the latest version of ",
+                                     group.model().name, held ? " is held" : " is not held",
+                                     ", and a fetch says ", status.ToString()));
+    }
+  }
+
+  // Its layout, if it is held.
+  std::optional<Fingerprint> LatestHeld(const std::string& name) const {
+    const auto models = scene_.hub->core().Models();
+    const auto model = std::find_if(models.begin(), models.end(),
+                                    [&name](const auto& view) { return view.model == name; });
+    if (model == models.end() || !model->has_latest) return std::nullopt;
+    for (const hub::VersionView& view : scene_.hub->core().Versions(name)) {
+      if (view.version != model->latest || view.state != hub::VersionState::kVisible) continue;
+      return view.layouts.front();
+    }
+    return std::nullopt;
+  }
+
+  // R9: after everybody there is nothing.
+  void Goodbye() {
+    for (const auto& group : cluster_.groups()) group->LeaveForGood();
+    RunUntil(scene_.agenda.now() + kVerbsEnd, [this] { return !cluster_.busy(); });
+    if (cluster_.busy()) scene_.Fail("R8", "leaving does not end");
+    RunFor(kSettle);
+    if (scene_.violation) return;
+    if (options_.looks_inside) hub_.core().CheckInvariants();
+    checkers_.CheckEmpty();
+  }
+
+  const SeedOptions options_;
+  Scene scene_;
+  HubNode hub_;
+  Wire wire_;
+  Gets gets_;
+  Checkers checkers_;
+  Cluster cluster_;
+  Nemesis nemesis_;
+};
+
+}  // namespace
+
+SeedResult RunSeed(const SeedOptions& options) { return SeedRun(options).Run(); }
+
+}  // namespace tensorhub::fault

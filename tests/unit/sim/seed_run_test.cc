@@ -1,0 +1,50 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A batch of seeds, as a test of the cores; and of the simulation, that a seed is a run.
+
+#include "tests/sim/seed_run.h"
+
+#include <gtest/gtest.h>
+
+namespace tensorhub::fault {
+namespace {
+
+SeedOptions Options(uint64_t seed) {
+  SeedOptions options;
+  options.seed = seed;
+  options.seconds = 120;
+  return options;
+}
+
+TEST(SeedRunTest, NoRuleIsBroken) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const SeedResult result = RunSeed(Options(seed));
+    ASSERT_FALSE(result.violation)
+        << result.violation->rule << ": " << result.violation->text
+        << "; again: tensorhub-sim check --seed " << seed << " --seeds 1 --seconds 120";
+    EXPECT_GE(result.workers, 8u);
+    EXPECT_GE(result.seconds, 120);
+    EXPECT_GT(result.counts.succeeded, 0u);
+  }
+}
+
+TEST(SeedRunTest, TheSameSeedGoesTheSameWay) {
+  for (uint64_t seed = 100; seed < 104; ++seed) {
+    EXPECT_EQ(RunSeed(Options(seed)).trace, RunSeed(Options(seed)).trace);
+    EXPECT_NE(RunSeed(Options(seed)).trace, RunSeed(Options(seed + 1)).trace);
+  }
+}
+
+TEST(SeedRunTest, SeedsLeaveOutKindsOfFaults) {
+  EXPECT_NE(FaultPlan::Draw(1).Describe(), FaultPlan::Draw(2).Describe());
+  uint64_t without_crashes = 0;
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    if (FaultPlan::Draw(seed).worker_crashes == 0) ++without_crashes;
+  }
+  EXPECT_GT(without_crashes, 20u);
+  EXPECT_LT(without_crashes, 80u);
+}
+
+}  // namespace
+}  // namespace tensorhub::fault
