@@ -5,7 +5,7 @@
 # All tests, on a machine with nothing but git and apt: installs what is missing, builds, runs.
 #
 #   tools/test.sh          everything: also thread-safety analysis, sanitizers, clang-tidy, the demo
-#   tools/test.sh quick    format, house rules, release build, unit and integration tests
+#   tools/test.sh quick    format, house rules, release build, unit, simulation and integration tests
 #
 # TENSORHUB_JOBS=N   how many things at once (default: the processors)
 #
@@ -93,6 +93,7 @@ check "scripts" tools/lint.sh shell
 check "house rules" tools/lint.sh rules
 check "release: build" tensorhub_build release
 tests release unit
+tests release sim
 tests release integration
 
 if [[ "$mode" == full ]]; then

@@ -1,0 +1,16 @@
+# COPY = SOURCE with DIFFERENCE, and at its end whether that could be applied: a patch that does not
+# fit any more fails its test, and not the build of everything else.
+
+execute_process(
+  COMMAND ${PATCH} --silent --force --no-backup-if-mismatch --reject-file=- --output=${COPY}
+          ${SOURCE} ${DIFFERENCE}
+  RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(failed)
+  message(WARNING "${DIFFERENCE} does not apply to ${SOURCE}:\n${said}")
+  configure_file(${SOURCE} ${COPY} COPYONLY)
+  set(applied false)
+else()
+  set(applied true)
+endif()
+file(APPEND ${COPY} "\nnamespace tensorhub::fault {\nextern const bool planted_applied;\n"
+                    "const bool planted_applied = ${applied};\n}  // namespace tensorhub::fault\n")
