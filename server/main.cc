@@ -33,7 +33,7 @@ struct Flags {
   std::string store = "auto";
   std::chrono::milliseconds lease{5000};
   uint32_t readers_per_source = 1;
-  uint32_t keep_latest = 1;
+  uint32_t keep_latest = 0;
   bool reflection = true;
 };
 

@@ -129,8 +129,7 @@ VerbResult Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
 
 absl::Status Agent::Leave(TimeMs drain_ms) {
   queries_.Stop();
-  // What this worker holds itself serves the copies' readers, too.
-  copies_->Stop(Held() ? 0 : drain_ms);
+  copies_->Stop(drain_ms, Held());
   inbox_->Post([this] { loop_->AskToLeave(); });
   return RunVerb(LeaveVerb{drain_ms}).status;
 }

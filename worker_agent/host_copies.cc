@@ -157,7 +157,7 @@ void HostCopies::Drop(Version version, TimeMs drain_ms) {
 }
 
 // Leaving ends what the thread waits for.
-void HostCopies::Stop(TimeMs drain_ms) {
+void HostCopies::Stop(TimeMs drain_ms, std::optional<Version> held) {
   MutexLock one_at_a_time(stop_mutex_);
   std::set<Version> versions;
   std::thread thread;
@@ -168,7 +168,7 @@ void HostCopies::Stop(TimeMs drain_ms) {
     for (const auto& [version, copy] : copies_) versions.insert(version);
     thread = std::move(thread_);
   }
-  for (const Version version : versions) Drop(version, drain_ms);
+  for (const Version version : versions) Drop(version, version == held ? 0 : drain_ms);
   if (thread.joinable()) thread.join();
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -38,8 +39,10 @@ class HostCopies {
   void Make(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
   // Nobody wants the copy of this version any more.
   void Release(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Readers of the copies have `drain_ms`; then they are gone. Blocks. Idempotent.
-  void Stop(TimeMs drain_ms) ABSL_LOCKS_EXCLUDED(mutex_, stop_mutex_);
+  // Readers of the copies have `drain_ms`, those of version `held`, which the worker serves itself,
+  // no time; then the copies are gone. Blocks. Idempotent.
+  void Stop(TimeMs drain_ms, std::optional<Version> held = {})
+      ABSL_LOCKS_EXCLUDED(mutex_, stop_mutex_);
 
  private:
   struct Copy {

@@ -20,7 +20,7 @@ void Hub::State::BeginRecovery(TimeMs until) {
 void Hub::State::EndRecovery() {
   recovering_ = false;
   awaited_.clear();
-  retention_changed_ = true;
+  AskAfterRecovery();
   for (auto& [key, worker] : workers_) {
     if (Reads(worker) && !IsFed(worker)) Orphaned(worker);
     if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;

@@ -114,13 +114,17 @@ Model& Hub::State::EnsureModel(const std::string& name) {
 bool Hub::State::MayGo(const Worker& leaver) const {
   const Publication& publication = *FindPublication(leaver.id.key.model, leaver.reference->version);
   if (KeptBy(models_.at(publication.model), publication).empty()) return true;
-  const bool leaving = leaver.op.leaving;
+  // Nobody can fetch it any more: a shard has gone with a worker that died.
+  if (!recovering_ && !publication.listed()) return true;
+  bool spot = false;
   for (const auto& [serial, holder] : leaver.reference->shard->holders) {
     if (holder == &leaver || !Holds(*holder) || holder->absent) continue;
-    if (leaving && GoesWith(*holder, leaver)) continue;
-    if (holder->stable || !HasStable(publication.model)) return true;
+    const bool own = GoesWith(*holder, leaver);
+    if (own && leaver.op.leaving) continue;
+    if (own || holder->stable) return true;  // its own copy is as good as itself
+    spot = true;
   }
-  return false;
+  return spot && !recovering_ && !HasStable(publication.model);
 }
 
 // Where no stable worker exists, those that may vanish have to do.
@@ -141,24 +145,50 @@ void Hub::State::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
   AskForCopies(leaver);
 }
 
-// Somebody reads it, or makes a copy.
+// Somebody reads it, or makes a copy, or is only doubted.
 bool Hub::State::MayBecomeKept(const Worker& leaver) const {
   if (leaver.offers_copies && !leaver.op.leaving) return true;
   const auto& holders = leaver.reference->shard->holders;
-  return std::any_of(holders.begin(), holders.end(), [](const auto& holder) {
-    return holder.second->reference->state == ReferenceState::kFilling;
+  return std::any_of(holders.begin(), holders.end(), [&leaver](const auto& holder) {
+    const Worker& other = *holder.second;
+    if (&other == &leaver) return false;
+    return other.reference->state == ReferenceState::kFilling || (Holds(other) && other.absent);
   });
 }
 
-// All ranks of the group make theirs: a copy is read as a group, too (R6).
+// All ranks of the group make theirs: a copy is read as a group, too (R6). While recovering, others
+// may still say that they keep it.
 void Hub::State::AskForCopies(const Worker& leaver) {
-  if (leaver.op.leaving) return;
+  if (leaver.op.leaving || recovering_ || AskedBefore(leaver)) return;
   const Reference& wanted = *leaver.reference;
   ForEachLive({leaver.id.key.model, leaver.id.key.group}, [&](const Worker& rank) {
     if (!rank.offers_copies || !Holds(rank)) return;
     if (rank.reference->publication != wanted.publication) return;
     Send(rank, MakeCopy{wanted.publication, wanted.version});
   });
+}
+
+// By another rank that waits.
+bool Hub::State::AskedBefore(const Worker& leaver) const {
+  const WorkerKey& key = leaver.id.key;
+  return std::any_of(leavers_.begin(), leavers_.end(), [&](Serial serial) {
+    const Worker* other = FindRow(serial);
+    return other != nullptr && other != &leaver && other->reference &&
+           other->id.key.group == key.group && other->id.key.model == key.model &&
+           other->reference->publication == leaver.reference->publication;
+  });
+}
+
+// The first of each group asks for all its ranks.
+void Hub::State::AskAfterRecovery() {
+  const std::set<Serial> leavers = std::exchange(leavers_, {});
+  for (const Serial serial : leavers) {
+    const Worker* leaver = FindRow(serial);
+    if (leaver == nullptr || !IsPending(*leaver, OpKind::kUnpublish) || !Holds(*leaver)) continue;
+    if (!MayGo(*leaver)) AskForCopies(*leaver);
+    leavers_.insert(serial);
+  }
+  retention_changed_ = true;
 }
 
 // Somebody became a keeper, or a version that was wanted is not any more.
@@ -169,19 +199,29 @@ void Hub::State::SettleLeavers() {
     Worker* leaver = FindRow(serial);
     const bool waits =
         leaver != nullptr && IsPending(*leaver, OpKind::kUnpublish) && Holds(*leaver);
-    if (waits && (recovering_ || !MayGo(*leaver))) continue;
+    if (waits && !MayGo(*leaver)) continue;
     leavers_.erase(serial);
-    if (!waits) continue;
+    if (!waits) {
+      AnswerWithout(leaver);
+      continue;
+    }
     const TimeMs left_ms = leaver->op.deadline - now_;
     ClearDeadline(*leaver);
     BeginDrain(*leaver, left_ms);
   }
 }
 
+// What it held has gone in another way.
+void Hub::State::AnswerWithout(Worker* leaver) {
+  if (leaver == nullptr || leaver->reference || !IsPending(*leaver, OpKind::kUnpublish)) return;
+  Finish(*leaver, absl::OkStatus(), UnpublishReply{true, 0});
+}
+
 void Hub::State::KeeperDeadline(Worker& leaver) {
   leavers_.erase(leaver.serial);
   ClearDeadline(leaver);
-  if (!Holds(leaver)) return Finish(leaver, absl::OkStatus(), UnpublishReply{true, 0});
+  if (!Holds(leaver)) return AnswerWithout(&leaver);
+  if (MayGo(leaver)) return BeginDrain(leaver, 0);
   const Version version = leaver.reference->version;
   const std::string what =
       absl::StrCat("version ", version, " of ", leaver.id.key.model, ", rank ", leaver.id.key.rank);

@@ -189,6 +189,9 @@ class Hub::State {
   void AwaitKeeper(Worker& leaver, TimeMs drain_ms);
   bool MayBecomeKept(const Worker& leaver) const;
   void AskForCopies(const Worker& leaver);
+  bool AskedBefore(const Worker& leaver) const;
+  void AskAfterRecovery();
+  void AnswerWithout(Worker* leaver);
   void SettleLeavers();
   void KeeperDeadline(Worker& leaver);
   void RetentionChanged(const std::string& model);

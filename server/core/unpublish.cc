@@ -26,7 +26,7 @@ void Hub::State::On(const UnpublishOp& op) {
   }
   worker->op.leaving = op.leaving;
   const bool kept = reference->state != ReferenceState::kComplete || op.force;
-  if (!kept && (recovering_ || !MayGo(*worker))) return AwaitKeeper(*worker, op.drain_ms);
+  if (!kept && !MayGo(*worker)) return AwaitKeeper(*worker, op.drain_ms);
   BeginDrain(*worker, op.drain_ms);
 }
 

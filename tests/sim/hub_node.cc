@@ -39,6 +39,8 @@ void HubNode::Start() {
     identity_.store = {scene_.dice.Next() | 1, scene_.dice.Next()};
   }
   ++identity_.epoch;
+  if (!scene_.plan.keeps_data) kept_ = {};
+  options_.durable = kept_;
   options_.seed = scene_.dice.Next();
   options_.recovering = again && identity_.epoch > 1 && scene_.plan.keeps_data;
   if (scene_.plan.small_limits) options_.limits = SmallLimits(scene_.dice);
@@ -54,7 +56,10 @@ void HubNode::Crash(bool data_lost) {
   scene_.Log("hub crashes", data_lost ? " and loses its data" : "");
   scene_.agenda.Kill(node());
   hub_.reset();
-  if (data_lost) identity_ = {};
+  if (data_lost) {
+    identity_ = {};
+    kept_ = {};
+  }
   for (const auto& process : scene_.processes) {
     if (!process->node().dead()) process->link().OnHubGone();
   }

@@ -92,6 +92,8 @@ class HubNode {
   void CarryOut(const hub::Reply& reply);
   void CarryOut(const hub::Directive& directive);
   void CarryOut(const hub::CloseSession& close);
+  // The disk is as fast as the hub: what is said after this is heard after it was kept.
+  void CarryOut(const hub::Persist& rows) { hub::Keep(rows, kept_); }
   void CarryOut(const hub::ModelChange&) {}
   void CarryOut(const hub::LogLine& line);
   void TickLater();
@@ -99,6 +101,7 @@ class HubNode {
 
   Scene& scene_;
   HubIdentity identity_;
+  hub::DurableState kept_;  // on its disk
   hub::HubOptions options_;
   std::unique_ptr<hub::Hub> hub_;
   std::vector<std::unique_ptr<Node>> nodes_;  // one a life; the last is the present one

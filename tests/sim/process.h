@@ -115,6 +115,10 @@ class Process {
   void CarryOut(const agent::CloseGets& effect);
   void CarryOut(const agent::SetControlWord& effect);
   void CarryOut(const agent::VerbDone& effect);
+  // Digests and copies are switched off here.
+  void CarryOut(const agent::HashChunks&) {}
+  void CarryOut(const agent::CopyWanted&) {}
+  void CarryOut(const agent::CopyReleased&) {}
   void CarryOut(const agent::FetchAdvanced&) {}
   void CarryOut(const agent::LogLine& effect);
 
