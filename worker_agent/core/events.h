@@ -189,12 +189,11 @@ struct VerbAsked {
 struct LeaveAsked {};
 struct Tick {};
 
-using Event =
-    std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown, SessionRefused,
-                 AssignDirective, AbortReadDirective, ProbeDirective, DroppedDirective,
-                 VisibleDirective, MakeCopyDirective, ReleaseCopyDirective, CallReply,
-                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, LaneKnown,
-                 MemoryImported, ChunksHashed, Tick>;
+using Event = std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown,
+                           SessionRefused, AssignDirective, AbortReadDirective, ProbeDirective,
+                           DroppedDirective, VisibleDirective, MakeCopyDirective,
+                           ReleaseCopyDirective, CallReply, MessageArrived, SendDone, GetDone,
+                           WordArrived, PeerFailed, LaneKnown, MemoryImported, ChunksHashed, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 
@@ -370,11 +369,10 @@ struct LogLine {
   std::string text;
 };
 
-using Effect =
-    std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, SendMessage,
-                 SendData, SendDescription, CopyIn, ImportMemory, Get, GetWord, CloseGets,
-                 HashChunks, SetControlWord, CopyWanted, CopyReleased, VerbDone, FetchAdvanced,
-                 LogLine>;
+using Effect = std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer,
+                            SendMessage, SendData, SendDescription, CopyIn, ImportMemory, Get,
+                            GetWord, CloseGets, HashChunks, SetControlWord, CopyWanted,
+                            CopyReleased, VerbDone, FetchAdvanced, LogLine>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
 
