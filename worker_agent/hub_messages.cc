@@ -270,8 +270,8 @@ absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply) {
   return status;
 }
 
-absl::Status FromProto(const v1::UnpublishResponse&, CallReply& reply) {
-  reply.payload = UnpublishReply{};
+absl::Status FromProto(const v1::UnpublishResponse& response, CallReply& reply) {
+  reply.payload = UnpublishReply{response.readers_left()};
   return absl::OkStatus();
 }
 

@@ -90,6 +90,10 @@ void ProgressLoop::Feed(const Event& event) {
     source_ = assign->source.incarnation;
     way_noted_ = false;
   }
+  if (const auto* reply = std::get_if<CallReply>(&event)) {
+    const auto* unpublished = std::get_if<UnpublishReply>(&reply->payload);
+    left_readers_ |= unpublished != nullptr && unpublished->readers_left > 0;
+  }
   // A process that is gone must not have its memory held by us.
   if (const auto* failed = std::get_if<PeerFailed>(&event)) one_sided_.Close(failed->peer);
   if (const auto* got = std::get_if<GetDone>(&event); got && got->status.ok()) NoteWay(true);
@@ -269,6 +273,7 @@ void ProgressLoop::ShutDown() {
   while (peers_.outstanding() + one_sided_.outstanding() > 0 && NowMs() < until) {
     if (!Progress()) sched_yield();
   }
+  if (left_readers_) messages_->Abandon();
   messages_.reset();
 }
 

@@ -134,6 +134,7 @@ class ProgressLoop {
 
   bool stopping_ = false;
   bool shut_down_ = false;
+  bool left_readers_ = false;  // an unpublish did not wait for all of them: they may be hung
   TimeMs now_ = 0;
   int64_t active_at_us_ = 0;
   SpinBudget spin_;

@@ -75,6 +75,9 @@ class MessageTransport {
   // Force-closes: outstanding sends complete with an error through OnSent, from later Progress
   // calls. No OnPeerFailed follows.
   virtual void Close(PeerId peer) = 0;
+  // Nothing is torn down with this object: a peer may be in the middle of connecting, unheard of
+  // and perhaps stopped, and UCX 1.13 aborts when it has to give that up. Costs its memory.
+  virtual void Abandon() = 0;
   // Which UCX transports this peer uses, for people ("tcp/eth0", "posix/memory").
   virtual std::string Describe(PeerId peer) const = 0;
   // One line for the log: the library's version and the transports it found.

@@ -107,7 +107,9 @@ struct PublishReply {
   uint64_t chunk_bytes = 0;
   bool visible = false;
 };
-struct UnpublishReply {};
+struct UnpublishReply {
+  uint32_t readers_left = 0;  // when the drain time was up
+};
 struct FetchDecision {
   TransactionId transaction;
   PublicationId publication;

@@ -53,6 +53,7 @@ absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Create(const Options& opti
 }
 
 UcxWorker::~UcxWorker() {
+  if (abandoned_) return;
   if (worker_ != nullptr) ucp_worker_destroy(worker_);
   if (context_ != nullptr) ucp_cleanup(context_);
 }

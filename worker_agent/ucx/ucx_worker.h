@@ -50,6 +50,9 @@ class UcxWorker {
   // True: the event fd will signal. False: progress first.
   bool Arm() { return ucp_worker_arm(worker_) == UCS_OK; }
 
+  // The destructor leaves UCX's objects as they are.
+  void Abandon() { abandoned_ = true; }
+
   // For the log: "UCX 1.13.1 over posix/memory, tcp/eth0".
   std::string Summary() const;
 
@@ -62,6 +65,7 @@ class UcxWorker {
   ucp_worker_h worker_ = nullptr;
   std::string address_;
   int event_fd_ = -1;
+  bool abandoned_ = false;
 };
 
 // What `print` (one of UCX's print functions) writes, as a string.
