@@ -166,7 +166,7 @@ void Wire::SendParts(const FramePtr& frame, agent::ByteRange range, uint64_t tok
   const uint64_t half = scene_.dice.Below(cells + 1);
   const Nanos first = scene_.agenda.now() + Latency(connection);
   const Nanos second = std::max(first + Latency(connection), connection.last_arrival + 1);
-  const auto touches = [this, frame] {
+  const auto touches = [frame] {
     return frame->connection->open && !frame->connection->from->node().dead();
   };
   // What follows on the connection waits for this one.
