@@ -128,7 +128,8 @@ absl::Status Agent::Open() {
     block_ = *std::move(block);
     data_ = block_->data();
   }
-  std::vector<ros::Tensor> tensors = CutIntoTensors(data_, args_.bytes, args_.tensors);
+  std::vector<ros::Tensor> tensors;
+  if (!args_.allocate) tensors = CutIntoTensors(data_, args_.bytes, args_.tensors);
   resident_before_ = ResidentBytes();
   ros::ConnectOptions options;
   options.server = args_.server;
@@ -143,9 +144,7 @@ absl::Status Agent::Open() {
     if (!memory.ok()) return memory.status();
     data_ = static_cast<std::byte*>(*memory);
     std::memset(data_, 0xa5, args_.bytes);
-    for (ros::Tensor& tensor : tensors) {
-      tensor.data = data_ + reinterpret_cast<uintptr_t>(tensor.data);
-    }
+    tensors = CutIntoTensors(data_, args_.bytes, args_.tensors);
   }
   if (!args_.timeline.empty()) timeline_.open(args_.timeline);
   if (args_.is_source) Fill(data_, args_.bytes, kBareSeed);
