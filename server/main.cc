@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
+#include "common/cli/lock_tracking.h"
 #include "common/mutex.h"
 #include "common/random.h"
 #include "server/rpc/rpc_server.h"
@@ -189,6 +190,7 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
 }
 
 int Main(int argc, char** argv) {
+  cli::StopLockTracking();
   Flags flags;
   cli::CommandLine line(kName, "The hub of TensorHub: knows which worker holds which version.");
   Declare(line, flags);

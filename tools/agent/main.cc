@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
+#include "common/cli/lock_tracking.h"
 #include "common/cli/logging.h"
 #include "common/mutex.h"
 #include "tools/agent/subscription.h"
@@ -107,6 +108,7 @@ class Agent {
 };
 
 int Main(int argc, char** argv) {
+  cli::StopLockTracking();
   Flags flags;
   cli::CommandLine line("tensorhub-agent",
                         "Keeps the newest version of models in this host's memory, for whoever "
