@@ -32,7 +32,8 @@ HubLoop::HubLoop(const Options& options)
       waiting_max_(options.waiting_max),
       store_(options.store),
       on_failure_(options.on_failure),
-      hub_(options.hub, Now()) {
+      hub_(options.hub, Now()),
+      order_(options.store != nullptr) {
   if (store_ != nullptr && store_->blocks()) {
     commits_.emplace(*store_, [this](const absl::Status& status) {
       MutexLock lock(mutex_);
@@ -165,7 +166,7 @@ bool HubLoop::TakeBatch(std::vector<Task>& batch) {
   MutexLock lock(mutex_);
   const auto idle = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (committed_) return false;
-    return paused || (queue_.empty() && (committing_ || !stopping_));
+    return paused || (queue_.empty() && (order_.committing() || !stopping_));
   };
   while (idle()) {
     if (!deadline) {
@@ -175,7 +176,7 @@ bool HubLoop::TakeBatch(std::vector<Task>& batch) {
     }
   }
   if (!paused) batch.swap(queue_);
-  return !batch.empty() || committing_ || !stopping_;
+  return !batch.empty() || order_.committing() || !stopping_;
 }
 
 void HubLoop::TickIfDueOnLoop() {
@@ -185,14 +186,10 @@ void HubLoop::TickIfDueOnLoop() {
 
 void HubLoop::ApplyOnLoop(const hub::Event& event) {
   if (failed_) return;
-  const size_t first = waiting_.size();
-  hub_.Apply(event, Now(), waiting_);
-  if (waiting_.size() > first) {
-    auto* rows = std::get_if<hub::Persist>(&waiting_[first]);
-    if (rows != nullptr && store_ != nullptr) rows_.Add(std::move(*rows));
-  }
-  if (!rows_.empty() && !commits_) BeginCommitOnLoop();  // a store that does not block
-  if (rows_.empty() && !committing_) CarryOutOnLoop(waiting_);
+  hub_.Apply(event, Now(), effects_);
+  order_.Add(effects_);
+  if (order_.MustCommit() && !commits_) BeginCommitOnLoop();  // a store that does not block
+  CarryOutReadyOnLoop();
 }
 
 // --- what is kept, and what waits for it -----------------------------------------------------
@@ -204,14 +201,14 @@ void HubLoop::LookWhenKeptOnLoop(Look look) {
 
 // While somebody waits for a look, nothing new may come that is to be kept first.
 bool HubLoop::PausedOnLoop() const {
-  return committing_ && (!looks_.empty() || waiting_.size() >= waiting_max_);
+  return order_.committing() && (!looks_.empty() || order_.waiting() >= waiting_max_);
 }
 
 void HubLoop::ProceedOnLoop() {
-  if (committing_ && !EndCommitOnLoop()) return;
-  if (!rows_.empty()) BeginCommitOnLoop();
-  if (committing_) return;
-  CarryOutOnLoop(waiting_);
+  if (order_.committing() && !EndCommitOnLoop()) return;
+  if (order_.MustCommit()) BeginCommitOnLoop();
+  if (order_.committing()) return;
+  CarryOutReadyOnLoop();
   for (const Look& look : std::exchange(looks_, {})) {
     if (!failed_) {
       look.look();
@@ -229,44 +226,38 @@ bool HubLoop::EndCommitOnLoop() {
     status = std::exchange(committed_, std::nullopt);
   }
   if (!status) return false;
-  committing_ = false;
-  if (!status->ok()) {
-    FailOnLoop(*status);
-    return true;
-  }
-  CarryOutOnLoop(behind_);
+  KeptOnLoop(*status);
   return true;
 }
 
 void HubLoop::BeginCommitOnLoop() {
-  hub::Persist rows = std::exchange(rows_, {});
-  if (!commits_) {
-    const absl::Status status = store_->Commit(rows);
-    if (!status.ok()) FailOnLoop(status);
-    return;
-  }
-  behind_.swap(waiting_);
-  committing_ = true;
+  hub::Persist rows = order_.BeginCommit();
+  if (!commits_) return KeptOnLoop(store_->Commit(rows));
   commits_->Begin(std::move(rows));
+}
+
+void HubLoop::KeptOnLoop(const absl::Status& status) {
+  if (!status.ok()) return FailOnLoop(status);
+  order_.EndCommit();
+  CarryOutReadyOnLoop();
 }
 
 // What was decided since the last commit is not proven, and this hub knows of it: it ends. Another
 // one starts from what was kept; workers repeat what was not answered.
 void HubLoop::FailOnLoop(const absl::Status& status) {
   failed_ = true;
-  rows_ = {};
-  behind_.clear();
-  waiting_.clear();
+  order_.Drop();
   spdlog::error("{}", std::string(status.message()));
   Stop();
   if (on_failure_) on_failure_(status);
 }
 
-void HubLoop::CarryOutOnLoop(hub::Effects& effects) {
-  for (const hub::Effect& effect : effects) {
+void HubLoop::CarryOutReadyOnLoop() {
+  order_.TakeReady(effects_);
+  for (const hub::Effect& effect : effects_) {
     std::visit([this](const auto& one) { CarryOut(one); }, effect);
   }
-  effects.clear();
+  effects_.clear();
 }
 
 // Whatever is posted from now on is refused, so nothing can be added behind our back.

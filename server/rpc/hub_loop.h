@@ -17,10 +17,9 @@
 //    CloseSession or RemoveWatcher before.
 // 3. The queue is bounded: calls are refused beyond `queue_max`; a session has at most one message
 //    in it, because the next one is read only after the one before was applied.
-// 4. R6, R8: nobody hears of anything that rests on rows which are not kept yet: effects wait
-// behind
-//    the commit of all rows that came before them, and who looks at the hub (Query, watchers) looks
-//    when nothing waits. If a commit fails, what waits for it is never carried out.
+// 4. R6, R8: nobody hears of anything that rests on rows which are not kept yet: effects wait as
+//    hub::CommitOrder says, and who looks at the hub (Query, watchers) looks when nothing waits. If
+//    a commit fails, what waits for it is never carried out.
 
 #ifndef TENSORHUB_SERVER_RPC_HUB_LOOP_H_
 #define TENSORHUB_SERVER_RPC_HUB_LOOP_H_
@@ -36,6 +35,7 @@
 #include <vector>
 
 #include "common/mutex.h"
+#include "server/core/commit_order.h"
 #include "server/core/hub.h"
 #include "server/store/commit_thread.h"
 
@@ -130,8 +130,9 @@ class HubLoop {
   void ProceedOnLoop();
   bool EndCommitOnLoop();
   void BeginCommitOnLoop();
+  void KeptOnLoop(const absl::Status& status);
   void FailOnLoop(const absl::Status& status);
-  void CarryOutOnLoop(hub::Effects& effects);
+  void CarryOutReadyOnLoop();
 
   void CarryOut(const hub::Persist&) {}  // kept by now
   void CarryOut(const hub::Reply& reply);
@@ -151,11 +152,9 @@ class HubLoop {
 
   // Of the loop's thread alone.
   hub::Hub hub_;
-  hub::Effects behind_;   // the commit under way
-  hub::Persist rows_;     // for the next one
-  hub::Effects waiting_;  // behind rows_
+  hub::CommitOrder order_;
+  hub::Effects effects_;  // between the hub, the order and their being carried out: empty
   std::vector<Look> looks_;
-  bool committing_ = false;
   bool failed_ = false;
   std::unordered_map<hub::CallId, ReplyHandler> calls_;
   std::unordered_map<hub::SessionId, std::shared_ptr<SessionSink>> sessions_;
