@@ -72,9 +72,10 @@ void Hub::State::KeepOneSeed(Worker& reader) {
   }
 }
 
-// A free place is wanted, except when it takes a reader off the wide area.
+// A free place is wanted, except when it takes a reader off the wide area. R8: while recovering,
+// the reader that has it may not have reported yet.
 void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
-  if (!IsFed(reader) || !MayServe(holder, reader)) return;
+  if (recovering_ || !IsFed(reader) || !MayServe(holder, reader)) return;
   const Tier present = reader.read->assignments.at(reader.read->current).tier;
   if (TierBetween(holder.location, reader.location) >= present) return;
   if (present != Tier::kRemote && !IsWorthwhile(reader, now_)) return;
