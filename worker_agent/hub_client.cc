@@ -8,6 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "worker_agent/core/refusal.h"
 #include "worker_agent/hub_status.h"
 #include "worker_agent/log.h"
 
@@ -21,22 +22,6 @@ constexpr TimeMs kConnectBackOffMs = 400;
 // A hub that speaks of no times at all.
 constexpr TimeMs kLeaseMs = 5000;
 constexpr TimeMs kHeartbeatMs = 1000;
-
-// The hub knows of this worker and wants it no more, or will never take it as it is.
-bool IsRefusal(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kAlreadyExists:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kAborted:
-    case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kUnauthenticated:
-    case absl::StatusCode::kUnimplemented:
-      return true;
-    default:
-      return false;
-  }
-}
 
 TimeMs TimeOr(uint64_t ms, TimeMs otherwise) {
   constexpr uint64_t kHourMs = 3600 * 1000;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/sim/process.h"
 #include "tools/sim/core_events.h"
+#include "worker_agent/core/refusal.h"
 
 namespace tensorhub::fault {
 namespace {
@@ -19,19 +20,6 @@ constexpr TimeMs kFirstBackOffMs = 100;
 constexpr TimeMs kLongestBackOffMs = 1000;
 constexpr Nanos kConnectTimeout = 2 * kSecond;
 constexpr Nanos kKeepAlive = 15 * kSecond;
-
-// As worker_agent's hub_client.cc.
-bool IsRefusal(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kAlreadyExists:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kAborted:
-      return true;
-    default:
-      return false;
-  }
-}
 
 }  // namespace
 
@@ -111,7 +99,7 @@ void HubLink::Send(const agent::SessionSend& send) {
 }
 
 void HubLink::SendDown(Stream& stream, const hub::Directive& directive,
-                       const HubIdentity& identity) {
+                       const ServerIdentity& identity) {
   stream.last_down = std::max(stream.last_down + 1, scene_.agenda.now() + Latency());
   Down(stream.last_down, [this, &stream, directive, identity] {
     if (scene_.agenda.now() < stream.down_cut) OnDown(stream, directive, identity);
@@ -130,7 +118,8 @@ void HubLink::SendEnd(Stream& stream, const absl::Status& status) {
   });
 }
 
-void HubLink::OnDown(Stream& stream, const hub::Directive& directive, const HubIdentity& identity) {
+void HubLink::OnDown(Stream& stream, const hub::Directive& directive,
+                     const ServerIdentity& identity) {
   if (&stream != stream_ || state_ == State::kEnded) return;
   if (std::holds_alternative<hub::Welcome>(directive.body)) {
     return OnWelcome(directive, identity);
@@ -139,12 +128,12 @@ void HubLink::OnDown(Stream& stream, const hub::Directive& directive, const HubI
   if (const auto event = sim::ToAgent(directive)) process_.Step(*event);
 }
 
-void HubLink::OnWelcome(const hub::Directive& directive, const HubIdentity& identity) {
+void HubLink::OnWelcome(const hub::Directive& directive, const ServerIdentity& identity) {
   if (state_ != State::kOpening) return;
-  if (known_.store && identity.store && known_.store != identity.store) {
+  if (known_.store_id && identity.store_id && known_.store_id != identity.store_id) {
     return Refuse(absl::FailedPreconditionError("the server is another one now"));
   }
-  if (known_.store && identity.epoch < known_.epoch) {
+  if (known_.store_id && identity.epoch < known_.epoch) {
     return Refuse(absl::FailedPreconditionError("the server runs on old data"));
   }
   known_ = identity;
@@ -161,7 +150,7 @@ void HubLink::OnEnd(const absl::Status& status) {
   state_ = State::kIdle;
   if (was_up) process_.Step(agent::SessionDown{});
   const bool predecessor = !connected_ && absl::IsAlreadyExists(status);
-  if (IsRefusal(status) && !predecessor) return Refuse(status);
+  if (agent::IsRefusal(status) && !predecessor) return Refuse(status);
   RetryLater();
 }
 

@@ -39,7 +39,7 @@ class HubLink {
   void Wait(const WaitRequest& request, std::function<void(const absl::Status&)> done);
 
   // The hub's side: sends.
-  void SendDown(Stream& stream, const hub::Directive& directive, const HubIdentity& identity);
+  void SendDown(Stream& stream, const hub::Directive& directive, const ServerIdentity& identity);
   void SendEnd(Stream& stream, const absl::Status& status);
   void SendAnswer(const hub::Reply& reply);
 
@@ -66,8 +66,8 @@ class HubLink {
   void Up(Nanos arrival, Action action);
   void HandUp(uint32_t life, Action action);
   void Down(Nanos arrival, Action action);
-  void OnDown(Stream& stream, const hub::Directive& directive, const HubIdentity& identity);
-  void OnWelcome(const hub::Directive& directive, const HubIdentity& identity);
+  void OnDown(Stream& stream, const hub::Directive& directive, const ServerIdentity& identity);
+  void OnWelcome(const hub::Directive& directive, const ServerIdentity& identity);
   void OnEnd(const absl::Status& status);
   void Refuse(const absl::Status& status);
   void RetryLater();
@@ -94,7 +94,7 @@ class HubLink {
   bool connected_ = false;
   bool leaving_ = false;
   int failures_ = 0;
-  HubIdentity known_;
+  ServerIdentity known_;
   // The connection is gone, and this side has not noticed.
   bool dead_line_ = false;
   bool up_blocked_ = false;

@@ -35,8 +35,8 @@ void HubNode::Start() {
   const int64_t drift = scene_.plan.drift_ppm_max;
   node.SetClock(scene_.agenda.now(), scene_.dice.Time(kSecond, 1000 * kSecond),
                 drift == 0 ? 0 : scene_.dice.Time(-drift, drift));
-  if (scene_.plan.keeps_data && !identity_.store) {
-    identity_.store = {scene_.dice.Next() | 1, scene_.dice.Next()};
+  if (scene_.plan.keeps_data && !identity_.store_id) {
+    identity_.store_id = {scene_.dice.Next() | 1, scene_.dice.Next()};
   }
   ++identity_.epoch;
   if (!scene_.plan.keeps_data) kept_ = {};
@@ -87,18 +87,18 @@ hub::CallId HubNode::NewCall(const CallRecord& record) {
 
 // --- what arrives --------------------------------------------------------------------------------
 
-absl::Status HubNode::CheckIdentity(const HubIdentity& known) const {
-  if (known.store && identity_.store && known.store != identity_.store) {
+absl::Status HubNode::CheckIdentity(const ServerIdentity& known) const {
+  if (known.store_id && identity_.store_id && known.store_id != identity_.store_id) {
     return absl::FailedPreconditionError("this worker belongs to another hub");
   }
-  if (known.store && known.store == identity_.store && known.epoch > identity_.epoch) {
+  if (known.store_id && known.store_id == identity_.store_id && known.epoch > identity_.epoch) {
     return absl::FailedPreconditionError("this server is stale");
   }
   return absl::OkStatus();
 }
 
 void HubNode::OpenSession(Stream& stream, const hub::SessionOpened& opened,
-                          const HubIdentity& known) {
+                          const ServerIdentity& known) {
   if (const absl::Status status = CheckIdentity(known); !status.ok()) {
     return stream.process->link().SendEnd(stream, status);
   }

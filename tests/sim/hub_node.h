@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "server/core/hub.h"
+#include "server/store/identity.h"
 #include "tests/sim/scene.h"
 
 namespace tensorhub::fault {
@@ -52,11 +53,6 @@ struct CallRecord {
   TransactionId transaction;  // of a FinishRead
 };
 
-struct HubIdentity {
-  Id128 store;
-  uint64_t epoch = 0;
-};
-
 class HubNode {
  public:
   explicit HubNode(Scene& scene) : scene_(scene) {}
@@ -69,7 +65,7 @@ class HubNode {
   Node& node() { return *nodes_.back(); }
   hub::Hub& core() { return *hub_; }
   uint32_t life() const { return static_cast<uint32_t>(nodes_.size()); }
-  const HubIdentity& identity() const { return identity_; }
+  const ServerIdentity& identity() const { return identity_; }
   TimeMs NowMs() { return node().LocalMs(scene_.agenda.now()); }
   TimeMs lease_ms() const { return options_.lease_ms; }
 
@@ -81,7 +77,7 @@ class HubNode {
   bool IsOpen(hub::SessionId id) const { return id != 0 && streams_[id - 1].known_to_hub; }
 
   // What arrives, on behalf of its node.
-  void OpenSession(Stream& stream, const hub::SessionOpened& opened, const HubIdentity& known);
+  void OpenSession(Stream& stream, const hub::SessionOpened& opened, const ServerIdentity& known);
   void FromSession(Stream& stream, const hub::Event& event);
   void CloseSession(Stream& stream);
   void StartCall(hub::CallId id, const hub::Event& event);
@@ -97,10 +93,10 @@ class HubNode {
   void CarryOut(const hub::ModelChange&) {}
   void CarryOut(const hub::LogLine& line);
   void TickLater();
-  absl::Status CheckIdentity(const HubIdentity& known) const;
+  absl::Status CheckIdentity(const ServerIdentity& known) const;
 
   Scene& scene_;
-  HubIdentity identity_;
+  ServerIdentity identity_;
   hub::DurableState kept_;  // on its disk
   hub::HubOptions options_;
   std::unique_ptr<hub::Hub> hub_;

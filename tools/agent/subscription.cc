@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "spdlog/spdlog.h"
+#include "tools/ctl/fetch_plan.h"
 #include "tools/ctl/shard_memory.h"
 #include "tools/ctl/units.h"
 #include "worker_agent/hub_channel.h"
@@ -111,20 +112,14 @@ std::optional<uint64_t> Subscription::Await() {
 }
 
 absl::StatusOr<std::vector<Layout>> Subscription::LayoutsOf(uint64_t version) {
-  const auto versions = admin_.ListVersions(options_.model);
-  if (!versions.ok()) return versions.status();
+  const absl::StatusOr<v1::VersionInfo> info = ctl::FindVersion(admin_, options_.model, version);
+  if (!info.ok()) return info.status();
   std::vector<Layout> layouts;
-  for (const v1::VersionInfo& info : versions->versions()) {
-    if (info.version() != version || info.state() != "visible") continue;
-    for (const std::string& fingerprint : info.layouts()) {
-      const absl::StatusOr<std::string> encoded = admin_.GetLayout(fingerprint);
-      if (!encoded.ok()) return encoded.status();
-      absl::StatusOr<Layout> layout = Layout::Decode(*encoded);
-      if (!layout.ok()) return layout.status();
-      layouts.push_back(*std::move(layout));
-    }
+  for (const std::string& fingerprint : info->layouts()) {
+    absl::StatusOr<Layout> layout = ctl::FetchLayout(admin_, fingerprint);
+    if (!layout.ok()) return layout.status();
+    layouts.push_back(*std::move(layout));
   }
-  if (layouts.empty()) return absl::NotFoundError("nobody holds it any more");
   return layouts;
 }
 

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -20,6 +22,20 @@
 
 namespace tensorhub::bench {
 namespace {
+
+// By protocols v1; with v2, which is all that UCX has since 1.22, the source would have to work.
+bool HasOneSidedGets() {
+  unsigned major = 0, minor = 0, release = 0;
+  ucp_get_version(&major, &minor, &release);
+  return major == 1 && minor < 22;
+}
+
+std::vector<agent::UcxSetting> Settings() {
+  const auto usual = agent::GetSettings();
+  std::vector<agent::UcxSetting> settings(usual.begin(), usual.end());
+  if (HasOneSidedGets()) settings.push_back({"PROTO_ENABLE", "n", "v2 has the source work"});
+  return settings;
+}
 
 class BareGets {
  public:
@@ -49,6 +65,7 @@ class BareGets {
   std::byte* data_ = nullptr;
   ucp_ep_h peer_ = nullptr;
   ucp_rkey_h key_ = nullptr;
+  const std::byte* mapped_ = nullptr;  // the source's memory, where UCX has no gets for it
   uint64_t remote_base_ = 0;
   uint64_t outstanding_ = 0;
   absl::Status failure_;
@@ -105,7 +122,13 @@ absl::Status BareGets::Connect(const std::string& line) {
   absl::StatusOr<ucp_ep_h> peer = ConnectBare(*worker_, agent::EnvelopeKind::kGetAddress, *address);
   if (!peer.ok()) return peer.status();
   peer_ = *peer;
-  return agent::UcxStatus(ucp_ep_rkey_unpack(peer_, key->data(), &key_), "unpacking the key");
+  const ucs_status_t unpacked = ucp_ep_rkey_unpack(peer_, key->data(), &key_);
+  if (unpacked != UCS_OK) return agent::UcxStatus(unpacked, "unpacking the key");
+  if (HasOneSidedGets()) return absl::OkStatus();
+  void* local = nullptr;
+  const ucs_status_t mapped = ucp_rkey_ptr(key_, remote_base_, &local);
+  mapped_ = static_cast<const std::byte*>(local);
+  return agent::UcxStatus(mapped, "mapping the source's memory");
 }
 
 void BareGets::OnDone(void* request, ucs_status_t status, void* self) {
@@ -124,6 +147,10 @@ void BareGets::Get(uint64_t at, uint64_t bytes) {
   params.cb.send = &BareGets::OnDone;
   params.user_data = this;
   ++outstanding_;
+  if (mapped_ != nullptr) {
+    std::memcpy(data_ + at, mapped_ + at, bytes);
+    return Finish(UCS_OK);
+  }
   const ucs_status_ptr_t result =
       ucp_get_nbx(peer_, data_ + at, bytes, remote_base_ + at, key_, &params);
   if (!UCS_PTR_IS_PTR(result)) Finish(UCS_PTR_STATUS(result));
@@ -164,10 +191,11 @@ absl::StatusOr<std::string> RunCommand(BareGets& bare, const std::string& line) 
 absl::Status Play(const Fields& args) {
   const absl::StatusOr<BareRole> role = BareRole::Parse(args);
   if (!role.ok()) return role.status();
+  const std::vector<agent::UcxSetting> settings = Settings();
   absl::StatusOr<std::unique_ptr<agent::UcxWorker>> worker =
       agent::UcxWorker::Create({.name = "bare-gets",
                                 .features = UCP_FEATURE_RMA,
-                                .settings = agent::GetSettings(),
+                                .settings = settings,
                                 .transports = agent::OneSidedTransports(std::getenv("UCX_TLS")),
                                 .address_kind = agent::EnvelopeKind::kGetAddress});
   if (!worker.ok()) return worker.status();

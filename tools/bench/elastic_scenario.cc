@@ -329,7 +329,9 @@ absl::Status ElasticScenario::WithoutServer(Report& report) {
   report.figures.push_back(
       BoundFigure("server.completion", *seconds, "s", undisturbed_ + kServerSeconds));
   report.beside.push_back({"server.away", stream_ * (kServerReturns - kServerGoes), "s"});
-  return fleet_->Verify(fleet_->Readers());
+  if (absl::Status status = fleet_->Verify(fleet_->Readers()); !status.ok()) return status;
+  return PlotIfWanted(flags_, "a while without the server", *lab_, *fleet_, fleet_->Readers(),
+                      *start, bytes_);
 }
 
 absl::Status ElasticScenario::RunPhase(const std::string& phase, Report& report) {

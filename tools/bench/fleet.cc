@@ -3,10 +3,7 @@
 
 #include "tools/bench/fleet.h"
 
-#include <stdlib.h>
-
 #include <fstream>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,17 +25,10 @@ absl::StatusOr<std::unique_ptr<Fleet>> Fleet::Start(const Lab& lab, const Option
 Fleet::~Fleet() {
   // Readers first: a trainer that leaves would wait for them.
   while (!workers_.empty()) workers_.pop_back();
-  std::error_code error;
-  if (!folder_.empty()) std::filesystem::remove_all(folder_, error);
 }
 
 absl::Status Fleet::StartAll() {
-  std::string pattern =
-      (std::filesystem::temp_directory_path() / "tensorhub-bench.XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat("no temporary folder ", pattern));
-  }
-  folder_ = pattern;
+  if (absl::Status status = folder_.Make(); !status.ok()) return status;
   absl::Status hub = StartHub(absl::StrCat(lab_.hub().address, ":0"));
   if (!hub.ok()) return hub;
   workers_.resize(options_.readers + 1);
@@ -53,7 +43,7 @@ absl::Status Fleet::StartAll() {
 }
 
 absl::Status Fleet::StartHub(const std::string& listen) {
-  std::vector<std::string> flags = {"--data-dir", (folder_ / "hub").string()};
+  std::vector<std::string> flags = {"--data-dir", (folder_.path() / "hub").string()};
   flags.insert(flags.end(), options_.server_flags.begin(), options_.server_flags.end());
   absl::StatusOr<std::unique_ptr<Hub>> hub =
       Hub::Start([this](const Child::Options& process) { return lab_.On(lab_.hub(), process); },
@@ -168,7 +158,9 @@ absl::Status Fleet::Restart(size_t worker) {
   return Ready(worker);
 }
 
-std::filesystem::path Fleet::TimelineFile(size_t worker) const { return folder_ / groups_[worker]; }
+std::filesystem::path Fleet::TimelineFile(size_t worker) const {
+  return folder_.path() / groups_[worker];
+}
 
 std::vector<Fleet::Sample> Fleet::Timeline(size_t worker) const {
   std::vector<Sample> samples;

@@ -19,6 +19,7 @@
 #include "tools/bench/child.h"
 #include "tools/bench/lab.h"
 #include "tools/bench/pairs.h"
+#include "tools/bench/temp_folder.h"
 
 namespace tensorhub::bench {
 
@@ -81,7 +82,7 @@ class Fleet {
 
   const Lab& lab_;
   const Options options_;
-  std::filesystem::path folder_;
+  TempFolder folder_;  // outlives those who write to it
   std::unique_ptr<Hub> hub_;
   std::vector<std::unique_ptr<Child>> workers_;
   std::vector<std::string> groups_;

@@ -13,7 +13,6 @@
 #include "common/ids.h"
 #include "common/mutex.h"
 #include "common/random.h"
-#include "worker_agent/hub_channel.h"
 #include "worker_agent/hub_session.h"
 
 namespace tensorhub::bench {
@@ -125,8 +124,9 @@ void LightWorker::Heard::AwaitEnd() {
   }
 }
 
-LightWorker::LightWorker(const std::string& server, const std::string& group, uint32_t number)
-    : channel_(agent::MakeHubChannel(server, agent::Connection::kOwn)),
+LightWorker::LightWorker(std::shared_ptr<grpc::Channel> channel, const std::string& group,
+                         uint32_t number)
+    : channel_(std::move(channel)),
       stub_(v1::Hub::NewStub(channel_)),
       heard_(std::make_shared<Heard>()),
       location_(LocationOf(number)) {
@@ -142,6 +142,8 @@ LightWorker::~LightWorker() {
 }
 
 absl::Status LightWorker::OpenSession() { return Open({}); }
+
+void LightWorker::AwaitEnd() { heard_->AwaitEnd(); }
 
 absl::Status LightWorker::OpenNextSession() {
   heard_->AwaitEnd();

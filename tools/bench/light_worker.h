@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker as the hub sees it: a connection of its own, a session with heartbeats, and the calls of
-// a fetch, in the order in which an agent makes them. Without memory, UCX and a progress thread, so
+// A worker as the hub sees it: a session with heartbeats, and the calls of a fetch, in the order in
+// which an agent makes them. Without memory, UCX and a progress thread, so
 // that one process can stand for thousands. No bytes move: a fetch is finished as soon as it has
 // begun.
 //
@@ -31,8 +31,9 @@ class LightWorker {
   // Told of each call of a fetch: its name, and what it took.
   using OnCall = std::function<void(const char* name, double us)>;
 
-  // The group is the worker's alone; `number` says where it lies among hosts and racks.
-  LightWorker(const std::string& server, const std::string& group, uint32_t number);
+  // `channel` has a connection of its own, as an agent's has, or workers share one. The group is
+  // the worker's alone; `number` says where it lies among hosts and racks.
+  LightWorker(std::shared_ptr<grpc::Channel> channel, const std::string& group, uint32_t number);
   ~LightWorker();  // ends the session and waits for that
   LightWorker(const LightWorker&) = delete;
   LightWorker& operator=(const LightWorker&) = delete;
@@ -42,7 +43,9 @@ class LightWorker {
 
   // Returns once the hub has welcomed the worker.
   absl::Status OpenSession();
-  // The same once the session has ended, whatever ended it: reports what the worker holds.
+  // Until the session has ended, whatever ends it; gives up after a while.
+  void AwaitEnd();
+  // OpenSession after that: reports what the worker holds.
   absl::Status OpenNextSession();
   // Nothing before that.
   void Beat();

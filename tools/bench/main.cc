@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "common/cli/flags.h"
+#include "common/cli/lock_tracking.h"
 #include "tools/bench/agent_role.h"
 #include "tools/bench/bare_gets.h"
 #include "tools/bench/bare_messages.h"
@@ -72,6 +73,7 @@ int RunScenario(Scenario& scenario, bool json) {
 }
 
 int Main(int argc, char** argv) {
+  cli::StopLockTracking();
   if (argc == 3 && argv[1][0] == '@') return RunRole(argv[1], argv[2]);
   std::vector<std::unique_ptr<Scenario>> scenarios;
   scenarios.push_back(MakeReadScenario());

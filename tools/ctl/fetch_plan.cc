@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
-#include "common/layout.h"
 #include "spdlog/spdlog.h"
 
 namespace tensorhub::ctl {
@@ -43,31 +42,6 @@ absl::Status NotHeld(const std::string& model, uint64_t version,
   return absl::NotFoundError(text);
 }
 
-absl::StatusOr<v1::VersionInfo> FindVersion(AdminClient& admin, const std::string& model,
-                                            uint64_t version) {
-  auto versions = admin.ListVersions(model);
-  if (!versions.ok()) return versions.status();
-  for (v1::VersionInfo& info : *versions->mutable_versions()) {
-    if (info.version() != version) continue;
-    if (info.state() == "publishing") {
-      return absl::FailedPreconditionError(
-          absl::StrCat("version ", version, " of ", model, " is still being published; try again"));
-    }
-    if (info.state() == "visible") return std::move(info);
-  }
-  return NotHeld(model, version, *versions);
-}
-
-absl::StatusOr<Layout> FetchLayout(AdminClient& admin, const std::string& fingerprint) {
-  const absl::StatusOr<std::string> encoded = admin.GetLayout(fingerprint);
-  if (!encoded.ok()) return encoded.status();
-  absl::StatusOr<Layout> layout = Layout::Decode(*encoded);
-  if (layout.ok() && ToBytes(layout->fingerprint()) != fingerprint) {
-    return absl::DataLossError("the hub answered with another layout than the version has");
-  }
-  return layout;
-}
-
 absl::StatusOr<Attachment> DescribeRank(AdminClient& admin, const v1::VersionInfo& info, int rank) {
   const absl::StatusOr<Layout> layout = FetchLayout(admin, info.layouts(rank));
   if (!layout.ok()) return layout.status();
@@ -94,6 +68,36 @@ absl::StatusOr<Attachment> DescribeRank(AdminClient& admin, const v1::VersionInf
 }
 
 }  // namespace
+
+absl::StatusOr<v1::VersionInfo> FindVersion(AdminClient& admin, const std::string& model,
+                                            uint64_t version) {
+  auto versions = admin.ListVersions(model);
+  if (!versions.ok()) return versions.status();
+  for (v1::VersionInfo& info : *versions->mutable_versions()) {
+    if (info.version() != version) continue;
+    if (info.state() == "publishing") {
+      return absl::FailedPreconditionError(
+          absl::StrCat("version ", version, " of ", model, " is still being published; try again"));
+    }
+    if (info.state() != "visible") continue;
+    if (info.world_size() == 0 || static_cast<int64_t>(info.world_size()) != info.layouts_size()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the hub does not know all layouts of version ", version, " of ", model));
+    }
+    return std::move(info);
+  }
+  return NotHeld(model, version, *versions);
+}
+
+absl::StatusOr<Layout> FetchLayout(AdminClient& admin, const std::string& fingerprint) {
+  const absl::StatusOr<std::string> encoded = admin.GetLayout(fingerprint);
+  if (!encoded.ok()) return encoded.status();
+  absl::StatusOr<Layout> layout = Layout::Decode(*encoded);
+  if (layout.ok() && ToBytes(layout->fingerprint()) != fingerprint) {
+    return absl::DataLossError("the hub answered with another layout than the version has");
+  }
+  return layout;
+}
 
 uint64_t FetchPlan::data_bytes() const {
   uint64_t sum = 0;
@@ -126,10 +130,6 @@ absl::StatusOr<FetchPlan> DescribeVersion(AdminClient& admin, const std::string&
   if (!version.ok()) return version.status();
   const absl::StatusOr<v1::VersionInfo> info = FindVersion(admin, model, *version);
   if (!info.ok()) return info.status();
-  if (info->world_size() == 0 || static_cast<int64_t>(info->world_size()) != info->layouts_size()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the hub does not know all layouts of version ", *version, " of ", model));
-  }
   FetchPlan plan{.version = *version, .ranks = {}};
   for (int rank = 0; rank < info->layouts_size(); ++rank) {
     absl::StatusOr<Attachment> contents = DescribeRank(admin, *info, rank);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/layout.h"
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/arguments.h"
 #include "tools/safetensors/attachment.h"
@@ -28,8 +29,16 @@ struct FetchPlan {
   size_t file_count() const;
 };
 
-// NOT_FOUND: no such model or version, or nobody holds it. FAILED_PRECONDITION: it is still being
-// published. INVALID_ARGUMENT: its attachment is damaged.
+// A version that can be fetched, with a layout for each rank. NOT_FOUND: no such model or version,
+// or nobody holds it. FAILED_PRECONDITION: it is still being published, or not all layouts are
+// known.
+absl::StatusOr<v1::VersionInfo> FindVersion(AdminClient& admin, const std::string& model,
+                                            uint64_t version);
+
+// DATA_LOSS: the hub's answer is another layout.
+absl::StatusOr<Layout> FetchLayout(AdminClient& admin, const std::string& fingerprint);
+
+// As FindVersion; INVALID_ARGUMENT: its attachment is damaged.
 absl::StatusOr<FetchPlan> DescribeVersion(AdminClient& admin, const std::string& model,
                                           const VersionOrLatest& wanted);
 

@@ -4,6 +4,7 @@
 // retain, pin, unpin: what must not be lost (R7).
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 
 #include "tools/ctl/admin_client.h"
@@ -15,15 +16,13 @@ namespace {
 
 void AddRetainVerb(Verbs& verbs) {
   auto model = std::make_shared<ModelArgument>();
-  auto count = std::make_shared<VersionArgument>();
+  auto count = std::make_shared<uint32_t>(0);
   cli::Command& command =
       verbs.Add("retain", "Keeps the newest COUNT versions of a model from being lost (0: none).",
                 [=](const Globals& globals) {
                   v1::RetainRequest request;
                   request.set_model(model->name);
-                  constexpr uint64_t kMax = 1024;
-                  if (count->value > kMax) return absl::InvalidArgumentError("COUNT: at most 1024");
-                  request.set_keep_latest(static_cast<uint32_t>(count->value));
+                  request.set_keep_latest(*count);
                   return AdminClient(globals.server, globals.connect_timeout).Retain(request);
                 });
   command.Argument("MODEL", model.get(), "the model");
