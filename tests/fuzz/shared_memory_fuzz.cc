@@ -31,7 +31,11 @@ agent::SharedMemoryDescription Example() {
 std::vector<std::string> Seeds() {
   agent::SharedMemoryDescription nothing = Example();
   nothing.segments.clear();
-  return {Encode(Example()), Encode(nothing)};
+  agent::SharedMemoryDescription asked = Example();
+  asked.word_is_asked = true;
+  asked.process = "process";
+  asked.regions[0].local_key = "here";
+  return {Encode(Example()), Encode(nothing), Encode(asked)};
 }
 
 void Run(std::string_view input) {
@@ -41,9 +45,11 @@ void Run(std::string_view input) {
     return;
   }
   TH_CHECK(Encode(*read) == input);
-  const auto& word_region = read->regions.at(read->word_region);
-  TH_CHECK((word_region.base + read->word_offset) % 8 == 0);
-  TH_CHECK(read->word_offset + 8 <= word_region.bytes);
+  if (!read->word_is_asked) {
+    const auto& word_region = read->regions.at(read->word_region);
+    TH_CHECK((word_region.base + read->word_offset) % 8 == 0);
+    TH_CHECK(read->word_offset + 8 <= word_region.bytes);
+  }
   uint64_t at = 0;
   for (int count = 0; count < kPlaces && at < read->total_bytes(); ++count) {
     const auto place = read->Find({at, read->total_bytes() - at});
