@@ -29,6 +29,7 @@ agent::TensorBuffer ToBuffer(const Tensor& tensor) {
   buffer.data = tensor.data;
   buffer.bytes = tensor.bytes;
   buffer.cuda = tensor.device == Device::kCuda;
+  buffer.cuda_device = tensor.device_index;
   return buffer;
 }
 
@@ -71,6 +72,7 @@ agent::AgentOptions ToAgent(const ConnectOptions& options) {
   out.attachment = options.attachment;
   out.digests = ToAgent(DigestsOf(options).value_or(options.digests));
   out.host_copy_bytes = options.host_copy_bytes;
+  out.through_host = options.gpu_through_host;
   return out;
 }
 
@@ -167,7 +169,10 @@ absl::Status Client::Publish(uint64_t version, const PublishOptions& options) {
   verb.version = version;
   verb.wait_for_group = options.wait_for_group;
   verb.rewind = options.rewind;
-  verb.timeout_ms = Milliseconds(options.timeout);
+  const absl::StatusOr<int64_t> left =
+      impl_->agent().Await({options.stream, options.event}, Milliseconds(options.timeout));
+  if (!left.ok()) return left.status();
+  verb.timeout_ms = *left;
   return impl_->agent().RunVerb(verb).status;
 }
 
@@ -190,8 +195,12 @@ absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchO
       report({advanced.version, advanced.bytes_done, advanced.bytes_total, advanced.source});
     };
   }
-  agent::VerbResult result = impl_->agent().RunVerb(
-      agent::FetchVerb{ToAgent(selector), Milliseconds(options.timeout)}, std::move(progress));
+  const agent::DeviceWork work{options.stream, nullptr};
+  const absl::StatusOr<int64_t> left = impl_->agent().Await(work, Milliseconds(options.timeout));
+  if (!left.ok()) return left.status();
+  agent::VerbResult result =
+      impl_->agent().RunVerb(agent::FetchVerb{ToAgent(selector), *left}, std::move(progress));
+  if (result.status.ok()) result.status = impl_->agent().ShowTo(work);
   if (!result.status.ok()) return result.status;
   return FetchResult{result.fetch.version, result.fetch.bytes_read, result.fetch.bytes_skipped,
                      std::move(result.way), std::move(result.fetch.sources)};

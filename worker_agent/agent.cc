@@ -3,11 +3,14 @@
 
 #include "worker_agent/agent.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "common/random.h"
 #include "worker_agent/host_copies.h"
 #include "worker_agent/hub_channel.h"
+#include "worker_agent/log.h"
 #include "worker_agent/thread.h"
 #include "worker_agent/ucx/ucx_gets.h"
 #include "worker_agent/ucx/ucx_messages.h"
@@ -41,15 +44,25 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
   loop.seed = random.Next();
   loop.make_messages = [](MessageTransport::Sink* sink) { return UcxMessages::Create(sink); };
   loop.make_gets = [](GetTransport::Sink* sink) { return UcxGets::Create(sink); };
+  loop.make_device_gets = [](GetTransport::Sink* sink) {
+    return UcxGets::Create(sink, UcxGets::Kind::kDevice);
+  };
+  loop.make_local_gets = [cuda = options.cuda](int device) {
+    return [cuda, device](GetTransport::Sink* sink) { return MakeLocalGets(cuda, device, sink); };
+  };
+  loop.through_host = options.through_host;
+  loop.local_device = options.local_device;
   return loop;
 }
 
 }  // namespace
 
 Agent::Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& channel)
-    : inbox_(std::make_shared<Inbox>()),
+    : cuda_(options.cuda),
+      inbox_(std::make_shared<Inbox>()),
       queries_(channel, options.server, options.key.model),
-      copies_(std::make_unique<HostCopies>(options)) {}
+      copies_(std::make_unique<HostCopies>(options)),
+      ended_(Stopped()) {}
 
 Agent::~Agent() { Stop(); }
 
@@ -73,6 +86,10 @@ void Agent::RunLoop(ProgressLoop::Options options,
   progress_thread_ = std::this_thread::get_id();
   Answer<absl::Status>::Giver giver(connected, Stopped());
   options.on_copy_wanted = [this](Version version) { copies_->Make(version); };
+  options.on_memory_lost = [this](const absl::Status& status) {
+    MutexLock lock(verb_mutex_);
+    ended_ = status;
+  };
   options.on_connected = [&giver](const absl::Status& status) { giver.Give(status); };
   loop_ = std::make_unique<ProgressLoop>(std::move(options), inbox_);
   const absl::Status status = loop_->Start();
@@ -91,30 +108,74 @@ template <class T>
 T Agent::OnLoop(std::function<T(ProgressLoop&)> task) {
   if (absl::Status status = CheckCaller(); !status.ok()) return status;
   auto answer = std::make_shared<Answer<T>>();
-  auto giver = std::make_shared<typename Answer<T>::Giver>(answer, Stopped());
+  auto giver = std::make_shared<typename Answer<T>::Giver>(answer, Ended());
   inbox_->Post([this, giver, task = std::move(task)] { giver->Give(task(*loop_)); });
   giver.reset();
   return answer->Wait();
 }
 
+absl::Status Agent::Ended() {
+  MutexLock lock(verb_mutex_);
+  return ended_;
+}
+
+std::shared_ptr<Medium> Agent::medium() {
+  MutexLock lock(verb_mutex_);
+  return medium_;
+}
+
 absl::Status Agent::Register(const std::vector<TensorBuffer>& tensors) {
   absl::StatusOr<Memory> memory = Memory::Make(tensors);
   if (!memory.ok()) return memory.status();
-  copies_->SetShard(tensors);
+  const absl::StatusOr<std::vector<std::string>> warnings = UseRightMedium(cuda_, tensors, *memory);
+  if (!warnings.ok()) return warnings.status();
+  for (const std::string& warning : *warnings) Log().warn("{}", warning);
   auto shared = std::make_shared<Memory>(*std::move(memory));
-  return OnLoop<absl::Status>(
+  const std::shared_ptr<Medium> medium = shared->shared_medium();
+  const absl::Status status = OnLoop<absl::Status>(
       [shared](ProgressLoop& loop) { return loop.Register(std::move(*shared)); });
+  if (!status.ok()) return status;
+  copies_->SetShard(tensors);
+  MutexLock lock(verb_mutex_);
+  medium_ = medium;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TimeMs> Agent::Await(const DeviceWork& work, TimeMs timeout_ms) {
+  const std::shared_ptr<Medium> where = medium();
+  if (!work.any() || where == nullptr) return timeout_ms;
+  const auto began = std::chrono::steady_clock::now();
+  if (absl::Status status = where->Await(work, timeout_ms); !status.ok()) return status;
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - began);
+  return std::max<TimeMs>(timeout_ms - took.count(), 1);
+}
+
+absl::Status Agent::ShowTo(const DeviceWork& work) {
+  const std::shared_ptr<Medium> where = medium();
+  if (!work.any() || where == nullptr) return absl::OkStatus();
+  return where->ShowTo(work);
+}
+
+// What makes the memory's bytes count: it must be the memory that was registered.
+absl::Status Agent::CheckMemory(const Verb& verb) {
+  const bool counts =
+      std::holds_alternative<PublishVerb>(verb) || std::holds_alternative<FetchVerb>(verb);
+  const std::shared_ptr<Medium> where = counts ? medium() : nullptr;
+  return where == nullptr ? absl::OkStatus() : where->CheckThere();
 }
 
 VerbResult Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
-  if (absl::Status status = CheckCaller(); !status.ok()) return {status, {}, ""};
+  absl::Status status = CheckCaller();
+  if (status.ok()) status = CheckMemory(verb);
+  if (!status.ok()) return {status, {}, ""};
   {
     MutexLock lock(verb_mutex_);
     while (verb_running_) verb_ended_.Wait(verb_mutex_);
     verb_running_ = true;
   }
   auto answer = std::make_shared<Answer<VerbResult>>();
-  auto giver = std::make_shared<Answer<VerbResult>::Giver>(answer, VerbResult{Stopped(), {}, ""});
+  auto giver = std::make_shared<Answer<VerbResult>::Giver>(answer, VerbResult{Ended(), {}, ""});
   inbox_->Post([this, giver, verb, on_progress = std::move(on_progress)] {
     loop_->AskVerb(
         verb, [giver](VerbResult result) { giver->Give(std::move(result)); }, on_progress);

@@ -24,8 +24,10 @@
 #include "common/mutex.h"
 #include "worker_agent/answer.h"
 #include "worker_agent/core/events.h"
+#include "worker_agent/cuda/cuda_access.h"
 #include "worker_agent/hub_queries.h"
 #include "worker_agent/inbox.h"
+#include "worker_agent/medium.h"
 #include "worker_agent/memory.h"
 #include "worker_agent/progress_loop.h"
 
@@ -45,6 +47,12 @@ struct AgentOptions {
   DigestMode digests = DigestMode::kAuto;
   // R7: memory of this host that copies of what this worker is the last to hold may take; 0: none.
   uint64_t host_copy_bytes = 0;
+  // Tensors on a GPU are taken also where UCX cannot read them; peers read through host memory
+  // then.
+  bool through_host = false;
+  CudaAccess cuda = {};
+  // Of host memory: agents of this process read and write it by this device's copies.
+  std::optional<int> local_device = {};
   // R7: it is such a copy, of what that group holds; called on the progress thread, must not block.
   std::string copy_of = {};
   std::function<void()> on_copy_released = [] {};
@@ -63,8 +71,13 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Memory::Make's errors; FAILED_PRECONDITION the second time. The memory outlives the agent.
-  absl::Status Register(const std::vector<TensorBuffer>& tensors);
+  // Memory::Make's and UseRightMedium's errors; FAILED_PRECONDITION the second time, and where UCX
+  // cannot read the device that the tensors are on. The memory outlives the agent.
+  absl::Status Register(const std::vector<TensorBuffer>& tensors) ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  // R3: Medium::Await, for the verb that follows; returns what is left of its time. Medium::ShowTo.
+  absl::StatusOr<TimeMs> Await(const DeviceWork& work, TimeMs timeout_ms)
+      ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  absl::Status ShowTo(const DeviceWork& work) ABSL_LOCKS_EXCLUDED(verb_mutex_);
   VerbResult RunVerb(const Verb& verb, OnProgress on_progress = nullptr)
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
   // LeaveVerb, without waiting for what others asked before: their verbs and waits end with
@@ -89,12 +102,17 @@ class Agent {
  private:
   Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& channel);
 
+  absl::Status Ended() ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  std::shared_ptr<Medium> medium() ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  // Nothing to be done without a device.
+  absl::Status CheckMemory(const Verb& verb) ABSL_LOCKS_EXCLUDED(verb_mutex_);
   void RunLoop(ProgressLoop::Options options,
                const std::shared_ptr<Answer<absl::Status>>& connected);
   // Runs `task` on the progress thread. FAILED_PRECONDITION if that has ended, or is the caller.
   template <class T>
   T OnLoop(std::function<T(ProgressLoop&)> task);
 
+  const CudaAccess cuda_;
   const std::shared_ptr<Inbox> inbox_;
   HubQueries queries_;
   const std::unique_ptr<HostCopies> copies_;
@@ -106,6 +124,8 @@ class Agent {
   Mutex verb_mutex_;
   CondVar verb_ended_;
   bool verb_running_ ABSL_GUARDED_BY(verb_mutex_) = false;
+  std::shared_ptr<Medium> medium_ ABSL_GUARDED_BY(verb_mutex_);  // once registered
+  absl::Status ended_ ABSL_GUARDED_BY(verb_mutex_);  // what calls hear once the loop has ended
   Mutex stop_mutex_;
   std::thread thread_ ABSL_GUARDED_BY(stop_mutex_);
 };

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "worker_agent/medium.h"
+
 namespace tensorhub::agent {
 namespace {
 
@@ -18,7 +20,7 @@ uint64_t BytesOf(const HashChunks& job) { return job.chunking.chunk_bytes * job.
 }  // namespace
 
 std::optional<ChunksHashed> ChunkHasher::Hash(const HashChunks& job, const Memory& memory) {
-  if (job.urgent && BytesOf(job) <= kAtOnceMax) return HashNow({job, &memory}, scratch_);
+  if (job.urgent && BytesOf(job) <= kAtOnceMax) return HashNow({job, &memory});
   MutexLock lock(mutex_);
   if (stopping_) return std::nullopt;
   jobs_.push_back({job, &memory});
@@ -27,20 +29,12 @@ std::optional<ChunksHashed> ChunkHasher::Hash(const HashChunks& job, const Memor
   return std::nullopt;
 }
 
-ChunksHashed ChunkHasher::HashNow(const Job& job, Scratch& scratch) {
-  const HashChunks& what = job.what;
-  ChunksHashed hashed{what.token, {}};
-  hashed.digests.reserve(what.count);
-  for (uint32_t chunk = what.first; chunk < what.first + what.count; ++chunk) {
-    job.memory->Pieces({what.chunking.begin(chunk), what.chunking.size(chunk)}, scratch.pieces);
-    scratch.digest_pieces.clear();
-    for (const Memory::Piece& piece : scratch.pieces) {
-      scratch.digest_pieces.push_back({piece.data, piece.bytes});
-    }
-    hashed.digests.push_back(
-        ChunkDigest(scratch.digest_pieces.data(), scratch.digest_pieces.size()));
-  }
-  return hashed;
+std::optional<ChunksHashed> ChunkHasher::HashNow(const Job& job) {
+  absl::StatusOr<std::vector<uint64_t>> digests =
+      job.memory->medium().Digests(*job.memory, job.what);
+  if (digests.ok()) return ChunksHashed{job.what.token, *std::move(digests)};
+  on_failed_(digests.status());
+  return std::nullopt;
 }
 
 std::optional<ChunkHasher::Job> ChunkHasher::Next(bool wait) {
@@ -58,13 +52,14 @@ bool ChunkHasher::stopping() {
 }
 
 void ChunkHasher::Run() {
-  Scratch scratch;
   std::vector<ChunksHashed> done;
   uint64_t bytes = 0;
   while (!stopping()) {
     const std::optional<Job> job = Next(/*wait=*/done.empty());
     if (job) {
-      done.push_back(HashNow(*job, scratch));
+      std::optional<ChunksHashed> hashed = HashNow(*job);
+      if (!hashed) return;
+      done.push_back(*std::move(hashed));
       bytes += BytesOf(job->what);
       if (bytes < kTellEveryBytes) continue;
     }

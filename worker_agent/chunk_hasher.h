@@ -7,10 +7,11 @@
 // Another core would have to fetch it from there, which slows the copying by more than the hashing
 // takes, and handing it over and back costs two wake-ups, in every member of a chain.
 //
-// The only code that reads memory for digests: that of a device would be hashed there.
+// How bytes are hashed is for the memory's Medium to say.
 //
 // Thread contract: made, used and stopped on one thread. `on_hashed` is called on the hasher's own,
-// which starts with the first job, and no more once Stop has returned.
+// which starts with the first job, and no more once Stop has returned; `on_failed` there or from
+// within Hash, when the memory has been lost; the hasher's thread does nothing after it.
 
 #ifndef TENSORHUB_WORKER_AGENT_CHUNK_HASHER_H_
 #define TENSORHUB_WORKER_AGENT_CHUNK_HASHER_H_
@@ -20,10 +21,11 @@
 #include <functional>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "common/mutex.h"
-#include "worker_agent/chunk_digest.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/memory.h"
 
@@ -33,7 +35,11 @@ class ChunkHasher {
  public:
   using OnHashed = std::function<void(std::vector<ChunksHashed>)>;
 
-  explicit ChunkHasher(OnHashed on_hashed) : on_hashed_(std::move(on_hashed)) {}
+  using OnFailed = std::function<void(const absl::Status&)>;
+
+  explicit ChunkHasher(
+      OnHashed on_hashed, OnFailed on_failed = [](const absl::Status&) {})
+      : on_hashed_(std::move(on_hashed)), on_failed_(std::move(on_failed)) {}
   ~ChunkHasher() { Stop(); }
   ChunkHasher(const ChunkHasher&) = delete;
   ChunkHasher& operator=(const ChunkHasher&) = delete;
@@ -49,20 +55,16 @@ class ChunkHasher {
     HashChunks what;
     const Memory* memory = nullptr;
   };
-  // Reused by whoever hashes.
-  struct Scratch {
-    std::vector<Memory::Piece> pieces;
-    std::vector<DigestPiece> digest_pieces;
-  };
 
-  static ChunksHashed HashNow(const Job& job, Scratch& scratch);
+  // Nothing if the memory is lost.
+  std::optional<ChunksHashed> HashNow(const Job& job);
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
   // Waits for a job if `wait`. Nothing once stopping.
   std::optional<Job> Next(bool wait) ABSL_LOCKS_EXCLUDED(mutex_);
   bool stopping() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const OnHashed on_hashed_;
-  Scratch scratch_;
+  const OnFailed on_failed_;
   std::thread thread_;
 
   Mutex mutex_;

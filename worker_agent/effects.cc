@@ -29,8 +29,8 @@ void ProgressLoop::CarryOut(const SendMessage& effect) {
 void ProgressLoop::CarryOut(const SendData& effect) {
   TH_CHECK(memory_);
   memory_->Pieces(effect.range, pieces_);
-  const_pieces_.clear();
-  for (const Memory::Piece& piece : pieces_) const_pieces_.push_back({piece.data, piece.bytes});
+  const absl::Status status = memory_->medium().Expose(pieces_, effect.token, const_pieces_);
+  if (!status.ok()) return LoseMemory(status);
   peers_.Send(effect.peer, effect.header, const_pieces_, effect.token);
 }
 
@@ -41,7 +41,9 @@ void ProgressLoop::CarryOut(const SendDescription& effect) {
 
 void ProgressLoop::CarryOut(const CopyIn& effect) {
   TH_CHECK(memory_);
-  memory_->CopyIn(effect.begin, effect.payload);
+  memory_->Pieces({effect.begin, effect.payload.size()}, pieces_);
+  const absl::Status status = memory_->medium().CopyIn(pieces_, effect.payload);
+  if (!status.ok()) return LoseMemory(status);
   NoteWay(/*one_sided=*/false);
 }
 
@@ -62,7 +64,15 @@ void ProgressLoop::CarryOut(const HashChunks& effect) {
   std::optional<ChunksHashed> hashed = hasher_.Hash(effect, *memory_);
   if (hashed) later_.emplace_back(*std::move(hashed));
 }
-void ProgressLoop::CarryOut(const SetControlWord& effect) { word_.Store(effect.word); }
+
+// R4: the bytes first, then the word, then whatever else says that they are valid.
+void ProgressLoop::CarryOut(const SetControlWord& effect) {
+  if (memory_ && effect.word.valid_chunks > 0) {
+    const absl::Status status = memory_->medium().MakeVisible();
+    if (!status.ok()) return LoseMemory(status);
+  }
+  word_.Store(effect.word);
+}
 
 void ProgressLoop::CarryOut(const CopyWanted& effect) { options_.on_copy_wanted(effect.version); }
 void ProgressLoop::CarryOut(const CopyReleased&) { options_.on_copy_released(); }

@@ -26,7 +26,7 @@ AgentOptions OfTheCopy(AgentOptions options, Version version) {
 std::vector<TensorBuffer> MovedTo(std::byte* data, std::vector<TensorBuffer> tensors) {
   for (TensorBuffer& tensor : tensors) {
     tensor.data = data;
-    tensor.cuda = false;
+    tensor.cuda = false;  // copies are in host memory
     data += tensor.bytes;
   }
   return tensors;
@@ -93,6 +93,7 @@ absl::Status HostCopies::Add(Version version) {
   }
   absl::StatusOr<HostMemory> memory = TakeMemory();
   if (!memory.ok()) return memory.status();
+  Pin(*memory);
   absl::StatusOr<std::shared_ptr<Agent>> agent = StartAgent(version, memory->data());
   if (!agent.ok()) return agent.status();
   if (absl::Status status = Keep(version, {*std::move(memory), *agent}); !status.ok()) {
@@ -116,6 +117,25 @@ absl::StatusOr<HostMemory> HostCopies::TakeMemory() {
   return HostMemory::Make(shard_bytes_);
 }
 
+std::optional<int> HostCopies::Device() {
+  MutexLock lock(mutex_);
+  for (const TensorBuffer& tensor : shard_) {
+    if (tensor.cuda && tensor.bytes > 0) return tensor.cuda_device;
+  }
+  return std::nullopt;
+}
+
+// A shard on a device is copied at the bus's speed only into page-locked memory.
+void HostCopies::Pin(HostMemory& memory) {
+  const std::optional<int> device = Device();
+  if (!device || memory.pinned()) return;
+  absl::StatusOr<std::shared_ptr<void>> pin =
+      PinHostMemory(options_.cuda, *device, memory.data(), memory.bytes());
+  if (pin.ok()) return memory.Pin(*std::move(pin));
+  Log().warn("{}: copies will be slow, since their memory cannot be page-locked: {}",
+             ToString(options_.key), std::string(pin.status().message()));
+}
+
 absl::StatusOr<std::shared_ptr<Agent>> HostCopies::StartAgent(Version version, std::byte* data) {
   std::vector<TensorBuffer> tensors;
   {
@@ -123,6 +143,7 @@ absl::StatusOr<std::shared_ptr<Agent>> HostCopies::StartAgent(Version version, s
     tensors = shard_;
   }
   AgentOptions options = OfTheCopy(options_, version);
+  options.local_device = Device();
   options.on_copy_released = [this, version] { Release(version); };
   absl::StatusOr<std::unique_ptr<Agent>> agent = Agent::Start(options);
   if (!agent.ok()) return agent.status();

@@ -54,6 +54,9 @@ class HostCopies {
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Add(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<HostMemory> TakeMemory() ABSL_LOCKS_EXCLUDED(mutex_);
+  // That the shard is on, if it is on one.
+  std::optional<int> Device() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Pin(HostMemory& memory) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::shared_ptr<Agent>> StartAgent(Version version, std::byte* data);
   absl::Status Keep(Version version, Copy copy) ABSL_LOCKS_EXCLUDED(mutex_);
   void Drop(Version version, TimeMs drain_ms) ABSL_LOCKS_EXCLUDED(mutex_);

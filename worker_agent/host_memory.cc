@@ -26,15 +26,19 @@ absl::StatusOr<HostMemory> HostMemory::Make(uint64_t bytes) {
 }
 
 HostMemory::~HostMemory() {
+  pin_.reset();
   if (data_ != nullptr) munmap(data_, bytes_);
 }
 
 HostMemory::HostMemory(HostMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      pin_(std::move(other.pin_)) {}
 
 HostMemory& HostMemory::operator=(HostMemory&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
+  std::swap(pin_, other.pin_);
   return *this;
 }
 

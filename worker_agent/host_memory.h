@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "absl/status/statusor.h"
 
@@ -27,9 +29,14 @@ class HostMemory {
   std::byte* data() const { return data_; }
   uint64_t bytes() const { return bytes_; }
 
+  // What has been done to the memory, and is undone before it goes: page-locking.
+  bool pinned() const { return pin_ != nullptr; }
+  void Pin(std::shared_ptr<void> pin) { pin_ = std::move(pin); }
+
  private:
   std::byte* data_ = nullptr;
   uint64_t bytes_ = 0;
+  std::shared_ptr<void> pin_;
 };
 
 }  // namespace tensorhub::agent

@@ -4,7 +4,6 @@
 #include "worker_agent/memory.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/check.h"
+#include "worker_agent/medium.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -33,12 +33,6 @@ absl::StatusOr<TensorSpec> SpecOf(const TensorBuffer& tensor) {
 }
 
 absl::Status CheckPlace(const TensorBuffer& tensor) {
-  if (tensor.cuda) {
-    return absl::FailedPreconditionError(
-        absl::StrFormat("tensor \"%s\" is in CUDA memory, but this build reads host memory only; "
-                        "register a host copy",
-                        tensor.name));
-  }
   if (tensor.data == nullptr && tensor.bytes > 0) {
     return absl::InvalidArgumentError(
         absl::StrFormat("tensor \"%s\": the address is null; pass the memory of its %d bytes",
@@ -103,6 +97,25 @@ absl::Status CheckOverlaps(const std::vector<const TensorBuffer*>& by_address) {
   return absl::OkStatus();
 }
 
+std::string PlaceOf(const TensorBuffer& tensor) {
+  return tensor.cuda ? absl::StrFormat("on CUDA device %d", tensor.cuda_device) : "in host memory";
+}
+
+// A worker is one process and one device: what a peer reads, it reads from one place.
+absl::Status CheckOnePlace(const std::vector<const TensorBuffer*>& tensors) {
+  for (const TensorBuffer* tensor : tensors) {
+    const TensorBuffer& first = *tensors.front();
+    if (tensor->cuda == first.cuda && (!tensor->cuda || tensor->cuda_device == first.cuda_device)) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "tensor \"%s\" is %s and tensor \"%s\" %s; the tensors of one client lie in one place: "
+        "connect a client, with a rank of its own, for each device",
+        first.name, PlaceOf(first), tensor->name, PlaceOf(*tensor)));
+  }
+  return absl::OkStatus();
+}
+
 size_t CountRegions(const std::vector<const TensorBuffer*>& by_address) {
   size_t count = 0;
   uintptr_t last_page = 0;
@@ -124,7 +137,8 @@ absl::StatusOr<Memory> Memory::Make(const std::vector<TensorBuffer>& tensors) {
   absl::StatusOr<Layout> layout = Layout::Make(*std::move(specs));
   if (!layout.ok()) return layout.status();
   const std::vector<const TensorBuffer*> by_address = ByAddress(tensors);
-  const absl::Status status = CheckOverlaps(by_address);
+  absl::Status status = CheckOverlaps(by_address);
+  if (status.ok()) status = CheckOnePlace(by_address);
   if (!status.ok()) return status;
 
   // Names are unique by now, so this is the layout's own order.
@@ -134,6 +148,10 @@ absl::StatusOr<Memory> Memory::Make(const std::vector<TensorBuffer>& tensors) {
   Memory memory;
   memory.layout_ = *std::move(layout);
   memory.region_count_ = CountRegions(by_address);
+  memory.medium_ = HostMedium();
+  if (!by_address.empty() && by_address.front()->cuda) {
+    memory.cuda_device_ = by_address.front()->cuda_device;
+  }
   for (const TensorBuffer* tensor : by_name) {
     memory.Append(static_cast<std::byte*>(tensor->data), tensor->bytes);
   }
@@ -171,19 +189,6 @@ void Memory::Pieces(ByteRange range, std::vector<Piece>& pieces) const {
     pieces.push_back({segment.data + skipped, bytes});
     range.begin += bytes;
     range.bytes -= bytes;
-  }
-}
-
-void Memory::CopyIn(uint64_t begin, std::string_view bytes) const {
-  TH_CHECK(begin <= total_bytes() && bytes.size() <= total_bytes() - begin);
-  if (bytes.empty()) return;
-  for (size_t i = Find(begin); !bytes.empty(); ++i) {
-    const Segment& segment = segments_[i];
-    const uint64_t skipped = begin - segment.begin;
-    const size_t count = std::min<size_t>(bytes.size(), segment.bytes - skipped);
-    std::memcpy(segment.data + skipped, bytes.data(), count);
-    begin += count;
-    bytes.remove_prefix(count);
   }
 }
 

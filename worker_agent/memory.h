@@ -2,18 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The registered tensors as the shard's canonical byte space: which memory a range of it is. Knows
-// addresses, not their meaning.
+// addresses, not their meaning, and touches none: that is for the Medium that the bytes lie in.
 //
-// Thread contract: const after Make, except that CopyIn writes the tensors' memory.
+// Thread contract: const after Make and UseMedium.
 
 #ifndef TENSORHUB_WORKER_AGENT_MEMORY_H_
 #define TENSORHUB_WORKER_AGENT_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,6 +22,8 @@
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::agent {
+
+class Medium;
 
 // One tensor as its owner describes it; nothing is checked yet.
 struct TensorBuffer {
@@ -31,6 +34,7 @@ struct TensorBuffer {
   void* data = nullptr;
   uint64_t bytes = 0;
   bool cuda = false;
+  int cuda_device = 0;  // ordinal, as this process counts them
 };
 
 class Memory {
@@ -48,18 +52,23 @@ class Memory {
 
   Memory() = default;
   // INVALID_ARGUMENT, naming the tensor: an unknown dtype, a size that does not fit the shape, a
-  // null address, memory that overlaps another tensor's, and what Layout::Make refuses.
-  // FAILED_PRECONDITION: memory of a device that this build cannot read.
+  // null address, memory that overlaps another tensor's, tensors in more than one place (host
+  // memory, or one device), and what Layout::Make refuses.
   static absl::StatusOr<Memory> Make(const std::vector<TensorBuffer>& tensors);
 
   const Layout& layout() const { return layout_; }
   uint64_t total_bytes() const { return layout_.total_bytes(); }
 
+  // The device that the tensors say they are on; nothing for host memory.
+  std::optional<int> cuda_device() const { return cuda_device_; }
+  // Host memory's unless another is used, which tensors on a device need.
+  Medium& medium() const { return *medium_; }
+  const std::shared_ptr<Medium>& shared_medium() const { return medium_; }
+  void UseMedium(std::shared_ptr<Medium> medium) { medium_ = std::move(medium); }
+
   // Replaces `pieces` by the memory of that range, which must lie within the byte space. Pieces
   // that touch in memory are one. Costs a binary search and the pieces themselves.
   void Pieces(ByteRange range, std::vector<Piece>& pieces) const;
-  // Copies into the byte space from `begin` on; the bytes must fit.
-  void CopyIn(uint64_t begin, std::string_view bytes) const;
 
   // The whole byte space, in canonical order: tensors that follow one another in memory as well
   // are one segment.
@@ -75,6 +84,8 @@ class Memory {
   Layout layout_;
   std::vector<Segment> segments_;
   size_t region_count_ = 0;
+  std::optional<int> cuda_device_;
+  std::shared_ptr<Medium> medium_;
 };
 
 }  // namespace tensorhub::agent

@@ -26,12 +26,59 @@ absl::StatusOr<SharedRegion> OneSided::Allocate(size_t bytes) {
   const absl::Status status = EnsureTransport();
   if (!status.ok()) return status;
   absl::StatusOr<SharedRegion> region = transport_->Allocate(bytes);
-  if (region.ok()) regions_.push_back(*region);
+  if (region.ok()) allocated_.push_back(*region);
   return region;
 }
 
+absl::Status OneSided::ShareDevice(const Factory& factory, std::span<const Memory::Piece> regions) {
+  absl::StatusOr<std::unique_ptr<GetTransport>> made = factory(this);
+  if (!made.ok()) return made.status();
+  std::vector<SharedRegion> shared;
+  for (const Memory::Piece& region : regions) {
+    absl::StatusOr<SharedRegion> registered = (*made)->Register(region.data, region.bytes);
+    if (!registered.ok()) return registered.status();
+    shared.push_back(*std::move(registered));
+  }
+  allocator_ = std::exchange(transport_, *std::move(made));
+  shared_ = std::move(shared);
+  device_ = true;
+  Log().info("device to device: {}", transport_->Summary());
+  return absl::OkStatus();
+}
+
+absl::Status OneSided::ShareWithin(const Factory& factory, std::span<const Memory::Piece> regions) {
+  absl::StatusOr<std::unique_ptr<GetTransport>> made = factory(this);
+  if (!made.ok()) return made.status();
+  std::vector<SharedRegion> shared = device_ ? shared_ : std::vector<SharedRegion>();
+  for (size_t i = 0; i < regions.size(); ++i) {
+    absl::StatusOr<SharedRegion> registered = (*made)->Register(regions[i].data, regions[i].bytes);
+    if (!registered.ok()) return registered.status();
+    if (!device_) shared.push_back({regions[i].data, regions[i].bytes, "", ""});
+    shared[i].local_key = registered->local_key;
+  }
+  shared_ = std::move(shared);
+  within_ = *std::move(made);
+  return absl::OkStatus();
+}
+
+void OneSided::StopSharing() {
+  TH_CHECK(peers_.empty());
+  within_.reset();
+  if (std::exchange(device_, false)) transport_ = std::move(allocator_);
+  shared_.clear();
+}
+
+bool OneSided::Progress() {
+  const bool any = transport_ && transport_->Progress();
+  return (within_ && within_->Progress()) || any;
+}
+
+bool OneSided::Arm() { return (!transport_ || transport_->Arm()) && (!within_ || within_->Arm()); }
+
 void OneSided::Import(Incarnation peer, std::string_view description, uint64_t total_bytes) {
-  later_(MemoryImported{peer, Map(peer, description, total_bytes)});
+  MemoryImported imported{peer, Map(peer, description, total_bytes)};
+  if (imported.status.ok()) imported.word_is_asked = peers_.at(peer).description.word_is_asked;
+  later_(std::move(imported));
 }
 
 absl::Status OneSided::Map(Incarnation peer, std::string_view description, uint64_t total_bytes) {
@@ -40,18 +87,36 @@ absl::Status OneSided::Map(Incarnation peer, std::string_view description, uint6
   if (peers_.size() >= kMappedMax) Close(peers_.begin()->first);
   absl::StatusOr<SharedMemoryDescription> understood = Understand(peer, description, total_bytes);
   if (!understood.ok()) return understood.status();
-  absl::Status status = EnsureTransport();
-  if (!status.ok()) return status;
-  const absl::StatusOr<PeerId> id = transport_->Connect(understood->address);
+  const absl::StatusOr<GetTransport*> by = Choose(*understood);
+  if (!by.ok()) return by.status();
+  const absl::StatusOr<PeerId> id =
+      (*by)->Connect(*by == within_.get() ? understood->process : understood->address);
   if (!id.ok()) return id.status();
-  Peer mapped{*id, {}, *std::move(understood)};
-  status = ImportRegions(mapped);
+  Peer mapped{*by, *id, {}, *std::move(understood)};
+  absl::Status status = ImportRegions(mapped);
   if (!status.ok()) {
-    transport_->Close(*id);
+    (*by)->Close(*id);
     return status;
   }
   peers_.emplace(peer, std::move(mapped));
   return absl::OkStatus();
+}
+
+absl::StatusOr<GetTransport*> OneSided::Choose(const SharedMemoryDescription& description) {
+  if (description.word_is_asked) {
+    if (within_ && description.process == LocalProcess()) return within_.get();
+    if (device_ && !description.address.empty()) return transport_.get();
+    return absl::FailedPreconditionError("the peer's memory is a device's, this one's is not");
+  }
+  if (device_) {
+    return absl::FailedPreconditionError("the peer's memory is not a device's, this one's is");
+  }
+  if (description.host.empty() || description.host != HostIdentity()) {
+    return absl::FailedPreconditionError("the peer is on another host, or in another container");
+  }
+  const absl::Status status = EnsureTransport();
+  if (!status.ok()) return status;
+  return transport_.get();
 }
 
 bool OneSided::IsMapped(Incarnation peer, std::string_view description) const {
@@ -73,9 +138,6 @@ absl::StatusOr<SharedMemoryDescription> OneSided::Understand(Incarnation peer,
   }
   absl::StatusOr<SharedMemoryDescription> decoded = DecodeSharedMemoryDescription(kept->second);
   if (!decoded.ok()) return decoded;
-  if (decoded->host.empty() || decoded->host != HostIdentity()) {
-    return absl::FailedPreconditionError("the peer is on another host, or in another container");
-  }
   if (decoded->total_bytes() != total_bytes) {
     return absl::InvalidArgumentError("the peer describes memory of another size");
   }
@@ -83,9 +145,10 @@ absl::StatusOr<SharedMemoryDescription> OneSided::Understand(Incarnation peer,
 }
 
 absl::Status OneSided::ImportRegions(Peer& peer) {
+  const bool within = peer.by == within_.get();
   for (const SharedMemoryDescription::Region& region : peer.description.regions) {
-    const absl::StatusOr<GetTransport::RegionId> id =
-        transport_->ImportRegion(peer.id, region.packed_key, region.base, region.bytes);
+    const absl::StatusOr<GetTransport::RegionId> id = peer.by->ImportRegion(
+        peer.id, within ? region.local_key : region.packed_key, region.base, region.bytes);
     if (!id.ok()) return id.status();
     peer.regions.push_back(*id);
   }
@@ -113,8 +176,8 @@ size_t OneSided::IssuePieces(const Peer& peer, ByteRange range, const Memory& me
   for (Memory::Piece piece : pieces_) {
     while (piece.bytes > 0) {
       const auto remote = peer.description.Find({range.begin, piece.bytes});
-      transport_->Get(peer.id, peer.regions[remote.region], remote.offset, piece.data, remote.bytes,
-                      token);
+      peer.by->Get(peer.id, peer.regions[remote.region], remote.offset, piece.data, remote.bytes,
+                   token);
       range.begin += remote.bytes;
       piece.data += remote.bytes;
       piece.bytes -= remote.bytes;
@@ -131,17 +194,18 @@ void OneSided::GetWord(const agent::GetWord& get) {
         WordArrived{get.token, absl::UnavailableError("the peer's memory is not mapped"), 0});
   }
   const Peer& peer = found->second;
+  TH_CHECK(!peer.description.word_is_asked);
   const uint64_t token = ++last_token_;
   PendingWord& word = words_[token];
   word.core_token = get.token;
-  transport_->Get(peer.id, peer.regions[peer.description.word_region], peer.description.word_offset,
-                  &word.value, sizeof(word.value), token);
+  peer.by->Get(peer.id, peer.regions[peer.description.word_region], peer.description.word_offset,
+               &word.value, sizeof(word.value), token);
 }
 
 void OneSided::Close(Incarnation peer) {
   const auto found = peers_.find(peer);
   if (found == peers_.end()) return;
-  transport_->Close(found->second.id);
+  found->second.by->Close(found->second.id);
   peers_.erase(found);
 }
 
@@ -151,7 +215,7 @@ void OneSided::CloseAll() {
 
 std::string OneSided::Describe(Incarnation peer) const {
   const auto found = peers_.find(peer);
-  return found == peers_.end() ? "" : transport_->Describe(found->second.id);
+  return found == peers_.end() ? "" : found->second.by->Describe(found->second.id);
 }
 
 void OneSided::OnGetDone(uint64_t token, const absl::Status& status) {
@@ -177,9 +241,11 @@ void OneSided::OnWordDone(uint64_t token, const absl::Status& status) {
   now_(arrived);
 }
 
+// Peers within the process do not fail.
 void OneSided::OnGetPeerFailed(PeerId peer, const absl::Status& status) {
-  const auto found = std::find_if(peers_.begin(), peers_.end(),
-                                  [peer](const auto& entry) { return entry.second.id == peer; });
+  const auto found = std::find_if(peers_.begin(), peers_.end(), [&](const auto& entry) {
+    return entry.second.by == transport_.get() && entry.second.id == peer;
+  });
   if (found == peers_.end()) return;
   const Incarnation incarnation = found->first;
   Close(incarnation);

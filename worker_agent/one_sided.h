@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The one-sided way: own memory that peers may read, and the peers' memory mapped by their
-// descriptions. Splits the core's reads into the pieces that both sides have.
+// descriptions. Splits the core's reads into the pieces that both sides have. Peers are read by one
+// of two transports: UCX's, and one for those in the same process, if there is one.
 //
 // Invariants: (1) as in message_peers.h, no method enters the core; (2) each Get and GetWord of the
 // core is answered once, after the last of its pieces no longer touches memory (R4).
@@ -15,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -38,9 +40,23 @@ class OneSided : private GetTransport::Sink {
 
   // The transport costs memory and a file descriptor, so it is made when first wanted.
   absl::StatusOr<SharedRegion> Allocate(size_t bytes);
-  const std::vector<SharedRegion>& regions() const { return regions_; }
+  // What peers may read: what was shared, else what was allocated.
+  const std::vector<SharedRegion>& regions() const {
+    return word_is_asked() ? shared_ : allocated_;
+  }
   // Empty before the first Allocate.
   std::string Address() const { return transport_ ? transport_->Address() : ""; }
+
+  // Device memory: from now on it is what is shared, and what peers' memory is read into, by gets
+  // of this transport. What Allocate gave before stays. On failure nothing has changed.
+  absl::Status ShareDevice(const Factory& factory, std::span<const Memory::Piece> regions);
+  // Also with those in this process, by this transport. Without ShareDevice before: only with them.
+  absl::Status ShareWithin(const Factory& factory, std::span<const Memory::Piece> regions);
+  // Peers cannot get the control word of what is shared.
+  bool word_is_asked() const { return device_ || within_ != nullptr; }
+  // Undoes ShareDevice and ShareWithin; nothing reads that memory any more afterwards. No peer's
+  // memory may be mapped.
+  void StopSharing();
 
   // An empty description stands for the one that this peer sent before.
   void Import(Incarnation peer, std::string_view description, uint64_t total_bytes);
@@ -51,11 +67,14 @@ class OneSided : private GetTransport::Sink {
   std::string Describe(Incarnation peer) const;
   size_t outstanding() const { return gets_.size() + words_.size(); }
 
-  // Null before it was wanted.
-  GetTransport* transport() const { return transport_.get(); }
+  // The transports', of whichever there are (GetTransport).
+  bool Progress();
+  bool Arm();
+  int EventFd() const { return transport_ ? transport_->EventFd() : -1; }
 
  private:
   struct Peer {
+    GetTransport* by = nullptr;
     PeerId id = 0;
     std::vector<GetTransport::RegionId> regions;  // as in the description
     SharedMemoryDescription description;
@@ -81,6 +100,8 @@ class OneSided : private GetTransport::Sink {
   absl::Status Map(Incarnation peer, std::string_view description, uint64_t total_bytes);
   absl::StatusOr<SharedMemoryDescription> Understand(Incarnation peer, std::string_view description,
                                                      uint64_t total_bytes);
+  // The transport that reaches it.
+  absl::StatusOr<GetTransport*> Choose(const SharedMemoryDescription& description);
   absl::Status ImportRegions(Peer& peer);
   size_t IssuePieces(const Peer& peer, ByteRange range, const Memory& memory, uint64_t token);
 
@@ -88,18 +109,22 @@ class OneSided : private GetTransport::Sink {
   void OnWordDone(uint64_t token, const absl::Status& status);
   void OnGetPeerFailed(PeerId peer, const absl::Status& status) override;
 
-  const Factory factory_;
+  const Factory factory_;  // for host memory
   const OnEvent now_;
   const OnEvent later_;
-  std::vector<SharedRegion> regions_;
+  bool device_ = false;  // ShareDevice
+  std::vector<SharedRegion> allocated_;
+  std::vector<SharedRegion> shared_;
   std::map<Incarnation, Peer> peers_;
   std::map<Incarnation, std::string> descriptions_;
   uint64_t last_token_ = 0;
   std::unordered_map<uint64_t, PendingGet> gets_;
   std::unordered_map<uint64_t, PendingWord> words_;  // nodes stay where they are: gets write there
   std::vector<Memory::Piece> pieces_;                // reused
-  // Last: it goes first, and with it whatever touches the above.
+  // Last: they go first, and with them whatever touches the above.
+  std::unique_ptr<GetTransport> allocator_;  // of memory from Allocate, once another does the gets
   std::unique_ptr<GetTransport> transport_;
+  std::unique_ptr<GetTransport> within_;
 };
 
 }  // namespace tensorhub::agent

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "worker_agent/log.h"
 
@@ -26,6 +27,10 @@ constexpr TimeMs kShutDownMs = 2000;
 constexpr int64_t kRoundsMaxUs = 2000;
 constexpr int64_t kHeldUpUs = 10 * kRoundsMaxUs;
 constexpr size_t kPageBytes = 4096;
+// A few milliseconds of a card of 400 Gbit/s, or of a copy on the device.
+constexpr uint64_t kDeviceWindowBytes = 256 << 20;
+// A get costs the host a few microseconds, in which a device copies this much.
+constexpr uint64_t kDeviceGetBytes = 8 << 20;
 
 int64_t NowUs() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
@@ -45,12 +50,14 @@ ProgressLoop::ProgressLoop(Options options, std::shared_ptr<Inbox> inbox)
       one_sided_(
           options_.make_gets, [this](const Event& event) { Feed(event); },
           [this](const Event& event) { later_.push_back(event); }),
-      hasher_([this](std::vector<ChunksHashed> hashed) {
-        hashed_ = true;
-        inbox_->Post([this, hashed = std::move(hashed)] {
-          for (const ChunksHashed& each : hashed) Feed(each);
-        });
-      }) {}
+      hasher_(
+          [this](std::vector<ChunksHashed> hashed) {
+            hashed_ = true;
+            inbox_->Post([this, hashed = std::move(hashed)] {
+              for (const ChunksHashed& each : hashed) Feed(each);
+            });
+          },
+          [this](const absl::Status& why) { inbox_->Post([this, why] { LoseMemory(why); }); }) {}
 
 ProgressLoop::~ProgressLoop() { ShutDown(); }
 
@@ -85,7 +92,7 @@ void ProgressLoop::Run() {
 }
 
 void ProgressLoop::Feed(const Event& event) {
-  if (shut_down_) return;
+  if (shut_down_ || !lost_.ok()) return;
   if (const auto* assign = std::get_if<AssignDirective>(&event)) {
     source_ = assign->source.incarnation;
     way_noted_ = false;
@@ -93,6 +100,9 @@ void ProgressLoop::Feed(const Event& event) {
   if (const auto* reply = std::get_if<CallReply>(&event)) {
     const auto* unpublished = std::get_if<UnpublishReply>(&reply->payload);
     left_readers_ |= unpublished != nullptr && unpublished->readers_left > 0;
+  }
+  if (const auto* sent = std::get_if<SendDone>(&event)) {
+    if (memory_) memory_->medium().Conceal(sent->token);
   }
   // A process that is gone must not have its memory held by us.
   if (const auto* failed = std::get_if<PeerFailed>(&event)) one_sided_.Close(failed->peer);
@@ -102,6 +112,7 @@ void ProgressLoop::Feed(const Event& event) {
   core_->Step(event, now_, effects_);
   for (const Effect& effect : effects_) {
     std::visit([this](const auto& body) { CarryOut(body); }, effect);
+    if (!lost_.ok()) break;
   }
   effects_.clear();
 }
@@ -139,12 +150,11 @@ bool ProgressLoop::RunLater() {
 }
 
 bool ProgressLoop::Progress() {
-  GetTransport* const gets = one_sided_.transport();
   bool any = false;
   const int64_t until_us = NowUs() + kRoundsMaxUs;
   while (NowUs() < until_us) {
     const bool moved = messages_->Progress();
-    const bool got = gets != nullptr && gets->Progress();
+    const bool got = one_sided_.Progress();
     if (!moved && !got) break;
     any = true;
     // What was hashed may be waited for: by this agent's own readers, or for more credit.
@@ -159,10 +169,7 @@ void ProgressLoop::Tick() {
   if (due && now_ >= *due) Feed(agent::Tick{});
 }
 
-bool ProgressLoop::Arm() {
-  GetTransport* const gets = one_sided_.transport();
-  return messages_->Arm() && (gets == nullptr || gets->Arm());
-}
+bool ProgressLoop::Arm() { return messages_->Arm() && one_sided_.Arm(); }
 
 int ProgressLoop::SleepMs() const {
   TimeMs until = now_ + kSleepMaxMs;
@@ -174,10 +181,9 @@ int ProgressLoop::SleepMs() const {
 void ProgressLoop::Sleep() {
   if (!later_.empty() || !Arm()) return;
   const bool rest = fruitless_wakes_ > kFruitlessWakesMax;
-  GetTransport* const gets = one_sided_.transport();
   pollfd fds[3] = {{inbox_->fd(), POLLIN, 0},
                    {messages_->EventFd(), POLLIN, 0},
-                   {gets != nullptr ? gets->EventFd() : -1, POLLIN, 0}};
+                   {one_sided_.EventFd(), POLLIN, 0}};
   const int timeout = rest ? std::min(SleepMs(), static_cast<int>(kRestMs)) : SleepMs();
   poll(fds, rest ? 1 : 3, timeout);
   if (fds[1].revents != 0 || fds[2].revents != 0) ++fruitless_wakes_;
@@ -189,33 +195,93 @@ absl::Status ProgressLoop::Register(Memory memory) {
         "tensors are registered already; they are fixed for the life of a client");
   }
   memory_ = std::move(memory);
+  if (absl::Status status = ShareMemory(); !status.ok()) {
+    ForgetMemory();
+    return status;
+  }
   description_ = DescribeMemory();
   const Layout& layout = memory_->layout();
-  Log().info("{} registered {} tensors, {} bytes in {} regions of memory, {}",
+  Log().info("{} registered {} tensors, {} bytes in {} regions of {}, {}",
              ToString(options_.facts.self.key), layout.entries().size(), layout.total_bytes(),
-             memory_->region_count(),
-             description_.empty() ? "served to peers" : "readable by peers on this host");
+             memory_->region_count(), memory_->medium().Describe(),
+             description_.empty() ? "served to peers" : "readable by peers");
   hub_->calls().SetDocuments(layout.Encode(), options_.attachment);
+  Feed(Facts());
+  return absl::OkStatus();
+}
+
+// What can be read without this process's CPU, and by whom.
+absl::Status ProgressLoop::ShareMemory() {
+  Medium& medium = memory_->medium();
+  const std::optional<int> device =
+      memory_->cuda_device() ? memory_->cuda_device() : options_.local_device;
+  if (!device || !options_.one_sided) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<Medium::Scope>> scope = medium.EnterThread();
+  if (!scope.ok()) return scope.status();
+  scope_ = *std::move(scope);
+  std::vector<Memory::Piece> regions = medium.Regions();
+  if (memory_->cuda_device()) {
+    const absl::Status direct = one_sided_.ShareDevice(options_.make_device_gets, regions);
+    if (!direct.ok() && !options_.through_host) return direct;
+    if (!direct.ok()) {
+      Log().warn("{}: peers read through host memory: {}", ToString(options_.facts.self.key),
+                 std::string(direct.message()));
+    }
+  } else {
+    for (const Memory::Segment& each : memory_->segments()) {
+      regions.push_back({each.data, each.bytes});
+    }
+  }
+  return one_sided_.ShareWithin(options_.make_local_gets(*device), regions);
+}
+
+// Whatever reads it, or works on its device, ends first.
+void ProgressLoop::ForgetMemory() {
+  one_sided_.StopSharing();
+  scope_.reset();
+  memory_.reset();
+}
+
+Registered ProgressLoop::Facts() const {
+  const Layout& layout = memory_->layout();
   Registered event;
   event.layout = layout.fingerprint();
   event.total_bytes = layout.total_bytes();
   if (!options_.attachment.empty()) event.attachment = FingerprintOf(options_.attachment);
   event.description = description_;
+  event.reads_far = one_sided_.word_is_asked();
+  if (memory_->cuda_device()) {
+    event.window_bytes = kDeviceWindowBytes;
+    event.get_bytes = kDeviceGetBytes;
+    return event;  // a frame of a device's memory is one piece
+  }
   for (const Memory::Segment& segment : memory_->segments()) {
     event.piece_begins.push_back(segment.begin);
   }
-  Feed(event);
-  return absl::OkStatus();
+  return event;
+}
+
+void ProgressLoop::LoseMemory(const absl::Status& why) {
+  if (!lost_.ok()) return;
+  lost_ =
+      absl::Status(why.code(), absl::StrCat("the registered memory is lost, and this client with "
+                                            "it: ",
+                                            std::string(why.message())));
+  Log().error("{}: {}", ToString(options_.facts.self.key), std::string(lost_.message()));
+  options_.on_memory_lost(lost_);
+  stopping_ = true;
+  if (on_verb_done_) std::exchange(on_verb_done_, nullptr)({lost_, {}, ""});
 }
 
 std::string ProgressLoop::DescribeMemory() const {
   if (one_sided_.regions().empty() || memory_->total_bytes() == 0) return "";
-  const absl::StatusOr<SharedMemoryDescription> made =
-      DescribeSharedMemory(*memory_, one_sided_.regions(), word_.place(), one_sided_.Address());
-  if (!made.ok() || made->host.empty()) return "";
+  const bool asked = one_sided_.word_is_asked();
+  const absl::StatusOr<SharedMemoryDescription> made = DescribeSharedMemory(
+      *memory_, one_sided_.regions(), asked ? nullptr : word_.place(), one_sided_.Address());
+  if (!made.ok() || (made->host.empty() && !asked)) return "";
   std::string encoded = Encode(*made);
   if (encoded.size() <= messages_->MaxPayloadBytes()) return encoded;
-  Log().info("{} tensors are too scattered to describe to peers on this host; serving them",
+  Log().info("{} tensors are too scattered to describe to peers; serving them",
              memory_->layout().entries().size());
   return "";
 }
@@ -242,6 +308,7 @@ absl::Status ProgressLoop::Health() const { return core_->Health(); }
 
 void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress) {
   TH_CHECK(!on_verb_done_);
+  if (!lost_.ok()) return on_done({lost_, {}, ""});
   on_verb_done_ = std::move(on_done);
   on_progress_ = std::move(on_progress);
   way_.clear();
@@ -258,6 +325,7 @@ void ProgressLoop::NoteWay(bool one_sided) {
   way_noted_ = true;
   if (!one_sided) later_.emplace_back(LaneKnown{source_, peers_.WholePayloadBytes(source_)});
   way_ = (one_sided ? "one-sided over " : "served over ") + lane;
+  if (!one_sided && memory_->cuda_device()) way_ += ", through host memory";
   Log().info("{} is {}", ToString(options_.facts.self.key), way_);
 }
 
@@ -272,6 +340,10 @@ void ProgressLoop::ShutDown() {
   const TimeMs until = NowMs() + kShutDownMs;
   while (peers_.outstanding() + one_sided_.outstanding() > 0 && NowMs() < until) {
     if (!Progress()) sched_yield();
+  }
+  if (memory_) {
+    one_sided_.StopSharing();
+    scope_.reset();
   }
   if (left_readers_) messages_->Abandon();
   messages_.reset();

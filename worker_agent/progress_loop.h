@@ -26,6 +26,7 @@
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/hub_client.h"
 #include "worker_agent/inbox.h"
+#include "worker_agent/medium.h"
 #include "worker_agent/memory.h"
 #include "worker_agent/message_peers.h"
 #include "worker_agent/one_sided.h"
@@ -54,11 +55,20 @@ class ProgressLoop {
     std::function<absl::StatusOr<std::unique_ptr<MessageTransport>>(MessageTransport::Sink*)>
         make_messages;
     OneSided::Factory make_gets;
+    // For tensors on a device; and, by that device, between agents of this process.
+    OneSided::Factory make_device_gets;
+    std::function<OneSided::Factory(int device)> make_local_gets;
+    // Tensors on a device are taken also where `make_device_gets` can do nothing for them.
+    bool through_host = false;
+    // Host memory that agents of this process read and write by this device's copies.
+    std::optional<int> local_device;
     // The outcome of connecting to the hub, once.
     std::function<void(const absl::Status&)> on_connected;
     // R7, and to be done elsewhere: CopyWanted and CopyReleased. Must not block.
     std::function<void(Version)> on_copy_wanted = [](Version) {};
     std::function<void()> on_copy_released = [] {};
+    // The registered memory has been lost (Medium); the loop ends.
+    std::function<void(const absl::Status&)> on_memory_lost = [](const absl::Status&) {};
   };
   using OnVerbDone = std::function<void(VerbResult)>;
   using OnProgress = std::function<void(const FetchAdvanced&)>;
@@ -73,6 +83,8 @@ class ProgressLoop {
   void Run();
 
   // From within the inbox's tasks:
+  // FAILED_PRECONDITION the second time, or if UCX cannot read the device that the tensors are on;
+  // nothing is registered then.
   absl::Status Register(Memory memory);
   void AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress);
   void AskToLeave();
@@ -92,7 +104,13 @@ class ProgressLoop {
   int SleepMs() const;
   bool Arm();
   void ShutDown();
+  absl::Status ShareMemory();
+  void ForgetMemory();
   std::string DescribeMemory() const;
+  Registered Facts() const;
+  // Fail-stop: nothing of what is held can be said to be valid any more, and whoever held it is
+  // told by the end of the session and of the connections.
+  void LoseMemory(const absl::Status& why);
   void NoteWay(bool one_sided);
 
   // effects.cc
@@ -127,6 +145,8 @@ class ProgressLoop {
   std::unique_ptr<HubClient> hub_;
 
   std::optional<Memory> memory_;
+  std::unique_ptr<Medium::Scope> scope_;  // of the memory's medium; begins and ends on this thread
+  absl::Status lost_;                     // not OK: LoseMemory
   std::string description_;  // what peers on this host map the memory by; empty if they cannot
   ControlWordCell word_;
   std::atomic<bool> hashed_{false};  // the hasher has posted since the inbox was looked at

@@ -19,11 +19,13 @@
 #include "absl/strings/str_format.h"
 #include "common/bytes.h"
 #include "common/check.h"
+#include "common/random.h"
 
 namespace tensorhub::agent {
 namespace {
 
 constexpr std::string_view kMagic = "THSM1";
+constexpr std::string_view kMagicAsked = "THDM1";  // the control word is asked for
 constexpr uint64_t kWordBytes = 8;
 constexpr uint64_t kRegionsMax = 4096;
 
@@ -53,6 +55,7 @@ absl::Status ReadRegions(ByteReader& in, SharedMemoryDescription& out) {
     region.base = in.TakeVarint();
     region.bytes = in.TakeVarint();
     region.packed_key = TakeString(in);
+    if (out.word_is_asked) region.local_key = TakeString(in);
     if (region.bytes > std::numeric_limits<uint64_t>::max() - region.base) {
       return Malformed(absl::StrFormat("region %d wraps around", i));
     }
@@ -100,7 +103,7 @@ struct Home {
   uint64_t room;  // bytes up to the region's end
 };
 
-// Regions are few (one per Allocate), so they are simply tried.
+// Of few (one per Allocate, or per allocation of a device), so they are simply tried.
 std::optional<Home> FindHome(const std::vector<SharedRegion>& regions, const void* address) {
   const auto wanted = reinterpret_cast<uintptr_t>(address);
   for (size_t i = 0; i < regions.size(); ++i) {
@@ -152,6 +155,11 @@ std::string HostIdentity() {
   return boot + " " + ipc + " " + user;
 }
 
+const std::string& LocalProcess() {
+  static const std::string process = absl::StrFormat("%016x", RandomSeed());
+  return process;
+}
+
 absl::StatusOr<SharedMemoryDescription> DescribeSharedMemory(
     const Memory& memory, const std::vector<SharedRegion>& regions, const void* word,
     std::string address) {
@@ -159,13 +167,18 @@ absl::StatusOr<SharedMemoryDescription> DescribeSharedMemory(
   out.host = HostIdentity();
   out.address = std::move(address);
   for (const SharedRegion& region : regions) {
-    out.regions.push_back(
-        {reinterpret_cast<uintptr_t>(region.base), region.bytes, region.packed_key});
+    out.regions.push_back({reinterpret_cast<uintptr_t>(region.base), region.bytes,
+                           region.packed_key, region.local_key});
   }
-  const std::optional<Home> home = FindHome(regions, word);
-  if (!home || home->room < kWordBytes) return absl::NotFoundError("the control word is private");
-  out.word_region = home->region;
-  out.word_offset = home->offset;
+  out.word_is_asked = word == nullptr;
+  if (out.word_is_asked) {
+    out.process = LocalProcess();
+  } else {
+    const std::optional<Home> home = FindHome(regions, word);
+    if (!home || home->room < kWordBytes) return absl::NotFoundError("the control word is private");
+    out.word_region = home->region;
+    out.word_offset = home->offset;
+  }
   for (const Memory::Segment& segment : memory.segments()) {
     if (!AppendSegment(segment, regions, out)) {
       return absl::NotFoundError("some tensors lie outside memory from Allocate");
@@ -175,15 +188,17 @@ absl::StatusOr<SharedMemoryDescription> DescribeSharedMemory(
 }
 
 std::string Encode(const SharedMemoryDescription& description) {
-  std::string out(kMagic);
+  std::string out(description.word_is_asked ? kMagicAsked : kMagic);
   ByteWriter writer(out);
   PutString(writer, description.host);
   PutString(writer, description.address);
+  if (description.word_is_asked) PutString(writer, description.process);
   writer.PutVarint(description.regions.size());
   for (const SharedMemoryDescription::Region& region : description.regions) {
     writer.PutVarint(region.base);
     writer.PutVarint(region.bytes);
     PutString(writer, region.packed_key);
+    if (description.word_is_asked) PutString(writer, region.local_key);
   }
   writer.PutVarint(description.segments.size());
   for (const SharedMemoryDescription::Segment& segment : description.segments) {
@@ -191,6 +206,7 @@ std::string Encode(const SharedMemoryDescription& description) {
     writer.PutVarint(segment.offset);
     writer.PutVarint(segment.bytes);
   }
+  if (description.word_is_asked) return out;
   writer.PutVarint(description.word_region);
   writer.PutVarint(description.word_offset);
   return out;
@@ -198,13 +214,16 @@ std::string Encode(const SharedMemoryDescription& description) {
 
 absl::StatusOr<SharedMemoryDescription> DecodeSharedMemoryDescription(std::string_view encoded) {
   ByteReader in(encoded);
-  if (in.TakeBytes(kMagic.size()) != kMagic) return Malformed("an unknown format");
   SharedMemoryDescription out;
+  const std::string_view magic = in.TakeBytes(kMagic.size());
+  out.word_is_asked = magic == kMagicAsked;
+  if (magic != kMagic && !out.word_is_asked) return Malformed("an unknown format");
   out.host = TakeString(in);
   out.address = TakeString(in);
+  if (out.word_is_asked) out.process = TakeString(in);
   absl::Status status = ReadRegions(in, out);
   if (status.ok()) status = ReadSegments(in, out);
-  if (status.ok()) status = ReadWord(in, out);
+  if (status.ok() && !out.word_is_asked) status = ReadWord(in, out);
   if (!status.ok()) return status;
   if (!in.ok() || in.left() != 0) return Malformed("cut off, or too long");
   return out;

@@ -1,9 +1,11 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a peer on the same host needs to read a shard's memory without its owner's help: where the
-// bytes of the canonical byte space lie, by which keys, and where the control word is. Opaque to
-// the core; it travels in one message.
+// What a peer needs to read a shard's memory without its owner's help: where the bytes of the
+// canonical byte space lie, by which keys, and where the control word is. Opaque to the core; it
+// travels in one message. There are two kinds: of shared memory, which a peer on the same host
+// maps, word and all; and of memory that gets reach elsewhere (a device's), whose word is asked
+// for.
 //
 // Decoded descriptions come from peers and are checked (R9): they cover the byte space without
 // holes, and every segment lies inside its region.
@@ -28,6 +30,7 @@ struct SharedMemoryDescription {
     uint64_t base = 0;
     uint64_t bytes = 0;
     std::string packed_key;
+    std::string local_key = {};  // only if the word is asked for
   };
   struct Segment {
     uint64_t begin = 0;  // in the canonical byte space
@@ -44,10 +47,12 @@ struct SharedMemoryDescription {
 
   std::string host;     // HostIdentity of the owner
   std::string address;  // GetTransport::Address of the owner
+  std::string process;  // LocalProcess of the owner; only if the word is asked for
+  bool word_is_asked = false;
   std::vector<Region> regions;
   std::vector<Segment> segments;  // in canonical order, without holes
-  uint32_t word_region = 0;
-  uint64_t word_offset = 0;  // with the region's base a multiple of 8
+  uint32_t word_region = 0;       // unless it is asked for, as the next one
+  uint64_t word_offset = 0;       // with the region's base a multiple of 8
 
   uint64_t total_bytes() const {
     return segments.empty() ? 0 : segments.back().begin + segments.back().bytes;
@@ -61,8 +66,11 @@ struct SharedMemoryDescription {
 // the namespaces in which such memory is named. Empty if the system does not say.
 std::string HostIdentity();
 
-// The description of `memory` and of the control word at `word`. NOT_FOUND if any of them lies
-// outside `regions`.
+// Another one for each process.
+const std::string& LocalProcess();
+
+// The description of `memory` and of the control word at `word`; null: peers ask for it. NOT_FOUND
+// if any of them lies outside `regions`.
 absl::StatusOr<SharedMemoryDescription> DescribeSharedMemory(
     const Memory& memory, const std::vector<SharedRegion>& regions, const void* word,
     std::string address);

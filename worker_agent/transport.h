@@ -91,11 +91,12 @@ class MessageTransport {
   virtual bool Arm() = 0;
 };
 
-// A contiguous allocation that peers on this host can read one-sidedly.
+// A contiguous piece of memory that peers can read one-sidedly.
 struct SharedRegion {
   void* base = nullptr;
   size_t bytes = 0;
-  std::string packed_key;  // for a peer's ImportRegion
+  std::string packed_key;  // for a peer's ImportRegion; empty: other processes cannot
+  std::string local_key;   // the same for a peer in this process
 };
 
 // One-sided way: reads complete without the source's CPU. A get that succeeds proves nothing about
@@ -117,6 +118,9 @@ class GetTransport {
   // Memory for tensors or control words, zeroed, page aligned; it lives as long as the transport.
   // RESOURCE_EXHAUSTED names the size.
   virtual absl::StatusOr<SharedRegion> Allocate(size_t bytes) = 0;
+  // Makes memory that exists, a device's, readable; it must stay for as long as the transport.
+  // FAILED_PRECONDITION: this transport takes it for other memory than a device's, or reads none.
+  virtual absl::StatusOr<SharedRegion> Register(void* base, size_t bytes) = 0;
 
   virtual std::string Address() const = 0;
   virtual absl::StatusOr<PeerId> Connect(std::string_view address) = 0;

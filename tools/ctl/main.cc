@@ -6,9 +6,12 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "common/cli/flags.h"
+#include "common/cli/lock_tracking.h"
 #include "tools/ctl/arguments.h"
+#include "tools/ctl/doctor/idle_read.h"
 #include "tools/ctl/verbs.h"
 
 namespace tensorhub::ctl {
@@ -17,6 +20,8 @@ namespace {
 constexpr int kUsage = 2;
 
 int Main(int argc, char** argv) {
+  cli::StopLockTracking();
+  if (argc == 3 && std::string_view(argv[1]) == "@idle-source") return PlayIdleSource(argv[2]);
   Globals globals;
   cli::CommandLine line("tensorhubctl",
                         "Looks at a running TensorHub, and brings files in and out.");
@@ -31,6 +36,7 @@ int Main(int argc, char** argv) {
   AddPublishVerb(verbs);
   AddFetchVerb(verbs);
   AddRetentionVerbs(verbs);
+  AddDoctorVerb(verbs);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
   if (auto problem = ServerProblem(globals.server)) {
     const std::string shown = cli::OneLine(globals.server);

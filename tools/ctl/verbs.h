@@ -56,6 +56,7 @@ void AddWatchVerb(Verbs& verbs);
 void AddPublishVerb(Verbs& verbs);
 void AddFetchVerb(Verbs& verbs);
 void AddRetentionVerbs(Verbs& verbs);  // retain, pin, unpin
+void AddDoctorVerb(Verbs& verbs);
 
 }  // namespace tensorhub::ctl
 

@@ -18,6 +18,9 @@ constexpr size_t kPeersMax = 4096;
 
 void AgentCore::State::On(const Registered& event, TimeMs /*now*/, Effects& /*effects*/) {
   registered_ = event;
+  options_.reads_far = event.reads_far;
+  options_.window_bytes = std::max(options_.window_bytes, event.window_bytes);
+  options_.get_bytes = std::max(options_.get_bytes, event.get_bytes);
   server_.OfferDescription(!event.description.empty());
   server_.SetFramePlan({event.piece_begins, event.total_bytes, options_.frame_bytes});
 }
@@ -105,6 +108,8 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
       return;
     case PeerKind::kRequest:
       return server_.OnRequest(*message, now, effects);
+    case PeerKind::kAskWord:
+      return server_.OnAskWord(*message, now, effects);
     case PeerKind::kClose:
       return server_.OnClose(*message);
     default:

@@ -38,6 +38,8 @@ struct CoreOptions {
   // second figure, while the source waits for requests: a link of 1 Gbit/s and 100 ms holds 12 MB.
   uint64_t window_bytes = 8 << 20;
   uint64_t window_bytes_max = 128 << 20;
+  // One-sided: chunks that are there are read by gets of up to so many bytes, at least one chunk.
+  uint64_t get_bytes = 0;
   // Bytes that a source hands to the transport ahead of their completion, per reader. They delay
   // the confirmation of what went before, and an unpublish, which waits until they have left.
   // Two frames: behind them TCP has the kernel's buffers to keep the link busy.
@@ -49,8 +51,9 @@ struct CoreOptions {
   TimeMs silence_ms = 3000;
   // A source with open reads says at least this often that it is alive.
   TimeMs alive_ms = 250;
-  // Ask sources for one-sided reads when they are on this host.
+  // Ask sources for one-sided reads, those that are remote only with `reads_far`.
   bool one_sided = true;
+  bool reads_far = false;
   DigestMode digests = DigestMode::kOff;
 };
 

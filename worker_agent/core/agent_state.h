@@ -123,7 +123,7 @@ class AgentCore::State {
   void Heartbeat(TimeMs now, Effects& effects);
   void OnHello(const PeerMessage& message, Effects& effects);
 
-  const CoreOptions options_;
+  CoreOptions options_;  // but for what Registered brings, constant
   Random random_;
   Reference reference_;
   Digests digests_;  // of the reference's content

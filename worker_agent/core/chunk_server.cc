@@ -108,6 +108,20 @@ void ChunkServer::OnRequest(const PeerMessage& message, TimeMs now, Effects& eff
   Pump(found->first, read, now, effects);
 }
 
+// Reads are dropped before the generation is raised, so one that is open is of the present one;
+// whose read was dropped has been refused.
+void ChunkServer::OnAskWord(const PeerMessage& message, TimeMs now, Effects& effects) {
+  const auto found = reads_.find({message.from, message.read});
+  if (found == reads_.end()) return;
+  Read& read = found->second;
+  TH_CHECK(read.generation == reference_.generation());
+  PeerMessage word = Header(PeerKind::kWord, found->first, read);
+  word.begin = message.begin;
+  read.told_valid = word.valid;
+  read.said_at = now;
+  effects.emplace_back(SendMessage{message.from, Encode(word)});
+}
+
 void ChunkServer::OnClose(const PeerMessage& message) {
   reads_.erase({message.from, message.read});
 }

@@ -44,6 +44,8 @@ class ChunkServer {
 
   void OnOpen(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnRequest(const PeerMessage& message, TimeMs now, Effects& effects);
+  // R4: the word as this live source sees it now, to a reader that cannot get it.
+  void OnAskWord(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnClose(const PeerMessage& message);
   void OnSendDone(const SendDone& event, TimeMs now, Effects& effects);
   // The reference's prefix grew, or became known.

@@ -159,6 +159,8 @@ struct LaneKnown {
 struct MemoryImported {
   Incarnation peer = 0;
   absl::Status status;
+  // R4: its control word cannot be got; the peer itself has to be asked for it.
+  bool word_is_asked = false;
 };
 // Answer to HashChunks.
 struct ChunksHashed {
@@ -181,6 +183,11 @@ struct Registered {
   std::string description;
   // Where the contiguous pieces of memory begin in the byte space, ascending (FramePlan).
   std::vector<uint64_t> piece_begins;
+  // One-sided reads reach other hosts as well.
+  bool reads_far = false;
+  // What CoreOptions::window_bytes and get_bytes are raised to for this memory.
+  uint64_t window_bytes = 0;
+  uint64_t get_bytes = 0;
 };
 
 struct VerbAsked {

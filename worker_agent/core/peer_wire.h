@@ -32,6 +32,8 @@ enum class PeerKind : uint8_t {
   kDigests =
       9,  // source, to a reader that wants them: those of the chunks from `chunk` on, 8 bytes
           // each in `text`; the first comes before anything else of the read, even if empty
+  kAskWord = 10,  // reader: tell the control word; `begin` is the question's number
+  kWord = 11,     // source: valid, under the read's generation; `begin` as in the question
 };
 
 inline constexpr uint8_t kFlagOneSided = 1;         // Open: wanted; Opened: offered

@@ -108,7 +108,8 @@ void Reader::Begin(TimeMs now, Effects& effects) {
                      (options_.digests == DigestMode::kAuto && assigned_->tier != Tier::kHost);
   digests_.ForgetFrom(reference_.valid_chunks());
   plan_.Restart(reference_.valid_chunks(), source_->checked);
-  const bool ask_one_sided = options_.one_sided && assigned_->tier != Tier::kRemote;
+  const bool ask_one_sided =
+      options_.one_sided && (assigned_->tier != Tier::kRemote || options_.reads_far);
   Open(ask_one_sided, effects);
   if (!ask_one_sided) BeginServed(now, effects);
 }
@@ -156,6 +157,7 @@ void Reader::OnMessage(const PeerMessage& message, std::string_view payload, Tim
   source_->spoke_of_digests = true;
   if (message.kind == PeerKind::kOpened) return OnOpened(message, payload, now, effects);
   if (message.kind == PeerKind::kData) return OnData(message, payload, now, effects);
+  if (message.kind == PeerKind::kWord) return OnAskedWord(message, now, effects);
   if (message.kind == PeerKind::kConfirm) OnStatus(message, now, effects);
 }
 
@@ -227,6 +229,7 @@ void Reader::Show(Effects& effects) {
 void Reader::LeaveSource(bool close_gets, Effects& effects) {
   Say(Header(PeerKind::kClose), effects);
   close_gets_at_ = source_->heard_at + options_.silence_ms;
+  if (source_->word_is_asked) word_token_.reset();  // an answer writes nothing
   source_.reset();
   if (close_gets) ForceQuiet(effects);
 }

@@ -93,8 +93,9 @@ class Reader {
     uint32_t next_get = 0;     // one-sided: next chunk to get
     uint32_t got = 0;          // one-sided: chunks below it have arrived
     std::set<uint32_t> got_early;
-    uint32_t word_covers = 0;  // the word under way confirms chunks below it
-    bool checked = false;      // its chunks are held against their digests
+    uint32_t word_covers = 0;    // the word under way confirms chunks below it
+    bool word_is_asked = false;  // for by a message, not got
+    bool checked = false;        // its chunks are held against their digests
     bool spoke_of_digests = false;
     uint32_t next_hash = 0;                // next chunk to have hashed
     std::map<uint64_t, uint32_t> hashing;  // token -> chunk
@@ -119,6 +120,8 @@ class Reader {
   void OnStatus(const PeerMessage& message, TimeMs now, Effects& effects);
   void IssueGets(Effects& effects);
   void ReadWord(Effects& effects);
+  void OnAskedWord(const PeerMessage& message, TimeMs now, Effects& effects);
+  void Confirmed(uint32_t valid, TimeMs now, Effects& effects);
   void OnDigests(const PeerMessage& message, TimeMs now, Effects& effects);
   uint32_t Arrived() const;
   void HashArrived(Effects& effects);
@@ -152,7 +155,11 @@ class Reader {
   std::optional<SourceFailedMessage> failure_;
   std::optional<SourceReleasedMessage> release_;
   bool failure_told_ = false;
-  std::map<uint64_t, uint32_t> gets_;  // token -> chunk
+  struct ChunkRun {
+    uint32_t first = 0;
+    uint32_t end = 0;
+  };
+  std::map<uint64_t, ChunkRun> gets_;  // by token
   // When gets at a source that was left are given up.
   std::optional<TimeMs> close_gets_at_;
   std::optional<uint64_t> word_token_;

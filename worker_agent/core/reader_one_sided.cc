@@ -1,7 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one-sided way: gets of chunks, each confirmed by a get of the control word.
+// The one-sided way: gets of chunks, each confirmed by the control word, which is got as well, or
+// asked for where only the source itself can say it.
 
 #include <algorithm>
 
@@ -19,6 +20,7 @@ void Reader::OnImported(const MemoryImported& event, TimeMs now, Effects& effect
   if (!source_ || source_->way != Way::kImporting || event.peer != assigned_->source.incarnation) {
     return;
   }
+  source_->word_is_asked = event.word_is_asked;
   if (event.status.ok()) return BeginOneSided(now, effects);
   effects.emplace_back(LogLine{LogLine::Level::kInfo,
                                absl::StrCat("reading from ", ToString(assigned_->source.key),
@@ -38,19 +40,23 @@ void Reader::IssueGets(Effects& effects) {
   const uint32_t valid = reference_.valid_chunks();
   const uint32_t limit =
       std::min({plan_.ReadableEnd(valid), source_->known_valid, valid + WindowChunks()});
+  const auto most = static_cast<uint32_t>(
+      std::clamp<uint64_t>(options_.get_bytes / chunking().chunk_bytes, 1, kChunkCountMax));
   while (source_->next_get < limit) {
-    const uint32_t chunk = source_->next_get++;
+    const ChunkRun run{source_->next_get, std::min(limit, source_->next_get + most)};
+    const uint64_t begin = chunking().begin(run.first);
+    const uint64_t end = chunking().begin(run.end - 1) + chunking().size(run.end - 1);
     const uint64_t token = next_token_++;
-    gets_[token] = chunk;
-    effects.emplace_back(Get{
-        assigned_->source.incarnation, {chunking().begin(chunk), chunking().size(chunk)}, token});
+    gets_[token] = run;
+    effects.emplace_back(Get{assigned_->source.incarnation, {begin, end - begin}, token});
+    source_->next_get = run.end;
   }
 }
 
 void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
   const auto found = gets_.find(event.token);
   if (found == gets_.end()) return;
-  const uint32_t chunk = found->second;
+  const ChunkRun run = found->second;
   gets_.erase(found);
   if (!source_) return AfterQuiet(now, effects);
   if (!event.status.ok()) {
@@ -58,7 +64,7 @@ void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
     return AfterQuiet(now, effects);
   }
   Heard(now);
-  source_->got_early.insert(chunk);
+  for (uint32_t chunk = run.first; chunk < run.end; ++chunk) source_->got_early.insert(chunk);
   while (source_->got_early.erase(source_->got) != 0) ++source_->got;
   HashArrived(effects);
   ReadWord(effects);
@@ -69,7 +75,20 @@ void Reader::ReadWord(Effects& effects) {
   if (word_token_ || source_->got <= source_->confirmed) return;
   word_token_ = next_token_++;
   source_->word_covers = source_->got;
-  effects.emplace_back(GetWord{assigned_->source.incarnation, *word_token_});
+  if (!source_->word_is_asked) {
+    effects.emplace_back(GetWord{assigned_->source.incarnation, *word_token_});
+    return;
+  }
+  PeerMessage question = Header(PeerKind::kAskWord);
+  question.begin = *word_token_;
+  Say(question, effects);
+}
+
+// Of the assigned generation, as all messages of the read (OnMessage).
+void Reader::OnAskedWord(const PeerMessage& message, TimeMs now, Effects& effects) {
+  if (!source_->word_is_asked || word_token_ != message.begin) return;
+  word_token_.reset();
+  Confirmed(message.valid, now, effects);
 }
 
 void Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
@@ -85,7 +104,11 @@ void Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
     return AfterQuiet(now, effects);
   }
   Heard(now);
-  source_->known_valid = std::max(source_->known_valid, word.valid_chunks);
+  Confirmed(word.valid_chunks, now, effects);
+}
+
+void Reader::Confirmed(uint32_t valid, TimeMs now, Effects& effects) {
+  source_->known_valid = std::max(source_->known_valid, valid);
   source_->confirmed = std::max(source_->confirmed, source_->word_covers);
   CommitArrived(now, effects);
   GoOn(now, effects);

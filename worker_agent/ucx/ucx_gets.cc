@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/check.h"
+#include "worker_agent/ucx/ucx_device.h"
 #include "worker_agent/ucx/ucx_envelope.h"
 #include "worker_agent/ucx/ucx_settings.h"
 #include "worker_agent/ucx/ucx_status.h"
@@ -77,6 +78,19 @@ absl::Status NoRoom(size_t bytes, std::string_view why) {
       why));
 }
 
+// R4: a control word in one load, since its source may be writing it, and only after whatever was
+// copied before.
+void CopyMapped(const std::byte* from, void* to, size_t bytes) {
+  if (bytes == sizeof(uint64_t) && reinterpret_cast<uintptr_t>(from) % alignof(uint64_t) == 0) {
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    const uint64_t word =
+        __atomic_load_n(reinterpret_cast<const uint64_t*>(from), __ATOMIC_ACQUIRE);
+    std::memcpy(to, &word, sizeof(word));
+    return;
+  }
+  std::memcpy(to, from, bytes);
+}
+
 absl::StatusOr<KeyHead> ReadKeyHead(std::string_view content) {
   KeyHead head;
   if (content.size() <= sizeof(head)) {
@@ -86,56 +100,84 @@ absl::StatusOr<KeyHead> ReadKeyHead(std::string_view content) {
   return head;
 }
 
-// The key for `endpoint`, if it maps [base, base + bytes) into this process.
-absl::StatusOr<ucp_rkey_h> UnpackMapped(ucp_ep_h endpoint, std::string_view packed, uint64_t base,
-                                        size_t bytes) {
+absl::StatusOr<ucp_rkey_h> UnpackKey(ucp_ep_h endpoint, std::string_view packed) {
   ucp_rkey_h key = nullptr;
   const std::string aligned(packed);
   const ucs_status_t status = ucp_ep_rkey_unpack(endpoint, aligned.data(), &key);
-  if (status != UCS_OK) {
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "no one-sided lane to the region (unpacking its key: %s)", ucs_status_string(status)));
-  }
+  if (status == UCS_OK) return key;
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "no one-sided lane to the region (unpacking its key: %s)", ucs_status_string(status)));
+}
+
+// A peer's region, as this process sees it.
+struct Mapped {
+  ucp_rkey_h key = nullptr;
+  const std::byte* local = nullptr;
+};
+
+// The region by its key for `endpoint`, if that maps [base, base + bytes) into this process.
+absl::StatusOr<Mapped> UnpackMapped(ucp_ep_h endpoint, std::string_view packed, uint64_t base,
+                                    size_t bytes) {
+  const absl::StatusOr<ucp_rkey_h> key = UnpackKey(endpoint, packed);
+  if (!key.ok()) return key.status();
   void* local = nullptr;
-  const ucs_status_t mapped = ucp_rkey_ptr(key, base, &local);
-  if (mapped == UCS_OK && IsMapped(local, bytes)) return key;
-  ucp_rkey_destroy(key);
+  const ucs_status_t mapped = ucp_rkey_ptr(*key, base, &local);
+  if (mapped == UCS_OK && IsMapped(local, bytes)) {
+    return Mapped{*key, static_cast<const std::byte*>(local)};
+  }
+  ucp_rkey_destroy(*key);
   return absl::FailedPreconditionError(
       "no one-sided lane to the region (it is not shared memory mapped into this process)");
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<UcxGets>> UcxGets::Create(Sink* sink) {
-  std::unique_ptr<UcxGets> gets(new UcxGets(sink));
+absl::StatusOr<std::unique_ptr<UcxGets>> UcxGets::Create(Sink* sink, Kind kind) {
+  if (kind == Kind::kDevice) {
+    if (absl::Status status = CheckDeviceSupport(); !status.ok()) return status;
+  }
+  std::unique_ptr<UcxGets> gets(new UcxGets(sink, kind));
   if (absl::Status status = gets->Open(); !status.ok()) return status;
   return gets;
 }
 
-absl::Status UcxGets::Open() {
+UcxWorker::Options UcxGets::WorkerOptions() {
   UcxWorker::Options options;
-  options.name = "tensorhub-gets";
   options.features = UCP_FEATURE_RMA;
-  options.settings = GetSettings();
-  options.transports = OneSidedTransports(std::getenv("UCX_TLS"));
   options.address_kind = EnvelopeKind::kGetAddress;
-  with_sysv_ = options.transports.find("sysv") != std::string::npos;
-  absl::StatusOr<std::unique_ptr<UcxWorker>> worker = UcxWorker::Create(options);
+  if (kind_ == Kind::kDevice) {
+    options.name = "tensorhub-device";
+    options.settings = DeviceSettings();
+    options.transports = DeviceTransports(std::getenv("UCX_TLS"));
+  } else {
+    options.name = "tensorhub-gets";
+    options.settings = GetSettings();
+    options.transports = OneSidedTransports(std::getenv("UCX_TLS"));
+    with_sysv_ = options.transports.find("sysv") != std::string::npos;
+  }
+  return options;
+}
+
+absl::Status UcxGets::Open() {
+  absl::StatusOr<std::unique_ptr<UcxWorker>> worker = UcxWorker::Create(WorkerOptions());
   if (!worker.ok()) return worker.status();
   worker_ = *std::move(worker);
   endpoints_ = std::make_unique<UcxEndpoints>(worker_.get());
-  return absl::OkStatus();
+  return kind_ == Kind::kDevice ? CheckSeesDevices(worker_->context()) : absl::OkStatus();
 }
 
 UcxGets::~UcxGets() {
   if (worker_ == nullptr) return;
   endpoints_.reset();  // and the keys
-  for (ucp_mem_h memory : regions_) ucp_mem_unmap(worker_->context(), memory);
+  for (const Region& region : regions_) ucp_mem_unmap(worker_->context(), region.memory);
   // While there is a `done_` for gets that complete only now.
   worker_.reset();
 }
 
 absl::StatusOr<SharedRegion> UcxGets::Allocate(size_t bytes) {
+  if (kind_ == Kind::kDevice) {
+    return absl::FailedPreconditionError("memory of a device is allocated by its owner");
+  }
   if (bytes == 0) return absl::InvalidArgumentError("a region of 0 bytes");
   if (!HasRoomFor(bytes, with_sysv_)) return NoRoom(bytes, "it does not fit");
   ucp_mem_map_params_t params = {};
@@ -150,15 +192,45 @@ absl::StatusOr<SharedRegion> UcxGets::Allocate(size_t bytes) {
   ucp_mem_attr_t attributes = {};
   attributes.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;
   ucp_mem_query(memory, &attributes);
-  SharedRegion region{attributes.address, bytes, {}};
-  absl::StatusOr<std::string> key =
-      PackKey(memory, reinterpret_cast<uint64_t>(attributes.address), bytes);
+  return Keep(memory, attributes.address, bytes);
+}
+
+// UCX is not told what memory it is: what it finds by itself is what its gets will go by.
+absl::StatusOr<SharedRegion> UcxGets::Register(void* base, size_t bytes) {
+  if (kind_ != Kind::kDevice) {
+    return absl::FailedPreconditionError("only memory from Allocate can be shared");
+  }
+  ucp_mem_map_params_t params = {};
+  params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+  params.address = base;
+  params.length = bytes;
+  ucp_mem_h memory = nullptr;
+  const ucs_status_t mapped = ucp_mem_map(worker_->context(), &params, &memory);
+  if (mapped != UCS_OK) {
+    return UcxStatus(mapped, absl::StrFormat("registering %d bytes of device memory", bytes));
+  }
+  ucp_mem_attr_t attributes = {};
+  attributes.field_mask = UCP_MEM_ATTR_FIELD_MEM_TYPE;
+  const ucs_status_t known = ucp_mem_query(memory, &attributes);
+  if (known == UCS_OK && attributes.mem_type == UCS_MEMORY_TYPE_CUDA) {
+    return Keep(memory, base, bytes);
+  }
+  ucp_mem_unmap(worker_->context(), memory);
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "UCX %s takes device memory (%d bytes at %p) for memory of another kind; is UCX_TLS, or "
+      "UCX_MEMTYPE_CACHE, set? See docs/gpu.md",
+      UcxVersion(), bytes, base));
+}
+
+absl::StatusOr<SharedRegion> UcxGets::Keep(ucp_mem_h memory, void* base, size_t bytes) {
+  SharedRegion region{base, bytes, {}, {}};
+  absl::StatusOr<std::string> key = PackKey(memory, reinterpret_cast<uint64_t>(base), bytes);
   if (!key.ok()) {
     ucp_mem_unmap(worker_->context(), memory);
     return key.status();
   }
   region.packed_key = *std::move(key);
-  regions_.push_back(memory);
+  regions_.push_back({memory, static_cast<const std::byte*>(base), bytes});
   return region;
 }
 
@@ -193,11 +265,46 @@ absl::StatusOr<GetTransport::RegionId> UcxGets::ImportRegion(PeerId peer,
                         bytes, remote_base));
   }
   content->remove_prefix(sizeof(KeyHead));
-  absl::StatusOr<ucp_rkey_h> key = UnpackMapped(endpoint->ep, *content, remote_base, bytes);
-  if (!key.ok()) return key.status();
-  endpoint->keys.push_back(*key);
-  imports_[++last_id_] = {peer, *key, remote_base, bytes};
+  absl::StatusOr<Import> import = Unpack(*endpoint, *content, remote_base, bytes);
+  if (!import.ok()) return import.status();
+  import->peer = peer;
+  endpoint->keys.push_back(import->key);
+  imports_[++last_id_] = *import;
   return last_id_;
+}
+
+absl::StatusOr<UcxGets::Import> UcxGets::Unpack(const UcxEndpoint& endpoint,
+                                                std::string_view packed, uint64_t base,
+                                                size_t bytes) const {
+  Import import;
+  import.remote_base = base;
+  import.bytes = bytes;
+  if (kind_ == Kind::kSharedMemory) {
+    const absl::StatusOr<Mapped> mapped = UnpackMapped(endpoint.ep, packed, base, bytes);
+    if (!mapped.ok()) return mapped.status();
+    import.key = mapped->key;
+    import.local = mapped->local;
+    return import;
+  }
+  const std::string lanes = endpoints_->Describe(endpoint.id);
+  if (!ReachesDevices(lanes)) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("no one-sided lane to the peer's device (its lanes: %s)", lanes));
+  }
+  const absl::StatusOr<ucp_rkey_h> key = UnpackKey(endpoint.ep, packed);
+  if (!key.ok()) return key.status();
+  import.key = *key;
+  return import;
+}
+
+ucp_mem_h UcxGets::HandleOf(const void* data, size_t bytes) const {
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  for (const Region& region : regions_) {
+    if (Contains(reinterpret_cast<uintptr_t>(region.base), region.bytes, begin, bytes)) {
+      return region.memory;
+    }
+  }
+  return nullptr;
 }
 
 absl::StatusOr<const UcxGets::Import*> UcxGets::CheckGet(PeerId peer, RegionId region,
@@ -225,13 +332,28 @@ void UcxGets::Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_
     done_.emplace_back(token, import.status());
     return;
   }
+  if (kind_ == Kind::kSharedMemory) {
+    CopyMapped((*import)->local + offset, to, bytes);
+    done_.emplace_back(token, absl::OkStatus());
+    return;
+  }
+  Fetch(endpoint, **import, offset, to, bytes, token);
+}
+
+// Of device memory: by UCX.
+void UcxGets::Fetch(UcxEndpoint* endpoint, const Import& import, uint64_t offset, void* to,
+                    size_t bytes, uint64_t token) {
   auto op = std::make_unique<GetOp>(GetOp{this, endpoint, token});
   ucp_request_param_t params = {};
-  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
   params.cb.send = &UcxGets::OnGetCompleted;
   params.user_data = op.get();
-  const ucs_status_ptr_t result = ucp_get_nbx(
-      endpoint->ep, to, bytes, (*import)->remote_base + offset, (*import)->key, &params);
+  params.memory_type = UCS_MEMORY_TYPE_CUDA;
+  params.memh = HandleOf(to, bytes);
+  if (params.memh != nullptr) params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+  const ucs_status_ptr_t result =
+      ucp_get_nbx(endpoint->ep, to, bytes, import.remote_base + offset, import.key, &params);
   if (!UCS_PTR_IS_PTR(result)) {
     done_.emplace_back(token, UcxStatus(UCS_PTR_STATUS(result), "reading the peer's memory"));
     return;

@@ -62,18 +62,11 @@ constexpr size_t kMessagesWithRdma = 1;
 constexpr size_t kMessagesUsually = 2;
 
 constexpr UcxSetting kGets[] = {
-    {"PROTO_ENABLE", "n", "protocols v2 emulate gets on shared memory (1.13)"},
     {"ALLOC_PRIO", "md:sysv,md:posix,mmap", "memory that peers can map, and zeroed in any case"},
     {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
 };
 
 std::string EnvironmentName(const char* name) { return absl::StrFormat("UCX_%s", name); }
-
-bool HasRdmaDevices() {
-  std::error_code error;
-  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
-  return !error && devices != std::filesystem::directory_iterator();
-}
 
 bool HandlerIsUcx(int signal_number) {
   struct sigaction action = {};
@@ -146,6 +139,12 @@ std::string OneSidedTransports(const char* user_tls) {
   }
   kept.emplace_back("self");  // a context needs one; self reaches no other process
   return absl::StrJoin(kept, ",");
+}
+
+bool HasRdmaDevices() {
+  std::error_code error;
+  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
+  return !error && devices != std::filesystem::directory_iterator();
 }
 
 std::string UcxVersion() {

@@ -54,6 +54,9 @@ absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> set
 // The part of `user_tls` (UCX_TLS, null if unset) that gets may use: the shared-memory transports.
 std::string OneSidedTransports(const char* user_tls);
 
+// Whether this host has cards that read and write memory by themselves.
+bool HasRdmaDevices();
+
 // "1.13.1".
 std::string UcxVersion();
 

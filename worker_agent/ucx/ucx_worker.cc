@@ -85,10 +85,13 @@ absl::Status UcxWorker::OpenWorker(EnvelopeKind address_kind) {
   return absl::OkStatus();
 }
 
+std::string UcxWorker::Transports() const {
+  return TransportsIn(
+      CaptureUcxPrint([this](FILE* stream) { ucp_context_print_info(context_, stream); }));
+}
+
 std::string UcxWorker::Summary() const {
-  const std::string text =
-      CaptureUcxPrint([this](FILE* stream) { ucp_context_print_info(context_, stream); });
-  return absl::StrFormat("UCX %s over %s", UcxVersion(), TransportsIn(text));
+  return absl::StrFormat("UCX %s over %s", UcxVersion(), Transports());
 }
 
 std::string CaptureUcxPrint(const std::function<void(FILE*)>& print) {

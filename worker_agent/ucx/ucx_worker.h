@@ -53,6 +53,8 @@ class UcxWorker {
   // The destructor leaves UCX's objects as they are.
   void Abandon() { abandoned_ = true; }
 
+  // "posix/memory, tcp/eth0".
+  std::string Transports() const;
   // For the log: "UCX 1.13.1 over posix/memory, tcp/eth0".
   std::string Summary() const;
 

@@ -17,6 +17,13 @@
 // served: whatever a call returned, call Unpublish before you write into the memory. It returns at
 // once if nothing is held.
 //
+// Memory of a GPU (docs/gpu.md): all tensors of a client are on one device, the ranks of a group on
+// any. "Enqueued" above is meant: a kernel that writes the tensors may be given to a stream only
+// when Unpublish has returned. `stream` of PublishOptions lets Publish wait for the kernels that
+// write them, that of FetchOptions lets Fetch wait for those that read them. What Fetch brought is
+// seen by whatever any stream is given after it returned. If the memory is lost under a client
+// (freed, or the device failed), the client ends: the call that runs and all later ones say why.
+//
 // Threads: a Client may be used from any thread; calls that change something (Register, Publish,
 // Unpublish, Fetch, Leave) exclude one another, later ones wait. Calls block until their result is
 // known or their deadline has passed. No call may be running when the destructor begins. A process
@@ -83,7 +90,7 @@ struct Tensor {
   std::string dtype;            // "BF16", "F32", "U8", …: the names of safetensors
   std::vector<uint64_t> shape;  // row-major, dense; a zero extent makes a tensor of no bytes
   Device device = Device::kHost;
-  int device_index = 0;
+  int device_index = 0;  // of kCuda: as this process counts, from 0 on
   std::optional<Slice> slice;
 };
 
@@ -133,6 +140,10 @@ struct ConnectOptions {
   // (tensorhubctl keeps the headers of safetensors files here). At most 64 MiB.
   std::string attachment;
   Digests digests = Digests::kAuto;
+  // Also take tensors on a GPU where UCX cannot read them device to device (it is too old, or was
+  // built without CUDA). Every byte then goes through host memory, on both sides, at a fraction of
+  // the speed. Otherwise Register fails there.
+  bool gpu_through_host = false;
 };
 
 struct PublishOptions {
@@ -141,6 +152,12 @@ struct PublishOptions {
   std::chrono::milliseconds timeout{60000};
   // Lower `latest` to this version (a trainer that went back to an older checkpoint).
   bool rewind = false;
+  // Of tensors on a GPU: what this stream (cudaStream_t, CUstream; null is the default stream) has
+  // been given so far writes them; Publish waits until it is done, within `timeout`. Nothing else
+  // on the device waits.
+  std::optional<void*> stream = {};
+  // The same by an event that was recorded behind that work (cudaEvent_t, CUevent).
+  void* event = nullptr;
 };
 
 struct UnpublishOptions {
@@ -166,7 +183,11 @@ struct FetchProgress {
 struct FetchOptions {
   std::chrono::milliseconds timeout{600000};
   // Called on the progress thread, a few times a second at most; see above for what it may do.
-  std::function<void(const FetchProgress&)> progress;
+  std::function<void(const FetchProgress&)> progress = {};
+  // Of tensors on a GPU: what this stream has been given so far reads them; Fetch waits until it is
+  // done before it gives them up, within `timeout`. Give it nothing more that touches them before
+  // Fetch returns.
+  std::optional<void*> stream = {};
 };
 
 struct FetchResult {
@@ -216,8 +237,12 @@ class Client {
 
   // Names the memory of this rank's shard. Once per client; addresses stay fixed afterwards.
   // INVALID_ARGUMENT names the tensor: sizes that do not fit the shape, memory that overlaps
-  // another tensor's, a null address, a repeated name, an unknown dtype. FAILED_PRECONDITION: the
-  // second time, or memory of a GPU.
+  // another tensor's, a null address, a repeated name, an unknown dtype; tensors in host memory and
+  // on a GPU, or on several; an address that is not where the tensor says it is: another device's,
+  // host memory's, managed, freed, too short. FAILED_PRECONDITION: the second time; tensors on a
+  // GPU, and the driver is too old, this build has no CUDA in it, or UCX cannot read the device.
+  // UNAVAILABLE: tensors on a GPU, and there is no driver or no device. RESOURCE_EXHAUSTED: the
+  // device has no memory left for what its driver needs. Nothing is registered then.
   absl::Status Register(const std::vector<Tensor>& tensors);
 
   // Makes the registered bytes readable as `version`. Returns when this rank is recorded; no byte
@@ -227,7 +252,8 @@ class Client {
   //   ALREADY_EXISTS       the version exists with another content
   //   ABORTED              a rank of the group restarted, or published the version anew
   //   DEADLINE_EXCEEDED    the server did not answer, or, with wait_for_group, not every rank has
-  //                        published: this one stays recorded, and the version may become visible
+  //                        published: this one stays recorded, and the version may become visible;
+  //                        or the stream's work was not done, and nothing is published
   absl::Status Publish(uint64_t version, const PublishOptions& options = {});
 
   // Returns when the buffers may change. Bounded by drain_timeout and two seconds, also without a

@@ -86,6 +86,7 @@ TEST_F(ViewsTest, WhatIsKeptAndWhy) {
   ExpectFailure(ctl_.Run({"unpin", "m/actor"}), 1, {"no pin named \"pinned\""});
   ExpectFailure(ctl_.Run({"pin", "m/actor", "8"}), 1, {"version 8", "does not exist"});
   ExpectFailure(ctl_.Run({"retain", "nobody", "1"}), 1, {"nobody"});
+  ExpectFailure(ctl_.Run({"retain", "m/actor", "1025"}), 1, {"keep_latest 1025", "1024"});
 }
 
 TEST_F(ViewsTest, Versions) {

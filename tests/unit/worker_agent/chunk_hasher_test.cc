@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/random.h"
+#include "worker_agent/chunk_digest.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

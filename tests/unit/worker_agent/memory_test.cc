@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/random.h"
+#include "worker_agent/medium.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -97,11 +99,13 @@ TEST(MemoryTest, CopyInWritesTheByteSpace) {
     const absl::StatusOr<Memory> memory = Memory::Make(arena.tensors);
     ASSERT_TRUE(memory.ok()) << memory.status();
     std::string space = arena.Naive();
+    std::vector<Memory::Piece> pieces;
     for (int i = 0; i < 50; ++i) {
       const uint64_t begin = arena.random.Below(space.size() + 1);
       std::string fresh(arena.random.Below(space.size() - begin + 1), '\0');
       for (char& byte : fresh) byte = static_cast<char>(arena.random.Next());
-      memory->CopyIn(begin, fresh);
+      memory->Pieces({begin, fresh.size()}, pieces);
+      ASSERT_TRUE(memory->medium().CopyIn(pieces, fresh).ok());
       space.replace(begin, fresh.size(), fresh);
       ASSERT_EQ(arena.Naive(), space) << "seed " << seed;
     }
@@ -144,7 +148,7 @@ TEST(MemoryTest, NoBytesAreLegal) {
   std::vector<Memory::Piece> pieces(3);
   empty->Pieces({0, 0}, pieces);
   EXPECT_TRUE(pieces.empty());
-  empty->CopyIn(0, "");
+  EXPECT_TRUE(empty->medium().CopyIn(pieces, "").ok());
 }
 
 TEST(MemoryTest, RefusalsNameTheTensor) {
@@ -161,13 +165,35 @@ TEST(MemoryTest, RefusalsNameTheTensor) {
               HasSubstr("20 bytes were given, but shape [2, 3] of F32 takes 24"));
 }
 
-TEST(MemoryTest, MemoryOfADeviceIsRefused) {
-  char bytes[8];
+// Its addresses mean nothing here: whether they are the device's is for the driver to say.
+TEST(MemoryTest, ADevicesTensorsAreLaidOutAsOthersAre) {
+  char bytes[16];
   TensorBuffer tensor = Bytes("w", bytes, 8);
+  EXPECT_EQ(Memory::Make({tensor})->cuda_device(), std::nullopt);
   tensor.cuda = true;
-  const absl::Status status = Memory::Make({tensor}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("this build reads host memory only"));
+  tensor.cuda_device = 3;
+  TensorBuffer other = Bytes("v", bytes + 8, 8);
+  other.cuda = true;
+  other.cuda_device = 3;
+  const absl::StatusOr<Memory> memory = Memory::Make({tensor, other});
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  EXPECT_EQ(memory->cuda_device(), 3);
+  EXPECT_EQ(memory->total_bytes(), 16u);
+}
+
+TEST(MemoryTest, TensorsInTwoPlacesAreRefused) {
+  char bytes[16];
+  TensorBuffer device = Bytes("w", bytes, 8);
+  device.cuda = true;
+  TensorBuffer other = Bytes("v", bytes + 8, 8);
+  EXPECT_THAT(MessageOf({device, other}),
+              HasSubstr("\"w\" is on CUDA device 0 and tensor \"v\" in host memory"));
+  other.cuda = true;
+  other.cuda_device = 1;
+  EXPECT_THAT(MessageOf({device, other}),
+              HasSubstr("\"w\" is on CUDA device 0 and tensor \"v\" on CUDA device 1"));
+  // A tensor of no bytes is nowhere.
+  EXPECT_TRUE(Memory::Make({device, Bytes("v", nullptr, 0)}).ok());
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace {
 class SharedMemoryDescriptionTest : public ::testing::Test {
  protected:
   SharedMemoryDescriptionTest() : first_(4096), second_(8192) {
-    regions_.push_back({first_.data(), first_.size() * 8, "key one"});
-    regions_.push_back({second_.data(), second_.size() * 8, std::string("key\0two", 7)});
+    regions_.push_back({first_.data(), first_.size() * 8, "key one", ""});
+    regions_.push_back({second_.data(), second_.size() * 8, std::string("key\0two", 7), ""});
   }
 
   static TensorBuffer Tensor(const std::string& name, void* data, uint64_t bytes) {
@@ -58,6 +58,26 @@ TEST_F(SharedMemoryDescriptionTest, Survives) {
   EXPECT_EQ(read->regions[1].packed_key, std::string("key\0two", 7));
 }
 
+// A device's memory: without a place for the word, with a second key for peers in this process.
+TEST_F(SharedMemoryDescriptionTest, SurvivesWithoutAWord) {
+  const Memory memory = MakeMemory({Tensor("a", second_.data() + 10, 1000)});
+  regions_[1].local_key = "here";
+  const absl::StatusOr<SharedMemoryDescription> made =
+      DescribeSharedMemory(memory, regions_, nullptr, "address");
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_TRUE(made->word_is_asked);
+  const std::string encoded = Encode(*made);
+  const absl::StatusOr<SharedMemoryDescription> read = DecodeSharedMemoryDescription(encoded);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(Encode(*read), encoded);
+  EXPECT_TRUE(read->word_is_asked);
+  EXPECT_EQ(read->process, LocalProcess());
+  EXPECT_EQ(read->regions[1].local_key, "here");
+  for (size_t size = 0; size < encoded.size(); ++size) {
+    EXPECT_FALSE(DecodeSharedMemoryDescription(encoded.substr(0, size)).ok()) << size;
+  }
+}
+
 TEST_F(SharedMemoryDescriptionTest, FindsPlaces) {
   const SharedMemoryDescription made = Example();
   const SharedMemoryDescription::Place place = made.Find({990, 20});
@@ -81,8 +101,8 @@ TEST_F(SharedMemoryDescriptionTest, PrivateMemoryIsNotDescribed) {
 }
 
 TEST_F(SharedMemoryDescriptionTest, ASegmentMayCrossNeighbouringRegions) {
-  const std::vector<SharedRegion> halves = {{first_.data(), 4096, "1"},
-                                            {first_.data() + 512, 4096, "2"}};
+  const std::vector<SharedRegion> halves = {{first_.data(), 4096, "1", ""},
+                                            {first_.data() + 512, 4096, "2", ""}};
   const Memory memory = MakeMemory({Tensor("a", first_.data() + 256, 4096)});
   const absl::StatusOr<SharedMemoryDescription> made =
       DescribeSharedMemory(memory, halves, first_.data(), "x");

@@ -3,6 +3,8 @@
 
 #include "tests/unit/worker_agent/core/network.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 
 namespace tensorhub::agent::testing {
@@ -174,7 +176,7 @@ void Network::Do(size_t from, const ImportMemory& effect) {
   schedule_.Soon(from, [this, from, failed, peer = effect.peer] {
     const absl::Status status =
         failed ? absl::FailedPreconditionError("cannot map") : absl::OkStatus();
-    machines_.Deliver(from, MemoryImported{peer, status});
+    machines_.Deliver(from, MemoryImported{peer, status, words_are_asked});
   });
 }
 
@@ -206,6 +208,7 @@ void Network::CompleteGet(GetKey key, const absl::Status& status) {
 }
 
 void Network::Do(size_t from, const GetWord& effect) {
+  EXPECT_FALSE(words_are_asked);
   const size_t source = Find(effect.peer);
   schedule_.Soon(kNobody, [this, from, source, token = effect.token] {
     WordArrived event{token, absl::OkStatus(), 0};

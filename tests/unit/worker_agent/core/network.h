@@ -93,6 +93,8 @@ class Network {
   // Of a hundred frames and pieces of gets, so many have a byte changed on their way.
   uint64_t corrupted_percent = 0;
   bool gets_hang = false;  // gets from now on complete only by CloseGets
+  // As between devices: control words cannot be got.
+  bool words_are_asked = false;
   std::vector<SentToStranger> strangers;
 
   static Incarnation IncarnationOf(size_t process) { return 100 + process; }

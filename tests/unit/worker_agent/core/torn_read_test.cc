@@ -17,8 +17,12 @@ struct Tally {
 };
 
 // One reader; its source unpublishes after a while, granting readers no time at all.
-void ReadWhileOverwritten(bool one_sided, uint64_t seed, Tally& tally) {
-  World world({.seed = seed, .workers = 3, .total_bytes = 6 * 4096, .one_sided = one_sided});
+void ReadWhileOverwritten(bool one_sided, bool devices, uint64_t seed, Tally& tally) {
+  World world({.seed = seed,
+               .workers = 3,
+               .total_bytes = 6 * 4096,
+               .one_sided = one_sided,
+               .devices = devices});
   world.network.rendezvous_percent = world.schedule.random.Below(101);
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.Ask(1, FetchVerb{});
@@ -36,18 +40,19 @@ void ReadWhileOverwritten(bool one_sided, uint64_t seed, Tally& tally) {
   if (!fetched) tally.torn_bytes += world.at(1).written_bytes - valid;
 }
 
-void ReadManyTimes(bool one_sided) {
+void ReadManyTimes(bool one_sided, bool devices) {
   Tally tally;
   for (uint64_t seed = 1; seed <= 2000 && !::testing::Test::HasFailure(); ++seed) {
-    ReadWhileOverwritten(one_sided, seed, tally);
+    ReadWhileOverwritten(one_sided, devices, seed, tally);
   }
   EXPECT_GT(tally.completed, 100);
   EXPECT_GT(tally.interrupted, 500);
   EXPECT_GT(tally.torn_bytes, 100'000u);
 }
 
-TEST(TornRead, IsNeverCommittedWhenServed) { ReadManyTimes(false); }
-TEST(TornRead, IsNeverCommittedWhenOneSided) { ReadManyTimes(true); }
+TEST(TornRead, IsNeverCommittedWhenServed) { ReadManyTimes(false, false); }
+TEST(TornRead, IsNeverCommittedWhenOneSided) { ReadManyTimes(true, false); }
+TEST(TornRead, IsNeverCommittedBetweenDevices) { ReadManyTimes(true, true); }
 
 // The generation a reader was assigned, not whichever it finds, is what it reads under.
 TEST(TornRead, TheNextVersionInTheSameBuffersIsNotTakenForTheFirst) {

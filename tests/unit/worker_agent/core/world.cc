@@ -32,6 +32,7 @@ World::World(const WorldOptions& options)
       workers_(options.workers),
       verbs_(options.workers) {
   if (options.one_sided) hub.tier = Tier::kHost;
+  network.words_are_asked = options.devices;
   for (size_t index = 0; index < size(); ++index) {
     Worker& worker = at(index);
     worker.options.self.key = {"m", absl::StrCat("g", index), 0};
@@ -54,7 +55,11 @@ void World::Restart(size_t index, const CoreOptions& options) {
   worker.core = std::make_unique<AgentCore>(worker.options);
   if (!options_.connect) return;
   Deliver(index, SessionUp{});
-  Registered registered{{1, 1}, options_.total_bytes, {}, options_.one_sided ? "here" : "", {}};
+  Registered registered;
+  registered.layout = {1, 1};
+  registered.total_bytes = options_.total_bytes;
+  registered.description = options_.one_sided ? "here" : "";
+  if (options_.devices) registered.get_bytes = 2 * options_.chunk_bytes + 100;
   registered.piece_begins = PieceBegins(options_);
   Deliver(index, registered);
 }
@@ -165,6 +170,7 @@ void World::SetHubAway(bool away) {
 
 void World::Kill(size_t index) {
   network.Kill(index);
+  if (options_.devices) at(index).memory.assign(at(index).memory.size(), '!');
   hub.OnDeath(index);
 }
 

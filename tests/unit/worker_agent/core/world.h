@@ -27,6 +27,8 @@ struct WorldOptions {
   uint64_t chunk_bytes = 4096;
   uint64_t total_bytes = 9 * 4096 + 100;
   bool one_sided = false;
+  // One-sided, as between devices: words are asked for, and a process's memory dies with it.
+  bool devices = false;
   bool connect = true;
   DigestMode digests = DigestMode::kOff;
 };

@@ -144,6 +144,25 @@ TEST(UcxGetsAllocate, NamesTheSizeItCannotHave) {
   EXPECT_EQ(transport->Allocate(0).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+// A UCX without CUDA, or before 1.19: said when the transport is made, never at the first get.
+TEST(UcxGetsOfDevices, SayWhatIsMissing) {
+  unsetenv("UCX_TLS");
+  RecordingGets sink;
+  const auto transport = UcxGets::Create(&sink, UcxGets::Kind::kDevice);
+  if (transport.ok()) GTEST_SKIP() << "this UCX has CUDA in it";
+  EXPECT_EQ(transport.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(transport.status().ToString().find("tensors are on a GPU, but"), std::string::npos);
+  EXPECT_NE(transport.status().ToString().find("docs/gpu.md"), std::string::npos);
+}
+
+TEST(UcxGetsOfSharedMemory, TakeNoOtherMemory) {
+  RecordingGets sink;
+  auto transport = UcxGets::Create(&sink).value();
+  char memory[64];
+  EXPECT_EQ(transport->Register(memory, sizeof(memory)).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
 }  // namespace
 }  // namespace tensorhub::agent
 

@@ -6,6 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "worker_agent/ucx/ucx_device.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -29,7 +33,8 @@ TEST(UcxSettings, SharedMemorySegmentsFitTheirLengthField) {
 }
 
 TEST(UcxSettings, EverySettingHasAReason) {
-  for (const auto settings : {ProcessSettings(), MessageSettings(), GetSettings()}) {
+  for (const auto settings :
+       {ProcessSettings(), MessageSettings(), GetSettings(), DeviceSettings()}) {
     for (const UcxSetting& setting : settings) EXPECT_STRNE(setting.reason, "") << setting.name;
   }
 }
@@ -51,6 +56,28 @@ TEST(UcxSettings, GetsStayOnSharedMemory) {
   EXPECT_EQ(OneSidedTransports("all"), "posix,sysv,self");
   EXPECT_EQ(OneSidedTransports("tcp,sysv"), "sysv,self");
   EXPECT_EQ(OneSidedTransports("tcp"), "self");
+}
+
+TEST(UcxSettings, GetsOfDevicesNeedTheVersionThatAllowsThem) {
+  for (const auto& [major, minor] : {std::pair(1u, 13u), std::pair(1u, 18u), std::pair(0u, 99u)}) {
+    EXPECT_EQ(CheckDeviceSupport(major, minor).code(), absl::StatusCode::kFailedPrecondition);
+  }
+  EXPECT_EQ(CheckDeviceSupport(1, 19), absl::OkStatus());
+  EXPECT_EQ(CheckDeviceSupport(2, 0), absl::OkStatus());
+}
+
+TEST(UcxSettings, LanesThatReadADevice) {
+  EXPECT_TRUE(ReachesDevices("posix/memory, cuda_ipc/cuda"));
+  EXPECT_TRUE(ReachesDevices("rc_mlx5/mlx5_0:1"));
+  EXPECT_FALSE(ReachesDevices("posix/memory, cuda_copy/cuda, tcp/eth0"));
+  EXPECT_FALSE(ReachesDevices("unknown"));
+  EXPECT_FALSE(ReachesDevices(""));
+}
+
+TEST(UcxSettings, TheUsersTransportsForDevicesAreTaken) {
+  EXPECT_EQ(DeviceTransports("rc,cuda_copy"), "rc,cuda_copy");
+  EXPECT_EQ(DeviceTransports(nullptr).substr(0, 5), "cuda,");
+  EXPECT_EQ(DeviceTransports(""), DeviceTransports(nullptr));
 }
 
 }  // namespace

@@ -1,0 +1,141 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The verdicts of `tensorhubctl doctor`, also for machines that are not at hand.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "common/limits.h"
+#include "tests/unit/tools/files.h"
+#include "tools/ctl/doctor/idle_read.h"
+#include "tools/ctl/doctor/machine.h"
+#include "tools/ctl/doctor/ucx_check.h"
+
+namespace tensorhub::ctl {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+MachineFacts PlainMachine() {
+  MachineFacts machine;
+  machine.dev_shm = true;
+  machine.dev_shm_bytes = machine.dev_shm_free = 4096 * kMiB;
+  return machine;
+}
+
+agent::UcxFacts Ucx(unsigned minor, const std::string& transports = "posix/memory, tcp/eth0") {
+  agent::UcxFacts ucx;
+  ucx.number = {1, minor};
+  ucx.version = "1." + std::to_string(minor) + ".0";
+  ucx.library = "libucp.so";
+  ucx.transports = transports;
+  ucx.address_bytes = 300;
+  return ucx;
+}
+
+// Whatever needs doing is said.
+void ExpectVerdict(const Finding& finding, Verdict verdict, const std::string& remedy) {
+  EXPECT_EQ(finding.verdict, verdict) << finding.detail;
+  EXPECT_THAT(finding.remedy, HasSubstr(remedy));
+  EXPECT_EQ(finding.remedy.empty(), remedy.empty()) << finding.remedy;
+  EXPECT_NE(finding.detail, "");
+}
+
+TEST(DoctorTest, SharedMemory) {
+  MachineFacts machine = PlainMachine();
+  ExpectVerdict(JudgeSharedMemory(machine), Verdict::kOk, "");
+  machine.dev_shm_free = 64 * kMiB;
+  ExpectVerdict(JudgeSharedMemory(machine), Verdict::kWarning, "--shm-size");
+  machine.dev_shm_free = 8 * kMiB;
+  ExpectVerdict(JudgeSharedMemory(machine), Verdict::kFailed, "--shm-size");
+  ExpectVerdict(JudgeSharedMemory({}), Verdict::kFailed, "tmpfs");
+}
+
+TEST(DoctorTest, LockedMemoryMattersToRdma) {
+  MachineFacts machine = PlainMachine();
+  machine.lockable_bytes = 8 * kMiB;
+  ExpectVerdict(JudgeLockedMemory(machine), Verdict::kOk, "");
+  machine.rdma_devices = true;
+  ExpectVerdict(JudgeLockedMemory(machine), Verdict::kFailed, "ulimit -l unlimited");
+  machine.lockable_bytes.reset();
+  ExpectVerdict(JudgeLockedMemory(machine), Verdict::kOk, "");
+}
+
+TEST(DoctorTest, UcxIsNewEnoughForWhatIsHere) {
+  MachineFacts machine = PlainMachine();
+  ExpectVerdict(JudgeUcx(Ucx(13), machine), Verdict::kOk, "");
+  machine.rdma_devices = true;
+  ExpectVerdict(JudgeUcx(Ucx(18), machine), Verdict::kWarning, "1.19");
+  ExpectVerdict(JudgeUcx(Ucx(19), machine), Verdict::kOk, "");
+  machine.nvidia_devices = true;
+  ExpectVerdict(JudgeUcx(Ucx(18), machine), Verdict::kFailed, "1.19");
+  ExpectVerdict(JudgeUcx(Ucx(20), machine), Verdict::kOk, "");
+  ExpectVerdict(JudgeUcx(absl::NotFoundError("nothing"), machine), Verdict::kFailed, "UCX_");
+}
+
+TEST(DoctorTest, UcxReachesOtherHosts) {
+  const MachineFacts machine = PlainMachine();
+  ExpectVerdict(JudgeUcx(Ucx(13, "posix/memory, self/memory"), machine), Verdict::kWarning,
+                "UCX_TLS");
+  ExpectVerdict(JudgeUcx(Ucx(13, "rc_mlx5/mlx5_0:1"), machine), Verdict::kOk, "");
+}
+
+TEST(DoctorTest, TransportsByName) {
+  const agent::UcxFacts ucx = Ucx(19, "cuda_ipc/cuda, rc_mlx5/mlx5_0:1, tcp/eth0");
+  EXPECT_TRUE(ucx.Has("cuda_ipc"));
+  EXPECT_TRUE(ucx.Has("cuda"));
+  EXPECT_TRUE(ucx.Has("rc"));
+  EXPECT_TRUE(ucx.Has("tcp"));
+  EXPECT_FALSE(ucx.Has("t"));
+  EXPECT_FALSE(ucx.Has("posix"));
+}
+
+TEST(DoctorTest, UcxAddressFits) {
+  agent::UcxFacts ucx = Ucx(13);
+  ExpectVerdict(JudgeUcxAddress(ucx), Verdict::kOk, "");
+  ucx.address_bytes = kEndpointBytesMax + 1;
+  ExpectVerdict(JudgeUcxAddress(ucx), Verdict::kFailed, "UCX_NET_DEVICES");
+  ExpectVerdict(JudgeUcxAddress(absl::NotFoundError("nothing")), Verdict::kSkipped, "");
+}
+
+TEST(DoctorTest, ReadsFromASleepingProcess) {
+  const Finding good = JudgeHostRead(IdleRead{"posix/memory", 16 * kMiB, 0.01});
+  ExpectVerdict(good, Verdict::kOk, "");
+  EXPECT_THAT(good.detail, HasSubstr("posix/memory"));
+  ExpectVerdict(JudgeHostRead(absl::DeadlineExceededError("it waits")), Verdict::kFailed,
+                "UCX_TLS");
+}
+
+class MachineTest : public testing::Test {
+ protected:
+  void Make(const std::string& path) { std::filesystem::create_directories(dir_ / path); }
+  MachineFacts Look() const { return LookAtMachine(dir_.str()); }
+  safetensors::TempDirectory dir_;
+};
+
+TEST_F(MachineTest, DevicesAreFoundWhereTheKernelShowsThem) {
+  EXPECT_FALSE(Look().dev_shm);
+  Make("dev/shm");
+  Make("sys/class/infiniband");
+  MachineFacts machine = Look();
+  EXPECT_TRUE(machine.dev_shm);
+  EXPECT_GT(machine.dev_shm_bytes, 0u);
+  EXPECT_FALSE(machine.rdma_devices);
+  EXPECT_FALSE(machine.nvidia_devices);
+  EXPECT_FALSE(machine.peer_memory);
+  Make("sys/class/infiniband/mlx5_0");
+  Make("proc/driver/nvidia/gpus/0000:1b:00.0");
+  Make("sys/module/nvidia_peermem");
+  machine = Look();
+  EXPECT_TRUE(machine.rdma_devices);
+  EXPECT_TRUE(machine.nvidia_devices);
+  EXPECT_TRUE(machine.peer_memory);
+}
+
+}  // namespace
+}  // namespace tensorhub::ctl

@@ -1,0 +1,481 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/unit/worker_agent/cuda/fake_driver.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+
+namespace tensorhub::agent::testing {
+namespace {
+
+// Of each thread, whichever driver.
+std::vector<CudaContext>& CurrentContexts() {
+  thread_local std::vector<CudaContext> contexts;
+  return contexts;
+}
+
+CudaContext ContextOf(int device) {
+  return reinterpret_cast<CudaContext>(static_cast<uintptr_t>(device) + 1);
+}
+int DeviceOf(CudaContext context) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(context)) - 1;
+}
+
+}  // namespace
+
+FakeDriver::~FakeDriver() {
+  MutexLock lock(mutex_);
+  for (const auto& [begin, allocation] : allocations_) {
+    munmap(reinterpret_cast<void*>(begin), allocation.bytes);
+    munmap(allocation.shadow, allocation.bytes);
+  }
+}
+
+// --- what tests do -------------------------------------------------------------------------------
+
+std::byte* FakeDriver::Allocate(int device, uint64_t bytes, const Kind& kind) {
+  const int file = memfd_create("fake device memory", 0);
+  TH_CHECK(file >= 0 && ftruncate(file, static_cast<off_t>(bytes)) == 0);
+  void* const address = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, file, 0);
+  void* const shadow = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  TH_CHECK(address != MAP_FAILED && shadow != MAP_FAILED);
+  close(file);
+  MutexLock lock(mutex_);
+  allocations_[reinterpret_cast<uintptr_t>(address)] = {bytes, static_cast<std::byte*>(shadow),
+                                                        device, next_handle_++, kind};
+  return static_cast<std::byte*>(address);
+}
+
+// The address stays without access, so that a late touch shows.
+void FakeDriver::Free(void* memory) {
+  MutexLock lock(mutex_);
+  const auto found = allocations_.find(reinterpret_cast<uintptr_t>(memory));
+  TH_CHECK(found != allocations_.end());
+  munmap(found->second.shadow, found->second.bytes);
+  allocations_.erase(found);
+}
+
+std::byte* FakeDriver::Shadow(const void* address) {
+  MutexLock lock(mutex_);
+  return ShadowLocked(address, 1);
+}
+
+void FakeDriver::Enqueue(CudaStream stream, std::function<void()> kernel) {
+  MutexLock lock(mutex_);
+  streams_[stream].ops.push_back({std::move(kernel), nullptr, 0});
+}
+
+void FakeDriver::Hold(CudaStream stream) {
+  MutexLock lock(mutex_);
+  streams_[stream].held = true;
+}
+
+void FakeDriver::Go(CudaStream stream) {
+  MutexLock lock(mutex_);
+  streams_[stream].held = false;
+}
+
+void FakeDriver::WriteRemotely(void* to, const std::string& bytes) {
+  MutexLock lock(mutex_);
+  remote_writes_.emplace_back(ShadowLocked(to, bytes.size()), bytes);
+}
+
+void FakeDriver::FailNext(const std::string& call, const absl::Status& status) {
+  MutexLock lock(mutex_);
+  failures_[call] = status;
+}
+
+int FakeDriver::count(const std::string& call) {
+  MutexLock lock(mutex_);
+  return counts_[call];
+}
+
+size_t FakeDriver::contexts_retained() {
+  MutexLock lock(mutex_);
+  size_t sum = 0;
+  for (const auto& [device, count] : retained_) sum += static_cast<size_t>(count);
+  return sum;
+}
+
+size_t FakeDriver::left_over() {
+  MutexLock lock(mutex_);
+  const size_t streams = streams_.size() - streams_.count(nullptr);
+  return streams + events_.size() + pinned_.size() + modules_.size();
+}
+
+// --- the machinery -------------------------------------------------------------------------------
+
+absl::Status FakeDriver::Enter(const std::string& call) {
+  ++counts_[call];
+  const auto planned = failures_.find(call);
+  if (planned == failures_.end()) return absl::OkStatus();
+  const absl::Status status = planned->second;
+  failures_.erase(planned);
+  return status;
+}
+
+absl::Status FakeDriver::EnterCurrent(const std::string& call) {
+  if (CurrentContexts().empty()) {
+    return absl::InvalidArgumentError(call + ": CUDA_ERROR_INVALID_CONTEXT: none is current");
+  }
+  return Enter(call);
+}
+
+const std::pair<const uintptr_t, FakeDriver::Allocation>* FakeDriver::FindAllocation(
+    const void* address) const {
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  auto after = allocations_.upper_bound(wanted);
+  if (after == allocations_.begin()) return nullptr;
+  --after;
+  return wanted - after->first < after->second.bytes ? &*after : nullptr;
+}
+
+// Null for a range that leaves its allocation.
+std::byte* FakeDriver::ShadowLocked(const void* address, uint64_t bytes) {
+  const auto* const found = FindAllocation(address);
+  if (found == nullptr) return static_cast<std::byte*>(const_cast<void*>(address));
+  const uint64_t offset = reinterpret_cast<uintptr_t>(address) - found->first;
+  return bytes <= found->second.bytes - offset ? found->second.shadow + offset : nullptr;
+}
+
+bool FakeDriver::Pinned(const void* address) const {
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  auto after = pinned_.upper_bound(wanted);
+  if (after == pinned_.begin()) return false;
+  --after;
+  return wanted - after->first < after->second;
+}
+
+bool FakeDriver::RunOne(Stream& stream) {
+  if (stream.held || stream.ops.empty()) return false;
+  const Op& op = stream.ops.front();
+  if (op.event != nullptr && events_.contains(op.event) && events_[op.event].done < op.count) {
+    return false;
+  }
+  const std::function<void()> work = op.work;
+  stream.ops.pop_front();
+  if (work) work();
+  return true;
+}
+
+void FakeDriver::RunAll() {
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (auto& [handle, stream] : streams_) moved = RunOne(stream) || moved;
+  }
+}
+
+void* FakeDriver::NewHandle() { return reinterpret_cast<void*>(next_handle_++); }
+
+// --- devices, pointers, contexts -----------------------------------------------------------------
+
+absl::StatusOr<CudaDevice> FakeDriver::Device(int ordinal) {
+  if (ordinal < 0 || ordinal >= options_.devices) {
+    return absl::InvalidArgumentError("cuDeviceGet: CUDA_ERROR_INVALID_DEVICE: invalid ordinal");
+  }
+  CudaDevice device;
+  device.name = "Fake H200";
+  device.pci_bus_id = absl::StrCat("0000:0", ordinal, ":00.0");
+  device.compute_major = 9;
+  device.multiprocessors = 4;
+  device.memory_bytes = options_.memory_bytes;
+  device.gpu_direct_rdma = true;
+  device.writes_ordering = options_.writes_ordering;
+  device.flush_by_host = options_.flush_by_host;
+  return device;
+}
+
+absl::StatusOr<CudaPointer> FakeDriver::Lookup(const void* address) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = Enter("Lookup"); !status.ok()) return status;
+  CudaPointer pointer;
+  if (Pinned(address)) pointer.kind = CudaMemoryKind::kHost;
+  const auto* const found = FindAllocation(address);
+  if (found == nullptr) return pointer;
+  const Allocation& allocation = found->second;
+  pointer.kind = allocation.kind.kind;
+  pointer.device = allocation.device;
+  pointer.begin = found->first;
+  pointer.bytes = allocation.bytes;
+  pointer.allocation_id = allocation.id;
+  pointer.legacy_ipc = allocation.kind.legacy_ipc;
+  pointer.pooled = allocation.kind.pooled;
+  pointer.gpu_direct_rdma = true;
+  return pointer;
+}
+
+absl::StatusOr<CudaContext> FakeDriver::RetainPrimary(int device) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = Enter("RetainPrimary"); !status.ok()) return status;
+  if (device < 0 || device >= options_.devices) {
+    return absl::InvalidArgumentError(
+        "cuDevicePrimaryCtxRetain: CUDA_ERROR_INVALID_DEVICE: invalid device ordinal");
+  }
+  ++retained_[device];
+  return ContextOf(device);
+}
+
+absl::Status FakeDriver::ReleasePrimary(int device) {
+  MutexLock lock(mutex_);
+  TH_CHECK(retained_[device] > 0);
+  --retained_[device];
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::PushCurrent(CudaContext context) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = Enter("PushCurrent"); !status.ok()) return status;
+  CurrentContexts().push_back(context);
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::PopCurrent() {
+  TH_CHECK(!CurrentContexts().empty());
+  CurrentContexts().pop_back();
+  return absl::OkStatus();
+}
+
+// --- memory --------------------------------------------------------------------------------------
+
+absl::StatusOr<void*> FakeDriver::AllocateDevice(uint64_t bytes) {
+  {
+    MutexLock lock(mutex_);
+    if (absl::Status status = EnterCurrent("AllocateDevice"); !status.ok()) return status;
+  }
+  return static_cast<void*>(Allocate(DeviceOf(CurrentContexts().back()), bytes));
+}
+
+absl::Status FakeDriver::FreeDevice(void* memory) {
+  {
+    MutexLock lock(mutex_);
+    if (absl::Status status = EnterCurrent("FreeDevice"); !status.ok()) return status;
+    RunAll();
+  }
+  Free(memory);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> FakeDriver::FreeBytes() { return options_.memory_bytes; }
+
+absl::StatusOr<void*> FakeDriver::AllocateHost(uint64_t bytes) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("AllocateHost"); !status.ok()) return status;
+  auto memory = std::make_unique<std::byte[]>(bytes);
+  void* const address = memory.get();
+  pinned_[reinterpret_cast<uintptr_t>(address)] = bytes;
+  host_[address] = std::move(memory);
+  return address;
+}
+
+absl::Status FakeDriver::FreeHost(void* memory) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("FreeHost"); !status.ok()) return status;
+  RunAll();
+  TH_CHECK(host_.erase(memory) == 1);
+  pinned_.erase(reinterpret_cast<uintptr_t>(memory));
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::RegisterHost(void* memory, uint64_t bytes) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("RegisterHost"); !status.ok()) return status;
+  pinned_[reinterpret_cast<uintptr_t>(memory)] = bytes;
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::UnregisterHost(void* memory) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("UnregisterHost"); !status.ok()) return status;
+  RunAll();
+  TH_CHECK(pinned_.erase(reinterpret_cast<uintptr_t>(memory)) == 1);
+  return absl::OkStatus();
+}
+
+// --- streams -------------------------------------------------------------------------------------
+
+absl::Status FakeDriver::CopyAsync(void* to, const void* from, uint64_t bytes, CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("CopyAsync"); !status.ok()) return status;
+  std::byte* const target = ShadowLocked(to, bytes);
+  const std::byte* const source = ShadowLocked(from, bytes);
+  if (target == nullptr || source == nullptr) {
+    return absl::InvalidArgumentError("cuMemcpyAsync: CUDA_ERROR_INVALID_VALUE: out of bounds");
+  }
+  std::deque<Op>& ops = streams_[stream].ops;
+  if (FindAllocation(from) == nullptr && !Pinned(from)) {
+    ops.push_back({[target, copy = std::string(reinterpret_cast<const char*>(source), bytes)] {
+                     std::memcpy(target, copy.data(), copy.size());
+                   },
+                   nullptr, 0});
+  } else {
+    ops.push_back({[=] { std::memcpy(target, source, bytes); }, nullptr, 0});
+  }
+  if (FindAllocation(to) == nullptr && !Pinned(to)) RunAll();
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::FillAsync(void* to, uint8_t value, uint64_t bytes, CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("FillAsync"); !status.ok()) return status;
+  std::byte* const target = ShadowLocked(to, bytes);
+  if (target == nullptr) {
+    return absl::InvalidArgumentError("cuMemsetD8Async: CUDA_ERROR_INVALID_VALUE: out of bounds");
+  }
+  streams_[stream].ops.push_back({[=] { std::memset(target, value, bytes); }, nullptr, 0});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CudaStream> FakeDriver::CreateStream(bool /*urgent*/) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("CreateStream"); !status.ok()) return status;
+  const auto stream = static_cast<CudaStream>(NewHandle());
+  streams_[stream];
+  return stream;
+}
+
+absl::Status FakeDriver::DestroyStream(CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("DestroyStream"); !status.ok()) return status;
+  RunAll();
+  TH_CHECK(streams_.erase(stream) == 1);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> FakeDriver::StreamDone(CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("StreamDone"); !status.ok()) return status;
+  const bool done = streams_[stream].ops.empty();
+  RunAll();  // a moment later
+  return done;
+}
+
+absl::Status FakeDriver::SynchronizeStream(CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("SynchronizeStream"); !status.ok()) return status;
+  RunAll();
+  TH_CHECK(streams_[stream].ops.empty());  // held: this would wait for ever
+  return absl::OkStatus();
+}
+
+// --- events --------------------------------------------------------------------------------------
+
+absl::StatusOr<CudaEvent> FakeDriver::CreateEvent(bool /*timed*/) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("CreateEvent"); !status.ok()) return status;
+  const auto event = static_cast<CudaEvent>(NewHandle());
+  events_[event];
+  return event;
+}
+
+absl::Status FakeDriver::DestroyEvent(CudaEvent event) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("DestroyEvent"); !status.ok()) return status;
+  TH_CHECK(events_.erase(event) == 1);
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::RecordEvent(CudaEvent event, CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("RecordEvent"); !status.ok()) return status;
+  const uint64_t count = ++events_[event].recorded;
+  streams_[stream].ops.push_back({[this, event, count]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                                    const auto found = events_.find(event);
+                                    if (found != events_.end()) found->second.done = count;
+                                  },
+                                  nullptr, 0});
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::WaitEvent(CudaStream stream, CudaEvent event) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("WaitEvent"); !status.ok()) return status;
+  streams_[stream].ops.push_back({nullptr, event, events_[event].recorded});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> FakeDriver::EventDone(CudaEvent event) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("EventDone"); !status.ok()) return status;
+  const bool done = events_[event].done == events_[event].recorded;
+  RunAll();  // a moment later
+  return done;
+}
+
+absl::Status FakeDriver::SynchronizeEvent(CudaEvent event) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("SynchronizeEvent"); !status.ok()) return status;
+  RunAll();
+  TH_CHECK(events_[event].done == events_[event].recorded);  // held: this would wait for ever
+  return absl::OkStatus();
+}
+
+absl::StatusOr<float> FakeDriver::ElapsedMs(CudaEvent /*begin*/, CudaEvent /*end*/) { return 1.0F; }
+
+absl::Status FakeDriver::FlushRemoteWrites() {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("FlushRemoteWrites"); !status.ok()) return status;
+  if (!options_.flush_by_host) {
+    return absl::FailedPreconditionError(
+        "cuFlushGPUDirectRDMAWrites: CUDA_ERROR_NOT_SUPPORTED: not on this device");
+  }
+  for (const auto& [to, bytes] : std::exchange(remote_writes_, {})) {
+    std::memcpy(to, bytes.data(), bytes.size());
+  }
+  return absl::OkStatus();
+}
+
+// --- kernels -------------------------------------------------------------------------------------
+
+absl::StatusOr<CudaModule> FakeDriver::LoadModule(std::span<const char> /*image*/) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("LoadModule"); !status.ok()) return status;
+  const auto module = static_cast<CudaModule>(NewHandle());
+  modules_.insert(module);
+  return module;
+}
+
+absl::Status FakeDriver::UnloadModule(CudaModule module) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("UnloadModule"); !status.ok()) return status;
+  TH_CHECK(modules_.erase(module) == 1);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CudaKernel> FakeDriver::FindKernel(CudaModule /*module*/, const std::string& name) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("FindKernel"); !status.ok()) return status;
+  const auto kernel = static_cast<CudaKernel>(NewHandle());
+  kernels_[kernel] = name;
+  return kernel;
+}
+
+absl::Status FakeDriver::Launch(CudaKernel kernel, const CudaGrid& grid, CudaStream stream,
+                                std::span<void*> arguments) {
+  std::string name;
+  {
+    MutexLock lock(mutex_);
+    if (absl::Status status = EnterCurrent("Launch"); !status.ok()) return status;
+    name = kernels_[kernel];
+  }
+  absl::StatusOr<std::function<void()>> work = Kernel(name, grid, arguments);
+  if (!work.ok()) return work.status();
+  Enqueue(stream, *std::move(work));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::function<void()>> FakeDriver::Kernel(const std::string& name,
+                                                         const CudaGrid& /*grid*/,
+                                                         std::span<void*> /*arguments*/) {
+  return absl::InvalidArgumentError("cuLaunchKernel: CUDA_ERROR_NOT_FOUND: " + name);
+}
+
+}  // namespace tensorhub::agent::testing

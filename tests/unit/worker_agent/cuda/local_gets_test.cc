@@ -1,0 +1,161 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/cuda/local_gets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/worker_agent/cuda/fake_driver.h"
+#include "worker_agent/cuda/cuda_access.h"
+
+namespace tensorhub::agent::testing {
+namespace {
+
+using absl::StatusCode;
+
+constexpr size_t kBytes = 1 << 16;
+
+struct Recorder : GetTransport::Sink {
+  void OnGetDone(uint64_t token, const absl::Status& status) override { done[token] = status; }
+  void OnGetPeerFailed(PeerId /*peer*/, const absl::Status& /*status*/) override { FAIL(); }
+  std::map<uint64_t, absl::Status> done;
+};
+
+// A source with memory of device 0, and a reader with page-locked host memory.
+class LocalGetsTest : public ::testing::Test {
+ protected:
+  LocalGetsTest() : device_(driver_.Allocate(0, kBytes)), host_(kBytes, '?') {
+    source_ = LocalGets::Create(&driver_, 0, &source_sink_).value();
+    reader_ = LocalGets::Create(&driver_, 0, &sink_).value();
+    shared_ = source_->Register(device_, kBytes).value();
+    for (size_t i = 0; i < kBytes; ++i) driver_.Shadow(device_)[i] = std::byte(i % 251);
+    peer_ = reader_->Connect(source_->Address()).value();
+    CudaAccess access;
+    access.open = [this] { return &driver_; };
+    pin_ = PinHostMemory(access, 0, host_.data(), host_.size()).value();
+  }
+  ~LocalGetsTest() override {
+    reader_.reset();
+    source_.reset();
+    pin_.reset();
+    EXPECT_EQ(driver_.left_over(), 0u);
+    EXPECT_EQ(driver_.contexts_retained(), 0u);
+  }
+  absl::StatusOr<GetTransport::RegionId> Import(const std::string& key, size_t bytes = kBytes) {
+    return reader_->ImportRegion(peer_, key, reinterpret_cast<uint64_t>(device_), bytes);
+  }
+  std::string OnDevice(size_t begin, size_t bytes) {
+    return {reinterpret_cast<const char*>(driver_.Shadow(device_)) + begin, bytes};
+  }
+
+  FakeDriver driver_;
+  std::byte* device_;
+  std::string host_;
+  std::shared_ptr<void> pin_;
+  Recorder source_sink_;
+  Recorder sink_;
+  std::unique_ptr<LocalGets> source_;
+  std::unique_ptr<LocalGets> reader_;
+  SharedRegion shared_;
+  PeerId peer_ = 0;
+};
+
+TEST_F(LocalGetsTest, CopiesLeaveTheDeviceWhileOthersAreUnderWay) {
+  const auto region = Import(shared_.local_key).value();
+  reader_->Get(peer_, region, 100, host_.data(), 1000, 1);
+  reader_->Get(peer_, region, 5000, host_.data() + 1000, 24, 2);
+  EXPECT_TRUE(sink_.done.empty());  // never from within Get
+  EXPECT_FALSE(reader_->Arm());
+  EXPECT_FALSE(reader_->Progress());  // begun, not done
+  reader_->Get(peer_, region, 0, host_.data() + 1024, 50, 3);
+  while (sink_.done.size() < 3) reader_->Progress();
+  for (const auto& [token, status] : sink_.done) EXPECT_EQ(status, absl::OkStatus()) << token;
+  EXPECT_EQ(host_.substr(0, 1074), OnDevice(100, 1000) + OnDevice(5000, 24) + OnDevice(0, 50));
+  EXPECT_TRUE(reader_->Arm());
+  EXPECT_EQ(reader_->Describe(peer_), "copies of CUDA device 0");
+}
+
+TEST_F(LocalGetsTest, AndComeBack) {
+  const SharedRegion copy = reader_->Register(host_.data(), host_.size()).value();
+  const PeerId peer = source_->Connect(reader_->Address()).value();
+  const auto region =
+      source_->ImportRegion(peer, copy.local_key, reinterpret_cast<uint64_t>(copy.base), kBytes);
+  ASSERT_TRUE(region.ok()) << region.status();
+  host_.assign(kBytes, 'c');
+  source_->Get(peer, *region, 7, device_ + 7, 3000, 9);
+  while (source_sink_.done.empty()) source_->Progress();
+  EXPECT_EQ(OnDevice(7, 3000), std::string(3000, 'c'));
+}
+
+// R9: what a message names must be what somebody here shares.
+TEST_F(LocalGetsTest, OnlyWhatIsSharedIsRead) {
+  EXPECT_EQ(Import("0123456789abcdef").status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Import("").status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Import(shared_.local_key, kBytes + 1).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(reader_->ImportRegion(peer_, shared_.local_key, 4096, kBytes).status().code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(reader_->Connect("another process").status().code(), StatusCode::kUnavailable);
+  const auto region = Import(shared_.local_key).value();
+  reader_->Get(peer_, region, kBytes - 10, host_.data(), 11, 1);
+  reader_->Get(peer_, region, ~uint64_t{0}, host_.data(), 1, 2);
+  reader_->Get(peer_ + 1, region, 0, host_.data(), 1, 3);
+  reader_->Progress();
+  EXPECT_EQ(sink_.done[1].code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(sink_.done[2].code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(sink_.done[3].code(), StatusCode::kCancelled);
+}
+
+TEST_F(LocalGetsTest, AClosedPeersGetsEndAndNoMoreBegin) {
+  const auto region = Import(shared_.local_key).value();
+  reader_->Get(peer_, region, 0, host_.data(), 10, 1);
+  reader_->Close(peer_);
+  reader_->Get(peer_, region, 0, host_.data(), 10, 2);
+  while (sink_.done.size() < 2) reader_->Progress();
+  EXPECT_EQ(sink_.done[1], absl::OkStatus());
+  EXPECT_EQ(sink_.done[2].code(), StatusCode::kCancelled);
+}
+
+// R4: whoever has withdrawn its memory may free it.
+TEST_F(LocalGetsTest, ASourceWaitsForItsReaders) {
+  const auto region = Import(shared_.local_key).value();
+  reader_->Get(peer_, region, 0, host_.data(), 10, 1);
+  auto gone = std::async(std::launch::async, [&] { source_.reset(); });
+  EXPECT_EQ(gone.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  while (sink_.done.empty()) reader_->Progress();
+  gone.get();
+  reader_->Get(peer_, region, 0, host_.data(), 10, 2);
+  reader_->Progress();
+  EXPECT_EQ(sink_.done[2].code(), StatusCode::kUnavailable);
+  EXPECT_EQ(Import(shared_.local_key).status().code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(LocalGetsTest, AReaderThatGoesIsNotWaitedFor) {
+  const auto region = Import(shared_.local_key).value();
+  reader_->Get(peer_, region, 0, host_.data(), 10, 1);
+  reader_.reset();
+  source_.reset();
+  EXPECT_EQ(host_.substr(0, 10), OnDevice(0, 10));
+}
+
+TEST_F(LocalGetsTest, TheDriversErrorsAreTheGets) {
+  const auto region = Import(shared_.local_key).value();
+  driver_.FailNext("CopyAsync", absl::AbortedError("gone"));
+  reader_->Get(peer_, region, 0, host_.data(), 10, 1);
+  reader_->Get(peer_, region, 0, host_.data(), 10, 2);
+  driver_.FailNext("RecordEvent", absl::AbortedError("gone"));
+  reader_->Progress();
+  EXPECT_EQ(sink_.done[1].code(), StatusCode::kAborted);
+  EXPECT_EQ(sink_.done[2].code(), StatusCode::kAborted);
+}
+
+}  // namespace
+}  // namespace tensorhub::agent::testing

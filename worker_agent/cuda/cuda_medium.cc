@@ -1,0 +1,251 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/cuda/cuda_medium.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/check.h"
+#include "worker_agent/chunk_digest.h"
+
+namespace tensorhub::agent {
+namespace {
+
+// A frame: MessageTransport::MaxPayloadBytes of every transport that there is.
+constexpr uint64_t kSlotBytes = 256 * 1024;
+// How often the owner's work is looked at: at first as often as a short kernel ends.
+constexpr std::chrono::microseconds kFirstLook(20);
+constexpr std::chrono::microseconds kLastLook(1000);
+
+class CurrentScope : public Medium::Scope {
+ public:
+  explicit CurrentScope(const CudaPrimary& primary) : current_(primary) {}
+  const absl::Status& status() const { return current_.status(); }
+
+ private:
+  CudaCurrent current_;
+};
+
+// The calling thread does not sleep for what takes microseconds.
+absl::Status Finish(CudaDriver& driver, CudaStream stream) {
+  constexpr int kLooks = 64;
+  for (int i = 0; i < kLooks; ++i) {
+    const absl::StatusOr<bool> done = driver.StreamDone(stream);
+    if (!done.ok()) return done.status();
+    if (*done) return absl::OkStatus();
+  }
+  return driver.SynchronizeStream(stream);
+}
+
+absl::Status CopyOut(CudaDriver& driver, std::span<const Memory::Piece> pieces, std::byte* to,
+                     CudaStream stream) {
+  for (const Memory::Piece& piece : pieces) {
+    const absl::Status status = driver.CopyAsync(to, piece.data, piece.bytes, stream);
+    if (!status.ok()) return status;
+    to += piece.bytes;
+  }
+  return Finish(driver, stream);
+}
+
+uint64_t BytesOf(std::span<const Memory::Piece> pieces) {
+  uint64_t bytes = 0;
+  for (const Memory::Piece& piece : pieces) bytes += piece.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+// --- making it -----------------------------------------------------------------------------------
+
+absl::StatusOr<std::shared_ptr<CudaMedium>> CudaMedium::Make(
+    const std::vector<TensorBuffer>& tensors, CudaDriver* driver) {
+  std::shared_ptr<CudaMedium> medium(new CudaMedium);
+  if (absl::Status status = medium->Open(tensors, driver); !status.ok()) return status;
+  return medium;
+}
+
+absl::Status CudaMedium::Open(const std::vector<TensorBuffer>& tensors, CudaDriver* driver) {
+  driver_ = driver;
+  absl::StatusOr<CudaPlacement> placement = PlaceOnDevice(tensors, *driver);
+  if (!placement.ok()) return placement.status();
+  placement_ = *std::move(placement);
+  absl::StatusOr<CudaPrimary> primary = CudaPrimary::Retain(driver, placement_.device);
+  if (!primary.ok()) return primary.status();
+  primary_ = *std::move(primary);
+  absl::StatusOr<CudaDevice> device = driver->Device(placement_.device);
+  if (!device.ok()) return device.status();
+  device_ = *std::move(device);
+  CudaCurrent current(primary_);
+  if (!current.status().ok()) return current.status();
+  for (CudaStream* stream : {&in_, &out_, &hash_}) {
+    const absl::StatusOr<CudaStream> made = driver->CreateStream(/*urgent=*/true);
+    if (!made.ok()) return made.status();
+    *stream = *made;
+  }
+  const absl::StatusOr<CudaEvent> event = driver->CreateEvent(/*timed=*/false);
+  if (!event.ok()) return event.status();
+  arrived_ = *event;
+  staging_ = std::make_unique<StagingPool>(primary_, kSlotBytes);
+  return absl::OkStatus();
+}
+
+CudaMedium::~CudaMedium() {
+  if (!primary_) return;
+  CudaCurrent current(primary_);
+  for (CudaStream stream : {in_, out_, hash_}) {
+    if (stream == nullptr) continue;
+    static_cast<void>(driver_->SynchronizeStream(stream));
+    static_cast<void>(driver_->DestroyStream(stream));
+  }
+  if (arrived_ != nullptr) static_cast<void>(driver_->DestroyEvent(arrived_));
+}
+
+std::string CudaMedium::Describe() const {
+  return absl::StrFormat("CUDA device %d (%s, %s)", placement_.device, device_.name,
+                         device_.pci_bus_id);
+}
+
+std::vector<Memory::Piece> CudaMedium::Regions() const {
+  std::vector<Memory::Piece> regions;
+  for (const CudaPlacement::Region& region : placement_.regions) {
+    regions.push_back({region.data, region.bytes});
+  }
+  return regions;
+}
+
+absl::StatusOr<std::unique_ptr<Medium::Scope>> CudaMedium::EnterThread() {
+  auto scope = std::make_unique<CurrentScope>(primary_);
+  if (!scope->status().ok()) return scope->status();
+  return scope;
+}
+
+// --- bytes that come and go by messages ----------------------------------------------------------
+
+// The driver has taken the bytes when the call returns, since a message's memory is not
+// page-locked.
+absl::Status CudaMedium::CopyIn(std::span<const Memory::Piece> pieces, std::string_view bytes) {
+  CudaCurrent current(primary_);
+  copying_in_ = true;
+  for (const Memory::Piece& piece : pieces) {
+    const absl::Status status = driver_->CopyAsync(piece.data, bytes.data(), piece.bytes, in_);
+    if (!status.ok()) return status;
+    bytes.remove_prefix(piece.bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaMedium::MakeVisible() {
+  CudaCurrent current(primary_);
+  if (copying_in_) {
+    if (absl::Status status = Finish(*driver_, in_); !status.ok()) return status;
+    copying_in_ = false;
+  }
+  return FlushRemote();
+}
+
+// A device that orders them for all has nothing to flush; one that cannot flush is only written to
+// by copies of its own (docs/gpu.md), which are ordered.
+absl::Status CudaMedium::FlushRemote() {
+  const bool ordered = device_.writes_ordering == CudaDevice::WritesOrdering::kAllDevices;
+  if (ordered || !device_.flush_by_host) return absl::OkStatus();
+  return driver_->FlushRemoteWrites();
+}
+
+absl::Status CudaMedium::Expose(std::span<const Memory::Piece> pieces, uint64_t token,
+                                std::vector<ConstPiece>& exposed) {
+  CudaCurrent current(primary_);
+  const uint64_t bytes = BytesOf(pieces);
+  TH_CHECK(bytes <= staging_->slot_bytes());
+  const absl::StatusOr<void*> slot = staging_->Take();
+  if (!slot.ok()) return slot.status();
+  exposed_[token] = *slot;
+  exposed.assign({ConstPiece{*slot, bytes}});
+  return CopyOut(*driver_, pieces, static_cast<std::byte*>(*slot), out_);
+}
+
+void CudaMedium::Conceal(uint64_t token) {
+  const auto found = exposed_.find(token);
+  if (found == exposed_.end()) return;
+  staging_->GiveBack(found->second);
+  exposed_.erase(found);
+}
+
+// --- digests -------------------------------------------------------------------------------------
+
+absl::Status CudaMedium::OrderBefore(CudaStream stream) {
+  CudaCurrent current(primary_);
+  MutexLock lock(mutex_);
+  absl::Status status = FlushRemote();
+  if (status.ok()) status = driver_->RecordEvent(arrived_, in_);
+  if (status.ok()) status = driver_->WaitEvent(stream, arrived_);
+  return status;
+}
+
+// By the CPU, from page-locked memory, a chunk at a time.
+absl::StatusOr<std::vector<uint64_t>> CudaMedium::Digests(const Memory& memory,
+                                                          const HashChunks& what) {
+  absl::Status status = OrderBefore(hash_);
+  if (!status.ok()) return status;
+  CudaCurrent current(primary_);
+  MutexLock lock(mutex_);
+  if (hash_buffer_.bytes() < what.chunking.chunk_bytes) {
+    absl::StatusOr<HostBuffer> made = HostBuffer::Make(primary_, what.chunking.chunk_bytes);
+    if (!made.ok()) return made.status();
+    hash_buffer_ = *std::move(made);
+  }
+  std::vector<uint64_t> digests;
+  std::vector<Memory::Piece> pieces;
+  for (uint32_t chunk = what.first; chunk < what.first + what.count; ++chunk) {
+    memory.Pieces({what.chunking.begin(chunk), what.chunking.size(chunk)}, pieces);
+    status = CopyOut(*driver_, pieces, hash_buffer_.data(), hash_);
+    if (!status.ok()) return status;
+    const DigestPiece whole{hash_buffer_.data(), what.chunking.size(chunk)};
+    digests.push_back(ChunkDigest(&whole, 1));
+  }
+  return digests;
+}
+
+// --- the owner's work ----------------------------------------------------------------------------
+
+absl::Status CudaMedium::AwaitEvent(CudaEvent event, TimeMs timeout_ms) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  for (auto rest = kFirstLook;; rest = std::min(2 * rest, kLastLook)) {
+    const absl::StatusOr<bool> done = driver_->EventDone(event);
+    if (!done.ok()) return done.status();
+    if (*done) return absl::OkStatus();
+    if (std::chrono::steady_clock::now() >= until) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          "the device's work that the tensors wait for was not done after ", timeout_ms, " ms"));
+    }
+    std::this_thread::sleep_for(rest);
+  }
+}
+
+absl::Status CudaMedium::Await(const DeviceWork& work, TimeMs timeout_ms) {
+  CudaCurrent current(primary_);
+  if (work.event != nullptr) {
+    const absl::Status status = AwaitEvent(static_cast<CudaEvent>(work.event), timeout_ms);
+    if (!status.ok()) return status;
+  }
+  if (!work.stream) return absl::OkStatus();
+  const absl::StatusOr<CudaEvent> event = driver_->CreateEvent(/*timed=*/false);
+  if (!event.ok()) return event.status();
+  absl::Status status = driver_->RecordEvent(*event, static_cast<CudaStream>(*work.stream));
+  if (status.ok()) status = AwaitEvent(*event, timeout_ms);
+  static_cast<void>(driver_->DestroyEvent(*event));
+  return status;
+}
+
+absl::Status CudaMedium::ShowTo(const DeviceWork& work) {
+  if (!work.stream) return absl::OkStatus();
+  return OrderBefore(static_cast<CudaStream>(*work.stream));
+}
+
+absl::Status CudaMedium::CheckThere() { return CheckStillThere(placement_, *driver_); }
+
+}  // namespace tensorhub::agent

@@ -1,0 +1,192 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/cuda/kernels/device_kernels.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace tensorhub::agent::kernels {
+namespace {
+
+// Growing frees memory, which waits for all of the device.
+constexpr size_t kBlockBytesMin = size_t{1} << 20;
+
+size_t Aligned(size_t bytes) { return (bytes + 15) / 16 * 16; }
+
+template <typename T>
+void Put(const std::vector<T>& values, std::byte* to) {
+  if (!values.empty()) std::memcpy(to, values.data(), values.size() * sizeof(T));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KernelModule>> KernelModule::Load(const CudaPrimary& primary,
+                                                                 std::span<const char> image) {
+  if (image.empty()) {
+    return absl::FailedPreconditionError(
+        "this build has no GPU kernels; build it where nvcc is (TENSORHUB_CUDA=ON says what it "
+        "lacks)");
+  }
+  const CudaCurrent current(primary);
+  if (!current.status().ok()) return current.status();
+  std::unique_ptr<KernelModule> loaded(new KernelModule(primary));
+  const absl::StatusOr<CudaModule> module = primary.driver()->LoadModule(image);
+  if (!module.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the GPU kernels cannot be loaded (", std::string(module.status().message()),
+                     "); the driver must be as new as the CUDA toolkit of the build"));
+  }
+  loaded->module_ = *module;
+  const absl::StatusOr<CudaKernel> digest =
+      primary.driver()->FindKernel(*module, "tensorhub_digest");
+  if (!digest.ok()) return digest.status();
+  loaded->digest_ = *digest;
+  const absl::StatusOr<CudaKernel> move = primary.driver()->FindKernel(*module, "tensorhub_move");
+  if (!move.ok()) return move.status();
+  loaded->move_ = *move;
+  return loaded;
+}
+
+KernelModule::~KernelModule() {
+  if (module_ == nullptr) return;
+  const CudaCurrent current(primary_);
+  static_cast<void>(primary_.driver()->UnloadModule(module_));
+}
+
+absl::Status MirroredBlock::Reserve(size_t bytes) {
+  if (bytes <= bytes_) return absl::OkStatus();
+  Free();
+  const size_t wanted = std::max({bytes, kBlockBytesMin, bytes + bytes / 2});
+  const absl::StatusOr<void*> host = driver_->AllocateHost(wanted);
+  if (!host.ok()) return host.status();
+  host_ = *host;
+  const absl::StatusOr<void*> device = driver_->AllocateDevice(wanted);
+  if (!device.ok()) {
+    Free();
+    return device.status();
+  }
+  device_ = *device;
+  bytes_ = wanted;
+  return absl::OkStatus();
+}
+
+absl::Status MirroredBlock::ToDevice(size_t bytes, CudaStream stream) {
+  return driver_->CopyAsync(device_, host_, bytes, stream);
+}
+
+absl::Status MirroredBlock::ToHost(size_t bytes, CudaStream stream) {
+  return driver_->CopyAsync(host_, device_, bytes, stream);
+}
+
+void MirroredBlock::Free() {
+  if (host_ != nullptr) static_cast<void>(driver_->FreeHost(host_));
+  if (device_ != nullptr) static_cast<void>(driver_->FreeDevice(device_));
+  host_ = device_ = nullptr;
+  bytes_ = 0;
+}
+
+absl::StatusOr<std::unique_ptr<DeviceDigester>> DeviceDigester::Create(const KernelModule* module) {
+  const CudaCurrent current(module->primary());
+  if (!current.status().ok()) return current.status();
+  std::unique_ptr<DeviceDigester> digester(new DeviceDigester(module));
+  const absl::StatusOr<CudaStream> stream = digester->driver()->CreateStream(/*urgent=*/false);
+  if (!stream.ok()) return stream.status();
+  digester->stream_ = *stream;
+  return digester;
+}
+
+DeviceDigester::~DeviceDigester() {
+  const CudaCurrent current(module_->primary());
+  if (stream_ != nullptr) {
+    static_cast<void>(driver()->SynchronizeStream(stream_));
+    static_cast<void>(driver()->DestroyStream(stream_));
+  }
+  tables_.Free();
+  digests_.Free();
+}
+
+absl::Status DeviceDigester::Digest(const DigestTables& tables, std::vector<uint64_t>& digests) {
+  digests.resize(tables.chunks.size());
+  if (digests.empty()) return absl::OkStatus();
+  const CudaCurrent current(module_->primary());
+  if (!current.status().ok()) return current.status();
+  const absl::Status enqueued = Enqueue(tables);
+  // Also after an error: the blocks are in use until what was enqueued is done.
+  absl::Status done = driver()->SynchronizeStream(stream_);
+  if (!enqueued.ok()) return enqueued;
+  if (!done.ok()) return done;
+  std::memcpy(digests.data(), digests_.host(), digests.size() * sizeof(uint64_t));
+  return absl::OkStatus();
+}
+
+absl::Status DeviceDigester::Enqueue(const DigestTables& tables) {
+  const size_t chunk_bytes = Aligned(tables.chunks.size() * sizeof(Chunk));
+  const size_t table_bytes = chunk_bytes + tables.pieces.size() * sizeof(Piece);
+  const size_t digest_bytes = tables.chunks.size() * sizeof(uint64_t);
+  if (absl::Status status = tables_.Reserve(table_bytes); !status.ok()) return status;
+  if (absl::Status status = digests_.Reserve(digest_bytes); !status.ok()) return status;
+  Put(tables.chunks, tables_.host());
+  Put(tables.pieces, tables_.host() + chunk_bytes);
+  if (absl::Status status = tables_.ToDevice(table_bytes, stream_); !status.ok()) return status;
+  void* chunks = tables_.device();
+  void* pieces = tables_.device() + chunk_bytes;
+  void* digests = digests_.device();
+  std::array<void*, 3> arguments = {&chunks, &pieces, &digests};
+  const CudaGrid grid{.blocks_x = static_cast<uint32_t>(tables.chunks.size()),
+                      .threads = kDigestThreads};
+  absl::Status status = driver()->Launch(module_->digest(), grid, stream_, arguments);
+  if (!status.ok()) return status;
+  return digests_.ToHost(digest_bytes, stream_);
+}
+
+absl::StatusOr<std::unique_ptr<DeviceMover>> DeviceMover::Create(const KernelModule* module) {
+  const CudaCurrent current(module->primary());
+  if (!current.status().ok()) return current.status();
+  std::unique_ptr<DeviceMover> mover(new DeviceMover(module));
+  const absl::StatusOr<CudaEvent> done = mover->driver()->CreateEvent(/*timed=*/false);
+  if (!done.ok()) return done.status();
+  mover->done_ = *done;
+  return mover;
+}
+
+DeviceMover::~DeviceMover() {
+  const CudaCurrent current(module_->primary());
+  if (done_ != nullptr) {
+    static_cast<void>(driver()->SynchronizeEvent(done_));
+    static_cast<void>(driver()->DestroyEvent(done_));
+  }
+  tables_.Free();
+}
+
+absl::Status DeviceMover::Start(std::span<const MovePiece> pieces, CudaStream stream) {
+  const MoveTables tables = MoveTables::Of(pieces);
+  if (tables.moves.empty()) return absl::OkStatus();
+  const CudaCurrent current(module_->primary());
+  if (!current.status().ok()) return current.status();
+  if (absl::Status free = driver()->SynchronizeEvent(done_); !free.ok()) return free;
+  const absl::Status enqueued = Enqueue(tables, stream);
+  const absl::Status recorded = driver()->RecordEvent(done_, stream);
+  return enqueued.ok() ? recorded : enqueued;
+}
+
+absl::Status DeviceMover::Enqueue(const MoveTables& tables, CudaStream stream) {
+  const size_t move_bytes = Aligned(tables.moves.size() * sizeof(Move));
+  const size_t table_bytes = move_bytes + tables.hints.size() * sizeof(uint32_t);
+  if (absl::Status status = tables_.Reserve(table_bytes); !status.ok()) return status;
+  Put(tables.moves, tables_.host());
+  Put(tables.hints, tables_.host() + move_bytes);
+  if (absl::Status status = tables_.ToDevice(table_bytes, stream); !status.ok()) return status;
+  void* moves = tables_.device();
+  void* hints = tables_.device() + move_bytes;
+  uint64_t windows = tables.windows;
+  std::array<void*, 3> arguments = {&moves, &hints, &windows};
+  const CudaGrid grid{.blocks_x = static_cast<uint32_t>(tables.blocks()), .threads = kMoveThreads};
+  return driver()->Launch(module_->move(), grid, stream, arguments);
+}
+
+}  // namespace tensorhub::agent::kernels

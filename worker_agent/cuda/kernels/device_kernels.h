@@ -1,0 +1,125 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of one device: chunk digests and many small copies. Nothing here is bound to one
+// stream; each object below has tables of its own, so that two may work at once.
+//
+// Thread contract: each object is used by one thread at a time, any. They make the device's context
+// current themselves. The CudaPrimary that they were made with outlives them.
+
+#ifndef TENSORHUB_WORKER_AGENT_CUDA_KERNELS_DEVICE_KERNELS_H_
+#define TENSORHUB_WORKER_AGENT_CUDA_KERNELS_DEVICE_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker_agent/cuda/driver.h"
+#include "worker_agent/cuda/kernels/kernels_image.h"
+#include "worker_agent/cuda/kernels/tables.h"
+
+namespace tensorhub::agent::kernels {
+
+// The image, loaded into a device.
+class KernelModule {
+ public:
+  // FAILED_PRECONDITION: this build has no kernels (it found no nvcc), or the driver is older than
+  // the compiler that made them; digests are the host's business then.
+  static absl::StatusOr<std::unique_ptr<KernelModule>> Load(
+      const CudaPrimary& primary, std::span<const char> image = KernelImage());
+  ~KernelModule();
+  KernelModule(const KernelModule&) = delete;
+  KernelModule& operator=(const KernelModule&) = delete;
+
+  const CudaPrimary& primary() const { return primary_; }
+  CudaKernel digest() const { return digest_; }
+  CudaKernel move() const { return move_; }
+
+ private:
+  explicit KernelModule(const CudaPrimary& primary) : primary_(primary) {}
+
+  const CudaPrimary& primary_;
+  CudaModule module_ = nullptr;
+  CudaKernel digest_ = nullptr;
+  CudaKernel move_ = nullptr;
+};
+
+// A block of page-locked memory and one of the device's, as large, that it is copied to or from.
+// The context is current in all calls.
+class MirroredBlock {
+ public:
+  explicit MirroredBlock(CudaDriver* driver) : driver_(driver) {}
+  ~MirroredBlock() { Free(); }
+  MirroredBlock(const MirroredBlock&) = delete;
+  MirroredBlock& operator=(const MirroredBlock&) = delete;
+
+  // Neither block is in use. What was in them is lost if they have to grow.
+  absl::Status Reserve(size_t bytes);
+  std::byte* host() const { return static_cast<std::byte*>(host_); }
+  std::byte* device() const { return static_cast<std::byte*>(device_); }
+  absl::Status ToDevice(size_t bytes, CudaStream stream);
+  absl::Status ToHost(size_t bytes, CudaStream stream);
+  void Free();
+
+ private:
+  CudaDriver* const driver_;
+  void* host_ = nullptr;
+  void* device_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+class DeviceDigester {
+ public:
+  // `module` outlives it.
+  static absl::StatusOr<std::unique_ptr<DeviceDigester>> Create(const KernelModule* module);
+  ~DeviceDigester();
+  DeviceDigester(const DeviceDigester&) = delete;
+  DeviceDigester& operator=(const DeviceDigester&) = delete;
+
+  // The digests of the chunks, in their order, as ChunkDigest of chunk_digest.h makes them. Waits
+  // for them, asleep. What the chunks hold must have been written before: nothing here waits for
+  // other streams.
+  absl::Status Digest(const DigestTables& tables, std::vector<uint64_t>& digests);
+
+ private:
+  explicit DeviceDigester(const KernelModule* module)
+      : module_(module), tables_(driver()), digests_(driver()) {}
+  CudaDriver* driver() const { return module_->primary().driver(); }
+  absl::Status Enqueue(const DigestTables& tables);
+
+  const KernelModule* const module_;
+  CudaStream stream_ = nullptr;
+  MirroredBlock tables_;
+  MirroredBlock digests_;
+};
+
+class DeviceMover {
+ public:
+  // `module` outlives it.
+  static absl::StatusOr<std::unique_ptr<DeviceMover>> Create(const KernelModule* module);
+  // Waits for its last copies.
+  ~DeviceMover();
+  DeviceMover(const DeviceMover&) = delete;
+  DeviceMover& operator=(const DeviceMover&) = delete;
+
+  // Enqueues the copies on `stream` and returns; waits only where the copies of the call before are
+  // still under way, for their tables. All memory is reachable from this device.
+  absl::Status Start(std::span<const MovePiece> pieces, CudaStream stream);
+
+ private:
+  explicit DeviceMover(const KernelModule* module) : module_(module), tables_(driver()) {}
+  CudaDriver* driver() const { return module_->primary().driver(); }
+  absl::Status Enqueue(const MoveTables& tables, CudaStream stream);
+
+  const KernelModule* const module_;
+  CudaEvent done_ = nullptr;  // of the last Start
+  MirroredBlock tables_;
+};
+
+}  // namespace tensorhub::agent::kernels
+
+#endif  // TENSORHUB_WORKER_AGENT_CUDA_KERNELS_DEVICE_KERNELS_H_

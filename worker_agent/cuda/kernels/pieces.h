@@ -1,0 +1,83 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes that lie in several pieces of memory, read by the threads of a kernel as if they were one.
+
+#ifndef TENSORHUB_WORKER_AGENT_CUDA_KERNELS_PIECES_H_
+#define TENSORHUB_WORKER_AGENT_CUDA_KERNELS_PIECES_H_
+
+#include "worker_agent/cuda/kernels/lane.h"
+
+namespace tensorhub::agent::kernels {
+
+struct Piece {
+  uint64_t address = 0;
+  uint64_t begin = 0;  // of the first byte within the whole
+};
+
+// The piece that `offset` is in; `count` pieces in order, the first at 0, none empty.
+TENSORHUB_LANE_CALL uint32_t FindPiece(const Piece* pieces, uint32_t count, uint64_t offset) {
+  return LastNotAbove(count, offset, [pieces](uint32_t i) { return pieces[i].begin; });
+}
+
+// Up to 8 bytes, byte by byte, across pieces.
+TENSORHUB_LANE_CALL uint64_t GatherBytes(const Piece* pieces, uint32_t count, uint64_t offset,
+                                         uint32_t bytes) {
+  uint32_t at = FindPiece(pieces, count, offset);
+  uint64_t value = 0;
+  for (uint32_t i = 0; i < bytes; ++i) {
+    while (at + 1 < count && pieces[at + 1].begin <= offset + i) ++at;
+    value |= LoadByte(pieces[at].address + (offset + i - pieces[at].begin)) << (8 * i);
+  }
+  return value;
+}
+
+// One thread's view of the pieces. It remembers the piece it was at, since the next access is
+// nearly always there.
+class PieceReader {
+ public:
+  PieceReader() = default;
+  // As FindPiece wants them, `bytes` in all. No piece for no bytes.
+  TENSORHUB_LANE void Start(const Piece* pieces, uint32_t count, uint64_t bytes) {
+    pieces_ = pieces;
+    count_ = count;
+    bytes_ = bytes;
+    begin_ = end_ = address_ = 0;
+  }
+
+  // 16 bytes, all within.
+  TENSORHUB_LANE Bytes16 At16(uint64_t offset) {
+    if (offset < begin_ || offset >= end_) Seek(offset);
+    if (offset + 16 <= end_) return Load16(address_ + (offset - begin_));
+    return Bytes16{At64(offset), At64(offset + 8)};
+  }
+  // Slow, and for few.
+  TENSORHUB_LANE uint64_t At64(uint64_t offset) const {
+    return GatherBytes(pieces_, count_, offset, 8);
+  }
+  TENSORHUB_LANE uint32_t At32(uint64_t offset) const {
+    return static_cast<uint32_t>(GatherBytes(pieces_, count_, offset, 4));
+  }
+  TENSORHUB_LANE uint32_t At8(uint64_t offset) const {
+    return static_cast<uint32_t>(GatherBytes(pieces_, count_, offset, 1));
+  }
+
+ private:
+  TENSORHUB_LANE void Seek(uint64_t offset) {
+    const uint32_t at = FindPiece(pieces_, count_, offset);
+    begin_ = pieces_[at].begin;
+    end_ = at + 1 < count_ ? pieces_[at + 1].begin : bytes_;
+    address_ = pieces_[at].address;
+  }
+
+  const Piece* pieces_ = nullptr;
+  uint32_t count_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t begin_ = 0;  // of the piece it is at
+  uint64_t end_ = 0;
+  uint64_t address_ = 0;
+};
+
+}  // namespace tensorhub::agent::kernels
+
+#endif  // TENSORHUB_WORKER_AGENT_CUDA_KERNELS_PIECES_H_

@@ -1,0 +1,47 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables that kernels work through, as the host makes them.
+
+#ifndef TENSORHUB_WORKER_AGENT_CUDA_KERNELS_TABLES_H_
+#define TENSORHUB_WORKER_AGENT_CUDA_KERNELS_TABLES_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "worker_agent/chunk_digest.h"
+#include "worker_agent/cuda/kernels/digest_program.h"
+#include "worker_agent/cuda/kernels/move_program.h"
+#include "worker_agent/cuda/kernels/pieces.h"
+
+namespace tensorhub::agent::kernels {
+
+struct DigestTables {
+  std::vector<Chunk> chunks;
+  std::vector<Piece> pieces;
+
+  // A chunk that lies in these pieces, in order.
+  void Add(std::span<const DigestPiece> of_chunk);
+  void Clear();
+};
+
+struct MovePiece {
+  const void* from = nullptr;
+  void* to = nullptr;
+  uint64_t bytes = 0;
+};
+
+struct MoveTables {
+  std::vector<Move> moves;
+  std::vector<uint32_t> hints;  // one per block, and one more; see MoveProgram
+  uint64_t windows = 0;
+
+  // Empty pieces are left out.
+  static MoveTables Of(std::span<const MovePiece> pieces);
+  uint64_t blocks() const { return (windows + kWindowsPerBlock - 1) / kWindowsPerBlock; }
+};
+
+}  // namespace tensorhub::agent::kernels
+
+#endif  // TENSORHUB_WORKER_AGENT_CUDA_KERNELS_TABLES_H_

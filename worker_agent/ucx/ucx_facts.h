@@ -1,0 +1,42 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which UCX this process has, and what it found on this machine.
+
+#ifndef TENSORHUB_WORKER_AGENT_UCX_UCX_FACTS_H_
+#define TENSORHUB_WORKER_AGENT_UCX_UCX_FACTS_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace tensorhub::agent {
+
+struct UcxFacts {
+  std::pair<unsigned, unsigned> number;  // 1, 13
+  std::string version;                   // "1.13.1"
+  std::string library;                   // the file it was loaded from
+  std::string transports;                // "posix/memory, tcp/eth0"
+  bool cuda = false;                     // it tells memory of GPUs from the host's
+  size_t address_bytes = 0;              // what a worker's address takes
+
+  bool IsAtLeast(unsigned major, unsigned minor) const { return number >= std::pair(major, minor); }
+  // "rc" stands for all its kinds: rc_verbs, rc_mlx5.
+  bool Has(std::string_view transport) const;
+};
+
+// Opens a context with all transports that the environment allows, and closes it. An error says
+// why there is none.
+absl::StatusOr<UcxFacts> LookAtUcx();
+
+// UCX logs its errors to standard output. For programs whose results go there, and who say
+// themselves what failed: only what ends the process is logged from now on, unless the environment
+// asks for more.
+void SilenceUcx();
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_UCX_UCX_FACTS_H_
