@@ -24,6 +24,7 @@ if(TENSORHUB_SANITIZE)
   add_compile_options(-fsanitize=${TENSORHUB_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TENSORHUB_SANITIZE})
+  add_compile_definitions(TENSORHUB_SANITIZED)
 endif()
 
 # A folder that a checkout may lack.
@@ -75,6 +76,9 @@ function(tensorhub_test name)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
+  endif()
+  if(TENSORHUB_SANITIZE)
+    math(EXPR ARG_TIMEOUT "5 * ${ARG_TIMEOUT}")  # what sanitizers cost, on a slow machine
   endif()
   add_executable(${name} ${ARG_SOURCES})
   tensorhub_warnings(${name})

@@ -17,7 +17,7 @@
 namespace tensorhub::hub {
 namespace {
 
-constexpr uint64_t kSeeds = 1000;
+constexpr uint64_t kSeeds = SeedsToTry(1000);
 constexpr int kCommands = 250;
 
 std::string commands;  // of the run in progress

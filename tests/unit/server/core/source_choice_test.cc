@@ -21,7 +21,7 @@
 namespace tensorhub::hub {
 namespace {
 
-constexpr uint64_t kSeeds = 150;
+constexpr uint64_t kSeeds = SeedsToTry(150);
 constexpr int kCommands = 300;
 constexpr uint64_t kWorkers = 20;
 constexpr uint64_t kChunks = 64;
