@@ -3,6 +3,9 @@
 
 #include "worker_agent/chunk_hasher.h"
 
+#include <sched.h>
+
+#include <chrono>
 #include <utility>
 
 #include "worker_agent/medium.h"
@@ -15,15 +18,22 @@ constexpr uint64_t kAtOnceMax = 1 << 20;
 // Telling costs a wake-up, so not of each chunk where many wait.
 constexpr uint64_t kTellEveryBytes = 1 << 20;
 
+int64_t NowUs() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 uint64_t BytesOf(const HashChunks& job) { return job.chunking.chunk_bytes * job.count; }
 
 }  // namespace
 
 std::optional<ChunksHashed> ChunkHasher::Hash(const HashChunks& job, const Memory& memory) {
-  if (job.urgent && BytesOf(job) <= kAtOnceMax) return HashNow({job, &memory});
+  if (job.urgent && !job.beside && BytesOf(job) <= kAtOnceMax) return HashNow({job, &memory});
   MutexLock lock(mutex_);
   if (stopping_) return std::nullopt;
   jobs_.push_back({job, &memory});
+  called_.store(true, std::memory_order_relaxed);
   changed_.NotifyAll();
   if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
   return std::nullopt;
@@ -37,12 +47,25 @@ std::optional<ChunksHashed> ChunkHasher::HashNow(const Job& job) {
   return std::nullopt;
 }
 
+void ChunkHasher::WatchForJobs() {
+  const int64_t since_us = NowUs();
+  int64_t idle_us = 0;
+  while (!called_.load(std::memory_order_relaxed)) {
+    if (!spin_.Allows(idle_us)) return;
+    sched_yield();
+    idle_us = NowUs() - since_us;
+  }
+  spin_.OnActive(idle_us);
+}
+
 std::optional<ChunkHasher::Job> ChunkHasher::Next(bool wait) {
+  if (wait) WatchForJobs();
   MutexLock lock(mutex_);
   while (wait && jobs_.empty() && !stopping_) changed_.Wait(mutex_);
   if (jobs_.empty() || stopping_) return std::nullopt;
   const Job job = jobs_.front();
   jobs_.pop_front();
+  called_.store(!jobs_.empty(), std::memory_order_relaxed);
   return job;
 }
 
@@ -61,7 +84,7 @@ void ChunkHasher::Run() {
       if (!hashed) return;
       done.push_back(*std::move(hashed));
       bytes += BytesOf(job->what);
-      if (bytes < kTellEveryBytes) continue;
+      if (bytes < kTellEveryBytes && !job->what.beside) continue;
     }
     if (!done.empty()) on_hashed_(std::exchange(done, {}));
     bytes = 0;
@@ -73,6 +96,7 @@ void ChunkHasher::Stop() {
     MutexLock lock(mutex_);
     stopping_ = true;
     jobs_.clear();
+    called_.store(true, std::memory_order_relaxed);
     changed_.NotifyAll();
   }
   if (thread_.joinable()) thread_.join();

@@ -330,13 +330,15 @@ struct GetWord {
 };
 // Hashes `count` chunks of the registered memory from `first` on: XXH3-64 of each one's bytes. One
 // ChunksHashed(token) follows. The memory is only read, and is there for the life of the agent; so
-// nobody waits for the end before the bytes change. `urgent`: a single chunk that a read waits for.
+// nobody waits for the end before the bytes change. `urgent`: a single chunk that a read waits for;
+// `beside`: whose source, on this host, has a core to spare meanwhile.
 struct HashChunks {
   uint64_t token = 0;
   Chunking chunking;
   uint32_t first = 0;
   uint32_t count = 0;
   bool urgent = false;
+  bool beside = false;
 };
 // Force-closes the one-sided connection: outstanding gets complete, with whatever status.
 struct CloseGets {

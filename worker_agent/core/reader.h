@@ -118,6 +118,7 @@ class Reader {
   void OnOpened(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
   void OnData(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
   void OnStatus(const PeerMessage& message, TimeMs now, Effects& effects);
+  uint32_t GettableEnd() const;
   void IssueGets(Effects& effects);
   void ReadWord(Effects& effects);
   void OnAskedWord(const PeerMessage& message, TimeMs now, Effects& effects);

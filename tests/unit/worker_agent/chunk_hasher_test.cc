@@ -103,6 +103,26 @@ TEST_F(ChunkHasherTest, HandsOverALongChunk) {
   EXPECT_EQ(came[0].digests, std::vector<uint64_t>{XXH3_64bits(bytes.data(), 2 << 20)});
 }
 
+// The caller goes on copying.
+TEST_F(ChunkHasherTest, HandsOverWhatIsHashedBesideACopy) {
+  Mutex mutex;
+  CondVar changed;
+  std::map<uint64_t, ChunksHashed> came;
+  ChunkHasher hasher([&](const std::vector<ChunksHashed>& hashed) {
+    MutexLock lock(mutex);
+    for (const ChunksHashed& each : hashed) came[each.token] = each;
+    changed.NotifyAll();
+  });
+  for (uint32_t chunk = 0; chunk < 8; ++chunk) {
+    HashChunks job = Job(chunk, chunk, 1, /*urgent=*/true);
+    job.beside = true;
+    ASSERT_FALSE(hasher.Hash(job, *memory_));
+    MutexLock lock(mutex);
+    while (!came.contains(chunk)) changed.Wait(mutex);
+    Expect(came[chunk], chunk, 1);
+  }
+}
+
 TEST_F(ChunkHasherTest, SaysNothingOnceStopped) {
   size_t came = 0;
   ChunkHasher hasher([&](const std::vector<ChunksHashed>& hashed) { came += hashed.size(); });
