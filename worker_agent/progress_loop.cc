@@ -31,6 +31,8 @@ constexpr size_t kPageBytes = 4096;
 constexpr uint64_t kDeviceWindowBytes = 256 << 20;
 // A get costs the host a few microseconds, in which a device copies this much.
 constexpr uint64_t kDeviceGetBytes = 8 << 20;
+// Enough chunks at once to keep all of a device busy, and over in a millisecond.
+constexpr uint64_t kDeviceScanBytes = 256 << 20;
 
 int64_t NowUs() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
@@ -253,6 +255,7 @@ Registered ProgressLoop::Facts() const {
   if (memory_->cuda_device()) {
     event.window_bytes = kDeviceWindowBytes;
     event.get_bytes = kDeviceGetBytes;
+    event.scan_bytes = kDeviceScanBytes;
     return event;  // a frame of a device's memory is one piece
   }
   for (const Memory::Segment& segment : memory_->segments()) {

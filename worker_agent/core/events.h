@@ -185,9 +185,10 @@ struct Registered {
   std::vector<uint64_t> piece_begins;
   // One-sided reads reach other hosts as well.
   bool reads_far = false;
-  // What CoreOptions::window_bytes and get_bytes are raised to for this memory.
+  // What these fields of CoreOptions are raised to for this memory.
   uint64_t window_bytes = 0;
   uint64_t get_bytes = 0;
+  uint64_t scan_bytes = 0;
 };
 
 struct VerbAsked {
