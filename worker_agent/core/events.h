@@ -150,10 +150,12 @@ struct PeerFailed {
   Incarnation peer = 0;
   absl::Status status;
 };
-// The connection to a peer is known: payloads of up to so many bytes travel in one piece.
+// How a peer's bytes come is known. Served: payloads of up to so many bytes travel in one piece; 0:
+// nothing is to be said of that.
 struct LaneKnown {
   Incarnation peer = 0;
   uint64_t whole_bytes = 0;
+  std::string way = {};  // for people: "one-sided over cuda_ipc/cuda"
 };
 // Whether the regions of a description could be mapped (answer to ImportMemory).
 struct MemoryImported {
@@ -255,6 +257,7 @@ struct ProgressMessage {
   PublicationId publication;
   Generation generation = 0;
   uint32_t valid_chunks = 0;
+  std::string way = {};  // of the present source; empty: not known yet, or there is none any more
 };
 struct SourceReleasedMessage {
   TransactionId transaction;
