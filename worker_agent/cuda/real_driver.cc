@@ -106,6 +106,12 @@ absl::StatusOr<bool> RealDriver::CanAccessPeer(int device, int peer) {
   return can != 0;
 }
 
+absl::Status RealDriver::EnablePeer(CudaContext peer) {
+  const CUresult result = cu_.CtxEnablePeerAccess(peer, 0);
+  if (result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) return absl::OkStatus();
+  return Check("cuCtxEnablePeerAccess", result);
+}
+
 // --- pointers ------------------------------------------------------------------------------------
 
 namespace {

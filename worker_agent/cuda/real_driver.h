@@ -29,6 +29,7 @@ class RealDriver : public CudaDriver {
   absl::StatusOr<int> DeviceCount() override;
   absl::StatusOr<CudaDevice> Device(int ordinal) override;
   absl::StatusOr<bool> CanAccessPeer(int device, int peer) override;
+  absl::Status EnablePeer(CudaContext peer) override;
   absl::StatusOr<CudaPointer> Lookup(const void* address) override;
 
   absl::StatusOr<CudaContext> RetainPrimary(int device) override;

@@ -70,6 +70,7 @@ class FakeDriver : public CudaDriver {
   absl::StatusOr<int> DeviceCount() override { return options_.devices; }
   absl::StatusOr<CudaDevice> Device(int ordinal) override;
   absl::StatusOr<bool> CanAccessPeer(int /*device*/, int /*peer*/) override { return true; }
+  absl::Status EnablePeer(CudaContext /*peer*/) override { return absl::OkStatus(); }
   absl::StatusOr<CudaPointer> Lookup(const void* address) override;
   absl::StatusOr<CudaContext> RetainPrimary(int device) override;
   absl::Status ReleasePrimary(int device) override;
