@@ -18,6 +18,7 @@
 #include "tools/ctl/doctor/ucx_check.h"
 #include "tools/ctl/units.h"
 #include "tools/ctl/verbs.h"
+#include "worker_agent/ucx/ucx_log.h"
 
 namespace tensorhub::ctl {
 namespace {

@@ -79,6 +79,13 @@ TEST_F(DoctorTest, WithoutSharedMemoryNothingIsOneSided) {
   ExpectConclusion();
 }
 
+// What UCX has to say is for people, beside what programs read.
+TEST_F(DoctorTest, UcxLogsDoNotMeetTheResult) {
+  Examine(server_.address(), {{"UCX_LOG_LEVEL", "info"}});
+  EXPECT_EQ(Check("one-sided, host").at("result"), "ok");
+  EXPECT_THAT(run_.errors, HasSubstr("UCX"));
+}
+
 TEST_F(DoctorTest, NobodyListens) {
   Examine("127.0.0.1:1");
   ExpectFailed("server", "127.0.0.1:1", "--server");

@@ -18,8 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "tools/bench/child.h"
 #include "tools/ctl/units.h"
-#include "worker_agent/ucx/ucx_facts.h"
 #include "worker_agent/ucx/ucx_gets.h"
+#include "worker_agent/ucx/ucx_log.h"
 
 namespace tensorhub::ctl {
 namespace {
