@@ -79,6 +79,18 @@ TEST_F(DoctorTest, WithoutSharedMemoryNothingIsOneSided) {
   ExpectConclusion();
 }
 
+// Whatever the machine has, each is said to be there or not.
+TEST_F(DoctorTest, LooksForGpus) {
+  Examine(server_.address());
+  const std::string driver = Check("gpu driver").at("result");
+  if (driver == "ok") {
+    EXPECT_NE(Check("one-sided, gpu").at("detail"), "");
+    return;
+  }
+  EXPECT_EQ(Check("gpu allocator").at("result"), "skipped");
+  EXPECT_EQ(Check("ucx, gpu").at("result"), "skipped");
+}
+
 // What UCX has to say is for people, beside what programs read.
 TEST_F(DoctorTest, UcxLogsDoNotMeetTheResult) {
   Examine(server_.address(), {{"UCX_LOG_LEVEL", "info"}});
