@@ -9,7 +9,8 @@
 // the same: the copying goes on, and the hasher waits for the next one with open eyes, so nobody is
 // woken.
 //
-// How bytes are hashed is for the memory's Medium to say.
+// How bytes are hashed is for the memory's Medium to say. One that makes digests of many chunks at
+// once (a device) is never asked by the caller, and gets jobs that continue one another as one.
 //
 // Thread contract: made, used and stopped on one thread. `on_hashed` is called on the hasher's own,
 // which starts with the first job, and no more once Stop has returned; `on_failed` there or from
@@ -60,13 +61,16 @@ class ChunkHasher {
     const Memory* memory = nullptr;
   };
 
-  // Nothing if the memory is lost.
-  std::optional<ChunksHashed> HashNow(const Job& job);
+  // Jobs that are done as one: their chunks follow one another.
+  using Batch = std::vector<Job>;
+
+  // Their answers, behind those in `done`. False if the memory is lost.
+  bool HashNow(const Batch& batch, std::vector<ChunksHashed>& done);
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
   // A wake-up takes longer than hashing a chunk does.
   void WatchForJobs();
-  // Waits for a job if `wait`. Nothing once stopping.
-  std::optional<Job> Next(bool wait) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Waits for a job if `wait`. Empty: there is none, or it is stopping.
+  Batch Next(bool wait) ABSL_LOCKS_EXCLUDED(mutex_);
   bool stopping() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const OnHashed on_hashed_;

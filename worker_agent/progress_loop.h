@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -112,6 +113,8 @@ class ProgressLoop {
   // told by the end of the session and of the connections.
   void LoseMemory(const absl::Status& why);
   void NoteWay(bool one_sided);
+  // Once per peer, and again when it changes.
+  void LogWay();
 
   // effects.cc
   void CarryOut(const Call& effect);
@@ -167,9 +170,10 @@ class ProgressLoop {
 
   OnVerbDone on_verb_done_;
   OnProgress on_progress_;
-  Incarnation source_ = 0;  // of the last assignment
+  WorkerIdentity source_;   // of the last assignment
   bool way_noted_ = false;  // for that assignment
   std::string way_;
+  std::map<Incarnation, std::string> ways_logged_;
 };
 
 }  // namespace tensorhub::agent

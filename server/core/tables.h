@@ -59,7 +59,8 @@ struct Assignment {
   Worker* source = nullptr;  // where the reader is counted
   Generation generation = 0;
   Tier tier = Tier::kRemote;
-  std::string uplink;  // kRemote: the source's datacenter, at which the read is counted
+  std::string uplink;    // kRemote: the source's datacenter, at which the read is counted
+  std::string way = {};  // as the reader says, for people
 };
 
 // R8: a source that failed this reader is barred for it, until it has been pardoned (once).

@@ -150,10 +150,12 @@ struct PeerFailed {
   Incarnation peer = 0;
   absl::Status status;
 };
-// The connection to a peer is known: payloads of up to so many bytes travel in one piece.
+// How a peer's bytes come is known. Served: payloads of up to so many bytes travel in one piece; 0:
+// nothing is to be said of that.
 struct LaneKnown {
   Incarnation peer = 0;
   uint64_t whole_bytes = 0;
+  std::string way = {};  // for people: "one-sided over cuda_ipc/cuda"
 };
 // Whether the regions of a description could be mapped (answer to ImportMemory).
 struct MemoryImported {
@@ -185,9 +187,10 @@ struct Registered {
   std::vector<uint64_t> piece_begins;
   // One-sided reads reach other hosts as well.
   bool reads_far = false;
-  // What CoreOptions::window_bytes and get_bytes are raised to for this memory.
+  // What these fields of CoreOptions are raised to for this memory.
   uint64_t window_bytes = 0;
   uint64_t get_bytes = 0;
+  uint64_t scan_bytes = 0;
 };
 
 struct VerbAsked {
@@ -254,6 +257,7 @@ struct ProgressMessage {
   PublicationId publication;
   Generation generation = 0;
   uint32_t valid_chunks = 0;
+  std::string way = {};  // of the present source; empty: not known yet, or there is none any more
 };
 struct SourceReleasedMessage {
   TransactionId transaction;
