@@ -21,6 +21,7 @@ Hub::State::State(const HubOptions& options, TimeMs now)
       now_(now) {
   Restore();
   if (options_.recovering) BeginRecovery(now + options_.lease_ms);
+  SetPinTimer();
 }
 
 void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
@@ -91,6 +92,8 @@ void Hub::State::Fire(const Timer& timer) {
     case Timer::Kind::kForget:
       if (worker != nullptr) Forget(*worker);
       return;
+    case Timer::Kind::kPins:
+      return EndPins();
     case Timer::Kind::kWait:
       return EndWait(timer.wait, absl::DeadlineExceededError("no such version in time"), 0);
   }

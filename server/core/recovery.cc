@@ -29,6 +29,7 @@ void Hub::State::EndRecovery() {
   }
   for (auto& [key, group] : groups_) SettleRecovered(key, group);
   for (const auto& [name, model] : models_) news_.insert(name);
+  SetPinTimer();
 }
 
 // Everything that a worker says of itself when a session opens.

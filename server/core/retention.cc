@@ -20,8 +20,6 @@
 namespace tensorhub::hub {
 namespace {
 
-constexpr uint32_t kKeepLatestMax = 1024;
-
 bool Holds(const Worker& worker) {
   return worker.alive && worker.reference && worker.reference->state == ReferenceState::kComplete;
 }
@@ -32,83 +30,6 @@ bool GoesWith(const Worker& copy, const Worker& leaver) {
 }
 
 }  // namespace
-
-void Hub::State::On(const RetainOp& op) {
-  const auto model = models_.find(op.model);
-  if (model == models_.end()) return Answer(op.call, UnknownModel(op.model));
-  if (op.keep_latest > kKeepLatestMax) {
-    return Answer(op.call, absl::InvalidArgumentError(absl::StrCat("keep_latest ", op.keep_latest,
-                                                                   " is above ", kKeepLatestMax)));
-  }
-  model->second.keep_latest = op.keep_latest;
-  RetentionChanged(op.model);
-  Answer(op.call, absl::OkStatus());
-}
-
-void Hub::State::On(const PinOp& op) { Answer(op.call, Pin(op)); }
-
-absl::Status Hub::State::Pin(const PinOp& op) {
-  const auto found = models_.find(op.model);
-  if (found == models_.end()) return UnknownModel(op.model);
-  if (const auto problem = NameProblem(op.name)) {
-    return absl::InvalidArgumentError(absl::StrCat("the pin's name ", *problem));
-  }
-  Model& model = found->second;
-  const auto wanted = FindExact(op.model, model, op.version);
-  if (!wanted.ok()) return wanted.status();
-  ForgetPassedPins(model);
-  const bool is_new = !model.pins.contains(op.name);
-  if (is_new && model.pins.size() >= options_.limits.pins) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(op.model, " has its ", options_.limits.pins, " pins already"));
-  }
-  const TimeMs lasting = std::min(op.ttl_ms, kTimeoutMsMax);
-  model.pins[op.name] = {op.version, lasting > 0 ? now_ + lasting : 0};
-  RetentionChanged(op.model);  // the pin may have held another version before
-  return absl::OkStatus();
-}
-
-void Hub::State::On(const UnpinOp& op) {
-  const auto model = models_.find(op.model);
-  if (model == models_.end()) return Answer(op.call, UnknownModel(op.model));
-  if (model->second.pins.erase(op.name) == 0) {
-    return Answer(op.call, absl::NotFoundError(
-                               absl::StrCat(op.model, " has no pin named \"", op.name, "\"")));
-  }
-  RetentionChanged(op.model);
-  Answer(op.call, absl::OkStatus());
-}
-
-absl::Status Hub::State::UnknownModel(const std::string& model) const {
-  return absl::NotFoundError(absl::StrCat("model \"", model, "\": nobody has joined it"));
-}
-
-void Hub::State::ForgetPassedPins(Model& model) {
-  std::erase_if(model.pins, [this](const auto& pin) { return HasPassed(pin.second); });
-}
-
-// Why the version must not be lost; nothing if it may be.
-std::vector<std::string> Hub::State::KeptBy(const Model& model,
-                                            const Publication& publication) const {
-  std::vector<std::string> why;
-  if (!publication.visible) return why;
-  uint32_t newer = 0;
-  for (auto it = model.visible.rbegin();
-       it != model.visible.rend() && it->first > publication.version; ++it) {
-    if (++newer >= model.keep_latest) break;
-  }
-  if (newer < model.keep_latest) why.emplace_back("latest");
-  for (const auto& [name, pin] : model.pins) {
-    if (pin.version == publication.version && !HasPassed(pin)) why.push_back("pin " + name);
-  }
-  return why;
-}
-
-Model& Hub::State::EnsureModel(const std::string& name) {
-  const auto [model, is_new] = models_.try_emplace(name);
-  if (is_new) model->second.keep_latest = options_.keep_latest;
-  return model->second;
-}
 
 // R7, its one place: whether the holder may give its shard up.
 bool Hub::State::MayGo(const Worker& leaver) const {

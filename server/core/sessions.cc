@@ -193,7 +193,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   ++alive_;
   worker.lease_timer = worker.lease_end;
   timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
-  Change(EnsureModel(worker.id.key.model), worker.id.key.model, ModelChange::Kind::kWorkerJoined, 0,
+  Change(models_[worker.id.key.model], worker.id.key.model, ModelChange::Kind::kWorkerJoined, 0,
          worker.id.key.group);
 }
 

@@ -44,6 +44,7 @@ void HubNode::Start() {
   options_.seed = scene_.dice.Next();
   options_.recovering = again && identity_.epoch > 1 && scene_.plan.keeps_data;
   if (scene_.plan.small_limits) options_.limits = SmallLimits(scene_.dice);
+  options_.wall_at_zero = scene_.agenda.now() / (kSecond / 1000) - NowMs();
   hub_ = std::make_unique<hub::Hub>(options_, NowMs());
   tick_.reset();
   scene_.Log("hub starts, epoch ", identity_.epoch, options_.recovering ? ", recovering" : "");

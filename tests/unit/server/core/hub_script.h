@@ -27,9 +27,10 @@
 //                    release the sources that they were led away from
 //   wait MS          time passes; whoever is not silent sends heartbeats
 //   asleep MS        time passes, and the hub hears of nothing; it runs again at the end
-//   restart [clean|kept]  another hub in its place, recovering unless `clean`; `kept`: with the
-//   rows
-//                    that the one before wanted kept, otherwise with nothing
+//   restart [clean|kept] [away=MS]  another hub in its place, recovering unless `clean`; `kept`:
+//   with
+//                    the rows that the one before wanted kept, otherwise with nothing; by the wall
+//                    clock it comes MS later
 //   crash COMMAND    the hub ends when it has kept what the command changes and before it has told
 //                    anybody; then `restart kept`
 //   lose COMMAND     the same, but it ends before it has kept anything
