@@ -318,6 +318,10 @@ void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_p
 
 void ProgressLoop::AskToLeave() { Feed(LeaveAsked{}); }
 
+void ProgressLoop::TellCopyFailed(Version version, const absl::Status& reason) {
+  Feed(CopyFailed{version, reason});
+}
+
 void ProgressLoop::NoteWay(bool one_sided) {
   if (way_noted_) return;
   const std::string lane = one_sided ? one_sided_.Describe(source_) : peers_.Describe(source_);

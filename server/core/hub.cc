@@ -34,8 +34,11 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
       },
       event);
   FireTimers();
+  // R7: who has been heard again is a keeper only if it does not say now that it holds nothing.
+  const bool retention_changed = std::exchange(retention_changed_, false);
   Settle();
   std::visit([this](const auto& body) { On(body); }, event);
+  retention_changed_ = retention_changed_ || retention_changed;
   Settle();
   ForgetOldestDead();
   Settle();

@@ -28,7 +28,10 @@ void Hub::State::EndRecovery() {
     Publish(worker, op);
   }
   for (auto& [key, group] : groups_) SettleRecovered(key, group);
-  for (const auto& [name, model] : models_) news_.insert(name);
+  for (const auto& [name, model] : models_) {
+    news_.insert(name);
+    RetentionChanged(name);
+  }
   SetPinTimer();
 }
 

@@ -63,8 +63,8 @@ void Hub::State::On(const SessionOpened& event) {
   Attach(worker, event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding)});
   MergeReport(worker, event);
-  const bool waits = leavers_.contains(worker.serial) && IsPending(worker, OpKind::kUnpublish);
-  if (waits && worker.reference) AskForCopies(worker);
+  AskAgain(worker);
+  ReleaseIfUnwanted(worker);
 }
 
 bool Hub::State::Lacks(const std::optional<Holding>& holding) const {

@@ -192,13 +192,20 @@ class Hub::State {
   bool HasStable(const std::string& model) const;
   void AwaitKeeper(Worker& leaver, TimeMs drain_ms);
   bool MayBecomeKept(const Worker& leaver) const;
+  bool MayBeCopied(const Worker& leaver) const;
   void AskForCopies(const Worker& leaver);
-  bool AskedBefore(const Worker& leaver) const;
+  std::vector<Worker*> LeaversOf(const GroupKey& group) const;
+  void AskForCopy(const Worker& rank, const Worker& leaver);
+  void AskAgain(const Worker& rank);
   void AskAfterRecovery();
+  void On(const CopyFailed& event);
+  void RefuseCopy(const WorkerKey& of, Version version, const std::string& why);
   void AnswerWithout(Worker* leaver);
   void SettleLeavers();
   void KeeperDeadline(Worker& leaver);
+  std::string WhyNotKept(const Worker& leaver) const;
   void RetentionChanged(const std::string& model);
+  void ReleaseIfUnwanted(const Worker& copy);
 
   // choosing.cc: R5, which holder
   bool MayServe(const Worker& source, const Worker& reader) const;

@@ -129,6 +129,7 @@ struct OpRecord {
   Reply reply;
   std::optional<PublishOp> deferred;  // waits for the end of the recovery
   bool leaving = false;               // of kUnpublish
+  std::string no_copy = {};           // of kUnpublish: why no copy is made for it
 };
 
 // A question to a holder whether its reference still stands.

@@ -20,6 +20,7 @@
 //   begin W [gen=N]  finish W [error=TEXT]   leave W     retry W     cancel W
 //   progress W N     release W N             fail-source W [damaged]
 //   doubt-source W   answer W holds|gone [verified] [gen=N]
+//   copy-failed W vN [error=TEXT]  it makes no copy of that
 //   wait-version NAME MODEL newer=N|any [lag=N] [timeout=MS]
 //   layout L [bytes=N]                       note A
 //   flow MS W=IN[/OUT]...  time passes, and these readers get as many chunks per second as they can
@@ -131,6 +132,7 @@ class HubScript {
   void Retain(const Words& words);
   void Pin(const Words& words);
   void Unpin(const Words& words);
+  void SayCopyFailed(const Words& words);
   void Pass(const Words& words);
   void Flow(const Words& words);
   void FlowInto(const std::string& name, TimeMs ms);
