@@ -28,7 +28,11 @@ void Hub::State::EndRecovery() {
     Publish(worker, op);
   }
   for (auto& [key, group] : groups_) SettleRecovered(key, group);
-  for (const auto& [name, model] : models_) news_.insert(name);
+  for (const auto& [name, model] : models_) {
+    news_.insert(name);
+    RetentionChanged(name);
+  }
+  SetPinTimer();
 }
 
 // Everything that a worker says of itself when a session opens.
@@ -40,6 +44,8 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
           absl::StrCat(ToString(worker.id.key), ": reported version ", event.holding->version,
                        " is not listed: ", std::string(status.message())));
       Send(worker, Dropped{event.holding->generation, status});
+      // It frees its buffers then; a publish of theirs that is under way must not list them.
+      if (event.holding->published) Disowned(worker, event.holding->generation);
     }
   }
   Vouch(worker, /*verified=*/false);
