@@ -82,9 +82,10 @@ function(tensorhub_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   tensorhub_warnings(${name})
-  # What is tested is optimised, the tests' own code is run once: half the time to compile it.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>
-                                         $<$<BOOL:${TENSORHUB_SANITIZE}>:-O0>)
+  # What is tested is optimised; the tests' own code is run once.
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
