@@ -223,7 +223,9 @@ class Round:
             demand(code in _FETCH_ERRORS, f"{rank}: fetch: {answer}")
             demand(code != "DEADLINE_EXCEEDED" or self._may_take_long(rank.group),
                    f"{rank}: nothing that lasts kept it from an answer: {answer}")
-            demand(not whole or code == "UNKNOWN",
+            # Its former life may have taken part to the end: then nobody joins it now.
+            alone = code == "DEADLINE_EXCEEDED" and rank in self._lost
+            demand(not whole or code == "UNKNOWN" or alone,
                    f"{group}: {', '.join(map(str, whole))} fetched, {rank} did not: {answer}")
 
     def _may_take_long(self, group):
