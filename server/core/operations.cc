@@ -114,6 +114,14 @@ void Hub::State::FinishOpen(Worker& worker, absl::Status status) {
   worker.op.state = OpRecord::State::kOpen;
 }
 
+// The answer that something was published rests on the reference, which is going. A worker that has
+// not heard it must not hear it any more: its retry is carried out again, if it still may be.
+void Hub::State::TakePublishBack(Worker& worker) {
+  OpRecord& op = worker.op;
+  const bool published = op.kind == OpKind::kPublish && op.state == OpRecord::State::kDone;
+  if (published && op.reply.status.ok()) op.state = OpRecord::State::kOpen;
+}
+
 void Hub::State::Answer(CallId call, absl::Status status, decltype(Reply::payload) payload) {
   out_->push_back(Reply{call, std::move(status), std::move(payload)});
 }
