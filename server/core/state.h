@@ -127,6 +127,7 @@ class Hub::State {
   void MergeReport(Worker& worker, const SessionOpened& event);
   bool Confirms(const Worker& worker, const SessionOpened& event) const;
   void DropUnconfirmed(Worker& worker);
+  void EndUnreported(Worker& worker, const SessionOpened& event);
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
   void CompletePublished(Publication& publication);
   bool HasOtherNumber(const Model& model, const Holding& holding) const;

@@ -74,9 +74,13 @@ void Assignments::OnEvent(const HubStep& step) {
   } else if (std::holds_alternative<hub::SourceSilent>(step.event)) {
     if (found != readers_.end()) found->second.complained = true;
   } else if (const auto* finish = std::get_if<hub::FinishReadOp>(&step.event)) {
+    finished_[from.number()] = finish->transaction;
     EndWith(from, finish->transaction);
   } else if (const auto* begin = std::get_if<hub::BeginReadOp>(&step.event)) {
     EndOthers(from, begin->transaction);
+  } else if (std::holds_alternative<hub::JoinFetchOp>(step.event) ||
+             std::holds_alternative<hub::PublishOp>(step.event)) {
+    EndAborted(from);
   } else if (std::holds_alternative<hub::LeaveOp>(step.event)) {
     readers_.erase(from.number());
   }
@@ -112,6 +116,9 @@ void Assignments::OnOpened(const HubStep& step, const hub::SessionOpened& opened
 // Told by an earlier life of the hub.
 void Assignments::Restore(uint32_t process, const hub::OpenFetch& fetch) {
   if (!fetch.source || fetch.assignment == 0 || fetch.finished) return;
+  // Until it has its answer, it names a fetch of which it has said that it is done.
+  const auto finished = finished_.find(process);
+  if (finished != finished_.end() && finished->second == fetch.transaction) return;
   Reader& reader = readers_[process];
   reader.transaction = fetch.transaction;
   reader.last = fetch.assignment;
@@ -131,6 +138,12 @@ void Assignments::Release(const Process& reader, const TransactionId& transactio
 void Assignments::EndWith(const Process& reader, const TransactionId& transaction) {
   const auto found = readers_.find(reader.number());
   if (found != readers_.end() && found->second.transaction == transaction) readers_.erase(found);
+}
+
+// It goes on to something else: it has ended the fetch, whether or not it could say so.
+void Assignments::EndAborted(const Process& reader) {
+  const auto found = readers_.find(reader.number());
+  if (found != readers_.end() && !found->second.running) readers_.erase(found);
 }
 
 void Assignments::EndOthers(const Process& reader, const TransactionId& transaction) {
