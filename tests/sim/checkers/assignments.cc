@@ -63,7 +63,7 @@ void Assignments::OnEvent(const HubStep& step) {
         return requires { e.session; };
       },
       step.event);
-  if (renews) heard_[from.number()] = step.now;
+  if (renews) OnHeard(from, step.now);
   if (const auto* opened = std::get_if<hub::SessionOpened>(&step.event)) {
     OnOpened(step, *opened);
   } else if (const auto* released = std::get_if<hub::SourceReleased>(&step.event)) {
@@ -83,6 +83,18 @@ void Assignments::OnEvent(const HubStep& step) {
     EndAborted(from);
   } else if (std::holds_alternative<hub::LeaveOp>(step.event)) {
     readers_.erase(from.number());
+  }
+}
+
+// After a silence of a lease its reference has gone, and its readers count there no more.
+void Assignments::OnHeard(const Process& from, TimeMs now) {
+  const auto before = heard_.find(from.number());
+  const bool ended = before != heard_.end() && now - before->second >= scene_.hub->lease_ms();
+  heard_[from.number()] = now;
+  if (!ended) return;
+  for (auto& [number, reader] : readers_) {
+    std::erase_if(reader.places,
+                  [&](const auto& place) { return place.second.source == from.identity(); });
   }
 }
 

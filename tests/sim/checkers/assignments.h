@@ -55,6 +55,7 @@ class Assignments {
 
  private:
   void OnEvent(const HubStep& step);
+  void OnHeard(const Process& from, TimeMs now);
   void OnOpened(const HubStep& step, const hub::SessionOpened& opened);
   void Restore(uint32_t process, const hub::OpenFetch& fetch);
   void Release(const Process& reader, const TransactionId& transaction, AssignmentNumber number);
