@@ -49,7 +49,15 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
     }
   }
   Vouch(worker, /*verified=*/false);
+  EndUnreported(worker, event);
   MergeOpenFetch(worker, event);
+}
+
+// R3: it has nothing outstanding of a fetch that was aborted and that it does not name any more.
+void Hub::State::EndUnreported(Worker& worker, const SessionOpened& event) {
+  if (!worker.read || Reads(worker)) return;
+  if (event.open_fetch && event.open_fetch->transaction == worker.read->transaction) return;
+  EndRead(worker);
 }
 
 bool Hub::State::Confirms(const Worker& worker, const SessionOpened& event) const {

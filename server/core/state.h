@@ -99,6 +99,7 @@ class Hub::State {
   void Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload = {});
   // Like Finish, but a repetition of the call is carried out again.
   void FinishOpen(Worker& worker, absl::Status status);
+  void TakePublishBack(Worker& worker);
   void Answer(CallId call, absl::Status status, decltype(Reply::payload) payload = {});
   bool IsPending(const Worker& worker, OpKind kind) const;
 
@@ -126,6 +127,7 @@ class Hub::State {
   void MergeReport(Worker& worker, const SessionOpened& event);
   bool Confirms(const Worker& worker, const SessionOpened& event) const;
   void DropUnconfirmed(Worker& worker);
+  void EndUnreported(Worker& worker, const SessionOpened& event);
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
   void CompletePublished(Publication& publication);
   bool HasOtherNumber(const Model& model, const Holding& holding) const;
