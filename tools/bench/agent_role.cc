@@ -147,8 +147,9 @@ absl::Status Agent::MakeContent() {
     if (!driver.ok()) return driver.status();
     absl::StatusOr<std::unique_ptr<Content>> content =
         ContentOnDevice(*driver, args_.device, args_.bytes);
-    if (content.ok()) content_ = *std::move(content);
-    return content.status();
+    if (!content.ok()) return content.status();
+    content_ = *std::move(content);
+    return absl::OkStatus();
   }
   absl::StatusOr<std::unique_ptr<MemoryBlock>> block = MemoryBlock::Make(args_.bytes);
   if (!block.ok()) return block.status();
@@ -164,8 +165,9 @@ absl::Status Agent::Connect() {
   options.group = args_.group;
   options.location = args_.location;
   absl::StatusOr<std::unique_ptr<ros::Client>> client = ros::Client::Connect(options);
-  if (client.ok()) client_ = *std::move(client);
-  return client.status();
+  if (!client.ok()) return client.status();
+  client_ = *std::move(client);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<ros::Tensor>> Agent::MakeTensors() {

@@ -65,7 +65,8 @@ absl::Status OnDevice::Open(size_t bytes) {
   absl::StatusOr<std::unique_ptr<DeviceBlock>> block = DeviceBlock::Make(primary_, bytes);
   if (!block.ok()) return block.status();
   block_ = *std::move(block);
-  absl::StatusOr<agent::OwnedStream> stream = agent::OwnedStream::Make(primary_, /*urgent=*/false);
+  absl::StatusOr<agent::OwnedStream> stream =
+      agent::OwnedStream::Make(primary_, agent::StreamKind::kOrdinary);
   if (!stream.ok()) return stream.status();
   stream_ = *std::move(stream);
   return Scrub();

@@ -24,11 +24,13 @@ DeviceBlock::~DeviceBlock() {
 
 absl::StatusOr<DeviceTimer> DeviceTimer::Make(const agent::CudaPrimary& primary) {
   DeviceTimer timer(primary);
-  absl::StatusOr<agent::OwnedStream> stream = agent::OwnedStream::Make(primary, /*urgent=*/false);
+  absl::StatusOr<agent::OwnedStream> stream =
+      agent::OwnedStream::Make(primary, agent::StreamKind::kOrdinary);
   if (!stream.ok()) return stream.status();
   timer.stream_ = *std::move(stream);
   for (agent::OwnedEvent* event : {&timer.begin_, &timer.end_}) {
-    absl::StatusOr<agent::OwnedEvent> made = agent::OwnedEvent::Make(primary, /*timed=*/true);
+    absl::StatusOr<agent::OwnedEvent> made =
+        agent::OwnedEvent::Make(primary, agent::EventKind::kTimed);
     if (!made.ok()) return made.status();
     *event = *std::move(made);
   }

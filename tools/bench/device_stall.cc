@@ -45,7 +45,7 @@ absl::StatusOr<double> MeasureStall(agent::CudaDriver* driver, int device,
   absl::StatusOr<DeviceTimer> timer = DeviceTimer::Make(*primary);
   if (!timer.ok()) return timer.status();
   const absl::StatusOr<agent::OwnedStream> awaited =
-      agent::OwnedStream::Make(*primary, /*urgent=*/false);
+      agent::OwnedStream::Make(*primary, agent::StreamKind::kOrdinary);
   if (!awaited.ok()) return awaited.status();
   const absl::StatusOr<double> one = TimeTrain(driver, *timer, **scratch, 1, Nothing);
   if (!one.ok()) return one.status();

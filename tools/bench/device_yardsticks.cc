@@ -44,8 +44,9 @@ absl::Status DeviceYardsticks::Open() {
   if (!pinned.ok()) return pinned.status();
   pinned_ = *std::move(pinned);
   absl::StatusOr<std::unique_ptr<DeviceTimer>> timer = MakeTimer(primary_);
-  if (timer.ok()) timer_ = *std::move(timer);
-  return timer.status();
+  if (!timer.ok()) return timer.status();
+  timer_ = *std::move(timer);
+  return absl::OkStatus();
 }
 
 absl::Status DeviceYardsticks::OpenBlocks() {
@@ -93,8 +94,9 @@ absl::Status DeviceYardsticks::OpenMedium() {
   memory_ = *std::move(memory);
   absl::StatusOr<std::shared_ptr<agent::CudaMedium>> medium =
       agent::CudaMedium::Make({tensor}, options_.driver, options_.image);
-  if (medium.ok()) medium_ = *std::move(medium);
-  return medium.status();
+  if (!medium.ok()) return medium.status();
+  medium_ = *std::move(medium);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<double> DeviceYardsticks::Copy() {

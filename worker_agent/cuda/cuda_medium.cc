@@ -81,11 +81,11 @@ absl::Status CudaMedium::Open(const std::vector<TensorBuffer>& tensors, CudaDriv
   if (!device.ok()) return device.status();
   device_ = *std::move(device);
   for (OwnedStream* stream : {&in_, &out_}) {
-    absl::StatusOr<OwnedStream> made = OwnedStream::Make(primary_, /*urgent=*/true);
+    absl::StatusOr<OwnedStream> made = OwnedStream::Make(primary_, StreamKind::kUrgent);
     if (!made.ok()) return made.status();
     *stream = *std::move(made);
   }
-  absl::StatusOr<OwnedEvent> event = OwnedEvent::Make(primary_, /*timed=*/false);
+  absl::StatusOr<OwnedEvent> event = OwnedEvent::Make(primary_, EventKind::kOrdinary);
   if (!event.ok()) return event.status();
   {
     MutexLock lock(mutex_);
@@ -217,7 +217,7 @@ absl::Status CudaMedium::Await(const DeviceWork& work, TimeMs timeout_ms) {
     if (!status.ok()) return status;
   }
   if (!work.stream) return absl::OkStatus();
-  const absl::StatusOr<OwnedEvent> event = OwnedEvent::Make(primary_, /*timed=*/false);
+  const absl::StatusOr<OwnedEvent> event = OwnedEvent::Make(primary_, EventKind::kOrdinary);
   if (!event.ok()) return event.status();
   const absl::Status recorded =
       driver_->RecordEvent(event->get(), static_cast<CudaStream>(*work.stream));

@@ -109,7 +109,7 @@ absl::StatusOr<std::unique_ptr<DeviceDigests::Lane>> DeviceDigests::Make(const L
     if (!digester.ok()) return digester.status();
     return std::make_unique<KernelLane>(*std::move(digester));
   }
-  absl::StatusOr<OwnedStream> stream = OwnedStream::Make(primary_, /*urgent=*/false);
+  absl::StatusOr<OwnedStream> stream = OwnedStream::Make(primary_, StreamKind::kOrdinary);
   if (!stream.ok()) return stream.status();
   return std::make_unique<CopyLane>(primary_, *std::move(stream));
 }

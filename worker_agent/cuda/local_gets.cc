@@ -19,7 +19,7 @@ absl::Status LocalGets::Open(int device) {
   absl::StatusOr<CudaPrimary> primary = CudaPrimary::Retain(driver_, device);
   if (!primary.ok()) return primary.status();
   primary_ = *std::move(primary);
-  absl::StatusOr<OwnedStream> stream = OwnedStream::Make(primary_, /*urgent=*/false);
+  absl::StatusOr<OwnedStream> stream = OwnedStream::Make(primary_, StreamKind::kOrdinary);
   if (!stream.ok()) return stream.status();
   stream_ = *std::move(stream);
   return absl::OkStatus();
@@ -100,7 +100,7 @@ absl::Status LocalGets::Issue(const Import& import, uint64_t offset, void* to, s
 }
 
 absl::StatusOr<OwnedEvent> LocalGets::TakeEvent() {
-  if (events_.empty()) return OwnedEvent::Make(primary_, /*timed=*/false);
+  if (events_.empty()) return OwnedEvent::Make(primary_, EventKind::kOrdinary);
   OwnedEvent event = std::move(events_.back());
   events_.pop_back();
   return event;

@@ -16,10 +16,14 @@
 
 namespace tensorhub::agent {
 
+enum class StreamKind { kOrdinary, kUrgent };
+enum class EventKind { kOrdinary, kTimed };
+
 struct StreamCalls {
   using Handle = CudaStream;
-  static absl::StatusOr<CudaStream> Create(CudaDriver& driver, bool urgent) {
-    return driver.CreateStream(urgent);
+  using Kind = StreamKind;
+  static absl::StatusOr<CudaStream> Create(CudaDriver& driver, StreamKind kind) {
+    return driver.CreateStream(/*urgent=*/kind == StreamKind::kUrgent);
   }
   // What it was given may use memory that goes next.
   static void Destroy(CudaDriver& driver, CudaStream stream) {
@@ -30,8 +34,9 @@ struct StreamCalls {
 
 struct EventCalls {
   using Handle = CudaEvent;
-  static absl::StatusOr<CudaEvent> Create(CudaDriver& driver, bool timed) {
-    return driver.CreateEvent(timed);
+  using Kind = EventKind;
+  static absl::StatusOr<CudaEvent> Create(CudaDriver& driver, EventKind kind) {
+    return driver.CreateEvent(/*timed=*/kind == EventKind::kTimed);
   }
   static void Destroy(CudaDriver& driver, CudaEvent event) {
     static_cast<void>(driver.DestroyEvent(event));
@@ -44,11 +49,11 @@ class CudaOwned {
  public:
   using Handle = typename Calls::Handle;
 
-  // `primary` outlives the object. `option`: as Calls::Create names it.
-  static absl::StatusOr<CudaOwned> Make(const CudaPrimary& primary, bool option) {
+  // `primary` outlives the object.
+  static absl::StatusOr<CudaOwned> Make(const CudaPrimary& primary, typename Calls::Kind kind) {
     const CudaCurrent current(primary);
     if (!current.status().ok()) return current.status();
-    const absl::StatusOr<Handle> made = Calls::Create(*primary.driver(), option);
+    const absl::StatusOr<Handle> made = Calls::Create(*primary.driver(), kind);
     if (!made.ok()) return made.status();
     return CudaOwned(&primary, *made);
   }

@@ -38,7 +38,7 @@ class OnDevice : public IdleMemory {
     current_.emplace(primary_);
     if (!current_->status().ok()) return current_->status();
     absl::StatusOr<agent::OwnedStream> stream =
-        agent::OwnedStream::Make(primary_, /*urgent=*/false);
+        agent::OwnedStream::Make(primary_, agent::StreamKind::kOrdinary);
     if (!stream.ok()) return stream.status();
     stream_ = *std::move(stream);
     const absl::StatusOr<void*> data = driver().AllocateDevice(bytes);

@@ -91,7 +91,7 @@ void MirroredBlock::Free() {
 }
 
 absl::StatusOr<std::unique_ptr<DeviceDigester>> DeviceDigester::Create(const KernelModule* module) {
-  absl::StatusOr<OwnedStream> stream = OwnedStream::Make(module->primary(), /*urgent=*/false);
+  absl::StatusOr<OwnedStream> stream = OwnedStream::Make(module->primary(), StreamKind::kOrdinary);
   if (!stream.ok()) return stream.status();
   std::unique_ptr<DeviceDigester> digester(new DeviceDigester(module));
   digester->stream_ = *std::move(stream);
@@ -139,7 +139,7 @@ absl::Status DeviceDigester::Enqueue(const DigestTables& tables) {
 }
 
 absl::StatusOr<std::unique_ptr<DeviceMover>> DeviceMover::Create(const KernelModule* module) {
-  absl::StatusOr<OwnedEvent> done = OwnedEvent::Make(module->primary(), /*timed=*/false);
+  absl::StatusOr<OwnedEvent> done = OwnedEvent::Make(module->primary(), EventKind::kOrdinary);
   if (!done.ok()) return done.status();
   std::unique_ptr<DeviceMover> mover(new DeviceMover(module));
   mover->done_ = *std::move(done);

@@ -124,7 +124,7 @@ class RealKernels : public ::testing::Test {
     absl::StatusOr<std::unique_ptr<KernelModule>> module = KernelModule::Load(primary_);
     if (!module.ok()) GTEST_SKIP() << module.status();
     module_ = *std::move(module);
-    stream_ = OwnedStream::Make(primary_, /*urgent=*/false).value();
+    stream_ = OwnedStream::Make(primary_, StreamKind::kOrdinary).value();
   }
   void Copy(void* to, const void* from, size_t bytes) {
     ASSERT_EQ(driver_->CopyAsync(to, from, bytes, stream_.get()), absl::OkStatus());
