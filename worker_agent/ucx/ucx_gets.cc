@@ -78,6 +78,11 @@ absl::Status NoRoom(size_t bytes, std::string_view why) {
       why));
 }
 
+// The thread sanitizer does not know fences, and g++ says so. The other side is another process.
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+
 // R4: a control word in one load, since its source may be writing it, and only after whatever was
 // copied before.
 void CopyMapped(const std::byte* from, void* to, size_t bytes) {
