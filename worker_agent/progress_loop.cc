@@ -322,10 +322,6 @@ void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_p
 
 void ProgressLoop::AskToLeave() { Feed(LeaveAsked{}); }
 
-void ProgressLoop::TellCopyFailed(Version version, const absl::Status& reason) {
-  Feed(CopyFailed{version, reason});
-}
-
 void ProgressLoop::NoteWay(bool one_sided) {
   if (way_noted_) return;
   const Incarnation peer = source_.incarnation;

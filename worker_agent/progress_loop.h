@@ -66,7 +66,7 @@ class ProgressLoop {
     // The outcome of connecting to the hub, once.
     std::function<void(const absl::Status&)> on_connected;
     // R7, and to be done elsewhere: CopyWanted and CopyReleased. Must not block.
-    std::function<void(Version, TimeMs)> on_copy_wanted = [](Version, TimeMs) {};
+    std::function<void(Version)> on_copy_wanted = [](Version) {};
     std::function<void()> on_copy_released = [] {};
     // The registered memory has been lost (Medium); the loop ends.
     std::function<void(const absl::Status&)> on_memory_lost = [](const absl::Status&) {};
@@ -89,7 +89,6 @@ class ProgressLoop {
   absl::Status Register(Memory memory);
   void AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress);
   void AskToLeave();
-  void TellCopyFailed(Version version, const absl::Status& reason);
   absl::StatusOr<void*> Allocate(size_t bytes);
   std::optional<Version> Held() const;
   absl::Status Health() const;

@@ -127,13 +127,6 @@ struct ProbeAnswer {
   bool verified = false;  // its bytes were hashed again
 };
 
-// R7: the copy that was asked for (MakeCopy) is not made.
-struct CopyFailed {
-  SessionId session = 0;
-  Version version = 0;
-  absl::Status reason;
-};
-
 // --- operations: unary calls, idempotent through (incarnation, op) ------------------------------
 
 struct Operation {
@@ -237,11 +230,10 @@ struct CallCancelled {
 // Time passed; nothing else happened.
 struct Tick {};
 
-using Event =
-    std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed,
-                 SourceSilent, ProbeAnswer, CopyFailed, PublishOp, UnpublishOp, JoinFetchOp,
-                 BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, RetainOp,
-                 PinOp, UnpinOp, CallCancelled, Tick>;
+using Event = std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased,
+                           SourceFailed, SourceSilent, ProbeAnswer, PublishOp, UnpublishOp,
+                           JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp,
+                           PutAttachmentOp, RetainOp, PinOp, UnpinOp, CallCancelled, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 
@@ -316,12 +308,10 @@ struct Visible {
   PublicationId publication;
 };
 
-// R7: a rank of the worker's group waits to unpublish the last copy of this. One of all the group's
-// shards in host memory, made within this time, would let it go.
+// R7: the worker waits to unpublish the last copy of this. One in host memory would let it go.
 struct MakeCopy {
   PublicationId publication;
   Version version = 0;
-  TimeMs within_ms = 0;
 };
 // Nobody wants the version of this copy any more.
 struct ReleaseCopy {

@@ -114,7 +114,6 @@ void Hub::State::UncountComplete(Publication& publication, Shard& shard, const s
 // reference: the caller has ended it.
 void Hub::State::RemoveReference(Worker& worker) {
   if (!worker.reference) return;
-  TakePublishBack(worker);
   SetState(worker, ReferenceState::kDraining);
   timers_.erase(Timer{worker.reference->drain_end, Timer::Kind::kDrain, worker.serial, 0});
   drained_.erase(&worker);

@@ -130,7 +130,6 @@ struct OpRecord {
   Reply reply;
   std::optional<PublishOp> deferred;  // waits for the end of the recovery
   bool leaving = false;               // of kUnpublish
-  std::string no_copy = {};           // of kUnpublish: why no copy is made for it
 };
 
 // A question to a holder whether its reference still stands.
@@ -223,13 +222,13 @@ struct Publication {
 // R7: `version` must not be lost until then.
 struct PinnedVersion {
   Version version = 0;
-  std::optional<TimeMs> until;  // none: for ever
+  TimeMs until = 0;  // 0: for ever
 };
 
 struct Model {
   std::optional<Version> latest;
-  std::optional<uint32_t> keep_latest;        // none: HubOptions::keep_latest
-  std::map<std::string, PinnedVersion> pins;  // by name
+  uint32_t keep_latest = 0;
+  std::map<std::string, PinnedVersion> pins;  // by name; passed ones count no more
   uint64_t revision = 0;
   std::map<Version, Publication> held;       // with at least one reference
   std::map<Version, PublicationId> visible;  // ever, also those that nobody holds any more
@@ -282,7 +281,7 @@ struct Wait {
 };
 
 struct Timer {
-  enum class Kind { kGrace, kLease, kOperation, kDrain, kWait, kQuestion, kForget, kPins };
+  enum class Kind { kGrace, kLease, kOperation, kDrain, kWait, kQuestion, kForget };
   TimeMs at = 0;
   Kind kind = Kind::kGrace;
   Serial worker = 0;

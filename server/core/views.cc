@@ -81,7 +81,7 @@ std::vector<ModelView> Hub::State::Models() const {
     view.model = name;
     view.has_latest = model.latest.has_value();
     view.latest = model.latest.value_or(0);
-    view.keep_latest = KeepLatest(model);
+    view.keep_latest = model.keep_latest;
     for (const auto& [version, publication] : model.held) {
       if (publication.listed()) ++view.versions;
       view.replicas += CompleteReplicas(publication);

@@ -135,14 +135,6 @@ hub::Event ProbeAnswerOf(FieldChecks& check, const pb::ProbeAnswer& answer,
                           .verified = answer.verified()};
 }
 
-hub::Event CopyFailedOf(FieldChecks& check, const pb::CopyFailed& failed, hub::SessionId session) {
-  check.SetPrefix("copy_failed.");
-  check.Require(failed.code() != 0, "code", "is OK; a failure has another code");
-  return hub::CopyFailed{.session = session,
-                         .version = failed.version(),
-                         .reason = check.Result(failed.code(), failed.reason())};
-}
-
 }  // namespace
 
 absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::SessionId session) {
@@ -160,8 +152,6 @@ absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::Session
       return EventOf(check, SilentOf(check, message.source_silent(), session));
     case pb::WorkerMessage::kProbeAnswer:
       return EventOf(check, ProbeAnswerOf(check, message.probe_answer(), session));
-    case pb::WorkerMessage::kCopyFailed:
-      return EventOf(check, CopyFailedOf(check, message.copy_failed(), session));
     case pb::WorkerMessage::kOpen:
       return absl::InvalidArgumentError("open: this session is open already");
     case pb::WorkerMessage::BODY_NOT_SET:

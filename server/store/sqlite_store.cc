@@ -110,10 +110,7 @@ absl::StatusOr<Loaded> SqliteStore::Load() {
   if (!models.ok()) return models.status();
   auto groups = ReadGroups(*database_);
   if (!groups.ok()) return groups.status();
-  auto retention = ReadRetention(*database_);
-  if (!retention.ok()) return retention.status();
-  return Loaded{
-      *identity, earlier_life_, {*std::move(models), *std::move(groups), *std::move(retention)}};
+  return Loaded{*identity, earlier_life_, {*std::move(models), *std::move(groups)}};
 }
 
 absl::StatusOr<ServerIdentity> SqliteStore::RaiseEpoch() {

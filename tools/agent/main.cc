@@ -4,7 +4,6 @@
 // tensorhub-agent: keeps the newest version of models in this host's memory.
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>

@@ -119,9 +119,6 @@ hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session) {
           },
           [&](const agent::ProbeAnswerMessage& m) -> hub::Event {
             return hub::ProbeAnswer{session, m.generation, m.holds, m.verified};
-          },
-          [&](const agent::CopyFailedMessage& m) -> hub::Event {
-            return hub::CopyFailed{session, m.version, m.reason};
           }},
       send.message);
 }
@@ -190,7 +187,7 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
           },
           [](const hub::Visible& d) -> Result { return agent::VisibleDirective{d.publication}; },
           [](const hub::MakeCopy& d) -> Result {
-            return agent::MakeCopyDirective{d.publication, d.version, d.within_ms};
+            return agent::MakeCopyDirective{d.publication, d.version};
           },
           [](const hub::ReleaseCopy& d) -> Result {
             return agent::ReleaseCopyDirective{d.generation};

@@ -34,7 +34,6 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   if (disowned_) {
     effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
   }
-  if (phase_ == Phase::kUnpublishing) KeepDrainTime(now);
   calls_.OnSessionUp(effects);
   if (reader_) reader_->OnSessionUp(effects);
   if (phase_ == Phase::kAwaitingVisible) {
@@ -65,18 +64,15 @@ void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects
   if (phase_ == Phase::kAwaitingVisible) Done(absl::OkStatus(), effects);
 }
 
-// R7: also of what these buffers hold no more: the copy reads it from whoever does.
+// R7: the directive may be late; a copy of what is gone already could not be made.
 void AgentCore::State::On(const MakeCopyDirective& event, TimeMs /*now*/, Effects& effects) {
-  effects.emplace_back(CopyWanted{event.version, event.within_ms});
+  if (!reference_.holds() || event.publication != reference_.content().publication) return;
+  effects.emplace_back(CopyWanted{event.version});
 }
 
-// It may overtake the answer that the fetch has been committed.
 void AgentCore::State::On(const ReleaseCopyDirective& event, TimeMs /*now*/, Effects& effects) {
-  if (event.generation == reference_.generation()) effects.emplace_back(CopyReleased{});
-}
-
-void AgentCore::State::On(const CopyFailed& event, TimeMs /*now*/, Effects& effects) {
-  effects.emplace_back(SessionSend{CopyFailedMessage{event.version, event.reason}});
+  if (!reference_.holds() || event.generation != reference_.generation()) return;
+  effects.emplace_back(CopyReleased{});
 }
 
 void AgentCore::State::On(const CallReply& event, TimeMs now, Effects& effects) {

@@ -92,12 +92,10 @@ struct DroppedDirective {
 struct VisibleDirective {
   PublicationId publication;
 };
-// R7: what this worker's group holds must not be lost; a copy of all its shards, made within this
-// time, would free its buffers. This worker's own may be free already.
+// R7: what the buffers hold must not be lost; a copy of it would free them.
 struct MakeCopyDirective {
   PublicationId publication;
   Version version = 0;
-  TimeMs within_ms = 10'000;
 };
 // This worker is a copy, and nobody wants its version any more.
 struct ReleaseCopyDirective {
@@ -201,19 +199,13 @@ struct VerbAsked {
 // The owner is about to leave: what runs ends soon, by its own way out, and of what is asked from
 // now on only LeaveVerb and UnpublishVerb are done.
 struct LeaveAsked {};
-// The owner's answer to CopyWanted, if it is no.
-struct CopyFailed {
-  Version version = 0;
-  absl::Status reason;
-};
 struct Tick {};
 
-using Event =
-    std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown, SessionRefused,
-                 AssignDirective, AbortReadDirective, ProbeDirective, DroppedDirective,
-                 VisibleDirective, MakeCopyDirective, ReleaseCopyDirective, CallReply,
-                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, LaneKnown,
-                 MemoryImported, ChunksHashed, CopyFailed, Tick>;
+using Event = std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown,
+                           SessionRefused, AssignDirective, AbortReadDirective, ProbeDirective,
+                           DroppedDirective, VisibleDirective, MakeCopyDirective,
+                           ReleaseCopyDirective, CallReply, MessageArrived, SendDone, GetDone,
+                           WordArrived, PeerFailed, LaneKnown, MemoryImported, ChunksHashed, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 
@@ -286,14 +278,9 @@ struct ProbeAnswerMessage {
   bool holds = false;
   bool verified = false;  // as far as there are digests
 };
-// R7: the copy that was asked for is not made.
-struct CopyFailedMessage {
-  Version version = 0;
-  absl::Status reason;
-};
 struct SessionSend {
   std::variant<HeartbeatMessage, ProgressMessage, SourceReleasedMessage, SourceFailedMessage,
-               SourceSilentMessage, ProbeAnswerMessage, CopyFailedMessage>
+               SourceSilentMessage, ProbeAnswerMessage>
       message;
 };
 
@@ -366,11 +353,9 @@ struct SetControlWord {
   ControlWord word;
 };
 
-// The owner should have a copy made of this version's shard in other memory, and say CopyFailed if
-// that cannot be done.
+// The owner should have a copy made of the version that the buffers hold, in other memory.
 struct CopyWanted {
   Version version = 0;
-  TimeMs within_ms = 0;
 };
 // The owner should unpublish what this copy holds.
 struct CopyReleased {};

@@ -109,7 +109,6 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"retain", &HubScript::Retain},
       {"pin", &HubScript::Pin},
       {"unpin", &HubScript::Unpin},
-      {"copy-failed", &HubScript::SayCopyFailed},
       {"flow", &HubScript::Flow},
       {"wait", &HubScript::Pass},
       {"asleep", &HubScript::Asleep},
@@ -439,7 +438,6 @@ void HubScript::Asleep(const Words& words) {
 void HubScript::Restart(const Words& words) {
   HubOptions options = options_;
   options.recovering = !words.Has("clean");
-  options.wall_at_zero = options_.wall_at_zero += static_cast<TimeMs>(words.Number("away", 0));
   if (!words.Has("kept")) kept_ = {};
   options.durable = kept_;
   options.seed = ++options_.seed;

@@ -264,15 +264,6 @@ void HubScript::ShowDurable() {
   for (const auto& [name, row] : kept_.models) {
     Print(absl::StrCat(name, " latest=v", row.latest, " ", NameOf(row.publication, "P")));
   }
-  for (const auto& [name, row] : kept_.retention) {
-    std::string text = name;
-    if (row.keep_latest) absl::StrAppend(&text, " keep=", *row.keep_latest);
-    for (const auto& [pin, kept] : row.pins) {
-      absl::StrAppend(&text, " ", pin, "=v", kept.version);
-      if (kept.until) absl::StrAppend(&text, "@", *kept.until);
-    }
-    Print(text);
-  }
   for (const auto& [key, row] : kept_.groups) {
     std::string members;
     for (const auto& [rank, member] : row.members) {

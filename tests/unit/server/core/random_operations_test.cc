@@ -132,9 +132,7 @@ class Chaos {
 
   // Within a session; true or not.
   void Say(const std::string& worker) {
-    switch (Below(7)) {
-      case 6:
-        return Do("copy-failed " + worker + " " + AnyVersion());
+    switch (Below(6)) {
       case 0:
         return Do(absl::StrCat(Below(2) == 0 ? "fail-source " : "doubt-source ", worker));
       case 1:
