@@ -78,7 +78,6 @@ void Put(const ProgressMessage& message, v1::WorkerMessage& out) {
   progress.set_publication(IdBytes(message.publication));
   progress.set_generation(message.generation);
   progress.set_valid_chunks(message.valid_chunks);
-  progress.set_way(message.way);
 }
 void Put(const SourceReleasedMessage& message, v1::WorkerMessage& out) {
   v1::SourceReleased& released = *out.mutable_source_released();

@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -113,8 +112,6 @@ class ProgressLoop {
   // told by the end of the session and of the connections.
   void LoseMemory(const absl::Status& why);
   void NoteWay(bool one_sided);
-  // Once per peer, and again when it changes.
-  void LogWay();
 
   // effects.cc
   void CarryOut(const Call& effect);
@@ -170,10 +167,9 @@ class ProgressLoop {
 
   OnVerbDone on_verb_done_;
   OnProgress on_progress_;
-  WorkerIdentity source_;   // of the last assignment
+  Incarnation source_ = 0;  // of the last assignment
   bool way_noted_ = false;  // for that assignment
   std::string way_;
-  std::map<Incarnation, std::string> ways_logged_;
 };
 
 }  // namespace tensorhub::agent

@@ -93,7 +93,6 @@ struct Progress {
   PublicationId publication;
   Generation generation = 0;
   uint32_t valid_chunks = 0;
-  std::string way = {};  // how bytes come from the present source; empty: nothing new
 };
 
 // The reader has no operation outstanding at that source any more (after a redirect).

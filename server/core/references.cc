@@ -147,12 +147,6 @@ void Hub::State::ForgetIfUnheld(const std::string& name, Version version) {
   }
 }
 
-void Hub::State::NoteProgress(Read& read, const Progress& event) {
-  read.pace.told_at = now_;
-  const auto current = read.assignments.find(read.current);
-  if (current != read.assignments.end() && !event.way.empty()) current->second.way = event.way;
-}
-
 // Only ever forward, within the generation and the shard: a source that says otherwise lies or is
 // late, and is not believed (R4, R9). A report may arrive after the call that ended its reference
 // or its read; that is nothing to speak of.
@@ -176,7 +170,7 @@ void Hub::State::On(const Progress& event) {
                             reference->valid_chunks, " of ", chunks, " chunks refused"));
   }
   reference->valid_chunks = event.valid_chunks;
-  if (worker->read) NoteProgress(*worker->read, event);
+  if (worker->read) worker->read->pace.told_at = now_;
   Relist(*worker);
   DrawNearer(*worker);
   Sample(*worker);

@@ -164,7 +164,6 @@ class Hub::State {
   void RemoveReference(Worker& worker);
   void ForgetIfUnheld(const std::string& model, Version version);
   void On(const Progress& event);
-  void NoteProgress(Read& read, const Progress& event);
   void On(const ProbeAnswer& event);
 
   // unpublish.cc: R3

@@ -59,8 +59,7 @@ struct Assignment {
   Worker* source = nullptr;  // where the reader is counted
   Generation generation = 0;
   Tier tier = Tier::kRemote;
-  std::string uplink;    // kRemote: the source's datacenter, at which the read is counted
-  std::string way = {};  // as the reader says, for people
+  std::string uplink;  // kRemote: the source's datacenter, at which the read is counted
 };
 
 // R8: a source that failed this reader is barred for it, until it has been pardoned (once).

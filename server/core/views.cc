@@ -184,7 +184,6 @@ std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
     if (assignment != read.assignments.end()) {
       view.source = assignment->second.source->id;
       view.tier = assignment->second.tier;
-      view.way = assignment->second.way;
     }
     const bool listed = worker.reference && worker.reference->publication == read.publication;
     if (listed) view.valid_chunks = worker.reference->valid_chunks;

@@ -98,8 +98,7 @@ hub::Event ProgressOf(FieldChecks& check, const pb::Progress& progress, hub::Ses
   return hub::Progress{.session = session,
                        .publication = check.Id(progress.publication(), "publication"),
                        .generation = check.GenerationOf(progress.generation()),
-                       .valid_chunks = check.ChunkCount(progress.valid_chunks()),
-                       .way = progress.way().substr(0, kWayBytesMax)};
+                       .valid_chunks = check.ChunkCount(progress.valid_chunks())};
 }
 
 hub::Event ReleasedOf(FieldChecks& check, const pb::SourceReleased& released,

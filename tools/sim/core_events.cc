@@ -106,7 +106,7 @@ hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session) {
       Overloaded{
           [&](const agent::HeartbeatMessage&) -> hub::Event { return hub::Heartbeat{session}; },
           [&](const agent::ProgressMessage& m) -> hub::Event {
-            return hub::Progress{session, m.publication, m.generation, m.valid_chunks, m.way};
+            return hub::Progress{session, m.publication, m.generation, m.valid_chunks};
           },
           [&](const agent::SourceReleasedMessage& m) -> hub::Event {
             return hub::SourceReleased{session, m.transaction, m.assignment};

@@ -21,7 +21,6 @@ void AgentCore::State::On(const Registered& event, TimeMs /*now*/, Effects& /*ef
   options_.reads_far = event.reads_far;
   options_.window_bytes = std::max(options_.window_bytes, event.window_bytes);
   options_.get_bytes = std::max(options_.get_bytes, event.get_bytes);
-  options_.scan_bytes = std::max(options_.scan_bytes, event.scan_bytes);
   server_.OfferDescription(!event.description.empty());
   server_.SetFramePlan({event.piece_begins, event.total_bytes, options_.frame_bytes});
 }

@@ -150,12 +150,10 @@ struct PeerFailed {
   Incarnation peer = 0;
   absl::Status status;
 };
-// How a peer's bytes come is known. Served: payloads of up to so many bytes travel in one piece; 0:
-// nothing is to be said of that.
+// The connection to a peer is known: payloads of up to so many bytes travel in one piece.
 struct LaneKnown {
   Incarnation peer = 0;
   uint64_t whole_bytes = 0;
-  std::string way = {};  // for people: "one-sided over cuda_ipc/cuda"
 };
 // Whether the regions of a description could be mapped (answer to ImportMemory).
 struct MemoryImported {
@@ -187,10 +185,9 @@ struct Registered {
   std::vector<uint64_t> piece_begins;
   // One-sided reads reach other hosts as well.
   bool reads_far = false;
-  // What these fields of CoreOptions are raised to for this memory.
+  // What CoreOptions::window_bytes and get_bytes are raised to for this memory.
   uint64_t window_bytes = 0;
   uint64_t get_bytes = 0;
-  uint64_t scan_bytes = 0;
 };
 
 struct VerbAsked {
@@ -257,7 +254,6 @@ struct ProgressMessage {
   PublicationId publication;
   Generation generation = 0;
   uint32_t valid_chunks = 0;
-  std::string way = {};  // of the present source; empty: not known yet, or there is none any more
 };
 struct SourceReleasedMessage {
   TransactionId transaction;
@@ -334,15 +330,13 @@ struct GetWord {
 };
 // Hashes `count` chunks of the registered memory from `first` on: XXH3-64 of each one's bytes. One
 // ChunksHashed(token) follows. The memory is only read, and is there for the life of the agent; so
-// nobody waits for the end before the bytes change. `urgent`: a single chunk that a read waits for;
-// `beside`: whose source, on this host, has a core to spare meanwhile.
+// nobody waits for the end before the bytes change. `urgent`: a single chunk that a read waits for.
 struct HashChunks {
   uint64_t token = 0;
   Chunking chunking;
   uint32_t first = 0;
   uint32_t count = 0;
   bool urgent = false;
-  bool beside = false;
 };
 // Force-closes the one-sided connection: outstanding gets complete, with whatever status.
 struct CloseGets {

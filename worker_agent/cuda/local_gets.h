@@ -23,7 +23,6 @@
 
 #include "worker_agent/cuda/driver.h"
 #include "worker_agent/cuda/local_regions.h"
-#include "worker_agent/cuda/owned.h"
 #include "worker_agent/transport.h"
 
 namespace tensorhub::agent {
@@ -65,7 +64,7 @@ class LocalGets : public GetTransport {
   // Gets that one event tells the end of.
   struct Batch {
     std::vector<Issued> gets;
-    OwnedEvent event;
+    CudaEvent event = nullptr;
   };
 
   LocalGets(CudaDriver* driver, Sink* sink) : driver_(driver), sink_(sink) {}
@@ -73,20 +72,20 @@ class LocalGets : public GetTransport {
   absl::Status Issue(const Import& import, uint64_t offset, void* to, size_t bytes);
   // Ends the batch that is open, so that its event can come.
   void Seal();
-  absl::StatusOr<OwnedEvent> TakeEvent();
+  absl::StatusOr<CudaEvent> TakeEvent();
   void Finish(Batch& batch, const absl::Status& status);
 
   CudaDriver* const driver_;
   Sink* const sink_;
   CudaPrimary primary_;
-  OwnedStream stream_;
+  CudaStream stream_ = nullptr;
   std::vector<std::string> keys_;  // of what is shared
   PeerId last_peer_ = 0;
   RegionId last_region_ = 0;
   std::map<RegionId, Import> imports_;
-  Batch open_;                                           // no event yet
-  std::deque<Batch> batches_;                            // in the order of the stream
-  std::vector<OwnedEvent> events_;                       // of batches that have ended
+  Batch open_;                 // no event yet
+  std::deque<Batch> batches_;  // in the order of the stream
+  std::vector<CudaEvent> events_;
   std::vector<std::pair<uint64_t, absl::Status>> done_;  // for OnGetDone, from the next Progress
 };
 

@@ -354,8 +354,7 @@ void HubScript::Report(const Words& words) {
   const auto chunks = static_cast<uint32_t>(ParseNumber(words.At(2)));
   const PublicationId publication = agent.holding ? agent.holding->publication : PublicationId{};
   if (agent.holding) agent.holding->valid_chunks = chunks;
-  Send(Progress{agent.session, publication, agent.generation, chunks,
-                words.Text("way").value_or("")});
+  Send(Progress{agent.session, publication, agent.generation, chunks});
 }
 
 void HubScript::Release(const Words& words) {

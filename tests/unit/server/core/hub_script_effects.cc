@@ -235,8 +235,7 @@ void HubScript::Show(const Words& words) {
     for (const TransferView& view : hub_->Transfers(now_)) {
       const bool assigned = view.source.incarnation != 0;
       Print(absl::StrCat(NameOf(view.reader.key), " v", view.version, " ", view.valid_chunks, "/",
-                         view.chunks, " from ", assigned ? NameOf(view.source.key) : "nobody",
-                         view.way.empty() ? "" : absl::StrCat(", ", view.way)));
+                         view.chunks, " from ", assigned ? NameOf(view.source.key) : "nobody"));
     }
   } else if (what == "workers") {
     for (const WorkerView& view : hub_->Workers(now_)) {
