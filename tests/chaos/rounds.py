@@ -224,7 +224,7 @@ class Round:
             demand(code != "DEADLINE_EXCEEDED" or self._may_take_long(rank.group),
                    f"{rank}: nothing that lasts kept it from an answer: {answer}")
             # Its former life may have taken part to the end: then nobody joins it now.
-            alone = code == "DEADLINE_EXCEEDED" and rank in self._lost
+            alone = rank in self._lost and "joined the fetch in time" in answer
             demand(not whole or code == "UNKNOWN" or alone,
                    f"{group}: {', '.join(map(str, whole))} fetched, {rank} did not: {answer}")
 
