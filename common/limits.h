@@ -17,6 +17,8 @@ inline constexpr size_t kEndpointBytesMax = 4096;
 inline constexpr size_t kAttachmentBytesMax = size_t{64} << 20;
 // Of an error that a worker reports. It is for people; what is longer is cut, not refused.
 inline constexpr size_t kReasonBytesMax = 1024;
+// How a reader's bytes come, for people; what is longer is cut.
+inline constexpr size_t kWayBytesMax = 256;
 // One message between a worker and the hub (gRPC counts in int). The longest carries an attachment
 // or a layout, whole.
 inline constexpr int kHubMessageBytesMax = static_cast<int>(kAttachmentBytesMax) + (16 << 20);

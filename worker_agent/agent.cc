@@ -61,7 +61,12 @@ Agent::Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& 
     : cuda_(options.cuda),
       inbox_(std::make_shared<Inbox>()),
       queries_(channel, options.server, options.key.model),
-      copies_(std::make_unique<HostCopies>(options)),
+      copies_(std::make_unique<HostCopies>(options,
+                                           [this](Version version, const absl::Status& status) {
+                                             inbox_->Post([this, version, status] {
+                                               loop_->TellCopyFailed(version, status);
+                                             });
+                                           })),
       ended_(Stopped()) {}
 
 Agent::~Agent() { Stop(); }
@@ -85,7 +90,9 @@ void Agent::RunLoop(ProgressLoop::Options options,
                     const std::shared_ptr<Answer<absl::Status>>& connected) {
   progress_thread_ = std::this_thread::get_id();
   Answer<absl::Status>::Giver giver(connected, Stopped());
-  options.on_copy_wanted = [this](Version version) { copies_->Make(version); };
+  options.on_copy_wanted = [this](Version version, TimeMs within_ms) {
+    copies_->Make(version, within_ms);
+  };
   options.on_memory_lost = [this](const absl::Status& status) {
     MutexLock lock(verb_mutex_);
     ended_ = status;
@@ -190,9 +197,12 @@ VerbResult Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
 
 absl::Status Agent::Leave(TimeMs drain_ms) {
   queries_.Stop();
-  copies_->Stop(drain_ms, Held());
+  // Together, so that they have the same time.
+  std::thread copies = StartWithoutSignals([this, drain_ms] { copies_->Stop(drain_ms); });
   inbox_->Post([this] { loop_->AskToLeave(); });
-  return RunVerb(LeaveVerb{drain_ms}).status;
+  const absl::Status status = RunVerb(LeaveVerb{drain_ms}).status;
+  copies.join();
+  return status;
 }
 
 absl::StatusOr<void*> Agent::Allocate(size_t bytes) {

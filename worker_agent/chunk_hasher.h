@@ -3,11 +3,14 @@
 //
 // Hashes chunks of the registered memory (the core's HashChunks): what was published, and what is
 // checked again, beside the progress thread, so that bytes go on moving meanwhile. A chunk that has
-// just arrived, and that a read waits for, is hashed by the caller: it is in that core's cache.
-// Another core would have to fetch it from there, which slows the copying by more than the hashing
-// takes, and handing it over and back costs two wake-ups, in every member of a chain.
+// just arrived by messages, and that a read waits for, is hashed by the caller: it is in that
+// core's cache, the other cores are busy sending, and handing it over and back costs two wake-ups,
+// in every member of a chain. One that was copied from an idle source's memory is handed over all
+// the same: the copying goes on, and the hasher waits for the next one with open eyes, so nobody is
+// woken.
 //
-// How bytes are hashed is for the memory's Medium to say.
+// How bytes are hashed is for the memory's Medium to say. One that makes digests of many chunks at
+// once (a device) is never asked by the caller, and gets jobs that continue one another as one.
 //
 // Thread contract: made, used and stopped on one thread. `on_hashed` is called on the hasher's own,
 // which starts with the first job, and no more once Stop has returned; `on_failed` there or from
@@ -16,6 +19,7 @@
 #ifndef TENSORHUB_WORKER_AGENT_CHUNK_HASHER_H_
 #define TENSORHUB_WORKER_AGENT_CHUNK_HASHER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -28,6 +32,7 @@
 #include "common/mutex.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/memory.h"
+#include "worker_agent/spin_budget.h"
 
 namespace tensorhub::agent {
 
@@ -56,16 +61,23 @@ class ChunkHasher {
     const Memory* memory = nullptr;
   };
 
-  // Nothing if the memory is lost.
-  std::optional<ChunksHashed> HashNow(const Job& job);
+  // Jobs that are done as one: their chunks follow one another.
+  using Batch = std::vector<Job>;
+
+  // Their answers, behind those in `done`. False if the memory is lost.
+  bool HashNow(const Batch& batch, std::vector<ChunksHashed>& done);
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Waits for a job if `wait`. Nothing once stopping.
-  std::optional<Job> Next(bool wait) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A wake-up takes longer than hashing a chunk does.
+  void WatchForJobs();
+  // Waits for a job if `wait`. Empty: there is none, or it is stopping.
+  Batch Next(bool wait) ABSL_LOCKS_EXCLUDED(mutex_);
   bool stopping() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const OnHashed on_hashed_;
   const OnFailed on_failed_;
   std::thread thread_;
+  SpinBudget spin_;                   // of that thread
+  std::atomic<bool> called_ = false;  // for a job, or to stop, since jobs_ was looked at
 
   Mutex mutex_;
   CondVar changed_;

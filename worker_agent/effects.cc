@@ -74,7 +74,9 @@ void ProgressLoop::CarryOut(const SetControlWord& effect) {
   word_.Store(effect.word);
 }
 
-void ProgressLoop::CarryOut(const CopyWanted& effect) { options_.on_copy_wanted(effect.version); }
+void ProgressLoop::CarryOut(const CopyWanted& effect) {
+  options_.on_copy_wanted(effect.version, effect.within_ms);
+}
 void ProgressLoop::CarryOut(const CopyReleased&) { options_.on_copy_released(); }
 
 void ProgressLoop::CarryOut(const VerbDone& effect) {

@@ -3,6 +3,8 @@
 
 #include "worker_agent/host_copies.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,8 +14,15 @@
 namespace tensorhub::agent {
 namespace {
 
-// A copy that takes longer has been given up by the worker that waits for it.
-constexpr TimeMs kFetchMs = 60'000;
+using Clock = std::chrono::steady_clock;
+
+// What readers of a copy have that nobody wants any more.
+constexpr TimeMs kReleaseMs = 10'000;
+
+TimeMs MsUntil(Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  return std::max<TimeMs>(left.count(), 1);
+}
 
 AgentOptions OfTheCopy(AgentOptions options, Version version) {
   options.copy_of = options.key.group;
@@ -34,20 +43,21 @@ std::vector<TensorBuffer> MovedTo(std::byte* data, std::vector<TensorBuffer> ten
 
 }  // namespace
 
-HostCopies::HostCopies(const AgentOptions& options) : options_(options) {}
+HostCopies::HostCopies(const AgentOptions& options, OnFailed on_failed)
+    : options_(options), on_failed_(std::move(on_failed)) {}
 
 HostCopies::~HostCopies() { Stop(/*drain_ms=*/0); }
 
 void HostCopies::SetShard(const std::vector<TensorBuffer>& tensors) {
   MutexLock lock(mutex_);
-  if (!shard_.empty()) return;
+  if (std::exchange(has_shard_, true)) return;
   shard_ = tensors;
   for (const TensorBuffer& tensor : tensors) shard_bytes_ += tensor.bytes;
 }
 
-void HostCopies::Make(Version version) {
+void HostCopies::Make(Version version, TimeMs within_ms) {
   MutexLock lock(mutex_);
-  to_make_.insert(version);
+  to_make_[version] = Clock::now() + std::chrono::milliseconds(within_ms);
   Wake();
 }
 
@@ -58,40 +68,55 @@ void HostCopies::Release(Version version) {
 }
 
 void HostCopies::Wake() {
-  if (!stopping_ && !thread_.joinable()) {
-    thread_ = StartWithoutSignals([this] { Run(); });
+  if (!stopping_ && !making_.joinable()) {
+    making_ = StartWithoutSignals([this] { RunMaking(); });
+    releasing_ = StartWithoutSignals([this] { RunReleasing(); });
   }
-  asked_.NotifyAll();
+  changed_.NotifyAll();
 }
 
-// Released before made: the memory serves again.
-void HostCopies::Run() {
+void HostCopies::RunMaking() {
   while (true) {
-    std::set<Version> make;
-    std::set<Version> release;
+    Version version = 0;
+    Deadline deadline;
     {
       MutexLock lock(mutex_);
-      while (!stopping_ && to_make_.empty() && to_release_.empty()) asked_.Wait(mutex_);
+      while (!stopping_ && to_make_.empty()) changed_.Wait(mutex_);
       if (stopping_) return;
-      std::swap(make, to_make_);
-      std::swap(release, to_release_);
+      std::tie(version, deadline) = *to_make_.begin();
+      to_make_.erase(to_make_.begin());
     }
-    for (const Version version : release) Drop(version, /*drain_ms=*/10'000);
-    for (const Version version : make) {
-      const absl::Status status = Add(version);
-      if (status.ok() || absl::IsCancelled(status)) continue;
-      Log().warn("{}: no copy of version {}: {}", ToString(options_.key), version,
-                 std::string(status.message()));
-    }
+    const absl::Status status = Add(version, deadline);
+    if (status.ok() || absl::IsCancelled(status)) continue;
+    Log().warn("{}: no copy of version {}: {}", ToString(options_.key), version,
+               std::string(status.message()));
+    on_failed_(version, status);
   }
 }
 
-absl::Status HostCopies::Add(Version version) {
-  {
+void HostCopies::RunReleasing() {
+  while (true) {
+    Version version = 0;
+    {
+      MutexLock lock(mutex_);
+      while (!stopping_ && to_release_.empty()) changed_.Wait(mutex_);
+      if (stopping_) return;
+      version = *to_release_.begin();
+      if (const auto copy = copies_.find(version); copy != copies_.end()) {
+        copy->second.released = true;
+      }
+    }
+    Drop(version, kReleaseMs);
     MutexLock lock(mutex_);
-    if (copies_.contains(version)) return absl::OkStatus();
+    to_release_.erase(version);
+    changed_.NotifyAll();
   }
-  absl::StatusOr<HostMemory> memory = TakeMemory();
+}
+
+absl::Status HostCopies::Add(Version version, Deadline deadline) {
+  if (Has(version)) return absl::OkStatus();
+  Drop(version, /*drain_ms=*/0);  // what is left of one that has ended
+  absl::StatusOr<HostMemory> memory = TakeMemory(deadline);
   if (!memory.ok()) return memory.status();
   Pin(*memory);
   absl::StatusOr<std::shared_ptr<Agent>> agent = StartAgent(version, memory->data());
@@ -99,19 +124,39 @@ absl::Status HostCopies::Add(Version version) {
   if (absl::Status status = Keep(version, {*std::move(memory), *agent}); !status.ok()) {
     return status;
   }
-  const Verb fetch = FetchVerb{{Selector::Kind::kExact, version}, kFetchMs};
+  const Verb fetch = FetchVerb{{Selector::Kind::kExact, version}, MsUntil(deadline)};
   const absl::Status status = (*agent)->RunVerb(fetch).status;
   if (!status.ok()) Drop(version, /*drain_ms=*/0);
   return status;
 }
 
-absl::StatusOr<HostMemory> HostCopies::TakeMemory() {
+bool HostCopies::Has(Version version) {
+  std::shared_ptr<Agent> agent;
+  {
+    MutexLock lock(mutex_);
+    const auto copy = copies_.find(version);
+    if (copy == copies_.end() || copy->second.released) return false;
+    agent = copy->second.agent;
+  }
+  return agent->Held() == version;
+}
+
+bool HostCopies::HasRoom() const {
+  return shard_bytes_ * (copies_.size() + 1) <= options_.host_copy_bytes;
+}
+
+// Copies on their way out make room.
+absl::StatusOr<HostMemory> HostCopies::TakeMemory(Deadline deadline) {
   MutexLock lock(mutex_);
-  const uint64_t used = shard_bytes_ * copies_.size();
-  if (used + shard_bytes_ > options_.host_copy_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("it needs ", shard_bytes_, " bytes besides the ", used,
-                     " of other copies; host_copy_bytes allows ", options_.host_copy_bytes));
+  while (!stopping_ && !HasRoom() && !to_release_.empty()) {
+    if (!changed_.WaitUntil(mutex_, deadline)) break;
+  }
+  if (stopping_) return absl::CancelledError("the worker leaves");
+  if (!has_shard_) return absl::FailedPreconditionError("no tensors are registered");
+  if (!HasRoom()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "it needs ", shard_bytes_, " bytes besides the ", shard_bytes_ * copies_.size(),
+        " of other copies; host_copy_bytes allows ", options_.host_copy_bytes));
   }
   if (spare_.data() != nullptr) return std::exchange(spare_, HostMemory());
   return HostMemory::Make(shard_bytes_);
@@ -160,7 +205,7 @@ absl::Status HostCopies::Keep(Version version, Copy copy) {
   return absl::OkStatus();
 }
 
-void HostCopies::Drop(Version version, TimeMs drain_ms) {
+void HostCopies::Drop(Version version, std::optional<TimeMs> drain_ms) {
   std::shared_ptr<Agent> agent;
   {
     MutexLock lock(mutex_);
@@ -168,29 +213,33 @@ void HostCopies::Drop(Version version, TimeMs drain_ms) {
     if (found == copies_.end()) return;
     agent = found->second.agent;
   }
-  static_cast<void>(agent->Leave(drain_ms));
+  if (drain_ms) static_cast<void>(agent->Leave(*drain_ms));
   agent->Stop();
   MutexLock lock(mutex_);
   const auto found = copies_.find(version);
-  if (found == copies_.end()) return;
+  if (found == copies_.end() || found->second.agent != agent) return;
   spare_ = std::move(found->second.memory);
   copies_.erase(found);
 }
 
-// Leaving ends what the thread waits for.
-void HostCopies::Stop(TimeMs drain_ms, std::optional<Version> held) {
+// Leaving ends what the threads wait for.
+void HostCopies::Stop(TimeMs drain_ms) {
   MutexLock one_at_a_time(stop_mutex_);
-  std::set<Version> versions;
-  std::thread thread;
+  std::vector<std::thread> threads;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
-    asked_.NotifyAll();
-    for (const auto& [version, copy] : copies_) versions.insert(version);
-    thread = std::move(thread_);
+    changed_.NotifyAll();
+    for (const auto& [version, copy] : copies_) {
+      const std::optional<TimeMs> drain = copy.released ? std::nullopt : std::optional(drain_ms);
+      threads.push_back(StartWithoutSignals([this, v = version, drain] { Drop(v, drain); }));
+    }
+    threads.push_back(std::move(making_));
+    threads.push_back(std::move(releasing_));
   }
-  for (const Version version : versions) Drop(version, version == held ? 0 : drain_ms);
-  if (thread.joinable()) thread.join();
+  for (std::thread& thread : threads) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 }  // namespace tensorhub::agent

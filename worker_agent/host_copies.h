@@ -11,7 +11,9 @@
 #ifndef TENSORHUB_WORKER_AGENT_HOST_COPIES_H_
 #define TENSORHUB_WORKER_AGENT_HOST_COPIES_H_
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,53 +29,65 @@ namespace tensorhub::agent {
 
 class HostCopies {
  public:
-  // Of what the worker with these options holds; options.host_copy_bytes at most.
-  explicit HostCopies(const AgentOptions& options);
+  using OnFailed = std::function<void(Version, const absl::Status&)>;
+
+  // Of what the worker with these options holds; options.host_copy_bytes at most. `on_failed`: a
+  // copy that was asked for is not made; called on a thread of this object's.
+  HostCopies(const AgentOptions& options, OnFailed on_failed);
   ~HostCopies();  // Stop, without a drain
   HostCopies(const HostCopies&) = delete;
   HostCopies& operator=(const HostCopies&) = delete;
 
   // The tensors of the shard, once; their memory is not touched.
   void SetShard(const std::vector<TensorBuffer>& tensors) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Copies this version soon, unless that has been done.
-  void Make(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Copies this version within that time, unless that has been done.
+  void Make(Version version, TimeMs within_ms) ABSL_LOCKS_EXCLUDED(mutex_);
   // Nobody wants the copy of this version any more.
   void Release(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Readers of the copies have `drain_ms`, those of version `held`, which the worker serves itself,
-  // no time; then the copies are gone. Blocks. Idempotent.
-  void Stop(TimeMs drain_ms, std::optional<Version> held = {})
-      ABSL_LOCKS_EXCLUDED(mutex_, stop_mutex_);
+  // All copies leave together: their readers have `drain_ms`, but for those of versions that nobody
+  // wants. Blocks. Idempotent.
+  void Stop(TimeMs drain_ms) ABSL_LOCKS_EXCLUDED(mutex_, stop_mutex_);
 
  private:
+  using Deadline = std::chrono::steady_clock::time_point;
   struct Copy {
     HostMemory memory;  // outlives the agent, which serves it
     std::shared_ptr<Agent> agent;
+    bool released = false;
   };
 
-  void Run() ABSL_LOCKS_EXCLUDED(mutex_);
+  void RunMaking() ABSL_LOCKS_EXCLUDED(mutex_);
+  void RunReleasing() ABSL_LOCKS_EXCLUDED(mutex_);
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Add(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<HostMemory> TakeMemory() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Add(Version version, Deadline deadline) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool Has(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<HostMemory> TakeMemory(Deadline deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   // That the shard is on, if it is on one.
   std::optional<int> Device() ABSL_LOCKS_EXCLUDED(mutex_);
   void Pin(HostMemory& memory) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::shared_ptr<Agent>> StartAgent(Version version, std::byte* data);
   absl::Status Keep(Version version, Copy copy) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Drop(Version version, TimeMs drain_ms) ABSL_LOCKS_EXCLUDED(mutex_);
+  // No drain time at all: it just stops.
+  void Drop(Version version, std::optional<TimeMs> drain_ms) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const AgentOptions options_;  // of the worker
+  const OnFailed on_failed_;
 
   Mutex stop_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   Mutex mutex_;
-  CondVar asked_;
+  CondVar changed_;
+  bool has_shard_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<TensorBuffer> shard_ ABSL_GUARDED_BY(mutex_);
   uint64_t shard_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::set<Version> to_make_ ABSL_GUARDED_BY(mutex_);
-  std::set<Version> to_release_ ABSL_GUARDED_BY(mutex_);
+  std::map<Version, Deadline> to_make_ ABSL_GUARDED_BY(mutex_);
+  std::set<Version> to_release_ ABSL_GUARDED_BY(mutex_);  // until they are gone
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<Version, Copy> copies_ ABSL_GUARDED_BY(mutex_);
   HostMemory spare_ ABSL_GUARDED_BY(mutex_);  // of a copy that is gone, for the next one
-  std::thread thread_ ABSL_GUARDED_BY(mutex_);
+  // Two, so that a copy whose readers take their time does not hold up one that is waited for.
+  std::thread making_ ABSL_GUARDED_BY(mutex_);
+  std::thread releasing_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tensorhub::agent

@@ -13,6 +13,7 @@ namespace {
 
 // What is longer is not believed: a hub that hears nothing for a lease takes a worker for dead.
 constexpr uint64_t kProgressMsMax = 10'000;
+constexpr uint64_t kCopyMsMax = 600'000;
 
 // Absent identities are empty bytes on the wire.
 std::string IdBytes(const Id128& id) { return id ? ToBytes(id) : std::string(); }
@@ -78,6 +79,7 @@ void Put(const ProgressMessage& message, v1::WorkerMessage& out) {
   progress.set_publication(IdBytes(message.publication));
   progress.set_generation(message.generation);
   progress.set_valid_chunks(message.valid_chunks);
+  progress.set_way(message.way);
 }
 void Put(const SourceReleasedMessage& message, v1::WorkerMessage& out) {
   v1::SourceReleased& released = *out.mutable_source_released();
@@ -101,6 +103,13 @@ void Put(const ProbeAnswerMessage& message, v1::WorkerMessage& out) {
   answer.set_generation(message.generation);
   answer.set_holds(message.holds);
   answer.set_verified(message.verified);
+}
+
+void Put(const CopyFailedMessage& message, v1::WorkerMessage& out) {
+  v1::CopyFailed& failed = *out.mutable_copy_failed();
+  failed.set_version(message.version);
+  failed.set_code(StatusCodeToWire(message.reason));
+  failed.set_reason(std::string(message.reason.message()));
 }
 
 absl::StatusOr<std::optional<Event>> AssignEvent(const v1::Assign& in) {
@@ -135,6 +144,9 @@ absl::StatusOr<std::optional<Event>> MakeCopyEvent(const v1::MakeCopy& in) {
   const absl::Status status = Read(in.publication(), "MakeCopy.publication", out.publication);
   if (!status.ok()) return status;
   out.version = in.version();
+  if (in.within_ms() != 0) {
+    out.within_ms = static_cast<TimeMs>(std::min(in.within_ms(), kCopyMsMax));
+  }
   return std::optional<Event>(out);
 }
 

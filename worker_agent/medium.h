@@ -72,6 +72,8 @@ class Medium {
   // Any thread, several at once.
   virtual absl::StatusOr<std::vector<uint64_t>> Digests(const Memory& memory,
                                                         const HashChunks& what) = 0;
+  // Those of many chunks take hardly longer than those of one: ask for many together.
+  virtual bool DigestsManyAtOnce() const { return false; }
 
   // R3: returns when that work is done, without anything else on the device waiting for it.
   // DEADLINE_EXCEEDED after `timeout_ms`; INVALID_ARGUMENT: memory without a device has no such

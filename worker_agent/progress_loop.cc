@@ -27,10 +27,13 @@ constexpr TimeMs kShutDownMs = 2000;
 constexpr int64_t kRoundsMaxUs = 2000;
 constexpr int64_t kHeldUpUs = 10 * kRoundsMaxUs;
 constexpr size_t kPageBytes = 4096;
+constexpr size_t kWaysLoggedMax = 1024;
 // A few milliseconds of a card of 400 Gbit/s, or of a copy on the device.
 constexpr uint64_t kDeviceWindowBytes = 256 << 20;
 // A get costs the host a few microseconds, in which a device copies this much.
 constexpr uint64_t kDeviceGetBytes = 8 << 20;
+// Enough chunks at once to keep all of a device busy, and over in a millisecond.
+constexpr uint64_t kDeviceScanBytes = 256 << 20;
 
 int64_t NowUs() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
@@ -94,7 +97,7 @@ void ProgressLoop::Run() {
 void ProgressLoop::Feed(const Event& event) {
   if (shut_down_ || !lost_.ok()) return;
   if (const auto* assign = std::get_if<AssignDirective>(&event)) {
-    source_ = assign->source.incarnation;
+    source_ = assign->source;
     way_noted_ = false;
   }
   if (const auto* reply = std::get_if<CallReply>(&event)) {
@@ -253,6 +256,7 @@ Registered ProgressLoop::Facts() const {
   if (memory_->cuda_device()) {
     event.window_bytes = kDeviceWindowBytes;
     event.get_bytes = kDeviceGetBytes;
+    if (memory_->medium().DigestsManyAtOnce()) event.scan_bytes = kDeviceScanBytes;
     return event;  // a frame of a device's memory is one piece
   }
   for (const Memory::Segment& segment : memory_->segments()) {
@@ -318,15 +322,27 @@ void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_p
 
 void ProgressLoop::AskToLeave() { Feed(LeaveAsked{}); }
 
+void ProgressLoop::TellCopyFailed(Version version, const absl::Status& reason) {
+  Feed(CopyFailed{version, reason});
+}
+
 void ProgressLoop::NoteWay(bool one_sided) {
   if (way_noted_) return;
-  const std::string lane = one_sided ? one_sided_.Describe(source_) : peers_.Describe(source_);
+  const Incarnation peer = source_.incarnation;
+  const std::string lane = one_sided ? one_sided_.Describe(peer) : peers_.Describe(peer);
   if (lane.empty()) return;  // the former source's last bytes
   way_noted_ = true;
-  if (!one_sided) later_.emplace_back(LaneKnown{source_, peers_.WholePayloadBytes(source_)});
   way_ = (one_sided ? "one-sided over " : "served over ") + lane;
   if (!one_sided && memory_->cuda_device()) way_ += ", through host memory";
-  Log().info("{} is {}", ToString(options_.facts.self.key), way_);
+  later_.emplace_back(LaneKnown{peer, one_sided ? 0 : peers_.WholePayloadBytes(peer), way_});
+  LogWay();
+}
+
+void ProgressLoop::LogWay() {
+  if (ways_logged_.size() >= kWaysLoggedMax) ways_logged_.clear();
+  std::string& logged = ways_logged_[source_.incarnation];
+  if (std::exchange(logged, way_) == way_) return;
+  Log().info("{} reads {}: {}", ToString(options_.facts.self.key), ToString(source_.key), way_);
 }
 
 void ProgressLoop::ShutDown() {

@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,7 +66,7 @@ class ProgressLoop {
     // The outcome of connecting to the hub, once.
     std::function<void(const absl::Status&)> on_connected;
     // R7, and to be done elsewhere: CopyWanted and CopyReleased. Must not block.
-    std::function<void(Version)> on_copy_wanted = [](Version) {};
+    std::function<void(Version, TimeMs)> on_copy_wanted = [](Version, TimeMs) {};
     std::function<void()> on_copy_released = [] {};
     // The registered memory has been lost (Medium); the loop ends.
     std::function<void(const absl::Status&)> on_memory_lost = [](const absl::Status&) {};
@@ -88,6 +89,7 @@ class ProgressLoop {
   absl::Status Register(Memory memory);
   void AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress);
   void AskToLeave();
+  void TellCopyFailed(Version version, const absl::Status& reason);
   absl::StatusOr<void*> Allocate(size_t bytes);
   std::optional<Version> Held() const;
   absl::Status Health() const;
@@ -112,6 +114,8 @@ class ProgressLoop {
   // told by the end of the session and of the connections.
   void LoseMemory(const absl::Status& why);
   void NoteWay(bool one_sided);
+  // Once per peer, and again when it changes.
+  void LogWay();
 
   // effects.cc
   void CarryOut(const Call& effect);
@@ -167,9 +171,10 @@ class ProgressLoop {
 
   OnVerbDone on_verb_done_;
   OnProgress on_progress_;
-  Incarnation source_ = 0;  // of the last assignment
+  WorkerIdentity source_;   // of the last assignment
   bool way_noted_ = false;  // for that assignment
   std::string way_;
+  std::map<Incarnation, std::string> ways_logged_;
 };
 
 }  // namespace tensorhub::agent

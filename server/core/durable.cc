@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// R6, R8: which rows follow from the tables, and which tables from the rows. What an event changed
-// is compared with what is kept, and goes before everything that the event causes.
+// R6, R7, R8: which rows follow from the tables, and which tables from the rows. What an event
+// changed is compared with what is kept, and goes before everything that the event causes.
 
 #include "server/core/durable.h"
 
@@ -72,19 +72,22 @@ Transaction TransactionOf(const GroupRow& row) {
 void Persist::Add(Persist later) {
   AddRows(std::move(later.models), models);
   AddRows(std::move(later.groups), groups);
+  AddRows(std::move(later.retention), retention);
 }
 
 void Keep(const Persist& rows, DurableState& state) {
   KeepRows(rows.models, state.models);
   KeepRows(rows.groups, state.groups);
+  KeepRows(rows.retention, state.retention);
 }
 
 void Hub::State::Restore() {
   for (const auto& [name, row] : durable_.models) {
-    Model& model = EnsureModel(name);
+    Model& model = models_[name];
     model.latest = row.latest;
     model.visible[row.latest] = row.publication;
   }
+  for (const auto& [name, row] : durable_.retention) RestoreRetention(name, row);
   for (const auto& [key, row] : durable_.groups) {
     Group& group = groups_[key];
     for (const auto& [rank, member] : row.members) RestoreMember(key, rank, member, row.world_size);
@@ -95,6 +98,7 @@ void Hub::State::Restore() {
       group.open = TransactionOf(row);
     }
   }
+  changed_retention_.clear();
 }
 
 // R6, R8: remembered like a worker whose lease has expired, so that its next session is told from
@@ -102,7 +106,7 @@ void Hub::State::Restore() {
 void Hub::State::RestoreMember(const GroupKey& key, Rank rank, const MemberRow& member,
                                uint32_t world_size) {
   const WorkerKey worker_key{key.model, key.group, rank};
-  EnsureModel(key.model);
+  models_[key.model];
   Worker& worker = workers_[worker_key];
   worker.id = {worker_key, member.incarnation};
   Number(worker);
@@ -117,6 +121,29 @@ std::optional<ModelRow> Hub::State::RowOfModel(const std::string& name) const {
   if (it == models_.end() || !it->second.latest) return std::nullopt;
   const Version latest = *it->second.latest;
   return ModelRow{latest, it->second.visible.at(latest)};
+}
+
+std::optional<RetentionRow> Hub::State::RowOfRetention(const std::string& name) const {
+  const auto it = models_.find(name);
+  if (it == models_.end()) return std::nullopt;
+  const Model& model = it->second;
+  RetentionRow row;
+  row.keep_latest = model.keep_latest;
+  for (const auto& [pin, pinned] : model.pins) {
+    PinRow& kept = row.pins[pin];
+    kept.version = pinned.version;
+    if (pinned.until) kept.until = *pinned.until + options_.wall_at_zero;
+  }
+  return row == RetentionRow{} ? std::nullopt : std::optional(std::move(row));
+}
+
+void Hub::State::RestoreRetention(const std::string& name, const RetentionRow& row) {
+  models_[name].keep_latest = row.keep_latest;
+  for (const auto& [pin, kept] : row.pins) {
+    PinnedVersion pinned{kept.version, std::nullopt};
+    if (kept.until) pinned.until = *kept.until - options_.wall_at_zero;
+    PutPin(name, pin, pinned);
+  }
 }
 
 std::optional<GroupRow> Hub::State::RowOfGroup(const GroupKey& key) const {
@@ -135,6 +162,9 @@ void Hub::State::PersistChanges(size_t first) {
   Persist rows;
   for (const std::string& name : std::exchange(changed_models_, {})) {
     Compare(name, RowOfModel(name), durable_.models, rows.models);
+  }
+  for (const std::string& name : std::exchange(changed_retention_, {})) {
+    Compare(name, RowOfRetention(name), durable_.retention, rows.retention);
   }
   for (const GroupKey& key : std::exchange(changed_groups_, {})) {
     Compare(key, RowOfGroup(key), durable_.groups, rows.groups);

@@ -1,10 +1,10 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the hub keeps beyond its own life, and no more: a mark per model (R2, R8) and the newest
-// fetch of each group (R6). References are not here: they are rebuilt from what workers report.
-// Plain data; a store (server/store) holds it, the hub says what changes. What else is to last
-// becomes a further map of rows in both structs.
+// What the hub keeps beyond its own life, and no more: a mark per model (R2, R8), what operators
+// want kept of it (R7), and the newest fetch of each group (R6). References are not here: they are
+// rebuilt from what workers report. Plain data; a store (server/store) holds it, the hub says what
+// changes. What else is to last becomes a further map of rows in both structs.
 
 #ifndef TENSORHUB_SERVER_CORE_DURABLE_H_
 #define TENSORHUB_SERVER_CORE_DURABLE_H_
@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "common/ids.h"
+#include "common/time.h"
 
 namespace tensorhub::hub {
 
@@ -53,9 +54,26 @@ struct GroupRow {
   bool operator==(const GroupRow&) const = default;
 };
 
+inline constexpr uint32_t kKeepLatestMax = 1024;
+
+// By the wall clock: that of a hub ends with its machine.
+struct PinRow {
+  Version version = 0;
+  std::optional<TimeMs> until;  // none: until it is taken away
+  bool operator==(const PinRow&) const = default;
+};
+
+// What must not be lost of a model; no row: what the server gives to all.
+struct RetentionRow {
+  std::optional<uint32_t> keep_latest;
+  std::map<std::string, PinRow> pins;  // by name
+  bool operator==(const RetentionRow&) const = default;
+};
+
 struct DurableState {
   std::map<std::string, ModelRow> models;
   std::map<GroupKey, GroupRow> groups;
+  std::map<std::string, RetentionRow> retention;  // by model
   bool operator==(const DurableState&) const = default;
 };
 
@@ -64,8 +82,9 @@ struct DurableState {
 struct Persist {
   std::map<std::string, std::optional<ModelRow>> models;
   std::map<GroupKey, std::optional<GroupRow>> groups;
+  std::map<std::string, std::optional<RetentionRow>> retention;
 
-  bool empty() const { return models.empty() && groups.empty(); }
+  bool empty() const { return models.empty() && groups.empty() && retention.empty(); }
   // As if `later` had come after this one.
   void Add(Persist later);
 };

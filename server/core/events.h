@@ -93,6 +93,7 @@ struct Progress {
   PublicationId publication;
   Generation generation = 0;
   uint32_t valid_chunks = 0;
+  std::string way = {};  // how bytes come from the present source; empty: nothing new
 };
 
 // The reader has no operation outstanding at that source any more (after a redirect).
@@ -124,6 +125,13 @@ struct ProbeAnswer {
   Generation generation = 0;
   bool holds = false;
   bool verified = false;  // its bytes were hashed again
+};
+
+// R7: the copy that was asked for (MakeCopy) is not made.
+struct CopyFailed {
+  SessionId session = 0;
+  Version version = 0;
+  absl::Status reason;
 };
 
 // --- operations: unary calls, idempotent through (incarnation, op) ------------------------------
@@ -229,10 +237,11 @@ struct CallCancelled {
 // Time passed; nothing else happened.
 struct Tick {};
 
-using Event = std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased,
-                           SourceFailed, SourceSilent, ProbeAnswer, PublishOp, UnpublishOp,
-                           JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp,
-                           PutAttachmentOp, RetainOp, PinOp, UnpinOp, CallCancelled, Tick>;
+using Event =
+    std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed,
+                 SourceSilent, ProbeAnswer, CopyFailed, PublishOp, UnpublishOp, JoinFetchOp,
+                 BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, RetainOp,
+                 PinOp, UnpinOp, CallCancelled, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 
@@ -307,10 +316,12 @@ struct Visible {
   PublicationId publication;
 };
 
-// R7: the worker waits to unpublish the last copy of this. One in host memory would let it go.
+// R7: a rank of the worker's group waits to unpublish the last copy of this. One of all the group's
+// shards in host memory, made within this time, would let it go.
 struct MakeCopy {
   PublicationId publication;
   Version version = 0;
+  TimeMs within_ms = 0;
 };
 // Nobody wants the version of this copy any more.
 struct ReleaseCopy {

@@ -21,6 +21,7 @@ Hub::State::State(const HubOptions& options, TimeMs now)
       now_(now) {
   Restore();
   if (options_.recovering) BeginRecovery(now + options_.lease_ms);
+  SetPinTimer();
 }
 
 void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
@@ -33,8 +34,11 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
       },
       event);
   FireTimers();
+  // R7: who has been heard again is a keeper only if it does not say now that it holds nothing.
+  const bool retention_changed = std::exchange(retention_changed_, false);
   Settle();
   std::visit([this](const auto& body) { On(body); }, event);
+  retention_changed_ = retention_changed_ || retention_changed;
   Settle();
   ForgetOldestDead();
   Settle();
@@ -91,6 +95,8 @@ void Hub::State::Fire(const Timer& timer) {
     case Timer::Kind::kForget:
       if (worker != nullptr) Forget(*worker);
       return;
+    case Timer::Kind::kPins:
+      return EndPins();
     case Timer::Kind::kWait:
       return EndWait(timer.wait, absl::DeadlineExceededError("no such version in time"), 0);
   }

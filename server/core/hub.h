@@ -57,8 +57,11 @@ struct HubOptions {
   // Of all readers together, at most: with many workers each reports less often. A report costs the
   // hub some 3 us, and the server around it more.
   uint32_t reports_per_second = 50'000;
-  // Of a new model's versions, how many of the newest are not lost by an orderly unpublish (R7).
+  // Of a model's versions, how many of the newest are not lost by an orderly unpublish (R7), unless
+  // an operator has said otherwise.
   uint32_t keep_latest = 0;
+  // What the wall clock shows when this hub's shows 0: pins end by it, whichever hub is there then.
+  TimeMs wall_at_zero = 0;
   HubLimits limits;
 };
 

@@ -67,12 +67,14 @@ void Hub::State::CheckInvariants() const {
   for (const auto& [key, group] : groups_) CheckGroup(key, group);
   CheckUplinks();
   CheckDurable();
+  CheckPins();
   CheckWaits();
   // R9: every table that a client can fill has its bound.
   const HubLimits& limits = options_.limits;
   const size_t awaited = recovering_ ? restored_ : 0;
   TH_CHECK(alive_ <= limits.workers && dead_.size() <= limits.dead_workers + awaited);
-  TH_CHECK(models_.size() <= std::max(limits.models, options_.durable.models.size()));
+  const DurableState& kept = options_.durable;
+  TH_CHECK(models_.size() <= std::max(limits.models, kept.models.size() + kept.retention.size()));
   TH_CHECK(groups_.size() <= workers_.size());
   TH_CHECK(waits_.size() <= limits.waits);
   TH_CHECK(layouts_.size() <= limits.layouts.count && layout_bytes_ <= limits.layouts.bytes);
@@ -245,12 +247,28 @@ void Hub::State::CheckPublication(const Publication& publication) const {
   TH_CHECK(complete_ranks == publication.complete_ranks);
 }
 
+// R7: every pin that ends has its place in the order of ends.
+void Hub::State::CheckPins() const {
+  size_t ends = 0;
+  for (const auto& [name, model] : models_) {
+    TH_CHECK(model.pins.size() <= options_.limits.pins);
+    for (const auto& [pin, pinned] : model.pins) {
+      if (!pinned.until) continue;
+      TH_CHECK(pin_ends_.contains({*pinned.until, name, pin}));
+      ++ends;
+    }
+  }
+  TH_CHECK(ends == pin_ends_.size());
+  TH_CHECK(recovering_ || ends == 0 || timers_.contains({*pin_timer_, Timer::Kind::kPins, 0, 0}));
+}
+
 // R6, R8: what is kept is what the tables say.
 void Hub::State::CheckDurable() const {
-  TH_CHECK(changed_models_.empty() && changed_groups_.empty());
+  TH_CHECK(changed_models_.empty() && changed_groups_.empty() && changed_retention_.empty());
   DurableState wanted;
   for (const auto& [name, model] : models_) {
     if (const auto row = RowOfModel(name)) wanted.models[name] = *row;
+    if (const auto row = RowOfRetention(name)) wanted.retention[name] = *row;
   }
   for (const auto& [key, group] : groups_) {
     if (const auto row = RowOfGroup(key)) wanted.groups[key] = *row;

@@ -43,6 +43,8 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
   const bool after_fetch =
       kind == OpKind::kPublish || kind == OpKind::kJoinFetch || kind == OpKind::kLeave;
   if (after_fetch) Acknowledge(*worker);
+  // R3: nor is anything outstanding of a fetch that it has given up, whose FinishRead was lost.
+  if (after_fetch && worker->read && !Reads(*worker)) EndRead(*worker);
   worker->op = OpRecord{op.op, OpRecord::State::kPending, kind, op.call, 0, {}, {}, false};
   calls_[op.call] = worker;
   return worker;
@@ -112,6 +114,14 @@ void Hub::State::Finish(Worker& worker, absl::Status status, decltype(Reply::pay
 void Hub::State::FinishOpen(Worker& worker, absl::Status status) {
   Finish(worker, std::move(status));
   worker.op.state = OpRecord::State::kOpen;
+}
+
+// The answer that something was published rests on the reference, which is going. A worker that has
+// not heard it must not hear it any more: its retry is carried out again, if it still may be.
+void Hub::State::TakePublishBack(Worker& worker) {
+  OpRecord& op = worker.op;
+  const bool published = op.kind == OpKind::kPublish && op.state == OpRecord::State::kDone;
+  if (published && op.reply.status.ok()) op.state = OpRecord::State::kOpen;
 }
 
 void Hub::State::Answer(CallId call, absl::Status status, decltype(Reply::payload) payload) {

@@ -222,6 +222,9 @@ void Hub::State::AbortPublishing(const GroupKey& group, const absl::Status& reas
     if (!worker.reference || worker.reference->state != ReferenceState::kPublishing) return;
     Send(worker, Dropped{worker.reference->generation, reason});
     if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
+    // The worker frees its buffers when it hears of that; a publish of them that it sent before, or
+    // repeats, must not list them.
+    worker.generation = std::max(worker.generation, worker.reference->generation + 1);
     RemoveReference(worker);
   });
 }

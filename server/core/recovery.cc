@@ -28,7 +28,11 @@ void Hub::State::EndRecovery() {
     Publish(worker, op);
   }
   for (auto& [key, group] : groups_) SettleRecovered(key, group);
-  for (const auto& [name, model] : models_) news_.insert(name);
+  for (const auto& [name, model] : models_) {
+    news_.insert(name);
+    RetentionChanged(name);
+  }
+  SetPinTimer();
 }
 
 // Everything that a worker says of itself when a session opens.
@@ -40,10 +44,20 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
           absl::StrCat(ToString(worker.id.key), ": reported version ", event.holding->version,
                        " is not listed: ", std::string(status.message())));
       Send(worker, Dropped{event.holding->generation, status});
+      // It frees its buffers then; a publish of theirs that is under way must not list them.
+      if (event.holding->published) Disowned(worker, event.holding->generation);
     }
   }
   Vouch(worker, /*verified=*/false);
+  EndUnreported(worker, event);
   MergeOpenFetch(worker, event);
+}
+
+// R3: it has nothing outstanding of a fetch that was aborted and that it does not name any more.
+void Hub::State::EndUnreported(Worker& worker, const SessionOpened& event) {
+  if (!worker.read || Reads(worker)) return;
+  if (event.open_fetch && event.open_fetch->transaction == worker.read->transaction) return;
+  EndRead(worker);
 }
 
 bool Hub::State::Confirms(const Worker& worker, const SessionOpened& event) const {

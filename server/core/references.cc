@@ -114,6 +114,7 @@ void Hub::State::UncountComplete(Publication& publication, Shard& shard, const s
 // reference: the caller has ended it.
 void Hub::State::RemoveReference(Worker& worker) {
   if (!worker.reference) return;
+  TakePublishBack(worker);
   SetState(worker, ReferenceState::kDraining);
   timers_.erase(Timer{worker.reference->drain_end, Timer::Kind::kDrain, worker.serial, 0});
   drained_.erase(&worker);
@@ -147,6 +148,12 @@ void Hub::State::ForgetIfUnheld(const std::string& name, Version version) {
   }
 }
 
+void Hub::State::NoteProgress(Read& read, const Progress& event) {
+  read.pace.told_at = now_;
+  const auto current = read.assignments.find(read.current);
+  if (current != read.assignments.end() && !event.way.empty()) current->second.way = event.way;
+}
+
 // Only ever forward, within the generation and the shard: a source that says otherwise lies or is
 // late, and is not believed (R4, R9). A report may arrive after the call that ended its reference
 // or its read; that is nothing to speak of.
@@ -170,7 +177,7 @@ void Hub::State::On(const Progress& event) {
                             reference->valid_chunks, " of ", chunks, " chunks refused"));
   }
   reference->valid_chunks = event.valid_chunks;
-  if (worker->read) worker->read->pace.told_at = now_;
+  if (worker->read) NoteProgress(*worker->read, event);
   Relist(*worker);
   DrawNearer(*worker);
   Sample(*worker);

@@ -20,8 +20,6 @@
 namespace tensorhub::hub {
 namespace {
 
-constexpr uint32_t kKeepLatestMax = 1024;
-
 bool Holds(const Worker& worker) {
   return worker.alive && worker.reference && worker.reference->state == ReferenceState::kComplete;
 }
@@ -32,83 +30,6 @@ bool GoesWith(const Worker& copy, const Worker& leaver) {
 }
 
 }  // namespace
-
-void Hub::State::On(const RetainOp& op) {
-  const auto model = models_.find(op.model);
-  if (model == models_.end()) return Answer(op.call, UnknownModel(op.model));
-  if (op.keep_latest > kKeepLatestMax) {
-    return Answer(op.call, absl::InvalidArgumentError(absl::StrCat("keep_latest ", op.keep_latest,
-                                                                   " is above ", kKeepLatestMax)));
-  }
-  model->second.keep_latest = op.keep_latest;
-  RetentionChanged(op.model);
-  Answer(op.call, absl::OkStatus());
-}
-
-void Hub::State::On(const PinOp& op) { Answer(op.call, Pin(op)); }
-
-absl::Status Hub::State::Pin(const PinOp& op) {
-  const auto found = models_.find(op.model);
-  if (found == models_.end()) return UnknownModel(op.model);
-  if (const auto problem = NameProblem(op.name)) {
-    return absl::InvalidArgumentError(absl::StrCat("the pin's name ", *problem));
-  }
-  Model& model = found->second;
-  const auto wanted = FindExact(op.model, model, op.version);
-  if (!wanted.ok()) return wanted.status();
-  ForgetPassedPins(model);
-  const bool is_new = !model.pins.contains(op.name);
-  if (is_new && model.pins.size() >= options_.limits.pins) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(op.model, " has its ", options_.limits.pins, " pins already"));
-  }
-  const TimeMs lasting = std::min(op.ttl_ms, kTimeoutMsMax);
-  model.pins[op.name] = {op.version, lasting > 0 ? now_ + lasting : 0};
-  RetentionChanged(op.model);  // the pin may have held another version before
-  return absl::OkStatus();
-}
-
-void Hub::State::On(const UnpinOp& op) {
-  const auto model = models_.find(op.model);
-  if (model == models_.end()) return Answer(op.call, UnknownModel(op.model));
-  if (model->second.pins.erase(op.name) == 0) {
-    return Answer(op.call, absl::NotFoundError(
-                               absl::StrCat(op.model, " has no pin named \"", op.name, "\"")));
-  }
-  RetentionChanged(op.model);
-  Answer(op.call, absl::OkStatus());
-}
-
-absl::Status Hub::State::UnknownModel(const std::string& model) const {
-  return absl::NotFoundError(absl::StrCat("model \"", model, "\": nobody has joined it"));
-}
-
-void Hub::State::ForgetPassedPins(Model& model) {
-  std::erase_if(model.pins, [this](const auto& pin) { return HasPassed(pin.second); });
-}
-
-// Why the version must not be lost; nothing if it may be.
-std::vector<std::string> Hub::State::KeptBy(const Model& model,
-                                            const Publication& publication) const {
-  std::vector<std::string> why;
-  if (!publication.visible) return why;
-  uint32_t newer = 0;
-  for (auto it = model.visible.rbegin();
-       it != model.visible.rend() && it->first > publication.version; ++it) {
-    if (++newer >= model.keep_latest) break;
-  }
-  if (newer < model.keep_latest) why.emplace_back("latest");
-  for (const auto& [name, pin] : model.pins) {
-    if (pin.version == publication.version && !HasPassed(pin)) why.push_back("pin " + name);
-  }
-  return why;
-}
-
-Model& Hub::State::EnsureModel(const std::string& name) {
-  const auto [model, is_new] = models_.try_emplace(name);
-  if (is_new) model->second.keep_latest = options_.keep_latest;
-  return model->second;
-}
 
 // R7, its one place: whether the holder may give its shard up.
 bool Hub::State::MayGo(const Worker& leaver) const {
@@ -147,7 +68,7 @@ void Hub::State::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
 
 // Somebody reads it, or makes a copy, or is only doubted.
 bool Hub::State::MayBecomeKept(const Worker& leaver) const {
-  if (leaver.offers_copies && !leaver.op.leaving) return true;
+  if (leaver.op.no_copy.empty() && MayBeCopied(leaver)) return true;
   const auto& holders = leaver.reference->shard->holders;
   return std::any_of(holders.begin(), holders.end(), [&leaver](const auto& holder) {
     const Worker& other = *holder.second;
@@ -156,37 +77,92 @@ bool Hub::State::MayBecomeKept(const Worker& leaver) const {
   });
 }
 
-// All ranks of the group make theirs: a copy is read as a group, too (R6). While recovering, others
-// may still say that they keep it.
-void Hub::State::AskForCopies(const Worker& leaver) {
-  if (leaver.op.leaving || recovering_ || AskedBefore(leaver)) return;
-  const Reference& wanted = *leaver.reference;
-  ForEachLive({leaver.id.key.model, leaver.id.key.group}, [&](const Worker& rank) {
-    if (!rank.offers_copies || !Holds(rank)) return;
-    if (rank.reference->publication != wanted.publication) return;
-    Send(rank, MakeCopy{wanted.publication, wanted.version});
-  });
+// By all ranks of its group or by none: a copy is read as a group, too (R6). A rank that has given
+// its shard up before reads it from whoever keeps it.
+bool Hub::State::MayBeCopied(const Worker& leaver) const {
+  const WorkerKey& key = leaver.id.key;
+  for (Rank rank = 0; rank < leaver.world_size; ++rank) {
+    const Worker* other = FindWorker({key.model, key.group, rank});
+    if (other == nullptr || !other->alive || !other->offers_copies) return false;
+    if (IsPending(*other, OpKind::kUnpublish) && other->op.leaving) return false;
+  }
+  return true;
 }
 
-// By another rank that waits.
-bool Hub::State::AskedBefore(const Worker& leaver) const {
-  const WorkerKey& key = leaver.id.key;
-  return std::any_of(leavers_.begin(), leavers_.end(), [&](Serial serial) {
-    const Worker* other = FindRow(serial);
-    return other != nullptr && other != &leaver && other->reference &&
-           other->id.key.group == key.group && other->id.key.model == key.model &&
-           other->reference->publication == leaver.reference->publication;
-  });
+std::vector<Worker*> Hub::State::LeaversOf(const GroupKey& group) const {
+  std::vector<Worker*> waiting;
+  for (const Serial serial : leavers_) {
+    Worker* leaver = FindRow(serial);
+    if (leaver == nullptr || !IsPending(*leaver, OpKind::kUnpublish) || !Holds(*leaver)) continue;
+    const WorkerKey& key = leaver->id.key;
+    if (key.model == group.model && key.group == group.group) waiting.push_back(leaver);
+  }
+  return waiting;
+}
+
+// Unless another rank has asked before. While recovering, others may still say that they keep it.
+void Hub::State::AskForCopies(const Worker& leaver) {
+  if (recovering_ || !MayBeCopied(leaver)) return;
+  const GroupKey group{leaver.id.key.model, leaver.id.key.group};
+  for (const Worker* other : LeaversOf(group)) {
+    if (other == &leaver) continue;
+    if (other->reference->publication == leaver.reference->publication) return;
+  }
+  ForEachLive(group, [&](const Worker& rank) { AskForCopy(rank, leaver); });
+}
+
+void Hub::State::AskForCopy(const Worker& rank, const Worker& leaver) {
+  const Reference& wanted = *leaver.reference;
+  Send(rank, MakeCopy{wanted.publication, wanted.version, leaver.op.deadline - now_});
+}
+
+// Its session has broken, and perhaps with it what it was asked.
+void Hub::State::AskAgain(const Worker& rank) {
+  if (recovering_) return;
+  for (const Worker* leaver : LeaversOf({rank.id.key.model, rank.id.key.group})) {
+    if (leaver->op.no_copy.empty() && MayBeCopied(*leaver)) AskForCopy(rank, *leaver);
+  }
+}
+
+// One rank's failure is that of the whole copy.
+void Hub::State::On(const CopyFailed& event) {
+  const Worker* worker = FindSession(event.session);
+  if (worker == nullptr) return;
+  const WorkerKey key = worker->id.key;
+  const std::string why =
+      absl::StrCat("rank ", key.rank, ": ", std::string(event.reason.message()));
+  for (Worker* leaver : LeaversOf({key.model, key.group})) {
+    if (!Holds(*leaver) || leaver->reference->version != event.version) continue;
+    Say(LogLine::Level::kWarning, absl::StrCat(ToString(leaver->id.key), " waits for a copy of ",
+                                               event.version, " that is not made: ", why));
+    leaver->op.no_copy = why;
+    if (!recovering_ && !MayBecomeKept(*leaver)) KeeperDeadline(*leaver);
+  }
+  RefuseCopy(key, event.version, why);
+}
+
+// The ranks that have joined wait for one that will not.
+void Hub::State::RefuseCopy(const WorkerKey& of, Version version, const std::string& why) {
+  for (auto it = groups_.lower_bound({of.model, ""});
+       it != groups_.end() && it->first.model == of.model; ++it) {
+    if (it->second.forming.empty()) continue;
+    const auto& [rank, join] = *it->second.forming.begin();
+    const Worker* copy = FindWorker({of.model, it->first.group, rank});
+    const Selector exact{Selector::Kind::kExact, version};
+    if (copy == nullptr || copy->copy_of != of.group || !(join.selector == exact)) continue;
+    RefuseForming(it->first, it->second, absl::AbortedError(why));
+  }
 }
 
 // The first of each group asks for all its ranks.
 void Hub::State::AskAfterRecovery() {
   const std::set<Serial> leavers = std::exchange(leavers_, {});
   for (const Serial serial : leavers) {
-    const Worker* leaver = FindRow(serial);
+    Worker* leaver = FindRow(serial);
     if (leaver == nullptr || !IsPending(*leaver, OpKind::kUnpublish) || !Holds(*leaver)) continue;
-    if (!MayGo(*leaver)) AskForCopies(*leaver);
     leavers_.insert(serial);
+    if (MayGo(*leaver)) continue;
+    MayBecomeKept(*leaver) ? AskForCopies(*leaver) : KeeperDeadline(*leaver);
   }
   retention_changed_ = true;
 }
@@ -231,24 +207,38 @@ void Hub::State::KeeperDeadline(Worker& leaver) {
     return BeginDrain(leaver, 0);
   }
   Finish(leaver,
-         absl::ResourceExhaustedError(absl::StrCat(
-             what, " is wanted (",
-             absl::StrJoin(KeptBy(models_.at(leaver.id.key.model), PublicationOf(leaver)), ", "),
-             "), and nobody else that is stable holds it whole; allow copies in host "
-             "memory, retain fewer versions, or unpublish with force")));
+         absl::ResourceExhaustedError(absl::StrCat(what, " is wanted (", WhyNotKept(leaver))));
 }
 
-// Copies that nobody wants any more give their memory back.
+std::string Hub::State::WhyNotKept(const Worker& leaver) const {
+  const Publication& publication = *FindPublication(leaver.id.key.model, leaver.reference->version);
+  const std::string by = absl::StrJoin(KeptBy(models_.at(publication.model), publication), ", ");
+  if (recovering_) {
+    return absl::StrCat(by, "), and the server is recovering: who else holds it is not known yet; ",
+                        "unpublish again in a few seconds, or with force");
+  }
+  const std::string& no_copy = leaver.op.no_copy;
+  return absl::StrCat(
+      by, "), and nobody else that is stable holds it whole; ",
+      no_copy.empty() ? "allow copies in host memory, " : "no copy was made (" + no_copy + "); ",
+      "retain fewer versions, or unpublish with force");
+}
+
 void Hub::State::RetentionChanged(const std::string& name) {
   retention_changed_ = true;
-  const Model& model = models_.at(name);
   for (auto it = workers_.lower_bound({name, "", 0});
        it != workers_.end() && it->first.model == name; ++it) {
-    const Worker& worker = it->second;
-    if (worker.copy_of.empty() || !Holds(worker)) continue;
-    const Publication& publication = model.held.at(worker.reference->version);
-    if (KeptBy(model, publication).empty()) Send(worker, ReleaseCopy{worker.reference->generation});
+    ReleaseIfUnwanted(it->second);
   }
+}
+
+// A copy that nobody wants any more gives its memory back. R8: while recovering, nothing is
+// released.
+void Hub::State::ReleaseIfUnwanted(const Worker& copy) {
+  if (copy.copy_of.empty() || !Holds(copy) || recovering_) return;
+  const Model& model = models_.at(copy.id.key.model);
+  const Publication& publication = model.held.at(copy.reference->version);
+  if (KeptBy(model, publication).empty()) Send(copy, ReleaseCopy{copy.reference->generation});
 }
 
 }  // namespace tensorhub::hub

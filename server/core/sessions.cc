@@ -63,8 +63,8 @@ void Hub::State::On(const SessionOpened& event) {
   Attach(worker, event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding)});
   MergeReport(worker, event);
-  const bool waits = leavers_.contains(worker.serial) && IsPending(worker, OpKind::kUnpublish);
-  if (waits && worker.reference) AskForCopies(worker);
+  AskAgain(worker);
+  ReleaseIfUnwanted(worker);
 }
 
 bool Hub::State::Lacks(const std::optional<Holding>& holding) const {
@@ -193,7 +193,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   ++alive_;
   worker.lease_timer = worker.lease_end;
   timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
-  Change(EnsureModel(worker.id.key.model), worker.id.key.model, ModelChange::Kind::kWorkerJoined, 0,
+  Change(models_[worker.id.key.model], worker.id.key.model, ModelChange::Kind::kWorkerJoined, 0,
          worker.id.key.group);
 }
 

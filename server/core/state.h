@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -85,6 +86,8 @@ class Hub::State {
   void RestoreMember(const GroupKey& key, Rank rank, const MemberRow& member, uint32_t world_size);
   std::optional<ModelRow> RowOfModel(const std::string& name) const;
   std::optional<GroupRow> RowOfGroup(const GroupKey& key) const;
+  std::optional<RetentionRow> RowOfRetention(const std::string& name) const;
+  void RestoreRetention(const std::string& name, const RetentionRow& row);
   void PersistChanges(size_t first);
 
   // operations.cc: idempotency. Start returns null when the call was dealt with.
@@ -96,6 +99,7 @@ class Hub::State {
   void Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload = {});
   // Like Finish, but a repetition of the call is carried out again.
   void FinishOpen(Worker& worker, absl::Status status);
+  void TakePublishBack(Worker& worker);
   void Answer(CallId call, absl::Status status, decltype(Reply::payload) payload = {});
   bool IsPending(const Worker& worker, OpKind kind) const;
 
@@ -123,6 +127,7 @@ class Hub::State {
   void MergeReport(Worker& worker, const SessionOpened& event);
   bool Confirms(const Worker& worker, const SessionOpened& event) const;
   void DropUnconfirmed(Worker& worker);
+  void EndUnreported(Worker& worker, const SessionOpened& event);
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
   void CompletePublished(Publication& publication);
   bool HasOtherNumber(const Model& model, const Holding& holding) const;
@@ -164,6 +169,7 @@ class Hub::State {
   void RemoveReference(Worker& worker);
   void ForgetIfUnheld(const std::string& model, Version version);
   void On(const Progress& event);
+  void NoteProgress(Read& read, const Progress& event);
   void On(const ProbeAnswer& event);
 
   // unpublish.cc: R3
@@ -179,22 +185,30 @@ class Hub::State {
   void On(const UnpinOp& op);
   absl::Status Pin(const PinOp& op);
   absl::Status UnknownModel(const std::string& model) const;
-  bool HasPassed(const PinnedVersion& pin) const { return pin.until != 0 && pin.until <= now_; }
-  void ForgetPassedPins(Model& model);
+  void PutPin(const std::string& model, const std::string& name, const PinnedVersion& pin);
+  bool DropPin(const std::string& model, const std::string& name);
+  void SetPinTimer();
+  void EndPins();
+  uint32_t KeepLatest(const Model& model) const;
   std::vector<std::string> KeptBy(const Model& model, const Publication& publication) const;
-  // The model's row, which is made with the retention that the server gives to all.
-  Model& EnsureModel(const std::string& name);
   bool MayGo(const Worker& leaver) const;
   bool HasStable(const std::string& model) const;
   void AwaitKeeper(Worker& leaver, TimeMs drain_ms);
   bool MayBecomeKept(const Worker& leaver) const;
+  bool MayBeCopied(const Worker& leaver) const;
   void AskForCopies(const Worker& leaver);
-  bool AskedBefore(const Worker& leaver) const;
+  std::vector<Worker*> LeaversOf(const GroupKey& group) const;
+  void AskForCopy(const Worker& rank, const Worker& leaver);
+  void AskAgain(const Worker& rank);
   void AskAfterRecovery();
+  void On(const CopyFailed& event);
+  void RefuseCopy(const WorkerKey& of, Version version, const std::string& why);
   void AnswerWithout(Worker* leaver);
   void SettleLeavers();
   void KeeperDeadline(Worker& leaver);
+  std::string WhyNotKept(const Worker& leaver) const;
   void RetentionChanged(const std::string& model);
+  void ReleaseIfUnwanted(const Worker& copy);
 
   // choosing.cc: R5, which holder
   bool MayServe(const Worker& source, const Worker& reader) const;
@@ -335,6 +349,7 @@ class Hub::State {
   void CheckUplinks() const;
   void CheckWaits() const;
   void CheckGroup(const GroupKey& key, const Group& group) const;
+  void CheckPins() const;
   void CheckDurable() const;
 
   const HubOptions options_;
@@ -358,6 +373,9 @@ class Hub::State {
   uint64_t attachment_bytes_ = 0;
   std::set<std::pair<TimeMs, WorkerKey>> dead_;
   absl::btree_set<Timer> timers_;
+  // Time, model and name of the ends of pins; the timer is at the first, and none while recovering.
+  std::set<std::tuple<TimeMs, std::string, std::string>> pin_ends_;
+  std::optional<TimeMs> pin_timer_;
   size_t alive_ = 0;
   std::map<WorkerIdentity, std::vector<AwaitedReader>> awaited_;  // by source; recovery only
 
@@ -368,6 +386,7 @@ class Hub::State {
   DurableState durable_;
   std::set<std::string> changed_models_;  // since the event began; a superset
   std::set<GroupKey> changed_groups_;
+  std::set<std::string> changed_retention_;
   size_t restored_ = 0;  // dead workers that the restored rows name
 
   // For Settle.

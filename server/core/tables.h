@@ -59,7 +59,8 @@ struct Assignment {
   Worker* source = nullptr;  // where the reader is counted
   Generation generation = 0;
   Tier tier = Tier::kRemote;
-  std::string uplink;  // kRemote: the source's datacenter, at which the read is counted
+  std::string uplink;    // kRemote: the source's datacenter, at which the read is counted
+  std::string way = {};  // as the reader says, for people
 };
 
 // R8: a source that failed this reader is barred for it, until it has been pardoned (once).
@@ -129,6 +130,7 @@ struct OpRecord {
   Reply reply;
   std::optional<PublishOp> deferred;  // waits for the end of the recovery
   bool leaving = false;               // of kUnpublish
+  std::string no_copy = {};           // of kUnpublish: why no copy is made for it
 };
 
 // A question to a holder whether its reference still stands.
@@ -221,13 +223,13 @@ struct Publication {
 // R7: `version` must not be lost until then.
 struct PinnedVersion {
   Version version = 0;
-  TimeMs until = 0;  // 0: for ever
+  std::optional<TimeMs> until;  // none: for ever
 };
 
 struct Model {
   std::optional<Version> latest;
-  uint32_t keep_latest = 0;
-  std::map<std::string, PinnedVersion> pins;  // by name; passed ones count no more
+  std::optional<uint32_t> keep_latest;        // none: HubOptions::keep_latest
+  std::map<std::string, PinnedVersion> pins;  // by name
   uint64_t revision = 0;
   std::map<Version, Publication> held;       // with at least one reference
   std::map<Version, PublicationId> visible;  // ever, also those that nobody holds any more
@@ -280,7 +282,7 @@ struct Wait {
 };
 
 struct Timer {
-  enum class Kind { kGrace, kLease, kOperation, kDrain, kWait, kQuestion, kForget };
+  enum class Kind { kGrace, kLease, kOperation, kDrain, kWait, kQuestion, kForget, kPins };
   TimeMs at = 0;
   Kind kind = Kind::kGrace;
   Serial worker = 0;

@@ -81,7 +81,7 @@ std::vector<ModelView> Hub::State::Models() const {
     view.model = name;
     view.has_latest = model.latest.has_value();
     view.latest = model.latest.value_or(0);
-    view.keep_latest = model.keep_latest;
+    view.keep_latest = KeepLatest(model);
     for (const auto& [version, publication] : model.held) {
       if (publication.listed()) ++view.versions;
       view.replicas += CompleteReplicas(publication);
@@ -184,6 +184,7 @@ std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
     if (assignment != read.assignments.end()) {
       view.source = assignment->second.source->id;
       view.tier = assignment->second.tier;
+      view.way = assignment->second.way;
     }
     const bool listed = worker.reference && worker.reference->publication == read.publication;
     if (listed) view.valid_chunks = worker.reference->valid_chunks;

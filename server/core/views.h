@@ -81,6 +81,7 @@ struct TransferView {
   uint64_t chunk_bytes = 0;
   Tier tier = Tier::kRemote;
   TimeMs running_ms = 0;
+  std::string way;  // how the bytes come; empty: not said yet
 };
 
 struct StatusView {

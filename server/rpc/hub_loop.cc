@@ -17,6 +17,17 @@ TimeMs Now() {
       .count();
 }
 
+// How far the wall clock is ahead.
+TimeMs WallAtZero() {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(wall).count() - Now();
+}
+
+hub::HubOptions WithClock(hub::HubOptions options) {
+  options.wall_at_zero = WallAtZero();
+  return options;
+}
+
 Clock::time_point TimePoint(TimeMs time) {
   return Clock::time_point(std::chrono::milliseconds(time));
 }
@@ -32,7 +43,7 @@ HubLoop::HubLoop(const Options& options)
       waiting_max_(options.waiting_max),
       store_(options.store),
       on_failure_(options.on_failure),
-      hub_(options.hub, Now()),
+      hub_(WithClock(options.hub), Now()),
       order_(options.store != nullptr) {
   if (store_ != nullptr && store_->blocks()) {
     commits_.emplace(*store_, [this](const absl::Status& status) {

@@ -98,7 +98,8 @@ hub::Event ProgressOf(FieldChecks& check, const pb::Progress& progress, hub::Ses
   return hub::Progress{.session = session,
                        .publication = check.Id(progress.publication(), "publication"),
                        .generation = check.GenerationOf(progress.generation()),
-                       .valid_chunks = check.ChunkCount(progress.valid_chunks())};
+                       .valid_chunks = check.ChunkCount(progress.valid_chunks()),
+                       .way = progress.way().substr(0, kWayBytesMax)};
 }
 
 hub::Event ReleasedOf(FieldChecks& check, const pb::SourceReleased& released,
@@ -134,6 +135,14 @@ hub::Event ProbeAnswerOf(FieldChecks& check, const pb::ProbeAnswer& answer,
                           .verified = answer.verified()};
 }
 
+hub::Event CopyFailedOf(FieldChecks& check, const pb::CopyFailed& failed, hub::SessionId session) {
+  check.SetPrefix("copy_failed.");
+  check.Require(failed.code() != 0, "code", "is OK; a failure has another code");
+  return hub::CopyFailed{.session = session,
+                         .version = failed.version(),
+                         .reason = check.Result(failed.code(), failed.reason())};
+}
+
 }  // namespace
 
 absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::SessionId session) {
@@ -151,6 +160,8 @@ absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::Session
       return EventOf(check, SilentOf(check, message.source_silent(), session));
     case pb::WorkerMessage::kProbeAnswer:
       return EventOf(check, ProbeAnswerOf(check, message.probe_answer(), session));
+    case pb::WorkerMessage::kCopyFailed:
+      return EventOf(check, CopyFailedOf(check, message.copy_failed(), session));
     case pb::WorkerMessage::kOpen:
       return absl::InvalidArgumentError("open: this session is open already");
     case pb::WorkerMessage::BODY_NOT_SET:

@@ -60,6 +60,7 @@ void Fill(const hub::Visible& visible, const ServerIdentity&, pb::HubMessage& me
 void Fill(const hub::MakeCopy& make, const ServerIdentity&, pb::HubMessage& message) {
   message.mutable_make_copy()->set_publication(IdBytes(make.publication));
   message.mutable_make_copy()->set_version(make.version);
+  message.mutable_make_copy()->set_within_ms(static_cast<uint64_t>(make.within_ms));
 }
 
 void Fill(const hub::ReleaseCopy& release, const ServerIdentity&, pb::HubMessage& message) {

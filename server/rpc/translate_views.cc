@@ -106,6 +106,7 @@ void Fill(const hub::TransferView& view, v1::TransferInfo& out) {
   out.set_chunk_bytes(view.chunk_bytes);
   out.set_tier(std::string(ToString(view.tier)));
   out.set_running_ms(view.running_ms);
+  out.set_way(view.way);
 }
 
 void Fill(const hub::ModelChange& change, v1::Change& out) {

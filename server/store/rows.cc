@@ -12,6 +12,8 @@ namespace tensorhub::store {
 namespace {
 
 constexpr int kStatusCodeMax = static_cast<int>(absl::StatusCode::kUnauthenticated);
+// So that the clocks' difference can be taken off.
+constexpr uint64_t kWallMsMax = uint64_t{1} << 60;
 
 std::optional<Id128> IdFrom(const Statement& row, int column) {
   const std::optional<Id128> id = FromBytes(row.Bytes(column));
@@ -84,6 +86,27 @@ absl::StatusOr<std::map<hub::GroupKey, hub::GroupRow>> ReadGroups(Sqlite& databa
   }
 }
 
+absl::StatusOr<std::map<std::string, hub::RetentionRow>> ReadRetention(Sqlite& database) {
+  std::map<std::string, hub::RetentionRow> retention;
+  absl::StatusOr<Statement> select =
+      database.Prepare("SELECT model, keep_latest, pins FROM retention");
+  if (!select.ok()) return select.status();
+  while (true) {
+    const absl::StatusOr<bool> row = select->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return retention;
+    const std::string name = select->Bytes(0);
+    const uint64_t keep_latest = select->Number(1);
+    auto pins = DecodePins(select->Bytes(2));
+    if (NameProblem(name) || !pins || keep_latest > hub::kKeepLatestMax) {
+      return Damaged(database.path(), absl::StrCat("table retention, row \"", name, "\""));
+    }
+    hub::RetentionRow& kept = retention[name];
+    if (!select->IsNull(1)) kept.keep_latest = static_cast<uint32_t>(keep_latest);
+    kept.pins = *std::move(pins);
+  }
+}
+
 std::string EncodeMembers(const std::map<Rank, hub::MemberRow>& members) {
   std::string bytes;
   ByteWriter writer(bytes);
@@ -115,6 +138,35 @@ std::optional<std::map<Rank, hub::MemberRow>> DecodeMembers(std::string_view byt
   return reader.ok() ? std::optional(std::move(members)) : std::nullopt;
 }
 
+std::string EncodePins(const std::map<std::string, hub::PinRow>& pins) {
+  std::string bytes;
+  ByteWriter writer(bytes);
+  for (const auto& [name, pin] : pins) {
+    writer.PutVarint(name.size());
+    writer.PutBytes(name);
+    writer.Put(uint64_t{pin.version});
+    writer.Put(static_cast<uint8_t>(pin.until.has_value()));
+    writer.Put(static_cast<uint64_t>(pin.until.value_or(0)));
+  }
+  return bytes;
+}
+
+std::optional<std::map<std::string, hub::PinRow>> DecodePins(std::string_view bytes) {
+  std::map<std::string, hub::PinRow> pins;
+  ByteReader reader(bytes);
+  while (reader.ok() && reader.left() > 0) {
+    const std::string name(reader.TakeBytes(reader.TakeVarint()));
+    hub::PinRow pin;
+    pin.version = reader.Take<uint64_t>();
+    const uint8_t ends = reader.Take<uint8_t>();
+    const uint64_t until = reader.Take<uint64_t>();
+    if (!reader.ok() || NameProblem(name) || ends > 1 || until > kWallMsMax) return std::nullopt;
+    if (ends == 1) pin.until = static_cast<TimeMs>(until);
+    if (!pins.emplace(name, pin).second) return std::nullopt;
+  }
+  return reader.ok() ? std::optional(std::move(pins)) : std::nullopt;
+}
+
 absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
   RowWriter writer;
   const std::pair<Statement*, const char*> statements[] = {
@@ -126,6 +178,9 @@ absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
        "version, world_size, chunk_bytes, members, outcome_code, outcome_message) "
        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
       {&writer.drop_group_, "DELETE FROM group_fetches WHERE model = ?1 AND group_name = ?2"},
+      {&writer.put_retention_,
+       "INSERT OR REPLACE INTO retention (model, keep_latest, pins) VALUES (?1, ?2, ?3)"},
+      {&writer.drop_retention_, "DELETE FROM retention WHERE model = ?1"},
   };
   for (const auto& [statement, sql] : statements) {
     absl::StatusOr<Statement> prepared = database.Prepare(sql);
@@ -141,6 +196,9 @@ absl::Status RowWriter::Write(const hub::Persist& rows) {
   }
   for (const auto& [key, row] : rows.groups) {
     if (absl::Status status = Write(key, row); !status.ok()) return status;
+  }
+  for (const auto& [model, row] : rows.retention) {
+    if (absl::Status status = Write(model, row); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -179,6 +237,20 @@ absl::Status RowWriter::Write(const hub::GroupKey& key, const std::optional<hub:
       9, row->outcome ? std::optional(static_cast<int>(row->outcome->code())) : std::nullopt);
   put_group_.BindText(10, message);
   return put_group_.Run();
+}
+
+absl::Status RowWriter::Write(const std::string& model,
+                              const std::optional<hub::RetentionRow>& row) {
+  if (!row) {
+    drop_retention_.BindText(1, model);
+    return drop_retention_.Run();
+  }
+  const std::string pins = EncodePins(row->pins);
+  put_retention_.BindText(1, model);
+  put_retention_.Bind(
+      2, row->keep_latest ? std::optional(static_cast<int>(*row->keep_latest)) : std::nullopt);
+  put_retention_.BindBlob(3, pins);
+  return put_retention_.Run();
 }
 
 }  // namespace tensorhub::store

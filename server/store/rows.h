@@ -19,6 +19,7 @@ namespace tensorhub::store {
 // DATA_LOSS names the table and the row that cannot be.
 absl::StatusOr<std::map<std::string, hub::ModelRow>> ReadModels(Sqlite& database);
 absl::StatusOr<std::map<hub::GroupKey, hub::GroupRow>> ReadGroups(Sqlite& database);
+absl::StatusOr<std::map<std::string, hub::RetentionRow>> ReadRetention(Sqlite& database);
 
 // The statements that write rows, prepared once; within a transaction of the caller's.
 class RowWriter {
@@ -30,16 +31,23 @@ class RowWriter {
  private:
   absl::Status Write(const std::string& model, const std::optional<hub::ModelRow>& row);
   absl::Status Write(const hub::GroupKey& key, const std::optional<hub::GroupRow>& row);
+  absl::Status Write(const std::string& model, const std::optional<hub::RetentionRow>& row);
 
   Statement put_model_;
   Statement drop_model_;
   Statement put_group_;
   Statement drop_group_;
+  Statement put_retention_;
+  Statement drop_retention_;
 };
 
 // One record per rank, of fixed length.
 std::string EncodeMembers(const std::map<Rank, hub::MemberRow>& members);
 std::optional<std::map<Rank, hub::MemberRow>> DecodeMembers(std::string_view bytes);
+
+// One record per pin, by name.
+std::string EncodePins(const std::map<std::string, hub::PinRow>& pins);
+std::optional<std::map<std::string, hub::PinRow>> DecodePins(std::string_view bytes);
 
 }  // namespace tensorhub::store
 

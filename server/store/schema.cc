@@ -42,6 +42,13 @@ CREATE TABLE group_fetches (
   PRIMARY KEY (model, group_name)
 ) STRICT, WITHOUT ROWID;
 )sql",
+    R"sql(
+CREATE TABLE retention (
+  model TEXT PRIMARY KEY,
+  keep_latest INTEGER,
+  pins BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql",
 };
 constexpr int kSchema = static_cast<int>(std::size(kSteps));
 

@@ -110,7 +110,10 @@ absl::StatusOr<Loaded> SqliteStore::Load() {
   if (!models.ok()) return models.status();
   auto groups = ReadGroups(*database_);
   if (!groups.ok()) return groups.status();
-  return Loaded{*identity, earlier_life_, {*std::move(models), *std::move(groups)}};
+  auto retention = ReadRetention(*database_);
+  if (!retention.ok()) return retention.status();
+  return Loaded{
+      *identity, earlier_life_, {*std::move(models), *std::move(groups), *std::move(retention)}};
 }
 
 absl::StatusOr<ServerIdentity> SqliteStore::RaiseEpoch() {

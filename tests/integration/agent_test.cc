@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "tests/integration/cluster.h"
+#include "tests/integration/harness/eventually.h"
 #include "tests/integration/harness/places.h"
 #include "tests/integration/harness/process.h"
 
@@ -77,6 +78,34 @@ TEST_F(AgentTest, ComesBackToAServerThatWasAway) {
   ExpectHolding(*agent, 1);
   cluster_.server().Restart();
   ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+  FillAndPublish(*trainer, 2);
+  ExpectHolding(*agent, 2);
+}
+
+TEST_F(AgentTest, EndsInTheMiddleOfAFetch) {
+  Worker trainer = Trainer();
+  FillAndPublish(*trainer, 1);
+  trainer->process().Signal(SIGSTOP);  // the fetch begins and does not go on
+  const auto agent = StartAgent();
+  Worker other = cluster_.Join("other");
+  ASSERT_TRUE(Eventually(seconds(20),
+                         [&] { return other->Do("list").find("keeper") != std::string::npos; }));
+  agent->Signal(SIGTERM);
+  EXPECT_EQ(agent->Wait(seconds(10)), 0) << agent->Describe();
+  trainer->process().Signal(SIGCONT);
+}
+
+TEST_F(AgentTest, ARankThatWasTakenOverIsTakenBack) {
+  const auto agent = StartAgent();
+  Worker trainer = Trainer();
+  FillAndPublish(*trainer, 1);
+  ExpectHolding(*agent, 1);
+  agent->Signal(SIGSTOP);
+  Worker usurper = cluster_.Start();
+  ASSERT_EQ(usurper->Do(cluster_.ConnectCommand("keeper") + " timeout=30000"), "ok");
+  agent->Signal(SIGCONT);
+  ASSERT_EQ(usurper->Do("leave"), "ok");
+  ASSERT_THAT(trainer->Do("unpublish force"), StartsWith("ok"));
   FillAndPublish(*trainer, 2);
   ExpectHolding(*agent, 2);
 }

@@ -65,6 +65,17 @@ class BenchTest(unittest.TestCase):
         self.assert_figures(figures, ("recovery",))
         self.assertEqual(figures["references"]["value"], 25)
 
+    def test_device(self):
+        done = bench("device", "--quick", "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        if "skipped" in report:  # this machine has no GPU, and it says so
+            self.assertRegex(report["skipped"], "driver|CUDA")
+            self.assertIn("skipped: ", bench("device", "--quick").stdout)
+        else:
+            self.assert_figures(binaries.entries_of(done.stdout),
+                                ("read.same-gpu.300", "host-copy.out", "digests.rate"))
+
     def test_tables(self):
         done = bench("server", "--workers", "2", "--callers", "2", "--seconds", "0.5")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -83,6 +94,8 @@ class BenchTest(unittest.TestCase):
                             (("publish", "--tensors", "20000"), "give two sizes"),
                             (("publish", "--rounds", "0"), "--rounds: give 1 to"),
                             (("publish", "--seconds", "0"), "--seconds: give more than 0"),
+                            (("device", "--rounds", "0"), "--rounds: give 1 to"),
+                            (("device", "--small-tensors", "0"), "0 tensors of"),
                             (("server", "--workers", "10001"), "--workers: give 1 to 10000"),
                             (("server", "--callers", "0"), "--callers: give 1 to"),
                             (("server", "--seconds", "0"), "--seconds: give 0.5 to"),

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole agents with tensors on a device that is not there (fake_driver.h): every byte of a fetch,
+// Whole agents with tensors on a device that is not there (kernel_driver.h): every byte of a fetch,
 // and of a copy for retention, must come by the driver's calls, since the CPU cannot touch the
 // memory. A real server, and UCX for messages.
 
@@ -19,8 +19,9 @@
 
 #include "tests/integration/harness/server_process.h"
 #include "tests/integration/worker/content.h"
-#include "tests/unit/worker_agent/cuda/fake_driver.h"
+#include "tests/unit/worker_agent/cuda/kernel_driver.h"
 #include "worker_agent/agent.h"
+#include "worker_agent/cuda/kernels/kernels_image.h"
 
 namespace tensorhub::harness {
 namespace {
@@ -29,6 +30,7 @@ using absl::StatusCode;
 using agent::Agent;
 using agent::AgentOptions;
 using agent::testing::FakeDriver;
+using agent::testing::KernelDriver;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -137,7 +139,7 @@ class DeviceTest : public testing::Test {
     return member.agent->RunVerb(fetch);
   }
 
-  FakeDriver driver_;
+  KernelDriver driver_;
   ServerProcess server_;
 };
 
@@ -197,6 +199,8 @@ TEST_F(DeviceTest, UnchangedChunksAreSkipped) {
   EXPECT_GT(fetched.fetch.bytes_skipped, 4'000'000u);
   EXPECT_EQ(fetched.fetch.bytes_skipped + fetched.fetch.bytes_read, kFirst + kSecond);
   reader.shard->ExpectHolds(2, /*first_is_same=*/true);
+  // By the device, where the build has kernels.
+  EXPECT_EQ(driver_.count("Launch") > 0, !agent::kernels::KernelImage().empty());
 }
 
 // R3: what the kernels of the stream write is what is published.

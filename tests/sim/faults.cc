@@ -80,6 +80,7 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.data_lost = draws.On() && draws.On() ? 100'000 : 0;
   plan.small_limits = draws.On() && draws.On();
   plan.one_sided = draws.Share(300'000, 1'000'000);
+  plan.keep_latest = draws.On() ? 1 : 0;
   return plan;
 }
 
@@ -107,6 +108,7 @@ std::string FaultPlan::Describe() const {
   add(clock_jumps != 0, "clock-jumps");
   add(drift_ppm_max != 0, "drift");
   add(small_limits, "small-limits");
+  add(keep_latest != 0, "retention");
   return text.empty() ? "none" : text;
 }
 

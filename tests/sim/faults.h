@@ -54,6 +54,7 @@ struct FaultPlan {
   bool keeps_data = true;  // store id and epoch survive a crash
   Ppm data_lost = 0;       // of crashes with data: it comes back as another hub
   bool small_limits = false;
+  uint32_t keep_latest = 0;  // R7
   // Kinds of memory.
   Ppm one_sided = 0;  // of workers: peers on their host may read their memory
 

@@ -268,7 +268,13 @@ void Group::ScribbleIfFree(Process& process) {
 }
 
 void Group::Unpublish(Rank rank, uint64_t number, const Done& done) {
-  Ask(rank, number, agent::UnpublishVerb{operation_.drain_ms}, done);
+  const TimeMs drain_ms = operation_.drain_ms;
+  Ask(rank, number, agent::UnpublishVerb{.drain_ms = drain_ms}, [=, this](const auto& status) {
+    // R7: the last copy stays, or its owner insists.
+    const bool insists = absl::IsResourceExhausted(status) && scene_.dice.Below(2) == 0;
+    if (!insists || number != number_) return done(status);
+    Ask(rank, number, agent::UnpublishVerb{.drain_ms = drain_ms, .force = true}, done);
+  });
 }
 
 void Group::Train(Rank rank, uint64_t number) {

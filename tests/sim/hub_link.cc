@@ -58,8 +58,10 @@ void HubLink::Down(Nanos arrival, Action action) {
 
 void HubLink::Connect() { Open(); }
 
+// On a new connection: that the old one is dead may be noticed later.
 void HubLink::Open() {
   state_ = State::kOpening;
+  dead_line_ = false;
   stream_ = &scene_.hub->NewStream(process_);
   ++number_;
   const bool reachable = scene_.hub->up() && !up_blocked_ && !down_blocked_;

@@ -41,9 +41,11 @@ void HubNode::Start() {
   ++identity_.epoch;
   if (!scene_.plan.keeps_data) kept_ = {};
   options_.durable = kept_;
+  options_.keep_latest = scene_.plan.keep_latest;
   options_.seed = scene_.dice.Next();
   options_.recovering = again && identity_.epoch > 1 && scene_.plan.keeps_data;
   if (scene_.plan.small_limits) options_.limits = SmallLimits(scene_.dice);
+  options_.wall_at_zero = scene_.agenda.now() / (kSecond / 1000) - NowMs();
   hub_ = std::make_unique<hub::Hub>(options_, NowMs());
   tick_.reset();
   scene_.Log("hub starts, epoch ", identity_.epoch, options_.recovering ? ", recovering" : "");
@@ -128,6 +130,7 @@ void HubNode::CancelCall(hub::CallId id) {
 
 void HubNode::Apply(const hub::Event& event, Process* from) {
   effects_.clear();
+  scene_.checkers->BeforeHubStep(event);
   hub_->Apply(event, NowMs(), effects_);
   ++scene_.counts.hub_events;
   scene_.agenda.Note(event.index() << 32 | effects_.size() << 16 |

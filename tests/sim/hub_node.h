@@ -67,6 +67,8 @@ class HubNode {
   uint32_t life() const { return static_cast<uint32_t>(nodes_.size()); }
   const ServerIdentity& identity() const { return identity_; }
   TimeMs NowMs() { return node().LocalMs(scene_.agenda.now()); }
+  // It began with the rows that an earlier life of it had kept.
+  bool has_rows() const { return options_.recovering; }
   TimeMs lease_ms() const { return options_.lease_ms; }
 
   // Made by the workers' side.

@@ -50,6 +50,7 @@ class Process {
   const std::string& host() const { return place_.host; }
   const std::string& datacenter() const { return place_.location.Part(1); }
   Nanos slowness() const { return place_.slowness; }
+  bool spot() const { return place_.spot; }
   uint32_t world_size() const { return place_.world_size; }
   const std::shared_ptr<const Layout>& layout() const { return place_.layout; }
   Memory& memory() { return memory_; }

@@ -19,6 +19,9 @@ namespace {
 
 // A lease, a grace, and the longest back-off and restart of a worker.
 constexpr Nanos kSettle = 16 * kSecond;
+// Until a worker finds that its connection is dead, is refused by the hub in its place, and comes
+// again as a new process.
+constexpr Nanos kReturn = 25 * kSecond;
 // No verb is asked with a longer time-out.
 constexpr Nanos kVerbsEnd = 60 * kSecond;
 // Of a fetch when all is well, over the slowest links; and of the answer that nobody holds the
@@ -95,6 +98,7 @@ class SeedRun {
     RunUntil(scene_.agenda.now() + kVerbsEnd + kSettle, [this] { return !cluster_.busy(); });
     if (cluster_.busy())
       scene_.Fail("R8", "an operation has not ended after everything was healed");
+    RunUntil(scene_.agenda.now() + kReturn, [this] { return cluster_.complete(); });
     RunFor(kSettle);
     if (scene_.violation) return;
     CheckSettled();

@@ -4,6 +4,7 @@
 // tensorhub-agent: keeps the newest version of models in this host's memory.
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>

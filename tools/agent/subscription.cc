@@ -66,8 +66,10 @@ Subscription::Subscription(Options options)
       admin_(options_.server, options_.connect_timeout),
       queries_(agent::MakeHubChannel(options_.server), options_.server, options_.model) {}
 
+Subscription::~Subscription() { LeaveAll(); }
+
 // Together, since they have to wait for the same readers.
-Subscription::~Subscription() {
+void Subscription::LeaveAll() {
   std::vector<std::thread> leaving;
   for (Rank& rank : ranks_) {
     if (rank.client == nullptr) continue;
@@ -80,21 +82,46 @@ Subscription::~Subscription() {
 }
 
 void Subscription::Stop() {
-  stopping_ = true;
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    changed_.NotifyAll();
+  }
   queries_.Stop();
 }
 
+bool Subscription::stopping() {
+  MutexLock lock(mutex_);
+  return stopping_;
+}
+
 absl::Status Subscription::Run() {
-  while (!stopping_) {
+  while (!stopping()) {
+    Recheck();
     const std::optional<uint64_t> version = Await();
     if (!version) continue;
     const absl::Status status = Hold(*version);
     if (absl::IsFailedPrecondition(status)) return status;
-    if (status.ok() || stopping_) continue;
+    if (status.ok() || stopping()) continue;
     spdlog::warn("{} version {}: {}", options_.model, *version, std::string(status.message()));
     Rest();
   }
+  LeaveAll();
   return absl::OkStatus();
+}
+
+// A fetch that failed may have cost what was held before; a server may refuse a client for good,
+// since it has lost its data, say.
+void Subscription::Recheck() {
+  for (const Rank& rank : ranks_) {
+    if (rank.client->Held() != held_) held_.reset();
+    const absl::Status health = rank.client->Health();
+    if (health.ok() || absl::IsUnavailable(health) || absl::IsDataLoss(health)) continue;
+    spdlog::warn("{}: connecting anew: {}", options_.model, std::string(health.message()));
+    held_.reset();
+    LeaveAll();
+    return ranks_.clear();
+  }
 }
 
 std::optional<uint64_t> Subscription::Await() {
@@ -104,11 +131,20 @@ std::optional<uint64_t> Subscription::Await() {
   wait.timeout_ms = kLookMs;
   const absl::StatusOr<uint64_t> version = queries_.WaitForVersion(wait);
   if (version.ok()) return *version;
-  if (!absl::IsDeadlineExceeded(version.status()) && !stopping_) {
-    spdlog::warn("{}: {}", options_.model, std::string(version.status().message()));
-    Rest();
-  }
+  if (absl::IsDeadlineExceeded(version.status())) return held_ ? Rewound() : std::nullopt;
+  if (!stopping()) spdlog::warn("{}: {}", options_.model, std::string(version.status().message()));
+  Rest();
   return std::nullopt;
+}
+
+// Nothing newer comes than what is held, if `latest` was lowered below it.
+std::optional<uint64_t> Subscription::Rewound() {
+  agent::VersionWait wait;
+  wait.any = true;
+  wait.timeout_ms = kLookMs;
+  const absl::StatusOr<uint64_t> latest = queries_.WaitForVersion(wait);
+  if (!latest.ok() || *latest == held_) return std::nullopt;
+  return *latest;
 }
 
 absl::StatusOr<std::vector<Layout>> Subscription::LayoutsOf(uint64_t version) {
@@ -176,12 +212,23 @@ absl::Status Subscription::Join() {
 
 absl::Status Subscription::Fetch(uint64_t version) {
   std::vector<std::thread> threads;
+  {
+    MutexLock lock(mutex_);
+    fetching_ = ranks_.size();
+  }
   for (Rank& rank : ranks_) {
     threads.emplace_back([this, &rank, version] {
       const ros::FetchOptions options{.timeout = options_.fetch_timeout, .progress = {}};
       rank.fetched = rank.client->Fetch(ros::Version(version), options).status();
+      MutexLock lock(mutex_);
+      if (--fetching_ == 0) changed_.NotifyAll();
     });
   }
+  {
+    MutexLock lock(mutex_);
+    while (fetching_ > 0 && !stopping_) changed_.Wait(mutex_);
+  }
+  if (stopping()) LeaveAll();  // which ends the fetches
   for (std::thread& thread : threads) thread.join();
   absl::Status status;
   for (const Rank& rank : ranks_) status = Worst(status, rank.fetched);
@@ -189,7 +236,10 @@ absl::Status Subscription::Fetch(uint64_t version) {
 }
 
 void Subscription::Rest() {
-  if (!stopping_) std::this_thread::sleep_for(kRest);
+  const Clock::time_point end = Clock::now() + kRest;
+  MutexLock lock(mutex_);
+  while (!stopping_ && changed_.WaitUntil(mutex_, end)) {
+  }
 }
 
 }  // namespace tensorhub::keeper

@@ -10,7 +10,6 @@
 #ifndef TENSORHUB_TOOLS_AGENT_SUBSCRIPTION_H_
 #define TENSORHUB_TOOLS_AGENT_SUBSCRIPTION_H_
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -20,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "common/layout.h"
+#include "common/mutex.h"
 #include "tensorhub/ros.h"
 #include "tools/ctl/admin_client.h"
 #include "worker_agent/hub_queries.h"
@@ -46,8 +46,9 @@ class Subscription {
   // taken for those; begin anew. What passes (no server, no version, a failed fetch) is logged and
   // tried again.
   absl::Status Run();
-  // Ends what Run waits for. What is held is given up in order by the destructor.
-  void Stop();
+  // Returns at once, and Run soon after: what is being fetched is given up, and what is held in
+  // order.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Rank {
@@ -57,12 +58,17 @@ class Subscription {
 
   // The newest version there is, once it is another than the one held; nothing: try again.
   std::optional<uint64_t> Await();
+  std::optional<uint64_t> Rewound();
+  // What is held in truth, and by clients that the server accepts.
+  void Recheck();
   // Of its ranks. NOT_FOUND if nobody holds it.
   absl::StatusOr<std::vector<Layout>> LayoutsOf(uint64_t version);
   absl::Status Hold(uint64_t version);
   absl::Status Join();
-  absl::Status Fetch(uint64_t version);
-  void Rest();
+  absl::Status Fetch(uint64_t version) ABSL_LOCKS_EXCLUDED(mutex_);
+  void LeaveAll();
+  bool stopping() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Rest() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const Options options_;
   ctl::AdminClient admin_;
@@ -70,7 +76,11 @@ class Subscription {
   std::vector<Rank> ranks_;
   std::vector<Layout> layouts_;  // of the ranks, once there are any
   std::optional<uint64_t> held_;
-  std::atomic<bool> stopping_{false};
+
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t fetching_ ABSL_GUARDED_BY(mutex_) = 0;  // ranks
 };
 
 }  // namespace tensorhub::keeper

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -18,6 +17,8 @@
 #include "absl/strings/str_format.h"
 #include "tensorhub/ros.h"
 #include "tools/bench/bare_role.h"
+#include "tools/bench/content.h"
+#include "tools/bench/device_stall.h"
 #include "tools/bench/echo.h"
 #include "tools/bench/figures.h"
 #include "tools/bench/process_facts.h"
@@ -28,8 +29,6 @@ namespace tensorhub::bench {
 namespace {
 
 constexpr size_t kEchoes = 11;
-// At most what a chunk has.
-constexpr size_t kStampEvery = 64 << 10;
 
 using Clock = std::chrono::steady_clock;
 
@@ -56,6 +55,7 @@ struct AgentArgs {
   bool is_source = false;
   bool allocate = false;
   uint64_t mapped = 0;
+  int device = -1;  // whose memory the tensors are in; -1: the host's
   std::string location = "bench/bench/bench/bench/0";
   std::string timeline;
   static absl::StatusOr<AgentArgs> Parse(const Fields& fields);
@@ -85,6 +85,9 @@ absl::StatusOr<AgentArgs> AgentArgs::Parse(const Fields& fields) {
   args.is_source = source != 0;
   args.allocate = allocate != 0;
   args.mapped = static_cast<uint64_t>(mapped);
+  if (const auto device = fields.Number("device"); device.ok()) {
+    args.device = static_cast<int>(*device);
+  }
   if (const auto location = fields.Text("location"); location.ok()) args.location = *location;
   if (const auto timeline = fields.Text("timeline"); timeline.ok()) args.timeline = *timeline;
   return args;
@@ -98,19 +101,23 @@ class Agent {
  private:
   explicit Agent(const AgentArgs& args) : args_(args) {}
   absl::Status Open();
+  absl::Status MakeContent();
+  absl::Status Connect();
+  absl::StatusOr<std::vector<ros::Tensor>> MakeTensors();
   absl::StatusOr<std::string> Publish(uint64_t version);
+  absl::StatusOr<std::string> Stall(uint64_t version);
   absl::StatusOr<std::string> Unpublish();
   absl::StatusOr<std::string> Fetch(uint64_t version);
   absl::StatusOr<std::string> RoundTrip();
-  void Stamp(uint64_t version);
+  absl::Status Stamp(uint64_t version);
   std::string Stat() const;
   void Note(uint64_t bytes, const std::string& source);
 
   const AgentArgs args_;
   // What the client must not outlive is declared before it.
   std::unique_ptr<MemoryBlock> block_;
+  std::unique_ptr<Content> content_;
   std::unique_ptr<ros::Client> client_;
-  std::byte* data_ = nullptr;
   std::ofstream timeline_;
   uint64_t resident_before_ = 0;
 };
@@ -122,15 +129,36 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Make(const AgentArgs& args) {
 }
 
 absl::Status Agent::Open() {
-  if (!args_.allocate) {
-    absl::StatusOr<std::unique_ptr<MemoryBlock>> block = MemoryBlock::Make(args_.bytes);
-    if (!block.ok()) return block.status();
-    block_ = *std::move(block);
-    data_ = block_->data();
-  }
-  std::vector<ros::Tensor> tensors;
-  if (!args_.allocate) tensors = CutIntoTensors(data_, args_.bytes, args_.tensors);
+  absl::Status status = MakeContent();
   resident_before_ = ResidentBytes();
+  if (status.ok()) status = Connect();
+  if (!status.ok()) return status;
+  const absl::StatusOr<std::vector<ros::Tensor>> tensors = MakeTensors();
+  if (!tensors.ok()) return tensors.status();
+  if (!args_.timeline.empty()) timeline_.open(args_.timeline);
+  if (args_.is_source) status = content_->Fill(kBareSeed);
+  return status.ok() ? client_->Register(*tensors) : status;
+}
+
+absl::Status Agent::MakeContent() {
+  if (args_.allocate) return absl::OkStatus();  // the client does
+  if (args_.device >= 0) {
+    const absl::StatusOr<agent::CudaDriver*> driver = agent::OpenCudaDriver();
+    if (!driver.ok()) return driver.status();
+    absl::StatusOr<std::unique_ptr<Content>> content =
+        ContentOnDevice(*driver, args_.device, args_.bytes);
+    if (!content.ok()) return content.status();
+    content_ = *std::move(content);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::unique_ptr<MemoryBlock>> block = MemoryBlock::Make(args_.bytes);
+  if (!block.ok()) return block.status();
+  block_ = *std::move(block);
+  content_ = ContentInHostMemory(block_->data(), args_.bytes);
+  return absl::OkStatus();
+}
+
+absl::Status Agent::Connect() {
   ros::ConnectOptions options;
   options.server = args_.server;
   options.model = args_.group.substr(0, args_.group.rfind('-'));
@@ -139,33 +167,49 @@ absl::Status Agent::Open() {
   absl::StatusOr<std::unique_ptr<ros::Client>> client = ros::Client::Connect(options);
   if (!client.ok()) return client.status();
   client_ = *std::move(client);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ros::Tensor>> Agent::MakeTensors() {
   if (args_.allocate) {
     const absl::StatusOr<void*> memory = client_->Allocate(args_.bytes);
     if (!memory.ok()) return memory.status();
-    data_ = static_cast<std::byte*>(*memory);
-    std::memset(data_, 0xa5, args_.bytes);
-    tensors = CutIntoTensors(data_, args_.bytes, args_.tensors);
+    content_ = ContentInHostMemory(static_cast<std::byte*>(*memory), args_.bytes);
+    if (absl::Status status = content_->Scrub(); !status.ok()) return status;
   }
-  if (!args_.timeline.empty()) timeline_.open(args_.timeline);
-  if (args_.is_source) Fill(data_, args_.bytes, kBareSeed);
-  return client_->Register(tensors);
+  std::vector<ros::Tensor> tensors = CutIntoTensors(content_->data(), args_.bytes, args_.tensors);
+  if (args_.device < 0) return tensors;
+  for (ros::Tensor& tensor : tensors) {
+    tensor.device = ros::Device::kCuda;
+    tensor.device_index = args_.device;
+  }
+  return tensors;
 }
 
 // Readers leave out what did not change since the version before, so everything does.
-void Agent::Stamp(uint64_t version) {
-  if (client_->Held()) return;  // published again
-  for (size_t at = 0; at + sizeof(version) <= args_.bytes; at += kStampEvery) {
-    std::memcpy(data_ + at, &version, sizeof(version));
-  }
+absl::Status Agent::Stamp(uint64_t version) {
+  return client_->Held() ? absl::OkStatus() : content_->Stamp(version);  // published again
 }
 
 absl::StatusOr<std::string> Agent::Publish(uint64_t version) {
-  Stamp(version);
+  if (absl::Status status = Stamp(version); !status.ok()) return status;
   const uint64_t sent_before = BytesSentTo(args_.server);
   const auto start = Clock::now();
   if (absl::Status status = client_->Publish(version); !status.ok()) return status;
   const double seconds = SecondsSince(start);
   return absl::StrCat("ms=", seconds * 1e3, " message=", BytesSentTo(args_.server) - sent_before);
+}
+
+absl::StatusOr<std::string> Agent::Stall(uint64_t version) {
+  const absl::StatusOr<agent::CudaDriver*> driver = agent::OpenCudaDriver();
+  if (!driver.ok()) return driver.status();
+  const absl::StatusOr<double> seconds = MeasureStall(*driver, args_.device, [&](void* stream) {
+    ros::PublishOptions options;
+    options.stream = stream;
+    return client_->Publish(version, options);
+  });
+  if (!seconds.ok()) return seconds.status();
+  return absl::StrCat("ms=", *seconds * 1e3);
 }
 
 absl::StatusOr<std::string> Agent::Unpublish() {
@@ -227,16 +271,20 @@ absl::StatusOr<std::string> Agent::Run(const std::string& line) {
   if (verb == "unpublish") return Unpublish();
   if (verb == "stat") return Stat();
   if (verb == "echo") return RoundTrip();
-  if (verb == "digest") return absl::StrCat("digest=", DigestOf(data_, args_.bytes));
+  if (verb == "digest") {
+    const absl::StatusOr<std::string> digest = content_->Digest();
+    return digest.ok() ? absl::StrCat("digest=", *digest) : digest;
+  }
   if (verb == "scrub") {
-    std::memset(data_, 0x5a, args_.bytes);
-    return "";
+    const absl::Status status = content_->Scrub();
+    return status.ok() ? absl::StatusOr<std::string>("") : status;
   }
   const absl::StatusOr<Fields> fields = Fields::Parse(line.substr(verb.size()));
   if (!fields.ok()) return fields.status();
   const absl::StatusOr<double> version = fields->Number("version");
   if (!version.ok()) return version.status();
   if (verb == "publish") return Publish(static_cast<uint64_t>(*version));
+  if (verb == "stall") return Stall(static_cast<uint64_t>(*version));
   if (verb == "fetch") return Fetch(static_cast<uint64_t>(*version));
   return absl::InvalidArgumentError(absl::StrCat("unknown command ", line));
 }

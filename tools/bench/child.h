@@ -3,7 +3,7 @@
 //
 // A child process that takes one-line commands and answers each with one line, `@ok key=value ...`
 // or `@error text`. It is killed when its owner goes, in whatever way (the kernel's parent-death
-// signal). Other lines on its standard output (UCX logs there) are passed on to standard error.
+// signal). Other lines on its standard output are passed on to standard error.
 //
 // Thread contract: one thread, which must not end before the process does.
 

@@ -57,6 +57,7 @@ Figure BoundFigure(std::string name, double value, std::string unit, double boun
 }
 
 std::string ProblemOf(const Report& report) {
+  if (!report.skipped.empty()) return "";
   if (report.figures.empty()) return "nothing was measured";
   for (const Figure& figure : report.figures) {
     if (!(figure.limit > 0) || !std::isfinite(figure.limit)) {
@@ -93,14 +94,19 @@ void PrintJson(const Report& report, std::ostream& out) {
   for (const Beside& item : report.beside) {
     beside.push_back(ordered_json{{"name", item.name}, {"value", item.value}, {"unit", item.unit}});
   }
-  ctl::PrintJson(ordered_json{{"scenario", report.scenario},
-                              {"figures", std::move(figures)},
-                              {"beside", std::move(beside)}},
-                 out);
+  ordered_json object = {{"scenario", report.scenario},
+                         {"figures", std::move(figures)},
+                         {"beside", std::move(beside)}};
+  if (!report.skipped.empty()) object["skipped"] = report.skipped;
+  ctl::PrintJson(object, out);
 }
 
 void PrintTable(const Report& report, std::ostream& out) {
   if (!report.machine.empty()) out << report.machine << "\n\n";
+  if (!report.skipped.empty()) {
+    out << "skipped: " << report.skipped << '\n';
+    return;
+  }
   ctl::Table figures("figures",
                      {{.key = "name", .title = "FIGURE"},
                       {.key = "value", .title = "VALUE", .right = true},

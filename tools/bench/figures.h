@@ -45,6 +45,8 @@ struct Report {
   std::string machine;              // for people only
   std::vector<std::string> notes;   // for people only: what was left out, and why
   std::vector<std::string> doubts;  // why the figures should not be believed; also on stderr
+  // Why nothing was measured, where this machine lacks what it takes: no figures then.
+  std::string skipped;
 };
 
 // What makes the report worthless (a value or limit that is no finite number, a limit of 0), or

@@ -77,6 +77,7 @@ int Main(int argc, char** argv) {
   if (argc == 3 && argv[1][0] == '@') return RunRole(argv[1], argv[2]);
   std::vector<std::unique_ptr<Scenario>> scenarios;
   scenarios.push_back(MakeReadScenario());
+  scenarios.push_back(MakeDeviceScenario());
   scenarios.push_back(MakePublishScenario());
   scenarios.push_back(MakeServerScenario());
   scenarios.push_back(MakeRecoveryScenario());

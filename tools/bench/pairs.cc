@@ -114,14 +114,15 @@ absl::StatusOr<double> BarePair::Round() {
 absl::Status BarePair::Verify() { return Compare(*source_, *reader_, "bare UCX"); }
 
 absl::StatusOr<std::unique_ptr<Child>> AgentPair::StartAgent(bool is_source) const {
-  const bool one_sided = options_.way == "one-sided";
+  const int device = is_source ? options_.source_device : options_.reader_device;
+  const bool one_sided = options_.way == "one-sided" && device < 0;
   const std::string role = is_source ? "source" : "reader";
   absl::StatusOr<std::unique_ptr<Child>> child = StartRole(
       absl::StrCat(options_.name, " ", role), "@agent",
       absl::StrCat("server=", options_.server, " group=", options_.name, "-", role,
                    " bytes=", options_.bytes, " tensors=", options_.tensors,
                    " source=", is_source ? 1 : 0, " allocate=", one_sided && is_source ? 1 : 0,
-                   " mapped=", one_sided && !is_source ? options_.bytes : 0),
+                   " mapped=", one_sided && !is_source ? options_.bytes : 0, " device=", device),
       options_.environment);
   if (!child.ok()) return child.status();
   const absl::StatusOr<Fields> ready = (*child)->Answer();
@@ -170,6 +171,12 @@ absl::StatusOr<AgentPair::Sample> AgentPair::Round() {
   way_ = *way;
   sample.seconds = *seconds;
   return sample;
+}
+
+absl::StatusOr<double> AgentPair::Stall() {
+  const absl::StatusOr<Fields> unpublished = source_->Ask("unpublish");
+  if (!unpublished.ok()) return unpublished.status();
+  return AskNumber(*source_, absl::StrCat("stall version=", ++version_), "ms");
 }
 
 absl::Status AgentPair::Settle() {

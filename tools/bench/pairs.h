@@ -67,6 +67,9 @@ class AgentPair {
     std::string way = "served";  // what the fetches must turn out to be
     Environment environment = {};
     bool settle = false;  // fetch when the source has come to rest after its publish
+    // Of GPUs, whose memory the tensors are in; -1: the host's.
+    int source_device = -1;
+    int reader_device = -1;
   };
   struct Sample {
     double seconds = 0;  // of Fetch
@@ -82,6 +85,8 @@ class AgentPair {
   static absl::StatusOr<std::unique_ptr<AgentPair>> Start(const Options& options);
   // The source publishes the next version, the reader fetches it.
   absl::StatusOr<Sample> Round();
+  // Milliseconds by which a publish held up other work of the source's device.
+  absl::StatusOr<double> Stall();
   // One more round, into buffers that held something else. DATA_LOSS if bytes differ.
   absl::Status Verify();
   // Of the source and the reader.

@@ -28,6 +28,8 @@ class Scenario {
 
 // One reader and one source on this host, against bare UCX.
 std::unique_ptr<Scenario> MakeReadScenario();
+// Readers with their tensors on GPUs, against the device's own copies.
+std::unique_ptr<Scenario> MakeDeviceScenario();
 // One server under the calls of many workers, against empty calls.
 std::unique_ptr<Scenario> MakeServerScenario();
 // The server is killed and comes back; its workers report what they hold.

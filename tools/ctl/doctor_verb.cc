@@ -13,11 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "tools/ctl/admin_client.h"
+#include "tools/ctl/doctor/gpu_check.h"
 #include "tools/ctl/doctor/idle_read.h"
 #include "tools/ctl/doctor/machine.h"
 #include "tools/ctl/doctor/ucx_check.h"
 #include "tools/ctl/units.h"
 #include "tools/ctl/verbs.h"
+#include "worker_agent/ucx/ucx_log.h"
 
 namespace tensorhub::ctl {
 namespace {
@@ -69,6 +71,18 @@ void LookAtServer(const Globals& globals, std::vector<Finding>& findings) {
   findings.push_back(JudgeStore(status));
 }
 
+void ExamineGpus(const absl::StatusOr<agent::UcxFacts>& ucx, const MachineFacts& machine,
+                 std::vector<Finding>& findings) {
+  const absl::StatusOr<agent::CudaDriver*> driver = agent::OpenCudaDriver();
+  const GpuFacts gpus = LookAtGpus(driver);
+  findings.push_back(JudgeDriver(gpus, machine));
+  for (Finding& finding : JudgeDevices(gpus, machine)) findings.push_back(std::move(finding));
+  findings.push_back(JudgeAllocator(gpus));
+  findings.push_back(JudgeUcxForGpus(ucx, gpus, machine));
+  if (gpus.devices.empty()) return;
+  findings.push_back(JudgeDeviceRead(ReadDeviceMemoryOfIdleProcess(*driver, 0, kIdleReadBytes)));
+}
+
 void LookAtHost(std::vector<Finding>& findings) {
   const MachineFacts machine = LookAtMachine();
   const absl::StatusOr<agent::UcxFacts> ucx = agent::LookAtUcx();
@@ -77,6 +91,7 @@ void LookAtHost(std::vector<Finding>& findings) {
   findings.push_back(JudgeSharedMemory(machine));
   findings.push_back(JudgeLockedMemory(machine));
   findings.push_back(JudgeHostRead(ReadHostMemoryOfIdleProcess(kIdleReadBytes)));
+  ExamineGpus(ucx, machine, findings);
 }
 
 Cell OptionalCell(const std::string& text) { return text.empty() ? NoCell() : TextCell(text); }

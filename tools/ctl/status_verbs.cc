@@ -73,7 +73,8 @@ absl::Status ListTransfers(const Globals& globals) {
                {"valid_chunks", ""},
                {"chunks", "CHUNKS", true},
                {"chunk_bytes", "CHUNK", true},
-               {"running_ms", "RUNNING", true}},
+               {"running_ms", "RUNNING", true},
+               {"way", "WAY"}},
               "No transfers are under way.");
   for (const v1::TransferInfo& transfer : response->transfers()) {
     const bool assigned = !transfer.source_group().empty();
@@ -86,7 +87,8 @@ absl::Status ListTransfers(const Globals& globals) {
          assigned ? NumberCell(transfer.source_rank()) : NoCell(), TextCell(transfer.tier()),
          MixedCell(HumanPercent(transfer.valid_chunks(), transfer.chunks()), nullptr),
          NumberCell(transfer.valid_chunks()), NumberCell(transfer.chunks()),
-         BytesCell(transfer.chunk_bytes()), MillisCell(transfer.running_ms())});
+         BytesCell(transfer.chunk_bytes()), MillisCell(transfer.running_ms()),
+         transfer.way().empty() ? NoCell() : TextCell(transfer.way())});
   }
   table.Print(globals.format(), std::cout);
   return absl::OkStatus();

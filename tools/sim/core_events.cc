@@ -106,7 +106,7 @@ hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session) {
       Overloaded{
           [&](const agent::HeartbeatMessage&) -> hub::Event { return hub::Heartbeat{session}; },
           [&](const agent::ProgressMessage& m) -> hub::Event {
-            return hub::Progress{session, m.publication, m.generation, m.valid_chunks};
+            return hub::Progress{session, m.publication, m.generation, m.valid_chunks, m.way};
           },
           [&](const agent::SourceReleasedMessage& m) -> hub::Event {
             return hub::SourceReleased{session, m.transaction, m.assignment};
@@ -119,6 +119,9 @@ hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session) {
           },
           [&](const agent::ProbeAnswerMessage& m) -> hub::Event {
             return hub::ProbeAnswer{session, m.generation, m.holds, m.verified};
+          },
+          [&](const agent::CopyFailedMessage& m) -> hub::Event {
+            return hub::CopyFailed{session, m.version, m.reason};
           }},
       send.message);
 }
@@ -187,7 +190,7 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
           },
           [](const hub::Visible& d) -> Result { return agent::VisibleDirective{d.publication}; },
           [](const hub::MakeCopy& d) -> Result {
-            return agent::MakeCopyDirective{d.publication, d.version};
+            return agent::MakeCopyDirective{d.publication, d.version, d.within_ms};
           },
           [](const hub::ReleaseCopy& d) -> Result {
             return agent::ReleaseCopyDirective{d.generation};

@@ -21,6 +21,7 @@ void AgentCore::State::On(const Registered& event, TimeMs /*now*/, Effects& /*ef
   options_.reads_far = event.reads_far;
   options_.window_bytes = std::max(options_.window_bytes, event.window_bytes);
   options_.get_bytes = std::max(options_.get_bytes, event.get_bytes);
+  options_.scan_bytes = std::max(options_.scan_bytes, event.scan_bytes);
   server_.OfferDescription(!event.description.empty());
   server_.SetFramePlan({event.piece_begins, event.total_bytes, options_.frame_bytes});
 }
@@ -33,6 +34,7 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   if (disowned_) {
     effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
   }
+  if (phase_ == Phase::kUnpublishing) KeepDrainTime(now);
   calls_.OnSessionUp(effects);
   if (reader_) reader_->OnSessionUp(effects);
   if (phase_ == Phase::kAwaitingVisible) {
@@ -63,15 +65,18 @@ void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects
   if (phase_ == Phase::kAwaitingVisible) Done(absl::OkStatus(), effects);
 }
 
-// R7: the directive may be late; a copy of what is gone already could not be made.
+// R7: also of what these buffers hold no more: the copy reads it from whoever does.
 void AgentCore::State::On(const MakeCopyDirective& event, TimeMs /*now*/, Effects& effects) {
-  if (!reference_.holds() || event.publication != reference_.content().publication) return;
-  effects.emplace_back(CopyWanted{event.version});
+  effects.emplace_back(CopyWanted{event.version, event.within_ms});
 }
 
+// It may overtake the answer that the fetch has been committed.
 void AgentCore::State::On(const ReleaseCopyDirective& event, TimeMs /*now*/, Effects& effects) {
-  if (!reference_.holds() || event.generation != reference_.generation()) return;
-  effects.emplace_back(CopyReleased{});
+  if (event.generation == reference_.generation()) effects.emplace_back(CopyReleased{});
+}
+
+void AgentCore::State::On(const CopyFailed& event, TimeMs /*now*/, Effects& effects) {
+  effects.emplace_back(SessionSend{CopyFailedMessage{event.version, event.reason}});
 }
 
 void AgentCore::State::On(const CallReply& event, TimeMs now, Effects& effects) {

@@ -40,6 +40,10 @@ struct CoreOptions {
   uint64_t window_bytes_max = 128 << 20;
   // One-sided: chunks that are there are read by gets of up to so many bytes, at least one chunk.
   uint64_t get_bytes = 0;
+  // Bytes whose digests are made together, of what was published or is checked again. Long enough
+  // that asking costs nothing beside it, short enough to be soon over when the buffers are wanted
+  // back: a millisecond or two.
+  uint64_t scan_bytes = 16 << 20;
   // Bytes that a source hands to the transport ahead of their completion, per reader. They delay
   // the confirmation of what went before, and an unpublish, which waits until they have left.
   // Two frames: behind them TCP has the kernel's buffers to keep the link busy.

@@ -47,6 +47,7 @@ class AgentCore::State {
   void On(const VisibleDirective& event, TimeMs now, Effects& effects);
   void On(const MakeCopyDirective& event, TimeMs now, Effects& effects);
   void On(const ReleaseCopyDirective& event, TimeMs now, Effects& effects);
+  void On(const CopyFailed& event, TimeMs now, Effects& effects);
   void On(const CallReply& event, TimeMs now, Effects& effects);
   void On(const MessageArrived& event, TimeMs now, Effects& effects);
   void On(const SendDone& event, TimeMs now, Effects& effects);
@@ -97,6 +98,7 @@ class AgentCore::State {
 
   void Raise(Reference::State state, Effects& effects);
   void BeginUnpublish(const UnpublishCall& call, TimeMs now, Effects& effects);
+  void KeepDrainTime(TimeMs now);
   void RaiseGeneration(TimeMs now, Effects& effects);
   void AfterUnpublish(TimeMs now, Effects& effects);
   void BeginRead(TimeMs now, Effects& effects);

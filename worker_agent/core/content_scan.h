@@ -20,9 +20,9 @@ class ContentScan {
  public:
   enum class Purpose { kMake, kCheck };
 
-  // Chunks below `end`.
-  ContentScan(Purpose purpose, const Chunking& chunking, uint32_t end)
-      : purpose_(purpose), chunking_(chunking), end_(end) {}
+  // Chunks below `end`, in batches of so many bytes, at least one chunk.
+  ContentScan(Purpose purpose, const Chunking& chunking, uint32_t end, uint64_t batch_bytes)
+      : purpose_(purpose), chunking_(chunking), end_(end), batch_bytes_(batch_bytes) {}
 
   Purpose purpose() const { return purpose_; }
   bool done() const { return next_ >= end_; }
@@ -30,12 +30,8 @@ class ContentScan {
   // The first chunk of the batch under way.
   uint32_t first() const { return next_; }
 
-  // Long enough that asking costs nothing beside it, short enough to be soon over when the buffers
-  // are wanted back: a millisecond or two.
-  static constexpr uint64_t kBatchBytes = 16 << 20;
-
   void AskOn(uint64_t token, Effects& effects) {
-    const uint64_t chunks = std::max<uint64_t>(kBatchBytes / chunking_.chunk_bytes, 1);
+    const uint64_t chunks = std::max<uint64_t>(batch_bytes_ / chunking_.chunk_bytes, 1);
     count_ = static_cast<uint32_t>(std::min<uint64_t>(chunks, end_ - next_));
     token_ = token;
     effects.emplace_back(HashChunks{token, chunking_, next_, count_, /*urgent=*/false});
@@ -49,6 +45,7 @@ class ContentScan {
   Purpose purpose_;
   Chunking chunking_;
   uint32_t end_;
+  uint64_t batch_bytes_;
   uint32_t next_ = 0;
   uint32_t count_ = 0;
   uint64_t token_ = 0;

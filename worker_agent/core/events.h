@@ -92,10 +92,12 @@ struct DroppedDirective {
 struct VisibleDirective {
   PublicationId publication;
 };
-// R7: what the buffers hold must not be lost; a copy of it would free them.
+// R7: what this worker's group holds must not be lost; a copy of all its shards, made within this
+// time, would free its buffers. This worker's own may be free already.
 struct MakeCopyDirective {
   PublicationId publication;
   Version version = 0;
+  TimeMs within_ms = 10'000;
 };
 // This worker is a copy, and nobody wants its version any more.
 struct ReleaseCopyDirective {
@@ -150,10 +152,12 @@ struct PeerFailed {
   Incarnation peer = 0;
   absl::Status status;
 };
-// The connection to a peer is known: payloads of up to so many bytes travel in one piece.
+// How a peer's bytes come is known. Served: payloads of up to so many bytes travel in one piece; 0:
+// nothing is to be said of that.
 struct LaneKnown {
   Incarnation peer = 0;
   uint64_t whole_bytes = 0;
+  std::string way = {};  // for people: "one-sided over cuda_ipc/cuda"
 };
 // Whether the regions of a description could be mapped (answer to ImportMemory).
 struct MemoryImported {
@@ -185,9 +189,10 @@ struct Registered {
   std::vector<uint64_t> piece_begins;
   // One-sided reads reach other hosts as well.
   bool reads_far = false;
-  // What CoreOptions::window_bytes and get_bytes are raised to for this memory.
+  // What these fields of CoreOptions are raised to for this memory.
   uint64_t window_bytes = 0;
   uint64_t get_bytes = 0;
+  uint64_t scan_bytes = 0;
 };
 
 struct VerbAsked {
@@ -196,13 +201,19 @@ struct VerbAsked {
 // The owner is about to leave: what runs ends soon, by its own way out, and of what is asked from
 // now on only LeaveVerb and UnpublishVerb are done.
 struct LeaveAsked {};
+// The owner's answer to CopyWanted, if it is no.
+struct CopyFailed {
+  Version version = 0;
+  absl::Status reason;
+};
 struct Tick {};
 
-using Event = std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown,
-                           SessionRefused, AssignDirective, AbortReadDirective, ProbeDirective,
-                           DroppedDirective, VisibleDirective, MakeCopyDirective,
-                           ReleaseCopyDirective, CallReply, MessageArrived, SendDone, GetDone,
-                           WordArrived, PeerFailed, LaneKnown, MemoryImported, ChunksHashed, Tick>;
+using Event =
+    std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown, SessionRefused,
+                 AssignDirective, AbortReadDirective, ProbeDirective, DroppedDirective,
+                 VisibleDirective, MakeCopyDirective, ReleaseCopyDirective, CallReply,
+                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, LaneKnown,
+                 MemoryImported, ChunksHashed, CopyFailed, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 
@@ -254,6 +265,7 @@ struct ProgressMessage {
   PublicationId publication;
   Generation generation = 0;
   uint32_t valid_chunks = 0;
+  std::string way = {};  // of the present source; empty: not known yet, or there is none any more
 };
 struct SourceReleasedMessage {
   TransactionId transaction;
@@ -274,9 +286,14 @@ struct ProbeAnswerMessage {
   bool holds = false;
   bool verified = false;  // as far as there are digests
 };
+// R7: the copy that was asked for is not made.
+struct CopyFailedMessage {
+  Version version = 0;
+  absl::Status reason;
+};
 struct SessionSend {
   std::variant<HeartbeatMessage, ProgressMessage, SourceReleasedMessage, SourceFailedMessage,
-               SourceSilentMessage, ProbeAnswerMessage>
+               SourceSilentMessage, ProbeAnswerMessage, CopyFailedMessage>
       message;
 };
 
@@ -330,13 +347,15 @@ struct GetWord {
 };
 // Hashes `count` chunks of the registered memory from `first` on: XXH3-64 of each one's bytes. One
 // ChunksHashed(token) follows. The memory is only read, and is there for the life of the agent; so
-// nobody waits for the end before the bytes change. `urgent`: a single chunk that a read waits for.
+// nobody waits for the end before the bytes change. `urgent`: a single chunk that a read waits for;
+// `beside`: whose source, on this host, has a core to spare meanwhile.
 struct HashChunks {
   uint64_t token = 0;
   Chunking chunking;
   uint32_t first = 0;
   uint32_t count = 0;
   bool urgent = false;
+  bool beside = false;
 };
 // Force-closes the one-sided connection: outstanding gets complete, with whatever status.
 struct CloseGets {
@@ -347,9 +366,11 @@ struct SetControlWord {
   ControlWord word;
 };
 
-// The owner should have a copy made of the version that the buffers hold, in other memory.
+// The owner should have a copy made of this version's shard in other memory, and say CopyFailed if
+// that cannot be done.
 struct CopyWanted {
   Version version = 0;
+  TimeMs within_ms = 0;
 };
 // The owner should unpublish what this copy holds.
 struct CopyReleased {};

@@ -4,6 +4,8 @@
 // Fetching (R6): the hub decides, the own buffers become free, the reader fills them, and the hub
 // says whether the whole group has the version.
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "worker_agent/core/agent_state.h"
 #include "worker_agent/core/verb_parts.h"
@@ -50,7 +52,8 @@ void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& 
   result_ = CheckDecision(*decision);
   if (!result_.ok() || decision->already_held) return Finish(now, effects);
   if (reference_.state() == Reference::State::kFree) return BeginRead(now, effects);
-  BeginUnpublish({.drain_ms = kFetchDrainMs}, now, effects);
+  const TimeMs left = verb_deadline_.value_or(now) - now;
+  BeginUnpublish({.drain_ms = std::clamp<TimeMs>(left, 0, kFetchDrainMs)}, now, effects);
 }
 
 void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
@@ -124,8 +127,8 @@ void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
     case Phase::kUnpublishing:
     case Phase::kDrainingSends:
       result_ = reason;
-      // Who leaves goes on unpublishing as ever (R3): the hub redirects the readers.
-      if (phase_ == Phase::kDrainingSends || (ended_ && calls_.session_up())) return;
+      // The hub answers in time, whether the readers are gone (R3) or nobody else keeps it (R7).
+      if (phase_ == Phase::kDrainingSends || calls_.session_up()) return;
       return RaiseGeneration(now, effects);
     case Phase::kBeginning:
     case Phase::kReading:

@@ -54,6 +54,12 @@ class HubCalls {
   }
   void OnSessionDown() { session_up_ = false; }
 
+  // Of an unpublish that will be repeated: what is left of its time.
+  void SetDrainTime(TimeMs drain_ms) {
+    if (!pending_) return;
+    if (auto* call = std::get_if<UnpublishCall>(&pending_->request)) call->drain_ms = drain_ms;
+  }
+
   void OnTick(TimeMs now, Effects& effects) {
     if (!repeat_at_ || now < *repeat_at_ || !session_up_) return;
     if (pending_) Send(effects);

@@ -19,7 +19,7 @@ void AgentCore::State::MakeDigests(Effects& effects) {
     return server_.OnDigests(effects);
   }
   const Chunking& chunking = reference_.content().chunking;
-  scan_.emplace(ContentScan::Purpose::kMake, chunking, chunking.count());
+  scan_.emplace(ContentScan::Purpose::kMake, chunking, chunking.count(), options_.scan_bytes);
   ScanOn(effects);
 }
 
@@ -78,7 +78,8 @@ void AgentCore::State::CheckContent(Effects& effects) {
       LogLine{LogLine::Level::kWarning,
               absl::StrCat("a reader got bytes of version ", reference_.content().version,
                            " that differ from their digests; checking")});
-  scan_.emplace(ContentScan::Purpose::kCheck, reference_.content().chunking, end);
+  scan_.emplace(ContentScan::Purpose::kCheck, reference_.content().chunking, end,
+                options_.scan_bytes);
   ScanOn(effects);
 }
 

@@ -206,8 +206,9 @@ void Reader::TellProgress(TimeMs now, Effects& effects) {
   const bool complete = state_ == State::kComplete;
   if (complete || now - told_at_ >= tell_every_ms_) {
     told_at_ = now;
-    effects.emplace_back(SessionSend{ProgressMessage{
-        reference_.content().publication, reference_.generation(), reference_.valid_chunks()}});
+    effects.emplace_back(
+        SessionSend{ProgressMessage{reference_.content().publication, reference_.generation(),
+                                    reference_.valid_chunks(), source_ ? source_->lane : ""}});
   }
   if (complete || now - shown_at_ >= kShowEveryMs) {
     shown_at_ = now;

@@ -90,6 +90,7 @@ class Reader {
     uint32_t credit = 0;       // served: chunks below it were requested
     uint64_t received = 0;     // served: next byte expected
     uint64_t whole_bytes = 0;  // served: LaneKnown's; 0: not known yet
+    std::string lane;          // LaneKnown's; empty: not known yet
     uint32_t next_get = 0;     // one-sided: next chunk to get
     uint32_t got = 0;          // one-sided: chunks below it have arrived
     std::set<uint32_t> got_early;
@@ -118,6 +119,7 @@ class Reader {
   void OnOpened(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
   void OnData(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
   void OnStatus(const PeerMessage& message, TimeMs now, Effects& effects);
+  uint32_t GettableEnd() const;
   void IssueGets(Effects& effects);
   void ReadWord(Effects& effects);
   void OnAskedWord(const PeerMessage& message, TimeMs now, Effects& effects);

@@ -37,15 +37,16 @@ uint32_t Reader::Arrived() const {
 
 // At once, so that hashing costs a chunk's time of delay at most: whether the bytes are those of
 // the generation is known later, and then there are two answers to go by. Nothing writes to a chunk
-// that has arrived.
+// that has arrived. Of a one-sided read only the reader's core is busy.
 void Reader::HashArrived(Effects& effects) {
   if (!source_->checked) return;
+  const bool beside = source_->way == Way::kOneSided;
   for (const uint32_t end = Arrived(); source_->next_hash < end; ++source_->next_hash) {
     const uint32_t chunk = source_->next_hash;
     if (chunk >= digests_.known() && digests_.ended()) continue;
     const uint64_t token = next_token_++;
     source_->hashing[token] = chunk;
-    effects.emplace_back(HashChunks{token, chunking(), chunk, 1, /*urgent=*/true});
+    effects.emplace_back(HashChunks{token, chunking(), chunk, 1, /*urgent=*/true, beside});
   }
 }
 

@@ -36,13 +36,19 @@ void Reader::BeginOneSided(TimeMs now, Effects& effects) {
 }
 
 // R4, the one-sided way: a chunk is read only after a word or message showed it valid.
-void Reader::IssueGets(Effects& effects) {
+uint32_t Reader::GettableEnd() const {
   const uint32_t valid = reference_.valid_chunks();
-  const uint32_t limit =
-      std::min({plan_.ReadableEnd(valid), source_->known_valid, valid + WindowChunks()});
+  return std::min({plan_.ReadableEnd(valid), source_->known_valid, valid + WindowChunks()});
+}
+
+// A get of mapped memory (whose word is got) is a copy by this very thread, within the effect: one
+// after the other, so that what came is hashed and served while the next one is copied.
+void Reader::IssueGets(Effects& effects) {
+  const uint32_t limit = GettableEnd();
+  const bool one_by_one = !source_->word_is_asked;
   const auto most = static_cast<uint32_t>(
       std::clamp<uint64_t>(options_.get_bytes / chunking().chunk_bytes, 1, kChunkCountMax));
-  while (source_->next_get < limit) {
+  while (source_->next_get < limit && (!one_by_one || gets_.empty())) {
     const ChunkRun run{source_->next_get, std::min(limit, source_->next_get + most)};
     const uint64_t begin = chunking().begin(run.first);
     const uint64_t end = chunking().begin(run.end - 1) + chunking().size(run.end - 1);
@@ -67,7 +73,7 @@ void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
   for (uint32_t chunk = run.first; chunk < run.end; ++chunk) source_->got_early.insert(chunk);
   while (source_->got_early.erase(source_->got) != 0) ++source_->got;
   HashArrived(effects);
-  ReadWord(effects);
+  GoOn(now, effects);
 }
 
 // The word is read after the data has arrived; one word confirms all chunks that came before it.

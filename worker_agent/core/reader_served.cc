@@ -52,8 +52,9 @@ void Reader::Request(Effects& effects) {
 
 // Said at once: what was asked for before may be the rest of the shard.
 void Reader::OnLane(const LaneKnown& event, Effects& effects) {
-  if (!source_ || source_->way != Way::kServed) return;
-  if (event.peer != assigned_->source.incarnation) return;
+  if (!source_ || event.peer != assigned_->source.incarnation) return;
+  source_->lane = event.way;
+  if (source_->way != Way::kServed || event.whole_bytes == 0) return;
   source_->whole_bytes = event.whole_bytes;
   Request(effects);
 }

@@ -4,6 +4,7 @@
 // The client's verbs, each a sequence of phases (agent_state.h): a call to the hub, a wait for what
 // the peers do, and a change of what the buffers mean.
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -195,6 +196,13 @@ void AgentCore::State::BeginUnpublish(const UnpublishCall& call, TimeMs now, Eff
   UnpublishCall mine = call;
   mine.generation = reference_.generation();
   calls_.Start(mine, effects);
+}
+
+// R7: a hub that came back answers within the time of the first attempt. Later, this worker would
+// have raised its generation, whatever is lost by that.
+void AgentCore::State::KeepDrainTime(TimeMs now) {
+  if (!phase_deadline_) return;
+  calls_.SetDrainTime(std::max<TimeMs>(*phase_deadline_ - kAnswerGraceMs - now, 0));
 }
 
 // R3 (d). A hub that has not answered may go on listing what was held, and hear the call when it is

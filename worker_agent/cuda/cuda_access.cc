@@ -45,7 +45,7 @@ absl::StatusOr<std::vector<std::string>> UseRightMedium(const CudaAccess& access
   }
   absl::StatusOr<std::shared_ptr<CudaMedium>> medium = CudaMedium::Make(tensors, *driver);
   if (!medium.ok()) return medium.status();
-  std::vector<std::string> warnings = (*medium)->placement().warnings;
+  std::vector<std::string> warnings = (*medium)->Warnings();
   memory.UseMedium(*std::move(medium));
   return warnings;
 }

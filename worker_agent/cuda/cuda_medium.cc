@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/check.h"
-#include "worker_agent/chunk_digest.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -63,13 +62,14 @@ uint64_t BytesOf(std::span<const Memory::Piece> pieces) {
 // --- making it -----------------------------------------------------------------------------------
 
 absl::StatusOr<std::shared_ptr<CudaMedium>> CudaMedium::Make(
-    const std::vector<TensorBuffer>& tensors, CudaDriver* driver) {
+    const std::vector<TensorBuffer>& tensors, CudaDriver* driver, std::span<const char> image) {
   std::shared_ptr<CudaMedium> medium(new CudaMedium);
-  if (absl::Status status = medium->Open(tensors, driver); !status.ok()) return status;
+  if (absl::Status status = medium->Open(tensors, driver, image); !status.ok()) return status;
   return medium;
 }
 
-absl::Status CudaMedium::Open(const std::vector<TensorBuffer>& tensors, CudaDriver* driver) {
+absl::Status CudaMedium::Open(const std::vector<TensorBuffer>& tensors, CudaDriver* driver,
+                              std::span<const char> image) {
   driver_ = driver;
   absl::StatusOr<CudaPlacement> placement = PlaceOnDevice(tensors, *driver);
   if (!placement.ok()) return placement.status();
@@ -80,29 +80,31 @@ absl::Status CudaMedium::Open(const std::vector<TensorBuffer>& tensors, CudaDriv
   absl::StatusOr<CudaDevice> device = driver->Device(placement_.device);
   if (!device.ok()) return device.status();
   device_ = *std::move(device);
-  CudaCurrent current(primary_);
-  if (!current.status().ok()) return current.status();
-  for (CudaStream* stream : {&in_, &out_, &hash_}) {
-    const absl::StatusOr<CudaStream> made = driver->CreateStream(/*urgent=*/true);
+  for (OwnedStream* stream : {&in_, &out_}) {
+    absl::StatusOr<OwnedStream> made = OwnedStream::Make(primary_, StreamKind::kUrgent);
     if (!made.ok()) return made.status();
-    *stream = *made;
+    *stream = *std::move(made);
   }
-  const absl::StatusOr<CudaEvent> event = driver->CreateEvent(/*timed=*/false);
+  absl::StatusOr<OwnedEvent> event = OwnedEvent::Make(primary_, EventKind::kOrdinary);
   if (!event.ok()) return event.status();
-  arrived_ = *event;
+  {
+    MutexLock lock(mutex_);
+    arrived_ = *std::move(event);
+  }
+  digests_ = std::make_unique<DeviceDigests>(
+      primary_, image, [this](CudaStream stream) { return OrderBefore(stream); });
   staging_ = std::make_unique<StagingPool>(primary_, kSlotBytes);
   return absl::OkStatus();
 }
 
-CudaMedium::~CudaMedium() {
-  if (!primary_) return;
-  CudaCurrent current(primary_);
-  for (CudaStream stream : {in_, out_, hash_}) {
-    if (stream == nullptr) continue;
-    static_cast<void>(driver_->SynchronizeStream(stream));
-    static_cast<void>(driver_->DestroyStream(stream));
-  }
-  if (arrived_ != nullptr) static_cast<void>(driver_->DestroyEvent(arrived_));
+CudaMedium::~CudaMedium() = default;
+
+std::vector<std::string> CudaMedium::Warnings() const {
+  std::vector<std::string> warnings = placement_.warnings;
+  if (digests_->by_kernels().ok()) return warnings;
+  warnings.push_back(absl::StrCat("digests of GPU memory are made by the CPU, slowly: ",
+                                  std::string(digests_->by_kernels().message())));
+  return warnings;
 }
 
 std::string CudaMedium::Describe() const {
@@ -132,7 +134,8 @@ absl::Status CudaMedium::CopyIn(std::span<const Memory::Piece> pieces, std::stri
   CudaCurrent current(primary_);
   copying_in_ = true;
   for (const Memory::Piece& piece : pieces) {
-    const absl::Status status = driver_->CopyAsync(piece.data, bytes.data(), piece.bytes, in_);
+    const absl::Status status =
+        driver_->CopyAsync(piece.data, bytes.data(), piece.bytes, in_.get());
     if (!status.ok()) return status;
     bytes.remove_prefix(piece.bytes);
   }
@@ -142,7 +145,7 @@ absl::Status CudaMedium::CopyIn(std::span<const Memory::Piece> pieces, std::stri
 absl::Status CudaMedium::MakeVisible() {
   CudaCurrent current(primary_);
   if (copying_in_) {
-    if (absl::Status status = Finish(*driver_, in_); !status.ok()) return status;
+    if (absl::Status status = Finish(*driver_, in_.get()); !status.ok()) return status;
     copying_in_ = false;
   }
   return FlushRemote();
@@ -165,7 +168,7 @@ absl::Status CudaMedium::Expose(std::span<const Memory::Piece> pieces, uint64_t 
   if (!slot.ok()) return slot.status();
   exposed_[token] = *slot;
   exposed.assign({ConstPiece{*slot, bytes}});
-  return CopyOut(*driver_, pieces, static_cast<std::byte*>(*slot), out_);
+  return CopyOut(*driver_, pieces, static_cast<std::byte*>(*slot), out_.get());
 }
 
 void CudaMedium::Conceal(uint64_t token) {
@@ -181,33 +184,14 @@ absl::Status CudaMedium::OrderBefore(CudaStream stream) {
   CudaCurrent current(primary_);
   MutexLock lock(mutex_);
   absl::Status status = FlushRemote();
-  if (status.ok()) status = driver_->RecordEvent(arrived_, in_);
-  if (status.ok()) status = driver_->WaitEvent(stream, arrived_);
+  if (status.ok()) status = driver_->RecordEvent(arrived_.get(), in_.get());
+  if (status.ok()) status = driver_->WaitEvent(stream, arrived_.get());
   return status;
 }
 
-// By the CPU, from page-locked memory, a chunk at a time.
 absl::StatusOr<std::vector<uint64_t>> CudaMedium::Digests(const Memory& memory,
                                                           const HashChunks& what) {
-  absl::Status status = OrderBefore(hash_);
-  if (!status.ok()) return status;
-  CudaCurrent current(primary_);
-  MutexLock lock(mutex_);
-  if (hash_buffer_.bytes() < what.chunking.chunk_bytes) {
-    absl::StatusOr<HostBuffer> made = HostBuffer::Make(primary_, what.chunking.chunk_bytes);
-    if (!made.ok()) return made.status();
-    hash_buffer_ = *std::move(made);
-  }
-  std::vector<uint64_t> digests;
-  std::vector<Memory::Piece> pieces;
-  for (uint32_t chunk = what.first; chunk < what.first + what.count; ++chunk) {
-    memory.Pieces({what.chunking.begin(chunk), what.chunking.size(chunk)}, pieces);
-    status = CopyOut(*driver_, pieces, hash_buffer_.data(), hash_);
-    if (!status.ok()) return status;
-    const DigestPiece whole{hash_buffer_.data(), what.chunking.size(chunk)};
-    digests.push_back(ChunkDigest(&whole, 1));
-  }
-  return digests;
+  return digests_->Of(memory, what);
 }
 
 // --- the owner's work ----------------------------------------------------------------------------
@@ -233,12 +217,11 @@ absl::Status CudaMedium::Await(const DeviceWork& work, TimeMs timeout_ms) {
     if (!status.ok()) return status;
   }
   if (!work.stream) return absl::OkStatus();
-  const absl::StatusOr<CudaEvent> event = driver_->CreateEvent(/*timed=*/false);
+  const absl::StatusOr<OwnedEvent> event = OwnedEvent::Make(primary_, EventKind::kOrdinary);
   if (!event.ok()) return event.status();
-  absl::Status status = driver_->RecordEvent(*event, static_cast<CudaStream>(*work.stream));
-  if (status.ok()) status = AwaitEvent(*event, timeout_ms);
-  static_cast<void>(driver_->DestroyEvent(*event));
-  return status;
+  const absl::Status recorded =
+      driver_->RecordEvent(event->get(), static_cast<CudaStream>(*work.stream));
+  return recorded.ok() ? AwaitEvent(event->get(), timeout_ms) : recorded;
 }
 
 absl::Status CudaMedium::ShowTo(const DeviceWork& work) {

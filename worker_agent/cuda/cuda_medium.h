@@ -12,11 +12,15 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/mutex.h"
+#include "worker_agent/cuda/device_digests.h"
 #include "worker_agent/cuda/driver.h"
+#include "worker_agent/cuda/kernels/kernels_image.h"
+#include "worker_agent/cuda/owned.h"
 #include "worker_agent/cuda/placement.h"
 #include "worker_agent/cuda/staging.h"
 #include "worker_agent/medium.h"
@@ -25,15 +29,21 @@ namespace tensorhub::agent {
 
 class CudaMedium : public Medium {
  public:
-  // PlaceOnDevice's errors, and the driver's. `driver` outlives it.
-  static absl::StatusOr<std::shared_ptr<CudaMedium>> Make(const std::vector<TensorBuffer>& tensors,
-                                                          CudaDriver* driver);
+  // PlaceOnDevice's errors, and the driver's. `driver` outlives it. Without an image that the
+  // device takes digests are made by the CPU.
+  static absl::StatusOr<std::shared_ptr<CudaMedium>> Make(
+      const std::vector<TensorBuffer>& tensors, CudaDriver* driver,
+      std::span<const char> image = kernels::KernelImage());
   ~CudaMedium() override;
   CudaMedium(const CudaMedium&) = delete;
   CudaMedium& operator=(const CudaMedium&) = delete;
 
   const CudaPlacement& placement() const { return placement_; }
   const CudaPrimary& primary() const { return primary_; }
+  // Why the CPU makes digests; OK: the device does.
+  const absl::Status& digests_by_device() const { return digests_->by_kernels(); }
+  // What works, but not as well as it could; a line each, for the owner.
+  std::vector<std::string> Warnings() const;
   // What completed gets and the copies of CopyIn have brought is there for whatever is given to
   // `stream` from now on. Any thread.
   absl::Status OrderBefore(CudaStream stream);
@@ -48,13 +58,15 @@ class CudaMedium : public Medium {
   void Conceal(uint64_t token) override;
   absl::StatusOr<std::vector<uint64_t>> Digests(const Memory& memory,
                                                 const HashChunks& what) override;
+  bool DigestsManyAtOnce() const override { return digests_by_device().ok(); }
   absl::Status Await(const DeviceWork& work, TimeMs timeout_ms) override;
   absl::Status ShowTo(const DeviceWork& work) override;
   absl::Status CheckThere() override;
 
  private:
   CudaMedium() = default;
-  absl::Status Open(const std::vector<TensorBuffer>& tensors, CudaDriver* driver);
+  absl::Status Open(const std::vector<TensorBuffer>& tensors, CudaDriver* driver,
+                    std::span<const char> image);
   absl::Status FlushRemote();
   absl::Status AwaitEvent(CudaEvent event, TimeMs timeout_ms);
 
@@ -63,18 +75,17 @@ class CudaMedium : public Medium {
   CudaPrimary primary_;
   CudaPlacement placement_;
   CudaDevice device_;
-  CudaStream in_ = nullptr;    // CopyIn
-  CudaStream out_ = nullptr;   // Expose
-  CudaStream hash_ = nullptr;  // Digests
-  CudaEvent arrived_ = nullptr;
+  OwnedStream in_;   // CopyIn
+  OwnedStream out_;  // Expose
+  std::unique_ptr<DeviceDigests> digests_;
 
   // The progress thread's.
   bool copying_in_ = false;  // since MakeVisible
   std::unique_ptr<StagingPool> staging_;
   std::map<uint64_t, void*> exposed_;  // token -> slot
 
-  Mutex mutex_;  // arrived_, and the copies that Digests makes
-  HostBuffer hash_buffer_ ABSL_GUARDED_BY(mutex_);
+  Mutex mutex_;
+  OwnedEvent arrived_ ABSL_GUARDED_BY(mutex_);  // recorded in in_, and waited for, by one at a time
 };
 
 }  // namespace tensorhub::agent

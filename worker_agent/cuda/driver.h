@@ -98,6 +98,8 @@ class CudaDriver {
   virtual absl::StatusOr<CudaDevice> Device(int ordinal) = 0;
   // Whether `device` can address memory of `peer`.
   virtual absl::StatusOr<bool> CanAccessPeer(int device, int peer) = 0;
+  // The current context may use memory of `peer`'s device; also if it may already. CURRENT.
+  virtual absl::Status EnablePeer(CudaContext peer) = 0;
 
   // What the driver knows of an address. Not an error for an address that it does not know.
   virtual absl::StatusOr<CudaPointer> Lookup(const void* address) = 0;

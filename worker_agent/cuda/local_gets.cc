@@ -19,25 +19,21 @@ absl::Status LocalGets::Open(int device) {
   absl::StatusOr<CudaPrimary> primary = CudaPrimary::Retain(driver_, device);
   if (!primary.ok()) return primary.status();
   primary_ = *std::move(primary);
-  CudaCurrent current(primary_);
-  const absl::StatusOr<CudaStream> stream = driver_->CreateStream(/*urgent=*/false);
+  absl::StatusOr<OwnedStream> stream = OwnedStream::Make(primary_, StreamKind::kOrdinary);
   if (!stream.ok()) return stream.status();
-  stream_ = *stream;
+  stream_ = *std::move(stream);
   return absl::OkStatus();
 }
 
 // Own gets first: whoever withdraws memory that they read waits for them.
 LocalGets::~LocalGets() {
-  if (stream_ == nullptr) return;
+  if (!stream_) return;
   CudaCurrent current(primary_);
-  static_cast<void>(driver_->SynchronizeStream(stream_));
+  static_cast<void>(driver_->SynchronizeStream(stream_.get()));
   batches_.push_back(std::move(open_));
-  for (Batch& batch : batches_) {
+  for (const Batch& batch : batches_) {
     for (const Issued& get : batch.gets) get.region->Exit();
-    if (batch.event != nullptr) events_.push_back(batch.event);
   }
-  for (CudaEvent event : events_) static_cast<void>(driver_->DestroyEvent(event));
-  static_cast<void>(driver_->DestroyStream(stream_));
   for (const std::string& key : keys_) LocalRegions::OfThisProcess().Remove(key);
 }
 
@@ -98,14 +94,14 @@ absl::Status LocalGets::Issue(const Import& import, uint64_t offset, void* to, s
   }
   if (!region.Enter()) return absl::UnavailableError("the peer has withdrawn its memory");
   CudaCurrent current(primary_);
-  const absl::Status status = driver_->CopyAsync(to, region.base() + offset, bytes, stream_);
+  const absl::Status status = driver_->CopyAsync(to, region.base() + offset, bytes, stream_.get());
   if (!status.ok()) region.Exit();
   return status;
 }
 
-absl::StatusOr<CudaEvent> LocalGets::TakeEvent() {
-  if (events_.empty()) return driver_->CreateEvent(/*timed=*/false);
-  const CudaEvent event = events_.back();
+absl::StatusOr<OwnedEvent> LocalGets::TakeEvent() {
+  if (events_.empty()) return OwnedEvent::Make(primary_, EventKind::kOrdinary);
+  OwnedEvent event = std::move(events_.back());
   events_.pop_back();
   return event;
 }
@@ -113,15 +109,15 @@ absl::StatusOr<CudaEvent> LocalGets::TakeEvent() {
 // Without an event the end is known only by waiting for all.
 void LocalGets::Seal() {
   if (open_.gets.empty()) return;
-  const absl::StatusOr<CudaEvent> event = TakeEvent();
+  absl::StatusOr<OwnedEvent> event = TakeEvent();
   absl::Status status = event.status();
   if (event.ok()) {
-    open_.event = *event;
-    status = driver_->RecordEvent(*event, stream_);
+    open_.event = *std::move(event);
+    status = driver_->RecordEvent(open_.event.get(), stream_.get());
   }
   batches_.push_back(std::exchange(open_, {}));
   if (status.ok()) return;
-  status.Update(driver_->SynchronizeStream(stream_));
+  status.Update(driver_->SynchronizeStream(stream_.get()));
   while (!batches_.empty()) Finish(batches_.front(), status);
 }
 
@@ -130,7 +126,7 @@ void LocalGets::Finish(Batch& batch, const absl::Status& status) {
     get.region->Exit();
     done_.emplace_back(get.token, status);
   }
-  if (batch.event != nullptr) events_.push_back(batch.event);
+  if (batch.event) events_.push_back(std::move(batch.event));
   batches_.pop_front();
 }
 
@@ -147,7 +143,7 @@ bool LocalGets::Progress() {
   CudaCurrent current(primary_);
   Seal();
   while (!batches_.empty()) {
-    const absl::StatusOr<bool> ended = driver_->EventDone(batches_.front().event);
+    const absl::StatusOr<bool> ended = driver_->EventDone(batches_.front().event.get());
     if (ended.ok() && !*ended) break;
     Finish(batches_.front(), ended.status());
   }

@@ -23,6 +23,7 @@
 
 #include "worker_agent/cuda/driver.h"
 #include "worker_agent/cuda/local_regions.h"
+#include "worker_agent/cuda/owned.h"
 #include "worker_agent/transport.h"
 
 namespace tensorhub::agent {
@@ -64,7 +65,7 @@ class LocalGets : public GetTransport {
   // Gets that one event tells the end of.
   struct Batch {
     std::vector<Issued> gets;
-    CudaEvent event = nullptr;
+    OwnedEvent event;
   };
 
   LocalGets(CudaDriver* driver, Sink* sink) : driver_(driver), sink_(sink) {}
@@ -72,20 +73,20 @@ class LocalGets : public GetTransport {
   absl::Status Issue(const Import& import, uint64_t offset, void* to, size_t bytes);
   // Ends the batch that is open, so that its event can come.
   void Seal();
-  absl::StatusOr<CudaEvent> TakeEvent();
+  absl::StatusOr<OwnedEvent> TakeEvent();
   void Finish(Batch& batch, const absl::Status& status);
 
   CudaDriver* const driver_;
   Sink* const sink_;
   CudaPrimary primary_;
-  CudaStream stream_ = nullptr;
+  OwnedStream stream_;
   std::vector<std::string> keys_;  // of what is shared
   PeerId last_peer_ = 0;
   RegionId last_region_ = 0;
   std::map<RegionId, Import> imports_;
-  Batch open_;                 // no event yet
-  std::deque<Batch> batches_;  // in the order of the stream
-  std::vector<CudaEvent> events_;
+  Batch open_;                                           // no event yet
+  std::deque<Batch> batches_;                            // in the order of the stream
+  std::vector<OwnedEvent> events_;                       // of batches that have ended
   std::vector<std::pair<uint64_t, absl::Status>> done_;  // for OnGetDone, from the next Progress
 };
 

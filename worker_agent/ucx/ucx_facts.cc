@@ -5,10 +5,8 @@
 
 #include <dlfcn.h>
 #include <ucp/api/ucp.h>
-#include <ucs/config/global_opts.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 #include "absl/strings/str_split.h"
@@ -40,11 +38,6 @@ bool UcxFacts::Has(std::string_view transport) const {
     if (name.size() == transport.size() || name[transport.size()] == '_') return true;
   }
   return false;
-}
-
-void SilenceUcx() {
-  if (std::getenv("UCX_LOG_LEVEL") != nullptr) return;
-  static_cast<void>(ucs_global_opts_set_value("LOG_LEVEL", "fatal"));
 }
 
 absl::StatusOr<UcxFacts> LookAtUcx() {

@@ -32,11 +32,6 @@ struct UcxFacts {
 // why there is none.
 absl::StatusOr<UcxFacts> LookAtUcx();
 
-// UCX logs its errors to standard output. For programs whose results go there, and who say
-// themselves what failed: only what ends the process is logged from now on, unless the environment
-// asks for more.
-void SilenceUcx();
-
 }  // namespace tensorhub::agent
 
 #endif  // TENSORHUB_WORKER_AGENT_UCX_UCX_FACTS_H_

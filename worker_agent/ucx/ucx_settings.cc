@@ -18,6 +18,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "worker_agent/ucx/ucx_log.h"
 #include "worker_agent/ucx/ucx_status.h"
 
 namespace tensorhub::agent {
@@ -93,6 +94,7 @@ void SilenceUnusedVariables() {
 }
 
 void PrepareOnce() {
+  SendUcxLogToStandardError();
   TakeBackSignals();
   SilenceUnusedVariables();
   for (const UcxSetting& setting : kProcess) {

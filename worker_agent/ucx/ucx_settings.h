@@ -43,7 +43,8 @@ std::span<const UcxSetting> ProcessSettings();
 std::span<const UcxSetting> MessageSettings();
 std::span<const UcxSetting> GetSettings();
 
-// Sets ProcessSettings, exactly once per process, and takes back the handlers for SIGSEGV and the
+// Sets ProcessSettings, exactly once per process, sends UCX's log to standard error, and takes back
+// the handlers for SIGSEGV and the
 // like that UCX installs when it is loaded (they belong to the host program).
 void PrepareProcessForUcx();
 

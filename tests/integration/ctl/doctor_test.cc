@@ -79,6 +79,25 @@ TEST_F(DoctorTest, WithoutSharedMemoryNothingIsOneSided) {
   ExpectConclusion();
 }
 
+// Whatever the machine has, each is said to be there or not.
+TEST_F(DoctorTest, LooksForGpus) {
+  Examine(server_.address());
+  const std::string driver = Check("gpu driver").at("result");
+  if (driver == "ok") {
+    EXPECT_NE(Check("one-sided, gpu").at("detail"), "");
+    return;
+  }
+  EXPECT_EQ(Check("gpu allocator").at("result"), "skipped");
+  EXPECT_EQ(Check("ucx, gpu").at("result"), "skipped");
+}
+
+// What UCX has to say is for people, beside what programs read.
+TEST_F(DoctorTest, UcxLogsDoNotMeetTheResult) {
+  Examine(server_.address(), {{"UCX_LOG_LEVEL", "info"}});
+  EXPECT_EQ(Check("one-sided, host").at("result"), "ok");
+  EXPECT_THAT(run_.errors, HasSubstr("UCX"));
+}
+
 TEST_F(DoctorTest, NobodyListens) {
   Examine("127.0.0.1:1");
   ExpectFailed("server", "127.0.0.1:1", "--server");

@@ -176,6 +176,7 @@ TEST_F(ViewsTest, Transfers) {
   EXPECT_EQ(transfers[0].at("source_rank"), 0);
   EXPECT_EQ(transfers[0].at("tier"), "rack");
   EXPECT_EQ(transfers[0].at("valid_chunks"), 0);
+  EXPECT_EQ(transfers[0].at("way"), nullptr);
   publisher->Signal(SIGCONT);
   ExpectEndsWell(*reader);
   EXPECT_TRUE(FilesIn(dir_ / "out") == HuggingFaceModel(1));

@@ -63,7 +63,7 @@ void Assignments::OnEvent(const HubStep& step) {
         return requires { e.session; };
       },
       step.event);
-  if (renews) heard_[from.number()] = step.now;
+  if (renews) OnHeard(from, step.now);
   if (const auto* opened = std::get_if<hub::SessionOpened>(&step.event)) {
     OnOpened(step, *opened);
   } else if (const auto* released = std::get_if<hub::SourceReleased>(&step.event)) {
@@ -74,11 +74,27 @@ void Assignments::OnEvent(const HubStep& step) {
   } else if (std::holds_alternative<hub::SourceSilent>(step.event)) {
     if (found != readers_.end()) found->second.complained = true;
   } else if (const auto* finish = std::get_if<hub::FinishReadOp>(&step.event)) {
+    finished_[from.number()] = finish->transaction;
     EndWith(from, finish->transaction);
   } else if (const auto* begin = std::get_if<hub::BeginReadOp>(&step.event)) {
     EndOthers(from, begin->transaction);
+  } else if (std::holds_alternative<hub::JoinFetchOp>(step.event) ||
+             std::holds_alternative<hub::PublishOp>(step.event)) {
+    EndAborted(from);
   } else if (std::holds_alternative<hub::LeaveOp>(step.event)) {
     readers_.erase(from.number());
+  }
+}
+
+// After a silence of a lease its reference has gone, and its readers count there no more.
+void Assignments::OnHeard(const Process& from, TimeMs now) {
+  const auto before = heard_.find(from.number());
+  const bool ended = before != heard_.end() && now - before->second >= scene_.hub->lease_ms();
+  heard_[from.number()] = now;
+  if (!ended) return;
+  for (auto& [number, reader] : readers_) {
+    std::erase_if(reader.places,
+                  [&](const auto& place) { return place.second.source == from.identity(); });
   }
 }
 
@@ -112,6 +128,9 @@ void Assignments::OnOpened(const HubStep& step, const hub::SessionOpened& opened
 // Told by an earlier life of the hub.
 void Assignments::Restore(uint32_t process, const hub::OpenFetch& fetch) {
   if (!fetch.source || fetch.assignment == 0 || fetch.finished) return;
+  // Until it has its answer, it names a fetch of which it has said that it is done.
+  const auto finished = finished_.find(process);
+  if (finished != finished_.end() && finished->second == fetch.transaction) return;
   Reader& reader = readers_[process];
   reader.transaction = fetch.transaction;
   reader.last = fetch.assignment;
@@ -131,6 +150,12 @@ void Assignments::Release(const Process& reader, const TransactionId& transactio
 void Assignments::EndWith(const Process& reader, const TransactionId& transaction) {
   const auto found = readers_.find(reader.number());
   if (found != readers_.end() && found->second.transaction == transaction) readers_.erase(found);
+}
+
+// It goes on to something else: it has ended the fetch, whether or not it could say so.
+void Assignments::EndAborted(const Process& reader) {
+  const auto found = readers_.find(reader.number());
+  if (found != readers_.end() && !found->second.running) readers_.erase(found);
 }
 
 void Assignments::EndOthers(const Process& reader, const TransactionId& transaction) {

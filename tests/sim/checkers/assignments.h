@@ -36,6 +36,7 @@ class Assignments {
   void OnHubStart() {
     readers_.clear();
     heard_.clear();
+    finished_.clear();
   }
   void OnHubStep(const HubStep& step);
 
@@ -54,16 +55,19 @@ class Assignments {
 
  private:
   void OnEvent(const HubStep& step);
+  void OnHeard(const Process& from, TimeMs now);
   void OnOpened(const HubStep& step, const hub::SessionOpened& opened);
   void Restore(uint32_t process, const hub::OpenFetch& fetch);
   void Release(const Process& reader, const TransactionId& transaction, AssignmentNumber number);
   void EndWith(const Process& reader, const TransactionId& transaction);
+  void EndAborted(const Process& reader);
   void EndOthers(const Process& reader, const TransactionId& transaction);
 
   Scene& scene_;
   std::map<uint32_t, Reader> readers_;
   std::map<uint32_t, AssignmentNumber> new_;
   std::map<uint32_t, TimeMs> heard_;
+  std::map<uint32_t, TransactionId> finished_;  // of which the hub has heard FinishRead last
 };
 
 }  // namespace tensorhub::fault

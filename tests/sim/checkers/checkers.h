@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rules of docs/protocol.md, each held against what crosses the borders of the cores: one
-// checker a rule. R7 (retention) is not built yet and has none.
+// checker a rule.
 
 #ifndef TENSORHUB_TESTS_SIM_CHECKERS_CHECKERS_H_
 #define TENSORHUB_TESTS_SIM_CHECKERS_CHECKERS_H_
@@ -15,6 +15,7 @@
 #include "tests/sim/checkers/r4_not_torn.h"
 #include "tests/sim/checkers/r5_replication.h"
 #include "tests/sim/checkers/r6_group.h"
+#include "tests/sim/checkers/r7_retained.h"
 #include "tests/sim/checkers/r8_recovery.h"
 #include "tests/sim/checkers/r9_bounded.h"
 
@@ -32,6 +33,7 @@ class Checkers {
         r4_(scene),
         r5_(scene, assignments_),
         r6_(scene),
+        r7_(scene),
         r8_(scene),
         r9_(scene) {}
 
@@ -43,8 +45,10 @@ class Checkers {
     r2_.OnHubStart();
     r3_.OnHubStart();
     r6_.OnHubStart();
+    r7_.OnHubStart();
     r8_.OnHubStart();
   }
+  void BeforeHubStep(const hub::Event& event) { r7_.BeforeHubStep(event); }
   void OnHubStep(const HubStep& step) {
     assignments_.OnHubStep(step);
     r1_.OnHubStep(step);
@@ -52,6 +56,7 @@ class Checkers {
     r3_.OnHubStep(step);
     r5_.OnHubStep(step);
     r6_.OnHubStep(step);
+    r7_.OnHubStep(step);
     r8_.OnHubStep(step);
   }
   void OnWord(const Process& process, ControlWord before) { r4_.OnWord(process, before); }
@@ -76,6 +81,7 @@ class Checkers {
   R4NotTorn r4_;
   R5Replication r5_;
   R6Group r6_;
+  R7Retained r7_;
   R8Recovery r8_;
   R9Bounded r9_;
 };

@@ -3,6 +3,7 @@
 
 #include "tests/sim/checkers/r1_immutable.h"
 
+#include <set>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -50,11 +51,24 @@ void R1Immutable::OnHubStep(const HubStep& step) {
   }
 }
 
+// One whose lease has ended holds nothing that binds the hub. It may have been told that its
+// reference stands after its session had ended, so that no event of its own says so.
+void R1Immutable::ForgetTheDead() {
+  std::set<Incarnation> alive;
+  for (const hub::WorkerView& view : scene_.hub->core().Workers(scene_.hub->NowMs())) {
+    alive.insert(view.worker.incarnation);
+  }
+  std::erase_if(holders_, [&](const auto& holder) {
+    return !alive.contains(scene_.processes[holder.first]->identity().incarnation);
+  });
+}
+
 void R1Immutable::OnPublished(const CallRecord& record, const hub::PublishReply& reply) {
   const Process& process = *record.process;
   // An answer may be late, or repeated: whoever has given it up meanwhile shows nobody any bytes.
   if (process.memory().word().generation != record.generation) return;
   const Contents::Number number{process.identity().key.model, record.version};
+  ForgetTheDead();
   for (const auto& [other, holder] : holders_) {
     if (other == process.number() || holder.number != number) continue;
     if (holder.publication == reply.publication) continue;

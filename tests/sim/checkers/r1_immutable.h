@@ -27,6 +27,7 @@ class R1Immutable {
     PublicationId publication;
   };
   void Forget(const Process* process);
+  void ForgetTheDead();
   void OnEvent(const HubStep& step);
   void OnPublished(const CallRecord& record, const hub::PublishReply& reply);
   void OnDecided(const CallRecord& record, const hub::FetchDecision& decision);

@@ -35,8 +35,19 @@ void R2Visible::OnHubStep(const HubStep& step) {
   for (const hub::Effect& effect : step.effects) {
     const auto* change = std::get_if<hub::ModelChange>(&effect);
     if (change == nullptr || change->kind != hub::ModelChange::Kind::kVersionVisible) continue;
-    OnVisible(change->model, change->version);
+    if (!IsGone(step, *change)) OnVisible(change->model, change->version);
   }
+}
+
+// It came and went in one step: its publishers are not listed any more, so that it cannot be told
+// who they were.
+bool R2Visible::IsGone(const HubStep& step, const hub::ModelChange& visible) {
+  return std::any_of(step.effects.begin(), step.effects.end(), [&](const hub::Effect& effect) {
+    const auto* change = std::get_if<hub::ModelChange>(&effect);
+    return change != nullptr && change->kind == hub::ModelChange::Kind::kVersionGone &&
+           change->model == visible.model && change->version == visible.version &&
+           change->revision > visible.revision;
+  });
 }
 
 void R2Visible::OnVisible(const std::string& model, Version version) {

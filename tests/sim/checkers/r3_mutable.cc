@@ -60,7 +60,10 @@ void R3Mutable::OnHubStep(const HubStep& step) {
     } else if (const auto* directive = std::get_if<hub::Directive>(&effect)) {
       const auto* assign = std::get_if<hub::Assign>(&directive->body);
       const Process& reader = *scene_.hub->stream(directive->session).process;
-      if (assign != nullptr && assignments_.IsNew(*assign, reader.number())) {
+      // A reader that was away when it was assigned hears of it now; it has counted since then.
+      const bool was_away =
+          std::holds_alternative<hub::SessionOpened>(step.event) && step.from == &reader;
+      if (assign != nullptr && !was_away && assignments_.IsNew(*assign, reader.number())) {
         OnAssigned(reader.identity().incarnation, *assign);
       }
     }

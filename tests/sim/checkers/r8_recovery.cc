@@ -32,7 +32,10 @@ TimeMs BoundOf(const agent::Verb& verb) {
 
 }  // namespace
 
+// The mark and the decisions are durable: a hub that has its rows answers from them what it decided
+// in an earlier life.
 void R8Recovery::OnHubStart() {
+  if (scene_.hub->has_rows()) return;
   latest_.clear();
   asked_.clear();
 }

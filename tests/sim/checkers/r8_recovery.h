@@ -36,7 +36,7 @@ class R8Recovery {
   // By model: a rewind to this version was asked for, and when last. Its publisher may never hear
   // that it took place.
   std::map<std::string, std::map<Version, Nanos>> rewinds_;
-  // By model. The mark is not durable: a restarted hub knows what is reported.
+  // By model: the mark, as durable as the hub's rows. A hub without any knows what is reported.
   std::map<std::string, Version> latest_;
   // By process, of its newest fetch: the mark when the hub first heard it. What is answered later,
   // to a repetition say, may have been decided then.

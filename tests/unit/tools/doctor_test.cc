@@ -7,9 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <memory>
+#include <vector>
 
 #include "common/limits.h"
 #include "tests/unit/tools/files.h"
+#include "tests/unit/worker_agent/cuda/fake_driver.h"
+#include "tools/ctl/doctor/gpu_check.h"
+#include "tools/ctl/doctor/idle_memory.h"
 #include "tools/ctl/doctor/idle_read.h"
 #include "tools/ctl/doctor/machine.h"
 #include "tools/ctl/doctor/ucx_check.h"
@@ -109,6 +114,108 @@ TEST(DoctorTest, ReadsFromASleepingProcess) {
   EXPECT_THAT(good.detail, HasSubstr("posix/memory"));
   ExpectVerdict(JudgeHostRead(absl::DeadlineExceededError("it waits")), Verdict::kFailed,
                 "UCX_TLS");
+}
+
+TEST(DoctorTest, ReadsAGpuOfASleepingProcess) {
+  const Finding good = JudgeDeviceRead(IdleRead{"cuda_ipc/cuda", 16 * kMiB, 0.001});
+  ExpectVerdict(good, Verdict::kOk, "");
+  EXPECT_THAT(good.detail, HasSubstr("cuda_ipc/cuda"));
+  ExpectVerdict(JudgeDeviceRead(absl::DeadlineExceededError("it waits")), Verdict::kFailed,
+                "cuda_ipc");
+}
+
+class GpuTest : public testing::Test {
+ protected:
+  GpuTest() { machine_.nvidia_devices = true; }
+  GpuFacts Look(agent::testing::FakeDriver& driver) { return LookAtGpus(&driver); }
+  Finding JudgeUcxHere(const agent::UcxFacts& ucx) {
+    agent::testing::FakeDriver driver;
+    return JudgeUcxForGpus(ucx, Look(driver), machine_);
+  }
+  agent::UcxFacts UcxWithCuda(unsigned minor, const std::string& transports = "cuda_ipc/cuda") {
+    agent::UcxFacts ucx = Ucx(minor, transports);
+    ucx.cuda = true;
+    return ucx;
+  }
+  MachineFacts machine_ = PlainMachine();
+};
+
+TEST_F(GpuTest, DriverAndDevices) {
+  agent::testing::FakeDriver driver({.devices = 2});
+  const GpuFacts gpus = Look(driver);
+  ExpectVerdict(JudgeDriver(gpus, machine_), Verdict::kOk, "");
+  EXPECT_EQ(JudgeDriver(gpus, machine_).detail, "CUDA 13.0, 2 devices");
+  const std::vector<Finding> devices = JudgeDevices(gpus, machine_);
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_EQ(devices[1].check, "gpu 1");
+  EXPECT_THAT(devices[1].detail, HasSubstr("Fake H200"));
+  EXPECT_EQ(devices[1].verdict, Verdict::kOk);
+}
+
+TEST_F(GpuTest, ADriverThatIsMissedOrTooOld) {
+  const GpuFacts none = LookAtGpus(absl::UnavailableError("NVIDIA's driver is not there"));
+  const GpuFacts old = LookAtGpus(absl::FailedPreconditionError("the driver offers CUDA 11.8"));
+  if (agent::BuiltWithCuda()) {
+    ExpectVerdict(JudgeDriver(none, machine_), Verdict::kFailed, "525");
+    ExpectVerdict(JudgeDriver(old, PlainMachine()), Verdict::kFailed, "525");
+  } else {
+    ExpectVerdict(JudgeDriver(none, machine_), Verdict::kFailed, "TENSORHUB_CUDA=ON");
+  }
+  ExpectVerdict(JudgeDriver(none, PlainMachine()), Verdict::kSkipped, "");
+  EXPECT_TRUE(JudgeDevices(none, machine_).empty());
+  ExpectVerdict(JudgeAllocator(none), Verdict::kSkipped, "");
+  ExpectVerdict(JudgeUcxForGpus(Ucx(13), none, machine_), Verdict::kSkipped, "");
+}
+
+TEST_F(GpuTest, ANetworkCardsWritesMustBeSeen) {
+  machine_.rdma_devices = true;
+  agent::testing::FakeDriver blind({.flush_by_host = false});
+  ExpectVerdict(JudgeDevices(Look(blind), machine_)[0], Verdict::kWarning, "UCX_TLS=cuda,sm,self");
+  agent::testing::FakeDriver driver;
+  ExpectVerdict(JudgeDevices(Look(driver), machine_)[0], Verdict::kWarning, "nvidia_peermem");
+  machine_.peer_memory = true;
+  ExpectVerdict(JudgeDevices(Look(driver), machine_)[0], Verdict::kOk, "");
+}
+
+TEST_F(GpuTest, AnAllocatorWhoseMemoryCannotBeShared) {
+  agent::testing::FakeDriver driver;
+  GpuFacts gpus = Look(driver);
+  for (const char* setting : {"", "expandable_segments:False", "max_split_size_mb:64"}) {
+    gpus.allocator = setting;
+    ExpectVerdict(JudgeAllocator(gpus), Verdict::kOk, "");
+  }
+  for (const char* setting :
+       {"expandable_segments:True", "max_split_size_mb:64,expandable_segments:True",
+        "backend:cudaMallocAsync"}) {
+    gpus.allocator = setting;
+    ExpectVerdict(JudgeAllocator(gpus), Verdict::kWarning, "expandable_segments:False");
+  }
+}
+
+TEST_F(GpuTest, UcxReadsDeviceMemory) {
+  ExpectVerdict(JudgeUcxHere(Ucx(19)), Verdict::kFailed, "get_ucx.sh");
+  ExpectVerdict(JudgeUcxHere(UcxWithCuda(18)), Verdict::kFailed, "get_ucx.sh");
+  ExpectVerdict(JudgeUcxHere(UcxWithCuda(19, "cuda_copy/cuda")), Verdict::kFailed, "UCX_TLS");
+  ExpectVerdict(JudgeUcxHere(UcxWithCuda(19)), Verdict::kOk, "");
+  machine_.rdma_devices = true;
+  ExpectVerdict(JudgeUcxHere(UcxWithCuda(19)), Verdict::kWarning, "verbs");
+  ExpectVerdict(JudgeUcxHere(UcxWithCuda(19, "cuda_ipc/cuda, rc_mlx5/mlx5_0:1")), Verdict::kOk, "");
+}
+
+TEST(IdleMemoryTest, HoldsWhatIsWritten) {
+  agent::testing::FakeDriver driver;
+  const std::vector<unsigned char> bytes = {1, 2, 3, 4, 5};
+  {
+    std::unique_ptr<IdleMemory> memories[] = {HostMemoryForRead(5),
+                                              DeviceMemoryForRead(&driver, 0, 5).value()};
+    for (const auto& memory : memories) {
+      ASSERT_EQ(memory->Write(bytes), absl::OkStatus());
+      EXPECT_EQ(memory->Read().value(), bytes);
+    }
+    EXPECT_EQ(driver.Lookup(memories[1]->data()).value().kind, agent::CudaMemoryKind::kDevice);
+  }
+  EXPECT_EQ(driver.left_over(), 0u);
+  EXPECT_EQ(driver.contexts_retained(), 0u);
 }
 
 class MachineTest : public testing::Test {

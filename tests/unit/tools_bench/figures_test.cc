@@ -56,6 +56,20 @@ TEST(FigureTest, LowerIsOkUpToTheAim) {
   EXPECT_TRUE(time.ok());
 }
 
+TEST(ReportTest, WhatWasSkippedSaysWhy) {
+  Report report;
+  report.scenario = "device";
+  EXPECT_NE(ProblemOf(report), "");
+  report.skipped = "there is no driver";
+  EXPECT_EQ(ProblemOf(report), "");
+  EXPECT_THAT(Table(report), HasSubstr("skipped: there is no driver\n"));
+  std::ostringstream out;
+  PrintJson(report, out);
+  const auto object = nlohmann::json::parse(out.str());
+  EXPECT_EQ(object.at("skipped"), "there is no driver");
+  EXPECT_TRUE(object.at("figures").empty());
+}
+
 TEST(FigureTest, ABoundIsNamedSo) {
   const Figure figure = BoundFigure("publish", 1, "ms", 5);
   EXPECT_EQ(figure.limit_name, "bound");

@@ -5,13 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/random.h"
 #include "worker_agent/chunk_digest.h"
+#include "worker_agent/medium.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -101,6 +104,88 @@ TEST_F(ChunkHasherTest, HandsOverALongChunk) {
   MutexLock lock(mutex);
   while (came.empty()) changed.Wait(mutex);
   EXPECT_EQ(came[0].digests, std::vector<uint64_t>{XXH3_64bits(bytes.data(), 2 << 20)});
+}
+
+// The caller goes on copying.
+TEST_F(ChunkHasherTest, HandsOverWhatIsHashedBesideACopy) {
+  Mutex mutex;
+  CondVar changed;
+  std::map<uint64_t, ChunksHashed> came;
+  ChunkHasher hasher([&](const std::vector<ChunksHashed>& hashed) {
+    MutexLock lock(mutex);
+    for (const ChunksHashed& each : hashed) came[each.token] = each;
+    changed.NotifyAll();
+  });
+  for (uint32_t chunk = 0; chunk < 8; ++chunk) {
+    HashChunks job = Job(chunk, chunk, 1, /*urgent=*/true);
+    job.beside = true;
+    ASSERT_FALSE(hasher.Hash(job, *memory_));
+    MutexLock lock(mutex);
+    while (!came.contains(chunk)) changed.Wait(mutex);
+    Expect(came[chunk], chunk, 1);
+  }
+}
+
+// Host memory that is asked as a device is: how many chunks at a time is what counts.
+class ManyAtOnce : public Medium {
+ public:
+  explicit ManyAtOnce(std::function<void(const HashChunks&)> on_asked)
+      : on_asked_(std::move(on_asked)) {}
+  std::string Describe() const override { return ""; }
+  std::vector<Memory::Piece> Regions() const override { return {}; }
+  absl::StatusOr<std::unique_ptr<Scope>> EnterThread() override { return nullptr; }
+  absl::Status CopyIn(std::span<const Memory::Piece>, std::string_view) override { return {}; }
+  absl::Status MakeVisible() override { return {}; }
+  absl::Status Expose(std::span<const Memory::Piece>, uint64_t, std::vector<ConstPiece>&) override {
+    return {};
+  }
+  void Conceal(uint64_t) override {}
+  absl::StatusOr<std::vector<uint64_t>> Digests(const Memory& memory,
+                                                const HashChunks& what) override {
+    on_asked_(what);
+    return HostMedium()->Digests(memory, what);
+  }
+  bool DigestsManyAtOnce() const override { return true; }
+  absl::Status Await(const DeviceWork&, TimeMs) override { return {}; }
+  absl::Status ShowTo(const DeviceWork&) override { return {}; }
+  absl::Status CheckThere() override { return {}; }
+
+ private:
+  const std::function<void(const HashChunks&)> on_asked_;
+};
+
+// Those that came while it was busy, as far as they continue one another.
+TEST_F(ChunkHasherTest, ADeviceIsAskedForManyChunksTogether) {
+  Mutex mutex;
+  CondVar changed;
+  bool all_asked = false;
+  std::vector<std::pair<uint32_t, uint32_t>> asked;
+  std::map<uint64_t, ChunksHashed> came;
+  memory_->UseMedium(std::make_shared<ManyAtOnce>([&](const HashChunks& what) {
+    MutexLock lock(mutex);
+    asked.emplace_back(what.first, what.count);
+    changed.NotifyAll();
+    while (!all_asked) changed.Wait(mutex);
+  }));
+  ChunkHasher hasher([&](const std::vector<ChunksHashed>& hashed) {
+    MutexLock lock(mutex);
+    for (const ChunksHashed& each : hashed) came[each.token] = each;
+    changed.NotifyAll();
+  });
+  const uint32_t count = chunking_.count();
+  ASSERT_GE(count, 12u);
+  EXPECT_FALSE(hasher.Hash(Job(0, 0, 1, true), *memory_)) << "is the device's to wait for";
+  MutexLock lock(mutex);
+  while (asked.empty()) changed.Wait(mutex);
+  for (uint32_t chunk = 1; chunk < 6; ++chunk) hasher.Hash(Job(chunk, chunk, 1, true), *memory_);
+  hasher.Hash(Job(6, 8, 3), *memory_);
+  all_asked = true;
+  changed.NotifyAll();
+  while (came.size() < 7) changed.Wait(mutex);
+  const std::vector<std::pair<uint32_t, uint32_t>> expected = {{0, 1}, {1, 5}, {8, 3}};
+  EXPECT_EQ(asked, expected);
+  for (uint32_t chunk = 0; chunk < 6; ++chunk) Expect(came[chunk], chunk, 1);
+  Expect(came[6], 8, 3);
 }
 
 TEST_F(ChunkHasherTest, SaysNothingOnceStopped) {

@@ -3,7 +3,9 @@
 
 #include "tools/ctl/doctor/idle_read.h"
 
+#include <poll.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,9 +19,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tools/bench/child.h"
+#include "tools/ctl/doctor/idle_memory.h"
 #include "tools/ctl/units.h"
-#include "worker_agent/ucx/ucx_facts.h"
 #include "worker_agent/ucx/ucx_gets.h"
+#include "worker_agent/ucx/ucx_log.h"
 
 namespace tensorhub::ctl {
 namespace {
@@ -31,12 +34,13 @@ constexpr std::chrono::seconds kSourceTimeout{20};
 constexpr std::chrono::seconds kReadTimeout{3};
 
 // Differs from one eight bytes to the next.
-void Fill(void* memory, uint64_t bytes) {
-  auto* const to = static_cast<unsigned char*>(memory);
+std::vector<unsigned char> Content(uint64_t bytes) {
+  std::vector<unsigned char> content(bytes);
   for (uint64_t at = 0; at < bytes; at += sizeof(uint64_t)) {
     const uint64_t value = (at + 1) * 0x9e3779b97f4a7c15u;
-    std::memcpy(to + at, &value, std::min<uint64_t>(sizeof(value), bytes - at));
+    std::memcpy(content.data() + at, &value, std::min<uint64_t>(sizeof(value), bytes - at));
   }
+  return content;
 }
 
 // What the sleeping process said of its memory.
@@ -65,8 +69,8 @@ absl::StatusOr<Offer> ReadOffer(bench::Child& source) {
 // One get at a time.
 class IdleReader : private agent::GetTransport::Sink {
  public:
-  absl::Status Open(const Offer& offer, uint64_t bytes) {
-    absl::StatusOr<std::unique_ptr<agent::UcxGets>> gets = agent::UcxGets::Create(this);
+  absl::Status Open(const Offer& offer, uint64_t bytes, agent::UcxGets::Kind kind) {
+    absl::StatusOr<std::unique_ptr<agent::UcxGets>> gets = agent::UcxGets::Create(this, kind);
     if (!gets.ok()) return gets.status();
     gets_ = *std::move(gets);
     const absl::StatusOr<agent::PeerId> peer = gets_->Connect(offer.address);
@@ -119,46 +123,129 @@ struct IgnoringSink : agent::GetTransport::Sink {
   void OnGetPeerFailed(agent::PeerId, const absl::Status&) override {}
 };
 
-absl::Status OfferMemory(agent::UcxGets& gets, uint64_t bytes) {
+void AnswerWithOffer(const agent::UcxGets& gets, const agent::SharedRegion& region) {
+  bench::AnswerOk(absl::StrCat("address=", absl::BytesToHexString(gets.Address()),
+                               " key=", absl::BytesToHexString(region.packed_key),
+                               " base=", reinterpret_cast<uint64_t>(region.base)));
+}
+
+absl::Status OfferHostMemory(agent::UcxGets& gets, uint64_t bytes) {
   const absl::StatusOr<agent::SharedRegion> region = gets.Allocate(bytes);
   if (!region.ok()) return region.status();
-  Fill(region->base, bytes);
-  bench::AnswerOk(absl::StrCat("address=", absl::BytesToHexString(gets.Address()),
-                               " key=", absl::BytesToHexString(region->packed_key),
-                               " base=", reinterpret_cast<uint64_t>(region->base)));
+  const std::vector<unsigned char> content = Content(bytes);
+  std::memcpy(region->base, content.data(), bytes);
+  AnswerWithOffer(gets, *region);
   return absl::OkStatus();
 }
 
-}  // namespace
+absl::Status OfferMemory(agent::UcxGets& gets, IdleMemory& memory, uint64_t bytes) {
+  if (absl::Status status = memory.Write(Content(bytes)); !status.ok()) return status;
+  const absl::StatusOr<agent::SharedRegion> region = gets.Register(memory.data(), bytes);
+  if (!region.ok()) return region.status();
+  AnswerWithOffer(gets, *region);
+  return absl::OkStatus();
+}
 
-absl::StatusOr<IdleRead> ReadHostMemoryOfIdleProcess(uint64_t bytes) {
-  const absl::StatusOr<std::unique_ptr<bench::Child>> source =
-      bench::Child::Start({.name = "the process that is read from",
-                           .binary = bench::OwnBinary(),
-                           .args = {"@idle-source", absl::StrCat("bytes=", bytes)}});
-  if (!source.ok()) return source.status();
-  const absl::StatusOr<Offer> offer = ReadOffer(**source);
+// Until there is a command.
+void HelpToConnect(agent::UcxGets& gets) {
+  pollfd input = {STDIN_FILENO, POLLIN, 0};
+  while (poll(&input, 1, 0) == 0) {
+    if (!gets.Progress()) sched_yield();
+  }
+}
+
+void Sleep() {
+  std::string line;
+  while (bench::ReadCommand(line)) bench::AnswerOk("");
+}
+
+absl::Status PlayHostSource(uint64_t bytes) {
+  IgnoringSink sink;
+  const auto gets = agent::UcxGets::Create(&sink);
+  if (!gets.ok()) return gets.status();
+  if (absl::Status status = OfferHostMemory(**gets, bytes); !status.ok()) return status;
+  Sleep();
+  return absl::OkStatus();
+}
+
+absl::Status PlayDeviceSource(int device, uint64_t bytes) {
+  const absl::StatusOr<agent::CudaDriver*> driver = agent::OpenCudaDriver();
+  if (!driver.ok()) return driver.status();
+  const auto memory = DeviceMemoryForRead(*driver, device, bytes);
+  if (!memory.ok()) return memory.status();
+  IgnoringSink sink;
+  const auto gets = agent::UcxGets::Create(&sink, agent::UcxGets::Kind::kDevice);
+  if (!gets.ok()) return gets.status();
+  if (absl::Status status = OfferMemory(**gets, **memory, bytes); !status.ok()) return status;
+  HelpToConnect(**gets);
+  Sleep();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<bench::Child>> StartSource(uint64_t bytes, int device) {
+  return bench::Child::Start(
+      {.name = "the process that is read from",
+       .binary = bench::OwnBinary(),
+       .args = {"@idle-source", absl::StrCat("bytes=", bytes, " device=", device)}});
+}
+
+absl::Status ReadOnce(IdleReader& reader, IdleMemory& to,
+                      const std::vector<unsigned char>& expected, double& seconds) {
+  const uint64_t bytes = expected.size();
+  absl::Status status = to.Write(std::vector<unsigned char>(bytes));
+  if (!status.ok()) return status;
+  const absl::StatusOr<double> took = reader.Read(to.data(), bytes);
+  if (!took.ok()) return took.status();
+  const absl::StatusOr<std::vector<unsigned char>> got = to.Read();
+  if (!got.ok()) return got.status();
+  if (*got != expected) return absl::DataLossError("other bytes came than lie there");
+  seconds = *took;
+  return absl::OkStatus();
+}
+
+// `to` outlives the reader: a get may write to it until that goes.
+absl::StatusOr<IdleRead> ReadFrom(bench::Child& source, IdleMemory& to, uint64_t bytes,
+                                  agent::UcxGets::Kind kind) {
+  const absl::StatusOr<Offer> offer = ReadOffer(source);
   if (!offer.ok()) return offer.status();
-  std::vector<unsigned char> expected(bytes);
-  Fill(expected.data(), bytes);
-  std::vector<unsigned char> got(
-      bytes);  // before the reader: a get may write to it until that goes
   IdleReader reader;
-  if (absl::Status status = reader.Open(*offer, bytes); !status.ok()) return status;
+  if (absl::Status status = reader.Open(*offer, bytes, kind); !status.ok()) return status;
+  const std::vector<unsigned char> expected = Content(bytes);
   IdleRead read{.lanes = "", .bytes = bytes};
-  for (int round = 0; round < 2; ++round) {
-    std::memset(got.data(), 0, bytes);
-    const absl::StatusOr<double> seconds = reader.Read(got.data(), bytes);
-    if (!seconds.ok()) return seconds.status();
-    if (got != expected) return absl::DataLossError("other bytes came than lie there");
-    read.seconds = *seconds;
+  if (absl::Status status = ReadOnce(reader, to, expected, read.seconds); !status.ok()) {
+    return status;
+  }
+  const absl::StatusOr<bench::Fields> asleep = source.Ask("sleep");
+  if (!asleep.ok()) return asleep.status();
+  if (absl::Status status = ReadOnce(reader, to, expected, read.seconds); !status.ok()) {
+    return status;
   }
   read.lanes = reader.Describe();
   return read;
 }
 
-Finding JudgeHostRead(const absl::StatusOr<IdleRead>& read) {
-  Finding finding{"one-sided, host", Verdict::kOk, ""};
+}  // namespace
+
+absl::StatusOr<IdleRead> ReadHostMemoryOfIdleProcess(uint64_t bytes) {
+  const auto source = StartSource(bytes, /*device=*/-1);
+  if (!source.ok()) return source.status();
+  const std::unique_ptr<IdleMemory> to = HostMemoryForRead(bytes);
+  return ReadFrom(**source, *to, bytes, agent::UcxGets::Kind::kSharedMemory);
+}
+
+absl::StatusOr<IdleRead> ReadDeviceMemoryOfIdleProcess(agent::CudaDriver* driver, int device,
+                                                       uint64_t bytes) {
+  const auto source = StartSource(bytes, device);
+  if (!source.ok()) return source.status();
+  const auto to = DeviceMemoryForRead(driver, device, bytes);
+  if (!to.ok()) return to.status();
+  return ReadFrom(**source, **to, bytes, agent::UcxGets::Kind::kDevice);
+}
+
+namespace {
+
+Finding JudgeRead(const char* check, const absl::StatusOr<IdleRead>& read, const char* remedy) {
+  Finding finding{check, Verdict::kOk, ""};
   if (read.ok()) {
     finding.detail =
         absl::StrCat("read ", HumanBytes(read->bytes), " over ", read->lanes,
@@ -167,30 +254,41 @@ Finding JudgeHostRead(const absl::StatusOr<IdleRead>& read) {
   }
   finding.verdict = Verdict::kFailed;
   finding.detail = std::string(read.status().message());
-  finding.remedy =
-      "let UCX use shared memory (UCX_TLS unset, or with posix or sysv; containers of one host: "
-      "one IPC and one PID namespace); reads on this host are served until then";
+  finding.remedy = remedy;
   return finding;
+}
+
+}  // namespace
+
+Finding JudgeHostRead(const absl::StatusOr<IdleRead>& read) {
+  return JudgeRead(
+      "one-sided, host", read,
+      "let UCX use shared memory (UCX_TLS unset, or with posix or sysv; containers of one host: "
+      "one IPC and one PID namespace); reads on this host are served until then");
+}
+
+Finding JudgeDeviceRead(const absl::StatusOr<IdleRead>& read) {
+  return JudgeRead("one-sided, gpu", read,
+                   "let UCX use cuda_ipc (a UCX >= 1.19 with CUDA, UCX_TLS unset or with cuda; "
+                   "containers of one "
+                   "host: one IPC and one PID namespace, and the same GPUs); docs/gpu.md");
 }
 
 int PlayIdleSource(const std::string& arguments) {
   const absl::StatusOr<bench::Fields> fields = bench::Fields::Parse(arguments);
-  const absl::StatusOr<double> bytes =
-      fields.ok() ? fields->Number("bytes") : absl::StatusOr<double>(fields.status());
-  if (!bytes.ok() || *bytes < 1) return 2;
+  const auto number = [&](const char* key) {
+    return fields.ok() ? fields->Number(key) : absl::StatusOr<double>(fields.status());
+  };
+  const absl::StatusOr<double> bytes = number("bytes");
+  const absl::StatusOr<double> device = number("device");
+  if (!bytes.ok() || !device.ok() || *bytes < 1) return 2;
   agent::SilenceUcx();
-  IgnoringSink sink;
-  absl::StatusOr<std::unique_ptr<agent::UcxGets>> gets = agent::UcxGets::Create(&sink);
+  const auto size = static_cast<uint64_t>(*bytes);
   const absl::Status status =
-      gets.ok() ? OfferMemory(**gets, static_cast<uint64_t>(*bytes)) : gets.status();
-  if (!status.ok()) {
-    bench::AnswerError(status);
-    return 1;
-  }
-  std::string line;
-  while (bench::ReadCommand(line)) {
-  }
-  return 0;
+      *device < 0 ? PlayHostSource(size) : PlayDeviceSource(static_cast<int>(*device), size);
+  if (status.ok()) return 0;
+  bench::AnswerError(status);
+  return 1;
 }
 
 }  // namespace tensorhub::ctl

@@ -3,8 +3,9 @@
 //
 // Proves that reads are one-sided, the only way there is: by reading from a process that sleeps. A
 // read that UCX emulates waits for that process, and would wait for ever; one that is one-sided
-// does not notice. The process is this program once more (`tensorhubctl @idle-source "bytes=N"`):
-// it makes its memory readable, says where it is, and sleeps until its input ends.
+// does not notice. The process is this program once more (`tensorhubctl @idle-source "bytes=N
+// device=N"`): it makes its memory readable, says where it is, and sleeps until its input ends. One
+// with a GPU's memory sleeps only when it is told to: connections by RDMA need both sides.
 
 #ifndef TENSORHUB_TOOLS_CTL_DOCTOR_IDLE_READ_H_
 #define TENSORHUB_TOOLS_CTL_DOCTOR_IDLE_READ_H_
@@ -14,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/ctl/doctor/finding.h"
+#include "worker_agent/cuda/driver.h"
 
 namespace tensorhub::ctl {
 
@@ -27,7 +29,12 @@ struct IdleRead {
 // FAILED_PRECONDITION: UCX offers no such way; DATA_LOSS: other bytes came.
 absl::StatusOr<IdleRead> ReadHostMemoryOfIdleProcess(uint64_t bytes);
 
+// The same of a GPU's memory, into more of it.
+absl::StatusOr<IdleRead> ReadDeviceMemoryOfIdleProcess(agent::CudaDriver* driver, int device,
+                                                       uint64_t bytes);
+
 Finding JudgeHostRead(const absl::StatusOr<IdleRead>& read);
+Finding JudgeDeviceRead(const absl::StatusOr<IdleRead>& read);
 
 // What the sleeping process does; its exit code.
 int PlayIdleSource(const std::string& arguments);

@@ -91,21 +91,15 @@ void MirroredBlock::Free() {
 }
 
 absl::StatusOr<std::unique_ptr<DeviceDigester>> DeviceDigester::Create(const KernelModule* module) {
-  const CudaCurrent current(module->primary());
-  if (!current.status().ok()) return current.status();
-  std::unique_ptr<DeviceDigester> digester(new DeviceDigester(module));
-  const absl::StatusOr<CudaStream> stream = digester->driver()->CreateStream(/*urgent=*/false);
+  absl::StatusOr<OwnedStream> stream = OwnedStream::Make(module->primary(), StreamKind::kOrdinary);
   if (!stream.ok()) return stream.status();
-  digester->stream_ = *stream;
+  std::unique_ptr<DeviceDigester> digester(new DeviceDigester(module));
+  digester->stream_ = *std::move(stream);
   return digester;
 }
 
 DeviceDigester::~DeviceDigester() {
   const CudaCurrent current(module_->primary());
-  if (stream_ != nullptr) {
-    static_cast<void>(driver()->SynchronizeStream(stream_));
-    static_cast<void>(driver()->DestroyStream(stream_));
-  }
   tables_.Free();
   digests_.Free();
 }
@@ -117,7 +111,7 @@ absl::Status DeviceDigester::Digest(const DigestTables& tables, std::vector<uint
   if (!current.status().ok()) return current.status();
   const absl::Status enqueued = Enqueue(tables);
   // Also after an error: the blocks are in use until what was enqueued is done.
-  absl::Status done = driver()->SynchronizeStream(stream_);
+  absl::Status done = driver()->SynchronizeStream(stream());
   if (!enqueued.ok()) return enqueued;
   if (!done.ok()) return done;
   std::memcpy(digests.data(), digests_.host(), digests.size() * sizeof(uint64_t));
@@ -132,34 +126,29 @@ absl::Status DeviceDigester::Enqueue(const DigestTables& tables) {
   if (absl::Status status = digests_.Reserve(digest_bytes); !status.ok()) return status;
   Put(tables.chunks, tables_.host());
   Put(tables.pieces, tables_.host() + chunk_bytes);
-  if (absl::Status status = tables_.ToDevice(table_bytes, stream_); !status.ok()) return status;
+  if (absl::Status status = tables_.ToDevice(table_bytes, stream()); !status.ok()) return status;
   void* chunks = tables_.device();
   void* pieces = tables_.device() + chunk_bytes;
   void* digests = digests_.device();
   std::array<void*, 3> arguments = {&chunks, &pieces, &digests};
   const CudaGrid grid{.blocks_x = static_cast<uint32_t>(tables.chunks.size()),
                       .threads = kDigestThreads};
-  absl::Status status = driver()->Launch(module_->digest(), grid, stream_, arguments);
+  absl::Status status = driver()->Launch(module_->digest(), grid, stream(), arguments);
   if (!status.ok()) return status;
-  return digests_.ToHost(digest_bytes, stream_);
+  return digests_.ToHost(digest_bytes, stream());
 }
 
 absl::StatusOr<std::unique_ptr<DeviceMover>> DeviceMover::Create(const KernelModule* module) {
-  const CudaCurrent current(module->primary());
-  if (!current.status().ok()) return current.status();
-  std::unique_ptr<DeviceMover> mover(new DeviceMover(module));
-  const absl::StatusOr<CudaEvent> done = mover->driver()->CreateEvent(/*timed=*/false);
+  absl::StatusOr<OwnedEvent> done = OwnedEvent::Make(module->primary(), EventKind::kOrdinary);
   if (!done.ok()) return done.status();
-  mover->done_ = *done;
+  std::unique_ptr<DeviceMover> mover(new DeviceMover(module));
+  mover->done_ = *std::move(done);
   return mover;
 }
 
 DeviceMover::~DeviceMover() {
   const CudaCurrent current(module_->primary());
-  if (done_ != nullptr) {
-    static_cast<void>(driver()->SynchronizeEvent(done_));
-    static_cast<void>(driver()->DestroyEvent(done_));
-  }
+  if (done_) static_cast<void>(driver()->SynchronizeEvent(done_.get()));
   tables_.Free();
 }
 
@@ -168,9 +157,9 @@ absl::Status DeviceMover::Start(std::span<const MovePiece> pieces, CudaStream st
   if (tables.moves.empty()) return absl::OkStatus();
   const CudaCurrent current(module_->primary());
   if (!current.status().ok()) return current.status();
-  if (absl::Status free = driver()->SynchronizeEvent(done_); !free.ok()) return free;
+  if (absl::Status free = driver()->SynchronizeEvent(done_.get()); !free.ok()) return free;
   const absl::Status enqueued = Enqueue(tables, stream);
-  const absl::Status recorded = driver()->RecordEvent(done_, stream);
+  const absl::Status recorded = driver()->RecordEvent(done_.get(), stream);
   return enqueued.ok() ? recorded : enqueued;
 }
 

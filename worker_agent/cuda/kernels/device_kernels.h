@@ -21,6 +21,7 @@
 #include "worker_agent/cuda/driver.h"
 #include "worker_agent/cuda/kernels/kernels_image.h"
 #include "worker_agent/cuda/kernels/tables.h"
+#include "worker_agent/cuda/owned.h"
 
 namespace tensorhub::agent::kernels {
 
@@ -81,9 +82,11 @@ class DeviceDigester {
   DeviceDigester& operator=(const DeviceDigester&) = delete;
 
   // The digests of the chunks, in their order, as ChunkDigest of chunk_digest.h makes them. Waits
-  // for them, asleep. What the chunks hold must have been written before: nothing here waits for
-  // other streams.
+  // for them, asleep. What the chunks hold must have been written before, or `stream` wait for it.
+  // RESOURCE_EXHAUSTED: no memory for the tables, and nothing else is wrong.
   absl::Status Digest(const DigestTables& tables, std::vector<uint64_t>& digests);
+  // In which the chunks are read; what it is given to wait for, they wait for.
+  CudaStream stream() const { return stream_.get(); }
 
  private:
   explicit DeviceDigester(const KernelModule* module)
@@ -92,7 +95,7 @@ class DeviceDigester {
   absl::Status Enqueue(const DigestTables& tables);
 
   const KernelModule* const module_;
-  CudaStream stream_ = nullptr;
+  OwnedStream stream_;
   MirroredBlock tables_;
   MirroredBlock digests_;
 };
@@ -116,7 +119,7 @@ class DeviceMover {
   absl::Status Enqueue(const MoveTables& tables, CudaStream stream);
 
   const KernelModule* const module_;
-  CudaEvent done_ = nullptr;  // of the last Start
+  OwnedEvent done_;  // of the last Start
   MirroredBlock tables_;
 };
 

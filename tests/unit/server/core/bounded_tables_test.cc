@@ -67,6 +67,19 @@ TEST(BoundedTablesTest, PastVersions) {
   EXPECT_EQ(script.hub().Models().at(0).latest, 20u);
 }
 
+TEST(BoundedTablesTest, Pins) {
+  HubScript script(With(&HubLimits::pins, 2));
+  script.Do("open t/0");
+  script.Do("publish t/0 v1");
+  EXPECT_THAT(script.Do("pin silver v1"), HasSubstr("ok"));
+  for (int ttl = 1000; ttl < 1050; ++ttl) {  // CheckInvariants counts the ends
+    EXPECT_THAT(script.Do(absl::StrCat("pin gold v1 ttl=", ttl)), HasSubstr("ok"));
+  }
+  EXPECT_THAT(script.Do("pin third v1"), HasSubstr("RESOURCE_EXHAUSTED"));
+  script.Do("wait 1100");
+  EXPECT_THAT(script.Do("pin third v1"), HasSubstr("ok"));
+}
+
 TEST(BoundedTablesTest, UnusedDocumentsMakeRoomUsedOnesDoNot) {
   HubOptions options;
   options.limits.layouts.count = 2;

@@ -109,6 +109,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"retain", &HubScript::Retain},
       {"pin", &HubScript::Pin},
       {"unpin", &HubScript::Unpin},
+      {"copy-failed", &HubScript::SayCopyFailed},
       {"flow", &HubScript::Flow},
       {"wait", &HubScript::Pass},
       {"asleep", &HubScript::Asleep},
@@ -354,7 +355,8 @@ void HubScript::Report(const Words& words) {
   const auto chunks = static_cast<uint32_t>(ParseNumber(words.At(2)));
   const PublicationId publication = agent.holding ? agent.holding->publication : PublicationId{};
   if (agent.holding) agent.holding->valid_chunks = chunks;
-  Send(Progress{agent.session, publication, agent.generation, chunks});
+  Send(Progress{agent.session, publication, agent.generation, chunks,
+                words.Text("way").value_or("")});
 }
 
 void HubScript::Release(const Words& words) {
@@ -437,6 +439,7 @@ void HubScript::Asleep(const Words& words) {
 void HubScript::Restart(const Words& words) {
   HubOptions options = options_;
   options.recovering = !words.Has("clean");
+  options.wall_at_zero = options_.wall_at_zero += static_cast<TimeMs>(words.Number("away", 0));
   if (!words.Has("kept")) kept_ = {};
   options.durable = kept_;
   options.seed = ++options_.seed;

@@ -20,6 +20,7 @@
 //   begin W [gen=N]  finish W [error=TEXT]   leave W     retry W     cancel W
 //   progress W N     release W N             fail-source W [damaged]
 //   doubt-source W   answer W holds|gone [verified] [gen=N]
+//   copy-failed W vN [error=TEXT]  it makes no copy of that
 //   wait-version NAME MODEL newer=N|any [lag=N] [timeout=MS]
 //   layout L [bytes=N]                       note A
 //   flow MS W=IN[/OUT]...  time passes, and these readers get as many chunks per second as they can
@@ -27,9 +28,10 @@
 //                    release the sources that they were led away from
 //   wait MS          time passes; whoever is not silent sends heartbeats
 //   asleep MS        time passes, and the hub hears of nothing; it runs again at the end
-//   restart [clean|kept]  another hub in its place, recovering unless `clean`; `kept`: with the
-//   rows
-//                    that the one before wanted kept, otherwise with nothing
+//   restart [clean|kept] [away=MS]  another hub in its place, recovering unless `clean`; `kept`:
+//   with
+//                    the rows that the one before wanted kept, otherwise with nothing; by the wall
+//                    clock it comes MS later
 //   crash COMMAND    the hub ends when it has kept what the command changes and before it has told
 //                    anybody; then `restart kept`
 //   lose COMMAND     the same, but it ends before it has kept anything
@@ -140,6 +142,7 @@ class HubScript {
   void Retain(const Words& words);
   void Pin(const Words& words);
   void Unpin(const Words& words);
+  void SayCopyFailed(const Words& words);
   void Pass(const Words& words);
   void Flow(const Words& words);
   void FlowInto(const std::string& name, TimeMs ms);

@@ -235,7 +235,8 @@ void HubScript::Show(const Words& words) {
     for (const TransferView& view : hub_->Transfers(now_)) {
       const bool assigned = view.source.incarnation != 0;
       Print(absl::StrCat(NameOf(view.reader.key), " v", view.version, " ", view.valid_chunks, "/",
-                         view.chunks, " from ", assigned ? NameOf(view.source.key) : "nobody"));
+                         view.chunks, " from ", assigned ? NameOf(view.source.key) : "nobody",
+                         view.way.empty() ? "" : absl::StrCat(", ", view.way)));
     }
   } else if (what == "workers") {
     for (const WorkerView& view : hub_->Workers(now_)) {
@@ -262,6 +263,15 @@ void HubScript::Show(const Words& words) {
 void HubScript::ShowDurable() {
   for (const auto& [name, row] : kept_.models) {
     Print(absl::StrCat(name, " latest=v", row.latest, " ", NameOf(row.publication, "P")));
+  }
+  for (const auto& [name, row] : kept_.retention) {
+    std::string text = name;
+    if (row.keep_latest) absl::StrAppend(&text, " keep=", *row.keep_latest);
+    for (const auto& [pin, kept] : row.pins) {
+      absl::StrAppend(&text, " ", pin, "=v", kept.version);
+      if (kept.until) absl::StrAppend(&text, "@", *kept.until);
+    }
+    Print(text);
   }
   for (const auto& [key, row] : kept_.groups) {
     std::string members;

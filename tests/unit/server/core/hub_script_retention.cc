@@ -27,8 +27,16 @@ void HubScript::Unpin(const Words& words) {
   Send(UnpinOp{call, "m", words.At(1)});
 }
 
+void HubScript::SayCopyFailed(const Words& words) {
+  const Agent& agent = AgentOf(words);
+  const Version version = std::stoull(words.At(2).substr(1));
+  Send(CopyFailed{agent.session, version,
+                  absl::ResourceExhaustedError(words.Text("error").value_or("no memory"))});
+}
+
 std::string HubScript::Describe(Agent&, const MakeCopy& body) {
-  return absl::StrCat("make a copy of v", body.version, " ", NameOf(body.publication, "P"));
+  return absl::StrCat("make a copy of v", body.version, " ", NameOf(body.publication, "P"),
+                      " within ", body.within_ms);
 }
 
 std::string HubScript::Describe(Agent&, const ReleaseCopy& body) {

@@ -132,7 +132,9 @@ class Chaos {
 
   // Within a session; true or not.
   void Say(const std::string& worker) {
-    switch (Below(6)) {
+    switch (Below(7)) {
+      case 6:
+        return Do("copy-failed " + worker + " " + AnyVersion());
       case 0:
         return Do(absl::StrCat(Below(2) == 0 ? "fail-source " : "doubt-source ", worker));
       case 1:

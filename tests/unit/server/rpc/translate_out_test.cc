@@ -108,9 +108,11 @@ TEST(TranslateOutTest, ViewsLeaveOutWhatIsNotThere) {
   EXPECT_FALSE(info.has_version());
   hub::TransferView transfer;
   transfer.source.key.group = "not assigned";
+  transfer.way = "served over tcp/eth0";
   v1::TransferInfo transfer_info;
   Fill(transfer, transfer_info);
   EXPECT_EQ(transfer_info.source_group(), "");
+  EXPECT_EQ(transfer_info.way(), "served over tcp/eth0");
 }
 
 // The table of docs/protocol.md: each code is the same number on both sides.

@@ -62,6 +62,9 @@ TEST_F(SqliteStoreTest, RowsAreReplacedAndGo) {
   rows.groups[{"m/actor", "rollout"}] = std::nullopt;
   rows.groups[{"m/actor", "second"}] = OpenFetchOf(4, 6);
   rows.groups[{"nobody", "there"}] = std::nullopt;
+  rows.retention["m/actor"] = std::nullopt;
+  rows.retention["other"] = hub::RetentionRow{2, {{"new", {3, std::nullopt}}}};
+  rows.retention["nobody"] = std::nullopt;
   ASSERT_TRUE(store->Commit(rows).ok());
   hub::Keep(rows, state);
   const auto loaded = store->Load();
@@ -93,8 +96,18 @@ TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               testing::AllOf(HasSubstr(file("hub.db")), HasSubstr("schema 7"), HasSubstr("newer")));
-  Run("PRAGMA user_version = 1");
+  Run("PRAGMA user_version = 2");
   LoadOnce();
+}
+
+TEST_F(SqliteStoreTest, AnOlderSchemaIsBroughtUpToDate) {
+  hub::DurableState state = SomeState();
+  ASSERT_TRUE(Open()->Commit(RowsOf(state)).ok());
+  Run("DROP TABLE retention; PRAGMA user_version = 1");
+  state.retention.clear();
+  EXPECT_EQ(LoadOnce().state, state);
+  ASSERT_TRUE(Open()->Commit(RowsOf(SomeState())).ok());
+  EXPECT_EQ(LoadOnce().state, SomeState());
 }
 
 TEST_F(SqliteStoreTest, DamageIsRefusedAndLeftAlone) {
@@ -135,6 +148,12 @@ TEST_F(SqliteStoreTest, RowsThatCannotBeAreRefused) {
            "UPDATE group_fetches SET members = CAST(members || members AS BLOB)",
            "UPDATE group_fetches SET outcome_code = 99",
            "UPDATE group_fetches SET transaction_id = zeroblob(16)",
+           "UPDATE retention SET keep_latest = 1025",
+           "UPDATE retention SET keep_latest = -1",
+           "UPDATE retention SET model = 'a b' WHERE model = 'other'",
+           "UPDATE retention SET pins = x'00'",
+           "UPDATE retention SET pins = CAST(pins || x'00' AS BLOB)",
+           "UPDATE retention SET pins = CAST(pins || pins AS BLOB)",
            "UPDATE identity SET store_id = zeroblob(16)",
            "DELETE FROM identity",
        }) {

@@ -83,6 +83,12 @@ inline hub::DurableState SomeState() {
   done.outcome = absl::OkStatus();
   hub::GroupRow& failed = state.groups[{"other", "rollout"}] = OpenFetchOf(2, 0);
   failed.outcome = absl::DataLossError("it's \"broken\"");
+  hub::RetentionRow& both = state.retention["m/actor"];
+  both.keep_latest = 0;
+  both.pins["gold"] = {~Version{0}, TimeMs{1'800'000'000'000}};
+  both.pins["release/7"] = {5, std::nullopt};
+  state.retention["other"].keep_latest = hub::kKeepLatestMax;
+  state.retention["pinned"].pins["p"] = {1, TimeMs{0}};
   return state;
 }
 
@@ -90,6 +96,7 @@ inline hub::Persist RowsOf(const hub::DurableState& state) {
   hub::Persist rows;
   for (const auto& [key, row] : state.models) rows.models[key] = row;
   for (const auto& [key, row] : state.groups) rows.groups[key] = row;
+  for (const auto& [key, row] : state.retention) rows.retention[key] = row;
   return rows;
 }
 

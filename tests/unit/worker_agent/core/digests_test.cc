@@ -58,6 +58,9 @@ TEST_P(DigestsTest, OfEveryChunkAreChecked) {
   EXPECT_EQ(world.Fetch(1), absl::OkStatus());
   EXPECT_EQ(world.at(0).hashed_bytes, world.Content(5).size());
   EXPECT_EQ(world.at(1).hashed_bytes, world.Content(5).size());
+  EXPECT_EQ(world.at(0).hashed_beside_bytes, 0u);
+  EXPECT_EQ(world.at(1).hashed_beside_bytes, GetParam() ? world.Content(5).size() : 0u)
+      << "where the source is idle";
 }
 
 TEST_P(DigestsTest, PublishDoesNotWaitForThem) {

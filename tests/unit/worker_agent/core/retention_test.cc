@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// R7 at the agent: what the hub asks for is passed on if it is about what the buffers hold, and an
-// unpublish that the hub refuses changes nothing.
+// R7 at the agent: what the hub asks for is passed on, an unpublish that the hub refuses changes
+// nothing, and the last copy is not given up for want of time while the hub is there.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,16 +15,58 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(Retention, ACopyIsWantedOfWhatTheBuffersHold) {
+TEST(Retention, ACopyIsWantedAlsoOfWhatTheBuffersHoldNoMore) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  world.Deliver(0, MakeCopyDirective{{9, 9}, 4});
   EXPECT_THAT(world.at(0).copies_wanted, IsEmpty());
   world.Deliver(0, MakeCopyDirective{world.hub.PublicationOf(5), 5});
   EXPECT_THAT(world.at(0).copies_wanted, ElementsAre(5));
   ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
   world.Deliver(0, MakeCopyDirective{world.hub.PublicationOf(5), 5});
-  EXPECT_THAT(world.at(0).copies_wanted, ElementsAre(5));
+  EXPECT_THAT(world.at(0).copies_wanted, ElementsAre(5, 5));
+}
+
+TEST(Retention, TheHubHearsThatThereWillBeNoCopy) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Deliver(0, CopyFailed{5, absl::ResourceExhaustedError("budget")});
+  const auto* failed = std::get_if<CopyFailedMessage>(&world.hub.said.back().second);
+  ASSERT_NE(failed, nullptr);
+  EXPECT_EQ(failed->version, 5u);
+  EXPECT_TRUE(absl::IsResourceExhausted(failed->reason));
+}
+
+TEST(Retention, ARepeatedUnpublishHasWhatIsLeftOfItsTime) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  Swallow<UnpublishCall>(world);
+  world.Ask(0, UnpublishVerb{.drain_ms = 4000});
+  world.RunFor(500);
+  world.SetHubAway(true);
+  world.RunFor(1000);
+  world.SetHubAway(false);
+  world.RunFor(200);
+  const auto& again = std::get<UnpublishCall>(world.hub.calls.back().second.request);
+  EXPECT_LE(again.drain_ms, 2500);
+  EXPECT_GE(again.drain_ms, 2000);
+  world.hub.Reply(0, world.hub.calls.back().second.op, absl::ResourceExhaustedError("the last"));
+  EXPECT_TRUE(absl::IsResourceExhausted(world.Finish(0)));
+  EXPECT_TRUE(world.Holds(0, 5));
+}
+
+TEST(Retention, AFetchWhoseTimeIsOverGivesNothingUpThatTheHubWantsKept) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Publish(1, 6).ok());
+  Swallow<UnpublishCall>(world);
+  world.Ask(0, FetchVerb{.selector = {}, .timeout_ms = 3000});
+  world.RunFor(100);
+  const Call call = world.hub.calls.back().second;
+  EXPECT_LE(std::get<UnpublishCall>(call.request).drain_ms, 3000);
+  world.RunFor(3000);  // the hub's answer is on its way
+  world.hub.Reply(0, call.op, absl::ResourceExhaustedError("the last"));
+  EXPECT_FALSE(world.Finish(0).ok());
+  EXPECT_TRUE(world.Holds(0, 5));
 }
 
 TEST(Retention, ACopyIsReleasedInItsGenerationOnly) {

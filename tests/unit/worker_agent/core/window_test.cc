@@ -110,5 +110,21 @@ TEST_F(Window, TheReaderSaysHowLongAFrameItsConnectionCarries) {
   EXPECT_EQ(said[0].begin, 1234u);
 }
 
+TEST_F(Window, TheHubHearsHowTheBytesCome) {
+  world_.Deliver(0, LaneKnown{kSource + 1, 99, "by another peer"});
+  world_.Deliver(0, LaneKnown{kSource, 1234, "served over tcp/eth0"});
+  world_.hub.said.clear();
+  Send(credit_);
+  world_.RunFor(1000);
+  Send(credit_);
+  std::vector<std::string> ways;
+  for (const auto& [worker, message] : world_.hub.said) {
+    const auto* report = std::get_if<ProgressMessage>(&message);
+    if (report != nullptr) ways.push_back(report->way);
+  }
+  ASSERT_FALSE(ways.empty());
+  EXPECT_EQ(ways.back(), "served over tcp/eth0");
+}
+
 }  // namespace
 }  // namespace tensorhub::agent::testing

@@ -292,6 +292,7 @@ void World::Hash(size_t index, const HashChunks& effect) {
     }
     hashed.digests.push_back(hash);
     at(index).hashed_bytes += effect.chunking.size(chunk);
+    if (effect.beside) at(index).hashed_beside_bytes += effect.chunking.size(chunk);
   }
   schedule.Soon(index, [this, index, hashed] { Deliver(index, hashed); });
 }

@@ -43,6 +43,7 @@ struct Worker {
   std::vector<VerbDone> done;
   std::vector<std::string> log;
   uint64_t hashed_bytes = 0;
+  uint64_t hashed_beside_bytes = 0;    // of them
   std::vector<Version> copies_wanted;  // R7
   int copy_released = 0;
   // The owner overwrites the memory the moment a verb gives it back.

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "common/random.h"
-#include "tests/unit/worker_agent/cuda/fake_driver.h"
+#include "tests/unit/worker_agent/cuda/kernel_driver.h"
 
 namespace tensorhub::agent::testing {
 namespace {
@@ -28,12 +28,15 @@ constexpr uint64_t kChunkBytes = 4096;
 class CudaMediumTest : public ::testing::Test {
  protected:
   void Make(const FakeDriver::Options& options = {}) {
-    driver_ = std::make_unique<FakeDriver>(options);
+    Make(std::make_unique<FakeDriver>(options));
+  }
+  void Make(std::unique_ptr<FakeDriver> driver) {
+    driver_ = std::move(driver);
     begin_ = driver_->Allocate(0, 1 << 20);
     const std::vector<TensorBuffer> tensors = {Tensor("a", 64, 5000), Tensor("b", 300'000, 9001),
                                                Tensor("c", 20'000, 77)};
     memory_ = std::make_unique<Memory>(Memory::Make(tensors).value());
-    medium_ = CudaMedium::Make(tensors, driver_.get()).value();
+    medium_ = CudaMedium::Make(tensors, driver_.get(), KernelDriver::Image()).value();
     memory_->UseMedium(medium_);
     Random random(5);
     content_.resize(memory_->total_bytes());
@@ -147,40 +150,94 @@ TEST_F(CudaMediumTest, ExposedBytesStayUntilTheyAreConcealed) {
   EXPECT_EQ(text(second[0]), content_.substr(0, 100));
 }
 
+enum class By { kDevice, kCpu };
+
+class CudaDigestsTest : public CudaMediumTest, public ::testing::WithParamInterface<By> {
+ protected:
+  void MakeForDigests() {
+    if (GetParam() == By::kDevice) {
+      Make(std::make_unique<KernelDriver>());
+    } else {
+      Make();
+    }
+  }
+  std::vector<uint64_t> InHostMemory(const HashChunks& job) {
+    TensorBuffer tensor;
+    tensor.name = "all";
+    tensor.dtype = "U8";
+    tensor.shape = {content_.size()};
+    tensor.data = content_.data();
+    tensor.bytes = content_.size();
+    const Memory host = Memory::Make({tensor}).value();
+    return host.medium().Digests(host, job).value();
+  }
+  HashChunks All() const {
+    const Chunking chunking{content_.size(), kChunkBytes};
+    return {1, chunking, 0, chunking.count(), false};
+  }
+};
+
 // Of what has arrived, also if nobody has made it visible.
-TEST_F(CudaMediumTest, DigestsAreThoseOfTheSameBytesInHostMemory) {
-  Make();
+TEST_P(CudaDigestsTest, AreThoseOfTheSameBytesInHostMemory) {
+  MakeForDigests();
   driver_->WriteRemotely(begin_ + 64, content_.substr(0, 1000));
   ASSERT_EQ(medium_->CopyIn(Pieces(1000, content_.size() - 1000), content_.substr(1000)),
             absl::OkStatus());
-  const Chunking chunking{content_.size(), kChunkBytes};
-  const HashChunks job{1, chunking, 0, chunking.count(), false};
-  const auto digests = medium_->Digests(*memory_, job);
+  const auto digests = medium_->Digests(*memory_, All());
   ASSERT_TRUE(digests.ok()) << digests.status();
-
-  TensorBuffer tensor;
-  tensor.name = "all";
-  tensor.dtype = "U8";
-  tensor.shape = {content_.size()};
-  tensor.data = content_.data();
-  tensor.bytes = content_.size();
-  const Memory host = Memory::Make({tensor}).value();
-  EXPECT_EQ(*digests, host.medium().Digests(host, job).value());
-  const HashChunks second{1, chunking, 1, 1, true};
+  EXPECT_EQ(*digests, InHostMemory(All()));
+  const HashChunks second{1, All().chunking, 1, 1, true};
   EXPECT_EQ(medium_->Digests(*memory_, second).value()[0], (*digests)[1]);
+  EXPECT_EQ(driver_->count("Launch"), GetParam() == By::kDevice ? 2 : 0);
+  EXPECT_EQ(medium_->DigestsManyAtOnce(), GetParam() == By::kDevice);
 }
 
-TEST_F(CudaMediumTest, DigestsFromTwoThreads) {
+TEST_P(CudaDigestsTest, FromTwoThreads) {
+  MakeForDigests();
+  Fill();
+  const auto expected = InHostMemory(All());
+  auto other = std::async(std::launch::async, [&] {
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(medium_->Digests(*memory_, All()).value(), expected);
+  });
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(medium_->Digests(*memory_, All()).value(), expected);
+  other.get();
+}
+
+TEST_P(CudaDigestsTest, NoErrorIsTakenForADigest) {
+  MakeForDigests();
+  const absl::Status gone = absl::AbortedError("cuMemcpyAsync: CUDA_ERROR_ILLEGAL_ADDRESS: gone");
+  for (const std::string call : {"FlushRemoteWrites", "WaitEvent", "CopyAsync"}) {
+    driver_->FailNext(call, gone);
+    EXPECT_EQ(medium_->Digests(*memory_, All()).status(), gone) << call;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ByDeviceAndCpu, CudaDigestsTest, ::testing::Values(By::kDevice, By::kCpu),
+                         [](const auto& test) {
+                           return test.param == By::kDevice ? "Device" : "Cpu";
+                         });
+
+TEST_F(CudaMediumTest, TheOwnerHearsWhyTheCpuMakesDigests) {
   Make();
+  ASSERT_EQ(medium_->Warnings().size(), 1u);
+  EXPECT_THAT(medium_->Warnings()[0], HasSubstr("UNSUPPORTED_PTX_VERSION"));
+  TearDown();
+  Make(std::make_unique<KernelDriver>());
+  EXPECT_TRUE(medium_->Warnings().empty());
+}
+
+// An allocator that leaves the device nothing has not lost the shard.
+TEST_F(CudaMediumTest, TheCpuMakesDigestsWhereTheDeviceHasNoRoomForTables) {
+  Make(std::make_unique<KernelDriver>());
   Fill();
   const Chunking chunking{content_.size(), kChunkBytes};
   const HashChunks job{1, chunking, 0, chunking.count(), false};
-  const auto expected = medium_->Digests(*memory_, job).value();
-  auto other = std::async(std::launch::async, [&] {
-    for (int i = 0; i < 200; ++i) EXPECT_EQ(medium_->Digests(*memory_, job).value(), expected);
-  });
-  for (int i = 0; i < 200; ++i) EXPECT_EQ(medium_->Digests(*memory_, job).value(), expected);
-  other.get();
+  driver_->FailNext("AllocateDevice", absl::ResourceExhaustedError("cuMemAlloc: none left"));
+  const auto by_cpu = medium_->Digests(*memory_, job);
+  ASSERT_TRUE(by_cpu.ok()) << by_cpu.status();
+  EXPECT_EQ(driver_->count("Launch"), 0);
+  EXPECT_EQ(medium_->Digests(*memory_, job).value(), *by_cpu);
+  EXPECT_EQ(driver_->count("Launch"), 1);
 }
 
 // R3. The owner's streams go on meanwhile.

@@ -33,6 +33,7 @@ class FakeDriver : public CudaDriver {
     CudaDevice::WritesOrdering writes_ordering = CudaDevice::WritesOrdering::kNone;
     bool flush_by_host = true;
     uint64_t memory_bytes = uint64_t{8} << 30;  // per device
+    bool kernels = false;                       // else it is too old for any image
   };
   // What a test allocates may differ from what AllocateDevice gives.
   struct Kind {
@@ -69,6 +70,7 @@ class FakeDriver : public CudaDriver {
   absl::StatusOr<int> DeviceCount() override { return options_.devices; }
   absl::StatusOr<CudaDevice> Device(int ordinal) override;
   absl::StatusOr<bool> CanAccessPeer(int /*device*/, int /*peer*/) override { return true; }
+  absl::Status EnablePeer(CudaContext /*peer*/) override { return absl::OkStatus(); }
   absl::StatusOr<CudaPointer> Lookup(const void* address) override;
   absl::StatusOr<CudaContext> RetainPrimary(int device) override;
   absl::Status ReleasePrimary(int device) override;
@@ -102,6 +104,10 @@ class FakeDriver : public CudaDriver {
                       std::span<void*> arguments) override;
 
  protected:
+  // Shadow, for a kernel that runs: the driver's lock is held then.
+  std::byte* ShadowForKernel(const void* address) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return ShadowLocked(address, 1);
+  }
   // What a kernel of that name does with its arguments' values; here it is refused. Called with the
   // addresses that Launch was given; returns the work itself, for when the stream gets to it.
   virtual absl::StatusOr<std::function<void()>> Kernel(const std::string& name,

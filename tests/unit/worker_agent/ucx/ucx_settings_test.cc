@@ -4,6 +4,7 @@
 #include "worker_agent/ucx/ucx_settings.h"
 
 #include <gtest/gtest.h>
+#include <ucs/debug/log_def.h>
 
 #include <cstdlib>
 #include <string>
@@ -20,6 +21,18 @@ TEST(UcxSettings, TheEnvironmentWins) {
   PrepareProcessForUcx();
   EXPECT_STREQ(std::getenv("UCX_POSIX_FIFO_SIZE"), "48");
   EXPECT_STREQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), "263168");
+}
+
+// Where programs have their results there is nothing of UCX's.
+TEST(UcxSettings, TheLogGoesToStandardError) {
+  PrepareProcessForUcx();
+  if (std::getenv("UCX_LOG_FILE") != nullptr) GTEST_SKIP() << "UCX_LOG_FILE names another place";
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  ucs_error("a test of %s", "the log");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr().substr(0, 31),
+            "UCX error: a test of the log (u");
 }
 
 // The FIFO of shared memory keeps lengths in 16 bits: more would be cut off silently.

@@ -9,114 +9,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
-#include <iterator>
-#include <map>
 #include <memory>
 
-#include "tests/unit/worker_agent/cuda/fake_driver.h"
+#include "tests/unit/worker_agent/cuda/kernel_driver.h"
 #include "tests/unit/worker_agent/cuda/kernels/scattered.h"
-#include "worker_agent/cuda/kernels/host_team.h"
 
 namespace tensorhub::agent::kernels {
 namespace {
 
-constexpr char kImage[] = "an image";
-
-template <typename T>
-T Value(void* argument) {
-  T value;
-  std::memcpy(&value, argument, sizeof(value));
-  return value;
-}
-
-class KernelDriver : public agent::testing::FakeDriver {
- public:
-  uint64_t launched_blocks = 0;
-
-  absl::StatusOr<void*> AllocateDevice(uint64_t bytes) override {
-    const absl::StatusOr<void*> memory = FakeDriver::AllocateDevice(bytes);
-    if (memory.ok()) Remember(static_cast<std::byte*>(*memory));
-    return memory;
-  }
-  std::byte* OnDevice(const std::string& bytes) {
-    std::byte* const memory = Allocate(0, bytes.size() + kMarginBytes);
-    std::memcpy(Shadow(memory), bytes.data(), bytes.size());
-    Remember(memory);
-    return memory;
-  }
-
- private:
-  void Remember(const std::byte* memory) {
-    shadows_[reinterpret_cast<uint64_t>(memory)] = reinterpret_cast<uint64_t>(Shadow(memory));
-  }
-
-  absl::StatusOr<std::function<void()>> Kernel(const std::string& name, const CudaGrid& grid,
-                                               std::span<void*> arguments) override {
-    launched_blocks += grid.blocks_x;
-    auto* const first = Value<std::byte*>(arguments[0]);
-    auto* const second = Value<std::byte*>(arguments[1]);
-    if (name == "tensorhub_digest") {
-      EXPECT_EQ(grid.threads, kDigestThreads);
-      auto* const digests = Value<std::byte*>(arguments[2]);
-      return [=, this] { Digest(grid.blocks_x, first, second, digests); };
-    }
-    EXPECT_EQ(name, "tensorhub_move");
-    EXPECT_EQ(grid.threads, kMoveThreads);
-    const auto windows = Value<uint64_t>(arguments[2]);
-    return [=, this] { Move(grid.blocks_x, first, second, windows); };
-  }
-
-  // Tables are on the device, and so is what they name. (Shadow is not for kernels: the driver runs
-  // them with its lock held.)
-  uint64_t Reachable(uint64_t address) const {
-    const auto allocation = std::prev(shadows_.upper_bound(address));
-    return allocation->second + (address - allocation->first);
-  }
-  template <typename T>
-  std::vector<T> Table(const std::byte* on_device, size_t count) const {
-    std::vector<T> table(count);
-    const uint64_t from = Reachable(reinterpret_cast<uint64_t>(on_device));
-    if (count > 0)
-      std::memcpy(table.data(), reinterpret_cast<const void*>(from), count * sizeof(T));
-    return table;
-  }
-
-  void Digest(uint32_t blocks, std::byte* chunks_at, std::byte* pieces_at, std::byte* digests_at) {
-    const std::vector<Chunk> chunks = Table<Chunk>(chunks_at, blocks);
-    size_t count = 0;
-    for (const Chunk& chunk : chunks) count += chunk.pieces;
-    std::vector<Piece> pieces = Table<Piece>(pieces_at, count);
-    for (Piece& piece : pieces) piece.address = Reachable(piece.address);
-    auto* const digests =
-        reinterpret_cast<uint64_t*>(Reachable(reinterpret_cast<uint64_t>(digests_at)));
-    HostTeam<kDigestThreads> team;
-    const auto shared = std::make_unique<DigestShared>();
-    for (uint32_t block = 0; block < blocks; ++block) {
-      ChunkDigestProgram(team, chunks[block], pieces.data(), *shared, digests + block);
-    }
-  }
-  void Move(uint32_t blocks, std::byte* moves_at, std::byte* hints_at, uint64_t windows) {
-    const std::vector<uint32_t> hints = Table<uint32_t>(hints_at, blocks + 1);
-    std::vector<kernels::Move> moves = Table<kernels::Move>(moves_at, hints.back() + 1);
-    for (kernels::Move& move : moves) {
-      move.from = Reachable(move.from);
-      move.to = Reachable(move.to);
-    }
-    HostTeam<kMoveThreads> team;
-    for (uint32_t block = 0; block < blocks; ++block) {
-      MoveProgram(team, moves.data(), hints.data(), windows, block);
-    }
-  }
-
-  std::map<uint64_t, uint64_t> shadows_;  // of allocations, where the CPU finds them
-};
+using agent::testing::KernelDriver;
 
 class DeviceKernelsTest : public ::testing::Test {
  protected:
   DeviceKernelsTest()
       : primary_(CudaPrimary::Retain(&driver_, 0).value()),
-        module_(KernelModule::Load(primary_, kImage).value()) {}
+        module_(KernelModule::Load(primary_, KernelDriver::Image()).value()) {}
 
   Random random_{21};
   KernelDriver driver_;
@@ -142,7 +51,7 @@ TEST_F(DeviceKernelsTest, DigestsOfManyChunks) {
     ASSERT_EQ(digester->Digest(tables, digests), absl::OkStatus());
     EXPECT_EQ(digests, expected);
   }
-  EXPECT_EQ(driver_.launched_blocks, 44u);
+  EXPECT_EQ(driver_.launched_blocks(), 44u);
   std::vector<uint64_t> none = {1};
   EXPECT_EQ(digester->Digest({}, none), absl::OkStatus());
   EXPECT_TRUE(none.empty());
@@ -198,10 +107,80 @@ TEST_F(DeviceKernelsTest, SaysWhyThereAreNone) {
   EXPECT_EQ(none.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(none.ToString(), ::testing::HasSubstr("nvcc"));
   driver_.FailNext("LoadModule", absl::InvalidArgumentError("CUDA_ERROR_UNSUPPORTED_PTX_VERSION"));
-  const absl::Status old = KernelModule::Load(primary_, kImage).status();
+  const absl::Status old = KernelModule::Load(primary_, KernelDriver::Image()).status();
   EXPECT_EQ(old.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(old.ToString(), ::testing::AllOf(::testing::HasSubstr("UNSUPPORTED_PTX_VERSION"),
                                                ::testing::HasSubstr("driver must be as new")));
+}
+
+// Where there is a GPU.
+class RealKernels : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const absl::StatusOr<CudaDriver*> driver = OpenCudaDriver();
+    if (!driver.ok()) GTEST_SKIP() << driver.status();
+    driver_ = *driver;
+    primary_ = CudaPrimary::Retain(driver_, 0).value();
+    absl::StatusOr<std::unique_ptr<KernelModule>> module = KernelModule::Load(primary_);
+    if (!module.ok()) GTEST_SKIP() << module.status();
+    module_ = *std::move(module);
+    stream_ = OwnedStream::Make(primary_, StreamKind::kOrdinary).value();
+  }
+  void Copy(void* to, const void* from, size_t bytes) {
+    ASSERT_EQ(driver_->CopyAsync(to, from, bytes, stream_.get()), absl::OkStatus());
+    ASSERT_EQ(driver_->SynchronizeStream(stream_.get()), absl::OkStatus());
+  }
+
+  Random random_{22};
+  CudaDriver* driver_ = nullptr;
+  CudaPrimary primary_;
+  std::unique_ptr<KernelModule> module_;
+  OwnedStream stream_;
+};
+
+TEST_F(RealKernels, DigestWhatTheHostDigests) {
+  const CudaCurrent current(primary_);
+  const std::string bytes = RandomBytes(random_, 9'000'017);
+  auto* const there = static_cast<std::byte*>(driver_->AllocateDevice(bytes.size()).value());
+  Copy(there, bytes.data(), bytes.size());
+  DigestTables tables;
+  std::vector<uint64_t> expected;
+  for (size_t at = 0, size = 0; at < bytes.size(); at += size) {
+    size = std::min<size_t>(bytes.size() - at, random_.Below(600'000));
+    const size_t cut = random_.Below(size + 1);
+    const DigestPiece whole{bytes.data() + at, size};
+    expected.push_back(ChunkDigest(&whole, 1));
+    const DigestPiece pieces[] = {{there + at, cut}, {there + at + cut, size - cut}};
+    tables.Add(pieces);
+  }
+  const auto digester = DeviceDigester::Create(module_.get()).value();
+  std::vector<uint64_t> digests;
+  EXPECT_EQ(digester->Digest(tables, digests), absl::OkStatus());
+  EXPECT_EQ(digests, expected);
+  EXPECT_EQ(driver_->FreeDevice(there), absl::OkStatus());
+}
+
+TEST_F(RealKernels, MoveEveryByteIntoPlace) {
+  const CudaCurrent current(primary_);
+  const std::string bytes = RandomBytes(random_, 1'000'003);
+  auto* const from = static_cast<std::byte*>(driver_->AllocateDevice(bytes.size()).value());
+  auto* const to = static_cast<std::byte*>(driver_->AllocateDevice(bytes.size()).value());
+  Copy(from, bytes.data(), bytes.size());
+  std::vector<MovePiece> pieces;
+  std::string expected;
+  for (size_t end = bytes.size(), size = 0; end > 0; end -= size) {  // the last comes first
+    size = std::min<size_t>(end, 1 + random_.Below(2000));
+    pieces.push_back({from + end - size, to + expected.size(), size});
+    expected += bytes.substr(end - size, size);
+  }
+  auto mover = DeviceMover::Create(module_.get()).value();
+  ASSERT_EQ(mover->Start(pieces, stream_.get()), absl::OkStatus());
+  std::string got(bytes.size(), '\0');
+  Copy(got.data(), to, got.size());
+  EXPECT_TRUE(got == expected);
+  mover.reset();
+  EXPECT_EQ(driver_->FreeDevice(from), absl::OkStatus());
+  EXPECT_EQ(driver_->FreeDevice(to), absl::OkStatus());
 }
 
 }  // namespace

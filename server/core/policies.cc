@@ -1,0 +1,131 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R7: which versions must not be lost, as operators order it: the newest ones of a model, and those
+// that are pinned.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+void Hub::State::On(const RetainOp& op) {
+  const auto model = models_.find(op.model);
+  if (model == models_.end()) return Answer(op.call, UnknownModel(op.model));
+  if (op.keep_latest > kKeepLatestMax) {
+    return Answer(op.call, absl::InvalidArgumentError(absl::StrCat("keep_latest ", op.keep_latest,
+                                                                   " is above ", kKeepLatestMax)));
+  }
+  model->second.keep_latest = op.keep_latest;
+  changed_retention_.insert(op.model);
+  RetentionChanged(op.model);
+  Answer(op.call, absl::OkStatus());
+}
+
+void Hub::State::On(const PinOp& op) { Answer(op.call, Pin(op)); }
+
+absl::Status Hub::State::Pin(const PinOp& op) {
+  const auto found = models_.find(op.model);
+  if (found == models_.end()) return UnknownModel(op.model);
+  if (const auto problem = NameProblem(op.name)) {
+    return absl::InvalidArgumentError(absl::StrCat("the pin's name ", *problem));
+  }
+  const Model& model = found->second;
+  const auto wanted = FindExact(op.model, model, op.version);
+  if (!wanted.ok()) {
+    // R8: its holders may still report.
+    if (!recovering_) return wanted.status();
+    return absl::UnavailableError("the server is recovering; pin again in a few seconds");
+  }
+  const bool is_new = !model.pins.contains(op.name);
+  if (is_new && model.pins.size() >= options_.limits.pins) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(op.model, " has its ", options_.limits.pins, " pins already"));
+  }
+  PinnedVersion pin{op.version, std::nullopt};
+  if (op.ttl_ms > 0) pin.until = now_ + std::min(op.ttl_ms, kTimeoutMsMax);
+  PutPin(op.model, op.name, pin);
+  SetPinTimer();
+  RetentionChanged(op.model);  // the pin may have held another version before
+  return absl::OkStatus();
+}
+
+void Hub::State::On(const UnpinOp& op) {
+  if (!models_.contains(op.model)) return Answer(op.call, UnknownModel(op.model));
+  if (!DropPin(op.model, op.name)) {
+    return Answer(op.call, absl::NotFoundError(
+                               absl::StrCat(op.model, " has no pin named \"", op.name, "\"")));
+  }
+  SetPinTimer();
+  RetentionChanged(op.model);
+  Answer(op.call, absl::OkStatus());
+}
+
+absl::Status Hub::State::UnknownModel(const std::string& model) const {
+  return absl::NotFoundError(absl::StrCat("model \"", model, "\": nobody has joined it"));
+}
+
+void Hub::State::PutPin(const std::string& model, const std::string& name,
+                        const PinnedVersion& pin) {
+  DropPin(model, name);
+  models_.at(model).pins[name] = pin;
+  if (pin.until) pin_ends_.insert({*pin.until, model, name});
+  changed_retention_.insert(model);
+}
+
+bool Hub::State::DropPin(const std::string& model, const std::string& name) {
+  auto& pins = models_.at(model).pins;
+  const auto pin = pins.find(name);
+  if (pin == pins.end()) return false;
+  if (pin->second.until) pin_ends_.erase({*pin->second.until, model, name});
+  pins.erase(pin);
+  changed_retention_.insert(model);
+  return true;
+}
+
+// R8: while recovering, nothing ends; EndRecovery sets it.
+void Hub::State::SetPinTimer() {
+  if (pin_timer_) timers_.erase(Timer{*pin_timer_, Timer::Kind::kPins, 0, 0});
+  pin_timer_.reset();
+  if (recovering_ || pin_ends_.empty()) return;
+  pin_timer_ = std::max(std::get<0>(*pin_ends_.begin()), now_);
+  timers_.insert(Timer{*pin_timer_, Timer::Kind::kPins, 0, 0});
+}
+
+void Hub::State::EndPins() {
+  std::set<std::string> models;
+  while (!recovering_ && !pin_ends_.empty() && std::get<0>(*pin_ends_.begin()) <= now_) {
+    const auto [until, model, name] = *pin_ends_.begin();
+    DropPin(model, name);
+    models.insert(model);
+  }
+  SetPinTimer();
+  for (const std::string& model : models) RetentionChanged(model);
+}
+
+uint32_t Hub::State::KeepLatest(const Model& model) const {
+  return model.keep_latest.value_or(options_.keep_latest);
+}
+
+// Why the version must not be lost; nothing if it may be.
+std::vector<std::string> Hub::State::KeptBy(const Model& model,
+                                            const Publication& publication) const {
+  std::vector<std::string> why;
+  if (!publication.visible) return why;
+  const uint32_t keep_latest = KeepLatest(model);
+  uint32_t newer = 0;
+  for (auto it = model.visible.rbegin();
+       it != model.visible.rend() && it->first > publication.version; ++it) {
+    if (++newer >= keep_latest) break;
+  }
+  if (newer < keep_latest) why.emplace_back("latest");
+  for (const auto& [name, pin] : model.pins) {
+    if (pin.version == publication.version) why.push_back("pin " + name);
+  }
+  return why;
+}
+
+}  // namespace tensorhub::hub

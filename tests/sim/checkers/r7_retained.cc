@@ -1,0 +1,98 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/checkers/r7_retained.h"
+
+#include <algorithm>
+#include <set>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/hub_node.h"
+#include "tests/sim/process.h"
+
+namespace tensorhub::fault {
+
+std::optional<hub::ReferenceState> R7Retained::StateOf(const Asked& asked) const {
+  for (const auto& view : scene_.hub->core().References(asked.worker.key.model, asked.version)) {
+    if (view.worker == asked.worker && view.generation == asked.generation) return view.state;
+  }
+  return std::nullopt;
+}
+
+void R7Retained::BeforeHubStep(const hub::Event& event) {
+  const auto* op = std::get_if<hub::UnpublishOp>(&event);
+  if (op == nullptr || scene_.plan.keep_latest == 0) return;
+  asked_.erase(op->worker.incarnation);
+  if (op->force || op->leaving) return;
+  for (const auto& view : scene_.hub->core().References(op->worker.key.model, std::nullopt)) {
+    const bool same = view.worker == op->worker && view.generation == op->generation;
+    if (!same || view.state != hub::ReferenceState::kComplete) continue;
+    asked_[op->worker.incarnation] = {op->worker, op->generation, view.version};
+  }
+}
+
+void R7Retained::OnHubStep(const HubStep& step) {
+  for (auto it = asked_.begin(); it != asked_.end();) {
+    const Asked asked = it->second;
+    const auto state = StateOf(asked);
+    if (state == hub::ReferenceState::kComplete) {
+      ++it;
+      continue;
+    }
+    it = asked_.erase(it);
+    if (state || HearsOfIt(step, asked, scene_)) OnLetGo(asked);
+  }
+}
+
+// Without readers it is all over at once; what went without an answer went in another way.
+bool R7Retained::HearsOfIt(const HubStep& step, const Asked& asked, const Scene& scene) {
+  return std::any_of(step.effects.begin(), step.effects.end(), [&](const hub::Effect& effect) {
+    const auto* reply = std::get_if<hub::Reply>(&effect);
+    return reply != nullptr && std::holds_alternative<hub::UnpublishReply>(reply->payload) &&
+           scene.hub->call(reply->call).process->identity() == asked.worker;
+  });
+}
+
+void R7Retained::OnLetGo(const Asked& asked) {
+  if (!IsWanted(asked) || IsKept(asked)) return;
+  scene_.Fail("R7", absl::StrCat(FindProcess(scene_, asked.worker.incarnation)->name(),
+                                 " may give up version ", asked.version,
+                                 ", which is the newest, and nobody else keeps its shard"));
+}
+
+// The newest, with all its other shards.
+bool R7Retained::IsWanted(const Asked& asked) const {
+  const WorkerKey& key = asked.worker.key;
+  const auto models = scene_.hub->core().Models();
+  const bool newest = std::any_of(models.begin(), models.end(), [&](const auto& view) {
+    return view.model == key.model && view.has_latest && view.latest == asked.version;
+  });
+  if (!newest) return false;
+  std::set<Rank> whole = {key.rank};
+  for (const auto& view : scene_.hub->core().References(key.model, asked.version)) {
+    if (view.state == hub::ReferenceState::kComplete) whole.insert(view.worker.key.rank);
+  }
+  return whole.size() == FindProcess(scene_, asked.worker.incarnation)->world_size();
+}
+
+bool R7Retained::IsKept(const Asked& asked) const {
+  const WorkerKey& key = asked.worker.key;
+  const bool has_stable = HasStable(key.model);
+  for (const auto& view : scene_.hub->core().References(key.model, asked.version)) {
+    const bool other = view.worker != asked.worker && view.worker.key.rank == key.rank;
+    if (!other || view.state != hub::ReferenceState::kComplete) continue;
+    if (!has_stable || !FindProcess(scene_, view.worker.incarnation)->spot()) return true;
+  }
+  return false;
+}
+
+bool R7Retained::HasStable(const std::string& model) const {
+  const auto workers = scene_.hub->core().Workers(scene_.hub->NowMs());
+  return std::any_of(workers.begin(), workers.end(), [&](const auto& view) {
+    const Process* process = FindProcess(scene_, view.worker.incarnation);
+    return view.worker.key.model == model && process != nullptr && !process->spot();
+  });
+}
+
+}  // namespace tensorhub::fault

@@ -1,0 +1,196 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// FakeDriver's work in streams: copies, events, kernels.
+
+#include <cstring>
+#include <utility>
+
+#include "common/check.h"
+#include "tests/unit/worker_agent/cuda/fake_driver.h"
+
+namespace tensorhub::agent::testing {
+
+// --- streams -------------------------------------------------------------------------------------
+
+absl::Status FakeDriver::CopyAsync(void* to, const void* from, uint64_t bytes, CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("CopyAsync"); !status.ok()) return status;
+  std::byte* const target = ShadowLocked(to, bytes);
+  const std::byte* const source = ShadowLocked(from, bytes);
+  if (target == nullptr || source == nullptr) {
+    return absl::InvalidArgumentError("cuMemcpyAsync: CUDA_ERROR_INVALID_VALUE: out of bounds");
+  }
+  std::deque<Op>& ops = streams_[stream].ops;
+  if (FindAllocation(from) == nullptr && !Pinned(from)) {
+    ops.push_back({[target, copy = std::string(reinterpret_cast<const char*>(source), bytes)] {
+                     std::memcpy(target, copy.data(), copy.size());
+                   },
+                   nullptr, 0});
+  } else {
+    ops.push_back({[=] { std::memcpy(target, source, bytes); }, nullptr, 0});
+  }
+  if (FindAllocation(to) == nullptr && !Pinned(to)) RunAll();
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::FillAsync(void* to, uint8_t value, uint64_t bytes, CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("FillAsync"); !status.ok()) return status;
+  std::byte* const target = ShadowLocked(to, bytes);
+  if (target == nullptr) {
+    return absl::InvalidArgumentError("cuMemsetD8Async: CUDA_ERROR_INVALID_VALUE: out of bounds");
+  }
+  streams_[stream].ops.push_back({[=] { std::memset(target, value, bytes); }, nullptr, 0});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CudaStream> FakeDriver::CreateStream(bool /*urgent*/) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("CreateStream"); !status.ok()) return status;
+  const auto stream = static_cast<CudaStream>(NewHandle());
+  streams_[stream];
+  return stream;
+}
+
+absl::Status FakeDriver::DestroyStream(CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("DestroyStream"); !status.ok()) return status;
+  RunAll();
+  TH_CHECK(streams_.erase(stream) == 1);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> FakeDriver::StreamDone(CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("StreamDone"); !status.ok()) return status;
+  const bool done = streams_[stream].ops.empty();
+  RunAll();  // a moment later
+  return done;
+}
+
+absl::Status FakeDriver::SynchronizeStream(CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("SynchronizeStream"); !status.ok()) return status;
+  RunAll();
+  TH_CHECK(streams_[stream].ops.empty());  // held: this would wait for ever
+  return absl::OkStatus();
+}
+
+// --- events --------------------------------------------------------------------------------------
+
+absl::StatusOr<CudaEvent> FakeDriver::CreateEvent(bool /*timed*/) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("CreateEvent"); !status.ok()) return status;
+  const auto event = static_cast<CudaEvent>(NewHandle());
+  events_[event];
+  return event;
+}
+
+absl::Status FakeDriver::DestroyEvent(CudaEvent event) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("DestroyEvent"); !status.ok()) return status;
+  TH_CHECK(events_.erase(event) == 1);
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::RecordEvent(CudaEvent event, CudaStream stream) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("RecordEvent"); !status.ok()) return status;
+  const uint64_t count = ++events_[event].recorded;
+  streams_[stream].ops.push_back({[this, event, count]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                                    const auto found = events_.find(event);
+                                    if (found != events_.end()) found->second.done = count;
+                                  },
+                                  nullptr, 0});
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::WaitEvent(CudaStream stream, CudaEvent event) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("WaitEvent"); !status.ok()) return status;
+  streams_[stream].ops.push_back({nullptr, event, events_[event].recorded});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> FakeDriver::EventDone(CudaEvent event) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("EventDone"); !status.ok()) return status;
+  const bool done = events_[event].done == events_[event].recorded;
+  RunAll();  // a moment later
+  return done;
+}
+
+absl::Status FakeDriver::SynchronizeEvent(CudaEvent event) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("SynchronizeEvent"); !status.ok()) return status;
+  RunAll();
+  TH_CHECK(events_[event].done == events_[event].recorded);  // held: this would wait for ever
+  return absl::OkStatus();
+}
+
+absl::StatusOr<float> FakeDriver::ElapsedMs(CudaEvent /*begin*/, CudaEvent /*end*/) { return 1.0F; }
+
+absl::Status FakeDriver::FlushRemoteWrites() {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("FlushRemoteWrites"); !status.ok()) return status;
+  if (!options_.flush_by_host) {
+    return absl::FailedPreconditionError(
+        "cuFlushGPUDirectRDMAWrites: CUDA_ERROR_NOT_SUPPORTED: not on this device");
+  }
+  for (const auto& [to, bytes] : std::exchange(remote_writes_, {})) {
+    std::memcpy(to, bytes.data(), bytes.size());
+  }
+  return absl::OkStatus();
+}
+
+// --- kernels -------------------------------------------------------------------------------------
+
+absl::StatusOr<CudaModule> FakeDriver::LoadModule(std::span<const char> /*image*/) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("LoadModule"); !status.ok()) return status;
+  if (!options_.kernels) {
+    return absl::FailedPreconditionError(
+        "cuModuleLoadDataEx: CUDA_ERROR_UNSUPPORTED_PTX_VERSION: made for a newer driver");
+  }
+  const auto module = static_cast<CudaModule>(NewHandle());
+  modules_.insert(module);
+  return module;
+}
+
+absl::Status FakeDriver::UnloadModule(CudaModule module) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("UnloadModule"); !status.ok()) return status;
+  TH_CHECK(modules_.erase(module) == 1);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CudaKernel> FakeDriver::FindKernel(CudaModule /*module*/, const std::string& name) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = EnterCurrent("FindKernel"); !status.ok()) return status;
+  const auto kernel = static_cast<CudaKernel>(NewHandle());
+  kernels_[kernel] = name;
+  return kernel;
+}
+
+absl::Status FakeDriver::Launch(CudaKernel kernel, const CudaGrid& grid, CudaStream stream,
+                                std::span<void*> arguments) {
+  std::string name;
+  {
+    MutexLock lock(mutex_);
+    if (absl::Status status = EnterCurrent("Launch"); !status.ok()) return status;
+    name = kernels_[kernel];
+  }
+  absl::StatusOr<std::function<void()>> work = Kernel(name, grid, arguments);
+  if (!work.ok()) return work.status();
+  Enqueue(stream, *std::move(work));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::function<void()>> FakeDriver::Kernel(const std::string& name,
+                                                         const CudaGrid& /*grid*/,
+                                                         std::span<void*> /*arguments*/) {
+  return absl::InvalidArgumentError("cuLaunchKernel: CUDA_ERROR_NOT_FOUND: " + name);
+}
+
+}  // namespace tensorhub::agent::testing

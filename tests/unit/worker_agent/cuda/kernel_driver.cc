@@ -1,0 +1,90 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/unit/worker_agent/cuda/kernel_driver.h"
+
+#include <cstring>
+#include <memory>
+
+#include "common/check.h"
+#include "tests/unit/worker_agent/cuda/kernels/scattered.h"
+#include "worker_agent/cuda/kernels/digest_program.h"
+#include "worker_agent/cuda/kernels/host_team.h"
+#include "worker_agent/cuda/kernels/move_program.h"
+
+namespace tensorhub::agent::testing {
+namespace {
+
+template <typename T>
+T Value(void* argument) {
+  T value;
+  std::memcpy(&value, argument, sizeof(value));
+  return value;
+}
+
+}  // namespace
+
+std::byte* KernelDriver::OnDevice(const std::string& bytes) {
+  std::byte* const memory = Allocate(0, bytes.size() + kernels::kMarginBytes);
+  std::memcpy(Shadow(memory), bytes.data(), bytes.size());
+  return memory;
+}
+
+absl::StatusOr<std::function<void()>> KernelDriver::Kernel(const std::string& name,
+                                                           const CudaGrid& grid,
+                                                           std::span<void*> arguments) {
+  launched_blocks_ += grid.blocks_x;
+  auto* const first = Value<std::byte*>(arguments[0]);
+  auto* const second = Value<std::byte*>(arguments[1]);
+  if (name == "tensorhub_digest") {
+    TH_CHECK(grid.threads == kernels::kDigestThreads);
+    auto* const digests = Value<std::byte*>(arguments[2]);
+    return [=, this] { Digest(grid.blocks_x, first, second, digests); };
+  }
+  TH_CHECK(name == "tensorhub_move" && grid.threads == kernels::kMoveThreads);
+  const auto windows = Value<uint64_t>(arguments[2]);
+  return [=, this] { Move(grid.blocks_x, first, second, windows); };
+}
+
+uint64_t KernelDriver::Reachable(uint64_t address) {
+  return reinterpret_cast<uint64_t>(ShadowForKernel(reinterpret_cast<const void*>(address)));
+}
+
+// Tables are on the device, and so is what they name.
+template <typename T>
+std::vector<T> KernelDriver::Table(const std::byte* on_device, size_t count) {
+  std::vector<T> table(count);
+  if (count > 0) std::memcpy(table.data(), ShadowForKernel(on_device), count * sizeof(T));
+  return table;
+}
+
+void KernelDriver::Digest(uint32_t blocks, std::byte* chunks_at, std::byte* pieces_at,
+                          std::byte* digests_at) {
+  const auto chunks = Table<kernels::Chunk>(chunks_at, blocks);
+  size_t count = 0;
+  for (const kernels::Chunk& chunk : chunks) count += chunk.pieces;
+  auto pieces = Table<kernels::Piece>(pieces_at, count);
+  for (kernels::Piece& piece : pieces) piece.address = Reachable(piece.address);
+  auto* const digests = reinterpret_cast<uint64_t*>(ShadowForKernel(digests_at));
+  kernels::HostTeam<kernels::kDigestThreads> team;
+  const auto shared = std::make_unique<kernels::DigestShared>();
+  for (uint32_t block = 0; block < blocks; ++block) {
+    kernels::ChunkDigestProgram(team, chunks[block], pieces.data(), *shared, digests + block);
+  }
+}
+
+void KernelDriver::Move(uint32_t blocks, std::byte* moves_at, std::byte* hints_at,
+                        uint64_t windows) {
+  const auto hints = Table<uint32_t>(hints_at, blocks + 1);
+  auto moves = Table<kernels::Move>(moves_at, hints.back() + 1);
+  for (kernels::Move& move : moves) {
+    move.from = Reachable(move.from);
+    move.to = Reachable(move.to);
+  }
+  kernels::HostTeam<kernels::kMoveThreads> team;
+  for (uint32_t block = 0; block < blocks; ++block) {
+    kernels::MoveProgram(team, moves.data(), hints.data(), windows, block);
+  }
+}
+
+}  // namespace tensorhub::agent::testing

@@ -1,0 +1,22 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where UCX's own log goes. By itself it goes to standard output, where programs have their
+// results.
+
+#ifndef TENSORHUB_WORKER_AGENT_UCX_UCX_LOG_H_
+#define TENSORHUB_WORKER_AGENT_UCX_UCX_LOG_H_
+
+namespace tensorhub::agent {
+
+// To standard error from now on, unless the environment names a file (UCX_LOG_FILE). What UCX says
+// while it is loaded, before main, comes too early. Once per process.
+void SendUcxLogToStandardError();
+
+// For programs who say themselves what failed: only what ends the process is logged from now on,
+// unless the environment asks for more (UCX_LOG_LEVEL).
+void SilenceUcx();
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_UCX_UCX_LOG_H_
