@@ -5,6 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tensorhub::rpc {
@@ -16,6 +17,9 @@ TimeMs Now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch())
       .count();
 }
+
+// An operator hears of a commit that takes longer: meanwhile nobody is answered.
+constexpr TimeMs kSlowCommitMs = 1000;
 
 // How far the wall clock is ahead.
 TimeMs WallAtZero() {
@@ -173,7 +177,7 @@ void HubLoop::RunOnLoop() {
 
 bool HubLoop::TakeBatch(std::vector<Task>& batch) {
   const bool paused = PausedOnLoop();
-  const std::optional<TimeMs> deadline = paused ? std::nullopt : hub_.NextDeadline();
+  const std::optional<TimeMs> deadline = NextDeadlineOnLoop();
   MutexLock lock(mutex_);
   const auto idle = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (committed_) return false;
@@ -183,11 +187,17 @@ bool HubLoop::TakeBatch(std::vector<Task>& batch) {
     if (!deadline) {
       wake_.Wait(mutex_);
     } else if (!wake_.WaitUntil(mutex_, TimePoint(*deadline))) {
-      return true;  // nothing but a tick
+      return true;  // nothing but a tick, or a warning
     }
   }
   if (!paused) batch.swap(queue_);
   return !batch.empty() || order_.committing() || !stopping_;
+}
+
+std::optional<TimeMs> HubLoop::NextDeadlineOnLoop() const {
+  const std::optional<TimeMs> tick = PausedOnLoop() ? std::nullopt : hub_.NextDeadline();
+  if (!tick || !slow_at_) return tick ? tick : slow_at_;
+  return std::min(*tick, *slow_at_);
 }
 
 void HubLoop::TickIfDueOnLoop() {
@@ -216,7 +226,7 @@ bool HubLoop::PausedOnLoop() const {
 }
 
 void HubLoop::ProceedOnLoop() {
-  if (order_.committing() && !EndCommitOnLoop()) return;
+  if (order_.committing() && !EndCommitOnLoop()) return WarnIfSlowOnLoop();
   if (order_.MustCommit()) BeginCommitOnLoop();
   if (order_.committing()) return;
   CarryOutReadyOnLoop();
@@ -245,9 +255,21 @@ void HubLoop::BeginCommitOnLoop() {
   hub::Persist rows = order_.BeginCommit();
   if (!commits_) return KeptOnLoop(store_->Commit(rows));
   commits_->Begin(std::move(rows));
+  slow_at_ = Now() + kSlowCommitMs;
+}
+
+// Once a commit. Not an effect: those wait.
+void HubLoop::WarnIfSlowOnLoop() {
+  if (!slow_at_ || Now() < *slow_at_) return;
+  slow_at_.reset();
+  spdlog::warn(
+      "the disk has not kept a commit for {} ms, and nobody is answered before it does: look at "
+      "what else writes to the disk of the data directory, or move the directory to a quicker one",
+      kSlowCommitMs);
 }
 
 void HubLoop::KeptOnLoop(const absl::Status& status) {
+  slow_at_.reset();
   if (!status.ok()) return FailOnLoop(status);
   order_.EndCommit();
   CarryOutReadyOnLoop();

@@ -122,6 +122,7 @@ class HubLoop {
   // False once stopped and empty.
   bool TakeBatch(std::vector<Task>& batch);
   void ApplyOnLoop(const hub::Event& event);
+  std::optional<TimeMs> NextDeadlineOnLoop() const;
   void TickIfDueOnLoop();
   void EndEverythingOnLoop();
 
@@ -130,6 +131,7 @@ class HubLoop {
   void ProceedOnLoop();
   bool EndCommitOnLoop();
   void BeginCommitOnLoop();
+  void WarnIfSlowOnLoop();
   void KeptOnLoop(const absl::Status& status);
   void FailOnLoop(const absl::Status& status);
   void CarryOutReadyOnLoop();
@@ -155,6 +157,7 @@ class HubLoop {
   hub::CommitOrder order_;
   hub::Effects effects_;  // between the hub, the order and their being carried out: empty
   std::vector<Look> looks_;
+  std::optional<TimeMs> slow_at_;  // when the commit under way takes long
   bool failed_ = false;
   std::unordered_map<hub::CallId, ReplyHandler> calls_;
   std::unordered_map<hub::SessionId, std::shared_ptr<SessionSink>> sessions_;

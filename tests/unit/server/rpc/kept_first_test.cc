@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
 
 #include <future>
 #include <string>
@@ -70,6 +72,29 @@ class ListingWatcher final : public Watcher {
   std::atomic<int> closed{0};
 };
 
+// In place of the program's logger for as long as it lives.
+class LoggedLines final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  static std::shared_ptr<LoggedLines> Install() {
+    auto lines = std::make_shared<LoggedLines>();
+    lines->before_ = spdlog::default_logger();
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", lines));
+    return lines;
+  }
+  void Uninstall() { spdlog::set_default_logger(before_); }
+  std::string First() { return first_.get_future().get(); }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& line) override {
+    if (!std::exchange(any_, true)) first_.set_value({line.payload.data(), line.payload.size()});
+  }
+  void flush_() override {}
+
+  std::shared_ptr<spdlog::logger> before_;
+  std::promise<std::string> first_;
+  bool any_ = false;
+};
+
 class KeptFirstTest : public testing::Test {
  protected:
   KeptFirstTest() { Start(store_); }
@@ -132,6 +157,16 @@ class KeptFirstTest : public testing::Test {
   std::unique_ptr<HubLoop> loop_;
   hub::CallId last_call_ = 0;
 };
+
+TEST_F(KeptFirstTest, ADiskThatStandsStillIsSaid) {
+  const auto lines = LoggedLines::Install();
+  auto published = Publish("a", 7);
+  EXPECT_THAT(lines->First(), testing::HasSubstr("the disk has not kept a commit for"));
+  EXPECT_FALSE(Answered(published));
+  store_.Let(1);
+  EXPECT_TRUE(published.get().ok());
+  lines->Uninstall();
+}
 
 TEST_F(KeptFirstTest, TheAnswerComesAfterTheRows) {
   auto published = Publish("a", 7);
