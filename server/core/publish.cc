@@ -183,7 +183,10 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
   if (publication.shards.size() != publication.world_size) return;
   const bool first = !std::exchange(publication.visible, true);
   if (first) RaiseLatest(models_.at(publication.model), publication);
-  for (Worker* worker : ranks) SetState(*worker, ReferenceState::kComplete);
+  for (Worker* worker : ranks) {
+    SetState(*worker, ReferenceState::kComplete);
+    if (recovering_) ReattachReaders(*worker);
+  }
   if (first) BecomeVisible(publication);
   for (Worker* worker : ranks) {
     RetryRedirects(publication, worker->id.key.rank);

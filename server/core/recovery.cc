@@ -293,10 +293,11 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   }
 }
 
-// Readers that said before that they read from this reference.
+// R3: readers that said before that they read from this reference. One whose publish is repeated
+// gets them when it serves, or drains.
 void Hub::State::ReattachReaders(Worker& source) {
   const auto it = awaited_.find(source.id);
-  if (it == awaited_.end()) return;
+  if (it == awaited_.end() || source.reference->state == ReferenceState::kPublishing) return;
   const auto waiting = std::exchange(it->second, {});
   awaited_.erase(it);
   for (const auto& [serial, assignment, generation] : waiting) {
@@ -306,8 +307,7 @@ void Hub::State::ReattachReaders(Worker& source) {
     if (!still || source.reference->generation != generation) continue;
     // R5: directives of the earlier life may have been lost on the way, so that two reports do not
     // fit; such a reader gets a new source.
-    const bool serves = source.reference->publication == reader->read->publication &&
-                        source.reference->state != ReferenceState::kPublishing;
+    const bool serves = source.reference->publication == reader->read->publication;
     if (!serves || &source == reader) continue;
     if (source.node.IsBelow(reader->node)) continue;
     AttachReader(*reader, assignment, source, TierBetween(source.location, reader->location));

@@ -78,6 +78,8 @@ void R1Immutable::OnPublished(const CallRecord& record, const hub::PublishReply&
                              ToHex(holder.publication), " for ", scene_.processes[other]->name()));
   }
   holders_[process.number()] = {number, reply.publication};
+  // Who publishes again what it fetched of an empty shard may not know what it is.
+  if (record.content == 0) return;
   const auto problem = scene_.contents.Bind(reply.publication, {number, record.content});
   if (problem) scene_.Fail("R1", *problem);
 }
