@@ -34,7 +34,7 @@ struct Flags {
   std::string store = "auto";
   std::chrono::milliseconds lease{5000};
   uint32_t readers_per_source = 1;
-  uint32_t keep_latest = 0;
+  uint32_t keep_latest = 1;
   bool reflection = true;
 };
 

@@ -20,16 +20,16 @@
 namespace tensorhub::hub {
 namespace {
 
-bool Holds(const Worker& worker) {
-  return worker.alive && worker.reference && worker.reference->state == ReferenceState::kComplete;
-}
-
 // The memory of a copy ends with the process in which it was made.
 bool GoesWith(const Worker& copy, const Worker& leaver) {
   return copy.copy_of == leaver.id.key.group && copy.id.key.rank == leaver.id.key.rank;
 }
 
 }  // namespace
+
+bool Hub::State::HoldsWhole(const Worker& worker) const {
+  return worker.alive && worker.reference && worker.reference->state == ReferenceState::kComplete;
+}
 
 // R7, its one place: whether the holder may give its shard up.
 bool Hub::State::MayGo(const Worker& leaver) const {
@@ -39,7 +39,7 @@ bool Hub::State::MayGo(const Worker& leaver) const {
   if (!recovering_ && !publication.listed()) return true;
   bool spot = false;
   for (const auto& [serial, holder] : leaver.reference->shard->holders) {
-    if (holder == &leaver || !Holds(*holder) || holder->absent) continue;
+    if (holder == &leaver || !HoldsWhole(*holder) || holder->absent) continue;
     const bool own = GoesWith(*holder, leaver);
     if (own && leaver.op.leaving) continue;
     if (own || holder->stable) return true;  // its own copy is as good as itself
@@ -48,13 +48,17 @@ bool Hub::State::MayGo(const Worker& leaver) const {
   return spot && !recovering_ && !HasStable(publication.model);
 }
 
-// Where no stable worker exists, those that may vanish have to do.
+// Where no stable worker exists that stays, those that may vanish have to do.
 bool Hub::State::HasStable(const std::string& model) const {
   for (auto it = workers_.lower_bound({model, "", 0});
        it != workers_.end() && it->first.model == model; ++it) {
-    if (it->second.alive && it->second.stable) return true;
+    if (it->second.alive && it->second.stable && !IsLeaving(it->second)) return true;
   }
   return false;
+}
+
+bool Hub::State::IsLeaving(const Worker& worker) const {
+  return IsPending(worker, OpKind::kUnpublish) && worker.op.leaving;
 }
 
 // The holder goes on serving meanwhile. `drain_ms` is for both: for a keeper to appear, and for
@@ -68,90 +72,14 @@ void Hub::State::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
 
 // Somebody reads it, or makes a copy, or is only doubted.
 bool Hub::State::MayBecomeKept(const Worker& leaver) const {
-  if (leaver.op.no_copy.empty() && MayBeCopied(leaver)) return true;
+  if (leaver.op.no_copy.empty() && CopierFor(leaver)) return true;
   const auto& holders = leaver.reference->shard->holders;
-  return std::any_of(holders.begin(), holders.end(), [&leaver](const auto& holder) {
+  return std::any_of(holders.begin(), holders.end(), [&](const auto& holder) {
     const Worker& other = *holder.second;
     if (&other == &leaver) return false;
-    return other.reference->state == ReferenceState::kFilling || (Holds(other) && other.absent);
+    return other.reference->state == ReferenceState::kFilling ||
+           (HoldsWhole(other) && other.absent);
   });
-}
-
-// By all ranks of its group or by none: a copy is read as a group, too (R6). A rank that has given
-// its shard up before reads it from whoever keeps it.
-bool Hub::State::MayBeCopied(const Worker& leaver) const {
-  const WorkerKey& key = leaver.id.key;
-  for (Rank rank = 0; rank < leaver.world_size; ++rank) {
-    const Worker* other = FindWorker({key.model, key.group, rank});
-    if (other == nullptr || !other->alive || !other->offers_copies) return false;
-    if (IsPending(*other, OpKind::kUnpublish) && other->op.leaving) return false;
-  }
-  return true;
-}
-
-std::vector<Worker*> Hub::State::LeaversOf(const GroupKey& group) const {
-  std::vector<Worker*> waiting;
-  for (const Serial serial : leavers_) {
-    Worker* leaver = FindRow(serial);
-    if (leaver == nullptr || !IsPending(*leaver, OpKind::kUnpublish) || !Holds(*leaver)) continue;
-    const WorkerKey& key = leaver->id.key;
-    if (key.model == group.model && key.group == group.group) waiting.push_back(leaver);
-  }
-  return waiting;
-}
-
-// Unless another rank has asked before. While recovering, others may still say that they keep it.
-void Hub::State::AskForCopies(const Worker& leaver) {
-  if (recovering_ || !MayBeCopied(leaver)) return;
-  const GroupKey group{leaver.id.key.model, leaver.id.key.group};
-  for (const Worker* other : LeaversOf(group)) {
-    if (other == &leaver) continue;
-    if (other->reference->publication == leaver.reference->publication) return;
-  }
-  ForEachLive(group, [&](const Worker& rank) { AskForCopy(rank, leaver); });
-}
-
-void Hub::State::AskForCopy(const Worker& rank, const Worker& leaver) {
-  const Reference& wanted = *leaver.reference;
-  Send(rank, MakeCopy{wanted.publication, wanted.version, leaver.op.deadline - now_});
-}
-
-// Its session has broken, and perhaps with it what it was asked.
-void Hub::State::AskAgain(const Worker& rank) {
-  if (recovering_) return;
-  for (const Worker* leaver : LeaversOf({rank.id.key.model, rank.id.key.group})) {
-    if (leaver->op.no_copy.empty() && MayBeCopied(*leaver)) AskForCopy(rank, *leaver);
-  }
-}
-
-// One rank's failure is that of the whole copy.
-void Hub::State::On(const CopyFailed& event) {
-  const Worker* worker = FindSession(event.session);
-  if (worker == nullptr) return;
-  const WorkerKey key = worker->id.key;
-  const std::string why =
-      absl::StrCat("rank ", key.rank, ": ", std::string(event.reason.message()));
-  for (Worker* leaver : LeaversOf({key.model, key.group})) {
-    if (!Holds(*leaver) || leaver->reference->version != event.version) continue;
-    Say(LogLine::Level::kWarning, absl::StrCat(ToString(leaver->id.key), " waits for a copy of ",
-                                               event.version, " that is not made: ", why));
-    leaver->op.no_copy = why;
-    if (!recovering_ && !MayBecomeKept(*leaver)) KeeperDeadline(*leaver);
-  }
-  RefuseCopy(key, event.version, why);
-}
-
-// The ranks that have joined wait for one that will not.
-void Hub::State::RefuseCopy(const WorkerKey& of, Version version, const std::string& why) {
-  for (auto it = groups_.lower_bound({of.model, ""});
-       it != groups_.end() && it->first.model == of.model; ++it) {
-    if (it->second.forming.empty()) continue;
-    const auto& [rank, join] = *it->second.forming.begin();
-    const Worker* copy = FindWorker({of.model, it->first.group, rank});
-    const Selector exact{Selector::Kind::kExact, version};
-    if (copy == nullptr || copy->copy_of != of.group || !(join.selector == exact)) continue;
-    RefuseForming(it->first, it->second, absl::AbortedError(why));
-  }
 }
 
 // The first of each group asks for all its ranks.
@@ -159,7 +87,8 @@ void Hub::State::AskAfterRecovery() {
   const std::set<Serial> leavers = std::exchange(leavers_, {});
   for (const Serial serial : leavers) {
     Worker* leaver = FindRow(serial);
-    if (leaver == nullptr || !IsPending(*leaver, OpKind::kUnpublish) || !Holds(*leaver)) continue;
+    if (leaver == nullptr || !IsPending(*leaver, OpKind::kUnpublish) || !HoldsWhole(*leaver))
+      continue;
     leavers_.insert(serial);
     if (MayGo(*leaver)) continue;
     MayBecomeKept(*leaver) ? AskForCopies(*leaver) : KeeperDeadline(*leaver);
@@ -174,7 +103,7 @@ void Hub::State::SettleLeavers() {
   for (const Serial serial : leavers) {
     Worker* leaver = FindRow(serial);
     const bool waits =
-        leaver != nullptr && IsPending(*leaver, OpKind::kUnpublish) && Holds(*leaver);
+        leaver != nullptr && IsPending(*leaver, OpKind::kUnpublish) && HoldsWhole(*leaver);
     if (waits && !MayGo(*leaver)) continue;
     leavers_.erase(serial);
     if (!waits) {
@@ -196,7 +125,7 @@ void Hub::State::AnswerWithout(Worker* leaver) {
 void Hub::State::KeeperDeadline(Worker& leaver) {
   leavers_.erase(leaver.serial);
   ClearDeadline(leaver);
-  if (!Holds(leaver)) return AnswerWithout(&leaver);
+  if (!HoldsWhole(leaver)) return AnswerWithout(&leaver);
   if (MayGo(leaver)) return BeginDrain(leaver, 0);
   const Version version = leaver.reference->version;
   const std::string what =
@@ -230,15 +159,6 @@ void Hub::State::RetentionChanged(const std::string& name) {
        it != workers_.end() && it->first.model == name; ++it) {
     ReleaseIfUnwanted(it->second);
   }
-}
-
-// A copy that nobody wants any more gives its memory back. R8: while recovering, nothing is
-// released.
-void Hub::State::ReleaseIfUnwanted(const Worker& copy) {
-  if (copy.copy_of.empty() || !Holds(copy) || recovering_) return;
-  const Model& model = models_.at(copy.id.key.model);
-  const Publication& publication = model.held.at(copy.reference->version);
-  if (KeptBy(model, publication).empty()) Send(copy, ReleaseCopy{copy.reference->generation});
 }
 
 }  // namespace tensorhub::hub

@@ -191,23 +191,28 @@ class Hub::State {
   void EndPins();
   uint32_t KeepLatest(const Model& model) const;
   std::vector<std::string> KeptBy(const Model& model, const Publication& publication) const;
+  bool HoldsWhole(const Worker& worker) const;
   bool MayGo(const Worker& leaver) const;
   bool HasStable(const std::string& model) const;
+  bool IsLeaving(const Worker& worker) const;
   void AwaitKeeper(Worker& leaver, TimeMs drain_ms);
   bool MayBecomeKept(const Worker& leaver) const;
-  bool MayBeCopied(const Worker& leaver) const;
-  void AskForCopies(const Worker& leaver);
-  std::vector<Worker*> LeaversOf(const GroupKey& group) const;
-  void AskForCopy(const Worker& rank, const Worker& leaver);
-  void AskAgain(const Worker& rank);
   void AskAfterRecovery();
-  void On(const CopyFailed& event);
-  void RefuseCopy(const WorkerKey& of, Version version, const std::string& why);
   void AnswerWithout(Worker* leaver);
   void SettleLeavers();
   void KeeperDeadline(Worker& leaver);
   std::string WhyNotKept(const Worker& leaver) const;
   void RetentionChanged(const std::string& model);
+
+  // copies.cc: R7, who makes a copy
+  std::optional<GroupKey> CopierFor(const Worker& leaver) const;
+  bool CanCopy(const GroupKey& group, const Worker& leaver) const;
+  void AskForCopies(Worker& leaver);
+  std::vector<Worker*> LeaversOf(const GroupKey& copier) const;
+  void AskForCopy(const Worker& rank, const Worker& leaver);
+  void AskAgain(const Worker& rank);
+  void On(const CopyFailed& event);
+  void RefuseCopy(const WorkerKey& of, Version version, const std::string& why);
   void ReleaseIfUnwanted(const Worker& copy);
 
   // choosing.cc: R5, which holder

@@ -130,7 +130,8 @@ struct OpRecord {
   Reply reply;
   std::optional<PublishOp> deferred;  // waits for the end of the recovery
   bool leaving = false;               // of kUnpublish
-  std::string no_copy = {};           // of kUnpublish: why no copy is made for it
+  std::string copier = {};            // of kUnpublish: the group that was asked for a copy
+  std::string no_copy = {};           // likewise: why none is made
 };
 
 // A question to a holder whether its reference still stands.

@@ -48,6 +48,9 @@ grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext*,
   response->set_uptime_ms(static_cast<uint64_t>(uptime.count()));
   response->set_listen(about_.listen);
   response->set_data_dir(about_.data_dir);
+  for (const auto& [code, count] : loop_.refusals().ByCode()) {
+    (*response->mutable_refused())[code] = count;
+  }
   return QueryReactor::Start(loop_, [response](const hub::Hub& hub, TimeMs) {
     Fill(hub.Status(), *response);
     return absl::OkStatus();

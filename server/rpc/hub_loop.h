@@ -37,6 +37,7 @@
 #include "common/mutex.h"
 #include "server/core/commit_order.h"
 #include "server/core/hub.h"
+#include "server/rpc/refusals.h"
 #include "server/store/commit_thread.h"
 
 namespace tensorhub::rpc {
@@ -108,6 +109,8 @@ class HubLoop {
   // wait.
   void Stop();
 
+  Refusals& refusals() { return refusals_; }
+
  private:
   using Task = std::function<void()>;
   enum class Urgency { kRefusable, kAlways };
@@ -151,6 +154,7 @@ class HubLoop {
   const std::function<void(const absl::Status&)> on_failure_;
   std::atomic<hub::CallId> last_call_{0};
   std::atomic<hub::SessionId> last_session_{0};
+  Refusals refusals_;
 
   // Of the loop's thread alone.
   hub::Hub hub_;

@@ -126,7 +126,7 @@ void SessionReactor::WriteNextLocked() {
 void SessionReactor::FinishIfIdleLocked() {
   if (!ending_ || writing_ || finished_) return;
   finished_ = true;
-  Finish(ToGrpc(*ending_));
+  Finish(ToGrpc(loop_.refusals().Count(*ending_)));
 }
 
 }  // namespace tensorhub::rpc

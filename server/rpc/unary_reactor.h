@@ -29,7 +29,7 @@ class CallReactor final : public grpc::ServerUnaryReactor {
       loop.StartCall(reactor->call_, *std::move(event),
                      [reactor](const hub::Reply& reply) { reactor->Answer(reply); });
     } else {
-      reactor->Finish(ToGrpc(event.status()));
+      reactor->End(event.status());
     }
     return reactor;
   }
@@ -43,8 +43,9 @@ class CallReactor final : public grpc::ServerUnaryReactor {
       : loop_(loop), call_(loop.NewCall()), response_(response) {}
 
   void Answer(const hub::Reply& reply) {
-    Finish(ToGrpc(IsAnswer(reply) ? FillResponse(reply, *response_) : reply.status));
+    End(IsAnswer(reply) ? FillResponse(reply, *response_) : reply.status);
   }
+  void End(const absl::Status& status) { Finish(ToGrpc(loop_.refusals().Count(status))); }
 
   HubLoop& loop_;
   const hub::CallId call_;

@@ -93,6 +93,17 @@ TEST(RetentionTest, AFetchLeavesACopyOfWhatItReplaces) {
   ExpectFetched(*reader, reader->Do("fetch exact=1"), 1);
 }
 
+TEST(RetentionTest, WhoLeavesIsCopiedByAnother) {
+  Cluster cluster(kServed, kKeepOne);
+  Worker trainer = cluster.Join("trainer");
+  FillAndPublish(*trainer, 1);
+  Worker other = cluster.Join("other");
+  ASSERT_EQ(trainer->Do("leave"), "ok");
+  const std::string answer = other->Do("fetch latest");
+  ExpectFetched(*other, answer, 1);
+  EXPECT_THAT(answer, HasSubstr("sources=other.copy.1/0"));
+}
+
 TEST(RetentionTest, LeavingTakesTheCopiesAlong) {
   Cluster cluster(kServed, kKeepOne);
   Worker trainer = cluster.Join("trainer");

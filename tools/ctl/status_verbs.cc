@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
@@ -22,6 +23,16 @@ std::string Place(const std::string& group, uint32_t rank) {
 Cell StoreCell(const std::string& bytes) {
   const auto id = FromBytes(bytes);
   return id && *id ? TextCell(ToHex(*id)) : NoCell();
+}
+
+// Of the server's clients, since its start.
+Cell RefusedCell(const v1::GetStatusResponse& status) {
+  const std::map<std::string, uint64_t> by_code(status.refused().begin(), status.refused().end());
+  std::string text;
+  for (const auto& [code, count] : by_code) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", count, " ", code);
+  }
+  return MixedCell(text.empty() ? "nothing" : text, by_code);
 }
 
 absl::Status ShowStatus(const Globals& globals) {
@@ -42,7 +53,8 @@ absl::Status ShowStatus(const Globals& globals) {
                {"connected", "Connected"},
                {"references", "References"},
                {"transfers", "Transfers"},
-               {"decisions", "Decisions"}},
+               {"decisions", "Decisions"},
+               {"refused", "Refused"}},
               "");
   table.AddRow(
       {TextCell(globals.server), TextCell(status->server_version()), TextCell(status->listen()),
@@ -50,7 +62,7 @@ absl::Status ShowStatus(const Globals& globals) {
        MillisCell(static_cast<int64_t>(status->uptime_ms())), BoolCell(status->recovering()),
        NumberCell(status->models()), NumberCell(status->workers()), NumberCell(status->connected()),
        NumberCell(status->references()), NumberCell(status->transfers()),
-       NumberCell(status->decisions())});
+       NumberCell(status->decisions()), RefusedCell(*status)});
   table.PrintRecord(globals.format(), std::cout);
   return absl::OkStatus();
 }

@@ -197,6 +197,11 @@ TEST_F(ViewsTest, Status) {
   EXPECT_EQ(status.at("connected"), 1);
   EXPECT_EQ(status.at("references"), 1);
   EXPECT_EQ(status.at("transfers"), 0);
+  const auto before = status.at("refused");
+  ExpectFailure(ctl_.Run({"retain", "nobody", "1"}), 1, {"nobody"});
+  const auto refused = ctl_.Json({"status"}).at("refused");
+  EXPECT_EQ(refused.at("NOT_FOUND"), before.value("NOT_FOUND", 0) + 1);
+  EXPECT_THAT(ctl_.Text({"status"}), HasSubstr("\nRefused:    "));
   EXPECT_THAT(ctl_.Text({"status"}),
               HasSubstr("\nStore:      " + status.at("store_id").get<std::string>() + "\n"));
 }

@@ -4,7 +4,6 @@
 #include "tests/sim/checkers/r7_retained.h"
 
 #include <algorithm>
-#include <set>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +23,8 @@ void R7Retained::BeforeHubStep(const hub::Event& event) {
   const auto* op = std::get_if<hub::UnpublishOp>(&event);
   if (op == nullptr || scene_.plan.keep_latest == 0) return;
   asked_.erase(op->worker.incarnation);
+  op->leaving ? void(leaving_.insert(op->worker.incarnation))
+              : void(leaving_.erase(op->worker.incarnation));
   if (op->force || op->leaving) return;
   for (const auto& view : scene_.hub->core().References(op->worker.key.model, std::nullopt)) {
     const bool same = view.worker == op->worker && view.generation == op->generation;
@@ -87,11 +88,13 @@ bool R7Retained::IsKept(const Asked& asked) const {
   return false;
 }
 
+// One that stays.
 bool R7Retained::HasStable(const std::string& model) const {
   const auto workers = scene_.hub->core().Workers(scene_.hub->NowMs());
   return std::any_of(workers.begin(), workers.end(), [&](const auto& view) {
     const Process* process = FindProcess(scene_, view.worker.incarnation);
-    return view.worker.key.model == model && process != nullptr && !process->spot();
+    return view.worker.key.model == model && process != nullptr && !process->spot() &&
+           !leaving_.contains(view.worker.incarnation);
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "server/core/views.h"
 #include "tests/sim/checkers/hub_step.h"
@@ -19,7 +20,10 @@ namespace tensorhub::fault {
 class R7Retained {
  public:
   explicit R7Retained(Scene& scene) : scene_(scene) {}
-  void OnHubStart() { asked_.clear(); }
+  void OnHubStart() {
+    asked_.clear();
+    leaving_.clear();
+  }
   void BeforeHubStep(const hub::Event& event);
   void OnHubStep(const HubStep& step);
 
@@ -39,6 +43,7 @@ class R7Retained {
   Scene& scene_;
   // What complete holders asked for, without force, until it is decided; by incarnation.
   std::map<Incarnation, Asked> asked_;
+  std::set<Incarnation> leaving_;
 };
 
 }  // namespace tensorhub::fault

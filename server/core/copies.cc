@@ -1,0 +1,124 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R7: who makes a copy of what a worker is the last to keep, in host memory. A copy is a worker of
+// its own, which fetches like any other: here it is only asked for, and released.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+// The group that was asked, or that would be: its own, unless one of it leaves and takes its memory
+// along or has none for copies; then another.
+std::optional<GroupKey> Hub::State::CopierFor(const Worker& leaver) const {
+  const WorkerKey& key = leaver.id.key;
+  const std::string& first = leaver.op.copier.empty() ? key.group : leaver.op.copier;
+  if (CanCopy({key.model, first}, leaver)) return GroupKey{key.model, first};
+  for (auto it = groups_.lower_bound({key.model, ""});
+       it != groups_.end() && it->first.model == key.model; ++it) {
+    if (CanCopy(it->first, leaver)) return it->first;
+  }
+  return std::nullopt;
+}
+
+// By all ranks of a group or by none: a copy is read as a group, too (R6). A rank that has given
+// its shard up before, or never had it, reads it from whoever keeps it.
+bool Hub::State::CanCopy(const GroupKey& group, const Worker& leaver) const {
+  const bool own = group.group == leaver.id.key.group;
+  // A copy ends with its process.
+  if (group.group == leaver.copy_of) return false;
+  for (Rank rank = 0; rank < leaver.world_size; ++rank) {
+    const Worker* other = FindWorker({group.model, group.group, rank});
+    if (other == nullptr || !other->alive || !other->offers_copies || IsLeaving(*other)) {
+      return false;
+    }
+    if (own) continue;
+    const bool fits = other->world_size == leaver.world_size && other->copy_of.empty();
+    if (!fits || (!other->stable && HasStable(group.model))) return false;
+  }
+  return true;
+}
+
+// Those that wait for a copy which this group makes.
+std::vector<Worker*> Hub::State::LeaversOf(const GroupKey& copier) const {
+  std::vector<Worker*> waiting;
+  for (const Serial serial : leavers_) {
+    Worker* leaver = FindRow(serial);
+    if (leaver == nullptr || !IsPending(*leaver, OpKind::kUnpublish) || !HoldsWhole(*leaver))
+      continue;
+    const bool by_it = leaver->id.key.model == copier.model && leaver->op.copier == copier.group;
+    if (by_it) waiting.push_back(leaver);
+  }
+  return waiting;
+}
+
+// Unless another rank has asked before. While recovering, others may still say that they keep it.
+void Hub::State::AskForCopies(Worker& leaver) {
+  const std::optional<GroupKey> copier = CopierFor(leaver);
+  if (recovering_ || !copier) return;
+  leaver.op.copier = copier->group;
+  for (const Worker* other : LeaversOf(*copier)) {
+    if (other == &leaver) continue;
+    if (other->reference->publication == leaver.reference->publication) return;
+  }
+  ForEachLive(*copier, [&](const Worker& rank) { AskForCopy(rank, leaver); });
+}
+
+void Hub::State::AskForCopy(const Worker& rank, const Worker& leaver) {
+  const Reference& wanted = *leaver.reference;
+  Send(rank, MakeCopy{wanted.publication, wanted.version, leaver.op.deadline - now_});
+}
+
+// Its session has broken, and perhaps with it what it was asked.
+void Hub::State::AskAgain(const Worker& rank) {
+  if (recovering_) return;
+  for (const Worker* leaver : LeaversOf({rank.id.key.model, rank.id.key.group})) {
+    if (leaver->op.no_copy.empty()) AskForCopy(rank, *leaver);
+  }
+}
+
+// One rank's failure is that of the whole copy.
+void Hub::State::On(const CopyFailed& event) {
+  const Worker* worker = FindSession(event.session);
+  if (worker == nullptr) return;
+  const WorkerKey key = worker->id.key;
+  const std::string why =
+      absl::StrCat("rank ", key.rank, ": ", std::string(event.reason.message()));
+  for (Worker* leaver : LeaversOf({key.model, key.group})) {
+    if (!HoldsWhole(*leaver) || leaver->reference->version != event.version) continue;
+    Say(LogLine::Level::kWarning, absl::StrCat(ToString(leaver->id.key), " waits for a copy of ",
+                                               event.version, " that is not made: ", why));
+    leaver->op.no_copy = why;
+    if (!recovering_ && !MayBecomeKept(*leaver)) KeeperDeadline(*leaver);
+  }
+  RefuseCopy(key, event.version, why);
+}
+
+// The ranks that have joined wait for one that will not.
+void Hub::State::RefuseCopy(const WorkerKey& of, Version version, const std::string& why) {
+  for (auto it = groups_.lower_bound({of.model, ""});
+       it != groups_.end() && it->first.model == of.model; ++it) {
+    if (it->second.forming.empty()) continue;
+    const auto& [rank, join] = *it->second.forming.begin();
+    const Worker* copy = FindWorker({of.model, it->first.group, rank});
+    const Selector exact{Selector::Kind::kExact, version};
+    if (copy == nullptr || copy->copy_of != of.group || !(join.selector == exact)) continue;
+    RefuseForming(it->first, it->second, absl::AbortedError(why));
+  }
+}
+
+// A copy that nobody wants any more gives its memory back. R8: while recovering, nothing is
+// released.
+void Hub::State::ReleaseIfUnwanted(const Worker& copy) {
+  if (copy.copy_of.empty() || !HoldsWhole(copy) || recovering_) return;
+  const Model& model = models_.at(copy.id.key.model);
+  const Publication& publication = model.held.at(copy.reference->version);
+  if (KeptBy(model, publication).empty()) Send(copy, ReleaseCopy{copy.reference->generation});
+}
+
+}  // namespace tensorhub::hub
