@@ -52,16 +52,6 @@
 
 namespace tensorhub::hub {
 
-// How many seeds a test of random operations tries: all in the ordinary build; under a sanitizer,
-// which takes ten times as long, it is the memory and not the interleavings that are looked at.
-constexpr uint64_t SeedsToTry(uint64_t all) {
-#ifdef TENSORHUB_SANITIZED
-  return all / 8;
-#else
-  return all;
-#endif
-}
-
 // The words of one command: positional ones, key=value, and bare flags after them.
 class Words {
  public:

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/random.h"
+#include "tests/unit/seeds_to_try.h"
 #include "tests/unit/server/core/hub_script.h"
 
 namespace tensorhub::hub {

@@ -4,6 +4,7 @@
 // Random verbs and random misfortune. Safety is checked by the world at every effect; afterwards
 // everything is healed, and every verb that is still open has to end.
 
+#include "tests/unit/seeds_to_try.h"
 #include "tests/unit/worker_agent/core/world.h"
 
 namespace tensorhub::agent::testing {
@@ -97,14 +98,14 @@ class Chaos {
 };
 
 TEST(Chaos, Served) {
-  for (uint64_t seed = 1; seed <= 400 && !::testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 1; seed <= SeedsToTry(400) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Chaos(seed, false).Run();
   }
 }
 
 TEST(Chaos, OneSided) {
-  for (uint64_t seed = 1; seed <= 400 && !::testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 1; seed <= SeedsToTry(400) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Chaos(seed, true).Run();
   }
