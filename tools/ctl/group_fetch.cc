@@ -41,6 +41,7 @@ absl::Status GroupFetch::PrepareRank(const FetchPlan& plan, size_t index,
                                       .location = options_.location,
                                       .spot = true,  // gone as soon as the files are written
                                       .connect_timeout = options_.connect_timeout,
+                                      .host_copy_bytes = 0,
                                       .attachment = {}});
   if (!client.ok()) return client.status();
   rank.client = std::move(*client);

@@ -132,7 +132,8 @@ struct ConnectOptions {
   // host vanished needs more than the server's lease (5 s unless it is set otherwise).
   std::chrono::milliseconds connect_timeout{5000};
   // Memory of this host that may be taken for copies: when this worker is the last to hold a
-  // version that must not be lost (tensorhubctl retain, pin), Unpublish and Fetch make one first.
+  // version that must not be lost (tensorhubctl retain, pin), Unpublish and Fetch make one first;
+  // and when the last holder leaves, or has no memory for it, this group may be asked to make one.
   // The shard's size per copy, only while there is one. 0: none is made, and such an Unpublish
   // fails.
   uint64_t host_copy_bytes = UINT64_MAX;
