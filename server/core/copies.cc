@@ -13,25 +13,37 @@
 
 namespace tensorhub::hub {
 
-// The group that was asked, or that would be: its own, unless one of it leaves and takes its memory
-// along or has none for copies; then another.
+// The group that was asked, or that would be: its own; for who leaves, and takes its memory along,
+// another one, the same for all ranks.
 std::optional<GroupKey> Hub::State::CopierFor(const Worker& leaver) const {
-  const WorkerKey& key = leaver.id.key;
-  const std::string& first = leaver.op.copier.empty() ? key.group : leaver.op.copier;
-  if (CanCopy({key.model, first}, leaver)) return GroupKey{key.model, first};
-  for (auto it = groups_.lower_bound({key.model, ""});
-       it != groups_.end() && it->first.model == key.model; ++it) {
-    if (CanCopy(it->first, leaver)) return it->first;
+  const std::string& model = leaver.id.key.model;
+  if (!leaver.op.leaving) {
+    const GroupKey own{model, leaver.id.key.group};
+    return CanCopy(own, leaver, /*stable=*/false) ? std::optional(own) : std::nullopt;
+  }
+  const bool stable = HasStable(model);
+  for (const Serial serial : leavers_) {
+    const Worker* other = FindRow(serial);
+    const bool same = other != nullptr && other->reference && !other->op.copier.empty() &&
+                      IsPending(*other, OpKind::kUnpublish) &&
+                      other->reference->publication == leaver.reference->publication;
+    if (same && CanCopy({model, other->op.copier}, leaver, stable)) {
+      return GroupKey{model, other->op.copier};
+    }
+  }
+  for (auto it = groups_.lower_bound({model, ""}); it != groups_.end() && it->first.model == model;
+       ++it) {
+    if (CanCopy(it->first, leaver, stable)) return it->first;
   }
   return std::nullopt;
 }
 
 // By all ranks of a group or by none: a copy is read as a group, too (R6). A rank that has given
 // its shard up before, or never had it, reads it from whoever keeps it.
-bool Hub::State::CanCopy(const GroupKey& group, const Worker& leaver) const {
+bool Hub::State::CanCopy(const GroupKey& group, const Worker& leaver, bool stable) const {
   const bool own = group.group == leaver.id.key.group;
   // A copy ends with its process.
-  if (group.group == leaver.copy_of) return false;
+  if (group.group == leaver.copy_of || leaver.op.refused.contains(group.group)) return false;
   for (Rank rank = 0; rank < leaver.world_size; ++rank) {
     const Worker* other = FindWorker({group.model, group.group, rank});
     if (other == nullptr || !other->alive || !other->offers_copies || IsLeaving(*other)) {
@@ -39,7 +51,7 @@ bool Hub::State::CanCopy(const GroupKey& group, const Worker& leaver) const {
     }
     if (own) continue;
     const bool fits = other->world_size == leaver.world_size && other->copy_of.empty();
-    if (!fits || (!other->stable && HasStable(group.model))) return false;
+    if (!fits || (stable && !other->stable)) return false;
   }
   return true;
 }
@@ -78,11 +90,11 @@ void Hub::State::AskForCopy(const Worker& rank, const Worker& leaver) {
 void Hub::State::AskAgain(const Worker& rank) {
   if (recovering_) return;
   for (const Worker* leaver : LeaversOf({rank.id.key.model, rank.id.key.group})) {
-    if (leaver->op.no_copy.empty()) AskForCopy(rank, *leaver);
+    AskForCopy(rank, *leaver);
   }
 }
 
-// One rank's failure is that of the whole copy.
+// One rank's failure is that of the whole copy; another group is asked, if there is one.
 void Hub::State::On(const CopyFailed& event) {
   const Worker* worker = FindSession(event.session);
   if (worker == nullptr) return;
@@ -94,7 +106,9 @@ void Hub::State::On(const CopyFailed& event) {
     Say(LogLine::Level::kWarning, absl::StrCat(ToString(leaver->id.key), " waits for a copy of ",
                                                event.version, " that is not made: ", why));
     leaver->op.no_copy = why;
-    if (!recovering_ && !MayBecomeKept(*leaver)) KeeperDeadline(*leaver);
+    leaver->op.refused.insert(std::exchange(leaver->op.copier, {}));
+    if (recovering_) continue;
+    MayBecomeKept(*leaver) ? AskForCopies(*leaver) : KeeperDeadline(*leaver);
   }
   RefuseCopy(key, event.version, why);
 }

@@ -40,6 +40,7 @@ bool Hub::State::MayGo(const Worker& leaver) const {
   bool spot = false;
   for (const auto& [serial, holder] : leaver.reference->shard->holders) {
     if (holder == &leaver || !HoldsWhole(*holder) || holder->absent) continue;
+    if (IsLeaving(*holder)) continue;
     const bool own = GoesWith(*holder, leaver);
     if (own && leaver.op.leaving) continue;
     if (own || holder->stable) return true;  // its own copy is as good as itself
@@ -58,12 +59,14 @@ bool Hub::State::HasStable(const std::string& model) const {
 }
 
 bool Hub::State::IsLeaving(const Worker& worker) const {
-  return IsPending(worker, OpKind::kUnpublish) && worker.op.leaving;
+  return worker.op.kind == OpKind::kUnpublish && worker.op.leaving &&
+         worker.op.state != OpRecord::State::kOpen;
 }
 
 // The holder goes on serving meanwhile. `drain_ms` is for both: for a keeper to appear, and for
 // the readers to go.
 void Hub::State::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
+  if (drain_ms <= 0) return KeeperDeadline(leaver);
   SetDeadline(leaver, drain_ms);
   if (!recovering_ && !MayBecomeKept(leaver)) return KeeperDeadline(leaver);
   leavers_.insert(leaver.serial);
@@ -72,7 +75,7 @@ void Hub::State::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
 
 // Somebody reads it, or makes a copy, or is only doubted.
 bool Hub::State::MayBecomeKept(const Worker& leaver) const {
-  if (leaver.op.no_copy.empty() && CopierFor(leaver)) return true;
+  if (CopierFor(leaver)) return true;
   const auto& holders = leaver.reference->shard->holders;
   return std::any_of(holders.begin(), holders.end(), [&](const auto& holder) {
     const Worker& other = *holder.second;

@@ -206,7 +206,7 @@ class Hub::State {
 
   // copies.cc: R7, who makes a copy
   std::optional<GroupKey> CopierFor(const Worker& leaver) const;
-  bool CanCopy(const GroupKey& group, const Worker& leaver) const;
+  bool CanCopy(const GroupKey& group, const Worker& leaver, bool stable) const;
   void AskForCopies(Worker& leaver);
   std::vector<Worker*> LeaversOf(const GroupKey& copier) const;
   void AskForCopy(const Worker& rank, const Worker& leaver);

@@ -128,10 +128,11 @@ struct OpRecord {
   CallId call = 0;  // 0: nobody waits for the reply any more
   TimeMs deadline = 0;
   Reply reply;
-  std::optional<PublishOp> deferred;  // waits for the end of the recovery
-  bool leaving = false;               // of kUnpublish
-  std::string copier = {};            // of kUnpublish: the group that was asked for a copy
-  std::string no_copy = {};           // likewise: why none is made
+  std::optional<PublishOp> deferred;   // waits for the end of the recovery
+  bool leaving = false;                // of kUnpublish
+  std::string copier = {};             // of kUnpublish: the group that was asked for a copy
+  std::set<std::string> refused = {};  // likewise: groups that make none
+  std::string no_copy = {};            // likewise: why the last of them makes none
 };
 
 // A question to a holder whether its reference still stands.

@@ -55,6 +55,7 @@ absl::StatusOr<std::unique_ptr<ros::Client>> Connect(const Globals& globals,
        .location = arguments.location.text,
        .spot = false,
        .connect_timeout = globals.connect_timeout,
+       .host_copy_bytes = 0,
        .attachment = std::move(attachment)});
 }
 

@@ -133,7 +133,7 @@ struct ConnectOptions {
   std::chrono::milliseconds connect_timeout{5000};
   // Memory of this host that may be taken for copies: when this worker is the last to hold a
   // version that must not be lost (tensorhubctl retain, pin), Unpublish and Fetch make one first;
-  // and when the last holder leaves, or has no memory for it, this group may be asked to make one.
+  // and when the last holder leaves, this group may be asked for one.
   // The shard's size per copy, only while there is one. 0: none is made, and such an Unpublish
   // fails.
   uint64_t host_copy_bytes = UINT64_MAX;
