@@ -29,6 +29,13 @@ Cluster::Cluster(Scene& scene) : scene_(scene) {
   for (uint32_t i = 0; workers() < kWorkersMin; ++i) {
     AddGroup(models_.back(), absl::StrCat("more", i), /*trains=*/false);
   }
+  scene.take_back = [this](const Process& process) {
+    for (const auto& group : groups_) {
+      for (Rank rank = 0; rank < group->world_size(); ++rank) {
+        if (group->process(rank) == &process) return group->TakeBack();
+      }
+    }
+  };
 }
 
 void Cluster::AddModel(const std::string& name, uint32_t world_size, uint32_t trainers,

@@ -81,6 +81,7 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.small_limits = draws.On() && draws.On();
   plan.one_sided = draws.Share(300'000, 1'000'000);
   plan.keep_latest = draws.On() ? 1 : 0;
+  plan.taken_back = draws.Share(10'000, 300'000);
   return plan;
 }
 
@@ -109,6 +110,7 @@ std::string FaultPlan::Describe() const {
   add(drift_ppm_max != 0, "drift");
   add(small_limits, "small-limits");
   add(keep_latest != 0, "retention");
+  add(taken_back != 0, "taken-back");
   return text.empty() ? "none" : text;
 }
 

@@ -56,7 +56,8 @@ struct FaultPlan {
   bool small_limits = false;
   uint32_t keep_latest = 0;  // R7
   // Kinds of memory.
-  Ppm one_sided = 0;  // of workers: peers on their host may read their memory
+  Ppm taken_back = 0;  // of gets: their source's owner wants its buffers, at once
+  Ppm one_sided = 0;   // of workers: peers on their host may read their memory
 
   static FaultPlan Draw(uint64_t seed);
   // Which kinds are on, for people.

@@ -61,6 +61,11 @@ void Gets::Get(Process& reader, const agent::Get& effect) {
   const Nanos second = first + Moment();
   scene_.agenda.After(first, nullptr, [this, key] { Move(key, false); });
   scene_.agenda.After(second, nullptr, [this, key] { Move(key, true); });
+  if (scene_.Happens(scene_.plan.taken_back)) {
+    const Process& source = *pending_[key].source;
+    scene_.agenda.After(scene_.dice.Time(0, second), nullptr,
+                        [this, &source] { scene_.take_back(source); });
+  }
   if (scene_.Happens(scene_.plan.get_hangs)) return;
   const bool ok = !scene_.Happens(scene_.plan.get_fails);
   scene_.agenda.After(second + Moment(), nullptr, [this, key, ok] { End(key, 0, ok); });

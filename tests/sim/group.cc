@@ -78,6 +78,13 @@ void Group::SetResting(bool resting) {
   if (wakes) NextLater();
 }
 
+void Group::TakeBack() {
+  if (busy() || resting_ || for_good_) return;
+  Operation operation;
+  operation.kind = Kind::kUnpublish;
+  Run(operation);
+}
+
 void Group::NextLater() {
   const Nanos pause = trains_ ? scene_.dice.Time(300 * kMillisecond, 4 * kSecond)
                               : scene_.dice.Time(100 * kMillisecond, 3 * kSecond);

@@ -47,6 +47,8 @@ class Group {
   uint32_t world_size() const { return static_cast<uint32_t>(ranks_.size()); }
 
   void FetchLatest(TimeMs timeout_ms);
+  // If it does nothing else: unpublishes, and gives its readers no time.
+  void TakeBack();
   // Everybody leaves, or dies, and nobody comes back.
   void LeaveForGood();
 

@@ -7,6 +7,7 @@
 #define TENSORHUB_TESTS_SIM_SCENE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -60,6 +61,8 @@ struct Scene {
   Wire* wire = nullptr;
   Gets* gets = nullptr;
   Checkers* checkers = nullptr;
+  // The owner of this process gives up what it does and takes its buffers back, if it may.
+  std::function<void(const Process&)> take_back = nullptr;
 
   // The first one is kept.
   void Fail(const std::string& rule, const std::string& text) {
