@@ -24,8 +24,7 @@ std::optional<GroupKey> Hub::State::CopierFor(const Worker& leaver) const {
   const bool stable = HasStable(model);
   for (const Serial serial : leavers_) {
     const Worker* other = FindRow(serial);
-    const bool same = other != nullptr && other->reference && !other->op.copier.empty() &&
-                      IsPending(*other, OpKind::kUnpublish) &&
+    const bool same = AwaitsKeeper(other) && !other->op.copier.empty() &&
                       other->reference->publication == leaver.reference->publication;
     if (same && CanCopy({model, other->op.copier}, leaver, stable)) {
       return GroupKey{model, other->op.copier};
@@ -61,9 +60,8 @@ std::vector<Worker*> Hub::State::LeaversOf(const GroupKey& copier) const {
   std::vector<Worker*> waiting;
   for (const Serial serial : leavers_) {
     Worker* leaver = FindRow(serial);
-    if (leaver == nullptr || !IsPending(*leaver, OpKind::kUnpublish) || !HoldsWhole(*leaver))
-      continue;
-    const bool by_it = leaver->id.key.model == copier.model && leaver->op.copier == copier.group;
+    const bool by_it = AwaitsKeeper(leaver) && leaver->id.key.model == copier.model &&
+                       leaver->op.copier == copier.group;
     if (by_it) waiting.push_back(leaver);
   }
   return waiting;

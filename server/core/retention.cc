@@ -63,6 +63,11 @@ bool Hub::State::IsLeaving(const Worker& worker) const {
          worker.op.state != OpRecord::State::kOpen;
 }
 
+// Of one in `leavers_`: it does so still.
+bool Hub::State::AwaitsKeeper(const Worker* leaver) const {
+  return leaver != nullptr && IsPending(*leaver, OpKind::kUnpublish) && HoldsWhole(*leaver);
+}
+
 // The holder goes on serving meanwhile. `drain_ms` is for both: for a keeper to appear, and for
 // the readers to go.
 void Hub::State::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
@@ -90,8 +95,7 @@ void Hub::State::AskAfterRecovery() {
   const std::set<Serial> leavers = std::exchange(leavers_, {});
   for (const Serial serial : leavers) {
     Worker* leaver = FindRow(serial);
-    if (leaver == nullptr || !IsPending(*leaver, OpKind::kUnpublish) || !HoldsWhole(*leaver))
-      continue;
+    if (!AwaitsKeeper(leaver)) continue;
     leavers_.insert(serial);
     if (MayGo(*leaver)) continue;
     MayBecomeKept(*leaver) ? AskForCopies(*leaver) : KeeperDeadline(*leaver);
@@ -105,8 +109,7 @@ void Hub::State::SettleLeavers() {
   const std::set<Serial> leavers = leavers_;
   for (const Serial serial : leavers) {
     Worker* leaver = FindRow(serial);
-    const bool waits =
-        leaver != nullptr && IsPending(*leaver, OpKind::kUnpublish) && HoldsWhole(*leaver);
+    const bool waits = AwaitsKeeper(leaver);
     if (waits && !MayGo(*leaver)) continue;
     leavers_.erase(serial);
     if (!waits) {

@@ -195,6 +195,7 @@ class Hub::State {
   bool MayGo(const Worker& leaver) const;
   bool HasStable(const std::string& model) const;
   bool IsLeaving(const Worker& worker) const;
+  bool AwaitsKeeper(const Worker* leaver) const;
   void AwaitKeeper(Worker& leaver, TimeMs drain_ms);
   bool MayBecomeKept(const Worker& leaver) const;
   void AskAfterRecovery();

@@ -52,12 +52,15 @@ class Report:
 
     def fail(self, text):
         self.failures += 1
-        print(("\n" if sys.stderr.isatty() else "") + text, flush=True)
+        self._print(text)
 
     def excuse(self, text):
         self._ends_of_ucx += 1
-        print(("\n" if sys.stderr.isatty() else "") +
-              f"skipped, UCX ended a process of its own accord: {text}", flush=True)
+        self._print(f"skipped, UCX ended a process of its own accord: {text}")
+
+    @staticmethod
+    def _print(text):
+        print(("\n" if sys.stderr.isatty() else "") + text, flush=True)
 
     def _speed(self):
         return self.done / (time.monotonic() - self._begin)

@@ -9,8 +9,8 @@
 #include <algorithm>
 
 #include "common/check.h"
+#include "tests/fuzz/agent_world.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/worker_agent/core/world.h"
 #include "worker_agent/core/digests.h"
 
 namespace tensorhub::fuzz {
@@ -19,12 +19,8 @@ namespace {
 using namespace agent;           // NOLINT: the words of the core
 using namespace agent::testing;  // NOLINT: and of its tests' world
 
-constexpr Incarnation kStranger = 7777;
 constexpr Incarnation kOther = 7778;
-constexpr Version kPublished = 5;
-constexpr Version kFetched = 6;
 constexpr Generation kAssigned = 42;
-constexpr uint64_t kChunkBytes = 4096;
 constexpr size_t kKinds = static_cast<size_t>(PeerKind::kDigests);
 constexpr size_t kStepsMax = 400;
 
@@ -275,13 +271,7 @@ class Play {
 }  // namespace
 
 std::vector<std::string> Seeds() {
-  std::vector<std::string> seeds;
-  for (uint64_t number = 1; number <= 8; ++number) {
-    Random random(number);
-    std::string seed(300, '\0');
-    for (char& byte : seed) byte = static_cast<char>(random.Next());
-    seeds.push_back(seed);
-  }
+  std::vector<std::string> seeds = RandomSeeds(8, 300);
   // Whole fetches: good data follow the verb, all of it confirmed; and the same behind digests.
   std::string frames;
   for (int frame = 0; frame < 40; ++frame) frames += std::string("\7\1\37", 3);
@@ -290,10 +280,6 @@ std::vector<std::string> Seeds() {
   return seeds;
 }
 
-// World's expectations, outside a test: what throws here ends the program.
-void Run(std::string_view input) {
-  GTEST_FLAG_SET(throw_on_failure, true);
-  [&]() noexcept { Play(input).Run(); }();
-}
+void Run(std::string_view input) { RunInWorld<Play>(input); }
 
 }  // namespace tensorhub::fuzz

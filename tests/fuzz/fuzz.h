@@ -15,10 +15,23 @@
 #include <string_view>
 #include <vector>
 
+#include "common/random.h"
+
 namespace tensorhub::fuzz {
 
 // Good inputs, made by the product's own encoders, and bad ones that once were not refused.
 std::vector<std::string> Seeds();
+
+// Bytes for a target that takes its choices from them; the same in every run.
+inline std::vector<std::string> RandomSeeds(uint64_t count, size_t bytes) {
+  std::vector<std::string> seeds;
+  for (uint64_t number = 1; number <= count; ++number) {
+    Random random(number);
+    std::string& seed = seeds.emplace_back(bytes, '\0');
+    for (char& byte : seed) byte = static_cast<char>(random.Next());
+  }
+  return seeds;
+}
 
 // Ends the process if a promise is broken. Equal inputs do the same.
 void Run(std::string_view input);

@@ -430,19 +430,7 @@ class Play {
 
 }  // namespace
 
-std::vector<std::string> Seeds() {
-  std::vector<std::string> seeds;
-  for (uint64_t number = 1; number <= 24; ++number) {
-    uint64_t state = number;
-    std::string seed(400, '\0');
-    for (char& byte : seed) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      byte = static_cast<char>(state >> 56);
-    }
-    seeds.push_back(seed);
-  }
-  return seeds;
-}
+std::vector<std::string> Seeds() { return RandomSeeds(24, 400); }
 
 void Run(std::string_view input) {
   google::protobuf::SetLogHandler(nullptr);  // it prints what cannot be parsed

@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "common/check.h"
+#include "tests/fuzz/agent_world.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/worker_agent/core/world.h"
 #include "worker_agent/hub_messages.h"
 
 namespace tensorhub::fuzz {
@@ -20,10 +20,6 @@ namespace {
 using namespace agent;           // NOLINT: the words of the core
 using namespace agent::testing;  // NOLINT: and of its tests' world
 
-constexpr Version kPublished = 5;
-constexpr Version kFetched = 6;
-constexpr uint64_t kChunkBytes = 4096;
-constexpr Incarnation kStranger = 7777;
 constexpr size_t kStepsMax = 300;
 
 class Play {
@@ -231,22 +227,11 @@ class Play {
 
 }  // namespace
 
-std::vector<std::string> Seeds() {
-  std::vector<std::string> seeds;
-  for (uint64_t number = 1; number <= 12; ++number) {
-    Random random(number);
-    std::string seed(400, '\0');
-    for (char& byte : seed) byte = static_cast<char>(random.Next());
-    seeds.push_back(seed);
-  }
-  return seeds;
-}
+std::vector<std::string> Seeds() { return RandomSeeds(12, 400); }
 
-// World's expectations, outside a test: what throws here ends the program.
 void Run(std::string_view input) {
   google::protobuf::SetLogHandler(nullptr);  // damaged ones are refused silently
-  GTEST_FLAG_SET(throw_on_failure, true);
-  [&]() noexcept { Play(input).Run(); }();
+  RunInWorld<Play>(input);
 }
 
 }  // namespace tensorhub::fuzz

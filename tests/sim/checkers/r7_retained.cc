@@ -23,8 +23,11 @@ void R7Retained::BeforeHubStep(const hub::Event& event) {
   const auto* op = std::get_if<hub::UnpublishOp>(&event);
   if (op == nullptr || scene_.plan.keep_latest == 0) return;
   asked_.erase(op->worker.incarnation);
-  op->leaving ? void(leaving_.insert(op->worker.incarnation))
-              : void(leaving_.erase(op->worker.incarnation));
+  if (op->leaving) {
+    leaving_.insert(op->worker.incarnation);
+  } else {
+    leaving_.erase(op->worker.incarnation);
+  }
   if (op->force || op->leaving) return;
   for (const auto& view : scene_.hub->core().References(op->worker.key.model, std::nullopt)) {
     const bool same = view.worker == op->worker && view.generation == op->generation;

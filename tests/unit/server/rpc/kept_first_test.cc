@@ -72,7 +72,7 @@ class ListingWatcher final : public Watcher {
   std::atomic<int> closed{0};
 };
 
-// In place of the program's logger for as long as it lives.
+// In place of the program's logger, from Install to Uninstall.
 class LoggedLines final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   static std::shared_ptr<LoggedLines> Install() {
