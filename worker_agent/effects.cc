@@ -22,6 +22,9 @@ void ProgressLoop::CarryOut(const SessionSend& effect) { hub_->Send(effect); }
 void ProgressLoop::CarryOut(const OpenPeer& effect) { peers_.Open(effect); }
 void ProgressLoop::CarryOut(const ClosePeer& effect) { peers_.Close(effect.peer); }
 
+void ProgressLoop::CarryOut(const TestHearing&) { messages_->TestHearing(); }
+void ProgressLoop::CarryOut(const MoveSession& effect) { hub_->MoveTo(effect.endpoint); }
+
 void ProgressLoop::CarryOut(const SendMessage& effect) {
   peers_.Send(effect.peer, effect.header, {}, 0);
 }

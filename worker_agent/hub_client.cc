@@ -33,6 +33,7 @@ TimeMs TimeOr(uint64_t ms, TimeMs otherwise) {
 HubClient::HubClient(Options options, const std::shared_ptr<grpc::Channel>& channel,
                      std::shared_ptr<Inbox> inbox, Owner owner)
     : options_(std::move(options)),
+      endpoint_(options_.facts.endpoint),
       inbox_(std::move(inbox)),
       owner_(std::move(owner)),
       stub_(v1::Hub::NewStub(channel)),
@@ -68,6 +69,7 @@ void HubClient::Open() {
   state_ = State::kOpening;
   v1::WorkerMessage opening;
   *opening.mutable_open() = ToProto(options_.facts, owner_.report());
+  opening.mutable_open()->set_endpoint(endpoint_);
   opening.mutable_open()->set_session_number(++number_);
   opening.mutable_open()->set_resumed(connected_);
   opening.mutable_open()->set_known_store_id(store_id_);
@@ -84,6 +86,18 @@ void HubClient::Open() {
 
 void HubClient::Send(const SessionSend& send) {
   if (state_ == State::kUp) session_->Send(ToProto(send));
+}
+
+void HubClient::MoveTo(const std::string& endpoint) {
+  endpoint_ = endpoint;
+  inbox_->Post([this] { OpenAnew(); });  // its owner is in the middle of an event
+}
+
+void HubClient::OpenAnew() {
+  if (state_ != State::kUp && state_ != State::kOpening) return;  // the next one says it
+  session_->Cancel();
+  if (state_ == State::kUp) owner_.on_event(SessionDown{});
+  Open();
 }
 
 void HubClient::OnMessage(SessionNumber number, const v1::HubMessage& message) {

@@ -54,6 +54,8 @@ class HubClient {
   // Dropped while no session is up: the next one begins with a full report.
   void Send(const SessionSend& send);
   HubUnary& calls() { return calls_; }
+  // Peers reach this worker at another endpoint: the session begins anew, and says so.
+  void MoveTo(const std::string& endpoint);
   // The worker leaves: the hub may end the session for good.
   void ExpectEnd() { leaving_ = true; }
 
@@ -61,6 +63,7 @@ class HubClient {
   enum class State { kIdle, kOpening, kUp, kEnded };
 
   void Open();
+  void OpenAnew();
   void OnMessage(SessionNumber number, const v1::HubMessage& message);
   void OnWelcome(const v1::Welcome& welcome);
   // What is wrong with this hub's identity.
@@ -73,6 +76,7 @@ class HubClient {
   void RetryLater();
 
   const Options options_;
+  std::string endpoint_;
   const std::shared_ptr<Inbox> inbox_;
   const Owner owner_;
   const std::shared_ptr<v1::Hub::StubInterface> stub_;

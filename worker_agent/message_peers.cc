@@ -13,6 +13,10 @@ namespace tensorhub::agent {
 
 void MessagePeers::Use(MessageTransport* transport) {
   transport_ = transport;
+  peers_.clear();
+  for (const uint64_t token : std::exchange(outstanding_, {})) {
+    later_(SendDone{token, absl::UnavailableError("the connection was given up")});
+  }
   Log().info("messages: {}", transport->Summary());
 }
 
@@ -44,7 +48,7 @@ void MessagePeers::Send(Incarnation peer, std::string_view header,
     if (token != 0) later_(SendDone{token, absl::UnavailableError("the peer is not connected")});
     return;
   }
-  if (token != 0) ++outstanding_;
+  if (token != 0) outstanding_.insert(token);
   transport_->Send(found->second, header, pieces, token);
 }
 
@@ -63,8 +67,7 @@ void MessagePeers::OnMessage(std::string_view header, std::string_view payload) 
 }
 
 void MessagePeers::OnSent(uint64_t token, const absl::Status& status) {
-  TH_CHECK(outstanding_ > 0);
-  --outstanding_;
+  TH_CHECK(outstanding_.erase(token) == 1);
   now_(SendDone{token, status});
 }
 

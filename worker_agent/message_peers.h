@@ -17,6 +17,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 
 #include "worker_agent/core/events.h"
 #include "worker_agent/transport.h"
@@ -30,8 +32,11 @@ class MessagePeers : public MessageTransport::Sink {
   // `now` is called from within the transport's Progress, `later` from anywhere.
   MessagePeers(OnEvent now, OnEvent later) : now_(std::move(now)), later_(std::move(later)) {}
 
-  // Before any other method; the transport was made with this object as its sink.
+  // Before any other method; the transport was made with this object as its sink. Of another before
+  // it, which is not used any more, the sends under way end with an error.
   void Use(MessageTransport* transport);
+  // Once: the transport hears nothing any more, and another is to be used.
+  bool TakeDeaf() { return std::exchange(deaf_, false); }
 
   void Open(const OpenPeer& open);
   void Close(Incarnation peer);
@@ -44,18 +49,20 @@ class MessagePeers : public MessageTransport::Sink {
   // MessageTransport::WholePayloadBytes; 0 if the peer is not open.
   size_t WholePayloadBytes(Incarnation peer) const;
   // Sends that the transport still works on.
-  size_t outstanding() const { return outstanding_; }
+  size_t outstanding() const { return outstanding_.size(); }
 
   void OnMessage(std::string_view header, std::string_view payload) override;
   void OnSent(uint64_t token, const absl::Status& status) override;
   void OnPeerFailed(PeerId peer, const absl::Status& status) override;
+  void OnDeaf() override { deaf_ = true; }
 
  private:
   const OnEvent now_;
   const OnEvent later_;
   MessageTransport* transport_ = nullptr;
   std::map<Incarnation, PeerId> peers_;
-  size_t outstanding_ = 0;
+  std::unordered_set<uint64_t> outstanding_;  // tokens
+  bool deaf_ = false;
 };
 
 }  // namespace tensorhub::agent

@@ -158,12 +158,34 @@ bool ProgressLoop::Progress() {
   while (NowUs() < until_us) {
     const bool moved = messages_->Progress();
     const bool got = one_sided_.Progress();
+    if (peers_.TakeDeaf()) MakeMessagesAnew();
     if (!moved && !got) break;
     any = true;
     // What was hashed may be waited for: by this agent's own readers, or for more credit.
     if (!later_.empty() || hashed_.load(std::memory_order_relaxed)) break;
   }
   return any;
+}
+
+// The old transport stays as it is: peers whose answers it cannot hear are in the middle of
+// connecting to it (MessageTransport::Abandon).
+void ProgressLoop::MakeMessagesAnew() {
+  absl::StatusOr<std::unique_ptr<MessageTransport>> made = options_.make_messages(&peers_);
+  if (!made.ok()) {
+    return Log().error(
+        "{}: nothing that peers on this host send arrives any more, and there is no "
+        "other way: {}; restart this worker",
+        ToString(options_.facts.self.key), std::string(made.status().message()));
+  }
+  messages_->Abandon();
+  static_cast<void>(messages_.release());
+  messages_ = *std::move(made);
+  peers_.Use(messages_.get());
+  Log().warn(
+      "{}: a peer on this host was killed in the middle of a message, and nothing arrived "
+      "behind it any more; connecting anew",
+      ToString(options_.facts.self.key));
+  Feed(Moved{messages_->Address()});
 }
 
 void ProgressLoop::Tick() {

@@ -100,6 +100,8 @@ class ProgressLoop {
   void Turn();
   bool RunLater();
   bool Progress();
+  // Other connections than these, which nothing comes over any more.
+  void MakeMessagesAnew();
   void Tick();
   // Until there is work, or at most until the next deadline.
   void Sleep();
@@ -124,6 +126,8 @@ class ProgressLoop {
   void CarryOut(const SessionSend& effect);
   void CarryOut(const OpenPeer& effect);
   void CarryOut(const ClosePeer& effect);
+  void CarryOut(const TestHearing& effect);
+  void CarryOut(const MoveSession& effect);
   void CarryOut(const SendMessage& effect);
   void CarryOut(const SendData& effect);
   void CarryOut(const SendDescription& effect);

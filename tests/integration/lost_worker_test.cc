@@ -159,6 +159,29 @@ TEST_P(LostWorkerTest, UnpublishDoesNotWaitLongerThanItsDrainTime) {
   }
 }
 
+// Killed in the middle of a message through shared memory, a source leaves its reader with a queue
+// out of which nothing comes any more, from nobody. The reader finds out, and connects anew.
+TEST(LostSourceTest, OneThatDiesSendingLeavesNobodyDeaf) {
+  Way way = kServed;
+  way.env["TENSORHUB_DIGESTS"] = "off";  // it is not to die hashing
+  const Cluster cluster(way);
+  Worker trainer = cluster.Join("trainer");
+  Worker reader = cluster.Join("reader");
+  FillAndPublish(*trainer, 1);
+  ASSERT_EQ(trainer->Do("forbid"), "ok");
+  ExpectUnserved(reader->Do("fetch latest timeout=20000"));
+  Worker successor = cluster.Start();
+  ASSERT_EQ(successor->Do(cluster.ConnectCommand("trainer") + " timeout=20000"), "ok");
+  ASSERT_EQ(successor->Do("register"), "ok");
+  FillAndPublish(*successor, 2);
+  ExpectFetched(*reader, reader->Do("fetch latest timeout=20000"), 2);
+  EXPECT_THAT(reader->process().Describe(), HasSubstr("connecting anew"));
+  // As a source it is heard, too.
+  ASSERT_THAT(successor->Do("unpublish"), StartsWith("ok"));
+  Worker last = cluster.Join("last");
+  ExpectFetched(*last, last->Do("fetch latest timeout=20000"), 2);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, LostWorkerTest, testing::Values(kTcp, kOneSided), WayName);
 
 }  // namespace

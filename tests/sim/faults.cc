@@ -82,6 +82,7 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.one_sided = draws.Share(300'000, 1'000'000);
   plan.keep_latest = draws.On() ? 1 : 0;
   plan.taken_back = draws.Share(10'000, 300'000);
+  plan.deafened = draws.Share(100'000, 900'000);
   return plan;
 }
 
@@ -111,6 +112,7 @@ std::string FaultPlan::Describe() const {
   add(small_limits, "small-limits");
   add(keep_latest != 0, "retention");
   add(taken_back != 0, "taken-back");
+  add(deafened != 0, "deafened");
   return text.empty() ? "none" : text;
 }
 

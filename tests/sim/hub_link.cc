@@ -83,6 +83,20 @@ void HubLink::Open() {
   });
 }
 
+void HubLink::MoveLater() {
+  scene_.agenda.After(0, &process_.node(), [this] { Move(); });
+}
+
+void HubLink::Move() {
+  if (state_ != State::kUp && state_ != State::kOpening) return;
+  stream_->up_cut = stream_->down_cut = scene_.agenda.now();
+  if (scene_.hub->up() && scene_.hub->life() == stream_->life) {
+    Up(scene_.agenda.now() + Latency(), [this, cut = stream_] { scene_.hub->CloseSession(*cut); });
+  }
+  if (state_ == State::kUp) process_.Step(agent::SessionDown{});
+  Open();
+}
+
 void HubLink::OnOpeningTimeout(const Stream* stream) {
   if (stream != stream_ || state_ != State::kOpening) return;
   stream_->up_cut = stream_->down_cut = scene_.agenda.now();

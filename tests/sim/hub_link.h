@@ -35,6 +35,8 @@ class HubLink {
   void Start(const agent::Call& call);
   void Cancel(OpId op);
   void PutDocuments();
+  // The session begins anew, soon.
+  void MoveLater();
   // One at a time; `done` hears how it ended.
   void Wait(const WaitRequest& request, std::function<void(const absl::Status&)> done);
 
@@ -72,6 +74,7 @@ class HubLink {
   void Refuse(const absl::Status& status);
   void RetryLater();
   void CutNow(Nanos client_notice, Nanos hub_notice);
+  void Move();
   void FailCalls();
 
   hub::CallId Dispatch(CallRecord record, hub::Event event, TimeMs deadline_ms);

@@ -18,6 +18,9 @@ namespace {
 // Incarnations are random, but say which process they are.
 constexpr int kNumberBits = 20;
 
+// After which a worker that hears nothing knows it.
+constexpr Nanos kDeafAfter = 500 * kMillisecond;
+
 Incarnation IncarnationOf(uint64_t random, uint32_t number) {
   return (random >> 1 << kNumberBits) | (number + 1);
 }
@@ -198,6 +201,19 @@ ContentId Process::Published(Generation generation) const {
 
 void Process::CarryOut(const agent::OpenPeer& effect) { scene_.wire->Open(*this, effect); }
 void Process::CarryOut(const agent::ClosePeer& effect) { scene_.wire->Close(*this, effect.peer); }
+void Process::CarryOut(const agent::TestHearing&) {
+  if (!deaf_ || std::exchange(testing_, true)) return;
+  scene_.agenda.After(kDeafAfter, &node_, [this] { Move(); });
+}
+
+void Process::Move() {
+  scene_.Log(name(), " hears nothing, and connects anew");
+  deaf_ = testing_ = false;
+  endpoint_ += "'";
+  scene_.wire->Forget(*this);
+  Step(agent::Moved{endpoint_});
+}
+
 void Process::CarryOut(const agent::SendMessage& effect) { scene_.wire->Send(*this, effect); }
 void Process::CarryOut(const agent::SendData& effect) { scene_.wire->Send(*this, effect); }
 void Process::CarryOut(const agent::SendDescription& effect) { scene_.wire->Send(*this, effect); }

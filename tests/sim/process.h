@@ -64,6 +64,9 @@ class Process {
   // Begins its life: registers and connects.
   void Begin();
   void JumpClock(Nanos by);
+  // Nothing that peers on its host send arrives any more, until it notices.
+  void Deafen() { deaf_ = true; }
+  bool deaf() const { return deaf_; }
   // Its node has been killed: nothing of it runs any more, its memory stays as it is.
   void OnKilled() { core_.reset(); }
 
@@ -99,6 +102,7 @@ class Process {
   agent::CoreOptions CoreOptionsOf() const;
   void TickLater();
   void CheckOwnersWrite();
+  void Move();
 
   void CarryOut(const agent::Call& effect) { link_.Start(effect); }
   void CarryOut(const agent::CancelCall& effect) { link_.Cancel(effect.op); }
@@ -106,6 +110,8 @@ class Process {
   void CarryOut(const agent::SessionSend& effect) { link_.Send(effect); }
   void CarryOut(const agent::OpenPeer& effect);
   void CarryOut(const agent::ClosePeer& effect);
+  void CarryOut(const agent::TestHearing&);
+  void CarryOut(const agent::MoveSession&) { link_.MoveLater(); }
   void CarryOut(const agent::SendMessage& effect);
   void CarryOut(const agent::SendData& effect);
   void CarryOut(const agent::SendDescription& effect);
@@ -127,7 +133,9 @@ class Process {
   const Place& place_;
   const uint32_t number_;
   const WorkerIdentity identity_;
-  const std::string endpoint_;
+  std::string endpoint_;
+  bool deaf_ = false;
+  bool testing_ = false;  // its hearing
   Node node_;
   Memory memory_;
   HubLink link_;

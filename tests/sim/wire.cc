@@ -119,6 +119,7 @@ void Wire::Arrive(const FramePtr& frame, Nanos earliest) {
 void Wire::Hand(const FramePtr& frame) {
   Connection& connection = *frame->connection;
   if (connection.to == nullptr || scene_.agenda.now() >= connection.cut) return;
+  if (connection.to->deaf() && connection.to->host() == connection.from->host()) return;
   scene_.agenda.Do(connection.to->node(), [frame] {
     frame->connection->to->OnMessage(frame->header, frame->cells, frame->payload_bytes,
                                      frame->description);
@@ -232,12 +233,26 @@ void Wire::Break(Process& a, Process& b) {
   }
 }
 
+void Wire::Forget(Process& process) {
+  for (Connection& connection : connections_) {
+    if (connection.to == &process) connection.to = nullptr;
+    if (connection.from != &process) continue;
+    if (connection.open) End(connection, absl::CancelledError("given up"));
+    const auto found = open_.find({process.number(), connection.peer});
+    if (found != open_.end() && found->second == &connection) open_.erase(found);
+  }
+}
+
 void Wire::OnKilled(Process& process, bool told) {
   std::vector<Connection*> to_it;
   for (const auto& [key, connection] : open_) {
     if (connection->to == &process) to_it.push_back(connection);
   }
   for (Connection* connection : to_it) {
+    Process& peer = *connection->from;
+    const bool local =
+        peer.host() == process.host() && IsOpen(process, peer.identity().incarnation);
+    if (local && scene_.Happens(scene_.plan.deafened)) peer.Deafen();
     const Nanos notice = told ? scene_.dice.Time(0, 1500 * kMillisecond)
                               : scene_.dice.Time(2 * kSecond, 20 * kSecond);
     scene_.agenda.After(notice, nullptr, [this, connection] { Fail(*connection, 0); });

@@ -40,6 +40,8 @@ class Wire {
   void Unblock(size_t from_place, size_t to_place);
   void UnblockAll();
   void Break(Process& a, Process& b);
+  // Its connections end, and what was or will be sent on those to it is lost; no side is told.
+  void Forget(Process& process);
   // After its node has died. `told`: its host says so to those who were connected.
   void OnKilled(Process& process, bool told);
 

@@ -84,7 +84,7 @@ void AgentCore::State::On(const CallReply& event, TimeMs now, Effects& effects) 
   if (reply) Dispatch(*reply, now, effects);
 }
 
-void AgentCore::State::OnHello(const PeerMessage& message, Effects& effects) {
+void AgentCore::State::OnHello(const PeerMessage& message, TimeMs now, Effects& effects) {
   // A peer says hello once per connection; whatever was there before is of the old one.
   const bool known = peers_.open.contains(message.from);
   if (!known && peers_.open.size() >= kPeersMax) {
@@ -93,8 +93,9 @@ void AgentCore::State::OnHello(const PeerMessage& message, Effects& effects) {
   }
   server_.DropPeer(message.from);
   if (known) effects.emplace_back(ClosePeer{message.from});
-  peers_.open.insert(message.from);
+  peers_.open[message.from] = message.text;
   effects.emplace_back(OpenPeer{message.from, message.text});
+  if (reader_) reader_->OnReconnected(message.from, now, effects);
 }
 
 void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effects) {
@@ -107,7 +108,7 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
   }
   switch (message->kind) {
     case PeerKind::kHello:
-      return OnHello(*message, effects);
+      return OnHello(*message, now, effects);
     case PeerKind::kOpen:
       if (peers_.open.contains(message->from)) server_.OnOpen(*message, now, effects);
       return;
@@ -155,6 +156,18 @@ void AgentCore::State::On(const PeerFailed& event, TimeMs now, Effects& effects)
   server_.DropPeer(event.peer);
   peers_.imported.erase(event.peer);
   if (peers_.open.erase(event.peer) != 0) effects.emplace_back(ClosePeer{event.peer});
+  effects.emplace_back(TestHearing{});  // it may have died in the middle of a message
+}
+
+// R8: the hub and every peer learn where this worker is now, and nobody is blamed.
+void AgentCore::State::On(const Moved& event, TimeMs now, Effects& effects) {
+  options_.endpoint = event.endpoint;
+  effects.emplace_back(MoveSession{event.endpoint});
+  for (const auto& [peer, endpoint] : peers_.open) {
+    server_.DropPeer(peer);
+    OpenWithHello(options_, peer, endpoint, effects);
+    if (reader_) reader_->OnReconnected(peer, now, effects);
+  }
 }
 
 void AgentCore::State::On(const LaneKnown& event, TimeMs /*now*/, Effects& effects) {

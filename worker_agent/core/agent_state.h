@@ -54,6 +54,7 @@ class AgentCore::State {
   void On(const GetDone& event, TimeMs now, Effects& effects);
   void On(const WordArrived& event, TimeMs now, Effects& effects);
   void On(const PeerFailed& event, TimeMs now, Effects& effects);
+  void On(const Moved& event, TimeMs now, Effects& effects);
   void On(const LaneKnown& event, TimeMs now, Effects& effects);
   void On(const MemoryImported& event, TimeMs now, Effects& effects);
   void On(const ChunksHashed& event, TimeMs now, Effects& effects);
@@ -123,9 +124,9 @@ class AgentCore::State {
   // Runs `step` of the reader, and tells this agent's own readers what it brought.
   void LetRead(absl::FunctionRef<void()> step, TimeMs now, Effects& effects);
   void Heartbeat(TimeMs now, Effects& effects);
-  void OnHello(const PeerMessage& message, Effects& effects);
+  void OnHello(const PeerMessage& message, TimeMs now, Effects& effects);
 
-  CoreOptions options_;  // but for what Registered brings, constant
+  CoreOptions options_;  // but for what Registered and Moved bring, constant
   Random random_;
   Reference reference_;
   Digests digests_;  // of the reference's content

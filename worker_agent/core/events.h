@@ -152,6 +152,11 @@ struct PeerFailed {
   Incarnation peer = 0;
   absl::Status status;
 };
+// TestHearing found that nothing arrives any more, and the transport was made anew: no connection
+// is left (those sends under way end with an error), and peers reach this worker at `endpoint`.
+struct Moved {
+  std::string endpoint;
+};
 // How a peer's bytes come is known. Served: payloads of up to so many bytes travel in one piece; 0:
 // nothing is to be said of that.
 struct LaneKnown {
@@ -212,7 +217,7 @@ using Event =
     std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown, SessionRefused,
                  AssignDirective, AbortReadDirective, ProbeDirective, DroppedDirective,
                  VisibleDirective, MakeCopyDirective, ReleaseCopyDirective, CallReply,
-                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, LaneKnown,
+                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, Moved, LaneKnown,
                  MemoryImported, ChunksHashed, CopyFailed, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
@@ -305,6 +310,12 @@ struct OpenPeer {
 };
 struct ClosePeer {
   Incarnation peer = 0;
+};
+// Find out whether anything that peers send still arrives; Moved follows if not.
+struct TestHearing {};
+// Open the session anew: peers reach this worker at `endpoint` from now on.
+struct MoveSession {
+  std::string endpoint;
 };
 struct SendMessage {
   Incarnation peer = 0;
@@ -399,10 +410,11 @@ struct LogLine {
   std::string text;
 };
 
-using Effect = std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer,
-                            SendMessage, SendData, SendDescription, CopyIn, ImportMemory, Get,
-                            GetWord, CloseGets, HashChunks, SetControlWord, CopyWanted,
-                            CopyReleased, VerbDone, FetchAdvanced, LogLine>;
+using Effect =
+    std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, TestHearing,
+                 MoveSession, SendMessage, SendData, SendDescription, CopyIn, ImportMemory, Get,
+                 GetWord, CloseGets, HashChunks, SetControlWord, CopyWanted, CopyReleased, VerbDone,
+                 FetchAdvanced, LogLine>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
 

@@ -18,6 +18,17 @@ std::string ShortName(const WorkerKey& key) { return absl::StrCat(key.group, "/"
 
 }  // namespace
 
+void OpenWithHello(const CoreOptions& options, Incarnation peer, const std::string& endpoint,
+                   Effects& effects) {
+  effects.emplace_back(OpenPeer{peer, endpoint});
+  PeerMessage hello;
+  hello.kind = PeerKind::kHello;
+  hello.from = options.self.incarnation;
+  hello.to = peer;
+  hello.text = options.endpoint;
+  effects.emplace_back(SendMessage{peer, Encode(hello)});
+}
+
 Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
                Digests& digests, const Remembered& last, PeerTable& peers, uint64_t& next_token,
                TimeMs now)
@@ -84,6 +95,9 @@ void Reader::AfterQuiet(TimeMs now, Effects& effects) {
   if (state_ != State::kReading || !next_assigned_) return;
   failure_.reset();
   failure_told_ = false;
+  if (!assigned_ || assigned_->assignment != next_assigned_->assignment) {
+    absl::StrAppend(&sources_, sources_.empty() ? "" : ", ", ShortName(next_assigned_->source.key));
+  }
   assigned_ = std::move(next_assigned_);
   next_assigned_.reset();
   tell_every_ms_ = assigned_->progress_ms;
@@ -92,16 +106,9 @@ void Reader::AfterQuiet(TimeMs now, Effects& effects) {
 
 void Reader::Begin(TimeMs now, Effects& effects) {
   const Incarnation peer = assigned_->source.incarnation;
-  if (peers_.open.insert(peer).second) {
-    effects.emplace_back(OpenPeer{peer, assigned_->endpoint});
-    PeerMessage hello;
-    hello.kind = PeerKind::kHello;
-    hello.from = options_.self.incarnation;
-    hello.to = peer;
-    hello.text = options_.endpoint;
-    effects.emplace_back(SendMessage{peer, Encode(hello)});
+  if (peers_.open.emplace(peer, assigned_->endpoint).second) {
+    OpenWithHello(options_, peer, assigned_->endpoint, effects);
   }
-  absl::StrAppend(&sources_, sources_.empty() ? "" : ", ", ShortName(assigned_->source.key));
   source_ = Source{};
   source_->heard_at = now;
   source_->checked = options_.digests == DigestMode::kOn ||
@@ -255,6 +262,14 @@ void Reader::OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects)
   AfterQuiet(now, effects);
 }
 
+// The same assignment, from the own prefix on.
+void Reader::OnReconnected(Incarnation peer, TimeMs now, Effects& effects) {
+  if (!source_ || peer != assigned_->source.incarnation) return;
+  next_assigned_ = assigned_;
+  LeaveSource(/*close_gets=*/false, effects);
+  AfterQuiet(now, effects);
+}
+
 // What was said while the hub was away did not arrive.
 void Reader::OnSessionUp(Effects& effects) {
   if (failure_ && failure_told_) effects.emplace_back(SessionSend{*failure_});
@@ -268,6 +283,7 @@ void Reader::OnTick(TimeMs now, Effects& effects) {
   if (silent_ms >= options_.doubt_ms && !source_->doubted) {
     source_->doubted = true;
     effects.emplace_back(SessionSend{SourceSilentMessage{transaction_, assigned_->assignment}});
+    effects.emplace_back(TestHearing{});
   }
   if (silent_ms < options_.silence_ms) return;
   const Incarnation peer = assigned_->source.incarnation;

@@ -32,12 +32,15 @@
 
 namespace tensorhub::agent {
 
-// What the reader needs to know of the agent's peers: which are connected, and whose memory has
-// been mapped before.
+// What the reader needs to know of the agent's peers: which are connected, and where to, and whose
+// memory has been mapped before.
 struct PeerTable {
-  std::set<Incarnation> open;
+  std::map<Incarnation, std::string> open;
   std::set<Incarnation> imported;
 };
+// Connects, and says where this agent is reached.
+void OpenWithHello(const CoreOptions& options, Incarnation peer, const std::string& endpoint,
+                   Effects& effects);
 
 class Reader {
  public:
@@ -58,6 +61,8 @@ class Reader {
   void OnWord(const WordArrived& event, TimeMs now, Effects& effects);
   void OnHashed(const ChunksHashed& event, TimeMs now, Effects& effects);
   void OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects);
+  // The connection with this peer is another one: what was said on the last may be lost.
+  void OnReconnected(Incarnation peer, TimeMs now, Effects& effects);
   void OnSessionUp(Effects& effects);
   void OnTick(TimeMs now, Effects& effects);
   // Ends the reading for good. What is outstanding may still write: see Quiet.

@@ -4,9 +4,9 @@
 #include "worker_agent/ucx/ucx_messages.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "common/check.h"
 #include "worker_agent/ucx/ucx_status.h"
 
@@ -28,10 +28,13 @@ absl::Status UcxMessages::Open() {
   options.name = "tensorhub-messages";
   options.features = UCP_FEATURE_AM;
   options.settings = MessageSettings();
+  options.transports = MessageTransports(std::getenv("UCX_TLS"));
   absl::StatusOr<std::unique_ptr<UcxWorker>> worker = UcxWorker::Create(options);
   if (!worker.ok()) return worker.status();
   worker_ = *std::move(worker);
   endpoints_ = std::make_unique<UcxEndpoints>(worker_.get());
+  hearing_ = std::make_unique<UcxHearing>(worker_.get(), endpoints_.get());
+  if (absl::Status status = hearing_->Open(); !status.ok()) return status;
   ucp_am_handler_param_t handler = {};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
                        UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
@@ -59,9 +62,7 @@ absl::StatusOr<PeerId> UcxMessages::Connect(std::string_view address) {
 }
 
 size_t UcxMessages::WholePayloadBytes(PeerId peer) const {
-  const std::string lane = Describe(peer);
-  const bool shared = absl::StartsWith(lane, "sysv") || absl::StartsWith(lane, "posix");
-  return shared ? kSharedMemoryPayloadBytes : kMaxPayloadBytes;
+  return IsSharedMemory(Describe(peer)) ? kSharedMemoryPayloadBytes : kMaxPayloadBytes;
 }
 
 UcxMessages::SendOp* UcxMessages::TakeOp() {
@@ -207,9 +208,18 @@ bool UcxMessages::Progress() {
   const auto deferred = std::exchange(deferred_, {});
   for (const auto& [peer, op] : deferred) Begin(peer, op);
   DeliverArrived();
+  RunHearing();
   endpoints_->RunCloses();
   any = DeliverQueued() || any;
   return any;
+}
+
+void UcxMessages::RunHearing() {
+  if (deaf_) return;
+  if (std::exchange(hearing_wanted_, false)) hearing_->Test();
+  if (!hearing_->testing() || !hearing_->IsDeaf()) return;
+  deaf_ = true;
+  sink_->OnDeaf();
 }
 
 bool UcxMessages::DeliverQueued() {
@@ -218,12 +228,15 @@ bool UcxMessages::DeliverQueued() {
   sent_scratch_.swap(sent_);
   for (const auto& [token, status] : sent_scratch_) sink_->OnSent(token, status);
   const auto failures = endpoints_->TakeFailures();
-  for (const auto& [peer, status] : failures) sink_->OnPeerFailed(peer, status);
+  for (const auto& [peer, status] : failures) {
+    hearing_->Owns(peer) ? hearing_->OnFailure() : sink_->OnPeerFailed(peer, status);
+  }
   return !sent_scratch_.empty() || !failures.empty();
 }
 
 bool UcxMessages::Arm() {
   if (!sent_.empty() || endpoints_->has_work()) return false;
+  if (!deaf_ && (hearing_wanted_ || hearing_->testing())) return false;
   return worker_->Arm();
 }
 

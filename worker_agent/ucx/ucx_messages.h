@@ -25,6 +25,7 @@
 #include "worker_agent/transport.h"
 #include "worker_agent/ucx/gather.h"
 #include "worker_agent/ucx/ucx_endpoints.h"
+#include "worker_agent/ucx/ucx_hearing.h"
 #include "worker_agent/ucx/ucx_settings.h"
 #include "worker_agent/ucx/ucx_worker.h"
 
@@ -45,6 +46,7 @@ class UcxMessages : public MessageTransport {
   void Send(PeerId peer, std::string_view header, std::span<const ConstPiece> pieces,
             uint64_t token) override;
   void Close(PeerId peer) override { endpoints_->Close(peer); }
+  void TestHearing() override { hearing_wanted_ = true; }
   void Abandon() override { worker_->Abandon(); }
   std::string Describe(PeerId peer) const override { return endpoints_->Describe(peer); }
   std::string Summary() const override { return worker_->Summary(); }
@@ -79,6 +81,7 @@ class UcxMessages : public MessageTransport {
   void FinishSend(SendOp* op, ucs_status_t status);
   bool ReceiveRendezvous(std::string_view header, void* descriptor, size_t bytes);
   bool DeliverQueued();
+  void RunHearing();
 
   static void OnSendDone(void* request, ucs_status_t status, void* op);
   static ucs_status_t OnActiveMessage(void* self, const void* header, size_t header_bytes,
@@ -104,6 +107,9 @@ class UcxMessages : public MessageTransport {
   std::vector<std::pair<uint64_t, absl::Status>> sent_scratch_;
   std::unique_ptr<UcxWorker> worker_;
   std::unique_ptr<UcxEndpoints> endpoints_;
+  std::unique_ptr<UcxHearing> hearing_;
+  bool hearing_wanted_ = false;
+  bool deaf_ = false;
 };
 
 }  // namespace tensorhub::agent

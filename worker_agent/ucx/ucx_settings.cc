@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -141,6 +142,17 @@ std::string OneSidedTransports(const char* user_tls) {
   }
   kept.emplace_back("self");  // a context needs one; self reaches no other process
   return absl::StrJoin(kept, ",");
+}
+
+std::string MessageTransports(const char* user_tls) {
+  const absl::string_view given = user_tls == nullptr ? "" : user_tls;
+  if (!given.empty() && given[0] == '^') return absl::StrCat(given, ",self");
+  std::vector<std::string> kept;
+  for (absl::string_view name : absl::StrSplit(given, ',', absl::SkipEmpty())) {
+    if (name == "all") return "^self";
+    if (name != "self") kept.emplace_back(name);
+  }
+  return kept.empty() ? "^self" : absl::StrJoin(kept, ",");
 }
 
 bool HasRdmaDevices() {

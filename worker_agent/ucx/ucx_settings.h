@@ -55,6 +55,10 @@ absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> set
 // The part of `user_tls` (UCX_TLS, null if unset) that gets may use: the shared-memory transports.
 std::string OneSidedTransports(const char* user_tls);
 
+// The part of `user_tls` that messages may use: all but what takes a process's messages to itself
+// past the way of everybody else's (UcxHearing).
+std::string MessageTransports(const char* user_tls);
+
 // Whether this host has cards that read and write memory by themselves.
 bool HasRdmaDevices();
 

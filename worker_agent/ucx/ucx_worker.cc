@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -118,6 +119,10 @@ std::string TransportsIn(const std::string& text) {
     }
   }
   return found.empty() ? "unknown" : absl::StrJoin(found, ", ");
+}
+
+bool IsSharedMemory(const std::string& lanes) {
+  return absl::StartsWith(lanes, "sysv") || absl::StartsWith(lanes, "posix");
 }
 
 }  // namespace tensorhub::agent

@@ -74,6 +74,8 @@ class UcxWorker {
 std::string CaptureUcxPrint(const std::function<void(FILE*)>& print);
 // The "transport/device" words in such a text, each once, in order of appearance.
 std::string TransportsIn(const std::string& text);
+// Whether messages over such lanes go through a queue in the receiver's memory.
+bool IsSharedMemory(const std::string& lanes);
 
 }  // namespace tensorhub::agent
 

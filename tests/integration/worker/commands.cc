@@ -92,6 +92,7 @@ Commands::Answer Commands::Dispatch(const Command& command) {
   if (command.verb == "leave") return Done(client_->Leave());
   if (!shard_.has_value()) return absl::FailedPreconditionError("register comes first");
   if (command.verb == "damage") return Done(shard_->Damage());
+  if (command.verb == "forbid") return Done(shard_->Forbid());
   if (command.verb == "check") return Done(shard_->Check(command.version, rank_));
   if (command.verb == "fill") {
     shard_->Fill(command.version, rank_);

@@ -3,7 +3,13 @@
 
 #include "tests/integration/worker/shard.h"
 
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <numeric>
 #include <optional>
@@ -154,6 +160,18 @@ absl::Status Shard::Damage() {
   if (tensor.bytes == 0) return absl::FailedPreconditionError("damage: that tensor has no bytes");
   static_cast<char*>(tensor.data)[tensor.bytes / 2] ^= 16;
   return absl::OkStatus();
+}
+
+absl::Status Shard::Forbid() {
+  const ros::Tensor& tensor = tensors_[tensors_.size() / 2];
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(tensor.data) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<uintptr_t>(tensor.data) + tensor.bytes) / page * page;
+  if (end <= begin) return absl::FailedPreconditionError("forbid: no whole page in that tensor");
+  signal(SIGSEGV, [](int) { kill(getpid(), SIGKILL); });
+  if (mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_NONE) == 0)
+    return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, "forbid");
 }
 
 absl::Status Shard::Check(uint64_t version, uint32_t rank) const {

@@ -47,6 +47,9 @@ class Shard {
   void Fill(uint64_t version, uint32_t rank);
   // As if a stray pointer wrote to a tensor. FAILED_PRECONDITION if there is none with bytes.
   absl::Status Damage();
+  // From now on, who reads a tensor in the middle kills this process in the middle of what it does.
+  // FAILED_PRECONDITION if there is no whole page of it.
+  absl::Status Forbid();
   // DATA_LOSS names the first tensor and byte that is not of that version and rank.
   absl::Status Check(uint64_t version, uint32_t rank) const;
 

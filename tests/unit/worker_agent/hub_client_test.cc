@@ -165,6 +165,36 @@ TEST_F(HubClientTest, ReportsAnewToARestartedHub) {
   EXPECT_EQ(connected_.size(), 1u);
 }
 
+TEST_F(HubClientTest, SaysAnewWhereItIs) {
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.Add(UpUntilMessage('A', 5));
+  Connect();
+  ASSERT_TRUE(Outcome().ok());
+  client_->MoveTo("where I am now");
+  EXPECT_EQ(Count<SessionDown>(), 0) << "from within";
+  ASSERT_TRUE(AwaitCount<SessionUp>(2));
+  EXPECT_EQ(Count<SessionDown>(), 1);
+  const v1::OpenSession open = hub_.opened().at(1);
+  EXPECT_EQ(open.endpoint(), "where I am now");
+  EXPECT_EQ(open.session_number(), 2u);
+  EXPECT_TRUE(open.resumed());
+}
+
+// While there is no session, the next one says it.
+TEST_F(HubClientTest, SaysWhereItIsOnceTheHubIsBack) {
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.Add(UpUntilMessage('A', 6));
+  Connect();
+  ASSERT_TRUE(Outcome().ok());
+  EndSession();
+  client_->MoveTo("where I am now");
+  ASSERT_TRUE(AwaitNews());
+  EXPECT_EQ(hub_.opened().size(), 1u);
+  PassBackOff();
+  ASSERT_TRUE(AwaitCount<SessionUp>(2));
+  EXPECT_EQ(hub_.opened().at(1).endpoint(), "where I am now");
+}
+
 absl::Status HubClientTest::RefusalBy(const ScriptedHub::Plan& answer) {
   hub_.Add(UpUntilMessage('A', 5));
   hub_.Add(answer);

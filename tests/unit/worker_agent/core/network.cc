@@ -73,9 +73,21 @@ void Network::Disconnect(Pair pair, const absl::Status& why) {
   }
 }
 
+void Network::Do(size_t from, const TestHearing& /*effect*/) {
+  if (deaf_.erase(from) == 0) return;
+  std::vector<Pair> gone;
+  for (const auto& [pair, connection] : open_) {
+    if (pair.first == from) gone.push_back(pair);
+    if (pair.second == from) orphaned_.insert(connection);
+  }
+  for (const Pair& pair : gone) Disconnect(pair, absl::CancelledError("given up"));
+  schedule_.Soon(from, [this, from] { machines_.Deliver(from, Moved{EndpointOf(from) + "'"}); });
+}
+
 bool Network::Lost(const Frame& frame) const {
   const auto open = open_.find(frame.pair);
-  return frame.lost || open == open_.end() || open->second != frame.connection;
+  return frame.lost || open == open_.end() || open->second != frame.connection ||
+         orphaned_.contains(frame.connection) || deaf_.contains(frame.pair.second);
 }
 
 void Network::MaybeCorrupt(char* bytes, size_t count) {

@@ -15,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,6 +103,7 @@ class Network {
 
   void Do(size_t from, const OpenPeer& effect);
   void Do(size_t from, const ClosePeer& effect);
+  void Do(size_t from, const TestHearing& effect);
   void Do(size_t from, const SendMessage& effect);
   void Do(size_t from, const SendData& effect);
   void Do(size_t from, const SendDescription& effect);
@@ -112,6 +114,8 @@ class Network {
 
   void BreakLink(size_t a, size_t b);
   void Kill(size_t process);
+  // Nothing that is sent to it arrives any more, until it has tested its hearing.
+  void Deafen(size_t process) { deaf_.insert(process); }
   bool HasGets(size_t process) const;
   bool HasGetInto(size_t process, uint64_t begin, uint64_t end) const;
 
@@ -147,6 +151,8 @@ class Network {
   Machines& machines_;
   std::map<Pair, uint64_t> open_;  // the connection's number
   uint64_t next_connection_ = 1;
+  std::set<size_t> deaf_;
+  std::set<uint64_t> orphaned_;  // connections to who does not hear of them any more
   std::map<Pair, TimeUs> last_arrival_;
   std::map<Pair, std::map<uint64_t, uint64_t>> sends_;  // token -> connection
   std::map<GetKey, OpenGet> gets_;

@@ -213,6 +213,12 @@ void World::CarryOut(size_t index, const Effect& effect) {
           hub.OnDocuments(index);
         } else if constexpr (std::is_same_v<What, SessionSend>) {
           hub.OnSaid(index, what);
+        } else if constexpr (std::is_same_v<What, MoveSession>) {
+          at(index).endpoints.push_back(what.endpoint);
+          schedule.Soon(index, [this, index] {
+            Deliver(index, SessionDown{});
+            Deliver(index, SessionUp{});
+          });
         } else if constexpr (std::is_same_v<What, LogLine>) {
           at(index).log.push_back(what.text);
         } else if constexpr (std::is_same_v<What, CopyWanted>) {

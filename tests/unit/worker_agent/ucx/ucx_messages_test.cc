@@ -141,6 +141,37 @@ TEST_P(UcxMessagesTest, DestructionWithSendsUnderWay) {
   transport_.reset();
 }
 
+// What dies in the middle of its copy leaves a place in the queue of a shared memory that is never
+// filled. Over TCP each peer has a queue of its own.
+TEST_P(UcxMessagesTest, KnowsThatAPeerThatDiedSendingHasLeftItDeaf) {
+  TestPeer witness("echo", GetParam());
+  const PeerId heard = ConnectTo(witness);
+  SendFrames(heard, 1);
+  ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 1; }, *transport_));
+  TestPeer process("echo", GetParam());
+  const PeerId peer = ConnectTo(process);
+  SendFrames(peer, 1);
+  ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 2; }, *transport_));
+  transport_->TestHearing();
+  ASSERT_TRUE(SleepUntil([&] { return transport_->Arm(); }, *transport_));  // it has ended
+  EXPECT_EQ(sink_.deaf, 0);
+  const ConstPiece byte{frame_.data(), 1};
+  transport_->Send(peer, kDie, {&byte, 1}, 500);
+  ASSERT_TRUE(ProgressUntil([&] { return sink_.sent.contains(500); }, *transport_));
+  EXPECT_EQ(process.Read(), "") << "it lives";
+  process.Kill();
+  transport_->Close(peer);
+  SendFrames(heard, 1);
+  transport_->TestHearing();
+  if (std::string_view(GetParam()).starts_with("tcp")) {
+    ASSERT_TRUE(SleepUntil([&] { return sink_.messages.size() == 3; }, *transport_));
+    EXPECT_EQ(sink_.deaf, 0);
+  } else {
+    ASSERT_TRUE(SleepUntil([&] { return sink_.deaf == 1; }, *transport_));
+    EXPECT_EQ(sink_.messages.size(), 2u) << "the witness was heard";
+  }
+}
+
 TEST_P(UcxMessagesTest, RefusesMalformedAddresses) {
   const std::string good = transport_->Address();
   EXPECT_EQ(transport_->Connect("").status().code(), absl::StatusCode::kInvalidArgument);

@@ -71,6 +71,15 @@ TEST(UcxSettings, GetsStayOnSharedMemory) {
   EXPECT_EQ(OneSidedTransports("tcp"), "self");
 }
 
+TEST(UcxSettings, MessagesToOneselfTakeTheWayOfEverybody) {
+  EXPECT_EQ(MessageTransports(nullptr), "^self");
+  EXPECT_EQ(MessageTransports(""), "^self");
+  EXPECT_EQ(MessageTransports("all"), "^self");
+  EXPECT_EQ(MessageTransports("^tcp"), "^tcp,self");
+  EXPECT_EQ(MessageTransports("self,posix,tcp"), "posix,tcp");
+  EXPECT_EQ(MessageTransports("tcp"), "tcp");
+}
+
 TEST(UcxSettings, GetsOfDevicesNeedTheVersionThatAllowsThem) {
   for (const auto& [major, minor] : {std::pair(1u, 13u), std::pair(1u, 18u), std::pair(0u, 99u)}) {
     EXPECT_EQ(CheckDeviceSupport(major, minor).code(), absl::StatusCode::kFailedPrecondition);

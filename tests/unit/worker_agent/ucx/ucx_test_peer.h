@@ -37,10 +37,12 @@ struct RecordingMessages : MessageTransport::Sink {
   void OnPeerFailed(PeerId peer, const absl::Status& status) override {
     failed.emplace_back(peer, status);
   }
+  void OnDeaf() override { ++deaf; }
   std::vector<std::pair<std::string, std::string>> messages;
   std::map<uint64_t, absl::Status> sent;
   std::map<uint64_t, int> sent_calls;
   std::vector<std::pair<PeerId, absl::Status>> failed;
+  int deaf = 0;
 };
 
 struct RecordingGets : GetTransport::Sink {
@@ -101,10 +103,12 @@ class TestPeer {
 };
 
 // If the arguments ask for a role, plays it and returns true. "echo": says its message address,
-// connects to the address that the first message carries, then returns every message. "region":
-// says its get address, key, base and size of a patterned region, and never progresses.
+// connects to the address that the first message carries, then returns every message, but for one
+// with the header kDie: in the middle of that one's copy it is killed. "region": says its get
+// address, key, base and size of a patterned region, and never progresses.
 bool RunPeerRole(int argc, char** argv);
 
+inline constexpr std::string_view kDie = "die";
 inline constexpr size_t kRegionBytes = size_t{3} << 20;
 inline constexpr unsigned kRegionSeed = 7;
 

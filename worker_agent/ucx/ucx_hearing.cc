@@ -1,0 +1,94 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/ucx/ucx_hearing.h"
+
+#include <cstring>
+
+#include "absl/status/statusor.h"
+#include "worker_agent/ucx/ucx_status.h"
+
+namespace tensorhub::agent {
+namespace {
+
+constexpr unsigned kHearingId = 2;
+// What is sent to oneself arrives within microseconds and a few rounds; among many others, which
+// take the free slots, within milliseconds. Rounds are counted too, since a process that was
+// stopped hears nothing either.
+constexpr std::chrono::milliseconds kDeafAfter{500};
+constexpr uint64_t kDeafAfterRounds = 1000;
+
+}  // namespace
+
+absl::Status UcxHearing::Open() {
+  ucp_am_handler_param_t handler = {};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = kHearingId;
+  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
+  handler.cb = &UcxHearing::OnHeard;
+  handler.arg = this;
+  return UcxStatus(ucp_worker_set_am_recv_handler(worker_->worker(), &handler),
+                   "installing the handler of messages to oneself");
+}
+
+void UcxHearing::Test() {
+  if (testing_) return;
+  if (self_ == 0) {
+    const absl::StatusOr<PeerId> self =
+        endpoints_->Connect(EnvelopeKind::kMessageAddress, worker_->address());
+    if (!self.ok()) return;  // nobody on this host is reached so
+    self_ = *self;
+  }
+  testing_ = true;
+  ++said_;
+  rounds_ = 0;
+  since_ = std::chrono::steady_clock::now();
+  Say();
+}
+
+void UcxHearing::Say() {
+  UcxEndpoint* endpoint = endpoints_->Usable(self_);
+  if (endpoint == nullptr) return OnFailure();
+  ucp_request_param_t params = {};
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
+  params.flags = UCP_AM_SEND_FLAG_EAGER;
+  params.cb.send = &UcxHearing::OnSent;
+  params.user_data = endpoint;
+  ++endpoint->outstanding;
+  const ucs_status_ptr_t result =
+      ucp_am_send_nbx(endpoint->ep, kHearingId, &said_, sizeof(said_), nullptr, 0, &params);
+  if (!UCS_PTR_IS_PTR(result)) --endpoint->outstanding;
+}
+
+void UcxHearing::OnSent(void* request, ucs_status_t /*status*/, void* endpoint) {
+  --static_cast<UcxEndpoint*>(endpoint)->outstanding;
+  ucp_request_free(request);
+}
+
+ucs_status_t UcxHearing::OnHeard(void* hearing, const void* header, size_t header_bytes,
+                                 void* /*data*/, size_t /*bytes*/,
+                                 const ucp_am_recv_param_t* /*param*/) {
+  auto* self = static_cast<UcxHearing*>(hearing);
+  uint64_t heard = 0;
+  if (header_bytes == sizeof(heard)) std::memcpy(&heard, header, sizeof(heard));
+  if (heard == self->said_) self->testing_ = false;
+  return UCS_OK;
+}
+
+bool UcxHearing::IsDeaf() {
+  if (++rounds_ < kDeafAfterRounds) return false;
+  if (std::chrono::steady_clock::now() - since_ < kDeafAfter) return false;
+  testing_ = false;
+  // Any other transport has a queue for each peer, and may only be slow.
+  return IsSharedMemory(endpoints_->Describe(self_));
+}
+
+void UcxHearing::OnFailure() {
+  endpoints_->Close(self_);
+  self_ = 0;
+  testing_ = false;
+}
+
+}  // namespace tensorhub::agent
