@@ -19,7 +19,10 @@ void ProgressLoop::CarryOut(const CancelCall& effect) { hub_->calls().Cancel(eff
 void ProgressLoop::CarryOut(const PutDocuments&) { hub_->calls().PutDocuments(); }
 void ProgressLoop::CarryOut(const SessionSend& effect) { hub_->Send(effect); }
 
-void ProgressLoop::CarryOut(const OpenPeer& effect) { peers_.Open(effect); }
+void ProgressLoop::CarryOut(const OpenPeer& effect) {
+  if (effect.peer == source_.incarnation) way_noted_ = false;
+  peers_.Open(effect);
+}
 void ProgressLoop::CarryOut(const ClosePeer& effect) { peers_.Close(effect.peer); }
 
 void ProgressLoop::CarryOut(const TestHearing&) { messages_->TestHearing(); }

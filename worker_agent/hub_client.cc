@@ -94,10 +94,13 @@ void HubClient::MoveTo(const std::string& endpoint) {
 }
 
 void HubClient::OpenAnew() {
+  if (leaving_) return;                                           // the hub is to end it, for good
   if (state_ != State::kUp && state_ != State::kOpening) return;  // the next one says it
-  session_->Cancel();
   if (state_ == State::kUp) owner_.on_event(SessionDown{});
+  // In this order the hub sees a session that takes over, and none that ends.
+  const std::shared_ptr<HubSession> last = session_;
   Open();
+  last->Cancel();
 }
 
 void HubClient::OnMessage(SessionNumber number, const v1::HubMessage& message) {

@@ -76,7 +76,7 @@ class HubClient {
   void RetryLater();
 
   const Options options_;
-  std::string endpoint_;
+  std::string endpoint_;  // instead of the facts', once moved
   const std::shared_ptr<Inbox> inbox_;
   const Owner owner_;
   const std::shared_ptr<v1::Hub::StubInterface> stub_;

@@ -33,7 +33,8 @@ class MessagePeers : public MessageTransport::Sink {
   MessagePeers(OnEvent now, OnEvent later) : now_(std::move(now)), later_(std::move(later)) {}
 
   // Before any other method; the transport was made with this object as its sink. Of another before
-  // it, which is not used any more, the sends under way end with an error.
+  // it, which is abandoned, the sends under way end with an error, though it may still read what
+  // they name.
   void Use(MessageTransport* transport);
   // Once: the transport hears nothing any more, and another is to be used.
   bool TakeDeaf() { return std::exchange(deaf_, false); }

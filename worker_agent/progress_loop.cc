@@ -28,6 +28,8 @@ constexpr int64_t kRoundsMaxUs = 2000;
 constexpr int64_t kHeldUpUs = 10 * kRoundsMaxUs;
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kWaysLoggedMax = 1024;
+// Each costs the memory and the descriptors of a transport (R9).
+constexpr int kMovesMax = 64;
 // A few milliseconds of a card of 400 Gbit/s, or of a copy on the device.
 constexpr uint64_t kDeviceWindowBytes = 256 << 20;
 // A get costs the host a few microseconds, in which a device copies this much.
@@ -168,23 +170,29 @@ bool ProgressLoop::Progress() {
 }
 
 // The old transport stays as it is: peers whose answers it cannot hear are in the middle of
-// connecting to it (MessageTransport::Abandon).
+// connecting to it (MessageTransport::Abandon). R4: that it may still read what it was to send does
+// no harm, since the core drops every read before it hears that the sends have ended, so that
+// nothing of them is ever confirmed.
 void ProgressLoop::MakeMessagesAnew() {
-  absl::StatusOr<std::unique_ptr<MessageTransport>> made = options_.make_messages(&peers_);
+  const std::string self = ToString(options_.facts.self.key);
+  absl::StatusOr<std::unique_ptr<MessageTransport>> made =
+      moves_ < kMovesMax ? options_.make_messages(&peers_)
+                         : absl::ResourceExhaustedError("it has connected anew too often");
   if (!made.ok()) {
     return Log().error(
-        "{}: nothing that peers on this host send arrives any more, and there is no "
-        "other way: {}; restart this worker",
-        ToString(options_.facts.self.key), std::string(made.status().message()));
+        "{}: nothing that peers on this host send arrives any more: {}; restart "
+        "this worker",
+        self, std::string(made.status().message()));
   }
+  ++moves_;
   messages_->Abandon();
   static_cast<void>(messages_.release());
   messages_ = *std::move(made);
   peers_.Use(messages_.get());
   Log().warn(
-      "{}: a peer on this host was killed in the middle of a message, and nothing arrived "
-      "behind it any more; connecting anew",
-      ToString(options_.facts.self.key));
+      "{}: a peer on this host was killed or stopped in the middle of a message, and "
+      "nothing arrives behind it; connecting anew",
+      self);
   Feed(Moved{messages_->Address()});
 }
 

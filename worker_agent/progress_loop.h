@@ -167,6 +167,7 @@ class ProgressLoop {
   int64_t active_at_us_ = 0;
   SpinBudget spin_;
   int fruitless_wakes_ = 0;
+  int moves_ = 0;                     // to another transport
   std::vector<Event> later_;          // caused by effects; fed in the next turn
   std::vector<Event> running_later_;  // reused, as the following
   Effects effects_;

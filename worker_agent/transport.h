@@ -24,7 +24,7 @@
 
 namespace tensorhub::agent {
 
-// A connection to one peer. Never reused within a process; 0 is no peer.
+// A connection to one peer. Never reused by a transport; 0 is no peer.
 using PeerId = uint64_t;
 
 // A piece of local memory to send from. Not owned.
@@ -53,8 +53,8 @@ class MessageTransport {
     // The peer's process died or its connection broke. Every outstanding send to it has been, or
     // will be, reported through OnSent. Called at most once per peer; `Close` it then.
     virtual void OnPeerFailed(PeerId peer, const absl::Status& status) = 0;
-    // TestHearing found that nothing that local peers send arrives any more, nor ever will: a peer
-    // was killed in the middle of a message. Called once; Abandon this transport, and make another.
+    // TestHearing found that nothing that local peers send arrives any more: a peer was killed, or
+    // is stopped, in the middle of a message. Abandon this transport, and make another.
     virtual void OnDeaf() = 0;
   };
 

@@ -60,9 +60,11 @@ void Hub::State::On(const SessionOpened& event) {
     Replace(worker, event.worker);
   }
   Number(worker);
+  const bool moved = worker.alive && worker.endpoint != event.endpoint;
   Attach(worker, event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding)});
   MergeReport(worker, event);
+  if (moved) CallReadersAnew(worker);
   AskAgain(worker);
   ReleaseIfUnwanted(worker);
 }

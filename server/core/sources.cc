@@ -35,6 +35,16 @@ void Hub::State::MoveTo(Worker& reader, Worker& source) {
   SendAssign(reader);
 }
 
+// R8: it has connected anew, and is reached elsewhere. Who reads from it may not have heard of
+// that, if it never heard of the reader.
+void Hub::State::CallReadersAnew(Worker& source) {
+  if (recovering_ || !source.reference) return;
+  for (const ReaderSlot& slot : std::set<ReaderSlot>(source.reference->readers)) {
+    Worker& reader = *slot.reader;
+    if (reader.read->current == slot.assignment && MayServe(source, reader)) MoveTo(reader, source);
+  }
+}
+
 // R3: a reader counts at its source from here on, before it has heard of it.
 void Hub::State::AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier) {
   StopBeingFed(reader);

@@ -237,6 +237,7 @@ class Hub::State {
   // sources.cc: R3, R5: assignments, from the choice until the reader releases them
   bool AssignSource(Worker& reader);
   void MoveTo(Worker& reader, Worker& source);
+  void CallReadersAnew(Worker& source);
   void AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
   void StopBeingFed(Worker& reader);
   void WakeWaiting(const Shard& shard);

@@ -49,8 +49,8 @@ struct FaultPlan {
   Nanos clock_jumps = 0;
   Nanos clock_jump_max = 0;
   int64_t drift_ppm_max = 0;
-  Ppm deafened =
-      0;  // of crashes: what peers on the host send to a local peer of its arrives no more
+  // Of crashes: a peer on the same host hears nothing any more of what is sent on this host.
+  Ppm deafened = 0;
   Ppm silent_deaths = 0;  // of crashes: the host is gone, so that nobody is told
   // Kinds of hub.
   bool keeps_data = true;  // store id and epoch survive a crash

@@ -4,6 +4,7 @@
 #include "worker_agent/core/reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -73,10 +74,14 @@ void Reader::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effect
     release_ = SourceReleasedMessage{transaction_, assigned_->assignment};
     LeaveSource(/*close_gets=*/false, effects);
   }
-  // Nothing is outstanding at one that was never turned to.
   if (next_assigned_) {
-    effects.emplace_back(
-        SessionSend{SourceReleasedMessage{transaction_, next_assigned_->assignment}});
+    const SourceReleasedMessage left{transaction_, next_assigned_->assignment};
+    // Nothing is outstanding at one that was never turned to.
+    if (assigned_ && assigned_->assignment == left.assignment) {
+      release_ = left;
+    } else {
+      effects.emplace_back(SessionSend{left});
+    }
   }
   next_assigned_ = assign;
   AfterQuiet(now, effects);
@@ -106,7 +111,9 @@ void Reader::AfterQuiet(TimeMs now, Effects& effects) {
 
 void Reader::Begin(TimeMs now, Effects& effects) {
   const Incarnation peer = assigned_->source.incarnation;
-  if (peers_.open.emplace(peer, assigned_->endpoint).second) {
+  const auto [known, fresh] = peers_.open.try_emplace(peer);
+  if (fresh || known->second != assigned_->endpoint) {
+    known->second = assigned_->endpoint;
     OpenWithHello(options_, peer, assigned_->endpoint, effects);
   }
   source_ = Source{};
@@ -262,10 +269,12 @@ void Reader::OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects)
   AfterQuiet(now, effects);
 }
 
-// The same assignment, from the own prefix on.
+// The same assignment, from the own prefix on. Where the peer is, it knows itself sooner than the
+// hub.
 void Reader::OnReconnected(Incarnation peer, TimeMs now, Effects& effects) {
   if (!source_ || peer != assigned_->source.incarnation) return;
   next_assigned_ = assigned_;
+  next_assigned_->endpoint = peers_.open.at(peer);
   LeaveSource(/*close_gets=*/false, effects);
   AfterQuiet(now, effects);
 }

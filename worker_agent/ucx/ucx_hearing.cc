@@ -4,6 +4,7 @@
 #include "worker_agent/ucx/ucx_hearing.h"
 
 #include <cstring>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "worker_agent/ucx/ucx_status.h"
@@ -34,37 +35,46 @@ absl::Status UcxHearing::Open() {
 
 void UcxHearing::Test() {
   if (testing_) return;
-  if (self_ == 0) {
-    const absl::StatusOr<PeerId> self =
-        endpoints_->Connect(EnvelopeKind::kMessageAddress, worker_->address());
-    if (!self.ok()) return;  // nobody on this host is reached so
-    self_ = *self;
-  }
+  if (saying_ == nullptr && !Say()) return;  // the last one's that still waits will do
   testing_ = true;
-  ++said_;
   rounds_ = 0;
   since_ = std::chrono::steady_clock::now();
-  Say();
 }
 
-void UcxHearing::Say() {
-  UcxEndpoint* endpoint = endpoints_->Usable(self_);
-  if (endpoint == nullptr) return OnFailure();
+UcxEndpoint* UcxHearing::Self() {
+  if (self_ == 0) {
+    self_ = endpoints_->Connect(EnvelopeKind::kMessageAddress, worker_->address()).value_or(0);
+  }
+  return endpoints_->Usable(self_);
+}
+
+bool UcxHearing::Say() {
+  UcxEndpoint* self = Self();
+  if (self == nullptr) return false;
   ucp_request_param_t params = {};
   params.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
   params.flags = UCP_AM_SEND_FLAG_EAGER;
   params.cb.send = &UcxHearing::OnSent;
-  params.user_data = endpoint;
-  ++endpoint->outstanding;
+  params.user_data = this;
+  saying_ = self;
+  ++self->outstanding;
+  ++said_;
   const ucs_status_ptr_t result =
-      ucp_am_send_nbx(endpoint->ep, kHearingId, &said_, sizeof(said_), nullptr, 0, &params);
-  if (!UCS_PTR_IS_PTR(result)) --endpoint->outstanding;
+      ucp_am_send_nbx(self->ep, kHearingId, &said_, sizeof(said_), nullptr, 0, &params);
+  if (!UCS_PTR_IS_PTR(result)) EndSend(UCS_PTR_STATUS(result));
+  return !UCS_PTR_IS_ERR(result);
 }
 
-void UcxHearing::OnSent(void* request, ucs_status_t /*status*/, void* endpoint) {
-  --static_cast<UcxEndpoint*>(endpoint)->outstanding;
+// What could not be sent proves nothing.
+void UcxHearing::EndSend(ucs_status_t status) {
+  --std::exchange(saying_, nullptr)->outstanding;
+  if (status != UCS_OK) testing_ = false;
+}
+
+void UcxHearing::OnSent(void* request, ucs_status_t status, void* hearing) {
   ucp_request_free(request);
+  static_cast<UcxHearing*>(hearing)->EndSend(status);
 }
 
 ucs_status_t UcxHearing::OnHeard(void* hearing, const void* header, size_t header_bytes,

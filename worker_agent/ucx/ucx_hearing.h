@@ -31,7 +31,7 @@ class UcxHearing {
 
   // Takes this worker's active messages with an id of its own.
   absl::Status Open();
-  // Begins a test, unless one is under way. Not from within UCX.
+  // Begins a test, unless one is under way or cannot be made. Not from within UCX.
   void Test();
   bool testing() const { return testing_; }
   // After each progress while testing. True: the worker is deaf.
@@ -43,14 +43,18 @@ class UcxHearing {
  private:
   static ucs_status_t OnHeard(void* hearing, const void* header, size_t header_bytes, void* data,
                               size_t bytes, const ucp_am_recv_param_t* param);
-  static void OnSent(void* request, ucs_status_t status, void* endpoint);
-  void Say();
+  static void OnSent(void* request, ucs_status_t status, void* hearing);
+  // Null: nobody is reached as this worker's local peers reach it.
+  UcxEndpoint* Self();
+  bool Say();
+  void EndSend(ucs_status_t status);
 
   UcxWorker* const worker_;
   UcxEndpoints* const endpoints_;
   PeerId self_ = 0;  // kept from the first test on
   bool testing_ = false;
-  uint64_t said_ = 0;  // the number of the last test; UCX reads it until that was sent
+  uint64_t said_ = 0;              // the number of the last test; UCX reads it until that was sent
+  UcxEndpoint* saying_ = nullptr;  // until UCX has sent it; it stays as long
   uint64_t rounds_ = 0;
   std::chrono::steady_clock::time_point since_;
 };

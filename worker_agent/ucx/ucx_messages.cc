@@ -215,11 +215,8 @@ bool UcxMessages::Progress() {
 }
 
 void UcxMessages::RunHearing() {
-  if (deaf_) return;
   if (std::exchange(hearing_wanted_, false)) hearing_->Test();
-  if (!hearing_->testing() || !hearing_->IsDeaf()) return;
-  deaf_ = true;
-  sink_->OnDeaf();
+  if (hearing_->testing() && hearing_->IsDeaf()) sink_->OnDeaf();
 }
 
 bool UcxMessages::DeliverQueued() {
@@ -236,7 +233,7 @@ bool UcxMessages::DeliverQueued() {
 
 bool UcxMessages::Arm() {
   if (!sent_.empty() || endpoints_->has_work()) return false;
-  if (!deaf_ && (hearing_wanted_ || hearing_->testing())) return false;
+  if (hearing_wanted_ || hearing_->testing()) return false;
   return worker_->Arm();
 }
 

@@ -109,7 +109,6 @@ class UcxMessages : public MessageTransport {
   std::unique_ptr<UcxEndpoints> endpoints_;
   std::unique_ptr<UcxHearing> hearing_;
   bool hearing_wanted_ = false;
-  bool deaf_ = false;
 };
 
 }  // namespace tensorhub::agent

@@ -56,7 +56,8 @@ absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> set
 std::string OneSidedTransports(const char* user_tls);
 
 // The part of `user_tls` that messages may use: all but what takes a process's messages to itself
-// past the way of everybody else's (UcxHearing).
+// past the way of everybody else's (UcxHearing). What a file of UCX's settings says of it does not
+// count.
 std::string MessageTransports(const char* user_tls);
 
 // Whether this host has cards that read and write memory by themselves.

@@ -10,10 +10,11 @@
 //   fill V                            the registered bytes become those of version V
 //   check V                           error DATA_LOSS unless they are
 //   damage                            a bit changes in the middle, whoever may be reading
-//   forbid                            whoever reads a tensor in the middle, to send it say, is
-//   killed health                            what Client::Health says publish V [wait=1] [rewind=1]
-//   [timeout=MS] unpublish [drain=MS]              → ok ms=ELAPSED fetch latest | exact=V | newer=V
-//   [timeout=MS] → ok version= bytes= skipped= way= sources= ms=
+//   forbid                            who reads a tensor in its middle, to send it, is killed
+//   health                            what Client::Health says
+//   publish V [wait=1] [rewind=1] [timeout=MS]
+//   unpublish [drain=MS]              → ok ms=ELAPSED
+//   fetch latest | exact=V | newer=V [timeout=MS] → ok version= bytes= skipped= way= sources= ms=
 //                                     writes "progress VERSION DONE TOTAL SOURCE" meanwhile
 //   wait latest | exact=V | newer=V [timeout=MS]  → ok version=
 //   list                              → ok V:STATE:BYTES:GROUP=STATE/COMPLETE/RANKS,… …

@@ -209,6 +209,7 @@ void HubScript::Open(const Words& words) {
   hello.world_size = static_cast<uint32_t>(words.Number("world", hello.world_size));
   if (const auto at = words.Text("at")) hello.location = Location::Parse(*at).value();
   if (const auto layout = words.Text("layout")) agent.layout = *layout;
+  if (const auto endpoint = words.Text("endpoint")) hello.endpoint = *endpoint;
   if (words.Has("spot")) hello.stable = false;
   if (words.Has("copies")) hello.offers_copies = true;
   if (const auto group = words.Text("copy-of")) hello.copy_of = *group;

@@ -8,6 +8,7 @@
 //
 // Commands (W is group/rank or model:group/rank; the model is `m` unless given):
 //   open W [world=N] [at=LOCATION] [inc=N] [number=N] [spot] [resumed] [layout=L] [forget]
+//          [endpoint=E]
 //          [copies] [copy-of=GROUP]  it offers to make copies; it is one
 //          [reads=W]: it says that it reads from that one
 //          [holds=vN [as=PN] [gen=N] [part]]: it says that it holds this, whatever is true

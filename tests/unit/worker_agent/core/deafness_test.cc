@@ -4,6 +4,8 @@
 // Workers that hear nothing any more, because a peer was killed in the middle of a message to them:
 // they find out, connect anew, and nobody else is blamed (R8).
 
+#include <algorithm>
+
 #include "tests/unit/worker_agent/core/world.h"
 
 namespace tensorhub::agent::testing {
@@ -51,7 +53,7 @@ TEST_P(Deafness, IsTestedWhenAPeerDies) {
   world->network.Deafen(0);
   world->network.Kill(1);
   world->RunFor(100);
-  ASSERT_EQ(world->at(0).endpoints.size(), 1u);
+  ASSERT_TRUE(world->hub.moved.contains(0));
   EXPECT_EQ(world->Fetch(2), absl::OkStatus());
   EXPECT_EQ(FailuresSaid(*world), 0u);
 }
@@ -62,7 +64,7 @@ TEST_P(Deafness, OfASourceIsTestedWhenTheHubProbes) {
   world->network.Deafen(0);
   world->Deliver(0, ProbeDirective{world->at(0).word.generation, /*verify=*/false});
   world->RunFor(100);
-  EXPECT_EQ(world->at(0).endpoints, std::vector<std::string>{"at0'"});
+  EXPECT_EQ(world->hub.moved.at(0), "at0'");
   EXPECT_EQ(world->Fetch(2), absl::OkStatus());
 }
 
@@ -96,12 +98,44 @@ TEST_P(Deafness, OfARelay) {
   EXPECT_EQ(FailuresSaid(*world), 0u);
 }
 
-TEST_P(Deafness, IsNotFoundWhereThereIsNone) {
+// A hello that was not heard leaves a connection that leads nowhere.
+TEST_P(Deafness, OfASourceIsOverForThoseItNeverHeardOf) {
   const auto world = Published();
-  ASSERT_TRUE(world->Fetch(1).ok());
-  world->network.Kill(1);
-  world->RunFor(1000);
-  EXPECT_TRUE(world->at(0).endpoints.empty());
+  world->network.Deafen(0);
+  EXPECT_EQ(world->Do(2, FetchVerb{.selector = {}, .timeout_ms = 500}).code(),
+            absl::StatusCode::kDeadlineExceeded);
+  world->Deliver(0, ProbeDirective{world->at(0).word.generation, /*verify=*/false});
+  world->RunFor(100);
+  EXPECT_EQ(world->Fetch(2), absl::OkStatus());
+  EXPECT_EQ(FailuresSaid(*world), 0u);
+}
+
+// R3: a reader counts at its source until its gets have ended, also those of before the move.
+TEST(DeafnessOfASource, IsNoReleaseOfWhatIsStillRead) {
+  World world({.workers = 3, .one_sided = true});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Publish(1, 5).ok());
+  world.hub.choose = [](size_t) { return size_t{0}; };
+  world.Ask(2, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(2, 2));
+  world.network.gets_hang = true;
+  world.RunFor(200);
+  ASSERT_TRUE(world.network.HasGets(2));
+  world.network.Deafen(0);
+  world.Deliver(0, ProbeDirective{world.at(0).word.generation, /*verify=*/false});
+  world.RunFor(100);
+  const auto released = [&] {
+    return std::any_of(world.hub.said.begin(), world.hub.said.end(), [](const auto& entry) {
+      return std::holds_alternative<SourceReleasedMessage>(entry.second);
+    });
+  };
+  world.hub.Assign(2, 1);
+  world.RunFor(100);
+  EXPECT_TRUE(world.network.HasGets(2));
+  EXPECT_FALSE(released());
+  world.network.gets_hang = false;
+  EXPECT_EQ(world.Finish(2), absl::OkStatus());
+  EXPECT_TRUE(released());
 }
 
 }  // namespace

@@ -251,7 +251,8 @@ void FakeHub::Assign(size_t reader, size_t source) {
   assign.assignment = read.assignment;
   assign.source.key = {"m", "g" + std::to_string(source), 0};
   assign.source.incarnation = Network::IncarnationOf(source);
-  assign.endpoint = Network::EndpointOf(source);
+  const auto at = moved.find(source);
+  assign.endpoint = at == moved.end() ? Network::EndpointOf(source) : at->second;
   assign.generation = holdings_.at(source).generation;
   assign.publication = PublicationOf(read.version);
   assign.tier = tier;

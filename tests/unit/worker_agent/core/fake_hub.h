@@ -31,6 +31,7 @@ class FakeHub {
   Tier tier = Tier::kRemote;
   // As Assign tells it.
   TimeMs progress_ms = 100;
+  std::map<size_t, std::string> moved;  // to these endpoints
   bool visible_at_once = true;
   // Told by the first PutDocuments.
   bool know_documents = true;

@@ -52,6 +52,10 @@ void Network::Do(size_t from, const OpenPeer& effect) {
   const Pair pair{from, Find(effect.peer)};
   if (pair.second == kNobody) return;
   Disconnect(pair, absl::CancelledError("opened anew"));
+  const auto moved = moved_.find(pair.second);
+  if (moved != moved_.end() && effect.endpoint != moved->second) {
+    orphaned_.insert(next_connection_);
+  }
   open_[pair] = next_connection_++;
   if (!schedule_.dead(pair.second)) return;
   schedule_.Soon(from, [this, pair, peer = effect.peer] {
@@ -81,7 +85,8 @@ void Network::Do(size_t from, const TestHearing& /*effect*/) {
     if (pair.second == from) orphaned_.insert(connection);
   }
   for (const Pair& pair : gone) Disconnect(pair, absl::CancelledError("given up"));
-  schedule_.Soon(from, [this, from] { machines_.Deliver(from, Moved{EndpointOf(from) + "'"}); });
+  const std::string& endpoint = moved_[from] = EndpointOf(from) + "'";
+  schedule_.Soon(from, [this, from, endpoint] { machines_.Deliver(from, Moved{endpoint}); });
 }
 
 bool Network::Lost(const Frame& frame) const {

@@ -152,7 +152,8 @@ class Network {
   std::map<Pair, uint64_t> open_;  // the connection's number
   uint64_t next_connection_ = 1;
   std::set<size_t> deaf_;
-  std::set<uint64_t> orphaned_;  // connections to who does not hear of them any more
+  std::map<size_t, std::string> moved_;  // where it is now
+  std::set<uint64_t> orphaned_;          // connections to who does not hear of them any more
   std::map<Pair, TimeUs> last_arrival_;
   std::map<Pair, std::map<uint64_t, uint64_t>> sends_;  // token -> connection
   std::map<GetKey, OpenGet> gets_;

@@ -214,7 +214,7 @@ void World::CarryOut(size_t index, const Effect& effect) {
         } else if constexpr (std::is_same_v<What, SessionSend>) {
           hub.OnSaid(index, what);
         } else if constexpr (std::is_same_v<What, MoveSession>) {
-          at(index).endpoints.push_back(what.endpoint);
+          hub.moved[index] = what.endpoint;
           schedule.Soon(index, [this, index] {
             Deliver(index, SessionDown{});
             Deliver(index, SessionUp{});

@@ -42,7 +42,6 @@ struct Worker {
   int asked = 0;
   std::vector<VerbDone> done;
   std::vector<std::string> log;
-  std::vector<std::string> endpoints;  // that it said the hub should know it by
   uint64_t hashed_bytes = 0;
   uint64_t hashed_beside_bytes = 0;    // of them
   std::vector<Version> copies_wanted;  // R7

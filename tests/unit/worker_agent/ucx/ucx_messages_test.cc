@@ -165,6 +165,7 @@ TEST_P(UcxMessagesTest, KnowsThatAPeerThatDiedSendingHasLeftItDeaf) {
   transport_->TestHearing();
   if (std::string_view(GetParam()).starts_with("tcp")) {
     ASSERT_TRUE(SleepUntil([&] { return sink_.messages.size() == 3; }, *transport_));
+    ASSERT_TRUE(SleepUntil([&] { return transport_->Arm(); }, *transport_));
     EXPECT_EQ(sink_.deaf, 0);
   } else {
     ASSERT_TRUE(SleepUntil([&] { return sink_.deaf == 1; }, *transport_));
