@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -92,23 +93,35 @@ void Hub::State::AskAgain(const Worker& rank) {
   }
 }
 
-// One rank's failure is that of the whole copy; another group is asked, if there is one.
+// One rank's failure is that of the whole copy.
 void Hub::State::On(const CopyFailed& event) {
   const Worker* worker = FindSession(event.session);
   if (worker == nullptr) return;
-  const WorkerKey key = worker->id.key;
-  const std::string why =
-      absl::StrCat("rank ", key.rank, ": ", std::string(event.reason.message()));
-  for (Worker* leaver : LeaversOf({key.model, key.group})) {
-    if (!HoldsWhole(*leaver) || leaver->reference->version != event.version) continue;
+  NoCopyBy(worker->id.key, event.version, std::string(event.reason.message()));
+}
+
+// Whatever it was asked for.
+void Hub::State::NoCopiesBy(const WorkerKey& rank, const std::string& why) {
+  std::set<Version> versions;
+  for (const Worker* leaver : LeaversOf({rank.model, rank.group})) {
+    versions.insert(leaver->reference->version);
+  }
+  for (const Version version : versions) NoCopyBy(rank, version, why);
+}
+
+// Another group is asked, if there is one.
+void Hub::State::NoCopyBy(const WorkerKey& rank, Version version, const std::string& reason) {
+  const std::string why = absl::StrCat("rank ", rank.rank, ": ", reason);
+  for (Worker* leaver : LeaversOf({rank.model, rank.group})) {
+    if (!AwaitsKeeper(leaver) || leaver->reference->version != version) continue;
     Say(LogLine::Level::kWarning, absl::StrCat(ToString(leaver->id.key), " waits for a copy of ",
-                                               event.version, " that is not made: ", why));
+                                               version, " that is not made: ", why));
     leaver->op.no_copy = why;
     leaver->op.refused.insert(std::exchange(leaver->op.copier, {}));
     if (recovering_) continue;
     MayBecomeKept(*leaver) ? AskForCopies(*leaver) : KeeperDeadline(*leaver);
   }
-  RefuseCopy(key, event.version, why);
+  RefuseCopy(rank, version, why);
 }
 
 // The ranks that have joined wait for one that will not.

@@ -245,6 +245,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   worker.died = now_;
   dead_.insert({now_, worker.id.key});
   Change(models_[group.model], group.model, ModelChange::Kind::kWorkerLeft, 0, group.group);
+  NoCopiesBy(worker.id.key, std::string(reason.message()));
 }
 
 void Hub::State::CloseStream(Worker& worker, const absl::Status& reason) {

@@ -213,6 +213,8 @@ class Hub::State {
   void AskForCopy(const Worker& rank, const Worker& leaver);
   void AskAgain(const Worker& rank);
   void On(const CopyFailed& event);
+  void NoCopiesBy(const WorkerKey& rank, const std::string& why);
+  void NoCopyBy(const WorkerKey& rank, Version version, const std::string& reason);
   void RefuseCopy(const WorkerKey& of, Version version, const std::string& why);
   void ReleaseIfUnwanted(const Worker& copy);
 

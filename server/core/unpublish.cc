@@ -25,6 +25,7 @@ void Hub::State::On(const UnpublishOp& op) {
                                             " into these buffers is running; finish it first")));
   }
   worker->op.leaving = op.leaving;
+  if (op.leaving) NoCopiesBy(worker->id.key, "it leaves");
   const bool kept = reference->state != ReferenceState::kComplete || op.force;
   if (!kept && !MayGo(*worker)) return AwaitKeeper(*worker, op.drain_ms);
   BeginDrain(*worker, op.drain_ms);

@@ -25,6 +25,7 @@ from processes import Places, Silent
 from rounds import Round
 
 ROUNDS_PER_LIFE = 20
+LOG_LINES = 12  # of each process, that a failure shows
 # UCX before 1.14 ends its own process when a peer dies while it connects: an assertion of
 # ucp_request.c that was taken out then (docs/protocol.md, "What is not promised yet").
 UCX_GAVE_UP = ("ucp_request.c", "got REP message")
@@ -122,19 +123,27 @@ class Life:
             if self._ucx_gave_up():
                 report.excuse(self._describe(problem))
             else:
-                report.fail(self._describe(problem))
+                report.fail(f"{self._describe(problem)}\n{self._last_words()}")
         finally:
             if cluster is not None:
                 cluster.close()
 
+    def _logs(self):
+        """(name, lines) of every process."""
+        for name in sorted(os.listdir(self._folder)):
+            if name.endswith(".log"):
+                path = os.path.join(self._folder, name)
+                with open(path, encoding="utf-8", errors="replace") as log:
+                    yield name, log.readlines()
+
     def _ucx_gave_up(self):
-        for name in os.listdir(self._folder):
-            if not name.endswith(".log"):
-                continue
-            with open(os.path.join(self._folder, name), encoding="utf-8", errors="replace") as log:
-                if any(all(mark in line for mark in UCX_GAVE_UP) for line in log):
-                    return True
-        return False
+        return any(all(mark in line for mark in UCX_GAVE_UP)
+                   for _, lines in self._logs() for line in lines)
+
+    def _last_words(self):
+        """For who has the output only, and not the machine."""
+        return "".join(f"  {name}: {line.rstrip()}\n"
+                       for name, lines in self._logs() for line in lines[-LOG_LINES:])
 
     def _begin(self):
         places, hosts = (self._lab, self._lab.hosts) if self._lab else (
