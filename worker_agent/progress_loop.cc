@@ -22,6 +22,10 @@ constexpr TimeMs kSleepMaxMs = 100;
 // A descriptor that is readable again and again without work behind it: rest instead.
 constexpr int kFruitlessWakesMax = 16;
 constexpr TimeMs kRestMs = 2;
+// Nor is it work that UCX is busy with itself for so long: at the full queue of a peer that is
+// stopped 1.13 tries to send a sign of life again and again, and cannot be armed meanwhile.
+constexpr int64_t kFruitlessUs = 20'000;
+constexpr TimeMs kLongRestMs = 5;
 constexpr TimeMs kShutDownMs = 2000;
 // Between two looks at the inbox and at the clock.
 constexpr int64_t kRoundsMaxUs = 2000;
@@ -113,7 +117,8 @@ void ProgressLoop::Feed(const Event& event) {
   if (const auto* failed = std::get_if<PeerFailed>(&event)) one_sided_.Close(failed->peer);
   if (const auto* got = std::get_if<GetDone>(&event); got && got->status.ok()) NoteWay(true);
   TH_CHECK(effects_.empty());  // never from within an effect
-  now_ = NowMs();              // effects take time: a one-sided get copies inside the call
+  ++fed_;
+  now_ = NowMs();  // effects take time: a one-sided get copies inside the call
   core_->Step(event, now_, effects_);
   for (const Effect& effect : effects_) {
     std::visit([this](const auto& body) { CarryOut(body); }, effect);
@@ -125,15 +130,20 @@ void ProgressLoop::Feed(const Event& event) {
 void ProgressLoop::Turn() {
   const int64_t turn_began_us = NowUs();
   hashed_ = false;
+  const uint64_t fed_before = fed_;
   bool active = inbox_->RunOnLoop();
   active |= RunLater();
+  const bool asked = active;
   active |= Progress();
   // Nobody is to be taken for silent because we were busy ourselves, with a callback, say.
   if (NowUs() - turn_began_us > kHeldUpUs) active |= Progress();
+  const bool fruitful = asked || fed_ != fed_before;
   now_ = NowMs();
   Tick();
   const int64_t now_us = NowUs();
-  if (active) {
+  if (fruitful) fruitful_at_us_ = now_us;
+  fruitless_ = now_us - fruitful_at_us_ > kFruitlessUs;
+  if (active && !fruitless_) {
     spin_.OnActive(now_us - active_at_us_);
     active_at_us_ = now_us;
     fruitless_wakes_ = 0;
@@ -212,12 +222,15 @@ int ProgressLoop::SleepMs() const {
 }
 
 void ProgressLoop::Sleep() {
-  if (!later_.empty() || !Arm()) return;
-  const bool rest = fruitless_wakes_ > kFruitlessWakesMax;
+  if (!later_.empty()) return;
+  const bool armed = Arm();
+  if (!armed && !fruitless_) return;
+  const bool rest = !armed || fruitless_wakes_ > kFruitlessWakesMax;
+  const TimeMs rest_ms = armed ? kRestMs : kLongRestMs;
   pollfd fds[3] = {{inbox_->fd(), POLLIN, 0},
                    {messages_->EventFd(), POLLIN, 0},
                    {one_sided_.EventFd(), POLLIN, 0}};
-  const int timeout = rest ? std::min(SleepMs(), static_cast<int>(kRestMs)) : SleepMs();
+  const int timeout = rest ? std::min(SleepMs(), static_cast<int>(rest_ms)) : SleepMs();
   poll(fds, rest ? 1 : 3, timeout);
   if (fds[1].revents != 0 || fds[2].revents != 0) ++fruitless_wakes_;
 }

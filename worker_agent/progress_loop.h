@@ -167,8 +167,11 @@ class ProgressLoop {
   int64_t active_at_us_ = 0;
   SpinBudget spin_;
   int fruitless_wakes_ = 0;
-  int moves_ = 0;                     // to another transport
-  std::vector<Event> later_;          // caused by effects; fed in the next turn
+  uint64_t fed_ = 0;  // events
+  int64_t fruitful_at_us_ = 0;
+  bool fruitless_ = false;    // for a while nobody has had anything of what progress there was
+  int moves_ = 0;             // to another transport
+  std::vector<Event> later_;  // caused by effects; fed in the next turn
   std::vector<Event> running_later_;  // reused, as the following
   Effects effects_;
   std::vector<Memory::Piece> pieces_;
