@@ -90,7 +90,7 @@ class AgentCore::State {
 
   absl::StatusOr<Reference::Content> Published(const CallReply& reply) const;
   absl::Status CheckDecision(const FetchDecision& decision) const;
-  bool HasWhole(const PublicationId& publication) const;
+  bool HasWhole(const FetchDecision& decision) const;
   void OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects);
   void OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects);
   void OnBeginReply(const CallReply& reply, TimeMs now, Effects& effects);

@@ -31,15 +31,16 @@ absl::Status AgentCore::State::CheckDecision(const FetchDecision& decision) cons
     return ended_.value_or(
         absl::DeadlineExceededError("the server decided only when the deadline had passed"));
   }
-  if (decision.already_held && !(reference_.holds() && HasWhole(decision.publication))) {
+  if (decision.already_held && !(reference_.holds() && HasWhole(decision))) {
     return absl::AbortedError("the server believes this rank to hold the version; fetch again");
   }
   return CheckChunking({registered_->total_bytes, decision.chunk_bytes});
 }
 
-bool AgentCore::State::HasWhole(const PublicationId& publication) const {
+// R1: a publication has one number; a decision that gives it another one is not believed.
+bool AgentCore::State::HasWhole(const FetchDecision& decision) const {
   const Reference::Content& content = reference_.content();
-  return content.publication == publication &&
+  return content.publication == decision.publication && content.version == decision.version &&
          reference_.valid_chunks() == content.chunking.count();
 }
 
@@ -91,7 +92,7 @@ void AgentCore::State::Finish(TimeMs now, Effects& effects) {
 // R6, R9: a success needs every byte, whatever the hub says.
 void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs /*now*/, Effects& effects) {
   absl::Status status = reply.status;
-  if (status.ok() && !HasWhole(decision_->publication)) {
+  if (status.ok() && !HasWhole(*decision_)) {
     status = absl::AbortedError("the version is not whole in these buffers any more; fetch again");
   }
   if (!status.ok()) {

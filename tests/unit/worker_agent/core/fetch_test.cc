@@ -305,6 +305,25 @@ TEST(Fetch, ADecisionThatMakesNoSenseIsAnError) {
   EXPECT_EQ(answered(decision), StatusCode::kAborted);
 }
 
+// R1: whatever the hub says in the end, a publication does not get another number.
+TEST(Fetch, WhatIsHeldKeepsItsNumber) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.script = [&](size_t worker, const Call& call) {
+    CallReply reply;
+    if (std::holds_alternative<JoinFetchCall>(call.request)) {
+      reply.payload =
+          FetchDecision{{1, 1}, world.hub.PublicationOf(5), 6, 1, 4096, {}, /*already_held=*/true};
+    } else {
+      reply.payload = FinishReply{6};
+    }
+    world.hub.Reply(worker, call.op, absl::OkStatus(), reply.payload);
+    return true;
+  };
+  EXPECT_EQ(world.Fetch(0).code(), StatusCode::kAborted);
+  EXPECT_TRUE(world.Holds(0, 5));
+}
+
 TEST(Fetch, MemoryThatCannotBeMappedIsServed) {
   World world({.one_sided = true});
   world.network.import_failure_percent = 100;
