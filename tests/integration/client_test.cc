@@ -308,6 +308,10 @@ bool IsForeign(const absl::Status& status) {
 }
 
 TEST_F(ClientTest, AForkedChildIsRefused) {
+#ifdef TENSORHUB_SANITIZED
+  GTEST_SKIP() << "the sanitizer's allocator may be locked by another thread during the fork, and "
+                  "stays so in the child";
+#endif
   TestClient trainer = Join("trainer");
   TestClient reader = Join("rollout");
   ASSERT_TRUE(trainer.Publish(1).ok());
