@@ -117,7 +117,7 @@ void ProgressLoop::Feed(const Event& event) {
   if (const auto* failed = std::get_if<PeerFailed>(&event)) one_sided_.Close(failed->peer);
   if (const auto* got = std::get_if<GetDone>(&event); got && got->status.ok()) NoteWay(true);
   TH_CHECK(effects_.empty());  // never from within an effect
-  ++fed_;
+  fed_ = true;
   now_ = NowMs();  // effects take time: a one-sided get copies inside the call
   core_->Step(event, now_, effects_);
   for (const Effect& effect : effects_) {
@@ -130,14 +130,14 @@ void ProgressLoop::Feed(const Event& event) {
 void ProgressLoop::Turn() {
   const int64_t turn_began_us = NowUs();
   hashed_ = false;
-  const uint64_t fed_before = fed_;
+  fed_ = false;
   bool active = inbox_->RunOnLoop();
   active |= RunLater();
   const bool asked = active;
   active |= Progress();
   // Nobody is to be taken for silent because we were busy ourselves, with a callback, say.
   if (NowUs() - turn_began_us > kHeldUpUs) active |= Progress();
-  const bool fruitful = asked || fed_ != fed_before;
+  const bool fruitful = asked || fed_;
   now_ = NowMs();
   Tick();
   const int64_t now_us = NowUs();

@@ -167,7 +167,7 @@ class ProgressLoop {
   int64_t active_at_us_ = 0;
   SpinBudget spin_;
   int fruitless_wakes_ = 0;
-  uint64_t fed_ = 0;  // events
+  bool fed_ = false;  // the core had an event in this turn
   int64_t fruitful_at_us_ = 0;
   bool fruitless_ = false;    // for a while nobody has had anything of what progress there was
   int moves_ = 0;             // to another transport

@@ -84,15 +84,7 @@ class BareMessages {
 };
 
 absl::Status BareMessages::Open() {
-  ucp_am_handler_param_t handler = {};
-  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  handler.id = kMessageId;
-  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
-  handler.cb = &BareMessages::OnMessage;
-  handler.arg = this;
-  return agent::UcxStatus(ucp_worker_set_am_recv_handler(worker_->worker(), &handler),
-                          "installing the handler of active messages");
+  return worker_->TakeMessages(kMessageId, &BareMessages::OnMessage, this);
 }
 
 absl::Status BareMessages::Connect(const std::string& address) {

@@ -159,7 +159,7 @@ void AgentCore::State::On(const PeerFailed& event, TimeMs now, Effects& effects)
   effects.emplace_back(TestHearing{});  // it may have died in the middle of a message
 }
 
-// R8: the hub and every peer learn where this worker is now, and nobody is blamed.
+// R8: the hub and every peer learn where this worker is now.
 void AgentCore::State::On(const Moved& event, TimeMs now, Effects& effects) {
   options_.endpoint = event.endpoint;
   effects.emplace_back(MoveSession{event.endpoint});

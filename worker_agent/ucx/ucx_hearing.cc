@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "worker_agent/ucx/ucx_status.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -22,15 +21,7 @@ constexpr uint64_t kDeafAfterRounds = 1000;
 }  // namespace
 
 absl::Status UcxHearing::Open() {
-  ucp_am_handler_param_t handler = {};
-  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  handler.id = kHearingId;
-  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
-  handler.cb = &UcxHearing::OnHeard;
-  handler.arg = this;
-  return UcxStatus(ucp_worker_set_am_recv_handler(worker_->worker(), &handler),
-                   "installing the handler of messages to oneself");
+  return worker_->TakeMessages(kHearingId, &UcxHearing::OnHeard, this);
 }
 
 void UcxHearing::Test() {

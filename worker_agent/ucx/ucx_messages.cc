@@ -35,15 +35,7 @@ absl::Status UcxMessages::Open() {
   endpoints_ = std::make_unique<UcxEndpoints>(worker_.get());
   hearing_ = std::make_unique<UcxHearing>(worker_.get(), endpoints_.get());
   if (absl::Status status = hearing_->Open(); !status.ok()) return status;
-  ucp_am_handler_param_t handler = {};
-  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  handler.id = kMessageId;
-  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
-  handler.cb = &UcxMessages::OnActiveMessage;
-  handler.arg = this;
-  return UcxStatus(ucp_worker_set_am_recv_handler(worker_->worker(), &handler),
-                   "installing the handler of active messages");
+  return worker_->TakeMessages(kMessageId, &UcxMessages::OnActiveMessage, this);
 }
 
 UcxMessages::~UcxMessages() {

@@ -86,6 +86,18 @@ absl::Status UcxWorker::OpenWorker(EnvelopeKind address_kind) {
   return absl::OkStatus();
 }
 
+absl::Status UcxWorker::TakeMessages(unsigned id, ucp_am_recv_callback_t handler, void* owner) {
+  ucp_am_handler_param_t params = {};
+  params.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                      UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  params.id = id;
+  params.flags = UCP_AM_FLAG_WHOLE_MSG;
+  params.cb = handler;
+  params.arg = owner;
+  return UcxStatus(ucp_worker_set_am_recv_handler(worker_, &params),
+                   "installing the handler of active messages");
+}
+
 std::string UcxWorker::Transports() const {
   return TransportsIn(
       CaptureUcxPrint([this](FILE* stream) { ucp_context_print_info(context_, stream); }));

@@ -50,6 +50,9 @@ class UcxWorker {
   // True: the event fd will signal. False: progress first.
   bool Arm() { return ucp_worker_arm(worker_) == UCS_OK; }
 
+  // Active messages with this id go to `handler(owner, ...)`, each whole.
+  absl::Status TakeMessages(unsigned id, ucp_am_recv_callback_t handler, void* owner);
+
   // The destructor leaves UCX's objects as they are.
   void Abandon() { abandoned_ = true; }
 

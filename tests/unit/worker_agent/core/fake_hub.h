@@ -7,6 +7,7 @@
 #ifndef TENSORHUB_TESTS_UNIT_WORKER_AGENT_CORE_FAKE_HUB_H_
 #define TENSORHUB_TESTS_UNIT_WORKER_AGENT_CORE_FAKE_HUB_H_
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -39,6 +40,14 @@ class FakeHub {
   // Everything that was said and called, in the order in which the agents did.
   std::vector<std::pair<size_t, Call>> calls;
   std::vector<std::pair<size_t, decltype(SessionSend::message)>> said;
+
+  // How many such messages.
+  template <typename Message>
+  size_t Said() const {
+    return static_cast<size_t>(std::count_if(said.begin(), said.end(), [](const auto& entry) {
+      return std::holds_alternative<Message>(entry.second);
+    }));
+  }
 
   void OnCall(size_t worker, const Call& call);
   void OnCancel(size_t worker, OpId op) { pending_.erase({worker, op}); }

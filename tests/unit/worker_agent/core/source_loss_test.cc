@@ -3,8 +3,6 @@
 //
 // Sources that stop, die, or cannot be reached in the middle of a read (R5, R8).
 
-#include <algorithm>
-
 #include "tests/unit/worker_agent/core/world.h"
 
 namespace tensorhub::agent::testing {
@@ -12,13 +10,7 @@ namespace {
 
 using absl::StatusCode;
 
-template <typename Message>
-size_t Said(const World& world) {
-  return static_cast<size_t>(std::count_if(
-      world.hub.said.begin(), world.hub.said.end(),
-      [](const auto& entry) { return std::holds_alternative<Message>(entry.second); }));
-}
-size_t FailuresSaid(const World& world) { return Said<SourceFailedMessage>(world); }
+size_t FailuresSaid(const World& world) { return world.hub.Said<SourceFailedMessage>(); }
 
 class SourceLoss : public ::testing::TestWithParam<bool> {
  protected:
@@ -90,7 +82,7 @@ TEST_P(SourceLoss, IsDoubtedOnceBeforeItIsGivenUp) {
   for (size_t times = 1; times < 4; ++times) {
     world->schedule.Pause(0);
     world->RunFor(1500);
-    EXPECT_EQ(Said<SourceSilentMessage>(*world), times);
+    EXPECT_EQ(world->hub.Said<SourceSilentMessage>(), times);
     const uint32_t valid = world->at(2).word.valid_chunks;
     world->schedule.Resume(0);
     ASSERT_TRUE(world->RunToValid(2, valid + 1)) << "it hears from the source again";
