@@ -96,7 +96,8 @@ void PrintJson(const Report& report, std::ostream& out) {
   }
   ordered_json object = {{"scenario", report.scenario},
                          {"figures", std::move(figures)},
-                         {"beside", std::move(beside)}};
+                         {"beside", std::move(beside)},
+                         {"notes", report.notes}};
   if (!report.skipped.empty()) object["skipped"] = report.skipped;
   ctl::PrintJson(object, out);
 }

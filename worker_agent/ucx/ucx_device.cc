@@ -20,9 +20,10 @@ constexpr const char* kRemedy =
 constexpr UcxSetting kDevice[] = {
     {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
     {"MAX_RMA_RAILS", "2", "both of a GPU's network cards, where it has two"},
+    {"CUDA_IPC_ENABLE_GET_ZCOPY", "on", "else no gets where UCX sees no NVLink, even on one GPU"},
     {"PROTO_EMULATION_ENABLE", "n", "a get that UCX would emulate fails instead"},
 };
-constexpr size_t kDeviceUsually = 2;
+constexpr size_t kDeviceUsually = 3;
 
 constexpr std::array<std::string_view, 4> kReaching = {"cuda_ipc", "rc_mlx5", "rc_verbs",
                                                        "dc_mlx5"};

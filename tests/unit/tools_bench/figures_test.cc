@@ -31,6 +31,7 @@ Report TwoFigures() {
   report.scenario = "read";
   report.figures = {Rate(1.9, 4), BoundFigure("agent.idle", 0.5, "% CPU", 1)};
   report.beside = {{"memcpy", 12.5, "GB/s"}};
+  report.notes = {"it went so"};
   return report;
 }
 
@@ -89,7 +90,8 @@ TEST(ReportTest, JsonIsOneLineWithTheFieldsOfTheContract) {
        "ok": false},
       {"name": "agent.idle", "value": 0.5, "unit": "% CPU", "limit": 1.0, "limit_name": "bound",
        "ratio": 0.5, "better": "lower", "aim": 1.0, "ok": true}],
-    "beside": [{"name": "memcpy", "value": 12.5, "unit": "GB/s"}]})"));
+    "beside": [{"name": "memcpy", "value": 12.5, "unit": "GB/s"}],
+    "notes": ["it went so"]})"));
 }
 
 TEST(ReportTest, TableMarksWhatFallsShort) {

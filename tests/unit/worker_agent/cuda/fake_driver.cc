@@ -3,7 +3,9 @@
 
 #include "tests/unit/worker_agent/cuda/fake_driver.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,36 +24,69 @@ std::vector<CudaContext>& CurrentContexts() {
   return contexts;
 }
 
-CudaContext ContextOf(int device) {
+}  // namespace
+
+CudaContext FakeDriver::ContextOf(int device) {
   return reinterpret_cast<CudaContext>(static_cast<uintptr_t>(device) + 1);
 }
-int DeviceOf(CudaContext context) {
+
+int FakeDriver::DeviceOf(CudaContext context) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(context)) - 1;
 }
 
-}  // namespace
+CudaContext FakeDriver::CurrentContext() {
+  return CurrentContexts().empty() ? nullptr : CurrentContexts().back();
+}
 
 FakeDriver::~FakeDriver() {
   MutexLock lock(mutex_);
   for (const auto& [begin, allocation] : allocations_) {
     munmap(reinterpret_cast<void*>(begin), allocation.bytes);
     munmap(allocation.shadow, allocation.bytes);
+    close(allocation.file);
   }
 }
 
 // --- what tests do -------------------------------------------------------------------------------
 
 std::byte* FakeDriver::Allocate(int device, uint64_t bytes, const Kind& kind) {
-  const int file = memfd_create("fake device memory", 0);
+  const int file = memfd_create("fake device memory", MFD_CLOEXEC);
   TH_CHECK(file >= 0 && ftruncate(file, static_cast<off_t>(bytes)) == 0);
+  return Map(file, device, bytes, kind);
+}
+
+std::byte* FakeDriver::Map(int file, int device, uint64_t bytes, const Kind& kind) {
   void* const address = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, file, 0);
   void* const shadow = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   TH_CHECK(address != MAP_FAILED && shadow != MAP_FAILED);
-  close(file);
   MutexLock lock(mutex_);
-  allocations_[reinterpret_cast<uintptr_t>(address)] = {bytes, static_cast<std::byte*>(shadow),
-                                                        device, next_handle_++, kind};
+  allocations_[reinterpret_cast<uintptr_t>(address)] = {
+      file, bytes, static_cast<std::byte*>(shadow), device, next_handle_++, kind};
   return static_cast<std::byte*>(address);
+}
+
+absl::StatusOr<FakeDriver::Exported> FakeDriver::Export(const void* address) {
+  MutexLock lock(mutex_);
+  const auto* const found = FindAllocation(address);
+  if (found == nullptr || !found->second.kind.legacy_ipc) {
+    return absl::InvalidArgumentError("cuIpcGetMemHandle: CUDA_ERROR_INVALID_VALUE: not its own");
+  }
+  const Allocation& allocation = found->second;
+  struct stat file = {};
+  TH_CHECK(fstat(allocation.file, &file) == 0);
+  return Exported{getpid(), allocation.file, file.st_ino, allocation.bytes, allocation.device};
+}
+
+absl::StatusOr<std::byte*> FakeDriver::Import(const Exported& exported) {
+  const std::string path = absl::StrCat("/proc/", exported.process, "/fd/", exported.file);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct stat found = {};
+  if (file < 0 || fstat(file, &found) != 0 || found.st_ino != exported.inode) {
+    if (file >= 0) close(file);
+    return absl::InvalidArgumentError(
+        "cuIpcOpenMemHandle: CUDA_ERROR_INVALID_VALUE: nobody has such memory any more");
+  }
+  return Map(file, exported.device, exported.bytes, Kind{});
 }
 
 // The address stays without access, so that a late touch shows.
@@ -60,6 +95,7 @@ void FakeDriver::Free(void* memory) {
   const auto found = allocations_.find(reinterpret_cast<uintptr_t>(memory));
   TH_CHECK(found != allocations_.end());
   munmap(found->second.shadow, found->second.bytes);
+  close(found->second.file);
   allocations_.erase(found);
 }
 
@@ -103,6 +139,12 @@ size_t FakeDriver::contexts_retained() {
   size_t sum = 0;
   for (const auto& [device, count] : retained_) sum += static_cast<size_t>(count);
   return sum;
+}
+
+bool FakeDriver::IsRetained(int device) {
+  MutexLock lock(mutex_);
+  const auto found = retained_.find(device);
+  return found != retained_.end() && found->second > 0;
 }
 
 size_t FakeDriver::left_over() {
@@ -164,6 +206,11 @@ bool FakeDriver::RunOne(Stream& stream) {
   stream.ops.pop_front();
   if (work) work();
   return true;
+}
+
+void FakeDriver::Run() {
+  MutexLock lock(mutex_);
+  RunAll();
 }
 
 void FakeDriver::RunAll() {

@@ -65,6 +65,24 @@ class FakeDriver : public CudaDriver {
   size_t contexts_retained() ABSL_LOCKS_EXCLUDED(mutex_);
   // Streams, events, page-locked memory and modules that nobody has destroyed.
   size_t left_over() ABSL_LOCKS_EXCLUDED(mutex_);
+  // All streams as far as they get.
+  void Run() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The calling thread's, null if it has none.
+  static CudaContext CurrentContext();
+  static CudaContext ContextOf(int device);
+  static int DeviceOf(CudaContext context);
+  bool IsRetained(int device) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Device memory of another process, by what that process says of it. Addresses as Allocate's.
+  struct Exported {
+    int process = 0;
+    int file = 0;
+    uint64_t inode = 0;  // so that another file of that number is not taken for it
+    uint64_t bytes = 0;
+    int device = 0;
+  };
+  absl::StatusOr<Exported> Export(const void* address) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::byte*> Import(const Exported& exported) ABSL_LOCKS_EXCLUDED(mutex_);
 
   int Version() const override { return 13000; }
   absl::StatusOr<int> DeviceCount() override { return options_.devices; }
@@ -116,6 +134,7 @@ class FakeDriver : public CudaDriver {
 
  private:
   struct Allocation {
+    int file = -1;  // owned
     uint64_t bytes = 0;
     std::byte* shadow = nullptr;
     int device = 0;
@@ -137,6 +156,9 @@ class FakeDriver : public CudaDriver {
     uint64_t done = 0;
   };
 
+  // Takes over `file`.
+  std::byte* Map(int file, int device, uint64_t bytes, const Kind& kind)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Enter(const std::string& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status EnterCurrent(const std::string& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const std::pair<const uintptr_t, Allocation>* FindAllocation(const void* address) const
@@ -144,7 +166,6 @@ class FakeDriver : public CudaDriver {
   std::byte* ShadowLocked(const void* address, uint64_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Pinned(const void* address) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // All streams as far as they get.
   void RunAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool RunOne(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void* NewHandle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -20,7 +20,8 @@ namespace tensorhub::agent::testing {
 
 class KernelDriver : public FakeDriver {
  public:
-  KernelDriver() : FakeDriver({.kernels = true}) {}
+  KernelDriver() : KernelDriver(Options{}) {}
+  explicit KernelDriver(Options options) : FakeDriver(WithKernels(options)) {}
 
   // It takes any.
   static std::span<const char> Image() { return "an image"; }
@@ -29,6 +30,10 @@ class KernelDriver : public FakeDriver {
   uint64_t launched_blocks() const { return launched_blocks_; }
 
  private:
+  static Options WithKernels(Options options) {
+    options.kernels = true;
+    return options;
+  }
   absl::StatusOr<std::function<void()>> Kernel(const std::string& name, const CudaGrid& grid,
                                                std::span<void*> arguments) override;
   uint64_t Reachable(uint64_t address);
