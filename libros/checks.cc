@@ -75,6 +75,15 @@ absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options) {
   return word == "off" ? Digests::kOff : Digests::kAuto;
 }
 
+absl::StatusOr<bool> DeviceCopies() {
+  const char* const wish = std::getenv("TENSORHUB_DEVICE_READS");
+  const std::string word = wish == nullptr ? "" : wish;
+  if (word.empty() || word == "copies") return true;
+  if (word == "ucx") return false;
+  return absl::InvalidArgumentError(
+      absl::StrFormat("TENSORHUB_DEVICE_READS=%s: write copies or ucx", word));
+}
+
 absl::Status Check(const ConnectOptions& options) {
   absl::Status status = CheckServer(options.server);
   if (status.ok()) status = CheckName("model", options.model);
@@ -83,6 +92,7 @@ absl::Status Check(const ConnectOptions& options) {
   if (status.ok()) status = CheckLocation(options.location);
   if (status.ok()) status = CheckTimeout("connect_timeout", options.connect_timeout);
   if (status.ok()) status = DigestsOf(options).status();
+  if (status.ok()) status = DeviceCopies().status();
   if (status.ok() && options.attachment.size() > tensorhub::kAttachmentBytesMax) {
     status = absl::InvalidArgumentError(
         absl::StrFormat("attachment of %d bytes: at most %d (64 MiB) travel with a version",

@@ -73,6 +73,7 @@ agent::AgentOptions ToAgent(const ConnectOptions& options) {
   out.digests = ToAgent(DigestsOf(options).value_or(options.digests));
   out.host_copy_bytes = options.host_copy_bytes;
   out.through_host = options.gpu_through_host;
+  out.device_copies = DeviceCopies().value_or(true);
   return out;
 }
 

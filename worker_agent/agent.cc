@@ -51,6 +51,7 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
     return [cuda, device](GetTransport::Sink* sink) { return MakeLocalGets(cuda, device, sink); };
   };
   loop.through_host = options.through_host;
+  loop.device_copies = options.device_copies;
   loop.local_device = options.local_device;
   return loop;
 }

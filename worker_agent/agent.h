@@ -50,6 +50,8 @@ struct AgentOptions {
   // Tensors on a GPU are taken also where UCX cannot read them; peers read through host memory
   // then.
   bool through_host = false;
+  // Device memory of other processes of this host is read by the device's copies, not by UCX.
+  bool device_copies = true;
   CudaAccess cuda = {};
   // Of host memory: agents of this process read and write it by this device's copies.
   std::optional<int> local_device = {};

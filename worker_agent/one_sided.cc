@@ -46,7 +46,8 @@ absl::Status OneSided::ShareDevice(const Factory& factory, std::span<const Memor
   return absl::OkStatus();
 }
 
-absl::Status OneSided::ShareWithin(const Factory& factory, std::span<const Memory::Piece> regions) {
+absl::Status OneSided::ShareWithin(const Factory& factory, std::span<const Memory::Piece> regions,
+                                   bool with_host) {
   absl::StatusOr<std::unique_ptr<GetTransport>> made = factory(this);
   if (!made.ok()) return made.status();
   std::vector<SharedRegion> shared = device_ ? shared_ : std::vector<SharedRegion>();
@@ -58,12 +59,14 @@ absl::Status OneSided::ShareWithin(const Factory& factory, std::span<const Memor
   }
   shared_ = std::move(shared);
   within_ = *std::move(made);
+  with_host_ = with_host;
   return absl::OkStatus();
 }
 
 void OneSided::StopSharing() {
   TH_CHECK(peers_.empty());
   within_.reset();
+  with_host_ = false;
   if (std::exchange(device_, false)) transport_ = std::move(allocator_);
   shared_.clear();
 }
@@ -87,36 +90,57 @@ absl::Status OneSided::Map(Incarnation peer, std::string_view description, uint6
   if (peers_.size() >= kMappedMax) Close(peers_.begin()->first);
   absl::StatusOr<SharedMemoryDescription> understood = Understand(peer, description, total_bytes);
   if (!understood.ok()) return understood.status();
-  const absl::StatusOr<GetTransport*> by = Choose(*understood);
-  if (!by.ok()) return by.status();
-  const absl::StatusOr<PeerId> id =
-      (*by)->Connect(*by == within_.get() ? understood->process : understood->address);
-  if (!id.ok()) return id.status();
-  Peer mapped{*by, *id, {}, *std::move(understood)};
-  absl::Status status = ImportRegions(mapped);
-  if (!status.ok()) {
-    (*by)->Close(*id);
-    return status;
+  absl::Status why;
+  for (const Reach& reach : Choose(*understood, why)) {
+    absl::StatusOr<Peer> mapped = MapBy(reach, *understood);
+    why = mapped.status();
+    if (!mapped.ok()) continue;
+    mapped->description = *std::move(understood);
+    peers_.emplace(peer, *std::move(mapped));
+    break;
   }
-  peers_.emplace(peer, std::move(mapped));
-  return absl::OkStatus();
+  return why;
 }
 
-absl::StatusOr<GetTransport*> OneSided::Choose(const SharedMemoryDescription& description) {
+std::vector<OneSided::Reach> OneSided::Choose(const SharedMemoryDescription& description,
+                                              absl::Status& why) {
+  const bool same_process = description.process == LocalProcess();
+  const bool same_host = !description.host.empty() && description.host == HostIdentity();
+  std::vector<Reach> all;
   if (description.word_is_asked) {
-    if (within_ && description.process == LocalProcess()) return within_.get();
-    if (device_ && !description.address.empty()) return transport_.get();
-    return absl::FailedPreconditionError("the peer's memory is a device's, this one's is not");
+    why = absl::FailedPreconditionError("the peer's memory is a device's, out of reach from here");
+    if (within_ && same_process) all.push_back({within_.get(), description.process});
+    if (with_host_ && same_host && !same_process) all.push_back({within_.get(), description.host});
+    if (device_ && !description.address.empty()) {
+      all.push_back({transport_.get(), description.address});
+    }
+  } else if (device_ || with_host_) {
+    why = absl::FailedPreconditionError("the peer's memory is not a device's, this one's is");
+  } else if (!same_host) {
+    why = absl::FailedPreconditionError("the peer is on another host, or in another container");
+  } else {
+    why = EnsureTransport();
+    if (why.ok()) all.push_back({transport_.get(), description.address});
   }
-  if (device_) {
-    return absl::FailedPreconditionError("the peer's memory is not a device's, this one's is");
+  return all;
+}
+
+absl::StatusOr<OneSided::Peer> OneSided::MapBy(const Reach& reach,
+                                               const SharedMemoryDescription& description) const {
+  const absl::StatusOr<PeerId> id = reach.by->Connect(reach.address);
+  if (!id.ok()) return id.status();
+  Peer peer{reach.by, *id, {}, {}};
+  for (const SharedMemoryDescription::Region& region : description.regions) {
+    const std::string& key = reach.by == within_.get() ? region.local_key : region.packed_key;
+    const absl::StatusOr<GetTransport::RegionId> mapped =
+        reach.by->ImportRegion(peer.id, key, region.base, region.bytes);
+    if (!mapped.ok()) {
+      reach.by->Close(peer.id);
+      return mapped.status();
+    }
+    peer.regions.push_back(*mapped);
   }
-  if (description.host.empty() || description.host != HostIdentity()) {
-    return absl::FailedPreconditionError("the peer is on another host, or in another container");
-  }
-  const absl::Status status = EnsureTransport();
-  if (!status.ok()) return status;
-  return transport_.get();
+  return peer;
 }
 
 bool OneSided::IsMapped(Incarnation peer, std::string_view description) const {
@@ -144,17 +168,6 @@ absl::StatusOr<SharedMemoryDescription> OneSided::Understand(Incarnation peer,
   return decoded;
 }
 
-absl::Status OneSided::ImportRegions(Peer& peer) {
-  const bool within = peer.by == within_.get();
-  for (const SharedMemoryDescription::Region& region : peer.description.regions) {
-    const absl::StatusOr<GetTransport::RegionId> id = peer.by->ImportRegion(
-        peer.id, within ? region.local_key : region.packed_key, region.base, region.bytes);
-    if (!id.ok()) return id.status();
-    peer.regions.push_back(*id);
-  }
-  return absl::OkStatus();
-}
-
 void OneSided::Get(const agent::Get& get, const Memory& memory) {
   const auto found = peers_.find(get.peer);
   const bool fits = found != peers_.end() &&
@@ -172,13 +185,13 @@ void OneSided::Get(const agent::Get& get, const Memory& memory) {
 size_t OneSided::IssuePieces(const Peer& peer, ByteRange range, const Memory& memory,
                              uint64_t token) {
   memory.Pieces(range, pieces_);
+  PlaceWalk walk(peer.description, range.begin);
   size_t count = 0;
   for (Memory::Piece piece : pieces_) {
     while (piece.bytes > 0) {
-      const auto remote = peer.description.Find({range.begin, piece.bytes});
+      const auto remote = walk.Take(piece.bytes);
       peer.by->Get(peer.id, peer.regions[remote.region], remote.offset, piece.data, remote.bytes,
                    token);
-      range.begin += remote.bytes;
       piece.data += remote.bytes;
       piece.bytes -= remote.bytes;
       ++count;

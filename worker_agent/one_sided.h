@@ -3,7 +3,8 @@
 
 // The one-sided way: own memory that peers may read, and the peers' memory mapped by their
 // descriptions. Splits the core's reads into the pieces that both sides have. Peers are read by one
-// of two transports: UCX's, and one for those in the same process, if there is one.
+// of two transports: UCX's, and, where device memory is part of it, the device's own copies for
+// those on the same host.
 //
 // Invariants: (1) as in message_peers.h, no method enters the core; (2) each Get and GetWord of the
 // core is answered once, after the last of its pieces no longer touches memory (R4).
@@ -50,8 +51,10 @@ class OneSided : private GetTransport::Sink {
   // Device memory: from now on it is what is shared, and what peers' memory is read into, by gets
   // of this transport. What Allocate gave before stays. On failure nothing has changed.
   absl::Status ShareDevice(const Factory& factory, std::span<const Memory::Piece> regions);
-  // Also with those in this process, by this transport. Without ShareDevice before: only with them.
-  absl::Status ShareWithin(const Factory& factory, std::span<const Memory::Piece> regions);
+  // Also with those in this process, by this transport; `with_host`: and in others of this host.
+  // Without ShareDevice before: only with them.
+  absl::Status ShareWithin(const Factory& factory, std::span<const Memory::Piece> regions,
+                           bool with_host);
   // Peers cannot get the control word of what is shared.
   bool word_is_asked() const { return device_ || within_ != nullptr; }
   // Undoes ShareDevice and ShareWithin; nothing reads that memory any more afterwards. No peer's
@@ -79,6 +82,10 @@ class OneSided : private GetTransport::Sink {
     std::vector<GetTransport::RegionId> regions;  // as in the description
     SharedMemoryDescription description;
   };
+  struct Reach {
+    GetTransport* by = nullptr;
+    std::string address;  // for its Connect
+  };
   struct PendingGet {
     uint64_t core_token = 0;
     size_t pieces = 0;  // that are under way
@@ -100,9 +107,9 @@ class OneSided : private GetTransport::Sink {
   absl::Status Map(Incarnation peer, std::string_view description, uint64_t total_bytes);
   absl::StatusOr<SharedMemoryDescription> Understand(Incarnation peer, std::string_view description,
                                                      uint64_t total_bytes);
-  // The transport that reaches it.
-  absl::StatusOr<GetTransport*> Choose(const SharedMemoryDescription& description);
-  absl::Status ImportRegions(Peer& peer);
+  // The transports that may reach it, the best one first; none: `why`.
+  std::vector<Reach> Choose(const SharedMemoryDescription& description, absl::Status& why);
+  absl::StatusOr<Peer> MapBy(const Reach& reach, const SharedMemoryDescription& description) const;
   size_t IssuePieces(const Peer& peer, ByteRange range, const Memory& memory, uint64_t token);
 
   void OnGetDone(uint64_t token, const absl::Status& status) override;
@@ -112,7 +119,8 @@ class OneSided : private GetTransport::Sink {
   const Factory factory_;  // for host memory
   const OnEvent now_;
   const OnEvent later_;
-  bool device_ = false;  // ShareDevice
+  bool device_ = false;     // ShareDevice
+  bool with_host_ = false;  // ShareWithin
   std::vector<SharedRegion> allocated_;
   std::vector<SharedRegion> shared_;
   std::map<Incarnation, Peer> peers_;

@@ -56,11 +56,12 @@ class ProgressLoop {
     std::function<absl::StatusOr<std::unique_ptr<MessageTransport>>(MessageTransport::Sink*)>
         make_messages;
     OneSided::Factory make_gets;
-    // For tensors on a device; and, by that device, between agents of this process.
+    // For tensors on a device; and, by that device, between agents of this process and host.
     OneSided::Factory make_device_gets;
     std::function<OneSided::Factory(int device)> make_local_gets;
     // Tensors on a device are taken also where `make_device_gets` can do nothing for them.
     bool through_host = false;
+    bool device_copies = true;  // between processes of this host, by `make_local_gets`
     // Host memory that agents of this process read and write by this device's copies.
     std::optional<int> local_device;
     // The outcome of connecting to the hub, once.

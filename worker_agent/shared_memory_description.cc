@@ -136,14 +136,27 @@ std::string LinkTarget(const char* path) {
 
 }  // namespace
 
-SharedMemoryDescription::Place SharedMemoryDescription::Find(ByteRange range) const {
-  TH_CHECK(range.bytes > 0 && Inside(range.begin, range.bytes, total_bytes()));
-  const auto after =
-      std::upper_bound(segments.begin(), segments.end(), range.begin,
-                       [](uint64_t wanted, const Segment& s) { return wanted < s.begin; });
-  const Segment& segment = *(after - 1);
-  const uint64_t skipped = range.begin - segment.begin;
-  return {segment.region, segment.offset + skipped, std::min(range.bytes, segment.bytes - skipped)};
+PlaceWalk::PlaceWalk(const SharedMemoryDescription& description, uint64_t begin)
+    : segments_(description.segments) {
+  TH_CHECK(begin < description.total_bytes());
+  const auto after = std::upper_bound(
+      segments_.begin(), segments_.end(), begin,
+      [](uint64_t wanted, const SharedMemoryDescription::Segment& s) { return wanted < s.begin; });
+  at_ = static_cast<size_t>(after - segments_.begin()) - 1;
+  taken_ = begin - segments_[at_].begin;
+}
+
+SharedMemoryDescription::Place PlaceWalk::Take(uint64_t bytes) {
+  if (taken_ == segments_[at_].bytes) {
+    ++at_;
+    taken_ = 0;
+  }
+  TH_CHECK(bytes > 0 && at_ < segments_.size());
+  const SharedMemoryDescription::Segment& segment = segments_[at_];
+  const SharedMemoryDescription::Place place{segment.region, segment.offset + taken_,
+                                             std::min(bytes, segment.bytes - taken_)};
+  taken_ += place.bytes;
+  return place;
 }
 
 std::string HostIdentity() {

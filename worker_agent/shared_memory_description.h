@@ -57,9 +57,20 @@ struct SharedMemoryDescription {
   uint64_t total_bytes() const {
     return segments.empty() ? 0 : segments.back().begin + segments.back().bytes;
   }
-  // The part of that range, which must lie within the byte space, up to the end of the segment
-  // that it begins in.
-  Place Find(ByteRange range) const;
+};
+
+// Goes through the places of a range, in order.
+class PlaceWalk {
+ public:
+  // From `begin` on, which must lie within the byte space. `description` outlives the walk.
+  PlaceWalk(const SharedMemoryDescription& description, uint64_t begin);
+  // The next so many bytes, or fewer: up to the end of the segment. Not behind the byte space.
+  SharedMemoryDescription::Place Take(uint64_t bytes);
+
+ private:
+  const std::vector<SharedMemoryDescription::Segment>& segments_;
+  size_t at_ = 0;
+  uint64_t taken_ = 0;  // of the segment
 };
 
 // Equal for two processes only if shared memory of one can be mapped by the other: the boot, and

@@ -102,7 +102,7 @@ struct SharedRegion {
   void* base = nullptr;
   size_t bytes = 0;
   std::string packed_key;  // for a peer's ImportRegion; empty: other processes cannot
-  std::string local_key;   // the same for a peer in this process
+  std::string local_key;   // the same for a peer on this host that has device memory
 };
 
 // One-sided way: reads complete without the source's CPU. A get that succeeds proves nothing about

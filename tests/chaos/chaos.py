@@ -18,11 +18,13 @@ import sys
 import tempfile
 import time
 
-import links
-import plan as plans
-from cluster import WAYS, Broken, Cluster
-from processes import Places, Silent
-from rounds import Round
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import links  # noqa: E402
+import plan as plans  # noqa: E402
+import standin  # noqa: E402  (in the folder above)
+from cluster import WAYS, Broken, Cluster, Way  # noqa: E402
+from processes import Places, Silent  # noqa: E402
+from rounds import Round  # noqa: E402
 
 ROUNDS_PER_LIFE = 20
 LOG_LINES = 12  # of each process, that a failure shows
@@ -108,7 +110,8 @@ class Life:
         self._arguments = arguments
         self._number = number
         self._lab = lab
-        self._way = WAYS[0] if lab else WAYS[number % len(WAYS)]
+        ways = arguments.ways
+        self._way = ways[0] if lab else ways[number % len(ways)]
         self._folder = os.path.join(arguments.folder, f"life{number}")
         self._plan = "before the first round"
         self._round = 0
@@ -168,7 +171,8 @@ class Life:
                 f"({self._way.name}): {problem}\n  plan: {self._plan}\n  logs: {self._folder}\n"
                 f"  repeat: {sys.argv[0]} --seed {self._arguments.seed} "
                 f"--first-life {self._number} --rounds {self._round + 1}"
-                f"{' --links' if self._lab else ''} {self._arguments.binaries}")
+                f"{' --links' if self._lab else ''}{' --device' if self._arguments.device else ''} "
+                f"{self._arguments.binaries}")
 
 
 def parse():
@@ -179,6 +183,8 @@ def parse():
     parser.add_argument("--first-life", type=int, default=0, metavar="L")
     parser.add_argument("--links", action="store_true",
                         help="processes on hosts of tools/netlab, whose links are cut as well")
+    parser.add_argument("--device", action="store_true",
+                        help="tensors in the memory of a GPU that is not there (tests/standin.py)")
     parser.add_argument("--verbose", action="store_true", help="print each round's plan")
     parser.add_argument("binaries", help="the folder of the programs under test")
     return parser.parse_args()
@@ -186,6 +192,13 @@ def parse():
 
 def main():
     arguments = parse()
+    arguments.ways = WAYS
+    if arguments.device:
+        environment = standin.environment(arguments.binaries)
+        if environment is None:
+            print("skipped: no UCX with CUDA (tools/gpu/get_ucx.sh), or no stand-in for the driver")
+            sys.exit(77)
+        arguments.ways = (Way("device", environment, "device=0"),)
     if arguments.links and not links.inside():
         links.enter()
     lab = links.Lab(arguments.binaries) if arguments.links else None

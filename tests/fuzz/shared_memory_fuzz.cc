@@ -52,7 +52,7 @@ void Run(std::string_view input) {
   }
   uint64_t at = 0;
   for (int count = 0; count < kPlaces && at < read->total_bytes(); ++count) {
-    const auto place = read->Find({at, read->total_bytes() - at});
+    const auto place = agent::PlaceWalk(*read, at).Take(read->total_bytes() - at);
     const auto& region = read->regions.at(place.region);
     TH_CHECK(place.bytes > 0);
     TH_CHECK(place.offset <= region.bytes && place.bytes <= region.bytes - place.offset);

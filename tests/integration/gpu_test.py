@@ -4,12 +4,9 @@
 """Processes that read one another's device memory: our programs and UCX's own CUDA transports, on a
 driver without a GPU (tests/standin_driver). How fast it was is not looked at here.
 
-    gpu_test.py FOLDER-OF-THE-STANDIN FOLDER-OF-UCX FOLDER-OF-THE-BINARIES
-
-Without a UCX that has CUDA in it (tools/gpu/get_ucx.sh fetches one) it is skipped.
+    gpu_test.py FOLDER-OF-THE-BINARIES
 """
 
-import glob
 import json
 import os
 import sys
@@ -17,20 +14,22 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import binaries  # noqa: E402  (in the folder above)
+import standin  # noqa: E402
 
 
-def ucx_of(folder):
-    """The libraries of the newest UCX there."""
-    found = glob.glob(os.path.join(folder, "cuda*", "libucx", "lib", "libucp.so.0"))
-    return os.path.dirname(max(found)) if found else None
+SMALL = ("--quick", "--bytes", "8MiB", "--small-tensors", "1000", "--rounds", "1")
 
 
 class GpuTest(unittest.TestCase):
-    def tearDown(self):
-        os.environ.pop("TENSORHUB_STANDIN_DEVICES", None)
+    def setUp(self):
+        self.environment = dict(os.environ)
 
-    def measure(self):
-        done = binaries.run("tensorhub-bench", "device", "--quick", "--gather", "all", "-o", "json")
+    def tearDown(self):
+        os.environ.clear()
+        os.environ.update(self.environment)
+
+    def measure(self, *words):
+        done = binaries.run("tensorhub-bench", "device", *SMALL, *words, "-o", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
@@ -44,31 +43,32 @@ class GpuTest(unittest.TestCase):
         self.assertIn("cuda_ipc/cuda from a sleeping process", results["one-sided, gpu"]["detail"])
 
     def test_bench_measures_all_that_it_promises(self):
-        report = self.measure()
+        report = self.measure("--gather", "all")
         names = {figure["name"] for figure in report["figures"]}
-        self.assertEqual(names, {"read.same-gpu.300", "read.same-gpu.2000.time",
+        self.assertEqual(names, {"read.same-gpu.300", "read.same-gpu.1000.time",
                                  "publish.stall.same-gpu", "host-copy.out", "host-copy.in",
                                  "digests.rate", "digests.read"})
         self.assertEqual({beside["name"] for beside in report["beside"]},
-                         {"gather.gets.2000", "gather.kernel.2000"})
-        self.assertIn("same-gpu went one-sided", " ".join(report["notes"]))
+                         {"gather.gets.1000", "gather.kernel.1000"})
+        self.assertIn("same-gpu went one-sided_over_copies_of_CUDA_device_0", report["notes"])
 
-    def test_bench_reads_from_a_second_device(self):
+    def test_reads_by_ucx(self):
+        report = self.measure("--what", "reads", "--by", "ucx")
+        self.assertRegex(report["notes"][0], "same-gpu went one-sided_over_.*_cuda_ipc/cuda")
+
+    def test_reads_from_a_second_device(self):
         os.environ["TENSORHUB_STANDIN_DEVICES"] = "2"
-        report = self.measure()
+        report = self.measure("--what", "reads")
         self.assertIn("read.peer.300", {figure["name"] for figure in report["figures"]})
-        self.assertIn("peer went one-sided", " ".join(report["notes"]))
+        self.assertIn("peer went one-sided_over_copies_of_CUDA_device_0", report["notes"])
 
 
 def main():
-    standin, ucx_folder = sys.argv[1:3]
-    del sys.argv[1:3]
-    ucx = ucx_of(ucx_folder)
-    if ucx is None:
-        print(f"gpu_test: Skipped\nno UCX with CUDA in {ucx_folder} (tools/gpu/get_ucx.sh)")
-        return
-    os.environ["LD_LIBRARY_PATH"] = f"{ucx}:{standin}"
-    os.environ["UCX_MODULE_DIR"] = os.path.join(ucx, "ucx")
+    environment = standin.environment(sys.argv[-1])
+    if environment is None:
+        print("skipped: no UCX with CUDA (tools/gpu/get_ucx.sh), or no stand-in for the driver")
+        sys.exit(binaries.SKIPPED)
+    os.environ.update(environment)
     binaries.main()
 
 

@@ -3,19 +3,14 @@
 //
 // Memory of devices and of the host, also of other processes.
 
-#include <unistd.h>
-
-#include <cstring>
+#include <string_view>
 
 #include "tests/standin_driver/standin.h"
 
 using tensorhub::standin::Address;
-using tensorhub::standin::FakeDriver;
 using tensorhub::standin::Pointer;
 using tensorhub::standin::ResultOf;
 using tensorhub::standin::TheDriver;
-
-static_assert(sizeof(FakeDriver::Exported) <= sizeof(CUipcMemHandle));
 
 extern "C" {
 
@@ -47,24 +42,20 @@ CUresult cuMemHostRegister_v2(void* memory, size_t bytes, unsigned /*flags*/) {
 CUresult cuMemHostUnregister(void* memory) { return ResultOf(TheDriver().UnregisterHost(memory)); }
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
-  const auto exported = TheDriver().Export(Address(pointer));
-  if (exported.ok()) std::memcpy(handle, &*exported, sizeof(*exported));
-  return ResultOf(exported.status());
+  const auto name = TheDriver().NameAllocation(Address(pointer));
+  if (name.ok()) name->copy(handle->reserved, sizeof(handle->reserved));
+  return ResultOf(name.status());
 }
 
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle handle, unsigned /*flags*/) {
-  FakeDriver::Exported exported;
-  std::memcpy(static_cast<void*>(&exported), &handle, sizeof(exported));
-  if (exported.process == getpid() || FakeDriver::CurrentContext() == nullptr) {
-    return CUDA_ERROR_INVALID_CONTEXT;
-  }
-  const auto memory = TheDriver().Import(exported);
+  const auto memory =
+      TheDriver().MapNamed(std::string_view(handle.reserved, sizeof(handle.reserved)));
   if (memory.ok()) *pointer = Pointer(*memory);
   return ResultOf(memory.status());
 }
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr pointer) {
-  return ResultOf(TheDriver().FreeDevice(Address(pointer)));
+  return ResultOf(TheDriver().UnmapNamed(Address(pointer)));
 }
 
 }  // extern "C"

@@ -12,8 +12,9 @@
 namespace tensorhub::standin {
 namespace {
 
-// How long a device takes to begin what it was given, if nobody asks.
-constexpr std::chrono::microseconds kTurn(200);
+// How long a device takes to see what it was given, if nobody asks, and to go on with it.
+constexpr std::chrono::microseconds kIdleTurn(1000);
+constexpr std::chrono::microseconds kTurn(50);
 
 uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   const char* const value = std::getenv(name);
@@ -25,19 +26,25 @@ Settings ReadSettings() {
   settings.devices = static_cast<int>(
       FromEnvironment("TENSORHUB_STANDIN_DEVICES", static_cast<uint64_t>(settings.devices)));
   settings.memory_bytes = FromEnvironment("TENSORHUB_STANDIN_MEMORY", settings.memory_bytes);
+  settings.memory_gbps = FromEnvironment("TENSORHUB_STANDIN_RATE", settings.memory_gbps);
+  settings.bus_gbps = FromEnvironment("TENSORHUB_STANDIN_BUS", settings.bus_gbps);
   return settings;
 }
 
 agent::testing::KernelDriver* Start() {
+  const Settings& settings = TheSettings();
   auto* const driver = new agent::testing::KernelDriver(
-      {.devices = TheSettings().devices, .memory_bytes = TheSettings().memory_bytes});
+      {.devices = settings.devices,
+       .memory_bytes = settings.memory_bytes,
+       .memory_rate = 1e9 * static_cast<double>(settings.memory_gbps),
+       .bus_rate = 1e9 * static_cast<double>(settings.bus_gbps)});
   std::thread([driver] {
     Mutex mutex;
     CondVar turn;  // which nobody signals
     MutexLock lock(mutex);
     for (;;) {
-      turn.WaitUntil(mutex, std::chrono::steady_clock::now() + kTurn);
-      driver->Run();
+      const auto wait = driver->Run() ? kIdleTurn : kTurn;
+      turn.WaitUntil(mutex, std::chrono::steady_clock::now() + wait);
     }
   }).detach();
   return driver;

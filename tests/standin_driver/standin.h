@@ -12,6 +12,8 @@
 //
 // TENSORHUB_STANDIN_DEVICES    how many devices there are (1)
 // TENSORHUB_STANDIN_MEMORY     bytes of memory of each (8 GiB)
+// TENSORHUB_STANDIN_RATE       GB/s of a copy within a device: a model of its speed (none)
+// TENSORHUB_STANDIN_BUS        GB/s of a copy from or to the host, in the model (50)
 //
 // Thread contract: any thread.
 
@@ -31,6 +33,8 @@ using agent::testing::FakeDriver;
 struct Settings {
   int devices = 1;
   uint64_t memory_bytes = uint64_t{8} << 30;
+  uint64_t memory_gbps = 0;
+  uint64_t bus_gbps = 50;
 };
 const Settings& TheSettings();
 

@@ -32,6 +32,7 @@ constexpr double kStallMs = 1;
 // A source and a reader of each of two pairs, and what the limit copies.
 constexpr uint64_t kBlocksAtOnce = 6;
 constexpr uint64_t kContextBytes = uint64_t{2} << 30;
+constexpr uint64_t kMostBytes = uint64_t{20} << 30;
 
 // Where the source is, and where the reader.
 struct Path {
@@ -61,7 +62,8 @@ class DeviceScenario : public Scenario {
   };
 
   absl::Status CheckFlags();
-  absl::Status CheckRoom(int device) const;
+  absl::Status CheckTensors() const;
+  absl::Status CheckRoom();
   absl::StatusOr<std::vector<Path>> Paths() const;
   double GBps(double seconds) const { return static_cast<double>(bytes_.value) / 1e9 / seconds; }
   AgentPair::Options PairOptions(const std::string& name, const Hub& hub, const Path& path,
@@ -79,23 +81,28 @@ class DeviceScenario : public Scenario {
   absl::StatusOr<double> Repeat(Round round) const;
 
   agent::CudaDriver* driver_ = nullptr;
-  cli::Bytes bytes_{uint64_t{8} << 30};
+  cli::Bytes bytes_{0};
   uint64_t tensors_ = 300;
   uint64_t small_tensors_ = 20000;
   int rounds_ = 7;
   std::string gather_ = "gets";
+  std::string by_ = "copies";
+  std::string what_ = "all";
   bool quick_ = false;
 };
 
 void DeviceScenario::AddFlags(cli::Command& command) {
   command.Flag("bytes", &bytes_,
-               "size of the version; a call to the hub has to be short beside it");
+               "size of the version; 0: what there is room for, 20 GiB at most, since the calls to "
+               "the hub have to be short beside it");
   command.Flag("tensors", &tensors_, "how many tensors make the version of large ones");
   command.Flag("small-tensors", &small_tensors_, "how many make the version of small ones");
   command.Flag("rounds", &rounds_, "rounds that count, of each kind");
   command.Choice("gather", &gather_, {"gets", "kernel", "all"},
                  "how small tensors are moved within the device, beside: a get each, or by one "
                  "kernel");
+  command.Choice("by", &by_, {"copies", "ucx"}, "what reads another process's memory");
+  command.Choice("what", &what_, {"reads", "host-copies", "digests", "all"}, "what is measured");
   command.Flag("quick", &quick_, "64 MiB, 2000 small tensors, 3 rounds: does it work at all?");
   command.Example("tensorhub-bench device");
   command.Example("tensorhub-bench device --bytes 16GiB --gather all -o json");
@@ -103,11 +110,16 @@ void DeviceScenario::AddFlags(cli::Command& command) {
 
 absl::Status DeviceScenario::CheckFlags() {
   if (quick_) {
-    bytes_.value = std::min<uint64_t>(bytes_.value, 64 << 20);
+    constexpr uint64_t kQuickBytes = 64 << 20;
+    bytes_.value = bytes_.value == 0 ? kQuickBytes : std::min(bytes_.value, kQuickBytes);
     small_tensors_ = std::min<uint64_t>(small_tensors_, 2000);
     rounds_ = std::min(rounds_, 3);
   }
   if (rounds_ < 1 || rounds_ > 1000) return absl::InvalidArgumentError("--rounds: give 1 to 1000");
+  return bytes_.value == 0 ? absl::OkStatus() : CheckTensors();
+}
+
+absl::Status DeviceScenario::CheckTensors() const {
   for (const uint64_t count : {tensors_, small_tensors_}) {
     if (count == 0 || bytes_.value / count < 256) {
       return absl::InvalidArgumentError(absl::StrFormat(
@@ -117,18 +129,20 @@ absl::Status DeviceScenario::CheckFlags() {
   return absl::OkStatus();
 }
 
-absl::Status DeviceScenario::CheckRoom(int device) const {
-  const absl::StatusOr<agent::CudaPrimary> primary = agent::CudaPrimary::Retain(driver_, device);
+absl::Status DeviceScenario::CheckRoom() {
+  const absl::StatusOr<agent::CudaPrimary> primary = agent::CudaPrimary::Retain(driver_, 0);
   if (!primary.ok()) return primary.status();
   const agent::CudaCurrent current(*primary);
   const absl::StatusOr<uint64_t> free = driver_->FreeBytes();
   if (!free.ok()) return free.status();
-  const uint64_t needed = kBlocksAtOnce * bytes_.value + kContextBytes;
-  if (*free >= needed) return absl::OkStatus();
+  const uint64_t room = *free - std::min(*free, kContextBytes);
+  if (bytes_.value == 0) bytes_.value = std::min(kMostBytes, room / kBlocksAtOnce >> 28 << 28);
+  const uint64_t needed = kBlocksAtOnce * std::max(bytes_.value, uint64_t{1});
+  if (needed <= room) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrFormat("%d MiB of memory are needed on GPU %d, %d MiB are free; give a smaller "
+      absl::StrFormat("%d MiB of memory are needed on GPU 0, %d MiB are free; give a smaller "
                       "--bytes",
-                      needed >> 20, device, *free >> 20));
+                      (needed + kContextBytes) >> 20, *free >> 20));
 }
 
 // The second device's bytes are another path only if the first can address them.
@@ -152,7 +166,7 @@ AgentPair::Options DeviceScenario::PairOptions(const std::string& name, const Hu
   options.tensors = tensors;
   options.way = "one-sided";
   // The plain copy has no digests to make; what they cost is a figure of its own.
-  options.environment = {{"TENSORHUB_DIGESTS", "off"}};
+  options.environment = {{"TENSORHUB_DIGESTS", "off"}, {"TENSORHUB_DEVICE_READS", by_}};
   options.source_device = path.source;
   options.reader_device = path.reader;
   return options;
@@ -338,17 +352,21 @@ absl::Status DeviceScenario::Run(Report& report) {
   driver_ = *driver;
   const absl::StatusOr<std::vector<Path>> paths = Paths();
   if (!paths.ok()) return paths.status();
-  if (absl::Status status = CheckRoom(0); !status.ok()) return status;
+  if (absl::Status status = CheckRoom(); !status.ok()) return status;
+  if (absl::Status status = CheckTensors(); !status.ok()) return status;
   const absl::StatusOr<std::unique_ptr<Hub>> hub = Hub::Start();
   if (!hub.ok()) return hub.status();
+  const auto wanted = [this](const char* what) { return what_ == "all" || what_ == what; };
   for (const Path& path : *paths) {
+    if (!wanted("reads")) break;
     if (absl::Status status = MeasureReads(**hub, path, report); !status.ok()) return status;
   }
   const auto yardsticks = DeviceYardsticks::Make({.driver = driver_, .bytes = bytes_.value});
   if (!yardsticks.ok()) return yardsticks.status();
-  absl::Status status = MeasureHostCopies(**yardsticks, report);
-  if (status.ok()) status = MeasureDigests(**hub, **yardsticks, report);
-  if (status.ok()) status = MeasureGathers(**yardsticks, report);
+  absl::Status status;
+  if (wanted("host-copies")) status = MeasureHostCopies(**yardsticks, report);
+  if (status.ok() && wanted("digests")) status = MeasureDigests(**hub, **yardsticks, report);
+  if (status.ok() && wanted("reads")) status = MeasureGathers(**yardsticks, report);
   return status;
 }
 

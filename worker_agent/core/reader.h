@@ -91,17 +91,17 @@ class Reader {
     bool doubted = false;      // as was told to the hub, since it was heard last
     uint32_t known_valid = 0;  // by a word or message under the assigned generation
     uint32_t confirmed = 0;
-    uint32_t first = 0;        // served: the first chunk of this read
-    uint32_t credit = 0;       // served: chunks below it were requested
-    uint64_t received = 0;     // served: next byte expected
-    uint64_t whole_bytes = 0;  // served: LaneKnown's; 0: not known yet
-    std::string lane;          // LaneKnown's; empty: not known yet
-    uint32_t next_get = 0;     // one-sided: next chunk to get
-    uint32_t got = 0;          // one-sided: chunks below it have arrived
-    std::set<uint32_t> got_early;
-    uint32_t word_covers = 0;    // the word under way confirms chunks below it
-    bool word_is_asked = false;  // for by a message, not got
-    bool checked = false;        // its chunks are held against their digests
+    uint32_t first = 0;                      // served: the first chunk of this read
+    uint32_t credit = 0;                     // served: chunks below it were requested
+    uint64_t received = 0;                   // served: next byte expected
+    uint64_t whole_bytes = 0;                // served: LaneKnown's; 0: not known yet
+    std::string lane;                        // LaneKnown's; empty: not known yet
+    uint32_t next_get = 0;                   // one-sided: next chunk to get
+    uint32_t got = 0;                        // one-sided: chunks below it have arrived
+    std::map<uint32_t, uint32_t> got_early;  // runs that arrived before it: first -> end
+    uint32_t word_covers = 0;                // the word under way confirms chunks below it
+    bool word_is_asked = false;              // for by a message, not got
+    bool checked = false;                    // its chunks are held against their digests
     bool spoke_of_digests = false;
     uint32_t next_hash = 0;                // next chunk to have hashed
     std::map<uint64_t, uint32_t> hashing;  // token -> chunk

@@ -70,15 +70,18 @@ void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
     return AfterQuiet(now, effects);
   }
   Heard(now);
-  for (uint32_t chunk = run.first; chunk < run.end; ++chunk) source_->got_early.insert(chunk);
-  while (source_->got_early.erase(source_->got) != 0) ++source_->got;
+  source_->got_early[run.first] = run.end;
+  while (const auto next = source_->got_early.extract(source_->got)) source_->got = next.mapped();
   HashArrived(effects);
   GoOn(now, effects);
 }
 
-// The word is read after the data has arrived; one word confirms all chunks that came before it.
+// The word is read after the data has arrived; one word confirms all chunks that came before it. To
+// ask for one wakes the source, so that it is not done for each get that ends.
 void Reader::ReadWord(Effects& effects) {
   if (word_token_ || source_->got <= source_->confirmed) return;
+  const bool much = source_->got - source_->confirmed >= WindowChunks() / 4;
+  if (source_->word_is_asked && !much && !gets_.empty()) return;
   word_token_ = next_token_++;
   source_->word_covers = source_->got;
   if (!source_->word_is_asked) {

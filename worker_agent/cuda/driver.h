@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -103,6 +104,14 @@ class CudaDriver {
 
   // What the driver knows of an address. Not an error for an address that it does not know.
   virtual absl::StatusOr<CudaPointer> Lookup(const void* address) = 0;
+
+  // Memory between processes of a host. A name by which another process maps the allocation that
+  // `address` is in; FAILED_PRECONDITION or INVALID_ARGUMENT if none can (CudaPointer::legacy_ipc).
+  virtual absl::StatusOr<std::string> NameAllocation(const void* address) = 0;
+  // The begin of the named allocation, mapped for the current context's device, and back. CURRENT.
+  // Fails for a name of this process, of one that is gone, and of a device that is out of reach.
+  virtual absl::StatusOr<void*> MapNamed(std::string_view name) = 0;
+  virtual absl::Status UnmapNamed(void* memory) = 0;
 
   // Contexts. The primary context is the one that the CUDA runtime, and so PyTorch, uses; each
   // Retain needs one Release. See CudaPrimary and CudaCurrent below.

@@ -33,10 +33,10 @@ LocalRegions& LocalRegions::OfThisProcess() {
   return *regions;
 }
 
-std::string LocalRegions::Add(std::byte* base, size_t bytes) {
+std::string LocalRegions::Add(std::byte* base, size_t bytes, int device) {
   std::string key = absl::StrFormat("%016x", RandomSeed());
   MutexLock lock(mutex_);
-  regions_[key] = std::make_shared<LocalRegion>(base, bytes);
+  regions_[key] = std::make_shared<LocalRegion>(base, bytes, device);
   return key;
 }
 

@@ -20,22 +20,40 @@
 
 namespace tensorhub::agent {
 
-class LocalRegion {
+// A peer's memory, at an address that this process's devices can copy from.
+class PeerRegion {
  public:
-  LocalRegion(std::byte* base, size_t bytes) : base_(base), bytes_(bytes) {}
+  // `device`: whose kernels may use it; -1: none, it is host memory.
+  PeerRegion(std::byte* base, size_t bytes, int device)
+      : base_(base), bytes_(bytes), device_(device) {}
+  virtual ~PeerRegion() = default;
+  PeerRegion(const PeerRegion&) = delete;
+  PeerRegion& operator=(const PeerRegion&) = delete;
 
   std::byte* base() const { return base_; }
   size_t bytes() const { return bytes_; }
+  int device() const { return device_; }
 
-  // False once it is withdrawn. Each Enter that is true needs one Exit.
-  bool Enter() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Exit() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Returns when nobody reads it any more, and nobody will.
-  void Withdraw() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Around whatever reads it. False once it is withdrawn; each Enter that is true needs one Exit.
+  virtual bool Enter() = 0;
+  virtual void Exit() = 0;
 
  private:
   std::byte* const base_;
   const size_t bytes_;
+  const int device_;
+};
+
+class LocalRegion : public PeerRegion {
+ public:
+  using PeerRegion::PeerRegion;
+
+  bool Enter() override ABSL_LOCKS_EXCLUDED(mutex_);
+  void Exit() override ABSL_LOCKS_EXCLUDED(mutex_);
+  // Returns when nobody reads it any more, and nobody will.
+  void Withdraw() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
   Mutex mutex_;
   CondVar changed_;
   size_t users_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -47,7 +65,7 @@ class LocalRegions {
   static LocalRegions& OfThisProcess();
 
   // The key that Find takes.
-  std::string Add(std::byte* base, size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::string Add(std::byte* base, size_t bytes, int device) ABSL_LOCKS_EXCLUDED(mutex_);
   // Withdraws it as well.
   void Remove(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
   // Null: nobody shares that.

@@ -171,6 +171,28 @@ absl::StatusOr<CudaPointer> RealDriver::Lookup(const void* address) {
   return out;
 }
 
+absl::StatusOr<std::string> RealDriver::NameAllocation(const void* address) {
+  CUipcMemHandle handle = {};
+  const absl::Status status =
+      Check("cuIpcGetMemHandle", cu_.IpcGetMemHandle(&handle, DevicePointer(address)));
+  if (!status.ok()) return status;
+  return std::string(handle.reserved, sizeof(handle.reserved));
+}
+
+absl::StatusOr<void*> RealDriver::MapNamed(std::string_view name) {
+  CUipcMemHandle handle = {};
+  if (name.size() != sizeof(handle.reserved)) {
+    return absl::InvalidArgumentError("the name of an allocation has another length");
+  }
+  name.copy(handle.reserved, name.size());
+  CUdeviceptr memory = 0;
+  const absl::Status status =
+      Check("cuIpcOpenMemHandle",
+            cu_.IpcOpenMemHandle(&memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  if (!status.ok()) return status;
+  return reinterpret_cast<void*>(memory);
+}
+
 // --- contexts and memory -------------------------------------------------------------------------
 
 absl::StatusOr<CudaContext> RealDriver::RetainPrimary(int device) {

@@ -32,6 +32,12 @@ class RealDriver : public CudaDriver {
   absl::Status EnablePeer(CudaContext peer) override;
   absl::StatusOr<CudaPointer> Lookup(const void* address) override;
 
+  absl::StatusOr<std::string> NameAllocation(const void* address) override;
+  absl::StatusOr<void*> MapNamed(std::string_view name) override;
+  absl::Status UnmapNamed(void* memory) override {
+    return Check("cuIpcCloseMemHandle", cu_.IpcCloseMemHandle(DevicePointer(memory)));
+  }
+
   absl::StatusOr<CudaContext> RetainPrimary(int device) override;
   absl::Status ReleasePrimary(int device) override {
     return Check("cuDevicePrimaryCtxRelease", cu_.DevicePrimaryCtxRelease(device));

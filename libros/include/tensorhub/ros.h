@@ -142,8 +142,8 @@ struct ConnectOptions {
   std::string attachment;
   Digests digests = Digests::kAuto;
   // Also take tensors on a GPU where UCX cannot read them device to device (it is too old, or was
-  // built without CUDA). Every byte then goes through host memory, on both sides, at a fraction of
-  // the speed. Otherwise Register fails there.
+  // built without CUDA). What other hosts read then goes through host memory, on both sides, at a
+  // fraction of the speed. Otherwise Register fails there.
   bool gpu_through_host = false;
 };
 

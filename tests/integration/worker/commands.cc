@@ -94,10 +94,7 @@ Commands::Answer Commands::Dispatch(const Command& command) {
   if (command.verb == "damage") return Done(shard_->Damage());
   if (command.verb == "forbid") return Done(shard_->Forbid());
   if (command.verb == "check") return Done(shard_->Check(command.version, rank_));
-  if (command.verb == "fill") {
-    shard_->Fill(command.version, rank_);
-    return std::string();
-  }
+  if (command.verb == "fill") return Done(shard_->Fill(command.version, rank_));
   return absl::InvalidArgumentError("no such command: " + command.verb);
 }
 
@@ -132,6 +129,7 @@ Commands::Answer Commands::Register(const Command& command) {
   options.unaligned = command.Has("unaligned");
   options.empty = command.Number("empty", 0);
   options.fault = command.Text("fault");
+  if (command.Has("device")) options.device = static_cast<int>(command.Number("device", 0));
   auto shard = Shard::Make(options, [this](size_t bytes) { return client_->Allocate(bytes); });
   if (!shard.ok()) return shard.status();
   const absl::Status registered = client_->Register(shard->tensors());

@@ -7,6 +7,7 @@
 //   connect server=A model=M group=G [rank=0] [world=1] [location=L] [spot=1] [timeout=MS]
 //   register [tensors=N] [bytes=TOTAL] [seed=S] [dtype=U8] [layout=malloc|arena|shuffled]
 //            [shared=1] [unaligned=1] [empty=N] [fault=overlap|null|duplicate|size|dtype]
+//            [device=N]                             memory of a GPU, an allocation per tensor
 //   fill V                            the registered bytes become those of version V
 //   check V                           error DATA_LOSS unless they are
 //   damage                            a bit changes in the middle, whoever may be reading

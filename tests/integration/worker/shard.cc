@@ -79,7 +79,9 @@ absl::StatusOr<Shard> Shard::Make(const ShardOptions& options, const Allocator& 
     shard.tensors_.push_back(MakeTensor(name, options.dtype, {part}, part * element));
   }
   const bool arena = options.shared || options.unaligned || options.layout != "malloc";
-  const absl::Status placed = arena ? shard.PlaceInArena(options, allocate) : shard.PlaceApart();
+  const absl::Status placed = options.device >= 0 ? shard.PlaceOnDevice(options.device)
+                              : arena             ? shard.PlaceInArena(options, allocate)
+                                                  : shard.PlaceApart();
   if (!placed.ok()) return placed;
   for (size_t i = 0; i < options.empty; ++i) {
     shard.tensors_.push_back(MakeTensor(absl::StrFormat("empty.%d", i), options.dtype, {0, 7}, 0));
@@ -94,6 +96,20 @@ absl::Status Shard::PlaceApart() {
     memory_.emplace_back(std::calloc(1, tensor.bytes));
     tensor.data = memory_.back().get();
     if (tensor.data == nullptr) return absl::ResourceExhaustedError("register: out of memory");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Shard::PlaceOnDevice(int device) {
+  absl::StatusOr<std::unique_ptr<DeviceMemory>> memory = DeviceMemory::Open(device);
+  if (!memory.ok()) return memory.status();
+  on_device_ = *std::move(memory);
+  for (ros::Tensor& tensor : tensors_) {
+    const absl::StatusOr<void*> block = on_device_->Allocate(tensor.bytes);
+    if (!block.ok()) return block.status();
+    tensor.data = *block;
+    tensor.device = ros::Device::kCuda;
+    tensor.device_index = device;
   }
   return absl::OkStatus();
 }
@@ -149,15 +165,25 @@ absl::Status Shard::Spoil(const std::string& fault) {
   return absl::OkStatus();
 }
 
-void Shard::Fill(uint64_t version, uint32_t rank) {
+absl::Status Shard::Fill(uint64_t version, uint32_t rank) {
   for (const ros::Tensor& tensor : tensors_) {
-    FillContent({version, rank, tensor.name}, tensor.data, tensor.bytes);
+    if (on_device_ == nullptr) {
+      FillContent({version, rank, tensor.name}, tensor.data, tensor.bytes);
+      continue;
+    }
+    std::string bytes(tensor.bytes, '\0');
+    FillContent({version, rank, tensor.name}, bytes.data(), bytes.size());
+    const absl::Status status = on_device_->Copy(tensor.data, bytes.data(), bytes.size());
+    if (!status.ok()) return status;
   }
+  return absl::OkStatus();
 }
 
 absl::Status Shard::Damage() {
   const ros::Tensor& tensor = tensors_[tensors_.size() / 2];
-  if (tensor.bytes == 0) return absl::FailedPreconditionError("damage: that tensor has no bytes");
+  if (tensor.bytes == 0 || on_device_ != nullptr) {
+    return absl::FailedPreconditionError("damage: no bytes of that tensor in host memory");
+  }
   static_cast<char*>(tensor.data)[tensor.bytes / 2] ^= 16;
   return absl::OkStatus();
 }
@@ -176,8 +202,15 @@ absl::Status Shard::Forbid() {
 
 absl::Status Shard::Check(uint64_t version, uint32_t rank) const {
   for (const ros::Tensor& tensor : tensors_) {
+    std::string bytes;
+    if (on_device_ != nullptr) {
+      bytes.resize(tensor.bytes);
+      const absl::Status status = on_device_->Copy(bytes.data(), tensor.data, bytes.size());
+      if (!status.ok()) return status;
+    }
+    const void* const data = on_device_ != nullptr ? bytes.data() : tensor.data;
     const std::optional<size_t> at =
-        FirstDifference({version, rank, tensor.name}, tensor.data, tensor.bytes);
+        FirstDifference({version, rank, tensor.name}, data, tensor.bytes);
     if (at.has_value()) {
       return absl::DataLossError(absl::StrFormat("tensor %s differs from version %d at byte %d",
                                                  tensor.name, version, *at));

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tests/integration/worker/device_memory.h"
 
 namespace tensorhub::worker {
 
@@ -33,6 +34,8 @@ struct ShardOptions {
   size_t empty = 0;        // that many further tensors without bytes
   // A mistake for the library to refuse: overlap, null, duplicate, size, dtype.
   std::string fault;
+  int device =
+      -1;  // of a GPU, whose memory it is, an allocation for each tensor; not with `shared`
 };
 
 class Shard {
@@ -44,7 +47,7 @@ class Shard {
 
   const std::vector<ros::Tensor>& tensors() const { return tensors_; }
 
-  void Fill(uint64_t version, uint32_t rank);
+  absl::Status Fill(uint64_t version, uint32_t rank);
   // As if a stray pointer wrote to a tensor. FAILED_PRECONDITION if there is none with bytes.
   absl::Status Damage();
   // From now on, who reads a tensor in the middle kills this process in the middle of what it does.
@@ -60,10 +63,12 @@ class Shard {
 
   absl::Status PlaceApart();
   absl::Status PlaceInArena(const ShardOptions& options, const Allocator& allocate);
+  absl::Status PlaceOnDevice(int device);
   absl::Status Spoil(const std::string& fault);
 
   std::vector<std::unique_ptr<void, Free>> memory_;
   std::vector<ros::Tensor> tensors_;
+  std::unique_ptr<DeviceMemory> on_device_;  // null: the tensors are in host memory
 };
 
 }  // namespace tensorhub::worker

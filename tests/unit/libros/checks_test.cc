@@ -56,6 +56,15 @@ TEST(ChecksTest, DigestsByOptionThenByEnvironment) {
   unsetenv("TENSORHUB_DIGESTS");
 }
 
+TEST(ChecksTest, DeviceReadsByEnvironment) {
+  EXPECT_TRUE(*DeviceCopies());
+  setenv("TENSORHUB_DEVICE_READS", "ucx", 1);
+  EXPECT_FALSE(*DeviceCopies());
+  setenv("TENSORHUB_DEVICE_READS", "dma", 1);
+  EXPECT_THAT(Problem([](ConnectOptions&) {}), HasSubstr("TENSORHUB_DEVICE_READS=dma"));
+  unsetenv("TENSORHUB_DEVICE_READS");
+}
+
 TEST(ChecksTest, ProblemsNameTheField) {
   for (const std::string server : {"", "hub", "hub:", ":7070", "hub:0", "hub:70000", "hub:7x"}) {
     EXPECT_THAT(Problem([&](ConnectOptions& o) { o.server = server; }), HasSubstr("server \""));

@@ -80,13 +80,17 @@ TEST_F(SharedMemoryDescriptionTest, SurvivesWithoutAWord) {
 
 TEST_F(SharedMemoryDescriptionTest, FindsPlaces) {
   const SharedMemoryDescription made = Example();
-  const SharedMemoryDescription::Place place = made.Find({990, 20});
+  const SharedMemoryDescription::Place place = PlaceWalk(made, 990).Take(20);
   EXPECT_EQ(place.region, 1u);
   EXPECT_EQ(place.offset, 80u + 990);
   EXPECT_EQ(place.bytes, 10u);
-  EXPECT_EQ(made.Find({1000, 1}).region, 0u);
-  EXPECT_EQ(made.Find({1000, 1}).offset, 40u);
-  EXPECT_EQ(made.Find({1376, 1}).offset, 8076u);
+  EXPECT_EQ(PlaceWalk(made, 1000).Take(1).region, 0u);
+  EXPECT_EQ(PlaceWalk(made, 1000).Take(1).offset, 40u);
+  EXPECT_EQ(PlaceWalk(made, 1376).Take(1).offset, 8076u);
+  PlaceWalk walk(made, 990);
+  EXPECT_EQ(walk.Take(20).bytes, 10u);  // up to the segment's end
+  EXPECT_EQ(walk.Take(4).offset, 40u);
+  EXPECT_EQ(walk.Take(4).offset, 44u);
 }
 
 TEST_F(SharedMemoryDescriptionTest, PrivateMemoryIsNotDescribed) {
@@ -162,7 +166,8 @@ TEST_F(SharedMemoryDescriptionTest, DamageNeverEscapesTheChecks) {
     if (!read.ok()) continue;
     EXPECT_EQ(Encode(*read), damaged);
     for (uint64_t at = 0; at < read->total_bytes();) {
-      const SharedMemoryDescription::Place place = read->Find({at, read->total_bytes() - at});
+      const SharedMemoryDescription::Place place =
+          PlaceWalk(*read, at).Take(read->total_bytes() - at);
       ASSERT_LE(place.offset + place.bytes, read->regions.at(place.region).bytes);
       at += place.bytes;
     }

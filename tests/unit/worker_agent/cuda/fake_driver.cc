@@ -18,6 +18,17 @@
 namespace tensorhub::agent::testing {
 namespace {
 
+// What the name of an allocation holds.
+struct Name {
+  int process = 0;
+  int file = 0;
+  uint64_t inode = 0;  // so that another file of that number is not taken for it
+  uint64_t bytes = 0;
+  int device = 0;
+};
+constexpr size_t kNameBytes = 64;
+static_assert(sizeof(Name) <= kNameBytes);
+
 // Of each thread, whichever driver.
 std::vector<CudaContext>& CurrentContexts() {
   thread_local std::vector<CudaContext> contexts;
@@ -65,30 +76,6 @@ std::byte* FakeDriver::Map(int file, int device, uint64_t bytes, const Kind& kin
   return static_cast<std::byte*>(address);
 }
 
-absl::StatusOr<FakeDriver::Exported> FakeDriver::Export(const void* address) {
-  MutexLock lock(mutex_);
-  const auto* const found = FindAllocation(address);
-  if (found == nullptr || !found->second.kind.legacy_ipc) {
-    return absl::InvalidArgumentError("cuIpcGetMemHandle: CUDA_ERROR_INVALID_VALUE: not its own");
-  }
-  const Allocation& allocation = found->second;
-  struct stat file = {};
-  TH_CHECK(fstat(allocation.file, &file) == 0);
-  return Exported{getpid(), allocation.file, file.st_ino, allocation.bytes, allocation.device};
-}
-
-absl::StatusOr<std::byte*> FakeDriver::Import(const Exported& exported) {
-  const std::string path = absl::StrCat("/proc/", exported.process, "/fd/", exported.file);
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  struct stat found = {};
-  if (file < 0 || fstat(file, &found) != 0 || found.st_ino != exported.inode) {
-    if (file >= 0) close(file);
-    return absl::InvalidArgumentError(
-        "cuIpcOpenMemHandle: CUDA_ERROR_INVALID_VALUE: nobody has such memory any more");
-  }
-  return Map(file, exported.device, exported.bytes, Kind{});
-}
-
 // The address stays without access, so that a late touch shows.
 void FakeDriver::Free(void* memory) {
   MutexLock lock(mutex_);
@@ -106,7 +93,7 @@ std::byte* FakeDriver::Shadow(const void* address) {
 
 void FakeDriver::Enqueue(CudaStream stream, std::function<void()> kernel) {
   MutexLock lock(mutex_);
-  streams_[stream].ops.push_back({std::move(kernel), nullptr, 0});
+  streams_[stream].ops.push_back({std::move(kernel)});
 }
 
 void FakeDriver::Hold(CudaStream stream) {
@@ -196,21 +183,43 @@ bool FakeDriver::Pinned(const void* address) const {
   return wanted - after->first < after->second;
 }
 
+FakeDriver::Clock::duration FakeDriver::TimeOf(double bytes, double rate) const {
+  if (options_.memory_rate == 0) return {};
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bytes / rate));
+}
+
+bool FakeDriver::Ended(Stream& stream) {
+  if (options_.memory_rate == 0) return true;
+  Op& op = stream.ops.front();
+  if (!op.until) {
+    const bool short_one = op.takes == Clock::duration::zero();
+    const Clock::time_point begin = std::max(op.given, stream.ended);
+    op.until = short_one ? begin : std::max(begin, busy_until_) + op.takes;
+    busy_until_ = std::max(busy_until_, *op.until);
+  }
+  if (*op.until > Clock::now()) return false;
+  stream.ended = *op.until;
+  return true;
+}
+
 bool FakeDriver::RunOne(Stream& stream) {
   if (stream.held || stream.ops.empty()) return false;
   const Op& op = stream.ops.front();
   if (op.event != nullptr && events_.contains(op.event) && events_[op.event].done < op.count) {
     return false;
   }
+  if (!Ended(stream)) return false;
   const std::function<void()> work = op.work;
   stream.ops.pop_front();
   if (work) work();
   return true;
 }
 
-void FakeDriver::Run() {
+bool FakeDriver::Run() {
   MutexLock lock(mutex_);
   RunAll();
+  return std::all_of(streams_.begin(), streams_.end(),
+                     [](const auto& stream) { return stream.second.ops.empty(); });
 }
 
 void FakeDriver::RunAll() {
@@ -259,6 +268,47 @@ absl::StatusOr<CudaPointer> FakeDriver::Lookup(const void* address) {
   pointer.gpu_direct_rdma = true;
   return pointer;
 }
+
+absl::StatusOr<std::string> FakeDriver::NameAllocation(const void* address) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = Enter("NameAllocation"); !status.ok()) return status;
+  const auto* const found = FindAllocation(address);
+  if (found == nullptr || !found->second.kind.legacy_ipc) {
+    return absl::InvalidArgumentError("cuIpcGetMemHandle: CUDA_ERROR_INVALID_VALUE: not its own");
+  }
+  const Allocation& allocation = found->second;
+  struct stat file = {};
+  TH_CHECK(fstat(allocation.file, &file) == 0);
+  const Name name{getpid(), allocation.file, file.st_ino, allocation.bytes, allocation.device};
+  std::string encoded(reinterpret_cast<const char*>(&name), sizeof(name));
+  encoded.resize(kNameBytes);
+  return encoded;
+}
+
+absl::StatusOr<void*> FakeDriver::MapNamed(std::string_view encoded) {
+  {
+    MutexLock lock(mutex_);
+    if (absl::Status status = EnterCurrent("MapNamed"); !status.ok()) return status;
+  }
+  Name name;
+  if (encoded.size() != kNameBytes) return absl::InvalidArgumentError("no name of an allocation");
+  std::memcpy(static_cast<void*>(&name), encoded.data(), sizeof(name));
+  if (name.process == getpid() && !options_.maps_its_own) {
+    return absl::InvalidArgumentError(
+        "cuIpcOpenMemHandle: CUDA_ERROR_INVALID_CONTEXT: the process's own");
+  }
+  const std::string path = absl::StrCat("/proc/", name.process, "/fd/", name.file);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct stat found = {};
+  if (file < 0 || fstat(file, &found) != 0 || found.st_ino != name.inode) {
+    if (file >= 0) close(file);
+    return absl::InvalidArgumentError(
+        "cuIpcOpenMemHandle: CUDA_ERROR_INVALID_VALUE: nobody has such memory any more");
+  }
+  return static_cast<void*>(Map(file, name.device, name.bytes, Kind{}));
+}
+
+absl::Status FakeDriver::UnmapNamed(void* memory) { return FreeDevice(memory); }
 
 absl::StatusOr<CudaContext> FakeDriver::RetainPrimary(int device) {
   MutexLock lock(mutex_);

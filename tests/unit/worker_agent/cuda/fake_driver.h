@@ -12,11 +12,13 @@
 #ifndef TENSORHUB_TESTS_UNIT_WORKER_AGENT_CUDA_FAKE_DRIVER_H_
 #define TENSORHUB_TESTS_UNIT_WORKER_AGENT_CUDA_FAKE_DRIVER_H_
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +36,10 @@ class FakeDriver : public CudaDriver {
     bool flush_by_host = true;
     uint64_t memory_bytes = uint64_t{8} << 30;  // per device
     bool kernels = false;                       // else it is too old for any image
+    bool maps_its_own = false;  // MapNamed takes names of this process, for tests of two agents
+    // Bytes per second of copies within devices, and to and from the host. 0: no model.
+    double memory_rate = 0;
+    double bus_rate = 50e9;
   };
   // What a test allocates may differ from what AllocateDevice gives.
   struct Kind {
@@ -65,24 +71,13 @@ class FakeDriver : public CudaDriver {
   size_t contexts_retained() ABSL_LOCKS_EXCLUDED(mutex_);
   // Streams, events, page-locked memory and modules that nobody has destroyed.
   size_t left_over() ABSL_LOCKS_EXCLUDED(mutex_);
-  // All streams as far as they get.
-  void Run() ABSL_LOCKS_EXCLUDED(mutex_);
+  // All streams as far as they get; whether all are at their ends.
+  bool Run() ABSL_LOCKS_EXCLUDED(mutex_);
   // The calling thread's, null if it has none.
   static CudaContext CurrentContext();
   static CudaContext ContextOf(int device);
   static int DeviceOf(CudaContext context);
   bool IsRetained(int device) ABSL_LOCKS_EXCLUDED(mutex_);
-
-  // Device memory of another process, by what that process says of it. Addresses as Allocate's.
-  struct Exported {
-    int process = 0;
-    int file = 0;
-    uint64_t inode = 0;  // so that another file of that number is not taken for it
-    uint64_t bytes = 0;
-    int device = 0;
-  };
-  absl::StatusOr<Exported> Export(const void* address) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<std::byte*> Import(const Exported& exported) ABSL_LOCKS_EXCLUDED(mutex_);
 
   int Version() const override { return 13000; }
   absl::StatusOr<int> DeviceCount() override { return options_.devices; }
@@ -90,6 +85,9 @@ class FakeDriver : public CudaDriver {
   absl::StatusOr<bool> CanAccessPeer(int /*device*/, int /*peer*/) override { return true; }
   absl::Status EnablePeer(CudaContext /*peer*/) override { return absl::OkStatus(); }
   absl::StatusOr<CudaPointer> Lookup(const void* address) override;
+  absl::StatusOr<std::string> NameAllocation(const void* address) override;
+  absl::StatusOr<void*> MapNamed(std::string_view name) override;
+  absl::Status UnmapNamed(void* memory) override;
   absl::StatusOr<CudaContext> RetainPrimary(int device) override;
   absl::Status ReleasePrimary(int device) override;
   absl::Status PushCurrent(CudaContext context) override;
@@ -126,11 +124,14 @@ class FakeDriver : public CudaDriver {
   std::byte* ShadowForKernel(const void* address) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return ShadowLocked(address, 1);
   }
+  struct Work {
+    std::function<void()> run;
+    uint64_t bytes = 0;  // that it copies within the device, or as good as
+  };
   // What a kernel of that name does with its arguments' values; here it is refused. Called with the
   // addresses that Launch was given; returns the work itself, for when the stream gets to it.
-  virtual absl::StatusOr<std::function<void()>> Kernel(const std::string& name,
-                                                       const CudaGrid& grid,
-                                                       std::span<void*> arguments);
+  virtual absl::StatusOr<Work> Kernel(const std::string& name, const CudaGrid& grid,
+                                      std::span<void*> arguments);
 
  private:
   struct Allocation {
@@ -141,19 +142,26 @@ class FakeDriver : public CudaDriver {
     uint64_t id = 0;
     Kind kind;
   };
+  using Clock = std::chrono::steady_clock;
   // Either work, or a wait for the event's count.
   struct Op {
     std::function<void()> work;
     CudaEvent event = nullptr;
     uint64_t count = 0;
+    // Of the model: what it takes, when it was given, and, once it is begun, when it ends.
+    Clock::duration takes = {};
+    Clock::time_point given = Clock::now();
+    std::optional<Clock::time_point> until = {};
   };
   struct Stream {
     std::deque<Op> ops;
     bool held = false;
+    Clock::time_point ended = {};  // its last op, in the model
   };
   struct Event {
     uint64_t recorded = 0;
     uint64_t done = 0;
+    Clock::time_point at = {};
   };
 
   // Takes over `file`.
@@ -168,6 +176,12 @@ class FakeDriver : public CudaDriver {
   bool Pinned(const void* address) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RunAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool RunOne(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the stream's first op is done by now.
+  bool Ended(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Clock::duration TimeOf(double bytes, double rate) const;
+  // All streams until `done`; with the model that takes time.
+  template <typename Done>
+  void RunUntil(Done done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void* NewHandle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
@@ -184,6 +198,8 @@ class FakeDriver : public CudaDriver {
   std::map<std::string, absl::Status> failures_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> counts_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_handle_ ABSL_GUARDED_BY(mutex_) = 0x1000;
+  CondVar turn_;                                          // which nobody signals
+  Clock::time_point busy_until_ ABSL_GUARDED_BY(mutex_);  // the model's device
 };
 
 }  // namespace tensorhub::agent::testing

@@ -11,6 +11,16 @@
 
 namespace tensorhub::agent::testing {
 
+template <typename Done>
+void FakeDriver::RunUntil(Done done) {
+  RunAll();
+  while (!done()) {
+    TH_CHECK(options_.memory_rate > 0);  // held: this would wait for ever
+    turn_.WaitUntil(mutex_, Clock::now() + std::chrono::microseconds(20));
+    RunAll();
+  }
+}
+
 // --- streams -------------------------------------------------------------------------------------
 
 absl::Status FakeDriver::CopyAsync(void* to, const void* from, uint64_t bytes, CudaStream stream) {
@@ -21,16 +31,20 @@ absl::Status FakeDriver::CopyAsync(void* to, const void* from, uint64_t bytes, C
   if (target == nullptr || source == nullptr) {
     return absl::InvalidArgumentError("cuMemcpyAsync: CUDA_ERROR_INVALID_VALUE: out of bounds");
   }
-  std::deque<Op>& ops = streams_[stream].ops;
-  if (FindAllocation(from) == nullptr && !Pinned(from)) {
-    ops.push_back({[target, copy = std::string(reinterpret_cast<const char*>(source), bytes)] {
-                     std::memcpy(target, copy.data(), copy.size());
-                   },
-                   nullptr, 0});
+  Stream& in = streams_[stream];
+  const bool within = FindAllocation(from) != nullptr && FindAllocation(to) != nullptr;
+  const Clock::duration takes =
+      TimeOf(static_cast<double>(bytes), within ? options_.memory_rate : options_.bus_rate);
+  if (options_.memory_rate > 0) {
+    in.ops.push_back({.work = nullptr, .takes = takes});
+  } else if (FindAllocation(from) == nullptr && !Pinned(from)) {
+    in.ops.push_back({[target, copy = std::string(reinterpret_cast<const char*>(source), bytes)] {
+      std::memcpy(target, copy.data(), copy.size());
+    }});
   } else {
-    ops.push_back({[=] { std::memcpy(target, source, bytes); }, nullptr, 0});
+    in.ops.push_back({[=] { std::memcpy(target, source, bytes); }});
   }
-  if (FindAllocation(to) == nullptr && !Pinned(to)) RunAll();
+  if (FindAllocation(to) == nullptr && !Pinned(to)) RunUntil([&] { return in.ops.empty(); });
   return absl::OkStatus();
 }
 
@@ -41,7 +55,12 @@ absl::Status FakeDriver::FillAsync(void* to, uint8_t value, uint64_t bytes, Cuda
   if (target == nullptr) {
     return absl::InvalidArgumentError("cuMemsetD8Async: CUDA_ERROR_INVALID_VALUE: out of bounds");
   }
-  streams_[stream].ops.push_back({[=] { std::memset(target, value, bytes); }, nullptr, 0});
+  if (options_.memory_rate > 0) {
+    const Clock::duration takes = TimeOf(static_cast<double>(bytes) / 2, options_.memory_rate);
+    streams_[stream].ops.push_back({.work = nullptr, .takes = takes});
+  } else {
+    streams_[stream].ops.push_back({[=] { std::memset(target, value, bytes); }});
+  }
   return absl::OkStatus();
 }
 
@@ -72,8 +91,7 @@ absl::StatusOr<bool> FakeDriver::StreamDone(CudaStream stream) {
 absl::Status FakeDriver::SynchronizeStream(CudaStream stream) {
   MutexLock lock(mutex_);
   if (absl::Status status = EnterCurrent("SynchronizeStream"); !status.ok()) return status;
-  RunAll();
-  TH_CHECK(streams_[stream].ops.empty());  // held: this would wait for ever
+  RunUntil([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return streams_[stream].ops.empty(); });
   return absl::OkStatus();
 }
 
@@ -98,18 +116,20 @@ absl::Status FakeDriver::RecordEvent(CudaEvent event, CudaStream stream) {
   MutexLock lock(mutex_);
   if (absl::Status status = EnterCurrent("RecordEvent"); !status.ok()) return status;
   const uint64_t count = ++events_[event].recorded;
-  streams_[stream].ops.push_back({[this, event, count]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                                    const auto found = events_.find(event);
-                                    if (found != events_.end()) found->second.done = count;
-                                  },
-                                  nullptr, 0});
+  streams_[stream].ops.push_back({[this, event, stream, count]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    const auto found = events_.find(event);
+    if (found == events_.end()) return;
+    found->second.done = count;
+    found->second.at = streams_[stream].ended;
+  }});
   return absl::OkStatus();
 }
 
 absl::Status FakeDriver::WaitEvent(CudaStream stream, CudaEvent event) {
   MutexLock lock(mutex_);
   if (absl::Status status = EnterCurrent("WaitEvent"); !status.ok()) return status;
-  streams_[stream].ops.push_back({nullptr, event, events_[event].recorded});
+  streams_[stream].ops.push_back(
+      {.work = nullptr, .event = event, .count = events_[event].recorded});
   return absl::OkStatus();
 }
 
@@ -124,12 +144,17 @@ absl::StatusOr<bool> FakeDriver::EventDone(CudaEvent event) {
 absl::Status FakeDriver::SynchronizeEvent(CudaEvent event) {
   MutexLock lock(mutex_);
   if (absl::Status status = EnterCurrent("SynchronizeEvent"); !status.ok()) return status;
-  RunAll();
-  TH_CHECK(events_[event].done == events_[event].recorded);  // held: this would wait for ever
+  RunUntil([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return events_[event].done == events_[event].recorded;
+  });
   return absl::OkStatus();
 }
 
-absl::StatusOr<float> FakeDriver::ElapsedMs(CudaEvent /*begin*/, CudaEvent /*end*/) { return 1.0F; }
+absl::StatusOr<float> FakeDriver::ElapsedMs(CudaEvent begin, CudaEvent end) {
+  if (options_.memory_rate == 0) return 1.0F;
+  MutexLock lock(mutex_);
+  return std::chrono::duration<float, std::milli>(events_[end].at - events_[begin].at).count();
+}
 
 absl::Status FakeDriver::FlushRemoteWrites() {
   MutexLock lock(mutex_);
@@ -181,15 +206,21 @@ absl::Status FakeDriver::Launch(CudaKernel kernel, const CudaGrid& grid, CudaStr
     if (absl::Status status = EnterCurrent("Launch"); !status.ok()) return status;
     name = kernels_[kernel];
   }
-  absl::StatusOr<std::function<void()>> work = Kernel(name, grid, arguments);
+  absl::StatusOr<Work> work = Kernel(name, grid, arguments);
   if (!work.ok()) return work.status();
-  Enqueue(stream, *std::move(work));
+  if (options_.memory_rate == 0) {
+    Enqueue(stream, std::move(work->run));
+    return absl::OkStatus();
+  }
+  MutexLock lock(mutex_);
+  const Clock::duration takes = TimeOf(static_cast<double>(work->bytes), options_.memory_rate);
+  streams_[stream].ops.push_back({.work = nullptr, .takes = takes});
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::function<void()>> FakeDriver::Kernel(const std::string& name,
-                                                         const CudaGrid& /*grid*/,
-                                                         std::span<void*> /*arguments*/) {
+absl::StatusOr<FakeDriver::Work> FakeDriver::Kernel(const std::string& name,
+                                                    const CudaGrid& /*grid*/,
+                                                    std::span<void*> /*arguments*/) {
   return absl::InvalidArgumentError("cuLaunchKernel: CUDA_ERROR_NOT_FOUND: " + name);
 }
 

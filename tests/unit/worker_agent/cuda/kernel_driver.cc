@@ -30,20 +30,19 @@ std::byte* KernelDriver::OnDevice(const std::string& bytes) {
   return memory;
 }
 
-absl::StatusOr<std::function<void()>> KernelDriver::Kernel(const std::string& name,
-                                                           const CudaGrid& grid,
-                                                           std::span<void*> arguments) {
+absl::StatusOr<FakeDriver::Work> KernelDriver::Kernel(const std::string& name, const CudaGrid& grid,
+                                                      std::span<void*> arguments) {
   launched_blocks_ += grid.blocks_x;
   auto* const first = Value<std::byte*>(arguments[0]);
   auto* const second = Value<std::byte*>(arguments[1]);
   if (name == "tensorhub_digest") {
     TH_CHECK(grid.threads == kernels::kDigestThreads);
     auto* const digests = Value<std::byte*>(arguments[2]);
-    return [=, this] { Digest(grid.blocks_x, first, second, digests); };
+    return Work{[=, this] { Digest(grid.blocks_x, first, second, digests); }};
   }
   TH_CHECK(name == "tensorhub_move" && grid.threads == kernels::kMoveThreads);
   const auto windows = Value<uint64_t>(arguments[2]);
-  return [=, this] { Move(grid.blocks_x, first, second, windows); };
+  return Work{[=, this] { Move(grid.blocks_x, first, second, windows); }, 16 * windows};
 }
 
 uint64_t KernelDriver::Reachable(uint64_t address) {

@@ -34,8 +34,8 @@ class KernelDriver : public FakeDriver {
     options.kernels = true;
     return options;
   }
-  absl::StatusOr<std::function<void()>> Kernel(const std::string& name, const CudaGrid& grid,
-                                               std::span<void*> arguments) override;
+  absl::StatusOr<Work> Kernel(const std::string& name, const CudaGrid& grid,
+                              std::span<void*> arguments) override;
   uint64_t Reachable(uint64_t address);
   template <typename T>
   std::vector<T> Table(const std::byte* on_device, size_t count);

@@ -16,6 +16,8 @@
 
 #include "tests/unit/worker_agent/cuda/fake_driver.h"
 #include "worker_agent/cuda/cuda_access.h"
+#include "worker_agent/cuda/mapped_region.h"
+#include "worker_agent/shared_memory_description.h"
 
 namespace tensorhub::agent::testing {
 namespace {
@@ -33,7 +35,8 @@ struct Recorder : GetTransport::Sink {
 // A source with memory of device 0, and a reader with page-locked host memory.
 class LocalGetsTest : public ::testing::Test {
  protected:
-  LocalGetsTest() : device_(driver_.Allocate(0, kBytes)), host_(kBytes, '?') {
+  LocalGetsTest()
+      : driver_({.maps_its_own = true}), device_(driver_.Allocate(0, kBytes)), host_(kBytes, '?') {
     source_ = LocalGets::Create(&driver_, 0, &source_sink_).value();
     reader_ = LocalGets::Create(&driver_, 0, &sink_).value();
     shared_ = source_->Register(device_, kBytes).value();
@@ -52,6 +55,12 @@ class LocalGetsTest : public ::testing::Test {
   }
   absl::StatusOr<GetTransport::RegionId> Import(const std::string& key, size_t bytes = kBytes) {
     return reader_->ImportRegion(peer_, key, reinterpret_cast<uint64_t>(device_), bytes);
+  }
+  // As another process would.
+  absl::StatusOr<GetTransport::RegionId> ImportFromOutside(const std::string& key,
+                                                           size_t bytes = kBytes) {
+    peer_ = reader_->Connect(HostIdentity()).value();
+    return Import(key, bytes);
   }
   std::string OnDevice(size_t begin, size_t bytes) {
     return {reinterpret_cast<const char*>(driver_.Shadow(device_)) + begin, bytes};
@@ -114,6 +123,57 @@ TEST_F(LocalGetsTest, OnlyWhatIsSharedIsRead) {
   EXPECT_EQ(sink_.done[3].code(), StatusCode::kCancelled);
 }
 
+TEST_F(LocalGetsTest, MemoryOfAnotherProcessIsMapped) {
+  const auto region = ImportFromOutside(shared_.local_key).value();
+  EXPECT_EQ(driver_.count("MapNamed"), 1);
+  reader_->Get(peer_, region, 700, host_.data(), 3000, 1);
+  reader_->Get(peer_, region, kBytes - 10, host_.data(), 11, 2);
+  while (sink_.done.size() < 2) reader_->Progress();
+  EXPECT_EQ(sink_.done[1], absl::OkStatus());
+  EXPECT_EQ(host_.substr(0, 3000), OnDevice(700, 3000));
+  EXPECT_EQ(sink_.done[2].code(), StatusCode::kInvalidArgument);
+}
+
+// A get may outlive its connection, and so does the mapping; but no longer.
+TEST_F(LocalGetsTest, AMappingEndsWithItsLastGet) {
+  const auto region = ImportFromOutside(shared_.local_key).value();
+  reader_->Get(peer_, region, 0, host_.data(), 10, 1);
+  reader_->Progress();
+  const int before = driver_.count("FreeDevice");
+  reader_->Close(peer_);
+  EXPECT_EQ(driver_.count("FreeDevice"), before);
+  while (sink_.done.empty()) reader_->Progress();
+  EXPECT_EQ(host_.substr(0, 10), OnDevice(0, 10));
+  EXPECT_EQ(driver_.count("FreeDevice"), before + 1);
+}
+
+TEST_F(LocalGetsTest, ARegionInTheMiddleOfItsAllocation) {
+  const SharedRegion part = source_->Register(device_ + 4096, 100).value();
+  EXPECT_EQ(LocalKey::Decode(part.local_key).offset, 4096u);
+  const auto region = ImportFromOutside(part.local_key, 100).value();
+  reader_->Get(peer_, region, 1, host_.data(), 99, 1);
+  while (sink_.done.empty()) reader_->Progress();
+  EXPECT_EQ(host_.substr(0, 99), OnDevice(4097, 99));
+}
+
+// R9: whatever a stranger's key says.
+TEST_F(LocalGetsTest, KeysThatLeadNowhereAreRefused) {
+  const std::string& key = shared_.local_key;
+  const auto code = [this](const std::string& tried, size_t bytes = kBytes) {
+    return ImportFromOutside(tried, bytes).status().code();
+  };
+  EXPECT_EQ(code(key, kBytes + 1), StatusCode::kFailedPrecondition);
+  LocalKey beyond = LocalKey::Decode(key);
+  beyond.offset = ~uint64_t{0};
+  EXPECT_EQ(code(beyond.Encode()), StatusCode::kFailedPrecondition);
+  for (size_t bytes = 0; bytes < key.size(); ++bytes) {
+    EXPECT_EQ(code(key.substr(0, bytes)), StatusCode::kFailedPrecondition);
+  }
+  driver_.FailNext("MapNamed", absl::InvalidArgumentError("cuIpcOpenMemHandle: not from here"));
+  EXPECT_EQ(code(key), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code(key), StatusCode::kOk);
+}
+
 TEST_F(LocalGetsTest, AClosedPeersGetsEndAndNoMoreBegin) {
   const auto region = Import(shared_.local_key).value();
   reader_->Get(peer_, region, 0, host_.data(), 10, 1);
@@ -141,6 +201,7 @@ TEST_F(LocalGetsTest, ASourceWaitsForItsReaders) {
 TEST_F(LocalGetsTest, AReaderThatGoesIsNotWaitedFor) {
   const auto region = Import(shared_.local_key).value();
   reader_->Get(peer_, region, 0, host_.data(), 10, 1);
+  reader_->Progress();  // begun
   reader_.reset();
   source_.reset();
   EXPECT_EQ(host_.substr(0, 10), OnDevice(0, 10));

@@ -1,0 +1,71 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies in streams of a device's own, in batches that end together. A copy call of the driver
+// takes the host a few microseconds, in which the device copies megabytes; so the short copies of a
+// batch are made by one kernel, where the build and the driver have it. Batches take turns in two
+// streams, so that the device is at one while the other's next copy begins.
+//
+// Thread contract: one thread at a time; the device's context is current in all calls but Make.
+
+#ifndef TENSORHUB_WORKER_AGENT_CUDA_LOCAL_MOVES_H_
+#define TENSORHUB_WORKER_AGENT_CUDA_LOCAL_MOVES_H_
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker_agent/cuda/kernels/device_kernels.h"
+#include "worker_agent/cuda/owned.h"
+
+namespace tensorhub::agent {
+
+class LocalMoves {
+ public:
+  // `primary` outlives it. `image`: of the kernels.
+  static absl::StatusOr<std::unique_ptr<LocalMoves>> Make(const CudaPrimary& primary,
+                                                          std::span<const char> image);
+  // Waits for what was begun.
+  ~LocalMoves();
+  LocalMoves(const LocalMoves&) = delete;
+  LocalMoves& operator=(const LocalMoves&) = delete;
+
+  // To the batch that Begin will begin. `by_kernels`: this device's may use both ends.
+  void Add(const kernels::MovePiece& piece, bool by_kernels);
+  // After an error no copy is under way any more, of no batch, and all batches have ended so.
+  absl::Status Begin();
+  // Whether the oldest batch that was begun, and not told of yet, has ended; an error ends it too.
+  absl::StatusOr<bool> OldestEnded();
+
+ private:
+  // What one batch needs, and the next one after it.
+  struct Means {
+    OwnedEvent ended;
+    std::unique_ptr<kernels::DeviceMover> mover;  // null: nothing short was to be moved yet
+  };
+
+  explicit LocalMoves(const CudaPrimary& primary) : primary_(primary) {}
+  absl::StatusOr<Means> TakeMeans();
+  absl::Status Enqueue(Means& means);
+  absl::Status EnqueueShort(Means& means);
+  absl::Status Copy(std::span<const kernels::MovePiece> pieces);
+  void AwaitAll();
+  CudaStream stream() const { return streams_[next_].get(); }
+
+  const CudaPrimary& primary_;
+  std::array<OwnedStream, 2> streams_;
+  size_t next_ = 0;                                 // the stream of the batch that is begun
+  std::unique_ptr<kernels::KernelModule> kernels_;  // null: there are none
+  std::vector<kernels::MovePiece> long_;
+  std::vector<kernels::MovePiece> short_;
+  std::deque<Means> begun_;
+  std::vector<Means> spare_;
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CUDA_LOCAL_MOVES_H_
