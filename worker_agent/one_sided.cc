@@ -47,7 +47,7 @@ absl::Status OneSided::ShareDevice(const Factory& factory, std::span<const Memor
 }
 
 absl::Status OneSided::ShareWithin(const Factory& factory, std::span<const Memory::Piece> regions,
-                                   bool with_host) {
+                                   const Within& whose) {
   absl::StatusOr<std::unique_ptr<GetTransport>> made = factory(this);
   if (!made.ok()) return made.status();
   std::vector<SharedRegion> shared = device_ ? shared_ : std::vector<SharedRegion>();
@@ -59,14 +59,15 @@ absl::Status OneSided::ShareWithin(const Factory& factory, std::span<const Memor
   }
   shared_ = std::move(shared);
   within_ = *std::move(made);
-  with_host_ = with_host;
+  whose_ = whose;
+  Log().info("on this host: {}", within_->Summary());
   return absl::OkStatus();
 }
 
 void OneSided::StopSharing() {
   TH_CHECK(peers_.empty());
   within_.reset();
-  with_host_ = false;
+  whose_ = {};
   if (std::exchange(device_, false)) transport_ = std::move(allocator_);
   shared_.clear();
 }
@@ -93,8 +94,14 @@ absl::Status OneSided::Map(Incarnation peer, std::string_view description, uint6
   absl::Status why;
   for (const Reach& reach : Choose(*understood, why)) {
     absl::StatusOr<Peer> mapped = MapBy(reach, *understood);
+    if (!mapped.ok() && reach.by == within_.get() && CloseOthers(peer)) {
+      mapped = MapBy(reach, *understood);
+    }
     why = mapped.status();
-    if (!mapped.ok()) continue;
+    if (!mapped.ok()) {
+      Log().debug("no way by {}: {}", reach.by->Summary(), std::string(why.message()));
+      continue;
+    }
     mapped->description = *std::move(understood);
     peers_.emplace(peer, *std::move(mapped));
     break;
@@ -110,11 +117,12 @@ std::vector<OneSided::Reach> OneSided::Choose(const SharedMemoryDescription& des
   if (description.word_is_asked) {
     why = absl::FailedPreconditionError("the peer's memory is a device's, out of reach from here");
     if (within_ && same_process) all.push_back({within_.get(), description.process});
-    if (with_host_ && same_host && !same_process) all.push_back({within_.get(), description.host});
+    if (whose_.with_host && same_host && !same_process)
+      all.push_back({within_.get(), description.host});
     if (device_ && !description.address.empty()) {
       all.push_back({transport_.get(), description.address});
     }
-  } else if (device_ || with_host_) {
+  } else if (device_ || whose_.of_device) {
     why = absl::FailedPreconditionError("the peer's memory is not a device's, this one's is");
   } else if (!same_host) {
     why = absl::FailedPreconditionError("the peer is on another host, or in another container");
@@ -123,6 +131,15 @@ std::vector<OneSided::Reach> OneSided::Choose(const SharedMemoryDescription& des
     if (why.ok()) all.push_back({transport_.get(), description.address});
   }
   return all;
+}
+
+bool OneSided::CloseOthers(Incarnation but) {
+  std::vector<Incarnation> others;
+  for (const auto& [peer, mapped] : peers_) {
+    if (peer != but && mapped.by == within_.get()) others.push_back(peer);
+  }
+  for (const Incarnation peer : others) Close(peer);
+  return !others.empty();
 }
 
 absl::StatusOr<OneSided::Peer> OneSided::MapBy(const Reach& reach,
@@ -254,7 +271,7 @@ void OneSided::OnWordDone(uint64_t token, const absl::Status& status) {
   now_(arrived);
 }
 
-// Peers within the process do not fail.
+// Peers within the host do not fail.
 void OneSided::OnGetPeerFailed(PeerId peer, const absl::Status& status) {
   const auto found = std::find_if(peers_.begin(), peers_.end(), [&](const auto& entry) {
     return entry.second.by == transport_.get() && entry.second.id == peer;

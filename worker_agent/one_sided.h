@@ -51,10 +51,14 @@ class OneSided : private GetTransport::Sink {
   // Device memory: from now on it is what is shared, and what peers' memory is read into, by gets
   // of this transport. What Allocate gave before stays. On failure nothing has changed.
   absl::Status ShareDevice(const Factory& factory, std::span<const Memory::Piece> regions);
-  // Also with those in this process, by this transport; `with_host`: and in others of this host.
-  // Without ShareDevice before: only with them.
+  // Whose memory it is that ShareWithin shares.
+  struct Within {
+    bool of_device = false;  // a device's
+    bool with_host = false;  // also shared with other processes of this host
+  };
+  // Also with those in this process, by this transport. Without ShareDevice before: only with them.
   absl::Status ShareWithin(const Factory& factory, std::span<const Memory::Piece> regions,
-                           bool with_host);
+                           const Within& whose);
   // Peers cannot get the control word of what is shared.
   bool word_is_asked() const { return device_ || within_ != nullptr; }
   // Undoes ShareDevice and ShareWithin; nothing reads that memory any more afterwards. No peer's
@@ -109,6 +113,8 @@ class OneSided : private GetTransport::Sink {
                                                      uint64_t total_bytes);
   // The transports that may reach it, the best one first; none: `why`.
   std::vector<Reach> Choose(const SharedMemoryDescription& description, absl::Status& why);
+  // What others have mapped, so that the driver may map anew what lies there now. True if any had.
+  bool CloseOthers(Incarnation but);
   absl::StatusOr<Peer> MapBy(const Reach& reach, const SharedMemoryDescription& description) const;
   size_t IssuePieces(const Peer& peer, ByteRange range, const Memory& memory, uint64_t token);
 
@@ -119,8 +125,8 @@ class OneSided : private GetTransport::Sink {
   const Factory factory_;  // for host memory
   const OnEvent now_;
   const OnEvent later_;
-  bool device_ = false;     // ShareDevice
-  bool with_host_ = false;  // ShareWithin
+  bool device_ = false;  // ShareDevice
+  Within whose_;         // ShareWithin
   std::vector<SharedRegion> allocated_;
   std::vector<SharedRegion> shared_;
   std::map<Incarnation, Peer> peers_;

@@ -37,8 +37,9 @@ constexpr int kMovesMax = 64;
 // What a device of 2 TB/s copies in a quarter of a millisecond, in which the source answers for its
 // word; ten milliseconds of a card of 400 Gbit/s.
 constexpr uint64_t kDeviceWindowBytes = 512 << 20;
-// An event of the core costs microseconds, in which a device copies megabytes.
-constexpr uint64_t kDeviceGetBytes = 32 << 20;
+// An event of the core costs a microsecond, in which a device copies megabytes; a card of 400
+// Gbit/s takes a third of a millisecond, by which each hop of a chain is later.
+constexpr uint64_t kDeviceGetBytes = 16 << 20;
 // Enough chunks at once to keep all of a device busy, and over in a millisecond.
 constexpr uint64_t kDeviceScanBytes = 256 << 20;
 
@@ -279,8 +280,10 @@ absl::Status ProgressLoop::ShareMemory() {
       regions.push_back({each.data, each.bytes});
     }
   }
-  const bool with_host = memory_->cuda_device() && options_.device_copies;
-  return one_sided_.ShareWithin(options_.make_local_gets(*device), regions, with_host);
+  const bool of_device = memory_->cuda_device().has_value();
+  return one_sided_.ShareWithin(
+      options_.make_local_gets(*device), regions,
+      {.of_device = of_device, .with_host = of_device && options_.device_copies});
 }
 
 // Whatever reads it, or works on its device, ends first.

@@ -51,6 +51,9 @@ class Shard {
     }
   }
 
+  // In this host memory.
+  Shard(FakeDriver& driver, std::byte* begin) : driver_(driver), on_device_(false), begin_(begin) {}
+
   std::vector<agent::TensorBuffer> Tensors() const {
     return {Tensor("a", 0, kFirst), Tensor("b", kPlaceOfSecond, kSecond)};
   }
@@ -91,6 +94,7 @@ class Shard {
 struct Place {
   bool on_device = true;
   bool one_sided = true;
+  bool device_copies = true;
   agent::DigestMode digests = agent::DigestMode::kAuto;
 };
 
@@ -111,6 +115,7 @@ class DeviceTest : public testing::Test {
     options.location = "us/dc1/r1/h1";
     options.through_host = true;
     options.one_sided = place.one_sided;
+    options.device_copies = place.device_copies;
     options.digests = place.digests;
     options.host_copy_bytes = uint64_t{1} << 30;
     options.cuda.open = [this] { return &driver_; };
@@ -183,6 +188,28 @@ TEST_F(DeviceTest, BetweenADeviceAndHostMemoryBothWays) {
   ASSERT_EQ(fetched.status, absl::OkStatus());
   EXPECT_EQ(fetched.fetch.sources, "host/0");
   reader.shard->ExpectHolds(1);
+}
+
+// Memory that the host's transport maps would be copied by the CPU, which cannot reach a device.
+TEST_F(DeviceTest, SharedHostMemoryIsServedToADevice) {
+  auto trainer = Agent::Start(OptionsFor("trainer", {})).value();
+  auto* const memory = static_cast<std::byte*>(trainer->Allocate(kAllocation).value());
+  Shard shard(driver_, memory);
+  ASSERT_EQ(trainer->Register(shard.Tensors()), absl::OkStatus());
+  shard.Fill(1);
+  agent::PublishVerb publish;
+  publish.version = 1;
+  ASSERT_EQ(trainer->RunVerb(publish).status, absl::OkStatus());
+  for (const bool device_copies : {true, false}) {
+    Place place;
+    place.device_copies = device_copies;
+    Member reader = Join(device_copies ? "copies" : "ucx", place);
+    const agent::VerbResult fetched = Fetch(reader);
+    ASSERT_EQ(fetched.status, absl::OkStatus());
+    EXPECT_THAT(fetched.way, HasSubstr("served over "));
+    reader.shard->ExpectHolds(1);
+    ASSERT_EQ(reader.agent->Leave(10'000), absl::OkStatus());
+  }
 }
 
 // Unchanged chunks are hashed where they are.

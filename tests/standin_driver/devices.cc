@@ -175,6 +175,13 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  const auto wanted = static_cast<tensorhub::agent::CaptureMode>(*mode);
+  const auto before = TheDriver().ExchangeCaptureMode(wanted);
+  if (before.ok()) *mode = static_cast<CUstreamCaptureMode>(*before);
+  return ResultOf(before.status());
+}
+
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned /*flags*/) {
   return ResultOf(TheDriver().EnablePeer(peer));
 }

@@ -116,7 +116,8 @@ absl::Status DeviceScenario::CheckFlags() {
     rounds_ = std::min(rounds_, 3);
   }
   if (rounds_ < 1 || rounds_ > 1000) return absl::InvalidArgumentError("--rounds: give 1 to 1000");
-  return bytes_.value == 0 ? absl::OkStatus() : CheckTensors();
+  const bool size_known = bytes_.value > 0 || tensors_ == 0 || small_tensors_ == 0;
+  return size_known ? CheckTensors() : absl::OkStatus();
 }
 
 absl::Status DeviceScenario::CheckTensors() const {
@@ -138,7 +139,7 @@ absl::Status DeviceScenario::CheckRoom() {
   const uint64_t room = *free - std::min(*free, kContextBytes);
   if (bytes_.value == 0) bytes_.value = std::min(kMostBytes, room / kBlocksAtOnce >> 28 << 28);
   const uint64_t needed = kBlocksAtOnce * std::max(bytes_.value, uint64_t{1});
-  if (needed <= room) return absl::OkStatus();
+  if (needed <= room && bytes_.value > 0) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrFormat("%d MiB of memory are needed on GPU 0, %d MiB are free; give a smaller "
                       "--bytes",

@@ -76,12 +76,9 @@ void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
   GoOn(now, effects);
 }
 
-// The word is read after the data has arrived; one word confirms all chunks that came before it. To
-// ask for one wakes the source, so that it is not done for each get that ends.
+// The word is read after the data has arrived; one word confirms all chunks that came before it.
 void Reader::ReadWord(Effects& effects) {
   if (word_token_ || source_->got <= source_->confirmed) return;
-  const bool much = source_->got - source_->confirmed >= WindowChunks() / 4;
-  if (source_->word_is_asked && !much && !gets_.empty()) return;
   word_token_ = next_token_++;
   source_->word_covers = source_->got;
   if (!source_->word_is_asked) {

@@ -31,11 +31,17 @@ CudaPrimary& CudaPrimary::operator=(CudaPrimary&& other) noexcept {
 
 CudaCurrent::CudaCurrent(const CudaPrimary& primary)
     : driver_(primary ? primary.driver() : nullptr) {
-  if (driver_ != nullptr) status_ = driver_->PushCurrent(primary.context());
+  if (driver_ == nullptr) return;
+  status_ = driver_->PushCurrent(primary.context());
+  if (!status_.ok()) return;
+  const absl::StatusOr<CaptureMode> before = driver_->ExchangeCaptureMode(CaptureMode::kRelaxed);
+  if (before.ok()) mode_before_ = *before;
 }
 
 CudaCurrent::~CudaCurrent() {
-  if (driver_ != nullptr && status_.ok()) static_cast<void>(driver_->PopCurrent());
+  if (driver_ == nullptr || !status_.ok()) return;
+  static_cast<void>(driver_->ExchangeCaptureMode(mode_before_));
+  static_cast<void>(driver_->PopCurrent());
 }
 
 }  // namespace tensorhub::agent

@@ -43,6 +43,9 @@ using CudaEvent = CUevent_st*;
 using CudaModule = CUmod_st*;
 using CudaKernel = CUfunc_st*;
 
+// The driver's own numbers.
+enum class CaptureMode { kGlobal = 0, kThreadLocal = 1, kRelaxed = 2 };
+
 enum class CudaMemoryKind {
   kUnknown,  // not of the driver: ordinary host memory, or memory that was freed
   kHost,     // page-locked host memory
@@ -119,6 +122,9 @@ class CudaDriver {
   virtual absl::Status ReleasePrimary(int device) = 0;
   virtual absl::Status PushCurrent(CudaContext context) = 0;
   virtual absl::Status PopCurrent() = 0;
+  // Of the calling thread: which calls a capture of a stream forbids meanwhile, also one in another
+  // thread, whose capture they would spoil. Returns the mode so far.
+  virtual absl::StatusOr<CaptureMode> ExchangeCaptureMode(CaptureMode mode) = 0;
 
   // Memory. CURRENT. Freeing device memory waits for the work that uses it.
   virtual absl::StatusOr<void*> AllocateDevice(uint64_t bytes) = 0;
@@ -205,9 +211,10 @@ class CudaPrimary {
   CudaContext context_ = nullptr;
 };
 
-// Makes a context current on this thread for as long as the object lives; afterwards the one before
-// is current again. Nests. Nothing happens for an empty CudaPrimary. Not movable: guards end in the
-// reverse order of their beginning, on the thread that made them.
+// Makes a context current on this thread for as long as the object lives, and its calls harmless to
+// whatever stream is being captured; afterwards all is as before. Nests. Nothing happens for an
+// empty CudaPrimary. Not movable: guards end in the reverse order of their beginning, on the thread
+// that made them.
 class CudaCurrent {
  public:
   explicit CudaCurrent(const CudaPrimary& primary);
@@ -221,6 +228,7 @@ class CudaCurrent {
  private:
   CudaDriver* const driver_;
   absl::Status status_;
+  CaptureMode mode_before_ = CaptureMode::kGlobal;
 };
 
 }  // namespace tensorhub::agent

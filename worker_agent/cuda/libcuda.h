@@ -37,6 +37,8 @@ namespace tensorhub::agent {
   CALL(DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (CUdevice))                 \
   CALL(CtxPushCurrent, "cuCtxPushCurrent_v2", (CUcontext))                                  \
   CALL(CtxPopCurrent, "cuCtxPopCurrent_v2", (CUcontext*))                                   \
+  CALL(ThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode",                \
+       (CUstreamCaptureMode*))                                                              \
   CALL(CtxEnablePeerAccess, "cuCtxEnablePeerAccess", (CUcontext, unsigned))                 \
   CALL(CtxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange", (int*, int*))              \
   CALL(MemAlloc, "cuMemAlloc_v2", (CUdeviceptr*, size_t))                                   \

@@ -143,6 +143,13 @@ void LocalGets::Close(PeerId peer) {
   std::erase_if(imports_, [peer](const auto& entry) { return entry.second.peer == peer; });
 }
 
+std::string LocalGets::Summary() const {
+  const absl::Status& why = moves_->why_no_kernel();
+  return why.ok() ? "copies within the host, short ones by a kernel"
+                  : absl::StrFormat("copies within the host, without a kernel for short ones (%s)",
+                                    std::string(why.message()));
+}
+
 std::string LocalGets::Describe(PeerId /*peer*/) const {
   return absl::StrFormat("copies of CUDA device %d", primary_.device());
 }

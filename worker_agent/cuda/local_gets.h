@@ -58,7 +58,7 @@ class LocalGets : public GetTransport {
            uint64_t token) override;
   void Close(PeerId peer) override;
   std::string Describe(PeerId peer) const override;
-  std::string Summary() const override { return "copies within the host"; }
+  std::string Summary() const override;
   bool Progress() override;
   int EventFd() const override { return -1; }
   bool Arm() override { return batches_.empty() && open_.tokens.empty() && done_.empty(); }

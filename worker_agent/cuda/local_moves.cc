@@ -24,6 +24,7 @@ absl::StatusOr<std::unique_ptr<LocalMoves>> LocalMoves::Make(const CudaPrimary& 
   }
   absl::StatusOr<std::unique_ptr<kernels::KernelModule>> loaded =
       kernels::KernelModule::Load(primary, image);
+  moves->why_no_kernel_ = loaded.status();
   if (loaded.ok()) moves->kernels_ = *std::move(loaded);
   return moves;
 }
@@ -39,9 +40,33 @@ void LocalMoves::AwaitAll() {
   }
 }
 
+// Gets of one tensor follow one another, and are one copy.
 void LocalMoves::Add(const kernels::MovePiece& piece, bool by_kernels) {
-  const bool is_short = kernels_ != nullptr && by_kernels && piece.bytes < kLongBytes;
-  (is_short ? short_ : long_).push_back(piece);
+  if (!open_.empty()) {
+    Open& last = open_.back();
+    const auto* const from = static_cast<const std::byte*>(last.piece.from) + last.piece.bytes;
+    const auto* const to = static_cast<const std::byte*>(last.piece.to) + last.piece.bytes;
+    if (from == piece.from && to == piece.to && last.by_kernels == by_kernels) {
+      last.piece.bytes += piece.bytes;
+      return;
+    }
+  }
+  open_.push_back({piece, by_kernels});
+}
+
+// Where a device has no room for the kernel's tables, it is not asked again for a while.
+void LocalMoves::Sort() {
+  constexpr int kBatchesWithout = 64;
+  if (std::exchange(no_room_, false)) without_kernel_ = kBatchesWithout;
+  const bool kernel = kernels_ != nullptr && without_kernel_ == 0;
+  if (without_kernel_ > 0) --without_kernel_;
+  long_.clear();
+  short_.clear();
+  for (const Open& open : open_) {
+    const bool is_short = kernel && open.by_kernels && open.piece.bytes < kLongBytes;
+    (is_short ? short_ : long_).push_back(open.piece);
+  }
+  open_.clear();
 }
 
 absl::StatusOr<LocalMoves::Means> LocalMoves::TakeMeans() {
@@ -56,11 +81,10 @@ absl::StatusOr<LocalMoves::Means> LocalMoves::TakeMeans() {
 }
 
 absl::Status LocalMoves::Begin() {
+  Sort();
   next_ = (next_ + 1) % streams_.size();
   absl::StatusOr<Means> means = TakeMeans();
   absl::Status status = means.ok() ? Enqueue(*means) : means.status();
-  long_.clear();
-  short_.clear();
   if (status.ok()) {
     begun_.push_back(*std::move(means));
     return status;
@@ -88,7 +112,8 @@ absl::Status LocalMoves::EnqueueShort(Means& means) {
     means.mover = *std::move(mover);
   }
   const absl::Status status = means.mover->Start(short_, stream());
-  return absl::IsResourceExhausted(status) ? Copy(short_) : status;
+  no_room_ = absl::IsResourceExhausted(status);
+  return no_room_ ? Copy(short_) : status;
 }
 
 absl::Status LocalMoves::Copy(std::span<const kernels::MovePiece> pieces) {
@@ -104,6 +129,7 @@ absl::StatusOr<bool> LocalMoves::OldestEnded() {
   if (begun_.empty()) return false;
   const absl::StatusOr<bool> ended = primary_.driver()->EventDone(begun_.front().ended.get());
   if (ended.ok() && !*ended) return false;
+  if (!ended.ok()) AwaitAll();  // R4: an answer that failed says nothing of the copies
   spare_.push_back(std::move(begun_.front()));
   begun_.pop_front();
   return ended;

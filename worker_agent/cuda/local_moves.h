@@ -38,7 +38,10 @@ class LocalMoves {
   void Add(const kernels::MovePiece& piece, bool by_kernels);
   // After an error no copy is under way any more, of no batch, and all batches have ended so.
   absl::Status Begin();
-  // Whether the oldest batch that was begun, and not told of yet, has ended; an error ends it too.
+  // Why short ones are not moved by a kernel; OK: they are.
+  const absl::Status& why_no_kernel() const { return why_no_kernel_; }
+  // Whether the oldest batch that was begun, and not told of yet, has ended; an error ends it too,
+  // after all that was begun has been waited for.
   absl::StatusOr<bool> OldestEnded();
 
  private:
@@ -48,8 +51,14 @@ class LocalMoves {
     std::unique_ptr<kernels::DeviceMover> mover;  // null: nothing short was to be moved yet
   };
 
+  struct Open {
+    kernels::MovePiece piece;
+    bool by_kernels = false;
+  };
+
   explicit LocalMoves(const CudaPrimary& primary) : primary_(primary) {}
   absl::StatusOr<Means> TakeMeans();
+  void Sort();
   absl::Status Enqueue(Means& means);
   absl::Status EnqueueShort(Means& means);
   absl::Status Copy(std::span<const kernels::MovePiece> pieces);
@@ -60,7 +69,11 @@ class LocalMoves {
   std::array<OwnedStream, 2> streams_;
   size_t next_ = 0;                                 // the stream of the batch that is begun
   std::unique_ptr<kernels::KernelModule> kernels_;  // null: there are none
-  std::vector<kernels::MovePiece> long_;
+  absl::Status why_no_kernel_;
+  int without_kernel_ = 0;  // so many batches are copied yet
+  bool no_room_ = false;
+  std::vector<Open> open_;
+  std::vector<kernels::MovePiece> long_;  // of the batch that is begun
   std::vector<kernels::MovePiece> short_;
   std::deque<Means> begun_;
   std::vector<Means> spare_;

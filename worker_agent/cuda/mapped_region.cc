@@ -59,7 +59,9 @@ absl::StatusOr<std::shared_ptr<PeerRegion>> MappedRegion::Map(const CudaPrimary&
   if (!memory.ok()) return Unmappable(memory.status());
   auto* const allocation = static_cast<std::byte*>(*memory);
   const absl::StatusOr<CudaPointer> found = driver.Lookup(allocation);
-  const uint64_t room = found.ok() ? found->bytes : 0;
+  const bool device = found.ok() && found->kind == CudaMemoryKind::kDevice;
+  const uint64_t room =
+      device ? found->begin + found->bytes - reinterpret_cast<uint64_t>(allocation) : 0;
   if (key.offset <= room && bytes <= room - key.offset) {
     return std::shared_ptr<PeerRegion>(new MappedRegion(primary, allocation, key.offset, bytes));
   }

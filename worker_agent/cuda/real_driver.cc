@@ -203,6 +203,16 @@ absl::StatusOr<CudaContext> RealDriver::RetainPrimary(int device) {
   return context;
 }
 
+absl::StatusOr<CaptureMode> RealDriver::ExchangeCaptureMode(CaptureMode mode) {
+  static_assert(CU_STREAM_CAPTURE_MODE_GLOBAL == static_cast<int>(CaptureMode::kGlobal) &&
+                CU_STREAM_CAPTURE_MODE_RELAXED == static_cast<int>(CaptureMode::kRelaxed));
+  auto exchanged = static_cast<CUstreamCaptureMode>(mode);
+  const absl::Status status =
+      Check("cuThreadExchangeStreamCaptureMode", cu_.ThreadExchangeStreamCaptureMode(&exchanged));
+  if (!status.ok()) return status;
+  return static_cast<CaptureMode>(exchanged);
+}
+
 namespace {
 
 absl::Status WithBytes(const absl::Status& status, uint64_t bytes) {

@@ -50,6 +50,8 @@ class RealDriver : public CudaDriver {
     return Check("cuCtxPopCurrent", cu_.CtxPopCurrent(&popped));
   }
 
+  absl::StatusOr<CaptureMode> ExchangeCaptureMode(CaptureMode mode) override;
+
   absl::StatusOr<void*> AllocateDevice(uint64_t bytes) override;
   absl::Status FreeDevice(void* memory) override {
     return Check("cuMemFree", cu_.MemFree(DevicePointer(memory)));

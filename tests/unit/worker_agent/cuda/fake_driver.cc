@@ -37,6 +37,11 @@ std::vector<CudaContext>& CurrentContexts() {
 
 }  // namespace
 
+CaptureMode& ModeOfThread() {
+  thread_local CaptureMode mode = CaptureMode::kGlobal;
+  return mode;
+}
+
 CudaContext FakeDriver::ContextOf(int device) {
   return reinterpret_cast<CudaContext>(static_cast<uintptr_t>(device) + 1);
 }
@@ -156,6 +161,13 @@ absl::Status FakeDriver::EnterCurrent(const std::string& call) {
     return absl::InvalidArgumentError(call + ": CUDA_ERROR_INVALID_CONTEXT: none is current");
   }
   return Enter(call);
+}
+
+absl::Status FakeDriver::EnterUncaptured(const std::string& call) {
+  if (capturing_ && ModeOfThread() != CaptureMode::kRelaxed) {
+    return absl::FailedPreconditionError(call + ": CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
+  }
+  return EnterCurrent(call);
 }
 
 const std::pair<const uintptr_t, FakeDriver::Allocation>* FakeDriver::FindAllocation(
@@ -339,6 +351,15 @@ absl::Status FakeDriver::PopCurrent() {
   TH_CHECK(!CurrentContexts().empty());
   CurrentContexts().pop_back();
   return absl::OkStatus();
+}
+
+absl::StatusOr<CaptureMode> FakeDriver::ExchangeCaptureMode(CaptureMode mode) {
+  return std::exchange(ModeOfThread(), mode);
+}
+
+void FakeDriver::Capture(bool on) {
+  MutexLock lock(mutex_);
+  capturing_ = on;
 }
 
 // --- memory --------------------------------------------------------------------------------------

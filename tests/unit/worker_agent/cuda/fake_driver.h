@@ -75,6 +75,9 @@ class FakeDriver : public CudaDriver {
   bool Run() ABSL_LOCKS_EXCLUDED(mutex_);
   // The calling thread's, null if it has none.
   static CudaContext CurrentContext();
+  // As if a stream were being captured by another thread: asking for the end of work is an error
+  // for threads that have not said that they do not mind.
+  void Capture(bool on) ABSL_LOCKS_EXCLUDED(mutex_);
   static CudaContext ContextOf(int device);
   static int DeviceOf(CudaContext context);
   bool IsRetained(int device) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -92,6 +95,7 @@ class FakeDriver : public CudaDriver {
   absl::Status ReleasePrimary(int device) override;
   absl::Status PushCurrent(CudaContext context) override;
   absl::Status PopCurrent() override;
+  absl::StatusOr<CaptureMode> ExchangeCaptureMode(CaptureMode mode) override;
   absl::StatusOr<void*> AllocateDevice(uint64_t bytes) override;
   absl::Status FreeDevice(void* memory) override;
   absl::StatusOr<uint64_t> FreeBytes() override;
@@ -168,6 +172,7 @@ class FakeDriver : public CudaDriver {
   std::byte* Map(int file, int device, uint64_t bytes, const Kind& kind)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Enter(const std::string& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status EnterUncaptured(const std::string& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status EnterCurrent(const std::string& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const std::pair<const uintptr_t, Allocation>* FindAllocation(const void* address) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -197,6 +202,7 @@ class FakeDriver : public CudaDriver {
   std::vector<std::pair<std::byte*, std::string>> remote_writes_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, absl::Status> failures_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> counts_ ABSL_GUARDED_BY(mutex_);
+  bool capturing_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t next_handle_ ABSL_GUARDED_BY(mutex_) = 0x1000;
   CondVar turn_;                                          // which nobody signals
   Clock::time_point busy_until_ ABSL_GUARDED_BY(mutex_);  // the model's device

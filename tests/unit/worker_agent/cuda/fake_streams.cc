@@ -82,7 +82,7 @@ absl::Status FakeDriver::DestroyStream(CudaStream stream) {
 
 absl::StatusOr<bool> FakeDriver::StreamDone(CudaStream stream) {
   MutexLock lock(mutex_);
-  if (absl::Status status = EnterCurrent("StreamDone"); !status.ok()) return status;
+  if (absl::Status status = EnterUncaptured("StreamDone"); !status.ok()) return status;
   const bool done = streams_[stream].ops.empty();
   RunAll();  // a moment later
   return done;
@@ -90,7 +90,7 @@ absl::StatusOr<bool> FakeDriver::StreamDone(CudaStream stream) {
 
 absl::Status FakeDriver::SynchronizeStream(CudaStream stream) {
   MutexLock lock(mutex_);
-  if (absl::Status status = EnterCurrent("SynchronizeStream"); !status.ok()) return status;
+  if (absl::Status status = EnterUncaptured("SynchronizeStream"); !status.ok()) return status;
   RunUntil([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return streams_[stream].ops.empty(); });
   return absl::OkStatus();
 }
@@ -135,7 +135,7 @@ absl::Status FakeDriver::WaitEvent(CudaStream stream, CudaEvent event) {
 
 absl::StatusOr<bool> FakeDriver::EventDone(CudaEvent event) {
   MutexLock lock(mutex_);
-  if (absl::Status status = EnterCurrent("EventDone"); !status.ok()) return status;
+  if (absl::Status status = EnterUncaptured("EventDone"); !status.ok()) return status;
   const bool done = events_[event].done == events_[event].recorded;
   RunAll();  // a moment later
   return done;
@@ -143,7 +143,7 @@ absl::StatusOr<bool> FakeDriver::EventDone(CudaEvent event) {
 
 absl::Status FakeDriver::SynchronizeEvent(CudaEvent event) {
   MutexLock lock(mutex_);
-  if (absl::Status status = EnterCurrent("SynchronizeEvent"); !status.ok()) return status;
+  if (absl::Status status = EnterUncaptured("SynchronizeEvent"); !status.ok()) return status;
   RunUntil([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return events_[event].done == events_[event].recorded;
   });

@@ -46,7 +46,10 @@ absl::StatusOr<FakeDriver::Work> KernelDriver::Kernel(const std::string& name, c
 }
 
 uint64_t KernelDriver::Reachable(uint64_t address) {
-  return reinterpret_cast<uint64_t>(ShadowForKernel(reinterpret_cast<const void*>(address)));
+  const auto* const wanted = reinterpret_cast<const void*>(address);
+  const std::byte* const found = ShadowForKernel(wanted);
+  TH_CHECK(found != nullptr && found != wanted);  // host memory: a GPU might not reach it
+  return reinterpret_cast<uint64_t>(found);
 }
 
 // Tables are on the device, and so is what they name.

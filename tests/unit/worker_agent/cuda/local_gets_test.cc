@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/worker_agent/cuda/fake_driver.h"
+#include "tests/unit/worker_agent/cuda/kernel_driver.h"
 #include "worker_agent/cuda/cuda_access.h"
 #include "worker_agent/cuda/mapped_region.h"
 #include "worker_agent/shared_memory_description.h"
@@ -36,9 +36,11 @@ struct Recorder : GetTransport::Sink {
 class LocalGetsTest : public ::testing::Test {
  protected:
   LocalGetsTest()
-      : driver_({.maps_its_own = true}), device_(driver_.Allocate(0, kBytes)), host_(kBytes, '?') {
-    source_ = LocalGets::Create(&driver_, 0, &source_sink_).value();
-    reader_ = LocalGets::Create(&driver_, 0, &sink_).value();
+      : driver_({.devices = 2, .maps_its_own = true}),
+        device_(driver_.Allocate(0, kBytes)),
+        host_(kBytes, '?') {
+    source_ = LocalGets::Create(&driver_, 0, &source_sink_, KernelDriver::Image()).value();
+    reader_ = LocalGets::Create(&driver_, 0, &sink_, KernelDriver::Image()).value();
     shared_ = source_->Register(device_, kBytes).value();
     for (size_t i = 0; i < kBytes; ++i) driver_.Shadow(device_)[i] = std::byte(i % 251);
     peer_ = reader_->Connect(source_->Address()).value();
@@ -66,7 +68,7 @@ class LocalGetsTest : public ::testing::Test {
     return {reinterpret_cast<const char*>(driver_.Shadow(device_)) + begin, bytes};
   }
 
-  FakeDriver driver_;
+  KernelDriver driver_;
   std::byte* device_;
   std::string host_;
   std::shared_ptr<void> pin_;
@@ -207,15 +209,43 @@ TEST_F(LocalGetsTest, AReaderThatGoesIsNotWaitedFor) {
   EXPECT_EQ(host_.substr(0, 10), OnDevice(0, 10));
 }
 
+TEST_F(LocalGetsTest, WithinADeviceAKernelMovesSmallOnes) {
+  std::byte* const to = driver_.Allocate(0, kBytes);
+  ASSERT_TRUE(reader_->Register(to, kBytes).ok());
+  const auto region = ImportFromOutside(shared_.local_key).value();
+  for (size_t i = 0; i < 50; ++i) reader_->Get(peer_, region, 100 * i, to + 100 * i, 99, i);
+  while (sink_.done.size() < 50) reader_->Progress();
+  EXPECT_EQ(driver_.count("Launch"), 1);
+  EXPECT_EQ(std::memcmp(driver_.Shadow(to) + 4900, driver_.Shadow(device_) + 4900, 99), 0);
+}
+
+// Kernels of one device may have no access to another's memory, nor to the host's.
+TEST_F(LocalGetsTest, OtherDevicesAndTheHostAreCopied) {
+  const auto there = LocalGets::Create(&driver_, 1, &sink_, KernelDriver::Image()).value();
+  std::byte* const to = driver_.Allocate(1, kBytes);
+  ASSERT_TRUE(there->Register(to, kBytes).ok());
+  const PeerId peer = there->Connect(LocalProcess()).value();
+  const auto base = reinterpret_cast<uint64_t>(device_);
+  const auto region = there->ImportRegion(peer, shared_.local_key, base, kBytes).value();
+  there->Get(peer, region, 0, to, 1000, 1);
+  while (sink_.done.empty()) there->Progress();
+  reader_->Get(peer_, Import(shared_.local_key).value(), 0, host_.data(), 1000, 2);
+  while (sink_.done.size() < 2) reader_->Progress();
+  EXPECT_EQ(driver_.count("Launch"), 0);
+  EXPECT_EQ(std::memcmp(driver_.Shadow(to), driver_.Shadow(device_), 1000), 0);
+}
+
 TEST_F(LocalGetsTest, TheDriversErrorsAreTheGets) {
   const auto region = Import(shared_.local_key).value();
-  driver_.FailNext("CopyAsync", absl::AbortedError("gone"));
-  reader_->Get(peer_, region, 0, host_.data(), 10, 1);
-  reader_->Get(peer_, region, 0, host_.data(), 10, 2);
-  driver_.FailNext("RecordEvent", absl::AbortedError("gone"));
-  reader_->Progress();
-  EXPECT_EQ(sink_.done[1].code(), StatusCode::kAborted);
-  EXPECT_EQ(sink_.done[2].code(), StatusCode::kAborted);
+  for (const char* call : {"CopyAsync", "RecordEvent", "EventDone"}) {
+    sink_.done.clear();
+    driver_.FailNext(call, absl::AbortedError("gone"));
+    reader_->Get(peer_, region, 0, host_.data(), 10, 1);
+    reader_->Get(peer_, region, 20, host_.data() + 20, 10, 2);
+    while (sink_.done.size() < 2) reader_->Progress();
+    EXPECT_EQ(sink_.done[1].code(), StatusCode::kAborted) << call;
+    EXPECT_EQ(sink_.done[2].code(), StatusCode::kAborted) << call;
+  }
 }
 
 }  // namespace

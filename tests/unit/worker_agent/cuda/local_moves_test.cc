@@ -95,18 +95,59 @@ TEST_F(LocalMovesTest, BatchesEndInTheirOrder) {
   EXPECT_FALSE(*moves_->OldestEnded());
 }
 
-TEST_F(LocalMovesTest, AfterAnErrorNothingIsUnderWay) {
-  Add(0, 1000);
+TEST_F(LocalMovesTest, NeighboursAreOne) {
+  const int copies = driver_.count("CopyAsync");
+  for (uint64_t begin = 0; begin < kLong; begin += kLong / 4) Add(begin, kLong / 4);
+  ASSERT_EQ(moves_->Begin(), absl::OkStatus());
+  EXPECT_EQ(driver_.count("CopyAsync"), copies + 1);
+  EXPECT_EQ(driver_.count("Launch"), 0);  // together they are long
+  ASSERT_EQ(EndOldest(), absl::OkStatus());
+  EXPECT_TRUE(Arrived(0, kLong));
+}
+
+TEST_F(LocalMovesTest, AfterAnErrorAllHasBeenWaitedFor) {
+  Add(0, 1000, /*by_kernels=*/false);
   ASSERT_EQ(moves_->Begin(), absl::OkStatus());
   driver_.FailNext("RecordEvent", absl::AbortedError("cuEventRecord: gone"));
-  Add(2000, 1000);
+  const int waits = driver_.count("SynchronizeStream");
+  Add(2000, 1000, /*by_kernels=*/false);
   EXPECT_EQ(moves_->Begin().code(), StatusCode::kAborted);
-  EXPECT_TRUE(Arrived(0, 1000));  // it was waited for
+  EXPECT_EQ(driver_.count("SynchronizeStream"), waits + 2);  // both streams
+  EXPECT_TRUE(Arrived(0, 1000));
   EXPECT_FALSE(*moves_->OldestEnded());
   Add(4000, 1000);
   ASSERT_EQ(moves_->Begin(), absl::OkStatus());
   ASSERT_EQ(EndOldest(), absl::OkStatus());
   EXPECT_TRUE(Arrived(4000, 1000));
+}
+
+// R4: it may be under way still.
+TEST_F(LocalMovesTest, ABatchWhoseEndCannotBeAskedForIsWaitedFor) {
+  Add(0, 1000);
+  ASSERT_EQ(moves_->Begin(), absl::OkStatus());
+  driver_.FailNext("EventDone", absl::FailedPreconditionError("cuEventQuery: not now"));
+  EXPECT_FALSE(moves_->OldestEnded().ok());
+  EXPECT_TRUE(Arrived(0, 1000));
+}
+
+TEST_F(LocalMovesTest, ADeviceWithoutRoomIsNotAskedForItAtOnceAgain) {
+  driver_.FailNext("AllocateHost", absl::ResourceExhaustedError("cuMemHostAlloc: none left"));
+  for (uint64_t i = 0; i < 3; ++i) {
+    Add(1000 * i, 1000);
+    ASSERT_EQ(moves_->Begin(), absl::OkStatus());
+    ASSERT_EQ(EndOldest(), absl::OkStatus());
+  }
+  EXPECT_EQ(driver_.count("AllocateHost"), 1);
+  EXPECT_TRUE(Arrived(0, 3000));
+}
+
+// A graph may be captured in another thread at any time, in the mode that forbids most.
+TEST_F(LocalMovesTest, ACaptureElsewhereIsNoHindrance) {
+  driver_.Capture(true);
+  Add(0, 1000);
+  ASSERT_EQ(moves_->Begin(), absl::OkStatus());
+  EXPECT_EQ(EndOldest(), absl::OkStatus());
+  driver_.Capture(false);
 }
 
 TEST_F(LocalMovesTest, NothingIsLeftBehind) {
