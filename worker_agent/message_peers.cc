@@ -48,7 +48,7 @@ void MessagePeers::Send(Incarnation peer, std::string_view header,
     if (token != 0) later_(SendDone{token, absl::UnavailableError("the peer is not connected")});
     return;
   }
-  if (token != 0) outstanding_.insert(token);
+  if (token != 0) outstanding_.push_back(token);
   transport_->Send(found->second, header, pieces, token);
 }
 
@@ -67,7 +67,10 @@ void MessagePeers::OnMessage(std::string_view header, std::string_view payload) 
 }
 
 void MessagePeers::OnSent(uint64_t token, const absl::Status& status) {
-  TH_CHECK(outstanding_.erase(token) == 1);
+  const auto found = std::find(outstanding_.begin(), outstanding_.end(), token);
+  TH_CHECK(found != outstanding_.end());
+  *found = outstanding_.back();
+  outstanding_.pop_back();
   now_(SendDone{token, status});
 }
 

@@ -17,8 +17,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "worker_agent/core/events.h"
 #include "worker_agent/transport.h"
@@ -62,7 +62,7 @@ class MessagePeers : public MessageTransport::Sink {
   const OnEvent later_;
   MessageTransport* transport_ = nullptr;
   std::map<Incarnation, PeerId> peers_;
-  std::unordered_set<uint64_t> outstanding_;  // tokens
+  std::vector<uint64_t> outstanding_;  // tokens; few, since a peer has a frame or two under way
   bool deaf_ = false;
 };
 
