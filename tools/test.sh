@@ -53,6 +53,21 @@ skip() {
   times+=("skipped  $1: $2")
 }
 
+# failures_of RESULTS.xml: the programs that failed or could not be run, but not those that said that
+# they cannot be run here.
+failures_of() {
+  awk -F '"' '
+    /<testcase / {
+      if (/status="fail"/) print $2
+      not_run = /status="notrun"/ ? $2 : ""
+      next
+    }
+    not_run != "" {
+      if (!/SKIP_RETURN_CODE/) print not_run
+      not_run = ""
+    }' "$1"
+}
+
 # tests PRESET LABEL: each test program counts once.
 tests() {
   local preset="$1" label="$2" name="$1: $2 tests" started=$SECONDS
@@ -69,9 +84,10 @@ tests() {
     passed=$((passed + $(grep -c '<testcase .*status="run"' "$results")))
     while read -r program; do
       failed+=("$preset: $program")
-    done < <(sed -n 's/.*<testcase name="\([^"]*\)".*status="\(fail\|notrun\)".*/\1/p' "$results")
+    done < <(failures_of "$results")
     # What was left out, and why.
     grep -h -A 1 ': Skipped$' "$folder/Testing/Temporary/LastTest.log" | sed 's/^/skipped: /'
+    grep -h '^skipped: ' "$folder/Testing/Temporary/LastTest.log"
   fi
   took "$name" "$started"
 }
