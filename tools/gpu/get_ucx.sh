@@ -29,8 +29,8 @@ if [[ ! -d $folder/libucx ]]; then
   command -v python3 >/dev/null || { say "python3 is needed to fetch it"; exit 1; }
   download=$(mktemp -d)
   trap 'rm -rf "$download"' EXIT
-  python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
-    --dest "$download" "libucx-cu$cuda==$version" >&2 ||
+  python3 -m pip download --quiet --disable-pip-version-check --timeout 15 --retries 2 --no-deps \
+    --only-binary=:all: --dest "$download" "libucx-cu$cuda==$version" >&2 ||
     { say "pip could not fetch libucx-cu$cuda $version (pip index versions libucx-cu$cuda lists them)"; exit 1; }
   mkdir -p "$folder"
   # Into place by a rename, so that half a folder is never taken for a whole one.
