@@ -61,11 +61,16 @@ absl::Status CheckDrain(std::chrono::milliseconds drain) {
       absl::StrFormat("drain_timeout %d ms: must not be negative", drain.count()));
 }
 
+// Empty if it is not set.
+std::string FromEnvironment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 }  // namespace
 
 absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options) {
-  const char* const wish = std::getenv("TENSORHUB_DIGESTS");
-  const std::string word = wish == nullptr ? "" : wish;
+  const std::string word = FromEnvironment("TENSORHUB_DIGESTS");
   if (!word.empty() && word != "auto" && word != "on" && word != "off") {
     return absl::InvalidArgumentError(
         absl::StrFormat("TENSORHUB_DIGESTS=%s: write auto, on or off", word));
@@ -76,8 +81,7 @@ absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options) {
 }
 
 absl::StatusOr<bool> DeviceCopies() {
-  const char* const wish = std::getenv("TENSORHUB_DEVICE_READS");
-  const std::string word = wish == nullptr ? "" : wish;
+  const std::string word = FromEnvironment("TENSORHUB_DEVICE_READS");
   if (word.empty() || word == "copies") return true;
   if (word == "ucx") return false;
   return absl::InvalidArgumentError(

@@ -5,15 +5,20 @@
 
 import glob
 import os
+import sys
+
+import binaries
 
 
-def environment(binaries):
-    """Of the build that the folder of binaries belongs to; None where either is missing."""
-    build = os.path.dirname(os.path.abspath(binaries))
+def environment(folder):
+    """Of the build that this folder of binaries belongs to. Without one of the two the program ends
+    as skipped."""
+    build = os.path.dirname(os.path.abspath(folder))
     driver = os.path.join(build, "standin_driver")
     found = glob.glob(os.path.join(os.path.dirname(build), "ucx", "cuda*", "libucx", "lib",
                                    "libucp.so.0"))
     if not found or not os.path.exists(os.path.join(driver, "libcuda.so.1")):
-        return None
+        print("skipped: no UCX with CUDA (tools/gpu/get_ucx.sh), or no stand-in for the driver")
+        sys.exit(binaries.SKIPPED)
     ucx = os.path.dirname(max(found))
     return {"LD_LIBRARY_PATH": f"{ucx}:{driver}", "UCX_MODULE_DIR": os.path.join(ucx, "ucx")}

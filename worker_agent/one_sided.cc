@@ -117,8 +117,9 @@ std::vector<OneSided::Reach> OneSided::Choose(const SharedMemoryDescription& des
   if (description.word_is_asked) {
     why = absl::FailedPreconditionError("the peer's memory is a device's, out of reach from here");
     if (within_ && same_process) all.push_back({within_.get(), description.process});
-    if (whose_.with_host && same_host && !same_process)
+    if (whose_.with_host && same_host && !same_process) {
       all.push_back({within_.get(), description.host});
+    }
     if (device_ && !description.address.empty()) {
       all.push_back({transport_.get(), description.address});
     }

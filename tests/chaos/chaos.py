@@ -194,11 +194,7 @@ def main():
     arguments = parse()
     arguments.ways = WAYS
     if arguments.device:
-        environment = standin.environment(arguments.binaries)
-        if environment is None:
-            print("skipped: no UCX with CUDA (tools/gpu/get_ucx.sh), or no stand-in for the driver")
-            sys.exit(77)
-        arguments.ways = (Way("device", environment, "device=0"),)
+        arguments.ways = (Way("device", standin.environment(arguments.binaries), "device=0"),)
     if arguments.links and not links.inside():
         links.enter()
     lab = links.Lab(arguments.binaries) if arguments.links else None

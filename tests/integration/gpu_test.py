@@ -64,11 +64,7 @@ class GpuTest(unittest.TestCase):
 
 
 def main():
-    environment = standin.environment(sys.argv[-1])
-    if environment is None:
-        print("skipped: no UCX with CUDA (tools/gpu/get_ucx.sh), or no stand-in for the driver")
-        sys.exit(binaries.SKIPPED)
-    os.environ.update(environment)
+    os.environ.update(standin.environment(sys.argv[-1]))
     binaries.main()
 
 

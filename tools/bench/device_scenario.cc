@@ -63,7 +63,8 @@ class DeviceScenario : public Scenario {
 
   absl::Status CheckFlags();
   absl::Status CheckTensors() const;
-  absl::Status CheckRoom();
+  // Of the version, unless it was given; in any case there is room for it.
+  absl::Status ChooseSize();
   absl::StatusOr<std::vector<Path>> Paths() const;
   double GBps(double seconds) const { return static_cast<double>(bytes_.value) / 1e9 / seconds; }
   AgentPair::Options PairOptions(const std::string& name, const Hub& hub, const Path& path,
@@ -130,7 +131,7 @@ absl::Status DeviceScenario::CheckTensors() const {
   return absl::OkStatus();
 }
 
-absl::Status DeviceScenario::CheckRoom() {
+absl::Status DeviceScenario::ChooseSize() {
   const absl::StatusOr<agent::CudaPrimary> primary = agent::CudaPrimary::Retain(driver_, 0);
   if (!primary.ok()) return primary.status();
   const agent::CudaCurrent current(*primary);
@@ -353,7 +354,7 @@ absl::Status DeviceScenario::Run(Report& report) {
   driver_ = *driver;
   const absl::StatusOr<std::vector<Path>> paths = Paths();
   if (!paths.ok()) return paths.status();
-  if (absl::Status status = CheckRoom(); !status.ok()) return status;
+  if (absl::Status status = ChooseSize(); !status.ok()) return status;
   if (absl::Status status = CheckTensors(); !status.ok()) return status;
   const absl::StatusOr<std::unique_ptr<Hub>> hub = Hub::Start();
   if (!hub.ok()) return hub.status();

@@ -154,14 +154,19 @@ std::string LocalGets::Describe(PeerId /*peer*/) const {
   return absl::StrFormat("copies of CUDA device %d", primary_.device());
 }
 
-bool LocalGets::Progress() {
+void LocalGets::FinishEnded() {
+  if (batches_.empty()) return;
   CudaCurrent current(primary_);
-  Begin();
   while (!batches_.empty()) {
     const absl::StatusOr<bool> ended = moves_->OldestEnded();
-    if (ended.ok() && !*ended) break;
+    if (ended.ok() && !*ended) return;
     FinishOldest(ended.status());
   }
+}
+
+bool LocalGets::Progress() {
+  Begin();
+  FinishEnded();
   const auto done = std::exchange(done_, {});
   for (const auto& [token, status] : done) sink_->OnGetDone(token, status);
   return !done.empty();

@@ -79,6 +79,7 @@ class LocalGets : public GetTransport {
   absl::Status Add(const Import& import, uint64_t offset, void* to, size_t bytes);
   void Begin();
   void FinishOldest(const absl::Status& status);
+  void FinishEnded();
 
   CudaDriver* const driver_;
   Sink* const sink_;

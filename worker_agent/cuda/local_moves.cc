@@ -11,6 +11,7 @@ namespace {
 // A copy call takes the host some two microseconds, in which a device of 2 TB/s copies 4 MiB: those
 // of copies of this length are less than half of its time.
 constexpr uint64_t kLongBytes = 16 << 20;
+constexpr int kBatchesWithout = 64;
 
 }  // namespace
 
@@ -22,10 +23,7 @@ absl::StatusOr<std::unique_ptr<LocalMoves>> LocalMoves::Make(const CudaPrimary& 
     if (!made.ok()) return made.status();
     stream = *std::move(made);
   }
-  absl::StatusOr<std::unique_ptr<kernels::KernelModule>> loaded =
-      kernels::KernelModule::Load(primary, image);
-  moves->why_no_kernel_ = loaded.status();
-  if (loaded.ok()) moves->kernels_ = *std::move(loaded);
+  moves->kernels_ = kernels::KernelModule::Load(primary, image);
   return moves;
 }
 
@@ -54,11 +52,8 @@ void LocalMoves::Add(const kernels::MovePiece& piece, bool by_kernels) {
   open_.push_back({piece, by_kernels});
 }
 
-// Where a device has no room for the kernel's tables, it is not asked again for a while.
 void LocalMoves::Sort() {
-  constexpr int kBatchesWithout = 64;
-  if (std::exchange(no_room_, false)) without_kernel_ = kBatchesWithout;
-  const bool kernel = kernels_ != nullptr && without_kernel_ == 0;
+  const bool kernel = kernels_.ok() && without_kernel_ == 0;
   if (without_kernel_ > 0) --without_kernel_;
   long_.clear();
   short_.clear();
@@ -102,18 +97,20 @@ absl::Status LocalMoves::Enqueue(Means& means) {
   return primary_.driver()->RecordEvent(means.ended.get(), stream());
 }
 
-// A device without room for the kernel's tables makes copies of them.
+// A device without room for the kernel's tables makes copies of them, and is not asked for it again
+// for a while.
 absl::Status LocalMoves::EnqueueShort(Means& means) {
   if (short_.empty()) return absl::OkStatus();
   if (means.mover == nullptr) {
     absl::StatusOr<std::unique_ptr<kernels::DeviceMover>> mover =
-        kernels::DeviceMover::Create(kernels_.get());
+        kernels::DeviceMover::Create(kernels_->get());
     if (!mover.ok()) return mover.status();
     means.mover = *std::move(mover);
   }
   const absl::Status status = means.mover->Start(short_, stream());
-  no_room_ = absl::IsResourceExhausted(status);
-  return no_room_ ? Copy(short_) : status;
+  if (!absl::IsResourceExhausted(status)) return status;
+  without_kernel_ = kBatchesWithout;
+  return Copy(short_);
 }
 
 absl::Status LocalMoves::Copy(std::span<const kernels::MovePiece> pieces) {

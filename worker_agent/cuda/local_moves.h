@@ -39,7 +39,7 @@ class LocalMoves {
   // After an error no copy is under way any more, of no batch, and all batches have ended so.
   absl::Status Begin();
   // Why short ones are not moved by a kernel; OK: they are.
-  const absl::Status& why_no_kernel() const { return why_no_kernel_; }
+  const absl::Status& why_no_kernel() const { return kernels_.status(); }
   // Whether the oldest batch that was begun, and not told of yet, has ended; an error ends it too,
   // after all that was begun has been waited for.
   absl::StatusOr<bool> OldestEnded();
@@ -67,11 +67,9 @@ class LocalMoves {
 
   const CudaPrimary& primary_;
   std::array<OwnedStream, 2> streams_;
-  size_t next_ = 0;                                 // the stream of the batch that is begun
-  std::unique_ptr<kernels::KernelModule> kernels_;  // null: there are none
-  absl::Status why_no_kernel_;
+  size_t next_ = 0;  // the stream of the batch that is begun
+  absl::StatusOr<std::unique_ptr<kernels::KernelModule>> kernels_;
   int without_kernel_ = 0;  // so many batches are copied yet
-  bool no_room_ = false;
   std::vector<Open> open_;
   std::vector<kernels::MovePiece> long_;  // of the batch that is begun
   std::vector<kernels::MovePiece> short_;

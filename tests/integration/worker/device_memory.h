@@ -25,7 +25,6 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  int device() const { return primary_.device(); }
   absl::StatusOr<void*> Allocate(size_t bytes);
   // Between any two of device and host memory; done when it returns.
   absl::Status Copy(void* to, const void* from, size_t bytes);

@@ -34,8 +34,9 @@ struct ShardOptions {
   size_t empty = 0;        // that many further tensors without bytes
   // A mistake for the library to refuse: overlap, null, duplicate, size, dtype.
   std::string fault;
-  int device =
-      -1;  // of a GPU, whose memory it is, an allocation for each tensor; not with `shared`
+  // Of a GPU: whose memory it is, an allocation for each tensor, whatever the layout. -1: the
+  // host's.
+  int device = -1;
 };
 
 class Shard {

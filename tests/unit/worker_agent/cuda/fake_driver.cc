@@ -35,12 +35,12 @@ std::vector<CudaContext>& CurrentContexts() {
   return contexts;
 }
 
-}  // namespace
-
 CaptureMode& ModeOfThread() {
   thread_local CaptureMode mode = CaptureMode::kGlobal;
   return mode;
 }
+
+}  // namespace
 
 CudaContext FakeDriver::ContextOf(int device) {
   return reinterpret_cast<CudaContext>(static_cast<uintptr_t>(device) + 1);
