@@ -41,7 +41,8 @@ void Hub::State::CallReadersAnew(Worker& source) {
   if (recovering_ || !source.reference) return;
   for (const ReaderSlot& slot : std::set<ReaderSlot>(source.reference->readers)) {
     Worker& reader = *slot.reader;
-    if (reader.read->current == slot.assignment && MayServe(source, reader)) MoveTo(reader, source);
+    const bool reads_here = Reads(reader) && reader.read->current == slot.assignment;
+    if (reads_here && MayServe(source, reader)) MoveTo(reader, source);
   }
 }
 

@@ -76,7 +76,7 @@ class Chaos {
 
   std::string Opening(const std::string& worker) {
     return absl::StrCat("open ", worker, " world=2 at=us/dc", Below(2), "/r", Below(2), "/h",
-                        Below(2));
+                        Below(2), " endpoint=e", Below(2));
   }
 
   // What throws ends the program, as a failed check does.
