@@ -70,7 +70,8 @@ void R8Recovery::OnAsked(const HubStep& step) {
   const auto* join = std::get_if<hub::JoinFetchOp>(&step.event);
   if (join == nullptr) return;
   Asked& asked = asked_[step.from->number()];
-  if (asked.op != join->op) asked = {join->op, latest_[join->worker.key.model]};
+  const bool late_or_again = join->op <= asked.op;
+  if (!late_or_again) asked = {join->op, latest_[join->worker.key.model]};
 }
 
 void R8Recovery::OnLatest(const CallRecord& record, Version version) {
