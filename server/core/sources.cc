@@ -175,8 +175,16 @@ const Assignment* Hub::State::KnownAssignment(const Worker& reader,
   return it == reader.read->assignments.end() ? nullptr : &it->second;
 }
 
+// R3: the word of one whose FinishRead was not answered. It has disowned what it read before that,
+// so that the fetch is over by now.
+void Hub::State::LeaveAborted(Worker& reader, const TransactionId& transaction) {
+  const bool in_it = reader.read && reader.read->transaction == transaction;
+  if (in_it && !Reads(reader)) EndRead(reader);
+}
+
 void Hub::State::On(const SourceReleased& event) {
   Worker* reader = FindSession(event.session);
+  if (reader != nullptr && event.assignment == 0) return LeaveAborted(*reader, event.transaction);
   if (reader == nullptr ||
       KnownAssignment(*reader, event.transaction, event.assignment) == nullptr ||
       reader->read->current == event.assignment) {

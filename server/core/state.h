@@ -251,6 +251,7 @@ class Hub::State {
   void EndRead(Worker& reader);
   void LoseSource(const ReaderSlot& slot);
   void Orphaned(Worker& reader);
+  void LeaveAborted(Worker& reader, const TransactionId& transaction);
   void On(const SourceReleased& event);
   const Assignment* KnownAssignment(const Worker& reader, const TransactionId& transaction,
                                     AssignmentNumber number) const;

@@ -31,9 +31,7 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   heartbeat_at_ = now + heartbeat_ms_;
   // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.
   if (event.wants_documents) effects.emplace_back(PutDocuments{});
-  if (disowned_) {
-    effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
-  }
+  SayAgainWhatIsOver(effects);
   if (phase_ == Phase::kUnpublishing) KeepDrainTime(now);
   calls_.OnSessionUp(effects);
   if (reader_) reader_->OnSessionUp(effects);

@@ -112,6 +112,8 @@ class AgentCore::State {
   void OnFetchDeadline(TimeMs now, Effects& effects);
   void Free(const absl::Status& reason, Effects& effects);
   void Disown(const absl::Status& reason, Effects& effects);
+  void LeaveFetch(const TransactionId& transaction, Effects& effects);
+  void SayAgainWhatIsOver(Effects& effects) const;
   void Done(const absl::Status& status, Effects& effects);
   void MakeDigests(Effects& effects);
   void EndDigests(Effects& effects);
@@ -151,7 +153,9 @@ class AgentCore::State {
   std::optional<TimeMs> verb_deadline_;
   std::optional<TimeMs> phase_deadline_;
   PublicationId last_visible_;
-  std::optional<Generation> disowned_;  // the last one; said again to a hub that came back
+  // The last ones; said again whenever a session opens.
+  std::optional<Generation> disowned_;
+  std::optional<TransactionId> left_fetch_;
   std::optional<FetchDecision> decision_;
   std::optional<Reader> reader_;
   absl::Status result_;  // what this rank reports with FinishRead

@@ -70,6 +70,20 @@ void AgentCore::State::Disown(const absl::Status& reason, Effects& effects) {
   effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
 }
 
+// R3: nothing is outstanding of it, which the hub may never hear by FinishRead.
+void AgentCore::State::LeaveFetch(const TransactionId& transaction, Effects& effects) {
+  left_fetch_ = transaction;
+  effects.emplace_back(SessionSend{SourceReleasedMessage{transaction, 0}});
+}
+
+// A report that was sent before, and a hub that came back, say otherwise.
+void AgentCore::State::SayAgainWhatIsOver(Effects& effects) const {
+  if (disowned_) {
+    effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
+  }
+  if (left_fetch_) effects.emplace_back(SessionSend{SourceReleasedMessage{*left_fetch_, 0}});
+}
+
 void AgentCore::State::On(const VerbAsked& event, TimeMs now, Effects& effects) {
   TH_CHECK(phase_ == Phase::kIdle);
   verb_ = event.verb;
@@ -293,6 +307,7 @@ void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
         result_ = absl::UnknownError("the outcome is not known; fetch again to learn it");
       }
       if (reference_.state() == Reference::State::kFilling) Disown(result_, effects);
+      LeaveFetch(decision_->transaction, effects);
       return Done(result_, effects);
     case Phase::kLeaving:
       calls_.GiveUp(effects);

@@ -179,6 +179,25 @@ TEST(Deadline, BuffersDisownedWhileTheHubIsAwayAreDisownedAgain) {
   EXPECT_EQ(world.Fetch(1).code(), StatusCode::kNotFound);
 }
 
+// R3: a hub that never hears FinishRead would count the reader at its source for good.
+TEST(Deadline, AReaderWhoseLastWordIsNotAnsweredSaysThatItIsGoneOnEachSession) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  Swallow<FinishReadCall>(world);
+  EXPECT_FALSE(world.Do(1, FetchVerb{.selector = {}, .timeout_ms = 1000}).ok());
+  world.RunFor(10);
+  EXPECT_EQ(world.hub.Said<SourceReleasedMessage>(), 1u);
+  EXPECT_TRUE(world.Do(0, UnpublishVerb{.drain_ms = 1'000'000}).ok()) << "nobody is waited for";
+  world.SetHubAway(true);
+  world.RunFor(100);
+  world.SetHubAway(false);
+  world.RunFor(100);
+  EXPECT_EQ(world.hub.Said<SourceReleasedMessage>(), 2u);
+  const auto* last = std::get_if<SourceReleasedMessage>(&world.hub.said.back().second);
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(last->assignment, 0u) << "all";
+}
+
 // R8: the hub did record it, and would list buffers that mean nothing any more.
 TEST(Deadline, BuffersThatTheHubBelievesHeldAreDisowned) {
   World world({});

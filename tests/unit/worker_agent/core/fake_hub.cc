@@ -276,7 +276,10 @@ void FakeHub::OnSaid(size_t worker, const SessionSend& effect) {
   said.emplace_back(worker, effect.message);
   if (away_) return;
   const auto* released = std::get_if<SourceReleasedMessage>(&effect.message);
-  if (released != nullptr) return Release(worker, released->assignment);
+  if (released != nullptr) {
+    const bool all = released->assignment == 0;
+    return Release(worker, all ? ~AssignmentNumber{0} : released->assignment);
+  }
   if (const auto* probed = std::get_if<ProbeAnswerMessage>(&effect.message)) {
     const auto holding = holdings_.find(worker);
     if (probed->holds && probed->verified) Pardon(worker);
