@@ -53,6 +53,10 @@ void AgentCore::State::On(const SessionRefused& event, TimeMs now, Effects& effe
 }
 
 void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& effects) {
+  if (phase_ == Phase::kBeginning && event.transaction == decision_->transaction) {
+    calls_.SetAnswered();
+    phase_ = Phase::kReading;
+  }
   if (reader_) reader_->OnAssign(event, now, effects);
 }
 

@@ -42,8 +42,7 @@ class HubCalls {
       Send(effects);
       return std::nullopt;
     }
-    pending_.reset();
-    repeat_at_.reset();
+    SetAnswered();
     return reply;
   }
 
@@ -65,10 +64,15 @@ class HubCalls {
     if (pending_) Send(effects);
   }
 
-  void GiveUp(Effects& effects) {
-    if (pending_) effects.emplace_back(CancelCall{pending_->op});
+  // By a directive that only a hub gives that has done what was asked. The reply is stale then.
+  void SetAnswered() {
     pending_.reset();
     repeat_at_.reset();
+  }
+
+  void GiveUp(Effects& effects) {
+    if (pending_) effects.emplace_back(CancelCall{pending_->op});
+    SetAnswered();
   }
 
   bool pending() const { return pending_.has_value(); }

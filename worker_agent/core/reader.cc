@@ -216,9 +216,10 @@ void Reader::Commit(uint32_t chunks, uint64_t& tally, TimeMs now, Effects& effec
   TellProgress(now, effects);
 }
 
+// That all is there the hub hears by FinishRead, which follows at once.
 void Reader::TellProgress(TimeMs now, Effects& effects) {
   const bool complete = state_ == State::kComplete;
-  if (complete || now - told_at_ >= tell_every_ms_) {
+  if (!complete && now - told_at_ >= tell_every_ms_) {
     told_at_ = now;
     effects.emplace_back(
         SessionSend{ProgressMessage{reference_.content().publication, reference_.generation(),

@@ -227,6 +227,18 @@ TEST_P(BothWays, AbortedWhileBeginning) {
   EXPECT_TRUE(world.Fetch(1).ok());
 }
 
+TEST_P(BothWays, BeginsWithItsDirectiveWhateverBecomesOfTheAnswer) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.script = [&](size_t, const Call& call) {
+    if (std::holds_alternative<BeginReadCall>(call.request)) world.hub.lose_answers = true;
+    if (std::holds_alternative<FinishReadCall>(call.request)) world.hub.lose_answers = false;
+    return false;
+  };
+  EXPECT_EQ(world.Fetch(1), absl::OkStatus());
+  EXPECT_TRUE(world.Holds(1, 5));
+}
+
 TEST_P(BothWays, AbortedWhileUnpublishingWhatItHeld) {
   World world(Options(3));
   ASSERT_TRUE(world.Publish(0, 5).ok());

@@ -30,13 +30,11 @@ TEST(Report, ComesAsOftenAsTheHubSays) {
   const std::vector<uint32_t> seldom = Reported(10'000);
   EXPECT_GT(often.size(), 5u);
   EXPECT_TRUE(std::is_sorted(often.begin(), often.end()));
-  EXPECT_LE(seldom.size(), 2u) << "the first and the last";
+  EXPECT_LE(seldom.size(), 1u) << "at most the first";
 }
 
-TEST(Report, ComesWhenEverythingIsThere) {
-  EXPECT_EQ(Reported(1).back(), 100u);
-  EXPECT_EQ(Reported(10'000).back(), 100u);
-}
+// FinishRead says it, which follows at once.
+TEST(Report, DoesNotComeWhenEverythingIsThere) { EXPECT_LT(Reported(1).back(), 100u); }
 
 }  // namespace
 }  // namespace tensorhub::agent::testing
