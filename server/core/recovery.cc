@@ -45,7 +45,7 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
                        " is not listed: ", std::string(status.message())));
       Send(worker, Dropped{event.holding->generation, status});
       // It frees its buffers then; a publish of theirs that is under way must not list them.
-      if (event.holding->published) Disowned(worker, event.holding->generation);
+      if (event.holding->complete) Disowned(worker, event.holding->generation);
     }
   }
   Vouch(worker, /*verified=*/false);
