@@ -30,18 +30,9 @@ constexpr TimeMs kShutDownMs = 2000;
 // Between two looks at the inbox and at the clock.
 constexpr int64_t kRoundsMaxUs = 2000;
 constexpr int64_t kHeldUpUs = 10 * kRoundsMaxUs;
-constexpr size_t kPageBytes = 4096;
 constexpr size_t kWaysLoggedMax = 1024;
 // Each costs the memory and the descriptors of a transport (R9).
 constexpr int kMovesMax = 64;
-// What a device of 2 TB/s copies in a quarter of a millisecond, in which the source answers for its
-// word; ten milliseconds of a card of 400 Gbit/s.
-constexpr uint64_t kDeviceWindowBytes = 512 << 20;
-// An event of the core costs a microsecond, in which a device copies megabytes; a card of 400
-// Gbit/s takes a third of a millisecond, by which each hop of a chain is later.
-constexpr uint64_t kDeviceGetBytes = 16 << 20;
-// Enough chunks at once to keep all of a device busy, and over in a millisecond.
-constexpr uint64_t kDeviceScanBytes = 256 << 20;
 
 int64_t NowUs() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
@@ -237,82 +228,6 @@ void ProgressLoop::Sleep() {
   if (fds[1].revents != 0 || fds[2].revents != 0) ++fruitless_wakes_;
 }
 
-absl::Status ProgressLoop::Register(Memory memory) {
-  if (memory_) {
-    return absl::FailedPreconditionError(
-        "tensors are registered already; they are fixed for the life of a client");
-  }
-  memory_ = std::move(memory);
-  if (absl::Status status = ShareMemory(); !status.ok()) {
-    ForgetMemory();
-    return status;
-  }
-  description_ = DescribeMemory();
-  const Layout& layout = memory_->layout();
-  Log().info("{} registered {} tensors, {} bytes in {} regions of {}, {}",
-             ToString(options_.facts.self.key), layout.entries().size(), layout.total_bytes(),
-             memory_->region_count(), memory_->medium().Describe(),
-             description_.empty() ? "served to peers" : "readable by peers");
-  hub_->calls().SetDocuments(layout.Encode(), options_.attachment);
-  Feed(Facts());
-  return absl::OkStatus();
-}
-
-// What can be read without this process's CPU, and by whom.
-absl::Status ProgressLoop::ShareMemory() {
-  Medium& medium = memory_->medium();
-  const std::optional<int> device =
-      memory_->cuda_device() ? memory_->cuda_device() : options_.local_device;
-  if (!device || !options_.one_sided) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<Medium::Scope>> scope = medium.EnterThread();
-  if (!scope.ok()) return scope.status();
-  scope_ = *std::move(scope);
-  std::vector<Memory::Piece> regions = medium.Regions();
-  if (memory_->cuda_device()) {
-    const absl::Status direct = one_sided_.ShareDevice(options_.make_device_gets, regions);
-    if (!direct.ok() && !options_.through_host) return direct;
-    if (!direct.ok()) {
-      Log().warn("{}: peers on other hosts read through host memory: {}",
-                 ToString(options_.facts.self.key), std::string(direct.message()));
-    }
-  } else {
-    for (const Memory::Segment& each : memory_->segments()) {
-      regions.push_back({each.data, each.bytes});
-    }
-  }
-  const bool of_device = memory_->cuda_device().has_value();
-  return one_sided_.ShareWithin(
-      options_.make_local_gets(*device), regions,
-      {.of_device = of_device, .with_host = of_device && options_.device_copies});
-}
-
-// Whatever reads it, or works on its device, ends first.
-void ProgressLoop::ForgetMemory() {
-  one_sided_.StopSharing();
-  scope_.reset();
-  memory_.reset();
-}
-
-Registered ProgressLoop::Facts() const {
-  const Layout& layout = memory_->layout();
-  Registered event;
-  event.layout = layout.fingerprint();
-  event.total_bytes = layout.total_bytes();
-  if (!options_.attachment.empty()) event.attachment = FingerprintOf(options_.attachment);
-  event.description = description_;
-  event.reads_far = one_sided_.word_is_asked();
-  if (memory_->cuda_device()) {
-    event.window_bytes = kDeviceWindowBytes;
-    event.get_bytes = kDeviceGetBytes;
-    if (memory_->medium().DigestsManyAtOnce()) event.scan_bytes = kDeviceScanBytes;
-    return event;  // a frame of a device's memory is one piece
-  }
-  for (const Memory::Segment& segment : memory_->segments()) {
-    event.piece_begins.push_back(segment.begin);
-  }
-  return event;
-}
-
 void ProgressLoop::LoseMemory(const absl::Status& why) {
   if (!lost_.ok()) return;
   lost_ =
@@ -323,32 +238,6 @@ void ProgressLoop::LoseMemory(const absl::Status& why) {
   options_.on_memory_lost(lost_);
   stopping_ = true;
   if (on_verb_done_) std::exchange(on_verb_done_, nullptr)({lost_, {}, ""});
-}
-
-std::string ProgressLoop::DescribeMemory() const {
-  if (one_sided_.regions().empty() || memory_->total_bytes() == 0) return "";
-  const bool asked = one_sided_.word_is_asked();
-  const absl::StatusOr<SharedMemoryDescription> made = DescribeSharedMemory(
-      *memory_, one_sided_.regions(), asked ? nullptr : word_.place(), one_sided_.Address());
-  if (!made.ok() || (made->host.empty() && !asked)) return "";
-  std::string encoded = Encode(*made);
-  if (encoded.size() <= messages_->MaxPayloadBytes()) return encoded;
-  Log().info("{} tensors are too scattered to describe to peers; serving them",
-             memory_->layout().entries().size());
-  return "";
-}
-
-absl::StatusOr<void*> ProgressLoop::Allocate(size_t bytes) {
-  const bool first = one_sided_.regions().empty();
-  if (first) {
-    const absl::StatusOr<SharedRegion> page = one_sided_.Allocate(kPageBytes);
-    if (!page.ok()) return page.status();
-    // Peers that were told of no place so far are served, and need none.
-    if (!memory_) word_.MoveTo(page->base);
-  }
-  const absl::StatusOr<SharedRegion> region = one_sided_.Allocate(bytes);
-  if (!region.ok()) return region.status();
-  return region->base;
 }
 
 std::optional<Version> ProgressLoop::Held() const {
