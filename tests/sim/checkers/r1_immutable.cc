@@ -65,8 +65,9 @@ void R1Immutable::ForgetTheDead() {
 
 void R1Immutable::OnPublished(const CallRecord& record, const hub::PublishReply& reply) {
   const Process& process = *record.process;
-  // An answer may be late, or repeated: whoever has given it up meanwhile shows nobody any bytes.
-  if (process.memory().word().generation != record.generation) return;
+  // An answer may be late, or repeated: whoever is dead or has given it up meanwhile shows nobody
+  // any bytes.
+  if (process.node().dead() || process.memory().word().generation != record.generation) return;
   const Contents::Number number{process.identity().key.model, record.version};
   ForgetTheDead();
   for (const auto& [other, holder] : holders_) {
