@@ -23,6 +23,11 @@ absl::Status CheckGeneration(const Worker& worker, Generation generation) {
                                          ", which was seen before"));
 }
 
+// What was visible was whole: this hub has started since, and nobody has reported that shard.
+bool LacksShard(const Publication& publication, Rank rank) {
+  return publication.visible && !publication.shards.contains(rank);
+}
+
 bool Holds(const Worker& worker, const PublishOp& op) {
   return worker.reference && worker.reference->version == op.version &&
          worker.reference->generation == op.generation &&
@@ -52,11 +57,12 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
                               "these buffers hold version ", worker.reference->version,
                               "; unpublish version ", worker.reference->version, " first")));
   }
+  // R8: its holders, or those of this shard of it, may still report.
+  if (recovering_ && (publication == nullptr || LacksShard(*publication, worker.id.key.rank))) {
+    worker.op.deferred = op;
+    return;
+  }
   if (publication == nullptr) {
-    if (recovering_) {
-      worker.op.deferred = op;
-      return;
-    }
     const absl::Status status = CheckNewVersion(models_.at(name), op);
     if (!status.ok()) return Finish(worker, status);
     publication = &Create(models_.at(name), op, worker);
@@ -90,6 +96,12 @@ absl::Status Hub::State::CheckDocuments(const PublishOp& op) const {
   return absl::OkStatus();
 }
 
+// R2: the ranks of one group publish one content.
+bool Hub::State::GroupHolds(const Publication& publication, const Worker& worker) const {
+  const auto ranks = publication.complete_ranks.find(worker.id.key.group);
+  return ranks != publication.complete_ranks.end() && ranks->second > 0;
+}
+
 // R1: whoever joins a publication has its world size, and its shard's layout and attachment.
 absl::Status Hub::State::CheckSameContent(const Publication& publication, const Worker& worker,
                                           const PublishOp& op) const {
@@ -97,6 +109,11 @@ absl::Status Hub::State::CheckSameContent(const Publication& publication, const 
   if (worker.world_size != publication.world_size) {
     return absl::AlreadyExistsError(
         absl::StrCat(version, "world size ", publication.world_size, ", not ", worker.world_size));
+  }
+  if (LacksShard(publication, worker.id.key.rank) && !GroupHolds(publication, worker)) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "version ", op.version, " exists, and its shard ", worker.id.key.rank,
+        " was lost, so that nobody knows whether this is the same; publish another version"));
   }
   const auto it = publication.shards.find(worker.id.key.rank);
   if (it == publication.shards.end()) return absl::OkStatus();
