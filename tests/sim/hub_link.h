@@ -57,6 +57,8 @@ class HubLink {
   // Will never be up again: refused.
   bool ended() const { return state_ == State::kEnded; }
   bool connected() const { return connected_; }
+  // False: whatever the hub answers, nobody hears it.
+  bool Awaits(OpId op) const { return running_.contains(op); }
   hub::SessionId session() const { return stream_ == nullptr ? 0 : stream_->session; }
 
  private:

@@ -67,7 +67,8 @@ void Assignments::OnEvent(const HubStep& step) {
   if (const auto* opened = std::get_if<hub::SessionOpened>(&step.event)) {
     OnOpened(step, *opened);
   } else if (const auto* released = std::get_if<hub::SourceReleased>(&step.event)) {
-    if (released->assignment == 0) return EndWith(from, released->transaction);
+    const bool all = released->assignment == kAllAssignments;
+    if (all) return EndWith(from, released->transaction);
     Release(from, released->transaction, released->assignment);
   } else if (const auto* failed = std::get_if<hub::SourceFailed>(&step.event)) {
     if (found != readers_.end()) found->second.complained = true;
