@@ -48,6 +48,8 @@ inline constexpr Generation kGenerationMax = (Generation{1} << 40) - 1;
 using TransactionId = Id128;
 // Counts the sources that one rank was given within one transaction, from 1.
 using AssignmentNumber = uint64_t;
+// In the place of one: every assignment of the fetch.
+inline constexpr AssignmentNumber kAllAssignments = ~AssignmentNumber{0};
 
 // One shard's place in a group. World sizes are bounded so that no message can ask for absurd
 // amounts of memory.

@@ -96,12 +96,12 @@ struct Progress {
   std::string way = {};  // how bytes come from the present source; empty: nothing new
 };
 
-// The reader has no operation outstanding at that source any more (after a redirect); without a
-// source, at none: it is not in that fetch any more.
+// The reader has no operation outstanding at that source any more (after a redirect); of
+// kAllAssignments, at none: it is not in that fetch any more.
 struct SourceReleased {
   SessionId session = 0;
   TransactionId transaction;
-  AssignmentNumber assignment = 0;  // 0: all
+  AssignmentNumber assignment = 0;
 };
 
 // The reader cannot go on with that source; implies SourceReleased.

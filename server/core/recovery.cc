@@ -44,8 +44,11 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
           absl::StrCat(ToString(worker.id.key), ": reported version ", event.holding->version,
                        " is not listed: ", std::string(status.message())));
       Send(worker, Dropped{event.holding->generation, status});
-      // It frees its buffers then; a publish of theirs that is under way must not list them.
-      if (event.holding->complete) Disowned(worker, event.holding->generation);
+      // It frees its buffers then; a publish of theirs that is under way must not list them. Nor of
+      // buffers that it may come to call held by an outcome which it has not heard yet.
+      const bool whole =
+          event.holding->complete || (event.open_fetch && event.open_fetch->finished);
+      if (whole) Disowned(worker, event.holding->generation);
     }
   }
   Vouch(worker, /*verified=*/false);

@@ -184,7 +184,9 @@ void Hub::State::LeaveAborted(Worker& reader, const TransactionId& transaction) 
 
 void Hub::State::On(const SourceReleased& event) {
   Worker* reader = FindSession(event.session);
-  if (reader != nullptr && event.assignment == 0) return LeaveAborted(*reader, event.transaction);
+  if (reader != nullptr && event.assignment == kAllAssignments) {
+    return LeaveAborted(*reader, event.transaction);
+  }
   if (reader == nullptr ||
       KnownAssignment(*reader, event.transaction, event.assignment) == nullptr ||
       reader->read->current == event.assignment) {

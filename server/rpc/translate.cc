@@ -107,7 +107,7 @@ hub::Event ReleasedOf(FieldChecks& check, const pb::SourceReleased& released,
   check.SetPrefix("source_released.");
   return hub::SourceReleased{.session = session,
                              .transaction = check.Id(released.transaction(), "transaction"),
-                             .assignment = released.assignment()};
+                             .assignment = check.Positive(released.assignment(), "assignment")};
 }
 
 hub::Event FailedOf(FieldChecks& check, const pb::SourceFailed& failed, hub::SessionId session) {

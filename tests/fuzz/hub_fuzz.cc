@@ -196,7 +196,7 @@ class Play {
         break;
       case 2:
         message.mutable_source_released()->set_transaction(Id());
-        message.mutable_source_released()->set_assignment(in_.Below(5));
+        message.mutable_source_released()->set_assignment(in_.Below(5) - 1);
         break;
       case 3:
         message.mutable_source_failed()->set_transaction(Id());

@@ -100,7 +100,7 @@ class AgentCore::State {
   void Raise(Reference::State state, Effects& effects);
   void BeginUnpublish(const UnpublishCall& call, TimeMs now, Effects& effects);
   void KeepDrainTime(TimeMs now);
-  void RaiseGeneration(TimeMs now, Effects& effects);
+  void RaiseGeneration(bool answered, TimeMs now, Effects& effects);
   void AfterUnpublish(TimeMs now, Effects& effects);
   void BeginRead(TimeMs now, Effects& effects);
   void StopReading(const absl::Status& reason, Effects& effects);

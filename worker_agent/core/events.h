@@ -274,7 +274,7 @@ struct ProgressMessage {
 };
 struct SourceReleasedMessage {
   TransactionId transaction;
-  AssignmentNumber assignment = 0;  // 0: of every one; this worker is not in that fetch any more
+  AssignmentNumber assignment = 0;  // kAllAssignments: this worker is not in that fetch any more
 };
 struct SourceFailedMessage {
   TransactionId transaction;

@@ -97,6 +97,8 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs /*now*/, Eff
   }
   if (!status.ok()) {
     if (reference_.state() == Reference::State::kFilling) Disown(status, effects);
+    const bool heard = std::holds_alternative<FinishReply>(reply.payload);
+    if (!heard) LeaveFetch(decision_->transaction, effects);
     return Done(status, effects);
   }
   if (reference_.state() == Reference::State::kFilling) {
@@ -130,7 +132,7 @@ void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
       result_ = reason;
       // The hub answers in time, whether the readers are gone (R3) or nobody else keeps it (R7).
       if (phase_ == Phase::kDrainingSends || calls_.session_up()) return;
-      return RaiseGeneration(now, effects);
+      return RaiseGeneration(/*answered=*/false, now, effects);
     case Phase::kBeginning:
     case Phase::kReading:
       calls_.GiveUp(effects);

@@ -74,7 +74,9 @@ void Reader::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effect
     release_ = SourceReleasedMessage{transaction_, assigned_->assignment};
     LeaveSource(/*close_gets=*/false, effects);
   }
-  if (next_assigned_) {
+  // The hub repeats what may have been lost with a session.
+  const bool again = next_assigned_ && next_assigned_->assignment == assign.assignment;
+  if (next_assigned_ && !again) {
     const SourceReleasedMessage left{transaction_, next_assigned_->assignment};
     // Nothing is outstanding at one that was never turned to.
     if (assigned_ && assigned_->assignment == left.assignment) {

@@ -73,7 +73,7 @@ void AgentCore::State::Disown(const absl::Status& reason, Effects& effects) {
 // R3: nothing is outstanding of it, which the hub may never hear by FinishRead.
 void AgentCore::State::LeaveFetch(const TransactionId& transaction, Effects& effects) {
   left_fetch_ = transaction;
-  effects.emplace_back(SessionSend{SourceReleasedMessage{transaction, 0}});
+  effects.emplace_back(SessionSend{SourceReleasedMessage{transaction, kAllAssignments}});
 }
 
 // A report that was sent before, and a hub that came back, say otherwise.
@@ -81,7 +81,9 @@ void AgentCore::State::SayAgainWhatIsOver(Effects& effects) const {
   if (disowned_) {
     effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
   }
-  if (left_fetch_) effects.emplace_back(SessionSend{SourceReleasedMessage{*left_fetch_, 0}});
+  if (left_fetch_) {
+    effects.emplace_back(SessionSend{SourceReleasedMessage{*left_fetch_, kAllAssignments}});
+  }
 }
 
 void AgentCore::State::On(const VerbAsked& event, TimeMs now, Effects& effects) {
@@ -171,7 +173,8 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
   const PublishVerb verb = std::get<PublishVerb>(verb_);
   const auto content = Published(reply);
   if (!content.ok()) {
-    if (!reference_.holds()) Disown(content.status(), effects);
+    // R1: nor may the hub list them as something else than they hold.
+    if (!reference_.holds() || reply.status.ok()) Disown(content.status(), effects);
     return Done(content.status(), effects);
   }
   if (!reference_.holds()) {
@@ -221,9 +224,8 @@ void AgentCore::State::KeepDrainTime(TimeMs now) {
 
 // R3 (d). A hub that has not answered may go on listing what was held, and hear the call when it is
 // too old to count.
-void AgentCore::State::RaiseGeneration(TimeMs now, Effects& effects) {
+void AgentCore::State::RaiseGeneration(bool answered, TimeMs now, Effects& effects) {
   const absl::Status reason = absl::AbortedError("the source unpublished");
-  const bool answered = !calls_.pending();
   calls_.GiveUp(effects);
   answered ? Free(reason, effects) : Disown(reason, effects);
   phase_ = Phase::kDrainingSends;
@@ -256,7 +258,7 @@ void AgentCore::State::Dispatch(const CallReply& reply, TimeMs now, Effects& eff
         result_ = reply.status;
         return Finish(now, effects);
       }
-      return RaiseGeneration(now, effects);
+      return RaiseGeneration(/*answered=*/reply.status.ok(), now, effects);
     case Phase::kBeginning:
       return OnBeginReply(reply, now, effects);
     case Phase::kFinishing:
@@ -293,7 +295,7 @@ void AgentCore::State::OnDeadline(TimeMs now, Effects& effects) {
 void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
   switch (phase_) {
     case Phase::kUnpublishing:
-      return RaiseGeneration(now, effects);
+      return RaiseGeneration(/*answered=*/false, now, effects);
     case Phase::kDrainingSends:
       return AfterUnpublish(now, effects);
     case Phase::kJoining:

@@ -362,7 +362,9 @@ void HubScript::Report(const Words& words) {
 
 void HubScript::Release(const Words& words) {
   const Agent& agent = AgentOf(words);
-  Send(SourceReleased{agent.session, agent.decision.transaction, ParseNumber(words.At(2))});
+  const bool all = words.At(2) == "all";
+  const AssignmentNumber assignment = all ? kAllAssignments : ParseNumber(words.At(2));
+  Send(SourceReleased{agent.session, agent.decision.transaction, assignment});
 }
 
 void HubScript::FailSource(const Words& words) {

@@ -19,7 +19,7 @@
 //   retain N         pin NAME vN [ttl=MS]    unpin NAME    of the model `m` (R7)
 //   join W latest|vN|newer=N [timeout=MS] [layout=L]
 //   begin W [gen=N]  finish W [error=TEXT]   leave W     retry W     cancel W
-//   progress W N     release W N             fail-source W [damaged]
+//   progress W N     release W N|all         fail-source W [damaged]
 //   doubt-source W   answer W holds|gone [verified] [gen=N]
 //   copy-failed W vN [error=TEXT]  it makes no copy of that
 //   wait-version NAME MODEL newer=N|any [lag=N] [timeout=MS]

@@ -136,8 +136,8 @@ TEST(TranslateMessageTest, EachKind) {
   message.mutable_source_released()->set_transaction(ToBytes(kTransaction));
   message.mutable_source_released()->set_assignment(3);
   EXPECT_EQ(std::get<hub::SourceReleased>(*ToCore(message, 4)).assignment, 3u);
-  message.mutable_source_released()->set_assignment(0);
-  EXPECT_EQ(std::get<hub::SourceReleased>(*ToCore(message, 4)).assignment, 0u) << "all";
+  message.mutable_source_released()->set_assignment(kAllAssignments);
+  EXPECT_EQ(std::get<hub::SourceReleased>(*ToCore(message, 4)).assignment, kAllAssignments);
   message.mutable_source_silent()->set_transaction(ToBytes(kTransaction));
   message.mutable_source_silent()->set_assignment(5);
   EXPECT_EQ(std::get<hub::SourceSilent>(*ToCore(message, 4)).assignment, 5u);

@@ -179,6 +179,37 @@ TEST(Deadline, BuffersDisownedWhileTheHubIsAwayAreDisownedAgain) {
   EXPECT_EQ(world.Fetch(1).code(), StatusCode::kNotFound);
 }
 
+// R8: as one that was not answered; the hub may list them still.
+TEST(Unpublish, ThatEndsWithAnErrorDisownsTheBuffers) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (!std::holds_alternative<UnpublishCall>(call.request)) return false;
+    world.hub.Reply(worker, call.op, absl::InternalError("a proxy broke"));
+    return true;
+  };
+  EXPECT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+  world.RunFor(100);
+  EXPECT_EQ(world.Fetch(1).code(), StatusCode::kNotFound);
+}
+
+// R1: the hub lists them now as what they are not.
+TEST(Publish, OfWhatHasAnotherContentByNowDisownsTheBuffers) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Fetch(1).ok());
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (!std::holds_alternative<PublishCall>(call.request)) return false;
+    world.hub.Reply(worker, call.op, absl::OkStatus(), PublishReply{{9, 9}, 4096, true});
+    return true;
+  };
+  EXPECT_EQ(world.Do(1, PublishVerb{.version = 5}).code(), StatusCode::kAborted);
+  EXPECT_FALSE(world.at(1).core->Report().holding);
+  const auto* last = std::get_if<ProbeAnswerMessage>(&world.hub.said.back().second);
+  ASSERT_NE(last, nullptr);
+  EXPECT_FALSE(last->holds);
+}
+
 // R3: a hub that never hears FinishRead would count the reader at its source for good.
 TEST(Deadline, AReaderWhoseLastWordIsNotAnsweredSaysThatItIsGoneOnEachSession) {
   World world({});
@@ -195,7 +226,7 @@ TEST(Deadline, AReaderWhoseLastWordIsNotAnsweredSaysThatItIsGoneOnEachSession) {
   EXPECT_EQ(world.hub.Said<SourceReleasedMessage>(), 2u);
   const auto* last = std::get_if<SourceReleasedMessage>(&world.hub.said.back().second);
   ASSERT_NE(last, nullptr);
-  EXPECT_EQ(last->assignment, 0u) << "all";
+  EXPECT_EQ(last->assignment, kAllAssignments);
 }
 
 // R8: the hub did record it, and would list buffers that mean nothing any more.

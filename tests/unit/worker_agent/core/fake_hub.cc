@@ -173,7 +173,7 @@ void FakeHub::On(size_t worker, OpId op, const FinishReadCall& call) {
   const bool known = read != reads_.end() && read->second.transaction == call.transaction;
   const Version version = known ? read->second.version : 0;
   if (known) {
-    Release(worker, ~AssignmentNumber{0});
+    Release(worker, kAllAssignments);
     reads_.erase(worker);
   }
   if (!known || !call.result.ok()) {
@@ -276,10 +276,7 @@ void FakeHub::OnSaid(size_t worker, const SessionSend& effect) {
   said.emplace_back(worker, effect.message);
   if (away_) return;
   const auto* released = std::get_if<SourceReleasedMessage>(&effect.message);
-  if (released != nullptr) {
-    const bool all = released->assignment == 0;
-    return Release(worker, all ? ~AssignmentNumber{0} : released->assignment);
-  }
+  if (released != nullptr) return Release(worker, released->assignment);
   if (const auto* probed = std::get_if<ProbeAnswerMessage>(&effect.message)) {
     const auto holding = holdings_.find(worker);
     if (probed->holds && probed->verified) Pardon(worker);
@@ -340,7 +337,7 @@ void FakeHub::OnSession(size_t worker, const StateReport& report) {
 
 void FakeHub::OnDeath(size_t worker) {
   reads_.erase(worker);
-  Release(worker, ~AssignmentNumber{0});
+  Release(worker, kAllAssignments);
   Forget(worker);
   PlaceWaiting();
 }

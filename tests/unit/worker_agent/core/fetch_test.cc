@@ -195,6 +195,34 @@ TEST_P(BothWays, LateAssignmentsAreIgnored) {
   EXPECT_EQ(world.at(2).done.back().fetch.sources, "g0/0");
 }
 
+// R3: by a hub that does not know what of it was heard. The reader is about to turn there.
+TEST_P(BothWays, AnAssignmentThatIsRepeatedIsNotReleased) {
+  World world(Options(3));
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Publish(1, 5).ok());
+  world.hub.choose = [](size_t) { return size_t{0}; };
+  world.Ask(2, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(2, 1));
+  AssignDirective next;
+  next.transaction = world.at(2).core->Report().open_fetch->transaction;
+  next.assignment = 1000;
+  next.source = world.at(1).options.self;
+  next.endpoint = world.at(1).options.endpoint;
+  next.publication = world.hub.PublicationOf(5);
+  next.generation = world.at(1).word.generation;
+  world.hub.said.clear();
+  world.Deliver(2, next);
+  world.Deliver(2, next);
+  EXPECT_TRUE(world.Finish(2).ok());
+  for (const auto& [worker, message] : world.hub.said) {
+    const auto* released = std::get_if<SourceReleasedMessage>(&message);
+    if (released != nullptr) {
+      EXPECT_NE(released->assignment, next.assignment);
+    }
+  }
+  EXPECT_EQ(world.hub.Said<SourceReleasedMessage>(), 1u);
+}
+
 TEST_P(BothWays, AbortedWhileReadingFreesTheBuffers) {
   World world(Options());
   ASSERT_TRUE(world.Publish(0, 5).ok());
