@@ -121,6 +121,7 @@ void Wire::Hand(const FramePtr& frame) {
   if (connection.to == nullptr || scene_.agenda.now() >= connection.cut) return;
   if (connection.to->deaf() && connection.to->host() == connection.from->host()) return;
   scene_.agenda.Do(connection.to->node(), [frame] {
+    if (frame->connection->to == nullptr) return;  // it was stopped, and has connected anew since
     frame->connection->to->OnMessage(frame->header, frame->cells, frame->payload_bytes,
                                      frame->description);
   });
