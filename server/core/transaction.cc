@@ -30,7 +30,7 @@ Member* Hub::State::FindMember(const WorkerIdentity& worker, const TransactionId
 absl::Status Hub::State::OutcomeOf(const WorkerKey& worker, const TransactionId& transaction) {
   const std::optional<Outcome>& last = GroupOf(worker).last;
   if (last && last->transaction.id == transaction) return last->status;
-  return absl::AbortedError("the server does not know this fetch any more; fetch again");
+  return absl::UnknownError("the server does not know this fetch any more; fetch again");
 }
 
 void Hub::State::On(const BeginReadOp& op) {

@@ -58,8 +58,9 @@ void R6Group::OnDecided(const CallRecord& record, const hub::FetchDecision& deci
 void R6Group::OnOutcome(const CallRecord& record, const absl::Status& status) {
   const auto found = transactions_.find(record.transaction);
   if (found == transactions_.end() || !found->second.of_this_life) return;
-  // Of a call that arrives late, when the fetch was acknowledged and is forgotten.
-  if (!record.process->link().Awaits(record.op)) return;
+  // Of a call that arrives late, when the fetch was acknowledged and is forgotten; or forgotten
+  // because too many workers are dead.
+  if (!record.process->link().Awaits(record.op) || absl::IsUnknown(status)) return;
   Transaction& transaction = found->second;
   const std::string& group = transaction.group;
   if (transaction.succeeded && *transaction.succeeded != status.ok()) {
