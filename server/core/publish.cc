@@ -96,12 +96,6 @@ absl::Status Hub::State::CheckDocuments(const PublishOp& op) const {
   return absl::OkStatus();
 }
 
-// R2: the ranks of one group publish one content.
-bool Hub::State::GroupHolds(const Publication& publication, const Worker& worker) const {
-  const auto ranks = publication.complete_ranks.find(worker.id.key.group);
-  return ranks != publication.complete_ranks.end() && ranks->second > 0;
-}
-
 // R1: whoever joins a publication has its world size, and its shard's layout and attachment.
 absl::Status Hub::State::CheckSameContent(const Publication& publication, const Worker& worker,
                                           const PublishOp& op) const {
@@ -110,7 +104,9 @@ absl::Status Hub::State::CheckSameContent(const Publication& publication, const 
     return absl::AlreadyExistsError(
         absl::StrCat(version, "world size ", publication.world_size, ", not ", worker.world_size));
   }
-  if (LacksShard(publication, worker.id.key.rank) && !GroupHolds(publication, worker)) {
+  // R2: the ranks of one group publish one content.
+  const bool group_holds = publication.complete_ranks.contains(worker.id.key.group);
+  if (LacksShard(publication, worker.id.key.rank) && !group_holds) {
     return absl::AlreadyExistsError(absl::StrCat(
         "version ", op.version, " exists, and its shard ", worker.id.key.rank,
         " was lost, so that nobody knows whether this is the same; publish another version"));

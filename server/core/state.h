@@ -144,7 +144,6 @@ class Hub::State {
   void On(const PublishOp& op);
   void Publish(Worker& worker, const PublishOp& op);
   absl::Status CheckDocuments(const PublishOp& op) const;
-  bool GroupHolds(const Publication& publication, const Worker& worker) const;
   absl::Status CheckSameContent(const Publication& publication, const Worker& worker,
                                 const PublishOp& op) const;
   absl::Status CheckNewVersion(const Model& model, const PublishOp& op) const;

@@ -171,19 +171,27 @@ TEST_P(BothWays, KeepsTheOnlySourceUntilItIsDone) {
   EXPECT_TRUE(world.Holds(1, 5));
 }
 
-TEST_P(BothWays, LateAssignmentsAreIgnored) {
-  World world(Options(3));
-  ASSERT_TRUE(world.Publish(0, 5).ok());
-  ASSERT_TRUE(world.Publish(1, 5).ok());
+// Worker 2 is in the middle of version 5 of worker 0, and worker 1 has it, too: a directive to read
+// there, without a number.
+AssignDirective ReadingVersion5(World& world) {
+  EXPECT_TRUE(world.Publish(0, 5).ok());
+  EXPECT_TRUE(world.Publish(1, 5).ok());
   world.hub.choose = [](size_t) { return size_t{0}; };
   world.Ask(2, FetchVerb{});
-  ASSERT_TRUE(world.RunToValid(2, 1));
-  AssignDirective late;
-  late.transaction = world.at(2).core->Report().open_fetch->transaction;
+  EXPECT_TRUE(world.RunToValid(2, 1));
+  AssignDirective other;
+  other.transaction = world.at(2).core->Report().open_fetch->transaction;
+  other.source = world.at(1).options.self;
+  other.endpoint = world.at(1).options.endpoint;
+  other.publication = world.hub.PublicationOf(5);
+  other.generation = world.at(1).word.generation;
+  return other;
+}
+
+TEST_P(BothWays, LateAssignmentsAreIgnored) {
+  World world(Options(3));
+  AssignDirective late = ReadingVersion5(world);
   late.assignment = 0;
-  late.source = world.at(1).options.self;
-  late.publication = world.hub.PublicationOf(5);
-  late.generation = world.at(1).word.generation;
   world.Deliver(2, late);
   late.assignment = 1000;
   late.transaction = {9, 9};
@@ -198,18 +206,8 @@ TEST_P(BothWays, LateAssignmentsAreIgnored) {
 // R3: by a hub that does not know what of it was heard. The reader is about to turn there.
 TEST_P(BothWays, AnAssignmentThatIsRepeatedIsNotReleased) {
   World world(Options(3));
-  ASSERT_TRUE(world.Publish(0, 5).ok());
-  ASSERT_TRUE(world.Publish(1, 5).ok());
-  world.hub.choose = [](size_t) { return size_t{0}; };
-  world.Ask(2, FetchVerb{});
-  ASSERT_TRUE(world.RunToValid(2, 1));
-  AssignDirective next;
-  next.transaction = world.at(2).core->Report().open_fetch->transaction;
+  AssignDirective next = ReadingVersion5(world);
   next.assignment = 1000;
-  next.source = world.at(1).options.self;
-  next.endpoint = world.at(1).options.endpoint;
-  next.publication = world.hub.PublicationOf(5);
-  next.generation = world.at(1).word.generation;
   world.hub.said.clear();
   world.Deliver(2, next);
   world.Deliver(2, next);
