@@ -44,7 +44,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
       kind == OpKind::kPublish || kind == OpKind::kJoinFetch || kind == OpKind::kLeave;
   if (after_fetch) Acknowledge(*worker);
   // R3: nor is anything outstanding of a fetch that it has given up, whose FinishRead was lost.
-  if (after_fetch && worker->read && !Reads(*worker)) EndRead(*worker);
+  if (after_fetch) EndAborted(*worker);
   worker->op = OpRecord{op.op, OpRecord::State::kPending, kind, op.call, 0, {}, {}, false};
   calls_[op.call] = worker;
   return worker;

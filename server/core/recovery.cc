@@ -58,9 +58,9 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
 
 // R3: it has nothing outstanding of a fetch that was aborted and that it does not name any more.
 void Hub::State::EndUnreported(Worker& worker, const SessionOpened& event) {
-  if (!worker.read || Reads(worker)) return;
-  if (event.open_fetch && event.open_fetch->transaction == worker.read->transaction) return;
-  EndRead(worker);
+  const bool named =
+      worker.read && event.open_fetch && event.open_fetch->transaction == worker.read->transaction;
+  if (!named) EndAborted(worker);
 }
 
 bool Hub::State::Confirms(const Worker& worker, const SessionOpened& event) const {

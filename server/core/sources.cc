@@ -153,6 +153,12 @@ void Hub::State::EndRead(Worker& reader) {
   Relist(reader);
 }
 
+// R3: the reader has shown that nothing is outstanding of a fetch that was aborted, if it was in
+// one.
+void Hub::State::EndAborted(Worker& reader) {
+  if (reader.read && !Reads(reader)) EndRead(reader);
+}
+
 // The reference that the slot was at is going.
 void Hub::State::LoseSource(const ReaderSlot& slot) {
   Worker& reader = *slot.reader;
@@ -179,7 +185,7 @@ const Assignment* Hub::State::KnownAssignment(const Worker& reader,
 // so that the fetch is over by now.
 void Hub::State::LeaveAborted(Worker& reader, const TransactionId& transaction) {
   const bool in_it = reader.read && reader.read->transaction == transaction;
-  if (in_it && !Reads(reader)) EndRead(reader);
+  if (in_it) EndAborted(reader);
 }
 
 void Hub::State::On(const SourceReleased& event) {

@@ -249,6 +249,7 @@ class Hub::State {
   void ReleaseAll(Worker& reader);
   void SetAbsent(Worker& worker, bool absent);
   void EndRead(Worker& reader);
+  void EndAborted(Worker& reader);
   void LoseSource(const ReaderSlot& slot);
   void Orphaned(Worker& reader);
   void LeaveAborted(Worker& reader, const TransactionId& transaction);
