@@ -221,10 +221,17 @@ Hub::State::Filling Hub::State::FillingOf(const Worker& worker, const SessionOpe
     return committed ? Filling::kDone : Filling::kOver;
   }
   if (!group.open) return recovering_ ? Filling::kOpen : Filling::kOver;
-  const bool same = group.open->id == fetch.transaction &&
-                    group.open->publication == holding.publication &&
+  const bool same = IsOpenFetch(worker, fetch) && group.open->publication == holding.publication &&
                     (recovering_ || FindOpenMember(worker.id) != nullptr);
   return same ? Filling::kOpen : Filling::kOver;
+}
+
+// R9: the ranks of a fetch are those of one group; a report does not make it larger or smaller.
+bool Hub::State::IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const {
+  const auto group = groups_.find({worker.id.key.model, worker.id.key.group});
+  if (group == groups_.end() || !group->second.open) return false;
+  const Transaction& open = *group->second.open;
+  return open.id == fetch.transaction && open.world_size == worker.world_size;
 }
 
 void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
@@ -234,7 +241,7 @@ void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
   if (!over) Acknowledge(worker);
   if (!event.open_fetch) return;
   const OpenFetch& fetch = *event.open_fetch;
-  const bool same = group.open && group.open->id == fetch.transaction;
+  const bool same = IsOpenFetch(worker, fetch);
   const Member* member = FindOpenMember(worker.id);
   if (same && member != nullptr && member->known) {
     // R3: a reader turns to an assignment only when nothing is outstanding at the one before; what

@@ -136,6 +136,7 @@ class Hub::State {
   void MergeOpenFetch(Worker& worker, const SessionOpened& event);
   enum class Filling { kDone, kOpen, kOver };
   Filling FillingOf(const Worker& worker, const SessionOpened& event);
+  bool IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const;
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
   void ReattachReaders(Worker& source);
   void SettleRecovered(const GroupKey& key, Group& group);

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "server/core/hub.h"
 
 namespace tensorhub::hub {
@@ -117,6 +119,30 @@ TEST(HostileWorkerTest, AReportMakesNoReadOfWhatIsWhole) {
   again.open_fetch->version = 1;
   RepliesTo(hub, again);  // CheckInvariants
   EXPECT_TRUE(hub.Transfers(1000).empty());
+}
+
+// R6: nor does it make a fetch that was kept one of a larger group.
+TEST(HostileWorkerTest, AReportDoesNotJoinTheFetchOfAnotherWorldSize) {
+  HubOptions options;
+  GroupRow row;
+  row.transaction = {5, 5};
+  row.publication = {6, 6};
+  row.version = 1;
+  row.world_size = 2;
+  row.members[1].incarnation = 9;
+  options.durable.groups[{"m", "a"}] = row;
+  Hub hub(options, 1000);
+  SessionOpened open = Opening(1, 3);
+  open.resumed = true;
+  OpenFetch& fetch = open.open_fetch.emplace();
+  fetch.transaction = row.transaction;
+  fetch.publication = row.publication;
+  fetch.version = row.version;
+  const auto told = EffectsOf<Directive>(hub, open);  // CheckInvariants
+  const bool aborted = std::any_of(told.begin(), told.end(), [](const Directive& one) {
+    return std::holds_alternative<AbortRead>(one.body);
+  });
+  EXPECT_TRUE(aborted);
 }
 
 }  // namespace

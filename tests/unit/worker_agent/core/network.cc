@@ -45,7 +45,8 @@ void Schedule::Kill(size_t owner) {
 }
 
 size_t Network::Find(Incarnation peer) const {
-  return peer >= 100 && peer < 200 ? static_cast<size_t>(peer - 100) : kNobody;
+  const Incarnation first = IncarnationOf(0);
+  return peer >= first && peer - first < machines_.size() ? peer - first : kNobody;
 }
 
 void Network::Do(size_t from, const OpenPeer& effect) {

@@ -72,6 +72,7 @@ class Schedule {
 class Machines {
  public:
   virtual ~Machines() = default;
+  virtual size_t size() const = 0;
   virtual void Deliver(size_t process, const Event& event) = 0;
   virtual std::string& MemoryOf(size_t process) = 0;
   virtual uint64_t WordOf(size_t process) const = 0;

@@ -62,7 +62,7 @@ class World : public Machines {
   bool hashing_hangs = false;
 
   Worker& at(size_t index) { return workers_[index]; }
-  size_t size() const { return workers_.size(); }
+  size_t size() const override { return workers_.size(); }
   TimeMs now_ms() const { return schedule.now() / 1000; }
   uint32_t chunks() const;
   // The bytes of a version; the same for every worker.
