@@ -196,7 +196,7 @@ class Play {
     response.set_version(Version());
     response.set_code(in_.OneIn(2) ? in_.Byte() : 0);
     response.set_reason(Text());
-    Read(response, reply);
+    if (Travel(response)) reply.status = FromProto(response, reply);  // an outcome, no refusal
   }
   void Reply(const BeginReadCall&, CallReply& reply) {
     v1::BeginReadResponse response;
