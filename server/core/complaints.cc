@@ -78,6 +78,8 @@ void Hub::State::On(const SourceFailed& event) {
   const Assignment* known =
       reader == nullptr ? nullptr : KnownAssignment(*reader, event.transaction, event.assignment);
   if (known == nullptr) {
+    const bool its = reader != nullptr && IsIn(*reader, event.transaction);
+    if (its) LeaveReported(*reader, event.assignment);
     return Say(LogLine::Level::kDebug, "a complaint about an assignment that is over");
   }
   Worker& source = *known->source;

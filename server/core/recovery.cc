@@ -58,8 +58,7 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
 
 // R3: it has nothing outstanding of a fetch that was aborted and that it does not name any more.
 void Hub::State::EndUnreported(Worker& worker, const SessionOpened& event) {
-  const bool named =
-      worker.read && event.open_fetch && event.open_fetch->transaction == worker.read->transaction;
+  const bool named = event.open_fetch && IsIn(worker, event.open_fetch->transaction);
   if (!named) EndAborted(worker);
 }
 
@@ -244,14 +243,7 @@ void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
   const bool same = IsOpenFetch(worker, fetch);
   const Member* member = FindOpenMember(worker.id);
   if (same && member != nullptr && member->known) {
-    // R3: a reader turns to an assignment only when nothing is outstanding at the one before; what
-    // it said of that may have been lost with its session.
-    while (worker.read && worker.read->transaction == fetch.transaction &&
-           !worker.read->assignments.empty()) {
-      const AssignmentNumber oldest = worker.read->assignments.begin()->first;
-      if (oldest >= fetch.assignment || oldest == worker.read->current) break;
-      Release(worker, oldest);
-    }
+    if (IsIn(worker, fetch.transaction)) ReleaseOthers(worker, fetch.assignment);
     // It may have missed a directive.
     const bool reads = worker.read && worker.read->running && worker.read->current != 0;
     if (reads && worker.read->current != fetch.assignment) SendAssign(worker);
@@ -292,7 +284,7 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   read.version = group.open->version;
   read.last = fetch.assignment;
   read.began = now_;
-  read.reported = true;
+  read.reported = fetch.assignment;
   EndRead(worker);
   worker.read = std::move(read);
   Relist(worker);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/core/state.h"
@@ -145,6 +146,16 @@ void Hub::State::ReleaseAll(Worker& reader) {
   }
 }
 
+// R3: a reader turns to an assignment only when nothing is outstanding at the one before, and not
+// to one that it was told of by an earlier session. What it said of those may have been lost.
+void Hub::State::ReleaseOthers(Worker& reader, AssignmentNumber reported) {
+  std::vector<AssignmentNumber> others;
+  for (const auto& [number, assignment] : reader.read->assignments) {
+    if (number != reported && number != reader.read->current) others.push_back(number);
+  }
+  for (const AssignmentNumber number : others) Release(reader, number);
+}
+
 // No operation of it is outstanding anywhere.
 void Hub::State::EndRead(Worker& reader) {
   ReleaseAll(reader);
@@ -176,7 +187,7 @@ void Hub::State::Orphaned(Worker& reader) {
 const Assignment* Hub::State::KnownAssignment(const Worker& reader,
                                               const TransactionId& transaction,
                                               AssignmentNumber number) const {
-  if (!reader.read || reader.read->transaction != transaction) return nullptr;
+  if (!IsIn(reader, transaction)) return nullptr;
   const auto it = reader.read->assignments.find(number);
   return it == reader.read->assignments.end() ? nullptr : &it->second;
 }
@@ -184,8 +195,7 @@ const Assignment* Hub::State::KnownAssignment(const Worker& reader,
 // R3: the word of one whose FinishRead was not answered. It has disowned what it read before that,
 // so that the fetch is over by now.
 void Hub::State::LeaveAborted(Worker& reader, const TransactionId& transaction) {
-  const bool in_it = reader.read && reader.read->transaction == transaction;
-  if (in_it) EndAborted(reader);
+  if (IsIn(reader, transaction)) EndAborted(reader);
 }
 
 void Hub::State::On(const SourceReleased& event) {
@@ -193,12 +203,22 @@ void Hub::State::On(const SourceReleased& event) {
   if (reader != nullptr && event.assignment == kAllAssignments) {
     return LeaveAborted(*reader, event.transaction);
   }
-  if (reader == nullptr ||
-      KnownAssignment(*reader, event.transaction, event.assignment) == nullptr ||
-      reader->read->current == event.assignment) {
+  if (reader == nullptr || !IsIn(*reader, event.transaction)) {
     return Say(LogLine::Level::kDebug, "a release of an assignment that is over");
   }
-  Release(*reader, event.assignment);
+  LeaveReported(*reader, event.assignment);
+  // R9: where it was led last it is, until it says that it failed.
+  if (reader->read->current != event.assignment) Release(*reader, event.assignment);
+}
+
+// R8: it was led away by the hub's earlier life, and by this one to nobody yet. Its source is not
+// awaited under that number any more either.
+void Hub::State::LeaveReported(Worker& reader, AssignmentNumber number) {
+  Read& read = *reader.read;
+  if (number != read.reported || number != read.last) return;
+  ++read.last;
+  Release(reader, number);
+  if (read.running) Orphaned(reader);
 }
 
 }  // namespace tensorhub::hub

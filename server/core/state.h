@@ -249,6 +249,8 @@ class Hub::State {
   void Release(Worker& reader, AssignmentNumber number);
   void ReleaseAll(Worker& reader);
   void SetAbsent(Worker& worker, bool absent);
+  void ReleaseOthers(Worker& reader, AssignmentNumber reported);
+  void LeaveReported(Worker& reader, AssignmentNumber number);
   void EndRead(Worker& reader);
   void EndAborted(Worker& reader);
   void LoseSource(const ReaderSlot& slot);
@@ -326,7 +328,7 @@ class Hub::State {
   absl::Status BeginRead(Worker& worker, const BeginReadOp& op);
   void On(const FinishReadOp& op);
   void FinishOk(Worker& worker, Member& member);
-  void FinishFailed(Worker& worker, const FinishReadOp& op);
+  void FinishFailed(const Worker& worker, const absl::Status& result);
   void FinishLate(Worker& worker, const FinishReadOp& op);
   void CommitIfWhole(const GroupKey& key);
   // Everybody gets `status`, except `failed`, which gets `own`.

@@ -112,7 +112,8 @@ struct Read {
   std::optional<WorkerIdentity> suspect;  // of them, the one that is not judged yet
   uint64_t rate_at_suspect = 0;
   uint32_t slow_moves = 0;  // at most kSlowMovesMax
-  bool reported = false;    // begun in an earlier life of the hub
+  // Begun in an earlier life of the hub, which gave this number last; 0: it gave none.
+  std::optional<AssignmentNumber> reported;
   TimeMs began = 0;
 };
 
@@ -188,6 +189,10 @@ inline bool ReaderSlot::operator<(const ReaderSlot& other) const {
 // Readers that take a place.
 inline uint32_t Occupied(const Reference& reference) {
   return static_cast<uint32_t>(reference.readers.size()) - reference.absent_readers;
+}
+// In this fetch, be it that it was aborted and may have something outstanding.
+inline bool IsIn(const Worker& worker, const TransactionId& transaction) {
+  return worker.read && worker.read->transaction == transaction;
 }
 inline bool Reads(const Worker& worker) { return worker.read && worker.read->running; }
 inline bool IsFed(const Worker& worker) { return Reads(worker) && worker.read->current != 0; }

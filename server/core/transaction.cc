@@ -96,7 +96,7 @@ void Hub::State::On(const FinishReadOp& op) {
   if (worker == nullptr) return;
   Member* member = FindMember(worker->id, op.transaction);
   if (member == nullptr) return FinishLate(*worker, op);
-  if (!op.result.ok()) return FinishFailed(*worker, op);
+  if (!op.result.ok()) return FinishFailed(*worker, op.result);
   FinishOk(*worker, *member);
 }
 
@@ -104,7 +104,7 @@ void Hub::State::FinishOk(Worker& worker, Member& member) {
   const bool filling = worker.reference && worker.reference->state == ReferenceState::kFilling &&
                        worker.reference->publication == GroupOf(worker.id.key).open->publication;
   if (!member.already_held && !member.finished && !filling) {
-    return Finish(worker, absl::FailedPreconditionError("this rank has not begun to read"));
+    return FinishFailed(worker, absl::FailedPreconditionError("this rank has not begun to read"));
   }
   if (filling) {
     Reference& reference = *worker.reference;
@@ -116,19 +116,18 @@ void Hub::State::FinishOk(Worker& worker, Member& member) {
   CommitIfWhole({worker.id.key.model, worker.id.key.group});
 }
 
-void Hub::State::FinishFailed(Worker& worker, const FinishReadOp& op) {
-  const std::string reason = std::string(op.result.message()).substr(0, kReasonBytesMax);
+// R6: its last word, so that the others need not wait for another.
+void Hub::State::FinishFailed(const Worker& worker, const absl::Status& result) {
+  const std::string reason = std::string(result.message()).substr(0, kReasonBytesMax);
   const WorkerKey& key = worker.id.key;
   Abort({key.model, key.group},
         absl::AbortedError(absl::StrCat("rank ", key.rank, " of ", key.group, " failed: ", reason)),
-        key.rank, absl::Status(op.result.code(), reason));
+        key.rank, absl::Status(result.code(), reason));
 }
 
 // The transaction was decided without this rank's word, or in an earlier life of the hub.
 void Hub::State::FinishLate(Worker& worker, const FinishReadOp& op) {
-  if (worker.read && worker.read->transaction == op.transaction) {
-    EndRead(worker);
-  }
+  if (IsIn(worker, op.transaction)) EndRead(worker);
   const std::optional<Outcome>& last = GroupOf(worker.id.key).last;
   Finish(worker, OutcomeOf(worker.id.key, op.transaction),
          FinishReadReply{last ? last->transaction.version : Version{0}});
@@ -176,7 +175,7 @@ void Hub::State::Abort(const GroupKey& key, const absl::Status& status, std::opt
 // outstanding there any more (R3).
 void Hub::State::AbortMember(Worker& worker, const Transaction& transaction,
                              const absl::Status& status) {
-  const bool reads = worker.read && worker.read->transaction == transaction.id;
+  const bool reads = IsIn(worker, transaction.id);
   if (reads) {
     worker.read->running = false;
     worker.node.Detach();
@@ -189,9 +188,7 @@ void Hub::State::AbortMember(Worker& worker, const Transaction& transaction,
     Send(worker, AbortRead{transaction.id, status});
     return;
   }
-  if (reads) {
-    EndRead(worker);
-  }
+  if (reads) EndRead(worker);
   Finish(worker, status, FinishReadReply{transaction.version});
 }
 

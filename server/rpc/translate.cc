@@ -13,6 +13,9 @@
 namespace tensorhub::rpc {
 namespace {
 
+// The hub counts on from what is reported.
+constexpr AssignmentNumber kAssignmentMax = AssignmentNumber{1} << 40;
+
 hub::Holding HoldingOf(FieldChecks& check, const pb::Holding& holding) {
   check.SetPrefix("holding.");
   hub::Holding out;
@@ -42,6 +45,8 @@ hub::OpenFetch OpenFetchOf(FieldChecks& check, const pb::OpenFetch& fetch) {
     out.source = check.Worker(true, fetch.source(), "source");
     out.source_generation = check.GenerationOf(fetch.source_generation(), "source_generation");
     out.assignment = check.Positive(fetch.assignment(), "assignment");
+    check.Require(out.assignment <= kAssignmentMax, "assignment",
+                  absl::StrCat("is above ", kAssignmentMax));
   }
   check.SetPrefix("");
   return out;

@@ -43,6 +43,7 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
 void AgentCore::State::On(const SessionDown&, TimeMs /*now*/, Effects& /*effects*/) {
   calls_.OnSessionDown();
   heartbeat_at_.reset();
+  if (reader_) reader_->OnSessionDown();
 }
 
 // Replaced, or another hub: nothing this worker says will be heard again.

@@ -93,8 +93,10 @@ void Reader::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effect
 void Reader::AfterQuiet(TimeMs now, Effects& effects) {
   if (!Quiet() || source_) return;
   close_gets_at_.reset();
-  if (release_) effects.emplace_back(SessionSend{*release_});
-  release_.reset();
+  if (release_) {
+    effects.emplace_back(SessionSend{*release_});
+    released_ = *std::exchange(release_, std::nullopt);
+  }
   if (failure_ && !failure_told_) {
     effects.emplace_back(SessionSend{*failure_});
     failure_told_ = true;
@@ -282,8 +284,17 @@ void Reader::OnReconnected(Incarnation peer, TimeMs now, Effects& effects) {
   AfterQuiet(now, effects);
 }
 
+// A directive is of the session by which it came: a hub that still means it repeats it. So the
+// reader stays where its next report says that it is, and two hubs' numbers do not meet.
+void Reader::OnSessionDown() {
+  if (!next_assigned_) return;
+  const bool turned_to = assigned_ && assigned_->assignment == next_assigned_->assignment;
+  if (!turned_to) next_assigned_.reset();
+}
+
 // What was said while the hub was away did not arrive.
 void Reader::OnSessionUp(Effects& effects) {
+  if (released_) effects.emplace_back(SessionSend{*released_});
   if (failure_ && failure_told_) effects.emplace_back(SessionSend{*failure_});
   if (source_) source_->doubted = false;
 }

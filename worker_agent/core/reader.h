@@ -63,6 +63,7 @@ class Reader {
   void OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects);
   // The connection with this peer is another one: what was said on the last may be lost.
   void OnReconnected(Incarnation peer, TimeMs now, Effects& effects);
+  void OnSessionDown();
   void OnSessionUp(Effects& effects);
   void OnTick(TimeMs now, Effects& effects);
   // Ends the reading for good. What is outstanding may still write: see Quiet.
@@ -161,6 +162,7 @@ class Reader {
   // To be told once nothing is outstanding at that source any more (and again after a reconnect).
   std::optional<SourceFailedMessage> failure_;
   std::optional<SourceReleasedMessage> release_;
+  std::optional<SourceReleasedMessage> released_;  // said last
   bool failure_told_ = false;
   struct ChunkRun {
     uint32_t first = 0;

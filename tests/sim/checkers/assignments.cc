@@ -44,10 +44,11 @@ void Assignments::OnHubStep(const HubStep& step) {
       reader = Reader{};
       reader.transaction = assign->transaction;
     }
-    if (assign->assignment <= reader.last) continue;
-    reader.last = assign->assignment;
+    if (assign->assignment < reader.last) continue;
     reader.places[assign->assignment] = {assign->source, assign->generation, assign->tier,
                                          assign->publication};
+    if (assign->assignment == reader.last) continue;  // said again, in another session
+    reader.last = assign->assignment;
     ++reader.moves;
     new_[process] = assign->assignment;
   }
@@ -100,7 +101,8 @@ void Assignments::OnHeard(const Process& from, TimeMs now) {
   }
 }
 
-// It says itself what it reads. What it was told before and does not mention, it has left.
+// It says itself what it reads. What it was told before and does not mention, it has left, or has
+// never turned to.
 void Assignments::OnOpened(const HubStep& step, const hub::SessionOpened& opened) {
   const bool refused = std::any_of(step.effects.begin(), step.effects.end(), [&](const auto& e) {
     const auto* close = std::get_if<hub::CloseSession>(&e);
@@ -124,7 +126,7 @@ void Assignments::OnOpened(const HubStep& step, const hub::SessionOpened& opened
     return;
   }
   std::erase_if(found->second.places,
-                [&](const auto& place) { return place.first < fetch.assignment; });
+                [&](const auto& place) { return place.first != fetch.assignment; });
 }
 
 // Told by an earlier life of the hub.

@@ -97,6 +97,8 @@ TEST(TranslateOpenTest, NamesTheBadField) {
       {"open_fetch.source.model: ",
        [](auto& open) { open.mutable_open_fetch()->mutable_source()->set_model("/"); }},
       {"open_fetch.assignment: ", [](auto& open) { open.mutable_open_fetch()->set_assignment(0); }},
+      {"open_fetch.assignment: ",
+       [](auto& open) { open.mutable_open_fetch()->set_assignment(kAllAssignments); }},
   };
   for (const auto& [field, spoil] : kCases) {
     pb::OpenSession open = GoodOpen();

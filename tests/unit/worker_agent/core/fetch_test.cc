@@ -221,6 +221,28 @@ TEST_P(BothWays, AnAssignmentThatIsRepeatedIsNotReleased) {
   EXPECT_EQ(world.hub.Said<SourceReleasedMessage>(), 1u);
 }
 
+// R3, R8: the next hub knows of the reader what its report says. So it does not turn, behind that
+// report, to where it was led before, and says again that it has left its source.
+TEST(Fetch, ADirectiveOfAnEarlierSessionIsVoid) {
+  World world({.workers = 3, .one_sided = true});
+  AssignDirective next = ReadingVersion5(world);
+  next.assignment = 1000;
+  world.network.gets_hang = true;
+  world.RunFor(50);
+  world.Deliver(2, next);
+  world.Deliver(2, SessionDown{});
+  world.network.gets_hang = false;
+  const auto reported = world.at(2).core->Report().open_fetch;
+  ASSERT_TRUE(reported && reported->assignment != next.assignment);
+  world.RunFor(5000);  // what was under way at the source has ended
+  EXPECT_EQ(world.at(2).core->Report().open_fetch->assignment, reported->assignment);
+  world.hub.said.clear();
+  world.Deliver(2, SessionUp{});
+  EXPECT_EQ(world.hub.Said<SourceReleasedMessage>(), 1u);
+  world.Deliver(2, next);
+  EXPECT_TRUE(world.Finish(2).ok());
+}
+
 TEST_P(BothWays, AbortedWhileReadingFreesTheBuffers) {
   World world(Options());
   ASSERT_TRUE(world.Publish(0, 5).ok());
