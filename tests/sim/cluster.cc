@@ -67,6 +67,8 @@ void Cluster::AddGroup(Model& model, const std::string& name, bool trains) {
   const std::string host = absl::StrCat("us/dc", dice.Below(datacenters_), "/r", dice.Below(racks_),
                                         "/h", dice.Below(hosts_));
   const auto layout = !trains && dice.Below(25) == 0 ? DrawLayout() : model.layout;
+  const bool offers = scene_.plan.host_copies && dice.Below(3) != 0;
+  const uint32_t copies = offers ? 1 + static_cast<uint32_t>(dice.Below(2)) : 0;
   std::vector<const Place*> ranks;
   for (Rank rank = 0; rank < model.world_size; ++rank) {
     Place& place = places_.emplace_back();
@@ -80,6 +82,7 @@ void Cluster::AddGroup(Model& model, const std::string& name, bool trains) {
     place.spot = dice.Below(3) == 0;
     if (dice.Below(6) == 0) place.slowness = dice.Time(0, 30 * kMillisecond);
     place.frame_bytes = uint64_t{32 << 10} << dice.Below(4);
+    place.copies = copies;
     ranks.push_back(&place);
   }
   groups_.push_back(std::make_unique<Group>(scene_, model, ranks, trains));

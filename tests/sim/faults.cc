@@ -83,6 +83,7 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.keep_latest = draws.On() ? 1 : 0;
   plan.taken_back = draws.Share(10'000, 300'000);
   plan.deafened = draws.Share(100'000, 900'000);
+  plan.host_copies = draws.On();
   return plan;
 }
 
@@ -111,6 +112,7 @@ std::string FaultPlan::Describe() const {
   add(drift_ppm_max != 0, "drift");
   add(small_limits, "small-limits");
   add(keep_latest != 0, "retention");
+  add(keep_latest != 0 && host_copies, "host-copies");
   add(taken_back != 0, "taken-back");
   add(deafened != 0, "deafened");
   return text.empty() ? "none" : text;

@@ -57,6 +57,7 @@ struct FaultPlan {
   Ppm data_lost = 0;       // of crashes with data: it comes back as another hub
   bool small_limits = false;
   uint32_t keep_latest = 0;  // R7
+  bool host_copies = false;  // of what is to be kept; some groups offer memory
   // Kinds of memory.
   Ppm taken_back = 0;  // of gets: their source's owner wants its buffers, at once
   Ppm one_sided = 0;   // of workers: peers on their host may read their memory

@@ -47,11 +47,7 @@ void Group::Restart(Rank rank, Nanos delay) {
 void Group::Kill(Rank rank, bool told) {
   Process& process = *ranks_[rank].process;
   if (process.node().dead()) return;
-  scene_.Log(process.name(), " dies");
-  scene_.agenda.Kill(process.node());
-  process.link().OnKilled(told);
-  process.OnKilled();
-  scene_.wire->OnKilled(process, told);
+  process.Kill(told);
   Restart(rank, scene_.dice.Time(20 * kMillisecond, 8 * kSecond));
   RankDone(rank, number_, absl::CancelledError("it died"));
 }
@@ -320,13 +316,19 @@ void Group::Wait(Rank rank, uint64_t number) {
 
 void Group::Leave(Rank rank, uint64_t number) {
   Process& process = *ranks_[rank].process;
+  // Together, so that they have the same time.
+  auto left = std::make_shared<int>(2);
+  const Action one_less = [this, rank, number, &process, left] {
+    if (--*left > 0 || process.node().dead()) return;
+    Kill(rank, true);
+    RankDone(rank, number, absl::OkStatus());
+  };
+  process.copies().Leave(operation_.drain_ms, one_less);
   process.AskToLeave();
-  process.Ask(agent::LeaveVerb{operation_.drain_ms},
-              [this, rank, number, &process](const agent::VerbDone& done) {
-                process.Scribble();
-                Kill(rank, true);
-                RankDone(rank, number, done.status);
-              });
+  process.Ask(agent::LeaveVerb{operation_.drain_ms}, [&process, one_less](const agent::VerbDone&) {
+    process.Scribble();
+    one_less();
+  });
 }
 
 void Group::FetchLatest(TimeMs timeout_ms) {

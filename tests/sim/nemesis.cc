@@ -58,7 +58,10 @@ void Nemesis::Heal() {
 Process* Nemesis::AnyLive() {
   Group& group = *groups_[scene_.dice.Below(groups_.size())];
   Process* process = group.process(static_cast<Rank>(scene_.dice.Below(group.world_size())));
-  return process->node().dead() ? nullptr : process;
+  if (process->node().dead()) return nullptr;
+  const std::vector<Process*> copies = process->copies().running();
+  if (copies.empty() || scene_.dice.Below(2) == 0) return process;
+  return copies[scene_.dice.Below(copies.size())];
 }
 
 void Nemesis::BreakSession() {

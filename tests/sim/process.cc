@@ -59,10 +59,11 @@ Process::Process(Scene& scene, const Place& place, uint32_t number)
       place_(place),
       number_(number),
       identity_{place.key, IncarnationOf(scene.dice.Next(), number)},
-      endpoint_(scene.plan.addresses_reused ? absl::StrCat("place", place.number)
+      endpoint_(scene.plan.addresses_reused ? absl::StrCat("place", place.number, place.key.group)
                                             : absl::StrCat("process", number)),
       memory_({place.layout->total_bytes(), DefaultChunkBytes(place.layout->total_bytes())}),
-      link_(scene, *this) {
+      link_(scene, *this),
+      copies_(scene, place, *this) {
   const int64_t drift = scene.plan.drift_ppm_max;
   node_.SetClock(scene.agenda.now(), scene.dice.Time(kSecond, 1000 * kSecond),
                  drift == 0 ? 0 : scene.dice.Time(-drift, drift));
@@ -93,6 +94,15 @@ void Process::Begin() {
   link_.Connect();
 }
 
+void Process::Kill(bool told) {
+  scene_.Log(name(), " dies");
+  scene_.agenda.Kill(node_);
+  link_.OnKilled(told);
+  core_.reset();
+  scene_.wire->OnKilled(*this, told);
+  copies_.Kill(told);
+}
+
 void Process::JumpClock(Nanos by) {
   node_.Jump(scene_.agenda.now(), by);
   tick_.reset();
@@ -106,6 +116,8 @@ hub::SessionOpened Process::Opening() const {
   opened.location = place_.location;
   opened.stable = !place_.spot;
   opened.endpoint = endpoint_;
+  opened.offers_copies = place_.copies > 0;
+  opened.copy_of = place_.copy_of;
   const agent::StateReport report = core_->Report();
   if (report.holding) opened.holding = sim::ToHub(*report.holding);
   if (report.open_fetch) opened.open_fetch = sim::ToHub(*report.open_fetch);
@@ -256,6 +268,16 @@ void Process::CarryOut(const agent::VerbDone& effect) {
   const OnVerbDone done = std::exchange(on_done_, nullptr);
   // The owner asks for the next thing later, never from within.
   scene_.agenda.After(0, &node_, [done, effect] { done(effect); });
+}
+
+// As threads of their own hear it, later.
+void Process::CarryOut(const agent::CopyWanted& effect) {
+  scene_.agenda.After(0, &node_,
+                      [this, effect] { copies_.Make(effect.version, effect.within_ms); });
+}
+
+void Process::CarryOut(const agent::CopyReleased&) {
+  scene_.agenda.After(0, &node_, [this] { on_released_(); });
 }
 
 void Process::CarryOut(const agent::LogLine& effect) {

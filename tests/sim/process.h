@@ -12,29 +12,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "common/layout.h"
-#include "common/location.h"
+#include "tests/sim/copies.h"
 #include "tests/sim/hub_link.h"
 #include "tests/sim/memory.h"
+#include "tests/sim/place.h"
 #include "tests/sim/scene.h"
 #include "worker_agent/core/agent_core.h"
 
 namespace tensorhub::fault {
-
-// What a place is for all the processes that live in it.
-struct Place {
-  size_t number = 0;
-  WorkerKey key;
-  uint32_t world_size = 1;
-  Location location;
-  std::string host;
-  std::shared_ptr<const Layout> layout;
-  bool one_sided = false;
-  bool spot = false;
-  Nanos slowness = 0;  // of its links
-  uint64_t frame_bytes = 0;
-};
 
 class Process {
  public:
@@ -67,8 +55,8 @@ class Process {
   // Nothing that peers on its host send arrives any more, until it notices.
   void Deafen() { deaf_ = true; }
   bool deaf() const { return deaf_; }
-  // Its node has been killed: nothing of it runs any more, its memory stays as it is.
-  void OnKilled() { core_.reset(); }
+  // A crash: nothing of it runs any more, its memory stays as it is. `told`: its peers hear of it.
+  void Kill(bool told);
 
   // --- the owner ---
   using OnVerbDone = std::function<void(const agent::VerbDone&)>;
@@ -76,6 +64,11 @@ class Process {
   bool idle() const { return on_done_ == nullptr; }
   const agent::Verb& verb() const { return verb_; }
   void AskToLeave() { Step(agent::LeaveAsked{}); }
+  Copies& copies() { return copies_; }
+  // Of a copy: the group that keeps it.
+  const std::string& copy_of() const { return place_.copy_of; }
+  // Hears that nobody wants what this copy holds.
+  void SetOnReleased(Action on_released) { on_released_ = std::move(on_released); }
   // Allowed only while the buffers are the owner's: it is checked.
   void WriteContent(ContentId content);
   void Scribble();
@@ -122,10 +115,9 @@ class Process {
   void CarryOut(const agent::CloseGets& effect);
   void CarryOut(const agent::SetControlWord& effect);
   void CarryOut(const agent::VerbDone& effect);
-  // Digests and copies are switched off here.
-  void CarryOut(const agent::HashChunks&) {}
-  void CarryOut(const agent::CopyWanted&) {}
-  void CarryOut(const agent::CopyReleased&) {}
+  void CarryOut(const agent::HashChunks&) {}  // digests are switched off here
+  void CarryOut(const agent::CopyWanted& effect);
+  void CarryOut(const agent::CopyReleased&);
   void CarryOut(const agent::FetchAdvanced&) {}
   void CarryOut(const agent::LogLine& effect);
 
@@ -139,6 +131,8 @@ class Process {
   Node node_;
   Memory memory_;
   HubLink link_;
+  Copies copies_;
+  Action on_released_;
   std::unique_ptr<agent::AgentCore> core_;
   std::optional<TimeMs> tick_;
   agent::Effects effects_;

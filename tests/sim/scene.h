@@ -36,6 +36,7 @@ struct Counts {
   uint64_t operations = 0;  // calls of the client's interface
   uint64_t succeeded = 0;
   uint64_t fetched = 0;  // fetches that succeeded
+  uint64_t copies = 0;   // made in host memory
   uint64_t chunks = 0;   // committed by readers
   uint64_t hub_events = 0;
   uint64_t faults = 0;

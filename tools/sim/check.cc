@@ -93,6 +93,7 @@ absl::Status CheckVerb::RunSeed(uint64_t seed) {
   counts_.operations += result.counts.operations;
   counts_.succeeded += result.counts.succeeded;
   counts_.fetched += result.counts.fetched;
+  counts_.copies += result.counts.copies;
   counts_.chunks += result.counts.chunks;
   counts_.hub_events += result.counts.hub_events;
   counts_.faults += result.counts.faults;
@@ -140,6 +141,7 @@ void CheckVerb::Report(double wall_seconds, bench::Report& report) const {
   beside("operations", static_cast<double>(counts_.operations), "calls");
   beside("operations.succeeded", static_cast<double>(counts_.succeeded), "calls");
   beside("fetches.succeeded", static_cast<double>(counts_.fetched), "calls");
+  beside("copies.made", static_cast<double>(counts_.copies), "-");
   beside("chunks.committed", static_cast<double>(counts_.chunks), "");
   beside("faults", static_cast<double>(counts_.faults), "");
   beside("hub.events", static_cast<double>(counts_.hub_events), "");

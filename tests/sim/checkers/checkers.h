@@ -67,6 +67,7 @@ class Checkers {
   // About once a second.
   void OnSecond() { r8_.CheckVerbsEnd(); }
   void CheckSettled() {
+    r7_.CheckSettled();
     r8_.CheckSettled();
     r9_.CheckSettled();
   }

@@ -45,7 +45,8 @@ void R7Retained::OnHubStep(const HubStep& step) {
       continue;
     }
     it = asked_.erase(it);
-    if (state || HearsOfIt(step, asked, scene_)) OnLetGo(asked);
+    const bool let_go = state || (HearsOfIt(step, asked, scene_) && !IsItsOwnWord(step, asked));
+    if (let_go) OnLetGo(asked);
   }
 }
 
@@ -56,6 +57,13 @@ bool R7Retained::HearsOfIt(const HubStep& step, const Asked& asked, const Scene&
     return reply != nullptr && std::holds_alternative<hub::UnpublishReply>(reply->payload) &&
            scene.hub->call(reply->call).process->identity() == asked.worker;
   });
+}
+
+// It has given its buffers up without the hub, and says so while its unpublish waits.
+bool R7Retained::IsItsOwnWord(const HubStep& step, const Asked& asked) {
+  const bool says = std::holds_alternative<hub::ProbeAnswer>(step.event) ||
+                    std::holds_alternative<hub::SessionOpened>(step.event);
+  return says && step.from != nullptr && step.from->identity() == asked.worker;
 }
 
 void R7Retained::OnLetGo(const Asked& asked) {
@@ -86,9 +94,27 @@ bool R7Retained::IsKept(const Asked& asked) const {
   for (const auto& view : scene_.hub->core().References(key.model, asked.version)) {
     const bool other = view.worker != asked.worker && view.worker.key.rank == key.rank;
     if (!other || view.state != hub::ReferenceState::kComplete) continue;
-    if (!has_stable || !FindProcess(scene_, view.worker.incarnation)->spot()) return true;
+    const Process& keeper = *FindProcess(scene_, view.worker.incarnation);
+    // Its own copy is as good as itself.
+    if (!has_stable || !keeper.spot() || keeper.copy_of() == key.group) return true;
   }
   return false;
+}
+
+// Memory that is lent for copies comes back.
+void R7Retained::CheckSettled() {
+  for (const auto& process : scene_.processes) {
+    if (process->copy_of().empty() || !process->node().running()) continue;
+    const auto holding = process->Report().holding;
+    if (!holding || !holding->complete) continue;
+    const auto versions = scene_.hub->core().Versions(process->identity().key.model);
+    const bool wanted = std::any_of(versions.begin(), versions.end(), [&](const auto& view) {
+      return view.version == holding->version && !view.kept_by.empty();
+    });
+    if (wanted) continue;
+    scene_.Fail("R7", absl::StrCat(process->name(), " is still there, and nobody wants version ",
+                                   holding->version));
+  }
 }
 
 // One that stays.

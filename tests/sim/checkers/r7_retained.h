@@ -3,7 +3,8 @@
 //
 // R7: when the hub lets a holder unpublish the newest version, somebody else keeps its shard:
 // whole, not on its way out, and stable where the model has stable workers. Unless the owner forces
-// it or leaves, or the version cannot be fetched anyhow.
+// it or leaves, or the version cannot be fetched anyhow. A copy in host memory goes when nobody
+// wants its version.
 
 #ifndef TENSORHUB_TESTS_SIM_CHECKERS_R7_RETAINED_H_
 #define TENSORHUB_TESTS_SIM_CHECKERS_R7_RETAINED_H_
@@ -26,6 +27,7 @@ class R7Retained {
   }
   void BeforeHubStep(const hub::Event& event);
   void OnHubStep(const HubStep& step);
+  void CheckSettled();
 
  private:
   struct Asked {
@@ -35,6 +37,7 @@ class R7Retained {
   };
   std::optional<hub::ReferenceState> StateOf(const Asked& asked) const;
   static bool HearsOfIt(const HubStep& step, const Asked& asked, const Scene& scene);
+  static bool IsItsOwnWord(const HubStep& step, const Asked& asked);
   void OnLetGo(const Asked& asked);
   bool IsWanted(const Asked& asked) const;
   bool IsKept(const Asked& asked) const;

@@ -1,0 +1,62 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a process keeps in host memory of what its worker was the last to hold (R7): worker_agent's
+// host_copies.cc, without its threads. A copy is a worker of its own, whose owner this is; here it
+// has a Process of its own, which dies with the one that keeps it.
+
+#ifndef TENSORHUB_TESTS_SIM_COPIES_H_
+#define TENSORHUB_TESTS_SIM_COPIES_H_
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "tests/sim/place.h"
+#include "tests/sim/scene.h"
+
+namespace tensorhub::fault {
+
+class Copies {
+ public:
+  // Of `keeper`, which lives at `place`; place.copies at a time.
+  Copies(Scene& scene, const Place& place, Process& keeper)
+      : scene_(scene), place_(place), keeper_(keeper) {}
+
+  void Make(Version version, TimeMs within_ms);
+  // All leave together, but those that nobody wants: they go at once.
+  void Leave(TimeMs drain_ms, const Action& done);
+  void Kill(bool told);
+  std::vector<Process*> running() const;
+
+ private:
+  struct Copy {
+    Process* process = nullptr;
+    bool released = false;
+  };
+
+  void MakeNext();
+  void Begin(Version version, Nanos deadline);
+  void Connect(Version version, Nanos deadline);
+  void Fetch(Version version, Nanos deadline);
+  void Made(Version version, const absl::Status& status);
+  bool Has(Version version) const;
+  void Release(Version version, Process& process);
+  // As soon as it does nothing else.
+  void Leave(Process& process, TimeMs drain_ms, const Action& done);
+  void Drop(Process& process, bool told);
+
+  Scene& scene_;
+  const Place& place_;
+  Process& keeper_;
+  std::deque<Place> places_;
+  std::map<Version, Nanos> to_make_;  // until then
+  bool making_ = false;
+  bool leaving_ = false;
+  std::map<Version, Copy> copies_;
+};
+
+}  // namespace tensorhub::fault
+
+#endif  // TENSORHUB_TESTS_SIM_COPIES_H_
