@@ -162,9 +162,19 @@ std::optional<Candidate> Hub::State::ChooseByLookingAtAll(const Worker& reader) 
   return Best(candidates);
 }
 
+// R8: while recovering there may be nobody whom it is safe to follow yet.
 std::optional<Candidate> Hub::State::Choose(const Worker& reader) {
   Refresh(&reader);
-  return ChooseByIndex(reader);
+  const std::optional<Candidate> best = ChooseByIndex(reader);
+  if (best && recovering_ && !LeadsToWhole(*FindRow(best->serial))) return std::nullopt;
+  return best;
+}
+
+// R5: whoever is fed, in the end, by one whose own source has not reported may read from anybody.
+bool Hub::State::LeadsToWhole(const Worker& source) const {
+  const Worker* first = &source;
+  while (IsFed(*first)) first = &SourceOf(*first);
+  return !Reads(*first);
 }
 
 // In the order of IsBetter: the first class in which there is somebody has the best of all.

@@ -227,6 +227,7 @@ class Hub::State {
   void Refresh(Worker& worker);
   Candidate CandidateOf(const Worker& source, const Worker& reader) const;
   std::optional<Candidate> Choose(const Worker& reader);
+  bool LeadsToWhole(const Worker& source) const;
   std::optional<Candidate> ChooseByIndex(const Worker& reader) const;
   std::optional<Candidate> ChooseByLookingAtAll(const Worker& reader) const;
   std::optional<Candidate> ChooseLocal(const Worker& reader, const Shard& shard, bool behind) const;

@@ -9,6 +9,12 @@
 #include "tests/sim/process.h"
 
 namespace tensorhub::fault {
+namespace {
+
+// What an owner takes to get its buffers back if nobody waits for readers: a call to the hub.
+constexpr Nanos kTakeBack = 2 * kMillisecond;
+
+}  // namespace
 
 bool Gets::IsMapped(const Process& reader, Incarnation peer) const {
   return mapped_.contains({reader.number(), peer});
@@ -21,6 +27,9 @@ Nanos Gets::Moment() {
   }
   return moment;
 }
+
+// A load from mapped memory takes none, unless its thread is held up.
+Nanos Gets::MomentOrNone() { return scene_.dice.Below(2) == 0 ? 0 : Moment(); }
 
 // A description is kept from an earlier read, or came with this message.
 void Gets::Import(Process& reader, Incarnation peer, bool described) {
@@ -57,18 +66,19 @@ void Gets::Get(Process& reader, const agent::Get& effect) {
   const uint64_t cells = Memory::CellsIn(range.begin, range.bytes);
   pending_[key] =
       Pending{&reader, FindProcess(scene_, effect.peer), range, scene_.dice.Below(cells + 1)};
+  const bool taken_back = scene_.Happens(scene_.plan.taken_back);
   const Nanos first = Moment();
-  const Nanos second = first + Moment();
+  const Nanos second = first + Moment() + (taken_back ? scene_.dice.Time(0, kTakeBack) : 0);
   scene_.agenda.After(first, nullptr, [this, key] { Move(key, false); });
   scene_.agenda.After(second, nullptr, [this, key] { Move(key, true); });
-  if (scene_.Happens(scene_.plan.taken_back)) {
+  if (taken_back) {
     const Process& source = *pending_[key].source;
-    scene_.agenda.After(scene_.dice.Time(0, second), nullptr,
+    scene_.agenda.After(scene_.dice.Time(0, first), nullptr,
                         [this, &source] { scene_.take_back(source); });
   }
   if (scene_.Happens(scene_.plan.get_hangs)) return;
   const bool ok = !scene_.Happens(scene_.plan.get_fails);
-  scene_.agenda.After(second + Moment(), nullptr, [this, key, ok] { End(key, 0, ok); });
+  scene_.agenda.After(second + MomentOrNone(), nullptr, [this, key, ok] { End(key, 0, ok); });
 }
 
 void Gets::Move(Key key, bool second) {
@@ -104,11 +114,11 @@ void Gets::GetWord(Process& reader, const agent::GetWord& effect) {
   get.reader = &reader;
   get.source = FindProcess(scene_, effect.peer);
   get.word = true;
-  const Nanos moment = Moment();
+  const Nanos moment = MomentOrNone();
   scene_.agenda.After(moment, nullptr, [this, key] { Move(key, false); });
   if (scene_.Happens(scene_.plan.get_hangs)) return;
   const bool ok = !scene_.Happens(scene_.plan.get_fails);
-  scene_.agenda.After(moment + Moment(), nullptr, [this, key, ok] { End(key, 0, ok); });
+  scene_.agenda.After(moment + MomentOrNone(), nullptr, [this, key, ok] { End(key, 0, ok); });
 }
 
 void Gets::End(Key key, Nanos delay, bool ok) {

@@ -46,6 +46,7 @@ class Gets {
 
   bool IsMapped(const Process& reader, Incarnation peer) const;
   Nanos Moment();
+  Nanos MomentOrNone();
   void Move(Key key, bool second);
   void End(Key key, Nanos delay, bool ok);
 

@@ -78,6 +78,7 @@ void Group::TakeBack() {
   if (busy() || resting_ || for_good_) return;
   Operation operation;
   operation.kind = Kind::kUnpublish;
+  operation.at_once = true;
   Run(operation);
 }
 
@@ -107,7 +108,7 @@ Group::Operation Group::Draw() {
     operation.content = training.content;
     operation.rewind = training.rewind;
     operation.wait_for_group = training.wait_for_group;
-  } else if (dice < 80) {
+  } else if (dice < 78) {
     operation.kind = Kind::kFetch;
     operation.selector = DrawFetch().selector;
   } else if (dice < 85) {
@@ -181,7 +182,10 @@ void Group::Run(const Operation& operation) {
   if (operation.kind == Kind::kTrain) scene_.contents.Use({model_.name, operation.version});
   for (Rank rank = 0; rank < world_size(); ++rank) unfinished_.insert(rank);
   for (Rank rank = 0; rank < world_size(); ++rank) {
-    const Nanos skew = scene_.dice.Time(0, scene_.dice.Below(4) == 0 ? kSecond : 5 * kMillisecond);
+    const Nanos skew =
+        operation.at_once
+            ? 0
+            : scene_.dice.Time(0, scene_.dice.Below(4) == 0 ? kSecond : 5 * kMillisecond);
     scene_.agenda.After(skew, nullptr, [this, rank, number = number_] { RunRank(rank, number); });
   }
 }
@@ -272,7 +276,8 @@ void Group::ScribbleIfFree(Process& process) {
 
 void Group::Unpublish(Rank rank, uint64_t number, const Done& done) {
   const TimeMs drain_ms = operation_.drain_ms;
-  Ask(rank, number, agent::UnpublishVerb{.drain_ms = drain_ms}, [=, this](const auto& status) {
+  const agent::UnpublishVerb verb{.drain_ms = drain_ms, .force = operation_.at_once};
+  Ask(rank, number, verb, [=, this](const auto& status) {
     // R7: the last copy stays, or its owner insists.
     const bool insists = absl::IsResourceExhausted(status) && scene_.dice.Below(2) == 0;
     if (!insists || number != number_) return done(status);

@@ -47,7 +47,7 @@ class Group {
   uint32_t world_size() const { return static_cast<uint32_t>(ranks_.size()); }
 
   void FetchLatest(TimeMs timeout_ms);
-  // If it does nothing else: unpublishes, and gives its readers no time.
+  // If it does nothing else: unpublishes at once, and gives its readers no time.
   void TakeBack();
   // Everybody leaves, or dies, and nobody comes back.
   void LeaveForGood();
@@ -70,6 +70,7 @@ class Group {
     bool wait_for_group = false;
     TimeMs timeout_ms = 0;
     TimeMs drain_ms = 0;
+    bool at_once = false;    // all ranks together, whatever is lost by it
     Nanos leaves_after = 0;  // in the middle of it; 0: does not
   };
   struct RankState {

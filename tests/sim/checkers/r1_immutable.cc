@@ -27,17 +27,22 @@ void R1Immutable::OnEvent(const HubStep& step) {
   if (ends) Forget(step.from);
 }
 
+void R1Immutable::ForgetDropped(const hub::Effect& effect) {
+  if (const auto* close = std::get_if<hub::CloseSession>(&effect)) {
+    Forget(scene_.hub->stream(close->session).process);
+  } else if (const auto* directive = std::get_if<hub::Directive>(&effect)) {
+    const bool dropped = std::holds_alternative<hub::Dropped>(directive->body);
+    if (dropped) Forget(scene_.hub->stream(directive->session).process);
+  }
+}
+
+// Who is dropped makes room for who is answered in the same event; and who is answered may be
+// dropped by the end of it.
 void R1Immutable::OnHubStep(const HubStep& step) {
   OnEvent(step);
+  for (const hub::Effect& effect : step.effects) ForgetDropped(effect);
   for (const hub::Effect& effect : step.effects) {
-    if (const auto* close = std::get_if<hub::CloseSession>(&effect)) {
-      Forget(scene_.hub->stream(close->session).process);
-    } else if (const auto* directive = std::get_if<hub::Directive>(&effect)) {
-      const bool dropped = std::holds_alternative<hub::Dropped>(directive->body);
-      if (dropped) Forget(scene_.hub->stream(directive->session).process);
-    }
-  }
-  for (const hub::Effect& effect : step.effects) {
+    ForgetDropped(effect);
     const auto* reply = std::get_if<hub::Reply>(&effect);
     if (reply == nullptr || !reply->status.ok()) continue;
     const CallRecord& record = scene_.hub->call(reply->call);

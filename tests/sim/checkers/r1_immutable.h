@@ -27,6 +27,7 @@ class R1Immutable {
     PublicationId publication;
   };
   void Forget(const Process* process);
+  void ForgetDropped(const hub::Effect& effect);
   void ForgetTheDead();
   void OnEvent(const HubStep& step);
   void OnPublished(const CallRecord& record, const hub::PublishReply& reply);

@@ -16,7 +16,7 @@ extern const bool planted_applied;
 
 namespace {
 
-constexpr uint64_t kSeeds = 800;
+constexpr uint64_t kSeeds = 3000;
 constexpr double kSeconds = 200;
 
 // An assertion that is always on has found it, in production as well.
@@ -26,18 +26,18 @@ void OnAbort(int) {
   std::_Exit(0);
 }
 
-// For whoever looks for the seeds that a new bug needs.
-uint64_t SeedsOf(int argc, char** argv) {
-  return argc > 1 ? std::strtoull(argv[1], nullptr, 10) : kSeeds;
+// For whoever looks for how many seeds a new bug needs: their number, and the first.
+uint64_t Argument(int argc, char** argv, int index, uint64_t otherwise) {
+  return argc > index ? std::strtoull(argv[index], nullptr, 10) : otherwise;
 }
 
-int Main(uint64_t seeds) {
+int Main(uint64_t seeds, uint64_t first) {
   if (!planted_applied) {
     std::puts("the patch does not apply to its source any more: make it anew (docs/testing.md)");
     return 1;
   }
   std::signal(SIGABRT, OnAbort);
-  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (uint64_t seed = first; seed < first + seeds; ++seed) {
     SeedOptions options;
     options.seed = seed;
     options.seconds = kSeconds;
@@ -57,5 +57,7 @@ int Main(uint64_t seeds) {
 }  // namespace tensorhub::fault
 
 int main(int argc, char** argv) {
-  return tensorhub::fault::Main(tensorhub::fault::SeedsOf(argc, argv));
+  using tensorhub::fault::Argument;
+  return tensorhub::fault::Main(Argument(argc, argv, 1, tensorhub::fault::kSeeds),
+                                Argument(argc, argv, 2, 1));
 }
