@@ -23,7 +23,8 @@ R2Visible::Members R2Visible::MembersOf(const WorkerKey& key) const {
 }
 
 void R2Visible::OnHubStep(const HubStep& step) {
-  if (const auto* publish = std::get_if<hub::PublishOp>(&step.event)) {
+  const auto* publish = std::get_if<hub::PublishOp>(&step.event);
+  if (publish != nullptr && !IsRefused(step, publish->call)) {
     published_.try_emplace({step.from->number(), publish->generation},
                            MembersOf(publish->worker.key));
   }
@@ -35,8 +36,16 @@ void R2Visible::OnHubStep(const HubStep& step) {
   for (const hub::Effect& effect : step.effects) {
     const auto* change = std::get_if<hub::ModelChange>(&effect);
     if (change == nullptr || change->kind != hub::ModelChange::Kind::kVersionVisible) continue;
-    if (!IsGone(step, *change)) OnVisible(change->model, change->version);
+    OnVisible(change->model, change->version, IsGone(step, *change));
   }
+}
+
+// For want of a session or of documents, perhaps; then it is said again.
+bool R2Visible::IsRefused(const HubStep& step, hub::CallId call) {
+  return std::any_of(step.effects.begin(), step.effects.end(), [call](const hub::Effect& effect) {
+    const auto* reply = std::get_if<hub::Reply>(&effect);
+    return reply != nullptr && reply->call == call && !reply->status.ok();
+  });
 }
 
 // It came and went in one step: its publishers are not listed any more, so that it cannot be told
@@ -50,11 +59,11 @@ bool R2Visible::IsGone(const HubStep& step, const hub::ModelChange& visible) {
   });
 }
 
-void R2Visible::OnVisible(const std::string& model, Version version) {
+void R2Visible::OnVisible(const std::string& model, Version version, bool gone) {
   const auto views = scene_.hub->core().Versions(model);
   const auto view = std::find_if(views.begin(), views.end(),
                                  [version](const auto& v) { return v.version == version; });
-  if (view == views.end() || !seen_.insert(view->publication).second) return;
+  if (view == views.end() || !seen_.insert(view->publication).second || gone) return;
   std::map<std::string, Members> publishers;
   std::map<std::string, std::map<Rank, Members>> beside;
   for (const hub::ReferenceView& reference : scene_.hub->core().References(model, version)) {
