@@ -87,11 +87,17 @@ void HostCopies::RunMaking() {
       to_make_.erase(to_make_.begin());
     }
     const absl::Status status = Add(version, deadline);
-    if (status.ok() || absl::IsCancelled(status)) continue;
+    if (status.ok() || absl::IsCancelled(status) || IsAskedFor(version)) continue;
     Log().warn("{}: no copy of version {}: {}", ToString(options_.key), version,
                std::string(status.message()));
     on_failed_(version, status);
   }
+}
+
+// Again, meanwhile: what became of an earlier attempt says nothing of that one.
+bool HostCopies::IsAskedFor(Version version) {
+  MutexLock lock(mutex_);
+  return to_make_.contains(version);
 }
 
 void HostCopies::RunReleasing() {

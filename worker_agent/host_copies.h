@@ -59,6 +59,7 @@ class HostCopies {
   void RunMaking() ABSL_LOCKS_EXCLUDED(mutex_);
   void RunReleasing() ABSL_LOCKS_EXCLUDED(mutex_);
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsAskedFor(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Add(Version version, Deadline deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   bool Has(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
   bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
