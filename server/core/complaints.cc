@@ -170,6 +170,12 @@ void Hub::State::Ask(Worker& source, const Worker& asker, bool verify) {
   source.question->askers.insert(asker.serial);
 }
 
+// What it was asked by an earlier session it may not have heard.
+void Hub::State::AskOnceMore(const Worker& source) {
+  if (!source.question || !source.reference) return;
+  Send(source, Probe{source.reference->generation, source.question->verify});
+}
+
 // At 1 GiB/s: a tenth of what a core does, since it may have other work.
 TimeMs Hub::State::TimeToVerify(const Worker& source) const {
   const Publication* publication = FindPublication(source.id.key.model, source.reference->version);
@@ -211,6 +217,14 @@ void Hub::State::On(const ProbeAnswer& event) {
   }
 }
 
+// A call in a newer generation says that the older one is over, and may overtake what was said of
+// it on the session.
+void Hub::State::DisownEarlier(Worker& worker, Generation generation) {
+  if (!worker.reference || worker.reference->generation >= generation) return;
+  AbortHeldBy(worker, absl::AbortedError("its buffers hold something else"));
+  if (worker.reference) RemoveReference(worker);
+}
+
 // Generations only rise: what is not held in this one is not held in an earlier one either.
 void Hub::State::Disowned(Worker& worker, Generation generation) {
   // A call that is still under way, or waits for the end of the recovery, must not list it (again).
@@ -220,12 +234,9 @@ void Hub::State::Disowned(Worker& worker, Generation generation) {
       absl::StrCat(ToString(worker.id.key), " holds version ", worker.reference->version,
                    " no longer, by its own word"));
   const absl::Status reason = absl::DataLossError("its buffers are no longer valid");
-  AbortOf(worker, reason);
+  AbortHeldBy(worker, reason);
   if (!worker.reference) return;
-  if (worker.reference->state == ReferenceState::kDraining) {
-    drained_.insert(&worker);  // its unpublish is answered there
-    return;
-  }
+  if (worker.reference->state == ReferenceState::kDraining) return EndDrain(worker);
   if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
   RemoveReference(worker);
 }

@@ -143,7 +143,7 @@ void Hub::State::CheckRead(const Worker& worker) const {
     TH_CHECK(number != 0 && number <= read.last);
     const ReaderSlot slot{FindRow(worker.serial), number};
     const Worker* source = assignment.source;
-    TH_CHECK(source->alive && source->reference);
+    TH_CHECK(source->alive && source->reference && IsOfItsShard(*source, worker));
     TH_CHECK(source->reference->generation == assignment.generation);
     TH_CHECK(source->reference->readers.contains(slot));
   }
@@ -294,8 +294,7 @@ void Hub::State::CheckGroup(const GroupKey& key, const Group& group) const {
     TH_CHECK(worker != nullptr && (worker->alive || !member.known));
     TH_CHECK(worker->id.incarnation == member.incarnation);
     TH_CHECK(worker->world_size == open.world_size);
-    const bool reads = worker->read && worker->read->running;
-    TH_CHECK(!reads || worker->read->transaction == open.id);
+    TH_CHECK(!Reads(*worker) || worker->read->transaction == open.id);
   }
 }
 

@@ -43,6 +43,8 @@ void Hub::State::On(const PublishOp& op) {
   if (const absl::Status status = CheckDocuments(op); !status.ok()) {
     return FinishOpen(*worker, WithRemedy(status, Remedy::kPutDocuments));
   }
+  // R6: of a fetch that was decided when it had given it up, it may never have heard.
+  AbortUnfinished(*worker, absl::AbortedError("it has gone on to publish"));
   Publish(*worker, op);
 }
 
@@ -50,6 +52,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   if (absl::Status status = CheckGeneration(worker, op.generation); !status.ok()) {
     return Finish(worker, status);
   }
+  DisownEarlier(worker, op.generation);
   const std::string& name = worker.id.key.model;
   Publication* publication = FindPublication(name, op.version);
   if (worker.reference && !Holds(worker, op)) {

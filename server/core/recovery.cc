@@ -52,8 +52,18 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
     }
   }
   Vouch(worker, /*verified=*/false);
+  AskOnceMore(worker);
+  TellIfVisible(worker, event);
   EndUnreported(worker, event);
   MergeOpenFetch(worker, event);
+}
+
+// R2: what became so while it was away, or in an answer that it did not hear.
+void Hub::State::TellIfVisible(const Worker& worker, const SessionOpened& event) {
+  const auto& holding = event.holding;
+  const bool knows = holding && (holding->visible || !holding->published);
+  if (knows || !worker.reference || !PublicationOf(worker).visible) return;
+  Send(worker, Visible{worker.reference->publication});
 }
 
 // R3: it has nothing outstanding of a fetch that was aborted and that it does not name any more.
@@ -76,7 +86,7 @@ void Hub::State::DropUnconfirmed(Worker& worker) {
   Say(LogLine::Level::kInfo, absl::StrCat(ToString(worker.id.key), " holds version ",
                                           worker.reference->version, " no longer"));
   const absl::Status reason = absl::AbortedError("its buffers hold something else");
-  AbortOf(worker, reason);
+  AbortHeldBy(worker, reason);
   if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
   RemoveReference(worker);
   EndRead(worker);
@@ -241,19 +251,28 @@ void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
   if (!event.open_fetch) return;
   const OpenFetch& fetch = *event.open_fetch;
   const bool same = IsOpenFetch(worker, fetch);
-  const Member* member = FindOpenMember(worker.id);
-  if (same && member != nullptr && member->known) {
-    if (IsIn(worker, fetch.transaction)) ReleaseOthers(worker, fetch.assignment);
-    // It may have missed a directive.
-    const bool reads = worker.read && worker.read->running && worker.read->current != 0;
-    if (reads && worker.read->current != fetch.assignment) SendAssign(worker);
-    return;
-  }
+  Member* member = FindOpenMember(worker.id);
+  if (same && member != nullptr && member->known) return Resume(worker, fetch, *member);
   if (recovering_ && !over && (same || !group.open)) {
-    return Reopen(worker, fetch, event.holding ? &*event.holding : nullptr);
+    Reopen(worker, fetch, event.holding ? &*event.holding : nullptr);
+    // R6: nobody can feed it, and it knows of no source to complain about.
+    const bool refused = event.holding && !event.holding->complete && !worker.reference;
+    if (refused) AbortOf(worker, absl::AbortedError("what it reads is something else by now"));
+    return;
   }
   absl::Status outcome = OutcomeOf(worker.id.key, fetch.transaction);
   if (!outcome.ok()) Send(worker, AbortRead{fetch.transaction, std::move(outcome)});
+}
+
+// What was on its way when the session broke may not have arrived, in either direction.
+void Hub::State::Resume(Worker& worker, const OpenFetch& fetch, Member& member) {
+  const bool filling = worker.reference && worker.reference->state == ReferenceState::kFilling;
+  if (filling && !member.begun) {
+    StartRead(worker, member);
+    return Orphaned(worker);
+  }
+  if (IsIn(worker, fetch.transaction)) ReleaseOthers(worker, fetch.assignment);
+  if (IsFed(worker) && worker.read->current != fetch.assignment) SendAssign(worker);
 }
 
 // R6: a decision is restored by any rank that heard it.
@@ -278,16 +297,9 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   changed_groups_.insert({worker.id.key.model, worker.id.key.group});
   if (!member.begun || member.finished) return;
   // The decision is the group's, as its first rank reported it.
-  Read read;
-  read.transaction = group.open->id;
-  read.publication = group.open->publication;
-  read.version = group.open->version;
-  read.last = fetch.assignment;
-  read.began = now_;
-  read.reported = fetch.assignment;
-  EndRead(worker);
-  worker.read = std::move(read);
-  Relist(worker);
+  StartRead(worker, member);
+  worker.read->last = fetch.assignment;
+  worker.read->reported = fetch.assignment;
   if (!fetch.source || fetch.assignment == 0) return;
   awaited_[*fetch.source].push_back({worker.serial, fetch.assignment, fetch.source_generation});
   if (Worker* source = FindLive(*fetch.source); source != nullptr && source->reference) {
@@ -304,16 +316,26 @@ void Hub::State::ReattachReaders(Worker& source) {
   awaited_.erase(it);
   for (const auto& [serial, assignment, generation] : waiting) {
     Worker* reader = FindRow(serial);
-    const bool still = reader != nullptr && reader->alive && Reads(*reader) && !IsFed(*reader) &&
-                       reader->read->last == assignment;
+    const bool still = reader != nullptr && reader->alive && reader->read &&
+                       reader->read->reported == assignment &&
+                       !reader->read->assignments.contains(assignment);
     if (!still || source.reference->generation != generation) continue;
+    if (!IsOfItsShard(source, *reader) || &source == reader) continue;
+    const Tier tier = TierBetween(source.location, reader->location);
     // R5: directives of the earlier life may have been lost on the way, so that two reports do not
-    // fit; such a reader gets a new source.
-    const bool serves = source.reference->publication == reader->read->publication;
-    if (!serves || &source == reader) continue;
-    if (source.node.IsBelow(reader->node)) continue;
-    AttachReader(*reader, assignment, source, TierBetween(source.location, reader->location));
+    // fit; such a reader gets a new source. R3: until it says that it has left, it may read here,
+    // as may one that was led elsewhere meanwhile, or whose fetch has been aborted.
+    const bool feeds = Reads(*reader) && !IsFed(*reader) && reader->read->last == assignment &&
+                       !source.node.IsBelow(reader->node);
+    feeds ? AttachReader(*reader, assignment, source, tier)
+          : CountReader(*reader, assignment, source, tier);
   }
+}
+
+// R9: a report may name anybody.
+bool Hub::State::IsOfItsShard(const Worker& source, const Worker& reader) const {
+  return source.id.key.model == reader.id.key.model && source.id.key.rank == reader.id.key.rank &&
+         source.reference->publication == reader.read->publication;
 }
 
 // A rank that neither reported the fetch nor asked for its decision goes on without it: it holds

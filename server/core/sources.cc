@@ -47,28 +47,32 @@ void Hub::State::CallReadersAnew(Worker& source) {
   }
 }
 
-// R3: a reader counts at its source from here on, before it has heard of it.
 void Hub::State::AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier) {
   StopBeingFed(reader);
+  CountReader(reader, number, source, tier);
+  reader.read->current = number;
+  reader.read->last = std::max(reader.read->last, number);
+  reader.node.AttachTo(source.node);
+  reader.reference->shard->waiting.erase(&reader);
+  reader.read->pace.starved = 0;
+  reader.read->pace.rate_at = 0;
+  reader.read->pace.moved_at = now_;
+  BeginWindow(reader);
+  WakeWaiting(*reader.reference->shard);
+}
+
+// R3: from here on, before it has heard of it, until it is released.
+void Hub::State::CountReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier) {
   Assignment assignment{&source, source.reference->generation, tier, {}};
   if (tier == Tier::kRemote) {
     assignment.uplink = source.place.datacenter;
     ++uplinks_[assignment.uplink];
   }
   reader.read->assignments[number] = std::move(assignment);
-  reader.read->current = number;
-  reader.read->last = std::max(reader.read->last, number);
-  reader.node.AttachTo(source.node);
-  reader.reference->shard->waiting.erase(&reader);
   source.reference->readers.insert({&reader, number});
   if (reader.absent) ++source.reference->absent_readers;
-  reader.read->pace.starved = 0;
-  reader.read->pace.rate_at = 0;
-  reader.read->pace.moved_at = now_;
-  BeginWindow(reader);
   Relist(source);
   Relist(reader);
-  WakeWaiting(*reader.reference->shard);
 }
 
 // The assignment stays until it is released.
@@ -192,9 +196,12 @@ const Assignment* Hub::State::KnownAssignment(const Worker& reader,
   return it == reader.read->assignments.end() ? nullptr : &it->second;
 }
 
-// R3: the word of one whose FinishRead was not answered. It has disowned what it read before that,
-// so that the fetch is over by now.
+// R3, R6: the word of one whose FinishRead was not answered. It has disowned what it read before
+// that; one that had not begun, or had nothing to read, says only here that it is out of the fetch.
 void Hub::State::LeaveAborted(Worker& reader, const TransactionId& transaction) {
+  if (FindMember(reader.id, transaction) != nullptr) {
+    AbortUnfinished(reader, absl::AbortedError("it has given the fetch up"));
+  }
   if (IsIn(reader, transaction)) EndAborted(reader);
 }
 
@@ -211,14 +218,14 @@ void Hub::State::On(const SourceReleased& event) {
   if (reader->read->current != event.assignment) Release(*reader, event.assignment);
 }
 
-// R8: it was led away by the hub's earlier life, and by this one to nobody yet. Its source is not
-// awaited under that number any more either.
+// R8: it is not at the source that it reported any more: the hub's earlier life had led it away, or
+// that source failed it. If that one has yet to report, the reader does not wait for it.
 void Hub::State::LeaveReported(Worker& reader, AssignmentNumber number) {
   Read& read = *reader.read;
-  if (number != read.reported || number != read.last) return;
-  ++read.last;
+  if (number != read.reported) return;
+  read.reported = 0;
   Release(reader, number);
-  if (read.running) Orphaned(reader);
+  if (read.running && !IsFed(reader)) Orphaned(reader);
 }
 
 }  // namespace tensorhub::hub

@@ -127,6 +127,7 @@ class Hub::State {
   void MergeReport(Worker& worker, const SessionOpened& event);
   bool Confirms(const Worker& worker, const SessionOpened& event) const;
   void DropUnconfirmed(Worker& worker);
+  void TellIfVisible(const Worker& worker, const SessionOpened& event);
   void EndUnreported(Worker& worker, const SessionOpened& event);
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
   void CompletePublished(Publication& publication);
@@ -139,6 +140,8 @@ class Hub::State {
   bool IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const;
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
   void ReattachReaders(Worker& source);
+  bool IsOfItsShard(const Worker& source, const Worker& reader) const;
+  void Resume(Worker& worker, const OpenFetch& fetch, Member& member);
   void SettleRecovered(const GroupKey& key, Group& group);
 
   // publish.cc: R1, R2
@@ -243,6 +246,7 @@ class Hub::State {
   void MoveTo(Worker& reader, Worker& source);
   void CallReadersAnew(Worker& source);
   void AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
+  void CountReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
   void StopBeingFed(Worker& reader);
   void WakeWaiting(const Shard& shard);
   void SendAssign(const Worker& reader);
@@ -274,6 +278,8 @@ class Hub::State {
   void Ask(Worker& source, const Worker& asker, bool verify);
   TimeMs TimeToVerify(const Worker& source) const;
   void Vouch(Worker& source, bool verified);
+  void AskOnceMore(const Worker& source);
+  void DisownEarlier(Worker& worker, Generation generation);
   void Disowned(Worker& worker, Generation generation);
   void EndQuestion(Worker& source);
   void Remember(Worker& source);
@@ -327,6 +333,7 @@ class Hub::State {
   absl::Status OutcomeOf(const WorkerKey& worker, const TransactionId& transaction);
   void On(const BeginReadOp& op);
   absl::Status BeginRead(Worker& worker, const BeginReadOp& op);
+  void StartRead(Worker& worker, Member& member);
   void On(const FinishReadOp& op);
   void FinishOk(Worker& worker, Member& member);
   void FinishFailed(const Worker& worker, const absl::Status& result);
@@ -337,6 +344,8 @@ class Hub::State {
              const absl::Status& own = absl::OkStatus());
   void AbortMember(Worker& worker, const Transaction& transaction, const absl::Status& status);
   void AbortOf(const Worker& worker, const absl::Status& reason);
+  void AbortHeldBy(const Worker& worker, const absl::Status& reason);
+  void AbortUnfinished(const Worker& worker, const absl::Status& reason);
   void Conclude(const GroupKey& key, Group& group, const absl::Status& status);
   void Acknowledge(const Worker& worker);
   void GiveUpFetches(const Worker& worker, const absl::Status& reason);

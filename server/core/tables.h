@@ -112,7 +112,8 @@ struct Read {
   std::optional<WorkerIdentity> suspect;  // of them, the one that is not judged yet
   uint64_t rate_at_suspect = 0;
   uint32_t slow_moves = 0;  // at most kSlowMovesMax
-  // Begun in an earlier life of the hub, which gave this number last; 0: it gave none.
+  // Begun in an earlier life of the hub: the number under which it was at a source when it
+  // reported, and may be still; 0: at none.
   std::optional<AssignmentNumber> reported;
   TimeMs began = 0;
 };

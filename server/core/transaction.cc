@@ -43,6 +43,7 @@ void Hub::State::On(const BeginReadOp& op) {
 // R3: sources are assigned only now that the reader's own buffers are free, so that two workers
 // never drain for each other.
 absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
+  if (op.generation <= kGenerationMax) DisownEarlier(worker, op.generation);
   Member* member = FindMember(worker.id, op.transaction);
   if (member == nullptr) {
     // Never the outcome itself, which may be UNAVAILABLE: "repeat this call". FinishRead tells it.
@@ -79,16 +80,22 @@ absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
   // An earlier, aborted read that it never settled: its buffers are free, by its own word.
   EndRead(worker);
   AddReference(worker, *publication, op.generation, ReferenceState::kFilling, 0);
-  Read read;
+  StartRead(worker, *member);
+  Orphaned(worker);
+  return absl::OkStatus();
+}
+
+// Of its group's open fetch.
+void Hub::State::StartRead(Worker& worker, Member& member) {
+  const Transaction& transaction = *GroupOf(worker.id.key).open;
+  EndRead(worker);
+  Read& read = worker.read.emplace();
   read.transaction = transaction.id;
   read.publication = transaction.publication;
   read.version = transaction.version;
   read.began = now_;
-  worker.read = std::move(read);
+  member.begun = true;
   Relist(worker);
-  member->begun = true;
-  Orphaned(worker);
-  return absl::OkStatus();
 }
 
 void Hub::State::On(const FinishReadOp& op) {
@@ -199,6 +206,20 @@ void Hub::State::AbortOf(const Worker& worker, const absl::Status& reason) {
         absl::AbortedError(absl::StrCat("rank ", key.rank, " of ", key.group, ": ",
                                         std::string(reason.message()))),
         key.rank, reason);
+}
+
+// Its buffers mean something else. A rank that has not begun gives them up before it does, also
+// without the hub.
+void Hub::State::AbortHeldBy(const Worker& worker, const absl::Status& reason) {
+  const Member* member = FindOpenMember(worker.id);
+  if (member == nullptr) return;
+  if (member->begun || member->finished || member->already_held) AbortOf(worker, reason);
+}
+
+// It will not finish any more.
+void Hub::State::AbortUnfinished(const Worker& worker, const absl::Status& reason) {
+  const Member* member = FindOpenMember(worker.id);
+  if (member != nullptr && !member->finished) AbortOf(worker, reason);
 }
 
 void Hub::State::Conclude(const GroupKey& key, Group& group, const absl::Status& status) {
