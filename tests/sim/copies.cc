@@ -43,7 +43,10 @@ bool Copies::Has(Version version) const {
 // Copies on their way out make room.
 void Copies::Begin(Version version, Nanos deadline) {
   if (leaving_) return;
-  if (Has(version)) return Made(version, absl::OkStatus());
+  if (Has(version)) {
+    making_ = false;
+    return MakeNext();
+  }
   if (const auto rest = copies_.find(version); rest != copies_.end()) {
     Drop(*rest->second.process, /*told=*/true);
   }
@@ -86,8 +89,10 @@ void Copies::Fetch(Version version, Nanos deadline) {
   }
   process.Ask(agent::FetchVerb{{Selector::Kind::kExact, version}, left_ms},
               [this, version, &process](const agent::VerbDone& done) {
-                if (!done.status.ok() && !leaving_) Drop(process, /*told=*/true);
-                Made(version, done.status);
+                if (leaving_) return;
+                if (done.status.ok()) return Made(version, done.status);
+                // Its memory is for the next one.
+                Leave(process, 0, [this, version, status = done.status] { Made(version, status); });
               });
 }
 
@@ -95,7 +100,8 @@ void Copies::Made(Version version, const absl::Status& status) {
   making_ = false;
   if (leaving_) return;
   if (status.ok()) ++scene_.counts.copies;
-  if (!status.ok()) {
+  const bool told = !status.ok() && !absl::IsCancelled(status) && !to_make_.contains(version);
+  if (told) {
     scene_.Log(keeper_.name(), " makes no copy of ", version, ": ", status.ToString());
     scene_.agenda.Do(keeper_.node(), [this, version, status] {
       keeper_.Step(agent::CopyFailed{version, status});
@@ -113,12 +119,17 @@ void Copies::Release(Version version, Process& process) {
 
 void Copies::Leave(Process& process, TimeMs drain_ms, const Action& done) {
   process.AskToLeave();
+  LeaveWhenIdle(process, drain_ms, done);
+}
+
+void Copies::LeaveWhenIdle(Process& process, TimeMs drain_ms, const Action& done) {
   if (!process.idle()) {
     return scene_.agenda.After(kLook, &process.node(), [this, &process, drain_ms, done] {
-      Leave(process, drain_ms, done);
+      LeaveWhenIdle(process, drain_ms, done);
     });
   }
   process.Ask(agent::LeaveVerb{drain_ms}, [this, &process, done](const agent::VerbDone&) {
+    process.Scribble();
     Drop(process, /*told=*/true);
     done();
   });

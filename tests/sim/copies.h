@@ -43,8 +43,8 @@ class Copies {
   void Made(Version version, const absl::Status& status);
   bool Has(Version version) const;
   void Release(Version version, Process& process);
-  // As soon as it does nothing else.
   void Leave(Process& process, TimeMs drain_ms, const Action& done);
+  void LeaveWhenIdle(Process& process, TimeMs drain_ms, const Action& done);
   void Drop(Process& process, bool told);
 
   Scene& scene_;

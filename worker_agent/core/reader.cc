@@ -11,7 +11,6 @@
 namespace tensorhub::agent {
 namespace {
 
-// How often a reader tells the hub, and the owner's progress bar, how far it got.
 // Between two words to the fetch's caller.
 constexpr TimeMs kShowEveryMs = 100;
 

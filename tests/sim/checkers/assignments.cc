@@ -52,6 +52,11 @@ void Assignments::OnHubStep(const HubStep& step) {
     ++reader.moves;
     new_[process] = assign->assignment;
   }
+  // What was due came before the event.
+  const auto* finish = std::get_if<hub::FinishReadOp>(&step.event);
+  if (finish == nullptr || step.from == nullptr) return;
+  EndWith(*step.from, finish->transaction);
+  new_.erase(step.from->number());
 }
 
 void Assignments::OnEvent(const HubStep& step) {

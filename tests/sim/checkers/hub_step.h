@@ -7,6 +7,9 @@
 #ifndef TENSORHUB_TESTS_SIM_CHECKERS_HUB_STEP_H_
 #define TENSORHUB_TESTS_SIM_CHECKERS_HUB_STEP_H_
 
+#include <algorithm>
+#include <variant>
+
 #include "server/core/events.h"
 #include "tests/sim/scene.h"
 
@@ -18,6 +21,14 @@ struct HubStep {
   Process* from = nullptr;  // who caused it; nullptr: time
   TimeMs now = 0;           // the hub's
 };
+
+// In the very step, for want of a session or of documents, perhaps; then it is said again.
+inline bool IsRefused(const HubStep& step, hub::CallId call) {
+  return std::any_of(step.effects.begin(), step.effects.end(), [call](const hub::Effect& effect) {
+    const auto* reply = std::get_if<hub::Reply>(&effect);
+    return reply != nullptr && reply->call == call && !reply->status.ok();
+  });
+}
 
 }  // namespace tensorhub::fault
 

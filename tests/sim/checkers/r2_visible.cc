@@ -40,14 +40,6 @@ void R2Visible::OnHubStep(const HubStep& step) {
   }
 }
 
-// For want of a session or of documents, perhaps; then it is said again.
-bool R2Visible::IsRefused(const HubStep& step, hub::CallId call) {
-  return std::any_of(step.effects.begin(), step.effects.end(), [call](const hub::Effect& effect) {
-    const auto* reply = std::get_if<hub::Reply>(&effect);
-    return reply != nullptr && reply->call == call && !reply->status.ok();
-  });
-}
-
 // It came and went in one step: its publishers are not listed any more, so that it cannot be told
 // who they were.
 bool R2Visible::IsGone(const HubStep& step, const hub::ModelChange& visible) {

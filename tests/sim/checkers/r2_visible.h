@@ -26,7 +26,6 @@ class R2Visible {
   using Members = std::map<Rank, Incarnation>;
   // Who was alive, as far as the hub could know, when a rank published.
   Members MembersOf(const WorkerKey& key) const;
-  static bool IsRefused(const HubStep& step, hub::CallId call);
   static bool IsGone(const HubStep& step, const hub::ModelChange& visible);
   void OnVisible(const std::string& model, Version version, bool gone);
   static bool IsOneEpoch(const Members& publishers, const std::map<Rank, Members>& beside);

@@ -61,9 +61,13 @@ bool R7Retained::HearsOfIt(const HubStep& step, const Asked& asked, const Scene&
 
 // It has given its buffers up without the hub, and says so while its unpublish waits.
 bool R7Retained::IsItsOwnWord(const HubStep& step, const Asked& asked) {
-  const bool says = std::holds_alternative<hub::ProbeAnswer>(step.event) ||
-                    std::holds_alternative<hub::SessionOpened>(step.event);
-  return says && step.from != nullptr && step.from->identity() == asked.worker;
+  if (step.from == nullptr || step.from->identity() != asked.worker) return false;
+  if (const auto* answer = std::get_if<hub::ProbeAnswer>(&step.event)) {
+    return !answer->holds && answer->generation >= asked.generation;
+  }
+  const auto* opened = std::get_if<hub::SessionOpened>(&step.event);
+  return opened != nullptr &&
+         (!opened->holding || opened->holding->generation != asked.generation);
 }
 
 void R7Retained::OnLetGo(const Asked& asked) {
@@ -94,6 +98,7 @@ bool R7Retained::IsKept(const Asked& asked) const {
   for (const auto& view : scene_.hub->core().References(key.model, asked.version)) {
     const bool other = view.worker != asked.worker && view.worker.key.rank == key.rank;
     if (!other || view.state != hub::ReferenceState::kComplete) continue;
+    if (leaving_.contains(view.worker.incarnation)) continue;
     const Process& keeper = *FindProcess(scene_, view.worker.incarnation);
     // Its own copy is as good as itself.
     if (!has_stable || !keeper.spot() || keeper.copy_of() == key.group) return true;
@@ -107,9 +112,9 @@ void R7Retained::CheckSettled() {
     if (process->copy_of().empty() || !process->node().running()) continue;
     const auto holding = process->Report().holding;
     if (!holding || !holding->complete) continue;
-    const auto versions = scene_.hub->core().Versions(process->identity().key.model);
-    const bool wanted = std::any_of(versions.begin(), versions.end(), [&](const auto& view) {
-      return view.version == holding->version && !view.kept_by.empty();
+    const auto models = scene_.hub->core().Models();
+    const bool wanted = std::any_of(models.begin(), models.end(), [&](const auto& view) {
+      return view.model == process->identity().key.model && view.latest == holding->version;
     });
     if (wanted) continue;
     scene_.Fail("R7", absl::StrCat(process->name(), " is still there, and nobody wants version ",

@@ -68,7 +68,7 @@ void R8Recovery::OnVisible(const CallRecord& record) {
 
 void R8Recovery::OnAsked(const HubStep& step) {
   const auto* join = std::get_if<hub::JoinFetchOp>(&step.event);
-  if (join == nullptr) return;
+  if (join == nullptr || IsRefused(step, join->call)) return;
   Asked& asked = asked_[step.from->number()];
   const bool late_or_again = join->op <= asked.op;
   if (!late_or_again) asked = {join->op, latest_[join->worker.key.model]};

@@ -98,7 +98,7 @@ TEST(TranslateOpenTest, NamesTheBadField) {
        [](auto& open) { open.mutable_open_fetch()->mutable_source()->set_model("/"); }},
       {"open_fetch.assignment: ", [](auto& open) { open.mutable_open_fetch()->set_assignment(0); }},
       {"open_fetch.assignment: ",
-       [](auto& open) { open.mutable_open_fetch()->set_assignment(kAllAssignments); }},
+       [](auto& open) { open.mutable_open_fetch()->set_assignment((uint64_t{1} << 40) + 1); }},
   };
   for (const auto& [field, spoil] : kCases) {
     pb::OpenSession open = GoodOpen();

@@ -243,6 +243,22 @@ TEST(Fetch, ADirectiveOfAnEarlierSessionIsVoid) {
   EXPECT_TRUE(world.Finish(2).ok());
 }
 
+// R8: where it is already it goes on, on its new connection, also if the session ends meanwhile.
+TEST(Fetch, AReadThatBeginsAnewOutlivesTheSession) {
+  World world({.workers = 3, .one_sided = true});
+  ReadingVersion5(world);
+  world.network.gets_hang = true;
+  world.RunFor(50);
+  world.network.gets_hang = false;
+  PeerMessage hello;
+  hello.kind = PeerKind::kHello;
+  hello.from = Network::IncarnationOf(0);
+  hello.text = Network::EndpointOf(0);
+  world.Hear(2, hello);
+  world.Deliver(2, SessionDown{});
+  EXPECT_TRUE(world.Run([&] { return world.at(2).word.valid_chunks == world.chunks(); }, 10'000));
+}
+
 TEST_P(BothWays, AbortedWhileReadingFreesTheBuffers) {
   World world(Options());
   ASSERT_TRUE(world.Publish(0, 5).ok());
