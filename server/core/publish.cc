@@ -234,11 +234,14 @@ void Hub::State::BecomeVisible(Publication& publication) {
 }
 
 // R2: the group's epoch ended before it had published everything.
-void Hub::State::AbortPublishing(const GroupKey& group, const absl::Status& reason) {
+void Hub::State::AbortPublishing(const GroupKey& group, const absl::Status& reason,
+                                 bool reported_only) {
   ForEachLive(group, [&](Worker& worker) {
     // What waits for the end of the recovery was published in that epoch, too.
-    if (IsPending(worker, OpKind::kPublish) && worker.op.deferred) return Finish(worker, reason);
+    const bool waits = IsPending(worker, OpKind::kPublish) && worker.op.deferred;
+    if (waits && !reported_only) return Finish(worker, reason);
     if (!worker.reference || worker.reference->state != ReferenceState::kPublishing) return;
+    if (reported_only && !worker.reference->reported) return;
     Send(worker, Dropped{worker.reference->generation, reason});
     if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
     // The worker frees its buffers when it hears of that; a publish of them that it sent before, or

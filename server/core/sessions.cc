@@ -61,7 +61,9 @@ void Hub::State::On(const SessionOpened& event) {
   }
   Number(worker);
   const bool moved = worker.alive && worker.endpoint != event.endpoint;
+  const bool begins = worker.id.incarnation == 0 && !event.resumed;
   Attach(worker, event);
+  if (begins) BeginEpoch(worker);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding)});
   MergeReport(worker, event);
   if (moved) CallReadersAnew(worker);
@@ -137,6 +139,15 @@ absl::Status Hub::State::CheckRoom(const SessionOpened& event) {
         absl::StrCat("this server has its ", options_.limits.models, " models already"));
   }
   return absl::OkStatus();
+}
+
+// R2: its predecessor may have been seen by an earlier life of the hub only, and with it the epoch
+// to which unfinished publications that were reported belong.
+void Hub::State::BeginEpoch(Worker& worker) {
+  worker.began_here = true;
+  AbortPublishing({worker.id.key.model, worker.id.key.group},
+                  absl::AbortedError(absl::StrCat(ToString(worker.id.key), " started anew")),
+                  /*reported_only=*/true);
 }
 
 // A new incarnation takes the rank over; nothing that the old one says counts from here on.

@@ -113,6 +113,7 @@ class Hub::State {
   absl::Status CheckOpening(const SessionOpened& event);
   absl::Status CheckIncarnation(const SessionOpened& event, const Worker& worker) const;
   absl::Status CheckRoom(const SessionOpened& event);
+  void BeginEpoch(Worker& worker);
   void Replace(Worker& worker, const WorkerIdentity& by);
   void Locate(Worker& worker, const SessionOpened& event);
   void Attach(Worker& worker, const SessionOpened& event);
@@ -136,6 +137,7 @@ class Hub::State {
   Publication& Recreate(const std::string& model, const Holding& holding);
   void MergeOpenFetch(Worker& worker, const SessionOpened& event);
   enum class Filling { kDone, kOpen, kOver };
+  bool BelongsToEarlierEpoch(const Worker& worker, const Holding& holding);
   Filling FillingOf(const Worker& worker, const SessionOpened& event);
   bool IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const;
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
@@ -157,7 +159,8 @@ class Hub::State {
   void CompleteIfWhole(Publication& publication, const std::string& group);
   void BecomeVisible(Publication& publication);
   void RaiseLatest(Model& model, const Publication& publication);
-  void AbortPublishing(const GroupKey& group, const absl::Status& reason);
+  void AbortPublishing(const GroupKey& group, const absl::Status& reason,
+                       bool reported_only = false);
 
   // references.cc: the only place where references appear, change state and go.
   Publication* FindPublication(const std::string& model, Version version);

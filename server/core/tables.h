@@ -53,6 +53,7 @@ struct Reference {
   uint32_t absent_readers = 0;   // of them, those that take no place (Worker::absent)
   TimeMs drain_end = 0;          // of kDraining
   Shard* shard = nullptr;        // which is there as long as it has holders
+  bool reported = false;         // not made in this life of the hub
 };
 
 struct Assignment {
@@ -163,6 +164,7 @@ struct Worker {
   TimeMs died = 0;
   std::deque<Incarnation> fenced;  // earlier incarnations; the newest kFencedMax
   OpRecord op;
+  bool began_here = false;  // its process knows no earlier life of the hub
   std::optional<Reference> reference;
   std::optional<Read> read;
   IndexEntry listed;   // what the shard's index says of the reference

@@ -66,8 +66,7 @@ bool R7Retained::IsItsOwnWord(const HubStep& step, const Asked& asked) {
     return !answer->holds && answer->generation >= asked.generation;
   }
   const auto* opened = std::get_if<hub::SessionOpened>(&step.event);
-  return opened != nullptr &&
-         (!opened->holding || opened->holding->generation != asked.generation);
+  return opened != nullptr && (!opened->holding || opened->holding->generation != asked.generation);
 }
 
 void R7Retained::OnLetGo(const Asked& asked) {
