@@ -177,7 +177,6 @@ class Hub::State {
   void ForgetIfUnheld(const std::string& model, Version version);
   void On(const Progress& event);
   void NoteProgress(Read& read, const Progress& event);
-  void On(const ProbeAnswer& event);
 
   // unpublish.cc: R3
   void On(const UnpublishOp& op);
@@ -270,12 +269,12 @@ class Hub::State {
 
   // complaints.cc: R8: readers without a source, and sources that failed
   void SettleOrphan(Worker& reader);
-  void KeepOneSeed(Worker& reader);
   void GiveUpRead(const Worker& reader);
   bool Pardon(Worker& reader);
   bool HopesForAnswer(const Worker& reader);
   void On(const SourceFailed& event);
   void On(const SourceSilent& event);
+  void On(const ProbeAnswer& event);
   void Complain(Worker& source, const WorkerIdentity& reader);
   void Doubt(Worker& source, const Worker& asker, bool verify = false);
   void Ask(Worker& source, const Worker& asker, bool verify);
@@ -308,6 +307,7 @@ class Hub::State {
   void On(const Heartbeat& event);
 
   // nearer.cc: R5: from far sources to near ones
+  void KeepOneSeed(Worker& reader);
   void DrawNearer(Worker& holder);
   void DrawNearer(Worker& reader, const Worker& holder);
 
