@@ -64,17 +64,17 @@ void Gets::Get(Process& reader, const agent::Get& effect) {
   }
   const Key key{reader.number(), effect.token};
   const uint64_t cells = Memory::CellsIn(range.begin, range.bytes);
-  pending_[key] =
-      Pending{&reader, FindProcess(scene_, effect.peer), range, scene_.dice.Below(cells + 1)};
+  Process* source = FindProcess(scene_, effect.peer);
+  pending_[key] = Pending{&reader, source, range, scene_.dice.Below(cells + 1),
+                          source->memory().word().generation};
   const bool taken_back = scene_.Happens(scene_.plan.taken_back);
   const Nanos first = Moment();
   const Nanos second = first + Moment() + (taken_back ? scene_.dice.Time(0, kTakeBack) : 0);
   scene_.agenda.After(first, nullptr, [this, key] { Move(key, false); });
   scene_.agenda.After(second, nullptr, [this, key] { Move(key, true); });
   if (taken_back) {
-    const Process& source = *pending_[key].source;
     scene_.agenda.After(scene_.dice.Time(0, first), nullptr,
-                        [this, &source] { scene_.take_back(source); });
+                        [this, source] { scene_.take_back(*source); });
   }
   if (scene_.Happens(scene_.plan.get_hangs)) return;
   const bool ok = !scene_.Happens(scene_.plan.get_fails);
@@ -160,6 +160,15 @@ bool Gets::HasInto(const Process& reader, uint64_t begin, uint64_t bytes) const 
 bool Gets::HasAny(const Process& reader) const {
   const auto it = pending_.lower_bound({reader.number(), 0});
   return it != pending_.end() && it->first.first == reader.number();
+}
+
+std::set<const Process*> Gets::ReadersOf(const Process& source, Generation generation) const {
+  std::set<const Process*> readers;
+  for (const auto& [key, get] : pending_) {
+    const bool reads = get.source == &source && !get.word && get.generation == generation;
+    if (reads) readers.insert(get.reader);
+  }
+  return readers;
 }
 
 }  // namespace tensorhub::fault

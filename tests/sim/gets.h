@@ -31,6 +31,8 @@ class Gets {
   // Whether a get may still write there.
   bool HasInto(const Process& reader, uint64_t begin, uint64_t bytes) const;
   bool HasAny(const Process& reader) const;
+  // Who has gets of bytes under way that were begun in this generation of the source.
+  std::set<const Process*> ReadersOf(const Process& source, Generation generation) const;
 
  private:
   using Key = std::pair<uint32_t, uint64_t>;  // the reader's number, token
@@ -39,6 +41,7 @@ class Gets {
     Process* source = nullptr;
     agent::ByteRange range;
     uint64_t half = 0;  // cells
+    Generation generation = 0;
     bool word = false;
     uint64_t value = 0;
     bool ending = false;

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "tests/sim/gets.h"
 #include "tests/sim/hub_node.h"
 #include "tests/sim/process.h"
 
@@ -88,9 +89,20 @@ void R3Mutable::OnAssigned(Incarnation reader, const hub::Assign& assign) {
                                  source->name(), ", which is draining"));
 }
 
+// What is under way there, whatever was said of it.
+void R3Mutable::CheckNoGets(const HubStep& step, const Process& source, Generation generation) {
+  for (const Process* reader : scene_.gets->ReadersOf(source, generation)) {
+    if (reader->node().dead()) continue;
+    if (step.now - assignments_.HeardAt(reader->number()) >= scene_.hub->lease_ms()) continue;
+    scene_.Fail("R3", absl::StrCat(source.name(), " hears that its readers are gone, and ",
+                                   reader->name(), " has a get under way there"));
+  }
+}
+
 // A reader that has been silent for a lease does not count any more.
 void R3Mutable::OnDrained(const HubStep& step, const Process& source, Generation generation) {
   if (unlisted_.contains(source.number())) return;
+  CheckNoGets(step, source, generation);
   for (const auto& [number, reader] : assignments_.readers()) {
     if (step.now - assignments_.HeardAt(number) >= scene_.hub->lease_ms()) continue;
     // A recovering hub that has given it another source does not know of the one before.

@@ -34,6 +34,7 @@ class R3Mutable {
   void OnListed(const HubStep& step);
   void OnAssigned(Incarnation reader, const hub::Assign& assign);
   void OnUnpublish(const Process& source, const hub::UnpublishOp& unpublish);
+  void CheckNoGets(const HubStep& step, const Process& source, Generation generation);
   void OnDrained(const HubStep& step, const Process& source, Generation generation);
 
   Scene& scene_;
