@@ -285,6 +285,7 @@ void ProgressLoop::LogWay() {
 void ProgressLoop::ShutDown() {
   if (std::exchange(shut_down_, true)) return;
   inbox_->Close();
+  on_verb_done_ = nullptr;  // whoever waits for it hears that there is no answer
   hasher_.Stop();
   hub_.reset();
   if (!messages_) return;

@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <future>
 #include <memory>
 #include <string>
 
@@ -71,6 +73,18 @@ TEST_F(AgentRefusedTest, AnotherHubsWordIsRefusedAtTheVerbs) {
   const absl::Status published = agent_->RunVerb(publish).status;
   EXPECT_EQ(published.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(published.message()), HasSubstr("is another one now"));
+}
+
+// A copy in host memory may be on its way out when its keeper stops it.
+TEST_F(AgentRefusedTest, StoppingEndsTheVerbThatIsUnderWay) {
+  Start({.await_message = true});
+  PublishVerb publish;
+  publish.timeout_ms = 600000;
+  auto published = std::async(std::launch::async, [&] { return agent_->RunVerb(publish).status; });
+  ASSERT_EQ(published.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  agent_->Stop();
+  ASSERT_EQ(published.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_FALSE(published.get().ok());
 }
 
 }  // namespace
