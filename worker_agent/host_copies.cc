@@ -112,11 +112,29 @@ void HostCopies::RunReleasing() {
         copy->second.released = true;
       }
     }
-    Drop(version, kReleaseMs);
+    if (GivesUp(version)) Drop(version, kReleaseMs);
     MutexLock lock(mutex_);
     to_release_.erase(version);
     changed_.NotifyAll();
   }
+}
+
+// R7: by now it may be wanted again. That is for the hub to say, as to everybody who wants to give
+// his buffers up.
+bool HostCopies::GivesUp(Version version) {
+  std::shared_ptr<Agent> agent;
+  {
+    MutexLock lock(mutex_);
+    const auto found = copies_.find(version);
+    if (found == copies_.end()) return false;
+    agent = found->second.agent;
+  }
+  const absl::Status status = agent->RunVerb(UnpublishVerb{kReleaseMs}).status;
+  if (!absl::IsResourceExhausted(status)) return true;
+  MutexLock lock(mutex_);
+  const auto found = copies_.find(version);
+  if (found != copies_.end() && found->second.agent == agent) found->second.released = false;
+  return false;
 }
 
 absl::Status HostCopies::Add(Version version, Deadline deadline) {

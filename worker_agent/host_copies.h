@@ -69,6 +69,8 @@ class HostCopies {
   void Pin(HostMemory& memory) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::shared_ptr<Agent>> StartAgent(Version version, std::byte* data);
   absl::Status Keep(Version version, Copy copy) ABSL_LOCKS_EXCLUDED(mutex_);
+  // False: it stays.
+  bool GivesUp(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
   // No drain time at all: it just stops.
   void Drop(Version version, std::optional<TimeMs> drain_ms) ABSL_LOCKS_EXCLUDED(mutex_);
 

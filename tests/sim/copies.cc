@@ -114,7 +114,24 @@ void Copies::Release(Version version, Process& process) {
   const auto copy = copies_.find(version);
   if (leaving_ || copy == copies_.end() || copy->second.process != &process) return;
   if (std::exchange(copy->second.released, true)) return;
-  Leave(process, kReleaseMs, [] {});
+  GiveUp(version, process);
+}
+
+// It may be wanted again by now.
+void Copies::GiveUp(Version version, Process& process) {
+  if (leaving_) return;
+  if (!process.idle()) {
+    return scene_.agenda.After(kLook, &process.node(),
+                               [this, version, &process] { GiveUp(version, process); });
+  }
+  process.Ask(agent::UnpublishVerb{.drain_ms = kReleaseMs},
+              [this, version, &process](const agent::VerbDone& done) {
+                if (leaving_) return;
+                if (!absl::IsResourceExhausted(done.status)) {
+                  return Leave(process, kReleaseMs, [] {});
+                }
+                copies_.at(version).released = false;
+              });
 }
 
 void Copies::Leave(Process& process, TimeMs drain_ms, const Action& done) {

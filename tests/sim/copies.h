@@ -43,6 +43,7 @@ class Copies {
   void Made(Version version, const absl::Status& status);
   bool Has(Version version) const;
   void Release(Version version, Process& process);
+  void GiveUp(Version version, Process& process);
   void Leave(Process& process, TimeMs drain_ms, const Action& done);
   void LeaveWhenIdle(Process& process, TimeMs drain_ms, const Action& done);
   void Drop(Process& process, bool told);
