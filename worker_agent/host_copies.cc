@@ -122,13 +122,8 @@ void HostCopies::RunReleasing() {
 // R7: by now it may be wanted again. That is for the hub to say, as to everybody who wants to give
 // his buffers up.
 bool HostCopies::GivesUp(Version version) {
-  std::shared_ptr<Agent> agent;
-  {
-    MutexLock lock(mutex_);
-    const auto found = copies_.find(version);
-    if (found == copies_.end()) return false;
-    agent = found->second.agent;
-  }
+  const std::shared_ptr<Agent> agent = AgentOf(version);
+  if (agent == nullptr) return false;
   const absl::Status status = agent->RunVerb(UnpublishVerb{kReleaseMs}).status;
   if (!absl::IsResourceExhausted(status)) return true;
   MutexLock lock(mutex_);
@@ -163,6 +158,12 @@ bool HostCopies::Has(Version version) {
     agent = copy->second.agent;
   }
   return agent->Held() == version;
+}
+
+std::shared_ptr<Agent> HostCopies::AgentOf(Version version) {
+  MutexLock lock(mutex_);
+  const auto found = copies_.find(version);
+  return found == copies_.end() ? nullptr : found->second.agent;
 }
 
 bool HostCopies::HasRoom() const {
@@ -230,13 +231,8 @@ absl::Status HostCopies::Keep(Version version, Copy copy) {
 }
 
 void HostCopies::Drop(Version version, std::optional<TimeMs> drain_ms) {
-  std::shared_ptr<Agent> agent;
-  {
-    MutexLock lock(mutex_);
-    const auto found = copies_.find(version);
-    if (found == copies_.end()) return;
-    agent = found->second.agent;
-  }
+  const std::shared_ptr<Agent> agent = AgentOf(version);
+  if (agent == nullptr) return;
   if (drain_ms) static_cast<void>(agent->Leave(*drain_ms));
   agent->Stop();
   MutexLock lock(mutex_);

@@ -62,6 +62,8 @@ class HostCopies {
   bool IsAskedFor(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Add(Version version, Deadline deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   bool Has(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
+  // nullptr: there is no such copy.
+  std::shared_ptr<Agent> AgentOf(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
   bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<HostMemory> TakeMemory(Deadline deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   // That the shard is on, if it is on one.

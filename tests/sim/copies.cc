@@ -65,9 +65,7 @@ void Copies::Connect(Version version, Nanos deadline) {
   absl::StrAppend(&place.key.group, ".copy.", version);
   place.copy_of = place_.key.group;
   place.copies = 0;
-  const auto number = static_cast<uint32_t>(scene_.processes.size());
-  scene_.processes.push_back(std::make_unique<Process>(scene_, place, number));
-  Process& process = *scene_.processes.back();
+  Process& process = AddProcess(scene_, place);
   copies_[version] = {&process, false};
   process.SetOnReleased([this, version, &process] { Release(version, process); });
   process.Begin();

@@ -32,9 +32,7 @@ void Group::Begin() {
 void Group::Start(Rank rank) {
   RankState& state = ranks_[rank];
   state.starting = false;
-  const auto number = static_cast<uint32_t>(scene_.processes.size());
-  scene_.processes.push_back(std::make_unique<Process>(scene_, *state.place, number));
-  state.process = scene_.processes.back().get();
+  state.process = &AddProcess(scene_, *state.place);
   state.process->Begin();
 }
 

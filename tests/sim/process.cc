@@ -47,6 +47,11 @@ std::string Describe(const agent::Verb& verb) {
 
 }  // namespace
 
+Process& AddProcess(Scene& scene, const Place& place) {
+  const auto number = static_cast<uint32_t>(scene.processes.size());
+  return *scene.processes.emplace_back(std::make_unique<Process>(scene, place, number));
+}
+
 Process* FindProcess(const Scene& scene, Incarnation incarnation) {
   const uint64_t number = (incarnation & ((uint64_t{1} << kNumberBits) - 1)) - 1;
   if (number >= scene.processes.size()) return nullptr;

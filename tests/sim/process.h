@@ -147,6 +147,8 @@ class Process {
   const Cells* arriving_ = nullptr;  // the payload of the message in progress
 };
 
+// The next one, which has yet to begin.
+Process& AddProcess(Scene& scene, const Place& place);
 // nullptr: there never was one.
 Process* FindProcess(const Scene& scene, Incarnation incarnation);
 

@@ -83,7 +83,6 @@ void Assignments::OnEvent(const HubStep& step) {
     if (found != readers_.end()) found->second.complained = true;
   } else if (const auto* finish = std::get_if<hub::FinishReadOp>(&step.event)) {
     finished_[from.number()] = finish->transaction;
-    EndWith(from, finish->transaction);
   } else if (const auto* begin = std::get_if<hub::BeginReadOp>(&step.event)) {
     EndOthers(from, begin->transaction);
   } else if (std::holds_alternative<hub::JoinFetchOp>(step.event) ||
