@@ -83,7 +83,7 @@ std::string ToString(const Selector& selector) {
 
 std::optional<std::string> NameProblem(std::string_view name) {
   if (name.empty()) return "is empty";
-  if (name.size() > 256) return "is longer than 256 bytes";
+  if (name.size() > kNameBytesMax) return "is longer than 256 bytes";
   if (name.front() == '/' || name.back() == '/') return "begins or ends with '/'";
   for (char c : name) {
     if (c <= ' ' || c > '~') return "has a space or a byte that is not printable ASCII";

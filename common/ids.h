@@ -92,6 +92,7 @@ struct Selector {
 };
 std::string ToString(const Selector& selector);  // "latest", "7", "newer than 7"
 
+inline constexpr size_t kNameBytesMax = 256;
 // OK-like check for names in R9's sense: 1..256 bytes of printable ASCII without spaces, and no
 // leading or trailing '/'. Returns what is wrong, or nothing.
 std::optional<std::string> NameProblem(std::string_view name);

@@ -19,6 +19,8 @@ inline constexpr size_t kAttachmentBytesMax = size_t{64} << 20;
 inline constexpr size_t kReasonBytesMax = 1024;
 // How a reader's bytes come, for people; what is longer is cut.
 inline constexpr size_t kWayBytesMax = 256;
+// What a worker's bytes lie in, for people; likewise.
+inline constexpr size_t kMediumBytesMax = 64;
 // One message between a worker and the hub (gRPC counts in int). The longest carries an attachment
 // or a layout, whole.
 inline constexpr int kHubMessageBytesMax = static_cast<int>(kAttachmentBytesMax) + (16 << 20);
