@@ -18,6 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/text.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -84,7 +85,7 @@ void Hub::State::On(const SourceFailed& event) {
   }
   Worker& source = *known->source;
   Read& read = *reader->read;
-  const std::string reason = std::string(event.reason.message()).substr(0, kReasonBytesMax);
+  const std::string reason = ReadableText(std::string(event.reason.message()), kReasonBytesMax);
   Say(LogLine::Level::kWarning, absl::StrCat(ToString(reader->id.key), ": source ",
                                              ToString(source.id.key), " failed: ", reason));
   const bool damaged = absl::IsDataLoss(event.reason);

@@ -41,9 +41,10 @@ struct Holding {
   Fingerprint attachment;  // none: all zero
   Generation generation = 0;
   uint32_t valid_chunks = 0;
-  bool complete = false;   // published here, or fetched and committed
-  bool published = false;  // by this worker itself (not fetched)
-  bool visible = false;    // the worker has heard that the version became visible
+  bool complete = false;    // published here, or fetched and committed
+  bool published = false;   // by this worker itself (not fetched)
+  bool visible = false;     // the worker has heard that the version became visible
+  std::string medium = {};  // for people
 };
 
 // A fetch whose decision the worker knows and whose outcome it does not.
@@ -151,8 +152,9 @@ struct PublishOp : Operation {
   uint64_t chunk_bytes = 0;  // what this publisher proposes; the first publisher's holds
   Generation generation = 0;
   bool wait_for_group = false;
-  TimeMs timeout_ms = 0;  // of wait_for_group
-  bool rewind = false;    // lower the `latest` mark to this version (R2)
+  TimeMs timeout_ms = 0;    // of wait_for_group
+  bool rewind = false;      // lower the `latest` mark to this version (R2)
+  std::string medium = {};  // for people
 };
 
 // Closes admission at once; replied to when no reader is left, or drain_ms later. R7: if this is
@@ -175,6 +177,7 @@ struct JoinFetchOp : Operation {
 struct BeginReadOp : Operation {
   TransactionId transaction;
   Generation generation = 0;
+  std::string medium = {};  // for people
 };
 
 // The rank is done: `result` OK means that all its chunks are valid. Replied to with the
@@ -230,6 +233,13 @@ struct UnpinOp {
   std::string name;
 };
 
+// R2. The mark falls to a version that is held, unless a newer one is.
+struct RewindOp {
+  CallId call = 0;
+  std::string model;
+  Version version = 0;
+};
+
 // The caller hung up; no reply is wanted. A fetch that waits for others leaves its transaction.
 struct CallCancelled {
   CallId call = 0;
@@ -242,7 +252,7 @@ using Event =
     std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed,
                  SourceSilent, ProbeAnswer, CopyFailed, PublishOp, UnpublishOp, JoinFetchOp,
                  BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, RetainOp,
-                 PinOp, UnpinOp, CallCancelled, Tick>;
+                 PinOp, UnpinOp, RewindOp, CallCancelled, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 

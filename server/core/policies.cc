@@ -20,6 +20,8 @@ void Hub::State::On(const RetainOp& op) {
                                                                    " is above ", kKeepLatestMax)));
   }
   model->second.keep_latest = op.keep_latest;
+  Say(LogLine::Level::kInfo,
+      absl::StrCat(op.model, ": an operator wants the newest ", op.keep_latest, " versions kept"));
   changed_retention_.insert(op.model);
   RetentionChanged(op.model);
   Answer(op.call, absl::OkStatus());
@@ -48,6 +50,8 @@ absl::Status Hub::State::Pin(const PinOp& op) {
   PinnedVersion pin{op.version, std::nullopt};
   if (op.ttl_ms > 0) pin.until = now_ + std::min(op.ttl_ms, kTimeoutMsMax);
   PutPin(op.model, op.name, pin);
+  Say(LogLine::Level::kInfo,
+      absl::StrCat(op.model, ": an operator pins version ", op.version, " as ", op.name));
   SetPinTimer();
   RetentionChanged(op.model);  // the pin may have held another version before
   return absl::OkStatus();
@@ -59,6 +63,8 @@ void Hub::State::On(const UnpinOp& op) {
     return Answer(op.call, absl::NotFoundError(
                                absl::StrCat(op.model, " has no pin named \"", op.name, "\"")));
   }
+  Say(LogLine::Level::kInfo,
+      absl::StrCat(op.model, ": an operator takes the pin ", op.name, " away"));
   SetPinTimer();
   RetentionChanged(op.model);
   Answer(op.call, absl::OkStatus());

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Publishing: R1 (one content behind a number) and R2 (visible when whole).
+// Publishing: R1 (one content behind a number) and R2 (visible when whole; the mark: latest.cc).
 
 #include <algorithm>
 #include <utility>
@@ -28,11 +28,19 @@ bool LacksShard(const Publication& publication, Rank rank) {
   return publication.visible && !publication.shards.contains(rank);
 }
 
+bool IsWhole(const Reference& reference) {
+  return reference.state == ReferenceState::kPublishing ||
+         reference.state == ReferenceState::kComplete;
+}
+
 bool Holds(const Worker& worker, const PublishOp& op) {
   return worker.reference && worker.reference->version == op.version &&
-         worker.reference->generation == op.generation &&
-         (worker.reference->state == ReferenceState::kPublishing ||
-          worker.reference->state == ReferenceState::kComplete);
+         worker.reference->generation == op.generation && IsWhole(*worker.reference);
+}
+
+bool HasPublished(const Worker& worker, const Publication& publication) {
+  return worker.reference && worker.reference->publication == publication.id &&
+         IsWhole(*worker.reference);
 }
 
 }  // namespace
@@ -60,17 +68,17 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
                               "these buffers hold version ", worker.reference->version,
                               "; unpublish version ", worker.reference->version, " first")));
   }
-  // R8: its holders, or those of this shard of it, may still report.
-  if (recovering_ && (publication == nullptr || LacksShard(*publication, worker.id.key.rank))) {
+  // R8: its holders, or those of this shard of it, or of what is newer, may still report.
+  const bool rests_on_others =
+      publication == nullptr || LacksShard(*publication, worker.id.key.rank) || op.rewind;
+  if (recovering_ && rests_on_others) {
     worker.op.deferred = op;
     return;
   }
-  if (publication == nullptr) {
-    const absl::Status status = CheckNewVersion(models_.at(name), op);
-    if (!status.ok()) return Finish(worker, status);
-    publication = &Create(models_.at(name), op, worker);
-  }
-  absl::Status status = CheckSameContent(*publication, worker, op);
+  absl::Status status = CheckMark(models_.at(name), op);
+  if (!status.ok()) return Finish(worker, status);
+  if (publication == nullptr) publication = &Create(models_.at(name), op, worker);
+  status = CheckSameContent(*publication, worker, op);
   if (status.ok()) {
     const uint64_t bytes = layouts_.at(op.layout)->total_bytes();
     status = CheckChunking({bytes, publication->chunk_bytes});
@@ -82,8 +90,10 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   if (!worker.reference) {
     const Shard& shard = EnsureShard(*publication, worker.id.key.rank, op.layout, op.attachment);
     AddReference(worker, *publication, op.generation, ReferenceState::kPublishing, *shard.chunks);
-    CompleteIfWhole(*publication, worker.id.key.group);
   }
+  worker.reference->rewind |= op.rewind;
+  worker.medium = op.medium;
+  CompleteIfWhole(*publication, worker.id.key.group);
   if (IsPending(worker, OpKind::kPublish)) AnswerPublish(worker, op);
 }
 
@@ -132,20 +142,6 @@ absl::Status Hub::State::CheckSameContent(const Publication& publication, const 
   return absl::OkStatus();
 }
 
-// R2: below the mark nothing new appears, except by an explicit rewind.
-absl::Status Hub::State::CheckNewVersion(const Model& model, const PublishOp& op) const {
-  if (!model.latest || op.version >= *model.latest) return absl::OkStatus();
-  if (!op.rewind) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("version ", op.version, " is below the latest, ", *model.latest,
-                     ", and has no holder; publish with rewind to go back to it"));
-  }
-  const auto newer = model.held.upper_bound(op.version);
-  if (newer == model.held.end()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("cannot rewind to version ", op.version,
-                                                    " while version ", newer->first, " is held"));
-}
-
 Publication& Hub::State::Create(Model& model, const PublishOp& op, const Worker& worker) {
   Publication publication;
   publication.id = random_.NextId();
@@ -153,7 +149,6 @@ Publication& Hub::State::Create(Model& model, const PublishOp& op, const Worker&
   publication.version = op.version;
   publication.world_size = worker.world_size;
   publication.chunk_bytes = op.chunk_bytes;
-  publication.rewind = op.rewind;
   return model.held[op.version] = std::move(publication);
 }
 
@@ -184,21 +179,20 @@ void Hub::State::PublishDeadline(Worker& worker) {
 // R2: one group in one group epoch. An epoch's end takes the publishing references with it
 // (AbortPublishing), so those that are there belong together.
 void Hub::State::CompleteIfWhole(Publication& publication, const std::string& group) {
+  if (publication.shards.size() != publication.world_size) return;
   std::vector<Worker*> ranks;
   for (const auto& [rank, shard] : publication.shards) {
     Worker* worker = FindWorker({publication.model, group, rank});
-    const bool publishes = worker != nullptr && worker->reference &&
-                           worker->reference->publication == publication.id &&
-                           worker->reference->state == ReferenceState::kPublishing;
-    const bool published = worker != nullptr && worker->reference &&
-                           worker->reference->publication == publication.id &&
-                           worker->reference->state == ReferenceState::kComplete;
-    if (!publishes && !published) return;
-    if (publishes) ranks.push_back(worker);
+    if (worker == nullptr || !HasPublished(*worker, publication)) return;
+    ranks.push_back(worker);
   }
-  if (publication.shards.size() != publication.world_size) return;
+  bool rewind = false;
+  for (Worker* worker : ranks) rewind |= std::exchange(worker->reference->rewind, false);
   const bool first = !std::exchange(publication.visible, true);
-  if (first) RaiseLatest(models_.at(publication.model), publication);
+  if (first || rewind) MoveLatest(publication, rewind);
+  std::erase_if(ranks, [](const Worker* worker) {
+    return worker->reference->state == ReferenceState::kComplete;
+  });
   for (Worker* worker : ranks) {
     SetState(*worker, ReferenceState::kComplete);
     if (recovering_) ReattachReaders(*worker);
@@ -210,23 +204,12 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
   }
 }
 
-void Hub::State::RaiseLatest(Model& model, const Publication& publication) {
-  const Version version = publication.version;
-  const bool newer_held = model.held.upper_bound(version) != model.held.end();
-  const bool lower = publication.rewind && !newer_held;
-  if (lower) model.visible.erase(model.visible.upper_bound(version), model.visible.end());
-  if (lower || !model.latest || version > *model.latest) model.latest = version;
-  model.visible[version] = publication.id;
-  changed_models_.insert(publication.model);
-  news_.insert(publication.model);
-  RetentionChanged(publication.model);
-}
-
 void Hub::State::BecomeVisible(Publication& publication) {
   for (const auto& [rank, shard] : publication.shards) {
     for (const auto& [serial, holder] : shard.holders) {
       Send(*holder, Visible{publication.id});
-      if (!IsPending(*holder, OpKind::kPublish)) continue;
+      // One that waits for the end of the recovery has more to do then: a rewind.
+      if (!IsPending(*holder, OpKind::kPublish) || holder->op.deferred) continue;
       Finish(*holder, absl::OkStatus(),
              PublishReply{publication.id, publication.chunk_bytes, true});
     }
@@ -237,11 +220,13 @@ void Hub::State::BecomeVisible(Publication& publication) {
 void Hub::State::AbortPublishing(const GroupKey& group, const absl::Status& reason,
                                  bool reported_only) {
   ForEachLive(group, [&](Worker& worker) {
+    const bool publishing = worker.reference &&
+                            worker.reference->state == ReferenceState::kPublishing &&
+                            (worker.reference->reported || !reported_only);
     // What waits for the end of the recovery was published in that epoch, too.
-    const bool waits = IsPending(worker, OpKind::kPublish) && worker.op.deferred;
-    if (waits && !reported_only) return Finish(worker, reason);
-    if (!worker.reference || worker.reference->state != ReferenceState::kPublishing) return;
-    if (reported_only && !worker.reference->reported) return;
+    const bool waits = IsPending(worker, OpKind::kPublish) && worker.op.deferred && !reported_only;
+    if (waits && !publishing) return Finish(worker, reason);
+    if (!publishing) return;
     Send(worker, Dropped{worker.reference->generation, reason});
     if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
     // The worker frees its buffers when it hears of that; a publish of them that it sent before, or

@@ -180,7 +180,7 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   // What was fetched, or is being fetched, was visible; what was published may not have been.
   const bool seen = holding.visible || !holding.published;
   const bool news = seen && !std::exchange(publication.visible, true);
-  if (news) RaiseLatest(models_.at(worker.id.key.model), publication);
+  if (news) MoveLatest(publication, /*rewind=*/false);
   ReferenceState state = ReferenceState::kFilling;
   if (filling == Filling::kDone) {
     state = publication.visible ? ReferenceState::kComplete : ReferenceState::kPublishing;
@@ -190,6 +190,7 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   AddReference(worker, publication, holding.generation, state,
                has_all ? chunks : holding.valid_chunks);
   worker.reference->reported = true;
+  worker.medium = holding.medium;
   if (state == ReferenceState::kPublishing) CompleteIfWhole(publication, worker.id.key.group);
   if (news) CompletePublished(publication);
   return absl::OkStatus();

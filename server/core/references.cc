@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/check.h"
 #include "server/core/state.h"
 
@@ -91,6 +92,8 @@ void Hub::State::CountComplete(Publication& publication, Shard& shard, const std
     Change(model, publication.model, ModelChange::Kind::kVersionVisible, publication.version,
            group);
     news_.insert(publication.model);
+    Say(LogLine::Level::kInfo, absl::StrCat("version ", publication.version, " of ",
+                                            publication.model, " is whole, by ", group));
   }
   if (++publication.complete_ranks[group] != publication.world_size) return;
   Change(model, publication.model, ModelChange::Kind::kReplicaComplete, publication.version, group);
@@ -108,6 +111,12 @@ void Hub::State::UncountComplete(Publication& publication, Shard& shard, const s
   // R8: while recovering, absence proves nothing.
   if (!was_listed || publication.listed() || recovering_) return;
   Change(model, publication.model, ModelChange::Kind::kVersionGone, publication.version, group);
+  const std::string what = absl::StrCat("version ", publication.version, " of ", publication.model);
+  const std::string last = absl::StrCat(group, " was the last to hold a shard of it");
+  const std::vector<std::string> why = KeptBy(model, publication);
+  if (why.empty()) return Say(LogLine::Level::kInfo, absl::StrCat(what, " is over: ", last));
+  Say(LogLine::Level::kWarning, absl::StrCat(what, " is lost: ", last, ", and it is wanted (",
+                                             absl::StrJoin(why, ", "), ")"));
 }
 
 // Its readers are queued for another source. A publish that waits for its group rests on the

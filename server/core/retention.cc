@@ -132,15 +132,10 @@ void Hub::State::KeeperDeadline(Worker& leaver) {
   leavers_.erase(leaver.serial);
   ClearDeadline(leaver);
   if (!HoldsWhole(leaver)) return AnswerWithout(&leaver);
-  if (MayGo(leaver)) return BeginDrain(leaver, 0);
+  if (leaver.op.leaving || MayGo(leaver)) return BeginDrain(leaver, 0);
   const Version version = leaver.reference->version;
   const std::string what =
       absl::StrCat("version ", version, " of ", leaver.id.key.model, ", rank ", leaver.id.key.rank);
-  if (leaver.op.leaving) {
-    Say(LogLine::Level::kWarning, absl::StrCat(what, " is lost: ", ToString(leaver.id.key),
-                                               " leaves, and nobody else keeps it"));
-    return BeginDrain(leaver, 0);
-  }
   Finish(leaver,
          absl::ResourceExhaustedError(absl::StrCat(what, " is wanted (", WhyNotKept(leaver))));
 }

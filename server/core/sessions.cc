@@ -208,6 +208,9 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
   Change(models_[worker.id.key.model], worker.id.key.model, ModelChange::Kind::kWorkerJoined, 0,
          worker.id.key.group);
+  const std::string where = worker.location.ToString();
+  Say(LogLine::Level::kInfo,
+      absl::StrCat(ToString(worker.id.key), " is here", where.empty() ? "" : ", at ", where));
 }
 
 // Closed is not dead: the lease runs on.
@@ -256,6 +259,8 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   worker.died = now_;
   dead_.insert({now_, worker.id.key});
   Change(models_[group.model], group.model, ModelChange::Kind::kWorkerLeft, 0, group.group);
+  Say(LogLine::Level::kInfo,
+      absl::StrCat(ToString(worker.id.key), " is gone: ", std::string(reason.message())));
   NoCopiesBy(worker.id.key, std::string(reason.message()));
 }
 

@@ -152,15 +152,19 @@ class Hub::State {
   absl::Status CheckDocuments(const PublishOp& op) const;
   absl::Status CheckSameContent(const Publication& publication, const Worker& worker,
                                 const PublishOp& op) const;
-  absl::Status CheckNewVersion(const Model& model, const PublishOp& op) const;
   Publication& Create(Model& model, const PublishOp& op, const Worker& worker);
   void AnswerPublish(Worker& worker, const PublishOp& op);
   void PublishDeadline(Worker& worker);
   void CompleteIfWhole(Publication& publication, const std::string& group);
   void BecomeVisible(Publication& publication);
-  void RaiseLatest(Model& model, const Publication& publication);
   void AbortPublishing(const GroupKey& group, const absl::Status& reason,
                        bool reported_only = false);
+
+  // latest.cc: R2, the mark
+  absl::Status CheckMark(const Model& model, const PublishOp& op) const;
+  void MoveLatest(const Publication& publication, bool rewind);
+  void On(const RewindOp& op);
+  absl::Status Rewind(const RewindOp& op);
 
   // references.cc: the only place where references appear, change state and go.
   Publication* FindPublication(const std::string& model, Version version);

@@ -54,6 +54,7 @@ struct Reference {
   TimeMs drain_end = 0;          // of kDraining
   Shard* shard = nullptr;        // which is there as long as it has holders
   bool reported = false;         // not made in this life of the hub
+  bool rewind = false;           // once its group has published, `latest` falls to this version
 };
 
 struct Assignment {
@@ -155,6 +156,7 @@ struct Worker {
   bool offers_copies = false;
   std::string copy_of;
   std::string endpoint;
+  std::string medium;         // what its memory is, for people; empty: it has not said
   bool alive = false;         // within its lease
   SessionId session = 0;      // 0: closed
   SessionNumber number = 0;   // the highest seen
@@ -221,7 +223,6 @@ struct Publication {
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
   bool visible = false;  // ever
-  bool rewind = false;
   std::map<Rank, Shard> shards;
   uint32_t whole_shards = 0;  // with a complete holder
   uint32_t references = 0;

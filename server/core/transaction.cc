@@ -44,6 +44,7 @@ void Hub::State::On(const BeginReadOp& op) {
 // never drain for each other.
 absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
   if (op.generation <= kGenerationMax) DisownEarlier(worker, op.generation);
+  worker.medium = op.medium;
   Member* member = FindMember(worker.id, op.transaction);
   if (member == nullptr) {
     // Never the outcome itself, which may be UNAVAILABLE: "repeat this call". FinishRead tells it.

@@ -140,7 +140,7 @@ std::vector<ReferenceView> Hub::State::References(const std::string& model,
     view.version = reference.version;
     view.worker = worker.id;
     view.location = worker.location.ToString();
-    view.medium = "host";
+    view.medium = worker.medium;
     view.generation = reference.generation;
     view.state = reference.state;
     view.valid_chunks = reference.valid_chunks;

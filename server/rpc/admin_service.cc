@@ -160,6 +160,12 @@ grpc::ServerUnaryReactor* AdminService::Unpin(grpc::CallbackServerContext*,
   return CallReactor<v1::UnpinResponse>::Start(loop_, *request, response);
 }
 
+grpc::ServerUnaryReactor* AdminService::Rewind(grpc::CallbackServerContext*,
+                                               const v1::RewindRequest* request,
+                                               v1::RewindResponse* response) {
+  return CallReactor<v1::RewindResponse>::Start(loop_, *request, response);
+}
+
 grpc::ServerWriteReactor<v1::WatchEvent>* AdminService::Watch(grpc::CallbackServerContext*,
                                                               const v1::WatchRequest* request) {
   return WatchReactor::Start(loop_, request->model(), about_.watch_queue_max);

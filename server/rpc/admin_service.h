@@ -55,6 +55,8 @@ class AdminService final : public v1::Admin::CallbackService {
                                 v1::PinResponse* response) override;
   grpc::ServerUnaryReactor* Unpin(grpc::CallbackServerContext*, const v1::UnpinRequest* request,
                                   v1::UnpinResponse* response) override;
+  grpc::ServerUnaryReactor* Rewind(grpc::CallbackServerContext*, const v1::RewindRequest* request,
+                                   v1::RewindResponse* response) override;
   grpc::ServerWriteReactor<v1::WatchEvent>* Watch(grpc::CallbackServerContext*,
                                                   const v1::WatchRequest* request) override;
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
 #include "common/limits.h"
+#include "common/text.h"
 #include "server/rpc/translate.h"
 
 namespace tensorhub::rpc {
@@ -91,7 +92,7 @@ WorkerIdentity FieldChecks::Worker(bool present, const v1::WorkerId& worker, con
 absl::Status FieldChecks::Result(uint32_t code, const std::string& reason, const char* field) {
   Require(code == 0 || StatusCodeFromWire(code) == static_cast<absl::StatusCode>(code), field,
           absl::StrCat("is ", code, ", not a status code"));
-  return StatusFromWire(code, reason.substr(0, kReasonBytesMax));
+  return StatusFromWire(code, ReadableText(reason, kReasonBytesMax));
 }
 
 Selector FieldChecks::SelectorOf(bool present, const v1::Selector& selector) {

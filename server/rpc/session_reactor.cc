@@ -7,6 +7,7 @@
 
 #include "common/grpc_status.h"
 #include "server/rpc/translate.h"
+#include "spdlog/spdlog.h"
 
 namespace tensorhub::rpc {
 
@@ -34,6 +35,7 @@ absl::Status SessionReactor::Handle() {
   bool open = false;
   {
     MutexLock lock(mutex_);
+    if (ending_) return absl::OkStatus();
     open = known_to_hub_;
   }
   if (!open) {
@@ -51,7 +53,11 @@ absl::Status SessionReactor::Handle() {
 absl::Status SessionReactor::Open(const v1::OpenSession& open) {
   absl::StatusOr<hub::SessionOpened> opened = ToCore(open, session_);
   if (!opened.ok()) return opened.status();
-  if (absl::Status status = CheckIdentity(open, identity_); !status.ok()) return status;
+  if (absl::Status status = CheckIdentity(open, identity_); !status.ok()) {
+    spdlog::info("refused a session of {}: {}", ToString(opened->worker.key),
+                 std::string(status.message()));
+    return status;
+  }
   {
     MutexLock lock(mutex_);
     if (ending_) return absl::OkStatus();  // cancelled meanwhile; the hub need not hear of it
@@ -94,23 +100,17 @@ void SessionReactor::ReadNext() {
   if (!finished_) StartRead(&incoming_);
 }
 
-void SessionReactor::Close(const absl::Status& status) {
-  {
-    MutexLock lock(mutex_);
-    known_to_hub_ = false;
-  }
-  End(status);
-}
+void SessionReactor::Close(const absl::Status& status) { End(status, /*by_hub=*/true); }
 
 // --- both ------------------------------------------------------------------------------------
 
-void SessionReactor::End(const absl::Status& status) {
+void SessionReactor::End(const absl::Status& status, bool by_hub) {
   bool tell_hub = false;
   {
     MutexLock lock(mutex_);
     if (ending_) return;
     ending_ = status;
-    tell_hub = known_to_hub_;
+    tell_hub = known_to_hub_ && !by_hub;
     while (writes_.size() > (writing_ ? 1u : 0u)) writes_.pop_back();
     FinishIfIdleLocked();
   }

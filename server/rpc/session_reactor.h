@@ -50,8 +50,8 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerMessage, v
 
   absl::Status Handle();
   absl::Status Open(const v1::OpenSession& open);
-  // Tells the hub, if it does not know, and ends the stream.
-  void End(const absl::Status& status);
+  // Ends the stream; the first reason stands. Tells the hub, unless it knows.
+  void End(const absl::Status& status, bool by_hub = false);
   void WriteNextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishIfIdleLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
 #include "common/limits.h"
+#include "common/text.h"
 #include "server/rpc/field_checks.h"
 
 namespace tensorhub::rpc {
@@ -30,6 +31,7 @@ hub::Holding HoldingOf(FieldChecks& check, const pb::Holding& holding) {
   out.complete = holding.complete();
   out.published = holding.published();
   out.visible = holding.visible();
+  out.medium = ReadableText(holding.medium(), kMediumBytesMax);
   check.SetPrefix("");
   return out;
 }
@@ -104,7 +106,7 @@ hub::Event ProgressOf(FieldChecks& check, const pb::Progress& progress, hub::Ses
                        .publication = check.Id(progress.publication(), "publication"),
                        .generation = check.GenerationOf(progress.generation()),
                        .valid_chunks = check.ChunkCount(progress.valid_chunks()),
-                       .way = progress.way().substr(0, kWayBytesMax)};
+                       .way = ReadableText(progress.way(), kWayBytesMax)};
 }
 
 hub::Event ReleasedOf(FieldChecks& check, const pb::SourceReleased& released,
@@ -203,6 +205,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::PublishRequest& request, hub::CallId
   op.wait_for_group = request.wait_for_group();
   op.timeout_ms = check.Time(request.timeout_ms());
   op.rewind = request.rewind();
+  op.medium = ReadableText(request.medium(), kMediumBytesMax);
   return EventOf(check, op);
 }
 
@@ -230,6 +233,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::BeginReadRequest& request, hub::Call
   auto op = OperationOf<hub::BeginReadOp>(check, request, call);
   op.transaction = check.Id(request.transaction(), "transaction");
   op.generation = check.GenerationOf(request.generation());
+  op.medium = ReadableText(request.medium(), kMediumBytesMax);
   return EventOf(check, op);
 }
 
@@ -297,6 +301,12 @@ absl::StatusOr<hub::Event> ToCore(const pb::UnpinRequest& request, hub::CallId c
   check.Name(request.model(), "model");
   check.Name(request.name(), "name");
   return EventOf(check, hub::UnpinOp{call, request.model(), request.name()});
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::RewindRequest& request, hub::CallId call) {
+  FieldChecks check;
+  check.Name(request.model(), "model");
+  return EventOf(check, hub::RewindOp{call, request.model(), request.version()});
 }
 
 }  // namespace tensorhub::rpc

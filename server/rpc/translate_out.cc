@@ -150,5 +150,6 @@ absl::Status FillResponse(const hub::Reply&, pb::PutAttachmentResponse&) {
 absl::Status FillResponse(const hub::Reply&, pb::RetainResponse&) { return absl::OkStatus(); }
 absl::Status FillResponse(const hub::Reply&, pb::PinResponse&) { return absl::OkStatus(); }
 absl::Status FillResponse(const hub::Reply&, pb::UnpinResponse&) { return absl::OkStatus(); }
+absl::Status FillResponse(const hub::Reply&, pb::RewindResponse&) { return absl::OkStatus(); }
 
 }  // namespace tensorhub::rpc

@@ -104,8 +104,8 @@ absl::StatusOr<std::optional<ServerIdentity>> DataDir::OldIdentity() const {
   const std::optional<ServerIdentity> identity = Decode(content);
   if (identity) return identity;
   return absl::DataLossError(absl::StrCat(
-      "--data-dir: ", path, " is damaged: restore it from a backup, or remove it to start as ",
-      "a new hub (workers must then be restarted)"));
+      "--data-dir: ", path, " is damaged: restore it from a backup, or start without ",
+      "--data-dir, which keeps what workers hold; docs/operations.md says how to go on"));
 }
 
 absl::Status DataDir::RetireOldIdentity() const {

@@ -52,9 +52,10 @@ int Length(std::string_view text) { return static_cast<int>(text.size()); }
 }  // namespace
 
 absl::Status Damaged(const std::string& path, std::string_view why) {
-  return absl::DataLossError(absl::StrCat(
-      "--data-dir: ", path, " is damaged (", std::string(why), "): restore it from a backup, or ",
-      "remove it to start as a new hub (workers must then be restarted)"));
+  return absl::DataLossError(absl::StrCat("--data-dir: ", path, " is damaged (", std::string(why),
+                                          "): restore it from a backup, or ",
+                                          "start without --data-dir, which keeps what workers "
+                                          "hold; docs/operations.md says how to go on"));
 }
 
 // --- statements ----------------------------------------------------------------------------------

@@ -87,6 +87,7 @@ agent::CoreOptions Process::CoreOptionsOf() const {
   options.window_bytes = (2 + scene_.dice.Below(6)) * memory_.chunking().chunk_bytes;
   options.window_bytes_max = 4 * options.window_bytes;
   options.send_ahead_bytes = (1 + scene_.dice.Below(4)) * place_.frame_bytes;
+  options.check_bytes = scene_.dice.Below(4) * memory_.chunking().chunk_bytes;
   return options;
 }
 

@@ -26,6 +26,10 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  // Whoever watches says nothing himself: a host that vanished shows after 15 s.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   SetFlowControl([&](const char* name, int value) { arguments.SetInt(name, value); });
   arguments.SetMaxReceiveMessageSize(-1);  // attachments
   // The hub is named; a proxy of the environment is for the web.
@@ -126,6 +130,10 @@ absl::Status AdminClient::Pin(const v1::PinRequest& request) {
 
 absl::Status AdminClient::Unpin(const v1::UnpinRequest& request) {
   return Call(&v1::Admin::Stub::Unpin, request).status();
+}
+
+absl::Status AdminClient::Rewind(const v1::RewindRequest& request) {
+  return Call(&v1::Admin::Stub::Rewind, request).status();
 }
 
 std::unique_ptr<grpc::ClientReader<v1::WatchEvent>> AdminClient::Watch(grpc::ClientContext& context,

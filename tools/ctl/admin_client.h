@@ -43,6 +43,7 @@ class AdminClient {
   absl::Status Retain(const v1::RetainRequest& request);
   absl::Status Pin(const v1::PinRequest& request);
   absl::Status Unpin(const v1::UnpinRequest& request);
+  absl::Status Rewind(const v1::RewindRequest& request);
   // Not retried; the caller owns the context.
   std::unique_ptr<grpc::ClientReader<v1::WatchEvent>> Watch(grpc::ClientContext& context,
                                                             const std::string& model);

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// retain, pin, unpin: what must not be lost (R7).
+// What operators order: retain, pin, unpin, that is, what must not be lost (R7); and rewind (R2).
 
 #include <chrono>
 #include <cstdint>
@@ -69,12 +69,30 @@ void AddUnpinVerb(Verbs& verbs) {
   command.Flag("name", name.get(), "of the pin");
 }
 
+void AddRewindVerb(Verbs& verbs) {
+  auto model = std::make_shared<ModelArgument>();
+  auto version = std::make_shared<VersionArgument>();
+  cli::Command& command = verbs.Add(
+      "rewind",
+      "Makes an older version, which is held, the latest again; no newer one may be held.",
+      [=](const Globals& globals) {
+        v1::RewindRequest request;
+        request.set_model(model->name);
+        request.set_version(version->value);
+        return AdminClient(globals.server, globals.connect_timeout).Rewind(request);
+      });
+  command.Argument("MODEL", model.get(), "the model");
+  command.Argument("VERSION", version.get(), "the version, which somebody holds");
+  command.Example("tensorhubctl rewind actor 1190");
+}
+
 }  // namespace
 
 void AddRetentionVerbs(Verbs& verbs) {
   AddRetainVerb(verbs);
   AddPinVerb(verbs);
   AddUnpinVerb(verbs);
+  AddRewindVerb(verbs);
 }
 
 }  // namespace tensorhub::ctl

@@ -5,40 +5,23 @@
 
 #include <sys/mman.h>
 
-#include <fstream>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/memory_left.h"
 #include "spdlog/spdlog.h"
 #include "tools/ctl/units.h"
 
 namespace tensorhub::ctl {
-namespace {
-
-// What the kernel believes it could still hand out, or nothing where it does not say.
-std::optional<uint64_t> AvailableBytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  uint64_t kibibytes = 0;
-  std::string unit;
-  while (file >> key >> kibibytes) {
-    if (key == "MemAvailable:") return kibibytes * 1024;
-    std::getline(file, unit);
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 absl::StatusOr<std::byte*> AllocateShard(ros::Client& client, uint64_t bytes) {
   if (bytes == 0) return nullptr;
-  // Asked for more than there is, the kernel says yes and kills the process later.
-  const std::optional<uint64_t> available = AvailableBytes();
+  const std::optional<uint64_t> available = MemoryLeft();
   if (available && *available < bytes) {
     return absl::ResourceExhaustedError(absl::StrCat("the tensors take ", HumanBytes(bytes),
-                                                     " of memory, this host has ",
-                                                     HumanBytes(*available), " left"));
+                                                     " of memory, this process can have ",
+                                                     HumanBytes(*available)));
   }
   const absl::StatusOr<void*> shared = client.Allocate(bytes);
   if (shared.ok()) return static_cast<std::byte*>(*shared);

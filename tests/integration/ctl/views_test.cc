@@ -89,6 +89,17 @@ TEST_F(ViewsTest, WhatIsKeptAndWhy) {
   ExpectFailure(ctl_.Run({"retain", "m/actor", "1025"}), 1, {"keep_latest 1025", "1024"});
 }
 
+TEST_F(ViewsTest, Rewind) {
+  const auto old = Publish("7", "g");
+  const auto newer = Publish("8", "h");
+  ExpectFailure(ctl_.Run({"rewind", "m/actor", "7"}), 1, {"version 8 is held by m/actor/h/0"});
+  Interrupt(*newer);
+  EXPECT_EQ(ctl_.Json({"models"}).at("models")[0].at("latest"), 8);
+  EXPECT_EQ(ctl_.Text({"rewind", "m/actor", "7"}), "");
+  EXPECT_EQ(ctl_.Json({"models"}).at("models")[0].at("latest"), 7);
+  ExpectFailure(ctl_.Run({"rewind", "m/actor", "6"}), 1, {"version 6", "does not exist"});
+}
+
 TEST_F(ViewsTest, Versions) {
   const auto publisher = Publish(std::to_string(kHuge), "g");
   const json versions = ctl_.Json({"versions", "m/actor"}).at("versions");
@@ -120,6 +131,7 @@ TEST_F(ViewsTest, Replicas) {
   const json replicas = ctl_.Json({"replicas", "m/actor", "2"}).at("replicas");
   ASSERT_EQ(replicas.size(), 1u);
   const json& replica = replicas[0];
+  EXPECT_EQ(replica.at("medium"), "host");
   EXPECT_EQ(replica.at("version"), 2);
   EXPECT_EQ(replica.at("group"), "group-2");
   EXPECT_EQ(replica.at("rank"), 0);

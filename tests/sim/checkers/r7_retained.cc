@@ -22,6 +22,9 @@ std::optional<hub::ReferenceState> R7Retained::StateOf(const Asked& asked) const
 void R7Retained::BeforeHubStep(const hub::Event& event) {
   const auto* op = std::get_if<hub::UnpublishOp>(&event);
   if (op == nullptr || scene_.plan.keep_latest == 0) return;
+  OpId& newest = newest_[op->worker.incarnation];
+  if (op->op < newest) return;  // late; the hub refuses it
+  newest = op->op;
   asked_.erase(op->worker.incarnation);
   if (op->leaving) {
     leaving_.insert(op->worker.incarnation);

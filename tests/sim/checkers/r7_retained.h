@@ -24,6 +24,7 @@ class R7Retained {
   void OnHubStart() {
     asked_.clear();
     leaving_.clear();
+    newest_.clear();
   }
   void BeforeHubStep(const hub::Event& event);
   void OnHubStep(const HubStep& step);
@@ -47,6 +48,7 @@ class R7Retained {
   // What complete holders asked for, without force, until it is decided; by incarnation.
   std::map<Incarnation, Asked> asked_;
   std::set<Incarnation> leaving_;
+  std::map<Incarnation, OpId> newest_;  // of the calls to unpublish
 };
 
 }  // namespace tensorhub::fault

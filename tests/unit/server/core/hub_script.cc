@@ -109,6 +109,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"retain", &HubScript::Retain},
       {"pin", &HubScript::Pin},
       {"unpin", &HubScript::Unpin},
+      {"rewind", &HubScript::Rewind},
       {"copy-failed", &HubScript::SayCopyFailed},
       {"flow", &HubScript::Flow},
       {"wait", &HubScript::Pass},

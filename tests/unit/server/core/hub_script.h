@@ -17,6 +17,7 @@
 //   publish W vN [gen=N] [layout=L] [note=A] [chunk=N] [wait=MS] [rewind]
 //   unpublish W [gen=N] [drain=MS] [leaving] [force]
 //   retain N         pin NAME vN [ttl=MS]    unpin NAME    of the model `m` (R7)
+//   rewind vN        of the model `m` (R2)
 //   join W latest|vN|newer=N [timeout=MS] [layout=L]
 //   begin W [gen=N]  finish W [error=TEXT]   leave W     retry W     cancel W
 //   progress W N     release W N|all         fail-source W [damaged]
@@ -30,9 +31,8 @@
 //   wait MS          time passes; whoever is not silent sends heartbeats
 //   asleep MS        time passes, and the hub hears of nothing; it runs again at the end
 //   restart [clean|kept] [away=MS]  another hub in its place, recovering unless `clean`; `kept`:
-//   with
-//                    the rows that the one before wanted kept, otherwise with nothing; by the wall
-//                    clock it comes MS later
+//                    with the rows that the one before wanted kept, otherwise with nothing; by the
+//                    wall clock it comes MS later
 //   crash COMMAND    the hub ends when it has kept what the command changes and before it has told
 //                    anybody; then `restart kept`
 //   lose COMMAND     the same, but it ends before it has kept anything
@@ -133,6 +133,7 @@ class HubScript {
   void Retain(const Words& words);
   void Pin(const Words& words);
   void Unpin(const Words& words);
+  void Rewind(const Words& words);
   void SayCopyFailed(const Words& words);
   void Pass(const Words& words);
   void Flow(const Words& words);

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// R7 in scripts: what operators order, and what the hub asks for.
+// What operators order, and R7 in scripts: what the hub asks for.
 
 #include "absl/strings/str_cat.h"
 #include "tests/unit/server/core/hub_script.h"
@@ -25,6 +25,12 @@ void HubScript::Unpin(const Words& words) {
   const CallId call = ++last_call_;
   calls_[call] = {words.At(1), "unpin", false};
   Send(UnpinOp{call, "m", words.At(1)});
+}
+
+void HubScript::Rewind(const Words& words) {
+  const CallId call = ++last_call_;
+  calls_[call] = {words.At(1), "rewind", false};
+  Send(RewindOp{call, "m", std::stoull(words.At(1).substr(1))});
 }
 
 void HubScript::SayCopyFailed(const Words& words) {

@@ -163,6 +163,10 @@ TEST(TranslateMessageTest, AFailureCarriesItsReason) {
   const absl::Status reason = std::get<hub::SourceFailed>(*event).reason;
   EXPECT_EQ(reason.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(reason.message().size(), kReasonBytesMax);
+  // It is sent on, in messages that take UTF-8 only.
+  failed.set_reason(std::string(kReasonBytesMax - 1, 'r') + "\xc3\xa9");
+  EXPECT_EQ(std::get<hub::SourceFailed>(*ToCore(message, 4)).reason.message(),
+            std::string(kReasonBytesMax - 1, 'r'));
 }
 
 TEST(TranslateMessageTest, NamesTheBadField) {
