@@ -57,8 +57,6 @@ bool PutAttribute(const CudaPointer& found, CUpointer_attribute attribute, void*
       return Put<uint64_t>(to, 0);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return Put<CUmemoryPool>(to, nullptr);
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-      return Put<int>(to, found.gpu_direct_rdma);
     default:
       return false;
   }

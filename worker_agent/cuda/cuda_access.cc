@@ -32,7 +32,7 @@ class HostPin {
 
 absl::StatusOr<std::vector<std::string>> UseRightMedium(const CudaAccess& access,
                                                         const std::vector<TensorBuffer>& tensors,
-                                                        Memory& memory) {
+                                                        bool network_cards, Memory& memory) {
   if (!memory.cuda_device()) {
     if (absl::Status status = CheckOnHost(tensors, access.loaded()); !status.ok()) return status;
     return std::vector<std::string>();
@@ -43,7 +43,8 @@ absl::StatusOr<std::vector<std::string>> UseRightMedium(const CudaAccess& access
         driver.status().code(),
         absl::StrCat("tensors are on a GPU, but ", std::string(driver.status().message())));
   }
-  absl::StatusOr<std::shared_ptr<CudaMedium>> medium = CudaMedium::Make(tensors, *driver);
+  absl::StatusOr<std::shared_ptr<CudaMedium>> medium =
+      CudaMedium::Make(tensors, *driver, kernels::KernelImage(), network_cards);
   if (!medium.ok()) return medium.status();
   std::vector<std::string> warnings = (*medium)->Warnings();
   memory.UseMedium(*std::move(medium));

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,18 +19,20 @@
 
 namespace tensorhub::agent {
 
-// Tests have another driver.
+// Tests have another driver, and other hosts.
 struct CudaAccess {
   std::function<absl::StatusOr<CudaDriver*>()> open = OpenCudaDriver;
   std::function<CudaDriver*()> loaded = LoadedCudaDriver;
+  // As CudaMedium::Make's; nothing: as this host has them.
+  std::optional<bool> network_cards = {};
 };
 
 // What `memory` was made of. Returns what the owner should be warned of; fails as PlaceOnDevice,
 // CheckOnHost, OpenCudaDriver and the driver do. Nothing is asked of a driver that the process has
-// not loaded and does not need.
+// not loaded and does not need. `network_cards`: as CudaMedium::Make's.
 absl::StatusOr<std::vector<std::string>> UseRightMedium(const CudaAccess& access,
                                                         const std::vector<TensorBuffer>& tensors,
-                                                        Memory& memory);
+                                                        bool network_cards, Memory& memory);
 
 // LocalGets by this device.
 absl::StatusOr<std::unique_ptr<GetTransport>> MakeLocalGets(const CudaAccess& access, int device,

@@ -5,18 +5,24 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/check.h"
+#include "worker_agent/cuda/finish.h"
 
 namespace tensorhub::agent {
 namespace {
 
 // A frame: MessageTransport::MaxPayloadBytes of every transport that there is.
 constexpr uint64_t kSlotBytes = 256 * 1024;
+// What is copied in before the host waits for it, if nobody asks for it earlier: 4 MiB.
+constexpr size_t kArrivingMax = 16;
+// A frame over the bus, and some.
+constexpr std::chrono::microseconds kFrameTakes(100);
 // How often the owner's work is looked at: at first as often as a short kernel ends.
 constexpr std::chrono::microseconds kFirstLook(20);
 constexpr std::chrono::microseconds kLastLook(1000);
@@ -30,17 +36,6 @@ class CurrentScope : public Medium::Scope {
   CudaCurrent current_;
 };
 
-// The calling thread does not sleep for what takes microseconds.
-absl::Status Finish(CudaDriver& driver, CudaStream stream) {
-  constexpr int kLooks = 64;
-  for (int i = 0; i < kLooks; ++i) {
-    const absl::StatusOr<bool> done = driver.StreamDone(stream);
-    if (!done.ok()) return done.status();
-    if (*done) return absl::OkStatus();
-  }
-  return driver.SynchronizeStream(stream);
-}
-
 absl::Status CopyOut(CudaDriver& driver, std::span<const Memory::Piece> pieces, std::byte* to,
                      CudaStream stream) {
   for (const Memory::Piece& piece : pieces) {
@@ -48,7 +43,7 @@ absl::Status CopyOut(CudaDriver& driver, std::span<const Memory::Piece> pieces, 
     if (!status.ok()) return status;
     to += piece.bytes;
   }
-  return Finish(driver, stream);
+  return FinishStream(driver, stream, kFrameTakes);
 }
 
 uint64_t BytesOf(std::span<const Memory::Piece> pieces) {
@@ -62,9 +57,15 @@ uint64_t BytesOf(std::span<const Memory::Piece> pieces) {
 // --- making it -----------------------------------------------------------------------------------
 
 absl::StatusOr<std::shared_ptr<CudaMedium>> CudaMedium::Make(
-    const std::vector<TensorBuffer>& tensors, CudaDriver* driver, std::span<const char> image) {
+    const std::vector<TensorBuffer>& tensors, CudaDriver* driver, std::span<const char> image,
+    bool network_cards) {
   std::shared_ptr<CudaMedium> medium(new CudaMedium);
   if (absl::Status status = medium->Open(tensors, driver, image); !status.ok()) return status;
+  // A device that orders their writes for all has nothing to flush; one that cannot flush is only
+  // written to by copies of its own (docs/gpu.md), which are ordered.
+  const CudaDevice& device = medium->device_;
+  const bool ordered = device.writes_ordering == CudaDevice::WritesOrdering::kAllDevices;
+  medium->flushes_ = network_cards && !ordered && device.flush_by_host;
   return medium;
 }
 
@@ -97,7 +98,11 @@ absl::Status CudaMedium::Open(const std::vector<TensorBuffer>& tensors, CudaDriv
   return absl::OkStatus();
 }
 
-CudaMedium::~CudaMedium() = default;
+CudaMedium::~CudaMedium() {
+  if (arriving_.empty()) return;
+  CudaCurrent current(primary_);
+  static_cast<void>(FinishCopyIn());  // whose slots go now
+}
 
 std::vector<std::string> CudaMedium::Warnings() const {
   std::vector<std::string> warnings = placement_.warnings;
@@ -128,35 +133,60 @@ absl::StatusOr<std::unique_ptr<Medium::Scope>> CudaMedium::EnterThread() {
 
 // --- bytes that come and go by messages ----------------------------------------------------------
 
-// The driver has taken the bytes when the call returns, since a message's memory is not
-// page-locked.
+// By way of page-locked memory that stays until the copies have ended: whether the driver has taken
+// bytes of ordinary memory when the call returns is not promised (CUDA Driver API, "API
+// synchronization behavior"), and the message's are gone then.
 absl::Status CudaMedium::CopyIn(std::span<const Memory::Piece> pieces, std::string_view bytes) {
   CudaCurrent current(primary_);
-  copying_in_ = true;
-  for (const Memory::Piece& piece : pieces) {
-    const absl::Status status =
-        driver_->CopyAsync(piece.data, bytes.data(), piece.bytes, in_.get());
-    if (!status.ok()) return status;
-    bytes.remove_prefix(piece.bytes);
+  std::byte* slot = nullptr;
+  uint64_t room = 0;
+  for (Memory::Piece piece : pieces) {
+    while (piece.bytes > 0) {
+      if (room == 0) {
+        const absl::StatusOr<void*> taken = TakeArriving();
+        if (!taken.ok()) return taken.status();
+        slot = static_cast<std::byte*>(*taken);
+        room = staging_->slot_bytes();
+      }
+      const uint64_t part = std::min(piece.bytes, room);
+      std::memcpy(slot, bytes.data(), part);
+      const absl::Status status = driver_->CopyAsync(piece.data, slot, part, in_.get());
+      if (!status.ok()) return status;
+      bytes.remove_prefix(part);
+      piece = {piece.data + part, piece.bytes - part};
+      slot += part;
+      room -= part;
+    }
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<void*> CudaMedium::TakeArriving() {
+  if (arriving_.size() >= kArrivingMax) {
+    if (absl::Status status = FinishCopyIn(); !status.ok()) return status;
+  }
+  const absl::StatusOr<void*> slot = staging_->Take();
+  if (slot.ok()) arriving_.push_back(*slot);
+  return slot;
+}
+
+absl::Status CudaMedium::FinishCopyIn() {
+  if (arriving_.empty()) return absl::OkStatus();
+  if (absl::Status status = FinishStream(*driver_, in_.get(), kFrameTakes); !status.ok())
+    return status;
+  for (void* const slot : arriving_) staging_->GiveBack(slot);
+  arriving_.clear();
   return absl::OkStatus();
 }
 
 absl::Status CudaMedium::MakeVisible() {
   CudaCurrent current(primary_);
-  if (copying_in_) {
-    if (absl::Status status = Finish(*driver_, in_.get()); !status.ok()) return status;
-    copying_in_ = false;
-  }
+  if (absl::Status status = FinishCopyIn(); !status.ok()) return status;
   return FlushRemote();
 }
 
-// A device that orders them for all has nothing to flush; one that cannot flush is only written to
-// by copies of its own (docs/gpu.md), which are ordered.
 absl::Status CudaMedium::FlushRemote() {
-  const bool ordered = device_.writes_ordering == CudaDevice::WritesOrdering::kAllDevices;
-  if (ordered || !device_.flush_by_host) return absl::OkStatus();
-  return driver_->FlushRemoteWrites();
+  return flushes_ ? driver_->FlushRemoteWrites() : absl::OkStatus();
 }
 
 absl::Status CudaMedium::Expose(std::span<const Memory::Piece> pieces, uint64_t token,

@@ -30,10 +30,11 @@ namespace tensorhub::agent {
 class CudaMedium : public Medium {
  public:
   // PlaceOnDevice's errors, and the driver's. `driver` outlives it. Without an image that the
-  // device takes digests are made by the CPU.
+  // device takes digests are made by the CPU. `network_cards`: there are some that write to the
+  // device's memory by themselves, past its streams.
   static absl::StatusOr<std::shared_ptr<CudaMedium>> Make(
       const std::vector<TensorBuffer>& tensors, CudaDriver* driver,
-      std::span<const char> image = kernels::KernelImage());
+      std::span<const char> image = kernels::KernelImage(), bool network_cards = true);
   ~CudaMedium() override;
   CudaMedium(const CudaMedium&) = delete;
   CudaMedium& operator=(const CudaMedium&) = delete;
@@ -67,6 +68,8 @@ class CudaMedium : public Medium {
   CudaMedium() = default;
   absl::Status Open(const std::vector<TensorBuffer>& tensors, CudaDriver* driver,
                     std::span<const char> image);
+  absl::StatusOr<void*> TakeArriving();
+  absl::Status FinishCopyIn();
   absl::Status FlushRemote();
   absl::Status AwaitEvent(CudaEvent event, TimeMs timeout_ms);
 
@@ -75,13 +78,14 @@ class CudaMedium : public Medium {
   CudaPrimary primary_;
   CudaPlacement placement_;
   CudaDevice device_;
-  OwnedStream in_;   // CopyIn
-  OwnedStream out_;  // Expose
+  bool flushes_ = false;  // what network cards write is not there before that
+  OwnedStream in_;        // CopyIn
+  OwnedStream out_;       // Expose
   std::unique_ptr<DeviceDigests> digests_;
 
   // The progress thread's.
-  bool copying_in_ = false;  // since MakeVisible
   std::unique_ptr<StagingPool> staging_;
+  std::vector<void*> arriving_;        // slots that copies of in_ may still read
   std::map<uint64_t, void*> exposed_;  // token -> slot
 
   Mutex mutex_;

@@ -64,8 +64,7 @@ struct CudaPointer {
   // Whether another process can map it by the interface that cuda_ipc has always used. Memory of
   // the virtual memory interface (expandable segments) and of stream-ordered pools cannot.
   bool legacy_ipc = false;
-  bool pooled = false;           // of a stream-ordered pool
-  bool gpu_direct_rdma = false;  // a network card can reach it
+  bool pooled = false;  // of a stream-ordered pool
 };
 
 struct CudaDevice {

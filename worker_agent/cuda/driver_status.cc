@@ -39,8 +39,13 @@ absl::StatusCode CodeOf(int result) {
     case 804:  // COMPAT_NOT_SUPPORTED_ON_DEVICE
     case 900:  // STREAM_CAPTURE_UNSUPPORTED
     case 901:  // STREAM_CAPTURE_INVALIDATED
-    case 905:  // STREAM_CAPTURE_IMPLICIT
-    case 906:  // CAPTURED_EVENT
+    case 902:  // STREAM_CAPTURE_MERGE
+    case 903:  // STREAM_CAPTURE_UNMATCHED
+    case 904:  // STREAM_CAPTURE_UNJOINED
+    case 905:  // STREAM_CAPTURE_ISOLATION
+    case 906:  // STREAM_CAPTURE_IMPLICIT
+    case 907:  // CAPTURED_EVENT
+    case 908:  // STREAM_CAPTURE_WRONG_THREAD
       return absl::StatusCode::kFailedPrecondition;
     case 214:  // ECC_UNCORRECTABLE
     case 220:  // NVLINK_UNCORRECTABLE

@@ -30,6 +30,7 @@ namespace tensorhub::agent {
   CALL(DeviceCanAccessPeer, "cuDeviceCanAccessPeer", (int*, CUdevice, CUdevice))            \
   CALL(PointerGetAttributes, "cuPointerGetAttributes",                                      \
        (unsigned, CUpointer_attribute*, void**, CUdeviceptr))                               \
+  CALL(MemGetAddressRange, "cuMemGetAddressRange_v2", (CUdeviceptr*, size_t*, CUdeviceptr)) \
   CALL(IpcGetMemHandle, "cuIpcGetMemHandle", (CUipcMemHandle*, CUdeviceptr))                \
   CALL(IpcOpenMemHandle, "cuIpcOpenMemHandle_v2", (CUdeviceptr*, CUipcMemHandle, unsigned)) \
   CALL(IpcCloseMemHandle, "cuIpcCloseMemHandle", (CUdeviceptr))                             \

@@ -126,7 +126,6 @@ struct Attributes {
   unsigned long long id = 0;
   unsigned legacy_ipc = 0;
   CUmemoryPool pool = nullptr;
-  unsigned rdma = 0;
 };
 
 CudaMemoryKind KindOf(const Attributes& found) {
@@ -139,7 +138,8 @@ CudaMemoryKind KindOf(const Attributes& found) {
 
 absl::StatusOr<CudaPointer> RealDriver::Lookup(const void* address) {
   Attributes found;
-  std::array<CUpointer_attribute, 9> which = {
+  // No others than cuPointerGetAttributes is documented to take: for the rest it may fail.
+  std::array<CUpointer_attribute, 8> which = {
       CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
       CU_POINTER_ATTRIBUTE_IS_MANAGED,
       CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
@@ -148,15 +148,15 @@ absl::StatusOr<CudaPointer> RealDriver::Lookup(const void* address) {
       CU_POINTER_ATTRIBUTE_BUFFER_ID,
       CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
       CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
-      CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
   };
-  std::array<void*, 9> where = {&found.type,       &found.managed, &found.device,
-                                &found.begin,      &found.bytes,   &found.id,
-                                &found.legacy_ipc, &found.pool,    &found.rdma};
+  std::array<void*, 8> where = {&found.type,  &found.managed, &found.device,     &found.begin,
+                                &found.bytes, &found.id,      &found.legacy_ipc, &found.pool};
   const CUresult result = cu_.PointerGetAttributes(
       static_cast<unsigned>(which.size()), which.data(), where.data(), DevicePointer(address));
-  // Nobody has used the driver in this process, so that there is no memory of a device.
-  if (result == CUDA_ERROR_NOT_INITIALIZED) return CudaPointer{};
+  // Nobody has used the driver in this process, so that there is no memory of a device; or no
+  // context knows the address.
+  const bool unknown = result == CUDA_ERROR_NOT_INITIALIZED || result == CUDA_ERROR_INVALID_CONTEXT;
+  if (unknown) return CudaPointer{};
   if (absl::Status status = Check("cuPointerGetAttributes", result); !status.ok()) return status;
   CudaPointer out;
   out.kind = KindOf(found);
@@ -167,8 +167,17 @@ absl::StatusOr<CudaPointer> RealDriver::Lookup(const void* address) {
   out.allocation_id = found.id;
   out.legacy_ipc = found.legacy_ipc != 0;
   out.pooled = found.pool != nullptr;
-  out.gpu_direct_rdma = found.rdma != 0;
+  if (out.kind == CudaMemoryKind::kDevice && !out.legacy_ipc) NarrowToMapped(address, out);
   return out;
+}
+
+// Of virtual memory the attributes say how much is reserved, parts of which may not be mapped.
+void RealDriver::NarrowToMapped(const void* address, CudaPointer& pointer) {
+  CUdeviceptr begin = 0;
+  size_t bytes = 0;
+  if (cu_.MemGetAddressRange(&begin, &bytes, DevicePointer(address)) != CUDA_SUCCESS) return;
+  pointer.begin = begin;
+  pointer.bytes = bytes;
 }
 
 absl::StatusOr<std::string> RealDriver::NameAllocation(const void* address) {

@@ -124,6 +124,7 @@ class RealDriver : public CudaDriver {
 
  private:
   absl::Status Check(std::string_view call, CUresult result) const;
+  void NarrowToMapped(const void* address, CudaPointer& pointer);
   // For the queries, whose answer "not yet" is no error.
   absl::StatusOr<bool> Done(std::string_view call, CUresult result) const;
   absl::StatusOr<int> Attribute(int device, CUdevice_attribute attribute) const;

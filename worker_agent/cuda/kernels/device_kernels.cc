@@ -5,14 +5,18 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "worker_agent/cuda/finish.h"
 
 namespace tensorhub::agent::kernels {
 namespace {
 
+// Of a gigabyte, with as much copying beside.
+constexpr std::chrono::microseconds kHashingTakes(1000);
 // Growing frees memory, which waits for all of the device.
 constexpr size_t kBlockBytesMin = size_t{1} << 20;
 
@@ -111,7 +115,7 @@ absl::Status DeviceDigester::Digest(const DigestTables& tables, std::vector<uint
   if (!current.status().ok()) return current.status();
   const absl::Status enqueued = Enqueue(tables);
   // Also after an error: the blocks are in use until what was enqueued is done.
-  absl::Status done = driver()->SynchronizeStream(stream());
+  absl::Status done = FinishStream(*driver(), stream(), kHashingTakes);
   if (!enqueued.ok()) return enqueued;
   if (!done.ok()) return done;
   std::memcpy(digests.data(), digests_.host(), digests.size() * sizeof(uint64_t));

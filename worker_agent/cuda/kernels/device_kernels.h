@@ -82,8 +82,8 @@ class DeviceDigester {
   DeviceDigester& operator=(const DeviceDigester&) = delete;
 
   // The digests of the chunks, in their order, as ChunkDigest of chunk_digest.h makes them. Waits
-  // for them, asleep. What the chunks hold must have been written before, or `stream` wait for it.
-  // RESOURCE_EXHAUSTED: no memory for the tables, and nothing else is wrong.
+  // for them, asleep if that takes long. What the chunks hold must have been written before, or
+  // `stream` wait for it. RESOURCE_EXHAUSTED: no memory for the tables, and nothing else is wrong.
   absl::Status Digest(const DigestTables& tables, std::vector<uint64_t>& digests);
   // In which the chunks are read; what it is given to wait for, they wait for.
   CudaStream stream() const { return stream_.get(); }

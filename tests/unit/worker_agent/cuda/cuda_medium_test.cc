@@ -110,6 +110,38 @@ TEST_F(CudaMediumTest, WhatWasCopiedInIsThereOnceItIsMadeVisible) {
   EXPECT_EQ(Bytes(), content_);
 }
 
+// Whatever the size, and without taking ever more page-locked memory.
+TEST_F(CudaMediumTest, CopiesInAnyNumberOfFrames) {
+  begin_ = nullptr;
+  driver_ = std::make_unique<FakeDriver>(FakeDriver::Options{});
+  begin_ = driver_->Allocate(0, 8 << 20);
+  const std::vector<TensorBuffer> tensors = {Tensor("a", 0, 5 << 20), Tensor("b", 6 << 20, 99)};
+  memory_ = std::make_unique<Memory>(Memory::Make(tensors).value());
+  medium_ = CudaMedium::Make(tensors, driver_.get(), KernelDriver::Image()).value();
+  Random random(6);
+  content_.resize(memory_->total_bytes());
+  for (char& byte : content_) byte = static_cast<char>(random.Next());
+  const size_t before = driver_->left_over();
+  for (uint64_t begin = 0, bytes = 0; begin < content_.size(); begin += bytes) {
+    bytes = std::min<uint64_t>(begin == 0 ? 700'001 : 50'000, content_.size() - begin);
+    ASSERT_EQ(medium_->CopyIn(Pieces(begin, bytes), content_.substr(begin, bytes)),
+              absl::OkStatus());
+  }
+  EXPECT_LE(driver_->left_over(), before + 17);
+  ASSERT_EQ(medium_->MakeVisible(), absl::OkStatus());
+  EXPECT_EQ(Bytes(), content_);
+}
+
+TEST_F(CudaMediumTest, WithoutNetworkCardsThereIsNothingToFlush) {
+  driver_ = std::make_unique<FakeDriver>(FakeDriver::Options{});
+  begin_ = driver_->Allocate(0, 1 << 20);
+  medium_ = CudaMedium::Make({Tensor("a", 0, 5000)}, driver_.get(), KernelDriver::Image(),
+                             /*network_cards=*/false)
+                .value();
+  ASSERT_EQ(medium_->MakeVisible(), absl::OkStatus());
+  EXPECT_EQ(driver_->count("FlushRemoteWrites"), 0);
+}
+
 TEST_F(CudaMediumTest, RemoteWritesAreFlushedWhereTheDeviceDoesNotOrderThem) {
   using Ordering = CudaDevice::WritesOrdering;
   for (const Ordering ordering : {Ordering::kNone, Ordering::kOwner, Ordering::kAllDevices}) {
@@ -300,6 +332,9 @@ TEST_F(CudaMediumTest, ShowsAStreamWhatHasArrived) {
 
 TEST_F(CudaMediumTest, TheDriversErrorsComeThrough) {
   Make();
+  std::vector<ConstPiece> exposed;
+  driver_->FailNext("AllocateHost", absl::ResourceExhaustedError("none"));
+  EXPECT_EQ(medium_->Expose(Pieces(0, 10), 1, exposed).code(), StatusCode::kResourceExhausted);
   const absl::Status gone = absl::AbortedError("cuMemcpyAsync: CUDA_ERROR_ILLEGAL_ADDRESS: gone");
   driver_->FailNext("CopyAsync", gone);
   EXPECT_EQ(medium_->CopyIn(Pieces(0, 10), content_.substr(0, 10)), gone);
@@ -307,9 +342,6 @@ TEST_F(CudaMediumTest, TheDriversErrorsComeThrough) {
   EXPECT_EQ(medium_->MakeVisible(), gone);
   driver_->FailNext("RecordEvent", gone);
   EXPECT_EQ(medium_->Await({.stream = nullptr}, 10), gone);
-  std::vector<ConstPiece> exposed;
-  driver_->FailNext("AllocateHost", absl::ResourceExhaustedError("none"));
-  EXPECT_EQ(medium_->Expose(Pieces(0, 10), 1, exposed).code(), StatusCode::kResourceExhausted);
   driver_->Free(begin_);
   EXPECT_EQ(medium_->CheckThere().code(), StatusCode::kFailedPrecondition);
 }

@@ -31,6 +31,7 @@ TEST(CudaStatus, EveryKindOfResult) {
       {719, StatusCode::kAborted},             // LAUNCH_FAILED
       {801, StatusCode::kFailedPrecondition},  // NOT_SUPPORTED
       {900, StatusCode::kFailedPrecondition},  // STREAM_CAPTURE_UNSUPPORTED
+      {907, StatusCode::kFailedPrecondition},  // CAPTURED_EVENT
       {999, StatusCode::kInternal},            // UNKNOWN
       {-7, StatusCode::kInternal},
   };

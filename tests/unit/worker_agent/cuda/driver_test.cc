@@ -86,10 +86,12 @@ TEST_F(RealDevice, KnowsItsPointers) {
   EXPECT_EQ(driver_->Lookup(device)->kind, CudaMemoryKind::kUnknown);
 }
 
-TEST_F(RealDevice, FlushesOrSaysThatItCannot) {
+// Where the device says that it cannot, the driver may still have nothing to do.
+TEST_F(RealDevice, FlushesWhereItSaysSo) {
   CudaCurrent current(primary_);
   const CudaDevice device = driver_->Device(0).value();
-  EXPECT_EQ(driver_->FlushRemoteWrites().ok(), device.flush_by_host);
+  const absl::Status flushed = driver_->FlushRemoteWrites();
+  EXPECT_TRUE(flushed.ok() || !device.flush_by_host) << flushed;
 }
 
 }  // namespace

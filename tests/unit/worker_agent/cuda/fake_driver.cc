@@ -277,7 +277,6 @@ absl::StatusOr<CudaPointer> FakeDriver::Lookup(const void* address) {
   pointer.allocation_id = allocation.id;
   pointer.legacy_ipc = allocation.kind.legacy_ipc;
   pointer.pooled = allocation.kind.pooled;
-  pointer.gpu_direct_rdma = true;
   return pointer;
 }
 

@@ -4,8 +4,8 @@
 // A CUDA driver without a GPU. Device memory is real memory that the CPU cannot touch at the
 // address that the driver gives (a load or store there ends the test), only through Shadow; calls
 // that need a current context fail without one; work in a stream is not done when the call returns,
-// but when somebody waits for it or asks, in the streams' order; a copy from page-locked memory
-// reads it only then. Bytes that a network card writes are seen only after a flush.
+// but when somebody waits for it or asks, in the streams' order; a copy reads its source only then,
+// whatever kind of memory that is. Bytes that a network card writes are seen only after a flush.
 //
 // Thread contract: any thread.
 

@@ -37,10 +37,6 @@ absl::Status FakeDriver::CopyAsync(void* to, const void* from, uint64_t bytes, C
       TimeOf(static_cast<double>(bytes), within ? options_.memory_rate : options_.bus_rate);
   if (options_.memory_rate > 0) {
     in.ops.push_back({.work = nullptr, .takes = takes});
-  } else if (FindAllocation(from) == nullptr && !Pinned(from)) {
-    in.ops.push_back({[target, copy = std::string(reinterpret_cast<const char*>(source), bytes)] {
-      std::memcpy(target, copy.data(), copy.size());
-    }});
   } else {
     in.ops.push_back({[=] { std::memcpy(target, source, bytes); }});
   }

@@ -132,7 +132,7 @@ TEST_F(PlacementTest, ADevicesAddressIsNoHostMemory) {
 absl::Status Use(const CudaAccess& access, const std::vector<TensorBuffer>& tensors) {
   absl::StatusOr<Memory> memory = Memory::Make(tensors);
   EXPECT_TRUE(memory.ok()) << memory.status();
-  return UseRightMedium(access, tensors, *memory).status();
+  return UseRightMedium(access, tensors, /*network_cards=*/true, *memory).status();
 }
 
 TEST_F(PlacementTest, AMissingDriverIsSaidOnlyIfItIsNeeded) {
