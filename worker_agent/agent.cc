@@ -135,7 +135,8 @@ std::shared_ptr<Medium> Agent::medium() {
 absl::Status Agent::Register(const std::vector<TensorBuffer>& tensors) {
   absl::StatusOr<Memory> memory = Memory::Make(tensors);
   if (!memory.ok()) return memory.status();
-  const absl::StatusOr<std::vector<std::string>> warnings = UseRightMedium(cuda_, tensors, *memory);
+  const absl::StatusOr<std::vector<std::string>> warnings =
+      UseRightMedium(cuda_, tensors, cuda_.network_cards.value_or(HasRdmaDevices()), *memory);
   if (!warnings.ok()) return warnings.status();
   for (const std::string& warning : *warnings) Log().warn("{}", warning);
   auto shared = std::make_shared<Memory>(*std::move(memory));

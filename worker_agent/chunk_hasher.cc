@@ -18,9 +18,9 @@ constexpr uint64_t kAtOnceMax = 1 << 20;
 // Telling costs a wake-up, so not of each chunk where many wait.
 constexpr uint64_t kTellEveryBytes = 1 << 20;
 
-// Of jobs for a device that are done as one: it is as fast with so many as with more, and the first
-// of them do not wait for long.
-constexpr uint64_t kTogetherMax = 256 << 20;
+// Of jobs for a device that are done as one. Jobs gather while the one before is done, so that
+// there are so many only where the device is behind.
+constexpr uint64_t kTogetherMax = 1 << 30;
 
 int64_t NowUs() {
   return std::chrono::duration_cast<std::chrono::microseconds>(

@@ -50,6 +50,7 @@ void ProgressLoop::CarryOut(const CopyIn& effect) {
   memory_->Pieces({effect.begin, effect.payload.size()}, pieces_);
   const absl::Status status = memory_->medium().CopyIn(pieces_, effect.payload);
   if (!status.ok()) return LoseMemory(status);
+  copied_in_ = true;
   NoteWay(/*one_sided=*/false);
 }
 
@@ -60,6 +61,11 @@ void ProgressLoop::CarryOut(const ImportMemory& effect) {
 
 void ProgressLoop::CarryOut(const Get& effect) {
   TH_CHECK(memory_);
+  // A byte has one operation outstanding at most, and what was copied in may be on its way.
+  if (std::exchange(copied_in_, false)) {
+    const absl::Status status = memory_->medium().MakeVisible();
+    if (!status.ok()) return LoseMemory(status);
+  }
   one_sided_.Get(effect, *memory_);
 }
 
@@ -71,9 +77,11 @@ void ProgressLoop::CarryOut(const HashChunks& effect) {
   if (hashed) later_.emplace_back(*std::move(hashed));
 }
 
-// R4: the bytes first, then the word, then whatever else says that they are valid.
+// R4: the bytes first, then the word, then whatever else says that they are valid. And where
+// reading ends in an error, the memory is the owner's again: nothing arrives there any more.
 void ProgressLoop::CarryOut(const SetControlWord& effect) {
-  if (memory_ && effect.word.valid_chunks > 0) {
+  const bool arrives = std::exchange(copied_in_, false) || effect.word.valid_chunks > 0;
+  if (memory_ && arrives) {
     const absl::Status status = memory_->medium().MakeVisible();
     if (!status.ok()) return LoseMemory(status);
   }

@@ -24,9 +24,20 @@ TimeMs MsUntil(Clock::time_point deadline) {
   return std::max<TimeMs>(left.count(), 1);
 }
 
-AgentOptions OfTheCopy(AgentOptions options, Version version) {
+// A group of its own; a name with no room for more is cut, and told from others' by its hash.
+std::string NameOfCopy(std::string group, Version version) {
+  constexpr size_t kRoom = sizeof(".copy.18446744073709551615");
+  if (group.size() + kRoom > kNameBytesMax) {
+    const std::string hash = ToHex(FingerprintOf(group));
+    group = absl::StrCat(group.substr(0, kNameBytesMax - kRoom - hash.size()), hash);
+  }
+  return absl::StrCat(group, ".copy.", version);
+}
+
+AgentOptions OfTheCopy(AgentOptions options, Version version, TimeMs within_ms) {
   options.copy_of = options.key.group;
-  absl::StrAppend(&options.key.group, ".copy.", version);
+  options.key.group = NameOfCopy(options.key.group, version);
+  options.connect_timeout_ms = std::min(options.connect_timeout_ms, within_ms);
   options.host_copy_bytes = 0;
   return options;
 }
@@ -138,7 +149,8 @@ absl::Status HostCopies::Add(Version version, Deadline deadline) {
   absl::StatusOr<HostMemory> memory = TakeMemory(deadline);
   if (!memory.ok()) return memory.status();
   Pin(*memory);
-  absl::StatusOr<std::shared_ptr<Agent>> agent = StartAgent(version, memory->data());
+  absl::StatusOr<std::shared_ptr<Agent>> agent =
+      StartAgent(version, memory->data(), MsUntil(deadline));
   if (!agent.ok()) return agent.status();
   if (absl::Status status = Keep(version, {*std::move(memory), *agent}); !status.ok()) {
     return status;
@@ -157,7 +169,9 @@ bool HostCopies::Has(Version version) {
     if (copy == copies_.end() || copy->second.released) return false;
     agent = copy->second.agent;
   }
-  return agent->Held() == version;
+  // One that the hub has refused holds it for nobody.
+  const absl::Status health = agent->Health();
+  return agent->Held() == version && (health.ok() || absl::IsUnavailable(health));
 }
 
 std::shared_ptr<Agent> HostCopies::AgentOf(Version version) {
@@ -199,6 +213,7 @@ std::optional<int> HostCopies::Device() {
 void HostCopies::Pin(HostMemory& memory) {
   const std::optional<int> device = Device();
   if (!device || memory.pinned()) return;
+  memory.Populate();
   absl::StatusOr<std::shared_ptr<void>> pin =
       PinHostMemory(options_.cuda, *device, memory.data(), memory.bytes());
   if (pin.ok()) return memory.Pin(*std::move(pin));
@@ -206,13 +221,14 @@ void HostCopies::Pin(HostMemory& memory) {
              ToString(options_.key), std::string(pin.status().message()));
 }
 
-absl::StatusOr<std::shared_ptr<Agent>> HostCopies::StartAgent(Version version, std::byte* data) {
+absl::StatusOr<std::shared_ptr<Agent>> HostCopies::StartAgent(Version version, std::byte* data,
+                                                              TimeMs within_ms) {
   std::vector<TensorBuffer> tensors;
   {
     MutexLock lock(mutex_);
     tensors = shard_;
   }
-  AgentOptions options = OfTheCopy(options_, version);
+  AgentOptions options = OfTheCopy(options_, version, within_ms);
   options.local_device = Device();
   options.on_copy_released = [this, version] { Release(version); };
   absl::StatusOr<std::unique_ptr<Agent>> agent = Agent::Start(options);

@@ -69,7 +69,8 @@ class HostCopies {
   // That the shard is on, if it is on one.
   std::optional<int> Device() ABSL_LOCKS_EXCLUDED(mutex_);
   void Pin(HostMemory& memory) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<std::shared_ptr<Agent>> StartAgent(Version version, std::byte* data);
+  absl::StatusOr<std::shared_ptr<Agent>> StartAgent(Version version, std::byte* data,
+                                                    TimeMs within_ms);
   absl::Status Keep(Version version, Copy copy) ABSL_LOCKS_EXCLUDED(mutex_);
   // False: it stays.
   bool GivesUp(Version version) ABSL_LOCKS_EXCLUDED(mutex_);

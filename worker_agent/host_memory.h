@@ -17,7 +17,8 @@ namespace tensorhub::agent {
 
 class HostMemory {
  public:
-  // RESOURCE_EXHAUSTED names the size.
+  // RESOURCE_EXHAUSTED names the size; also if the host, or the process's container, has not as
+  // much left.
   static absl::StatusOr<HostMemory> Make(uint64_t bytes);
 
   HostMemory() = default;
@@ -28,6 +29,8 @@ class HostMemory {
   // Page aligned; pages are there once they are written.
   std::byte* data() const { return data_; }
   uint64_t bytes() const { return bytes_; }
+  // Makes the pages now. Page-locking needs them, and would make them one by one.
+  void Populate();
 
   // What has been done to the memory, and is undone before it goes: page-locking.
   bool pinned() const { return pin_ != nullptr; }

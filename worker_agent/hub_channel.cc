@@ -22,9 +22,7 @@ void QuietGrpc() {
   gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
 }
 
-}  // namespace
-
-std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server, Connection connection) {
+std::shared_ptr<grpc::Channel> Make(const std::string& server, Connection connection) {
   QuietGrpc();
   grpc::ChannelArguments arguments;
   // A hub that is cut off shows after 15 s at the latest; the hub tolerates a ping per 5 s.
@@ -42,12 +40,22 @@ std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server, Connect
   SetFlowControl([&](const char* name, int value) { arguments.SetInt(name, value); });
   arguments.SetMaxReceiveMessageSize(kHubMessageBytesMax);
   arguments.SetMaxSendMessageSize(kHubMessageBytesMax);
-  auto channel = grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server, Connection connection) {
+  auto channel = Make(server, connection);
   // gRPC 1.51 ends its callback threads together with the last channel that used them, and crashes
   // if that happens on one of them: in the last reference of a call that was given up. So the
   // first channel of a process stays, and the threads with it.
   [[maybe_unused]] static const auto* const kept = new std::shared_ptr<grpc::Channel>(channel);
   return channel;
+}
+
+std::shared_ptr<grpc::Channel> MakeQueryChannel(const std::string& server) {
+  return Make(server, Connection::kShared);
 }
 
 }  // namespace tensorhub::agent

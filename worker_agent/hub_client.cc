@@ -22,6 +22,8 @@ constexpr TimeMs kConnectBackOffMs = 400;
 // A hub that speaks of no times at all.
 constexpr TimeMs kLeaseMs = 5000;
 constexpr TimeMs kHeartbeatMs = 1000;
+// Documents that an overloaded hub did not take.
+constexpr TimeMs kPutAgainMs = 2000;
 
 TimeMs TimeOr(uint64_t ms, TimeMs otherwise) {
   constexpr uint64_t kHourMs = 3600 * 1000;
@@ -56,11 +58,21 @@ void HubClient::Tick(TimeMs now) {
   if (state_ == State::kEnded) return;
   if (!connected_ && now >= connect_until_) return FailConnect(TimedOut());
   if (open_at_ && now >= *open_at_) Open();
+  PutMissingDocuments();
+}
+
+// Before the next call they are put anyhow; but whoever only holds a version makes none.
+void HubClient::PutMissingDocuments() {
+  if (state_ != State::kUp || !calls_.documents_missing()) return put_at_.reset();
+  if (!put_at_) put_at_ = now_ + kPutAgainMs;
+  if (now_ < *put_at_) return;
+  put_at_.reset();
+  calls_.PutDocuments();
 }
 
 std::optional<TimeMs> HubClient::NextDeadline() const {
   if (state_ == State::kEnded) return std::nullopt;
-  if (connected_) return open_at_;
+  if (connected_) return open_at_ ? open_at_ : put_at_;
   return std::min(connect_until_, open_at_.value_or(connect_until_));
 }
 
@@ -134,14 +146,17 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
   if (state_ != State::kOpening) return;
   const absl::Status status = CheckIdentity(welcome);
   if (!status.ok()) return Refuse(status);
-  if (!welcome.store_id().empty()) store_id_ = welcome.store_id();
-  epoch_ = welcome.epoch();
+  // The epochs of a server that keeps nothing are no lives of a store's: they are times.
+  if (!welcome.store_id().empty()) {
+    store_id_ = welcome.store_id();
+    epoch_ = welcome.epoch();
+  }
   state_ = State::kUp;
   failures_ = 0;
   last_failure_ = absl::OkStatus();
   Log().info("{} {} the server at {} (version {}, epoch {})", ToString(options_.facts.self.key),
              connected_ ? "reconnected to" : "connected to", options_.server,
-             welcome.server_version(), epoch_);
+             welcome.server_version(), welcome.epoch());
   const bool first = !std::exchange(connected_, true);
   owner_.on_event(SessionUp{TimeOr(welcome.lease_ms(), kLeaseMs),
                             TimeOr(welcome.heartbeat_ms(), kHeartbeatMs),

@@ -74,6 +74,7 @@ class HubClient {
   void FailConnect(const absl::Status& status);
   absl::Status TimedOut() const;
   void RetryLater();
+  void PutMissingDocuments();
 
   const Options options_;
   std::string endpoint_;  // instead of the facts', once moved
@@ -92,7 +93,8 @@ class HubClient {
   TimeMs now_ = 0;
   TimeMs connect_until_ = 0;
   std::optional<TimeMs> open_at_;
-  int failures_ = 0;  // in a row
+  std::optional<TimeMs> put_at_;  // documents that the hub wants, again
+  int failures_ = 0;              // in a row
   std::string store_id_;
   uint64_t epoch_ = 0;
 };

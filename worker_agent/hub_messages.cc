@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "common/grpc_status.h"
+#include "common/limits.h"
+#include "common/text.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -40,6 +42,10 @@ WorkerIdentity FromProto(const v1::WorkerId& worker) {
   return {{worker.model(), worker.group(), worker.rank()}, worker.incarnation()};
 }
 
+std::string ReasonOf(const absl::Status& status) {
+  return ReadableText(std::string(status.message()), kReasonBytesMax);
+}
+
 absl::Status Reason(uint32_t code, const std::string& text) {
   // A refusal with code 0 is still one.
   return code == 0 ? absl::AbortedError(text) : StatusFromWire(code, text);
@@ -58,6 +64,7 @@ v1::Holding ToProto(const HoldingReport& report) {
   out.set_complete(report.complete);
   out.set_published(report.published);
   out.set_visible(report.visible);
+  out.set_medium(report.medium);
   return out;
 }
 
@@ -79,7 +86,7 @@ void Put(const ProgressMessage& message, v1::WorkerMessage& out) {
   progress.set_publication(IdBytes(message.publication));
   progress.set_generation(message.generation);
   progress.set_valid_chunks(message.valid_chunks);
-  progress.set_way(message.way);
+  progress.set_way(ReadableText(message.way, kWayBytesMax));
 }
 void Put(const SourceReleasedMessage& message, v1::WorkerMessage& out) {
   v1::SourceReleased& released = *out.mutable_source_released();
@@ -91,7 +98,7 @@ void Put(const SourceFailedMessage& message, v1::WorkerMessage& out) {
   failed.set_transaction(IdBytes(message.transaction));
   failed.set_assignment(message.assignment);
   failed.set_code(StatusCodeToWire(message.reason));
-  failed.set_reason(std::string(message.reason.message()));
+  failed.set_reason(ReasonOf(message.reason));
 }
 void Put(const SourceSilentMessage& message, v1::WorkerMessage& out) {
   v1::SourceSilent& silent = *out.mutable_source_silent();
@@ -109,7 +116,7 @@ void Put(const CopyFailedMessage& message, v1::WorkerMessage& out) {
   v1::CopyFailed& failed = *out.mutable_copy_failed();
   failed.set_version(message.version);
   failed.set_code(StatusCodeToWire(message.reason));
-  failed.set_reason(std::string(message.reason.message()));
+  failed.set_reason(ReasonOf(message.reason));
 }
 
 absl::StatusOr<std::optional<Event>> AssignEvent(const v1::Assign& in) {
@@ -225,6 +232,7 @@ v1::PublishRequest ToProto(const PublishCall& call) {
   out.set_wait_for_group(call.wait_for_group);
   out.set_timeout_ms(Unsigned(call.timeout_ms));
   out.set_rewind(call.rewind);
+  out.set_medium(call.medium);
   return out;
 }
 
@@ -259,6 +267,7 @@ v1::BeginReadRequest ToProto(const BeginReadCall& call) {
   v1::BeginReadRequest out;
   out.set_transaction(IdBytes(call.transaction));
   out.set_generation(call.generation);
+  out.set_medium(call.medium);
   return out;
 }
 
@@ -266,7 +275,7 @@ v1::FinishReadRequest ToProto(const FinishReadCall& call) {
   v1::FinishReadRequest out;
   out.set_transaction(IdBytes(call.transaction));
   out.set_code(StatusCodeToWire(call.result));
-  out.set_reason(std::string(call.result.message()));
+  out.set_reason(ReasonOf(call.result));
   return out;
 }
 

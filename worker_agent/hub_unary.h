@@ -36,6 +36,8 @@ class HubUnary {
   void SetDocuments(std::string encoded_layout, std::string attachment);
   // Calls wait until the documents are there, and fail if they cannot be put.
   void PutDocuments();
+  // The last try did not reach the hub, and nothing is under way.
+  bool documents_missing() const { return documents_wanted_ && puts_running_ == 0; }
 
   // Answered by one `on_reply`, unless cancelled. The same op again replaces the one under way.
   void Start(const Call& call);

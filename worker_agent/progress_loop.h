@@ -182,6 +182,7 @@ class ProgressLoop {
   OnProgress on_progress_;
   WorkerIdentity source_;   // of the last assignment
   bool way_noted_ = false;  // for that assignment
+  bool copied_in_ = false;  // and not made visible since
   std::string way_;
   std::map<Incarnation, std::string> ways_logged_;
 };

@@ -20,8 +20,9 @@ constexpr uint64_t kDeviceWindowBytes = 512 << 20;
 // An event of the core costs a microsecond, in which a device copies megabytes; a card of 400
 // Gbit/s takes a third of a millisecond, by which each hop of a chain is later.
 constexpr uint64_t kDeviceGetBytes = 16 << 20;
-// Enough chunks at once to keep all of a device busy, and over in a millisecond.
-constexpr uint64_t kDeviceScanBytes = 256 << 20;
+// Beside what asking a device costs, some tens of microseconds, the hashing is long, and over in a
+// quarter of a millisecond.
+constexpr uint64_t kDeviceScanBytes = 1 << 30;
 
 }  // namespace
 
@@ -89,10 +90,15 @@ Registered ProgressLoop::Facts() const {
   if (!options_.attachment.empty()) event.attachment = FingerprintOf(options_.attachment);
   event.description = description_;
   event.reads_far = one_sided_.word_is_asked();
-  if (memory_->cuda_device()) {
+  event.medium = "host";
+  if (const std::optional<int> device = memory_->cuda_device()) {
+    event.medium = absl::StrCat("cuda:", *device);
     event.window_bytes = kDeviceWindowBytes;
     event.get_bytes = kDeviceGetBytes;
-    if (memory_->medium().DigestsManyAtOnce()) event.scan_bytes = kDeviceScanBytes;
+    if (memory_->medium().DigestsManyAtOnce()) {
+      event.scan_bytes = kDeviceScanBytes;
+      event.check_bytes = kDeviceGetBytes;
+    }
     return event;  // a frame of a device's memory is one piece
   }
   for (const Memory::Segment& segment : memory_->segments()) {

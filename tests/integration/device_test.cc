@@ -120,6 +120,7 @@ class DeviceTest : public testing::Test {
     options.host_copy_bytes = uint64_t{1} << 30;
     options.cuda.open = [this] { return &driver_; };
     options.cuda.loaded = [this] { return &driver_; };
+    options.cuda.network_cards = true;
     return options;
   }
   Member Join(const std::string& group, const Place& place = {}) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,7 +35,7 @@ struct Flags {
 
 void Declare(cli::CommandLine& line, Flags& flags) {
   line.Flag("server", &flags.server, "the hub", {.placeholder = "HOST:PORT"});
-  line.Flag("model", &flags.models, "a model to keep; may be repeated", {.placeholder = "MODEL"});
+  line.Flag("model", &flags.models, "a model to keep", {.placeholder = "MODEL"});
   line.Flag("group", &flags.group, "the group's name instead of one unique to this run");
   line.Flag("location", &flags.location, "where this host is");
   line.Flag("connect-timeout", &flags.connect_timeout,
@@ -118,15 +119,14 @@ int Main(int argc, char** argv) {
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
   if (cli::Problem problem = Check(flags)) return cli::Fail(line.name(), *problem, kUsage);
   cli::InitLogging(line.name(), line.log());
-  std::atomic<Agent*> running = nullptr;
-  ctl::SignalThread signals([&running](int signal) {
-    Agent* const agent = running;
-    agent == nullptr ? ctl::ExitNow(ctl::ExitCodeOf(signal)) : agent->OnSignal(signal);
+  std::optional<Agent> agent;  // goes after the thread that may be stopping it
+  std::atomic<bool> running = false;
+  ctl::SignalThread signals([&](int signal) {
+    running ? agent->OnSignal(signal) : ctl::ExitNow(ctl::ExitCodeOf(signal));
   });
-  Agent agent(flags);
-  running = &agent;
-  const absl::Status status = agent.Run();
-  running = nullptr;
+  agent.emplace(flags);
+  running = true;
+  const absl::Status status = agent->Run();
   if (status.ok()) return 0;
   return cli::Fail(line.name(), cli::OneLine(std::string(status.message())), 1);
 }

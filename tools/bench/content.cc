@@ -3,19 +3,27 @@
 
 #include "tools/bench/content.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
-#include <vector>
 
+#include "common/layout.h"
 #include "tools/bench/device_block.h"
 #include "tools/bench/tensors.h"
+#include "worker_agent/cuda/staging.h"
 
 namespace tensorhub::bench {
 namespace {
 
-// At most what a chunk has.
-constexpr size_t kStampEvery = 64 << 10;
+constexpr size_t kWindowBytes = 64 << 20;  // between a device's memory and the CPU
 constexpr int kScrubbed = 0x5a;
+
+// What is digested or filled at a time: [begin, end).
+size_t EndOfWindow(size_t begin, size_t bytes) { return std::min(bytes, begin + kWindowBytes); }
+
+std::string DigestOfAll(const std::string& digests) {
+  return DigestOf(reinterpret_cast<const std::byte*>(digests.data()), digests.size());
+}
 
 class InHostMemory : public Content {
  public:
@@ -30,12 +38,19 @@ class InHostMemory : public Content {
     return absl::OkStatus();
   }
   absl::Status Stamp(uint64_t version) override {
-    for (size_t at = 0; at + sizeof(version) <= bytes_; at += kStampEvery) {
+    for (size_t at = 0; at + sizeof(version) <= bytes_; at += DefaultChunkBytes(bytes_)) {
       std::memcpy(data_ + at, &version, sizeof(version));
     }
     return absl::OkStatus();
   }
-  absl::StatusOr<std::string> Digest() override { return DigestOf(data_, bytes_); }
+  absl::StatusOr<std::string> Digest() override {
+    std::string digests;
+    for (size_t begin = 0, end = 0; begin < bytes_; begin = end) {
+      end = EndOfWindow(begin, bytes_);
+      digests += DigestOf(data_ + begin, end - begin);
+    }
+    return DigestOfAll(digests);
+  }
 
  private:
   std::byte* const data_;
@@ -53,6 +68,9 @@ class OnDevice : public Content {
   absl::StatusOr<std::string> Digest() override;
 
  private:
+  absl::StatusOr<agent::HostBuffer> Window() const {
+    return agent::HostBuffer::Make(primary_, std::min(block_->bytes(), kWindowBytes));
+  }
   absl::Status Done() { return driver().SynchronizeStream(stream_.get()); }
   agent::CudaDriver& driver() const { return *primary_.driver(); }
 
@@ -74,11 +92,17 @@ absl::Status OnDevice::Open(size_t bytes) {
 
 absl::Status OnDevice::Fill(uint64_t seed) {
   const agent::CudaCurrent current(primary_);
-  std::vector<std::byte> bytes(block_->bytes());
-  bench::Fill(bytes.data(), bytes.size(), seed);
-  const absl::Status status = driver().CopyAsync(data(), bytes.data(), bytes.size(), stream_.get());
-  const absl::Status done = Done();
-  return status.ok() ? done : status;
+  const absl::StatusOr<agent::HostBuffer> window = Window();
+  if (!window.ok()) return window.status();
+  for (size_t begin = 0, end = 0; begin < block_->bytes(); begin = end) {
+    end = EndOfWindow(begin, block_->bytes());
+    bench::Fill(window->data(), end - begin, seed + begin);
+    const absl::Status status =
+        driver().CopyAsync(data() + begin, window->data(), end - begin, stream_.get());
+    if (!status.ok()) return status;
+    if (absl::Status done = Done(); !done.ok()) return done;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status OnDevice::Scrub() {
@@ -89,7 +113,8 @@ absl::Status OnDevice::Scrub() {
 
 absl::Status OnDevice::Stamp(uint64_t version) {
   const agent::CudaCurrent current(primary_);
-  for (size_t at = 0; at + sizeof(version) <= block_->bytes(); at += kStampEvery) {
+  const size_t bytes = block_->bytes();
+  for (size_t at = 0; at + sizeof(version) <= bytes; at += DefaultChunkBytes(bytes)) {
     const absl::Status status = driver().FillAsync(data() + at, static_cast<uint8_t>(version),
                                                    sizeof(version), stream_.get());
     if (!status.ok()) return status;
@@ -99,12 +124,18 @@ absl::Status OnDevice::Stamp(uint64_t version) {
 
 absl::StatusOr<std::string> OnDevice::Digest() {
   const agent::CudaCurrent current(primary_);
-  std::vector<std::byte> bytes(block_->bytes());
-  const absl::Status status = driver().CopyAsync(bytes.data(), data(), bytes.size(), stream_.get());
-  const absl::Status done = Done();
-  if (!status.ok()) return status;
-  if (!done.ok()) return done;
-  return DigestOf(bytes.data(), bytes.size());
+  const absl::StatusOr<agent::HostBuffer> window = Window();
+  if (!window.ok()) return window.status();
+  std::string digests;
+  for (size_t begin = 0, end = 0; begin < block_->bytes(); begin = end) {
+    end = EndOfWindow(begin, block_->bytes());
+    const absl::Status status =
+        driver().CopyAsync(window->data(), data() + begin, end - begin, stream_.get());
+    if (!status.ok()) return status;
+    if (absl::Status done = Done(); !done.ok()) return done;
+    digests += DigestOf(window->data(), end - begin);
+  }
+  return DigestOfAll(digests);
 }
 
 }  // namespace

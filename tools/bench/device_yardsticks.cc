@@ -19,7 +19,7 @@ constexpr int kFilled = 0xa5;
 // Page-locking is slow, and the bus as fast with so many bytes as with more.
 constexpr size_t kPinnedMax = size_t{1} << 30;
 // As the agent does with device memory.
-constexpr uint64_t kBatchBytes = 256 << 20;
+constexpr uint64_t kBatchBytes = 1 << 30;
 
 absl::StatusOr<std::unique_ptr<DeviceTimer>> MakeTimer(const agent::CudaPrimary& primary) {
   absl::StatusOr<DeviceTimer> timer = DeviceTimer::Make(primary);

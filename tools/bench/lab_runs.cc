@@ -47,8 +47,7 @@ void LabFlags::Declare(cli::Command& command) {
                {.placeholder = "RATE"});
   command.Flag("seconds", &seconds, "how long the shard takes at that rate (default: likewise)");
   command.Flag("tensors", &tensors, "how many tensors make the shard");
-  command.Flag("server-flag", &server_flags,
-               "one more flag for tensorhub-server, e.g. --lease=1s; may be repeated",
+  command.Flag("server-flag", &server_flags, "one more flag for tensorhub-server, e.g. --lease=1s",
                {.placeholder = "FLAG"});
   command.Flag("plot", &plot, "draw bytes over time and who fed whom", {.placeholder = "FILE.svg"});
 }

@@ -22,6 +22,7 @@ void AgentCore::State::On(const Registered& event, TimeMs /*now*/, Effects& /*ef
   options_.window_bytes = std::max(options_.window_bytes, event.window_bytes);
   options_.get_bytes = std::max(options_.get_bytes, event.get_bytes);
   options_.scan_bytes = std::max(options_.scan_bytes, event.scan_bytes);
+  options_.check_bytes = std::max(options_.check_bytes, event.check_bytes);
   server_.OfferDescription(!event.description.empty());
   server_.SetFramePlan({event.piece_begins, event.total_bytes, options_.frame_bytes});
 }
@@ -236,6 +237,7 @@ StateReport AgentCore::State::Report() const {
     holding.generation = reference_.generation();
     holding.valid_chunks = reference_.valid_chunks();
     holding.complete = reference_.holds();
+    holding.medium = registered_->medium;
     holding.published = reference_.published();
     holding.visible = reference_.visible();
     report.holding = holding;

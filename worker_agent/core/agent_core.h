@@ -44,6 +44,8 @@ struct CoreOptions {
   // that asking costs nothing beside it, short enough to be soon over when the buffers are wanted
   // back: a millisecond or two.
   uint64_t scan_bytes = 16 << 20;
+  // The same of what has arrived and waits to be committed; at least one chunk.
+  uint64_t check_bytes = 0;
   // Bytes that a source hands to the transport ahead of their completion, per reader. They delay
   // the confirmation of what went before, and an unpublish, which waits until they have left.
   // Two frames: behind them TCP has the kernel's buffers to keep the link busy.

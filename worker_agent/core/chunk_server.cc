@@ -117,6 +117,7 @@ void ChunkServer::OnAskWord(const PeerMessage& message, TimeMs now, Effects& eff
   TH_CHECK(read.generation == reference_.generation());
   PeerMessage word = Header(PeerKind::kWord, found->first, read);
   word.begin = message.begin;
+  read.asks_words = true;
   read.told_valid = word.valid;
   read.said_at = now;
   effects.emplace_back(SendMessage{message.from, Encode(word)});
@@ -296,11 +297,13 @@ std::optional<TimeMs> ChunkServer::NextDeadline() const {
   return next;
 }
 
-// Parked and one-sided readers cost nothing; only bytes under way are worth spinning for.
+// Parked readers cost nothing, nor do those that read one-sided and by themselves; only bytes under
+// way are worth spinning for, and questions, of which the next comes within a window's copying.
 bool ChunkServer::Busy() const {
   if (!sends_.empty()) return true;
   return std::any_of(reads_.begin(), reads_.end(), [&](const auto& entry) {
     const Read& read = entry.second;
+    if (read.one_sided && read.asks_words) return true;
     return !read.one_sided && read.started && reference_.content().publication &&
            read.issued < reference_.content().chunking.total_bytes &&
            reference_.valid_chunks() == reference_.content().chunking.count();

@@ -73,6 +73,7 @@ class ChunkServer {
     uint64_t issued = 0;  // next byte to issue; set when the chunking is known
     bool started = false;
     bool one_sided = false;
+    bool asks_words = false;  // one-sided, and its next copies wait for our answers
     uint32_t told_confirmed = 0;
     uint32_t told_valid = 0;
     std::map<uint64_t, uint64_t> in_flight;  // token -> first byte

@@ -190,6 +190,7 @@ struct Registered {
   // Peers on this host may read the memory one-sidedly; empty if not. Opaque to the core: made and
   // understood by the shells (addresses, keys, segments).
   std::string description;
+  std::string medium = {};  // what the memory is, for people: "host", "cuda:0"
   // Where the contiguous pieces of memory begin in the byte space, ascending (FramePlan).
   std::vector<uint64_t> piece_begins;
   // One-sided reads reach other hosts as well.
@@ -198,6 +199,7 @@ struct Registered {
   uint64_t window_bytes = 0;
   uint64_t get_bytes = 0;
   uint64_t scan_bytes = 0;
+  uint64_t check_bytes = 0;
 };
 
 struct VerbAsked {
@@ -231,6 +233,7 @@ struct PublishCall {
   bool wait_for_group = false;
   bool rewind = false;
   TimeMs timeout_ms = 0;
+  std::string medium = {};
 };
 struct UnpublishCall {
   Generation generation = 0;
@@ -246,6 +249,7 @@ struct JoinFetchCall {
 struct BeginReadCall {
   TransactionId transaction;
   Generation generation = 0;
+  std::string medium = {};
 };
 struct FinishReadCall {
   TransactionId transaction;
@@ -431,6 +435,7 @@ struct HoldingReport {
   bool complete = false;
   bool published = false;
   bool visible = false;
+  std::string medium = {};
 };
 struct OpenFetchReport {
   TransactionId transaction;

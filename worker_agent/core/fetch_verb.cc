@@ -69,7 +69,8 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   reader_.emplace(options_, decision_->transaction, reference_, digests_, last_, peers_,
                   next_token_, now);
   phase_ = Phase::kBeginning;
-  calls_.Start(BeginReadCall{decision_->transaction, reference_.generation()}, effects);
+  calls_.Start(BeginReadCall{decision_->transaction, reference_.generation(), registered_->medium},
+               effects);
 }
 
 void AgentCore::State::OnBeginReply(const CallReply& reply, TimeMs /*now*/, Effects& effects) {

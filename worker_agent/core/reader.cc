@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/text.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -159,7 +161,7 @@ void Reader::OnMessage(const PeerMessage& message, std::string_view payload, Tim
   if (message.kind == PeerKind::kRefuse) {
     const auto code = static_cast<absl::StatusCode>(message.code);
     return Fail(absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code,
-                             message.text),
+                             ReadableText(message.text, kReasonBytesMax)),
                 effects);
   }
   // R4: every message of a read is under the generation that was assigned.

@@ -22,6 +22,7 @@
 #include <set>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/core/digests.h"
@@ -105,8 +106,9 @@ class Reader {
     bool checked = false;                    // its chunks are held against their digests
     bool spoke_of_digests = false;
     uint32_t next_hash = 0;                // next chunk to have hashed
-    std::map<uint64_t, uint32_t> hashing;  // token -> chunk
-    std::map<uint32_t, uint64_t> hashed;   // chunk -> digest of what arrived; not committed yet
+    std::map<uint64_t, uint32_t> hashing;  // token -> the first chunk of the run
+    // chunk -> digest of what arrived; not committed yet.
+    absl::flat_hash_map<uint32_t, uint64_t> hashed;
   };
 
   const Chunking& chunking() const { return reference_.content().chunking; }

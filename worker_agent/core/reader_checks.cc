@@ -35,27 +35,36 @@ uint32_t Reader::Arrived() const {
   return static_cast<uint32_t>(received / chunking().chunk_bytes);
 }
 
-// At once, so that hashing costs a chunk's time of delay at most: whether the bytes are those of
-// the generation is known later, and then there are two answers to go by. Nothing writes to a chunk
+// At once, so that hashing costs a run's time of delay at most: whether the bytes are those of the
+// generation is known later, and then there are two answers to go by. Nothing writes to a chunk
 // that has arrived. Of a one-sided read only the reader's core is busy.
 void Reader::HashArrived(Effects& effects) {
   if (!source_->checked) return;
   const bool beside = source_->way == Way::kOneSided;
-  for (const uint32_t end = Arrived(); source_->next_hash < end; ++source_->next_hash) {
-    const uint32_t chunk = source_->next_hash;
-    if (chunk >= digests_.known() && digests_.ended()) continue;
+  const auto most = static_cast<uint32_t>(
+      std::clamp<uint64_t>(options_.check_bytes / chunking().chunk_bytes, 1, kChunkCountMax));
+  const uint32_t arrived = Arrived();
+  // Behind a list that has ended nothing is checked.
+  const uint64_t listed = digests_.ended() ? digests_.known() : kChunkCountMax;
+  const auto end = static_cast<uint32_t>(std::min<uint64_t>(arrived, listed));
+  while (source_->next_hash < end) {
+    const uint32_t first = source_->next_hash;
+    source_->next_hash = std::min(end, first + most);
     const uint64_t token = next_token_++;
-    source_->hashing[token] = chunk;
-    effects.emplace_back(HashChunks{token, chunking(), chunk, 1, /*urgent=*/true, beside});
+    source_->hashing[token] = first;
+    const uint32_t count = source_->next_hash - first;
+    effects.emplace_back(HashChunks{token, chunking(), first, count, /*urgent=*/true, beside});
   }
+  source_->next_hash = std::max(source_->next_hash, arrived);
 }
 
 void Reader::OnHashed(const ChunksHashed& event, TimeMs now, Effects& effects) {
   if (!source_) return;
   if (plan_.OnHashed(event)) return GoOn(now, effects);
   const auto found = source_->hashing.find(event.token);
-  if (found == source_->hashing.end() || event.digests.empty()) return;
-  source_->hashed[found->second] = event.digests.front();
+  if (found == source_->hashing.end()) return;
+  uint32_t chunk = found->second;
+  for (const uint64_t digest : event.digests) source_->hashed[chunk++] = digest;
   source_->hashing.erase(found);
   CommitArrived(now, effects);
   GoOn(now, effects);

@@ -146,6 +146,7 @@ void AgentCore::State::Start(const PublishVerb& verb, TimeMs now, Effects& effec
   call.generation = reference_.generation();
   call.rewind = verb.rewind;
   call.timeout_ms = verb.timeout_ms;
+  call.medium = registered_->medium;
   calls_.Start(call, effects);
 }
 

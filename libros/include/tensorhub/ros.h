@@ -25,10 +25,11 @@
 // (freed, or the device failed), the client ends: the call that runs and all later ones say why.
 //
 // Threads: a Client may be used from any thread; calls that change something (Register, Publish,
-// Unpublish, Fetch, Leave) exclude one another, later ones wait. Calls block until their result is
-// known or their deadline has passed. No call may be running when the destructor begins. A process
-// that was forked after a Connect can use no client, neither its parent's nor one of its own
-// (FAILED_PRECONDITION): fork first, or start a new program.
+// Unpublish, Fetch, Leave) exclude one another, later ones wait, and their time begins when their
+// turn comes. Calls block until their result is known or their deadline has passed. No call may be
+// running when the destructor begins. A process that was forked after a Connect can use no client,
+// neither its parent's nor one of its own (FAILED_PRECONDITION): fork first, or start a new
+// program.
 //
 // Callbacks run on the client's progress thread, which also serves peers and tells the server that
 // this worker lives: a callback that blocks for 3 s loses the peers that read from here, one that
@@ -46,7 +47,8 @@
 //   NOT_FOUND            no such model or version, or nobody holds it any more
 //   ALREADY_EXISTS       the rank is taken; the version exists with another content
 //   FAILED_PRECONDITION  not registered, still published, forked, another layout than the version's
-//   CANCELLED            Leave was called while this call ran
+//   CANCELLED            Leave was called while this call ran (in WaitForVersion and List:
+//                        FAILED_PRECONDITION)
 //   ABORTED              another rank of the group failed, or this worker was replaced
 //   DEADLINE_EXCEEDED    the deadline passed; Publish and Fetch say what the buffers hold then
 //   UNAVAILABLE          the server cannot be reached, or every source failed
@@ -134,8 +136,9 @@ struct ConnectOptions {
   // Memory of this host that may be taken for copies: when this worker is the last to hold a
   // version that must not be lost (tensorhubctl retain, pin), Unpublish and Fetch make one first;
   // and when the last holder leaves, this group may be asked for one.
-  // The shard's size per copy, only while there is one. 0: none is made, and such an Unpublish
-  // fails.
+  // The shard's size per copy, only while there is one. None is begun where the host, or the
+  // container (control groups, version 2), has not as much left; processes that begin at once do
+  // not know of each other. 0: none is made, and such an Unpublish fails.
   uint64_t host_copy_bytes = UINT64_MAX;
   // Opaque bytes that travel with what this client publishes, for whoever lists the version
   // (tensorhubctl keeps the headers of safetensors files here). At most 64 MiB.
@@ -151,7 +154,8 @@ struct PublishOptions {
   // Return only when the version is visible, that is, when every rank of the group published it.
   bool wait_for_group = false;
   std::chrono::milliseconds timeout{60000};
-  // Lower `latest` to this version (a trainer that went back to an older checkpoint).
+  // Lower `latest` to this version once every rank of the group has published it, or holds it (a
+  // trainer that went back to an older checkpoint). Refused while a newer version is held.
   bool rewind = false;
   // Of tensors on a GPU: what this stream (cudaStream_t, CUstream; null is the default stream) has
   // been given so far writes them; Publish waits until it is done, within `timeout`. Nothing else
@@ -231,7 +235,7 @@ class Client {
   // crashed predecessor may take a moment to be noticed). INVALID_ARGUMENT: options.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const ConnectOptions& options);
 
-  // As Leave, if that has not been called.
+  // As Leave, with five seconds for readers, if that has not been called.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -248,8 +252,9 @@ class Client {
 
   // Makes the registered bytes readable as `version`. Returns when this rank is recorded; no byte
   // moves. Publishing again what is published already succeeds.
-  //   FAILED_PRECONDITION  nothing registered; the buffers hold another version; `latest` is newer
-  //                        and `rewind` is not set
+  //   FAILED_PRECONDITION  nothing registered; the buffers hold another version; nobody holds this
+  //                        one, `latest` is newer, and `rewind` is not set; it is, and a newer
+  //                        version is held
   //   ALREADY_EXISTS       the version exists with another content
   //   ABORTED              a rank of the group restarted, or published the version anew
   //   DEADLINE_EXCEEDED    the server did not answer, or, with wait_for_group, not every rank has
@@ -270,7 +275,15 @@ class Client {
   //
   // What the buffers held is unpublished once the version is decided; its readers have ten seconds
   // of the timeout. An error before that (NOT_FOUND, INVALID_ARGUMENT, another layout, a NewerThan
-  // that waited in vain) leaves the old version held and served; after it, nothing is held.
+  // that waited in vain) leaves the old version held and served; after it, nothing is held, but for
+  // one error:
+  //   RESOURCE_EXHAUSTED  a rank's old version must not be lost, as Unpublish says, and is held
+  //                       there as before. Unpublish({.force = true}), and fetch again
+  //   ABORTED             another rank failed, restarted or gave up
+  //   UNAVAILABLE         every source failed
+  //   DATA_LOSS           no source has bytes that agree with the version's digests
+  //   DEADLINE_EXCEEDED   not all ranks called in time, or the bytes did not come in time
+  //   UNKNOWN             the server was lost at the very end; the next fetch tells
   absl::StatusOr<FetchResult> Fetch(const Selector& selector, const FetchOptions& options = {});
 
   // The version that the memory holds whole, whether it was published or fetched: peers may read
@@ -287,13 +300,13 @@ class Client {
   absl::Status Health();
 
   // Blocks until a version matches the selector (Latest: any; Version(n): n or newer).
-  // DEADLINE_EXCEEDED after `timeout`.
+  // DEADLINE_EXCEEDED after `timeout`. RESOURCE_EXHAUSTED: the server has too many who wait.
   absl::StatusOr<WaitResult> WaitForVersion(const Selector& selector,
                                             std::chrono::milliseconds timeout,
                                             const WaitOptions& options = {});
 
   // What the server lists for this model, oldest first. NOT_FOUND: no worker ever joined the model.
-  // UNAVAILABLE: no answer within ten seconds.
+  // UNAVAILABLE: no answer within ten seconds to one of its two questions.
   absl::StatusOr<std::vector<VersionInfo>> List();
 
   // Orderly goodbye: unpublishes, tells the server, stops serving. Idempotent, and later callers

@@ -344,5 +344,45 @@ TEST_F(HubClientTest, AfterLeavingTheEndIsTheEnd) {
   EXPECT_EQ(hub_.opened().size(), 1u);
 }
 
+// Its epoch is a time, and above any that a store has counted.
+TEST_F(HubClientTest, AServerThatKeepsNothingDoesNotStandInTheWayOfTheOneThatDoes) {
+  ScriptedHub::Plan without = UpUntilMessage('?', 1'700'000'000'000);
+  without.welcome->clear_store_id();
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.Add(without);
+  hub_.Add(UpUntilMessage('A', 6));
+  Connect();
+  for (int session = 1; session <= 3; ++session) {
+    ASSERT_TRUE(AwaitCount<SessionUp>(session)) << session;
+    if (session == 3) break;
+    EndSession();
+    PassBackOff();
+  }
+  EXPECT_EQ(hub_.opened().back().known_epoch(), 5u);
+  EXPECT_EQ(Count<SessionRefused>(), 0);
+}
+
+// Whoever only holds a version makes no call before which they would be put.
+TEST_F(HubClientTest, DocumentsThatTheHubDidNotTakeArePutAgain) {
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.FailPuts(2);
+  Connect();
+  ASSERT_TRUE(AwaitCount<SessionUp>(1));
+  client_->calls().SetDocuments("a layout", "");
+  client_->calls().PutDocuments();
+  for (int failed = 1; failed <= 2; ++failed) {
+    ASSERT_TRUE(Await([&] { return client_->calls().documents_missing(); }));
+    EXPECT_EQ(hub_.puts(), failed);
+    client_->Tick(now_);
+    ASSERT_TRUE(client_->NextDeadline().has_value());
+    EXPECT_GT(*client_->NextDeadline(), now_);
+    now_ = *client_->NextDeadline();
+    client_->Tick(now_);
+  }
+  ASSERT_TRUE(Await([&] { return hub_.puts() == 3; }));
+  client_->Tick(now_);  // the third is under way, or has been answered
+  EXPECT_FALSE(client_->NextDeadline().has_value());
+}
+
 }  // namespace
 }  // namespace tensorhub::agent

@@ -75,7 +75,8 @@ grpc::Status ScriptedHub::Publish(grpc::ServerContext* /*context*/,
 grpc::Status ScriptedHub::PutLayout(grpc::ServerContext* /*context*/,
                                     const v1::PutLayoutRequest* /*request*/,
                                     v1::PutLayoutResponse* /*response*/) {
-  return grpc::Status::OK;
+  const bool fails = ++puts_ <= puts_to_fail_;
+  return fails ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "overloaded") : grpc::Status::OK;
 }
 
 v1::Welcome WelcomeOf(char store, uint64_t epoch) {

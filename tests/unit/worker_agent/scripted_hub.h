@@ -10,6 +10,7 @@
 
 #include <grpcpp/server.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -42,6 +43,9 @@ class ScriptedHub : private v1::Hub::Service {
   void Add(Plan plan) ABSL_LOCKS_EXCLUDED(mutex_);
   // What the sessions so far were opened with.
   std::vector<v1::OpenSession> opened() ABSL_LOCKS_EXCLUDED(mutex_);
+  // As many puts of a layout are answered UNAVAILABLE; and how many there were in all.
+  void FailPuts(int count) { puts_to_fail_ = count; }
+  int puts() const { return puts_; }
   // Sessions that the worker hung up on.
   int hung_up() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -60,6 +64,8 @@ class ScriptedHub : private v1::Hub::Service {
   std::deque<Plan> plans_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::OpenSession> opened_ ABSL_GUARDED_BY(mutex_);
   int hung_up_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::atomic<int> puts_to_fail_ = 0;
+  std::atomic<int> puts_ = 0;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
 };

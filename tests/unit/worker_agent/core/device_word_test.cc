@@ -96,7 +96,7 @@ class AskedSource : public ::testing::Test {
     open.generation = holding_.generation;
     open.publication = holding_.publication;
     open.chunk_bytes = holding_.chunk_bytes;
-    open.flags = kFlagOneSided;
+    open.flags = kFlagOneSided | kFlagHaveDescription;
     world_.Hear(0, open);
     static_cast<void>(world_.Heard(kStranger));
   }
@@ -119,6 +119,15 @@ TEST_F(AskedSource, SaysItsGenerationAndPrefix) {
   EXPECT_EQ(heard[0].read, 1u);
   EXPECT_EQ(heard[0].generation, holding_.generation);
   EXPECT_EQ(heard[0].valid, world_.chunks());
+}
+
+// It is worth waiting for the next question with open eyes, until the reader is done.
+TEST_F(AskedSource, StaysAwakeBetweenQuestions) {
+  EXPECT_FALSE(world_.at(0).core->Busy());
+  ASSERT_EQ(Ask(1, 1).size(), 1u);
+  EXPECT_TRUE(world_.at(0).core->Busy());
+  world_.Hear(0, From(PeerKind::kClose, 1));
+  EXPECT_FALSE(world_.at(0).core->Busy());
 }
 
 TEST_F(AskedSource, SaysNothingOfAReadThatIsNotOpen) {

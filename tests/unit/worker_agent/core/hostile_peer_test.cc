@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "common/limits.h"
 #include "tests/unit/worker_agent/core/world.h"
 
 namespace tensorhub::agent::testing {
@@ -420,6 +421,16 @@ TEST_F(HostileSource, RefusesWithoutAReason) {
   world_.Hear(0, Message(PeerKind::kRefuse));
   ASSERT_EQ(Failures(), 1u);
   EXPECT_FALSE(std::get<SourceFailedMessage>(world_.hub.said.back().second).reason.ok());
+}
+
+// The hub's messages take UTF-8 only: one that it cannot read ends the session, and is said again.
+TEST_F(HostileSource, RefusesWithWhatIsNoText) {
+  PeerMessage message = Message(PeerKind::kRefuse);
+  message.text = "n\xff" + std::string(3000, 'o');
+  world_.Hear(0, message);
+  ASSERT_EQ(Failures(), 1u);
+  const auto& failed = std::get<SourceFailedMessage>(world_.hub.said.back().second);
+  EXPECT_EQ(failed.reason.message(), "n?" + std::string(kReasonBytesMax - 2, 'o'));
 }
 
 // Anything at all, in any order: no crash, and the fetch still ends.

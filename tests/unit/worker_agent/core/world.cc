@@ -59,7 +59,10 @@ void World::Restart(size_t index, const CoreOptions& options) {
   registered.layout = {1, 1};
   registered.total_bytes = options_.total_bytes;
   registered.description = options_.one_sided ? "here" : "";
-  if (options_.devices) registered.get_bytes = 2 * options_.chunk_bytes + 100;
+  if (options_.devices) {
+    registered.get_bytes = 2 * options_.chunk_bytes + 100;
+    registered.check_bytes = 3 * options_.chunk_bytes;
+  }
   registered.piece_begins = PieceBegins(options_);
   Deliver(index, registered);
 }
