@@ -16,7 +16,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/lib.sh
 source tools/lib.sh
 
-all=(agent_core attachment flags header hub index layout peer_wire shared_memory words)
+all=()
+for source in tests/fuzz/*_fuzz.cc; do
+  name=${source##*/}
+  all+=("${name%_fuzz.cc}")
+done
 duration="${1:-60}"
 targets=("${@:2}")
 if ((${#targets[@]} == 0)); then targets=("${all[@]}"); fi

@@ -81,6 +81,7 @@ case "${1:-}" in
   shell) check_shell ;;
   rules) check_rules ;;
   tidy) check_tidy "${2:-}" ;;
+  -h | --help) sed -n '5,14s/^# \{0,1\}//p' tools/lint.sh ;;
   "") check_format && check_shell && check_rules ;;
   *)
     echo "tools/lint.sh: no such check: $1; one of format, fix, shell, rules, tidy" >&2

@@ -17,6 +17,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 # shellcheck source=tools/lib.sh
 source tools/lib.sh
 
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then
+  sed -n '5,13s/^# \{0,1\}//p' tools/test.sh
+  exit 0
+fi
 mode="${1:-full}"
 if [[ $# -gt 1 || ! "$mode" =~ ^(full|quick)$ ]]; then
   echo "usage: tools/test.sh [quick]" >&2

@@ -6,11 +6,14 @@
 # device, and the bench beside the device's own speed. What runs is built here, with a UCX that has
 # CUDA, or was packed elsewhere by tools/gpu/pack.sh, which this file is part of then.
 #
-#   tools/gpu/measure.sh FOLDER [BENCH-FLAG…]     (for example: tools/gpu/measure.sh out --bytes 16GiB)
+#   tools/gpu/measure.sh FOLDER [PART…] [BENCH-FLAG…]
+#   tools/gpu/measure.sh out --bytes 16GiB
+#   tools/gpu/measure.sh out reads digests --quick     # does it work at all?
 #
-# Into FOLDER: machine.txt, doctor.json and .txt, driver_test.txt, kernels_test.txt, device.json and
-# .txt, and reads by UCX in ucx.json and .txt. A UCX that is there already is taken from ucx_ROOT;
-# otherwise tools/gpu/get_ucx.sh fetches one.
+# PART: machine doctor tests reads digests host-copies ucx (reads by UCX); all of them if none is
+# given. Into FOLDER: machine.txt, doctor.txt, tests.txt, a .json of each of the others, and, added to
+# by each run, tables.txt and log.txt. A UCX that is there already is taken from ucx_ROOT; otherwise
+# tools/gpu/get_ucx.sh fetches one.
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -23,16 +26,25 @@ else
 fi
 
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then
-  sed -n '5,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '5,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
   exit 0
 fi
 if [[ $# -lt 1 || $1 == -* ]]; then
-  say "usage: tools/gpu/measure.sh FOLDER [BENCH-FLAG…]"
+  say "usage: tools/gpu/measure.sh FOLDER [PART…] [BENCH-FLAG…]"
   exit 2
 fi
-mkdir -p "$1"
-folder=$(cd "$1" && pwd)
+all=(machine doctor tests reads digests host-copies ucx)
+out=$1
 shift
+parts=()
+while [[ $# -gt 0 && $1 != -* ]]; do
+  [[ " ${all[*]} " == *" $1 "* ]] || { say "no part $1; there are: ${all[*]}"; exit 2; }
+  parts+=("$1")
+  shift
+done
+((${#parts[@]} > 0)) || parts=("${all[@]}")
+mkdir -p "$out"
+folder=$(cd "$out" && pwd)
 
 # need COMMAND WHAT-TO-DO
 need() {
@@ -77,14 +89,6 @@ build_here() {
 
 if [[ $packed == yes ]]; then use_packed; else build_here; fi
 
-{
-  date -u +%Y-%m-%dT%H:%M:%SZ
-  cat "$here/commit" 2>/dev/null || git -C "$here" rev-parse HEAD
-  uname -srm
-  nvidia-smi
-  nvidia-smi topo -m
-} >"$folder/machine.txt" 2>&1 || true
-
 # Of the one run, so that both forms have the same figures.
 print_table='
 import json, sys
@@ -103,26 +107,63 @@ for note in report["notes"]:
 
 failed=()
 
-# keep NAME COMMAND…: its output into FOLDER/NAME, also where it fails.
+# keep PART FILE COMMAND…: its output into FOLDER/FILE, also where it fails; what it says into log.txt.
 keep() {
-  local name=$1
-  shift
-  say "$name"
-  "$@" >"$folder/$name" || failed+=("$name")
+  local part=$1 file=$2 started=$SECONDS
+  shift 2
+  say "$part"
+  "$@" >"$folder/$file" 2> >(tee -a "$folder/log.txt" >&2) || failed+=("$part")
+  say "$part took $((SECONDS - started)) s"
+  { echo "== $part, $(date -u +%Y-%m-%dT%H:%M:%SZ)"; show "$folder/$file"; } >>"$folder/tables.txt"
 }
 
-keep doctor.txt "$bin/tensorhubctl" doctor --offline
-keep doctor.json "$bin/tensorhubctl" doctor --offline -o json
-keep driver_test.txt "$tests/agent_cuda_test" --gtest_filter='*Driver*:*RealDevice*'
-keep kernels_test.txt "$tests/kernels_test"
-keep device.json "$bin/tensorhub-bench" device --gather all "$@" -o json
-keep device.txt python3 -c "$print_table" "$folder/device.json"
-keep ucx.json "$bin/tensorhub-bench" device --what reads --by ucx "$@" -o json
-keep ucx.txt python3 -c "$print_table" "$folder/ucx.json"
-cat "$folder/doctor.txt" "$folder/device.txt" "$folder/ucx.txt"
+# show FILE: as people read it.
+show() {
+  case $1 in
+    */machine.txt | */tests.txt) tail -n 5 "$1" ;;
+    *.txt) cat "$1" ;;
+    *) python3 -c "$print_table" "$1" || true ;;
+  esac
+}
+
+look_at_machine() {
+  date -u +%Y-%m-%dT%H:%M:%SZ
+  cat "$here/commit" 2>/dev/null || git -C "$here" rev-parse HEAD
+  uname -srm
+  nproc
+  free -g || true
+  nvidia-smi
+  nvidia-smi topo -m || true
+}
+
+run_tests() {
+  local ok=0
+  "$tests/agent_cuda_test" --gtest_filter='*Driver*:*RealDevice*' || ok=1
+  "$tests/kernels_test" || ok=1
+  return $ok
+}
+
+# bench PART FLAG…
+bench() {
+  local part=$1
+  shift
+  keep "$part" "$part.json" "$bin/tensorhub-bench" device "$@" -o json
+}
+
+for part in "${parts[@]}"; do
+  case $part in
+    machine) keep machine machine.txt look_at_machine ;;
+    doctor) keep doctor doctor.txt "$bin/tensorhubctl" doctor --offline ;;
+    tests) keep tests tests.txt run_tests ;;
+    reads) bench reads --what reads --gather all "$@" ;;
+    ucx) bench ucx --what reads --by ucx "$@" ;;
+    *) bench "$part" --what "$part" "$@" ;;
+  esac
+done
+cat "$folder/tables.txt"
 
 if ((${#failed[@]} > 0)); then
-  say "failed: ${failed[*]} (what they said is in $folder and above)"
+  say "failed: ${failed[*]} (what they said is in $folder/log.txt)"
   exit 1
 fi
 say "everything is in $folder"

@@ -5,7 +5,7 @@
 # Packs what measuring on a GPU needs into a folder that runs on a machine with NVIDIA's driver and
 # nothing else of ours: no compiler, no gRPC, no UCX, no network.
 #
-#   tools/gpu/pack.sh FOLDER          then, there:  FOLDER/measure.sh OUT [BENCH-FLAG…]
+#   tools/gpu/pack.sh FOLDER     then, there:  FOLDER/measure.sh OUT [PART…] [BENCH-FLAG…]
 #
 # FOLDER: the programs, the libraries that they load (a UCX with CUDA among them), measure.sh. That
 # machine's C library must not be older than this one's.
