@@ -114,6 +114,10 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
     case PeerKind::kHello:
       return OnHello(*message, now, effects);
     case PeerKind::kOpen:
+      // Its connection may have broken at this end only; then it says no hello.
+      if (!peers_.open.contains(message->from) && !message->text.empty()) {
+        OnHello(*message, now, effects);
+      }
       if (peers_.open.contains(message->from)) server_.OnOpen(*message, now, effects);
       return;
     case PeerKind::kRequest:

@@ -145,6 +145,7 @@ void Reader::Open(bool ask_one_sided, Effects& effects) {
   open.begin = digests_.known();
   if (ask_one_sided) open.flags |= kFlagOneSided;
   if (peers_.imported.contains(open.to)) open.flags |= kFlagHaveDescription;
+  open.text = options_.endpoint;
   Say(open, effects);
 }
 

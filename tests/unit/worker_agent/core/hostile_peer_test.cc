@@ -85,6 +85,17 @@ TEST_F(HostileReader, OpensWithoutAHello) {
   EXPECT_TRUE(world_.network.strangers.empty());
 }
 
+TEST_F(HostileReader, OpensWithoutAHelloAndSaysWhereItIs) {
+  PeerMessage open = Message(PeerKind::kOpen);
+  open.text = "somewhere";
+  world_.Hear(0, open);
+  PeerMessage request = Message(PeerKind::kRequest);
+  request.chunk = world_.chunks();
+  world_.Hear(0, request);
+  world_.RunFor(1000);
+  EXPECT_EQ(BytesHeard(), world_.Content(5).size());
+}
+
 TEST_F(HostileReader, RequestsBeyondTheCountGetTheShardOnce) {
   SayHello();
   world_.Hear(0, Message(PeerKind::kOpen));

@@ -153,6 +153,21 @@ TEST_P(SourceLoss, OfOneThatRestartedUnderTheSameAddress) {
   for (const Effect& effect : effects) EXPECT_TRUE(std::holds_alternative<LogLine>(effect));
 }
 
+// R8: a source whose own connection to the reader broke cannot answer; the reader has not heard of
+// it, and says no hello again.
+TEST_P(SourceLoss, OfItsConnectionAtItsEndOnlyIsMendedByTheNextRead) {
+  World world({.one_sided = GetParam()});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_EQ(world.Fetch(1), absl::OkStatus());
+  ASSERT_EQ(world.Do(1, UnpublishVerb{}), absl::OkStatus());
+  const Incarnation reader = world.at(1).options.self.incarnation;
+  world.Deliver(0, PeerFailed{reader, absl::UnavailableError("the connection broke")});
+  const TimeMs before = world.now_ms();
+  EXPECT_EQ(world.Fetch(1), absl::OkStatus());
+  EXPECT_LE(world.now_ms() - before, 500);
+  EXPECT_EQ(world.hub.Said<SourceSilentMessage>(), 0u);
+}
+
 // R4: a get that never completes holds up neither the next source nor the end of the verb for
 // longer than a silent source would.
 TEST(HangingGets, AreClosedAfterARedirect) {
