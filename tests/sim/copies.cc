@@ -90,6 +90,7 @@ void Copies::Fetch(Version version, Nanos deadline) {
                 if (leaving_) return;
                 if (done.status.ok()) return Made(version, done.status);
                 // Its memory is for the next one.
+                copies_.at(version).released = true;
                 Leave(process, 0, [this, version, status = done.status] { Made(version, status); });
               });
 }

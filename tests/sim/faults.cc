@@ -23,6 +23,7 @@ class Draws {
     return static_cast<Nanos>(Spread(uint64_t(low), uint64_t(high)));
   }
   bool On() { return dice_.Below(2) == 0; }
+  size_t Of(size_t kinds) { return dice_.Below(kinds); }
 
  private:
   // Even over the orders of magnitude.
@@ -84,6 +85,9 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.taken_back = draws.Share(10'000, 300'000);
   plan.deafened = draws.Share(100'000, 900'000);
   plan.host_copies = draws.On();
+  plan.hub_dies_of_comers = draws.Share(30'000, 500'000);
+  plan.hub_dies_of_calls = draws.Share(2'000, 60'000);
+  plan.fatal_call = draws.Of(6);
   return plan;
 }
 
@@ -106,6 +110,8 @@ std::string FaultPlan::Describe() const {
   add(one_sided != 0, "one-sided");
   add(worker_crashes != 0, "worker-crashes");
   add(hub_crashes != 0, keeps_data ? "hub-crashes" : "hub-crashes-without-data");
+  add(hub_dies_of_comers != 0, "hub-dies-of-comers");
+  add(hub_dies_of_calls != 0, absl::StrCat("hub-dies-of-call-", fatal_call).c_str());
   add(worker_pauses != 0, "stopped-workers");
   add(hub_pauses != 0, "stopped-hub");
   add(clock_jumps != 0, "clock-jumps");

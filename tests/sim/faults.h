@@ -43,6 +43,11 @@ struct FaultPlan {
   // Processes.
   Nanos worker_crashes = 0;
   Nanos hub_crashes = 0;
+  // The hub crashes within a moment of hearing of a process that comes, or of one kind of call:
+  // publish, unpublish, join a fetch, begin to read, finish, leave.
+  Ppm hub_dies_of_comers = 0;
+  Ppm hub_dies_of_calls = 0;
+  size_t fatal_call = 0;
   Nanos worker_pauses = 0;
   Nanos hub_pauses = 0;
   Nanos pause_max = 0;

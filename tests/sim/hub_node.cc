@@ -15,6 +15,7 @@ namespace {
 
 // Its invariants are looked at after one event in so many.
 constexpr uint64_t kCheckEvery = 500;
+constexpr Nanos kMoment = 800 * kMicrosecond;
 
 hub::HubLimits SmallLimits(Dice& dice) {
   hub::HubLimits limits;
@@ -106,6 +107,17 @@ void HubNode::OpenSession(Stream& stream, const hub::SessionOpened& opened,
   }
   stream.known_to_hub = true;
   Apply(opened, stream.process);
+  if (opened.number == 1 && scene_.Happens(scene_.plan.hub_dies_of_comers)) CrashInAMoment();
+}
+
+void HubNode::CrashInAMoment() {
+  scene_.agenda.After(scene_.dice.Time(0, kMoment), &node(), [this] {
+    if (!scene_.faults_on) return;
+    Crash(/*data_lost=*/false);
+    scene_.agenda.After(scene_.dice.Time(0, 8 * kSecond), nullptr, [this] {
+      if (!up()) Start();
+    });
+  });
 }
 
 void HubNode::FromSession(Stream& stream, const hub::Event& event) {
@@ -120,6 +132,9 @@ void HubNode::CloseSession(Stream& stream) {
 void HubNode::StartCall(hub::CallId id, const hub::Event& event) {
   call(id).at_hub = true;
   Apply(event, call(id).process);
+  const size_t kind = event.index() - hub::Event(hub::PublishOp{}).index();
+  const bool fatal = kind == scene_.plan.fatal_call;
+  if (fatal && scene_.Happens(scene_.plan.hub_dies_of_calls)) CrashInAMoment();
 }
 
 void HubNode::CancelCall(hub::CallId id) {

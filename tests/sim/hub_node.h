@@ -86,6 +86,8 @@ class HubNode {
   void CancelCall(hub::CallId id);
 
  private:
+  // When it has told some of those who are to hear of an event, and perhaps not all.
+  void CrashInAMoment();
   void Apply(const hub::Event& event, Process* from);
   void CarryOut(const hub::Reply& reply);
   void CarryOut(const hub::Directive& directive);

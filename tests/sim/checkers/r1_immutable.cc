@@ -100,9 +100,16 @@ void R1Immutable::OnDecided(const CallRecord& record, const hub::FetchDecision& 
                                  known->number.second, " and ", number.second));
 }
 
+// An outcome stands, also for one whose buffers are not listed any more.
 void R1Immutable::OnFetched(const CallRecord& record, const hub::FinishReadReply&) {
   const auto found = decided_.find(record.process->number());
-  if (found != decided_.end()) holders_[record.process->number()] = found->second;
+  if (found == decided_.end()) return;
+  const Contents::Number& number = found->second.number;
+  for (const hub::ReferenceView& view :
+       scene_.hub->core().References(number.first, number.second)) {
+    if (view.worker != record.process->identity()) continue;
+    holders_[record.process->number()] = found->second;
+  }
 }
 
 // No publisher heard its answer: then those that hold it say what it is.
