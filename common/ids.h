@@ -66,6 +66,14 @@ inline constexpr uint32_t kChunkCountMax = (1u << 24) - 1;
 uint64_t Pack(ControlWord word);
 ControlWord UnpackControlWord(uint64_t packed);
 
+// R2: which processes a group consists of; another one whenever a rank starts anew. Made by the hub
+// and told to the workers, who report it; the later one is the greater.
+struct GroupEpoch {
+  uint64_t life = 0;   // of the hub, by which it was made; 0: not known
+  uint64_t count = 0;  // of those made in that life
+  auto operator<=>(const GroupEpoch&) const = default;
+};
+
 // The name of a rank's place: one worker at a time holds it.
 struct WorkerKey {
   std::string model;

@@ -159,8 +159,8 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
              welcome.server_version(), welcome.epoch());
   const bool first = !std::exchange(connected_, true);
   owner_.on_event(SessionUp{TimeOr(welcome.lease_ms(), kLeaseMs),
-                            TimeOr(welcome.heartbeat_ms(), kHeartbeatMs),
-                            welcome.wants_documents()});
+                            TimeOr(welcome.heartbeat_ms(), kHeartbeatMs), welcome.wants_documents(),
+                            FromProto(welcome.group_epoch())});
   if (first) owner_.on_connected(absl::OkStatus());
 }
 

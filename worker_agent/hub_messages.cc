@@ -42,6 +42,13 @@ WorkerIdentity FromProto(const v1::WorkerId& worker) {
   return {{worker.model(), worker.group(), worker.rank()}, worker.incarnation()};
 }
 
+v1::GroupEpoch ToProto(const GroupEpoch& epoch) {
+  v1::GroupEpoch out;
+  out.set_life(epoch.life);
+  out.set_count(epoch.count);
+  return out;
+}
+
 std::string ReasonOf(const absl::Status& status) {
   return ReadableText(std::string(status.message()), kReasonBytesMax);
 }
@@ -65,6 +72,7 @@ v1::Holding ToProto(const HoldingReport& report) {
   out.set_published(report.published);
   out.set_visible(report.visible);
   out.set_medium(report.medium);
+  *out.mutable_group_epoch() = ToProto(report.epoch);
   return out;
 }
 
@@ -185,6 +193,7 @@ v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report) {
   out.set_offers_copies(facts.offers_copies);
   out.set_copy_of(facts.copy_of);
   out.set_agent_version(TENSORHUB_VERSION);
+  *out.mutable_group_epoch() = ToProto(report.epoch);
   if (report.holding) *out.mutable_holding() = ToProto(*report.holding);
   if (report.open_fetch) *out.mutable_open_fetch() = ToProto(*report.open_fetch);
   return out;
@@ -281,10 +290,13 @@ v1::FinishReadRequest ToProto(const FinishReadCall& call) {
 
 v1::LeaveRequest ToProto(const LeaveCall&) { return {}; }
 
+GroupEpoch FromProto(const v1::GroupEpoch& epoch) { return {epoch.life(), epoch.count()}; }
+
 absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply) {
   PublishReply out;
   out.chunk_bytes = response.chunk_bytes();
   out.visible = response.visible();
+  out.epoch = FromProto(response.group_epoch());
   const absl::Status status =
       Read(response.publication(), "PublishResponse.publication", out.publication);
   if (status.ok()) reply.payload = out;

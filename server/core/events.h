@@ -45,6 +45,7 @@ struct Holding {
   bool published = false;   // by this worker itself (not fetched)
   bool visible = false;     // the worker has heard that the version became visible
   std::string medium = {};  // for people
+  GroupEpoch epoch = {};    // in which it was published, as the reply said
 };
 
 // A fetch whose decision the worker knows and whose outcome it does not.
@@ -74,6 +75,7 @@ struct SessionOpened {
   std::string endpoint;
   // Connected to this hub, or to an earlier life of it, before.
   bool resumed = false;
+  GroupEpoch epoch = {};  // its group's, as it was told last
   std::optional<Holding> holding;
   std::optional<OpenFetch> open_fetch;
 };
@@ -260,6 +262,7 @@ struct PublishReply {
   PublicationId publication;
   uint64_t chunk_bytes = 0;
   bool visible = false;
+  GroupEpoch epoch = {};
 };
 struct UnpublishReply {
   bool drained = false;  // false: the time ran out; raise the generation all the same
@@ -294,6 +297,7 @@ struct Welcome {
   TimeMs heartbeat_ms = 0;
   // The holding that the worker reported rests on documents that the hub does not know.
   bool wants_documents = false;
+  GroupEpoch epoch = {};  // the group's
 };
 // Read (on) from this source. `previous` is released by the reader first, with SourceReleased.
 struct Assign {

@@ -108,6 +108,10 @@ void Hub::State::CheckReference(const Worker& worker) const {
   const auto shard = publication->shards.find(worker.id.key.rank);
   TH_CHECK(shard != publication->shards.end() && reference.shard == &shard->second);
   TH_CHECK(shard->second.holders.contains(worker.serial));
+  // R2: what is unfinished belongs to the present epoch.
+  const bool unfinished = reference.state == ReferenceState::kPublishing;
+  const GroupKey group{worker.id.key.model, worker.id.key.group};
+  TH_CHECK(!unfinished || reference.epoch >= groups_.at(group).epoch);
   // R4: one generation, never above what the worker was seen with; a prefix of the shard.
   TH_CHECK(reference.generation != 0 && reference.generation <= worker.generation);
   TH_CHECK(!shard->second.chunks || reference.valid_chunks <= *shard->second.chunks);

@@ -73,6 +73,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
       publication == nullptr || LacksShard(*publication, worker.id.key.rank) || op.rewind;
   if (recovering_ && rests_on_others) {
     worker.op.deferred = op;
+    worker.op.epoch = EpochOfPublish(worker.id.key);
     return;
   }
   absl::Status status = CheckMark(models_.at(name), op);
@@ -90,6 +91,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   if (!worker.reference) {
     const Shard& shard = EnsureShard(*publication, worker.id.key.rank, op.layout, op.attachment);
     AddReference(worker, *publication, op.generation, ReferenceState::kPublishing, *shard.chunks);
+    worker.reference->epoch = EpochOfPublish(worker.id.key);
   }
   worker.reference->rewind |= op.rewind;
   worker.medium = op.medium;
@@ -155,8 +157,12 @@ Publication& Hub::State::Create(Model& model, const PublishOp& op, const Worker&
 void Hub::State::AnswerPublish(Worker& worker, const PublishOp& op) {
   const Publication& publication = PublicationOf(worker);
   if (op.wait_for_group && !publication.visible) return SetDeadline(worker, op.timeout_ms);
-  Finish(worker, absl::OkStatus(),
-         PublishReply{publication.id, publication.chunk_bytes, publication.visible});
+  Finish(worker, absl::OkStatus(), PublishReplyOf(publication, worker));
+}
+
+PublishReply Hub::State::PublishReplyOf(const Publication& publication,
+                                        const Worker& worker) const {
+  return {publication.id, publication.chunk_bytes, publication.visible, worker.reference->epoch};
 }
 
 void Hub::State::PublishDeadline(Worker& worker) {
@@ -177,7 +183,7 @@ void Hub::State::PublishDeadline(Worker& worker) {
 }
 
 // R2: one group in one group epoch. An epoch's end takes the publishing references with it
-// (AbortPublishing), so those that are there belong together.
+// (RaiseEpoch), so those that are there belong together.
 void Hub::State::CompleteIfWhole(Publication& publication, const std::string& group) {
   if (publication.shards.size() != publication.world_size) return;
   std::vector<Worker*> ranks;
@@ -210,30 +216,9 @@ void Hub::State::BecomeVisible(Publication& publication) {
       Send(*holder, Visible{publication.id});
       // One that waits for the end of the recovery has more to do then: a rewind.
       if (!IsPending(*holder, OpKind::kPublish) || holder->op.deferred) continue;
-      Finish(*holder, absl::OkStatus(),
-             PublishReply{publication.id, publication.chunk_bytes, true});
+      Finish(*holder, absl::OkStatus(), PublishReplyOf(publication, *holder));
     }
   }
-}
-
-// R2: the group's epoch ended before it had published everything.
-void Hub::State::AbortPublishing(const GroupKey& group, const absl::Status& reason,
-                                 bool reported_only) {
-  ForEachLive(group, [&](Worker& worker) {
-    const bool publishing = worker.reference &&
-                            worker.reference->state == ReferenceState::kPublishing &&
-                            (worker.reference->reported || !reported_only);
-    // What waits for the end of the recovery was published in that epoch, too.
-    const bool waits = IsPending(worker, OpKind::kPublish) && worker.op.deferred && !reported_only;
-    if (waits && !publishing) return Finish(worker, reason);
-    if (!publishing) return;
-    Send(worker, Dropped{worker.reference->generation, reason});
-    if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
-    // The worker frees its buffers when it hears of that; a publish of them that it sent before, or
-    // repeats, must not list them.
-    worker.generation = std::max(worker.generation, worker.reference->generation + 1);
-    RemoveReference(worker);
-  });
 }
 
 }  // namespace tensorhub::hub

@@ -171,7 +171,7 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   if (absl::Status status = CheckReported(worker, holding); !status.ok()) return status;
   const Filling filling = FillingOf(worker, event);
   if (filling == Filling::kOver) return absl::AbortedError("its fetch is over");
-  if (BelongsToEarlierEpoch(worker, holding)) {
+  if (IsOfEarlierEpoch(worker, holding)) {
     return absl::AbortedError("it was given up before it was whole; publish it again");
   }
   Publication& publication = Recreate(worker.id.key.model, holding);
@@ -189,25 +189,11 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   const uint32_t chunks = shard.chunks.value_or(holding.valid_chunks);
   AddReference(worker, publication, holding.generation, state,
                has_all ? chunks : holding.valid_chunks);
-  worker.reference->reported = true;
+  worker.reference->epoch = Known(worker.id.key, holding.epoch);
   worker.medium = holding.medium;
   if (state == ReferenceState::kPublishing) CompleteIfWhole(publication, worker.id.key.group);
   if (news) CompletePublished(publication);
   return absl::OkStatus();
-}
-
-// R2: a publication that is not whole ends with its group epoch, and this worker may not have heard
-// of it.
-bool Hub::State::BelongsToEarlierEpoch(const Worker& worker, const Holding& holding) {
-  const Model& model = models_.at(worker.id.key.model);
-  const auto visible = model.visible.find(holding.version);
-  const bool was_visible = visible != model.visible.end() && visible->second == holding.publication;
-  if (!holding.published || holding.visible || was_visible) return false;
-  if (!recovering_) return true;
-  bool any_began_here = false;
-  ForEachLive({worker.id.key.model, worker.id.key.group},
-              [&](const Worker& rank) { any_began_here |= rank.began_here; });
-  return any_began_here;
 }
 
 // It is known only now to have been visible; who published it may have reported before.

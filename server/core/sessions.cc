@@ -63,8 +63,9 @@ void Hub::State::On(const SessionOpened& event) {
   const bool moved = worker.alive && worker.endpoint != event.endpoint;
   const bool begins = worker.id.incarnation == 0 && !event.resumed;
   Attach(worker, event);
-  if (begins) BeginEpoch(worker);
-  Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding)});
+  JoinEpoch(event, begins);
+  Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding),
+                       GroupOf(worker.id.key).epoch});
   MergeReport(worker, event);
   if (moved) CallReadersAnew(worker);
   AskAgain(worker);
@@ -141,15 +142,6 @@ absl::Status Hub::State::CheckRoom(const SessionOpened& event) {
   return absl::OkStatus();
 }
 
-// R2: its predecessor may have been seen by an earlier life of the hub only, and with it the epoch
-// to which unfinished publications that were reported belong.
-void Hub::State::BeginEpoch(Worker& worker) {
-  worker.began_here = true;
-  AbortPublishing({worker.id.key.model, worker.id.key.group},
-                  absl::AbortedError(absl::StrCat(ToString(worker.id.key), " started anew")),
-                  /*reported_only=*/true);
-}
-
 // A new incarnation takes the rank over; nothing that the old one says counts from here on.
 void Hub::State::Replace(Worker& worker, const WorkerIdentity& by) {
   const absl::Status reason = absl::AbortedError(
@@ -158,8 +150,7 @@ void Hub::State::Replace(Worker& worker, const WorkerIdentity& by) {
                                           " replaces ", worker.id.incarnation));
   if (worker.alive) EndWorker(worker, reason);
   GiveUpFetches(worker, reason);
-  // R2: a version is whole only within one group epoch, and this one has ended.
-  AbortPublishing({by.key.model, by.key.group}, reason);
+  RaiseEpoch({by.key.model, by.key.group}, NewEpoch(), reason);
   std::deque<Incarnation> fenced = std::move(worker.fenced);
   fenced.push_back(worker.id.incarnation);
   if (fenced.size() > kFencedMax) fenced.pop_front();
@@ -277,8 +268,8 @@ void Hub::State::ForgetOldestDead() {
     const WorkerKey key = dead_.begin()->second;
     const absl::Status reason = absl::AbortedError(absl::StrCat(ToString(key), " is gone"));
     GiveUpFetches(workers_.at(key), reason);
-    // A later worker of this rank could not be told from the epoch in which the others published.
-    AbortPublishing({key.model, key.group}, reason);
+    // R2: a later worker of this rank will not be known to replace it.
+    RaiseEpoch({key.model, key.group}, NewEpoch(), reason);
     dead_.erase(dead_.begin());
     rows_.erase(workers_.at(key).serial);
     workers_.erase(key);

@@ -113,7 +113,6 @@ class Hub::State {
   absl::Status CheckOpening(const SessionOpened& event);
   absl::Status CheckIncarnation(const SessionOpened& event, const Worker& worker) const;
   absl::Status CheckRoom(const SessionOpened& event);
-  void BeginEpoch(Worker& worker);
   void Replace(Worker& worker, const WorkerIdentity& by);
   void Locate(Worker& worker, const SessionOpened& event);
   void Attach(Worker& worker, const SessionOpened& event);
@@ -137,7 +136,6 @@ class Hub::State {
   Publication& Recreate(const std::string& model, const Holding& holding);
   void MergeOpenFetch(Worker& worker, const SessionOpened& event);
   enum class Filling { kDone, kOpen, kOver };
-  bool BelongsToEarlierEpoch(const Worker& worker, const Holding& holding);
   Filling FillingOf(const Worker& worker, const SessionOpened& event);
   bool IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const;
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
@@ -157,8 +155,16 @@ class Hub::State {
   void PublishDeadline(Worker& worker);
   void CompleteIfWhole(Publication& publication, const std::string& group);
   void BecomeVisible(Publication& publication);
-  void AbortPublishing(const GroupKey& group, const absl::Status& reason,
-                       bool reported_only = false);
+  PublishReply PublishReplyOf(const Publication& publication, const Worker& worker) const;
+
+  // group_epoch.cc: R2, who belongs together
+  GroupEpoch NewEpoch() { return {options_.life, ++epochs_}; }
+  void JoinEpoch(const SessionOpened& event, bool begins);
+  void RaiseEpoch(const GroupKey& group, GroupEpoch to, const absl::Status& reason);
+  void EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Status& reason);
+  GroupEpoch EpochOfPublish(const WorkerKey& key);
+  GroupEpoch Known(const WorkerKey& key, GroupEpoch reported);
+  bool IsOfEarlierEpoch(const Worker& worker, const Holding& holding);
 
   // latest.cc: R2, the mark
   absl::Status CheckMark(const Model& model, const PublishOp& op) const;
@@ -388,6 +394,7 @@ class Hub::State {
   Random random_;
   bool recovering_ = false;
   uint64_t decisions_ = 0;
+  uint64_t epochs_ = 0;  // made in this life
 
   std::map<WorkerKey, Worker> workers_;
   absl::btree_map<Serial, Worker*> rows_;  // of workers_

@@ -53,7 +53,7 @@ struct Reference {
   uint32_t absent_readers = 0;   // of them, those that take no place (Worker::absent)
   TimeMs drain_end = 0;          // of kDraining
   Shard* shard = nullptr;        // which is there as long as it has holders
-  bool reported = false;         // not made in this life of the hub
+  GroupEpoch epoch;              // of kPublishing: to which it belongs (R2)
   bool rewind = false;           // once its group has published, `latest` falls to this version
 };
 
@@ -133,6 +133,7 @@ struct OpRecord {
   TimeMs deadline = 0;
   Reply reply;
   std::optional<PublishOp> deferred;   // waits for the end of the recovery
+  GroupEpoch epoch = {};               // of `deferred`: to which it belongs (R2)
   bool leaving = false;                // of kUnpublish
   std::string copier = {};             // of kUnpublish: the group that was asked for a copy
   std::set<std::string> refused = {};  // likewise: groups that make none
@@ -166,7 +167,6 @@ struct Worker {
   TimeMs died = 0;
   std::deque<Incarnation> fenced;  // earlier incarnations; the newest kFencedMax
   OpRecord op;
-  bool began_here = false;  // its process knows no earlier life of the hub
   std::optional<Reference> reference;
   std::optional<Read> read;
   IndexEntry listed;   // what the shard's index says of the reference
@@ -279,6 +279,7 @@ struct Outcome {
 };
 
 struct Group {
+  GroupEpoch epoch;
   std::map<Rank, Join> forming;
   std::optional<Transaction> open;
   std::optional<Outcome> last;

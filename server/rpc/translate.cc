@@ -17,6 +17,8 @@ namespace {
 // The hub counts on from what is reported.
 constexpr AssignmentNumber kAssignmentMax = AssignmentNumber{1} << 40;
 
+GroupEpoch EpochOf(const pb::GroupEpoch& epoch) { return {epoch.life(), epoch.count()}; }
+
 hub::Holding HoldingOf(FieldChecks& check, const pb::Holding& holding) {
   check.SetPrefix("holding.");
   hub::Holding out;
@@ -32,6 +34,7 @@ hub::Holding HoldingOf(FieldChecks& check, const pb::Holding& holding) {
   out.published = holding.published();
   out.visible = holding.visible();
   out.medium = ReadableText(holding.medium(), kMediumBytesMax);
+  out.epoch = EpochOf(holding.group_epoch());
   check.SetPrefix("");
   return out;
 }
@@ -92,6 +95,7 @@ absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::Sess
   if (!open.copy_of().empty()) check.Name(open.copy_of(), "copy_of");
   out.copy_of = open.copy_of();
   out.resumed = open.resumed();
+  out.epoch = EpochOf(open.group_epoch());
   check.IdOrNone(open.known_store_id(), "known_store_id");
   if (open.has_holding()) out.holding = HoldingOf(check, open.holding());
   if (open.has_open_fetch()) out.open_fetch = OpenFetchOf(check, open.open_fetch());

@@ -12,6 +12,11 @@
 namespace tensorhub::rpc {
 namespace {
 
+void Fill(const GroupEpoch& epoch, pb::GroupEpoch& out) {
+  out.set_life(epoch.life);
+  out.set_count(epoch.count);
+}
+
 void Fill(const hub::Welcome& welcome, const ServerIdentity& identity, pb::HubMessage& message) {
   pb::Welcome& out = *message.mutable_welcome();
   out.set_lease_ms(static_cast<uint64_t>(welcome.lease_ms));
@@ -20,6 +25,7 @@ void Fill(const hub::Welcome& welcome, const ServerIdentity& identity, pb::HubMe
   out.set_store_id(IdBytes(identity.store_id));
   out.set_epoch(identity.epoch);
   out.set_server_version(TENSORHUB_VERSION);
+  Fill(welcome.epoch, *out.mutable_group_epoch());
 }
 
 void Fill(const hub::Assign& assign, const ServerIdentity&, pb::HubMessage& message) {
@@ -106,6 +112,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::PublishResponse& response
     response.set_publication(IdBytes(payload.publication));
     response.set_chunk_bytes(payload.chunk_bytes);
     response.set_visible(payload.visible);
+    Fill(payload.epoch, *response.mutable_group_epoch());
   });
 }
 

@@ -136,6 +136,8 @@ class Play {
     holding.set_complete(bits & 1);
     holding.set_published(bits & 2);
     holding.set_visible(bits & 4);
+    holding.mutable_group_epoch()->set_life((bits >> 3) & 3);
+    holding.mutable_group_epoch()->set_count(bits >> 5);
   }
 
   void FillOpenFetch(pb::OpenFetch& fetch) {
@@ -159,7 +161,10 @@ class Play {
     open.set_endpoint("somewhere");
     open.set_resumed(in_.OneIn(3));
     open.set_spot(in_.OneIn(4));
-    if (in_.OneIn(3)) FillHolding(*open.mutable_holding());
+    if (in_.OneIn(3)) {
+      FillHolding(*open.mutable_holding());
+      *open.mutable_group_epoch() = open.holding().group_epoch();
+    }
     if (in_.OneIn(4)) FillOpenFetch(*open.mutable_open_fetch());
     if (in_.OneIn(8)) open.set_known_store_id(Id());
     if (!Damage(open)) return;

@@ -44,6 +44,7 @@ void HubNode::Start() {
   options_.durable = kept_;
   options_.keep_latest = scene_.plan.keep_latest;
   options_.seed = scene_.dice.Next();
+  options_.life = identity_.epoch;
   options_.recovering = again && identity_.epoch > 1 && scene_.plan.keeps_data;
   if (scene_.plan.small_limits) options_.limits = SmallLimits(scene_.dice);
   options_.wall_at_zero = scene_.agenda.now() / (kSecond / 1000) - NowMs();
@@ -60,7 +61,7 @@ void HubNode::Crash(bool data_lost) {
   scene_.agenda.Kill(node());
   hub_.reset();
   if (data_lost) {
-    identity_ = {};
+    if (identity_.store_id) identity_ = {};
     kept_ = {};
   }
   for (const auto& process : scene_.processes) {

@@ -125,6 +125,7 @@ hub::SessionOpened Process::Opening() const {
   opened.offers_copies = place_.copies > 0;
   opened.copy_of = place_.copy_of;
   const agent::StateReport report = core_->Report();
+  opened.epoch = report.epoch;
   if (report.holding) opened.holding = sim::ToHub(*report.holding);
   if (report.open_fetch) opened.open_fetch = sim::ToHub(*report.open_fetch);
   return opened;

@@ -139,6 +139,7 @@ hub::Holding ToHub(const agent::HoldingReport& report) {
   holding.complete = report.complete;
   holding.published = report.published;
   holding.visible = report.visible;
+  holding.epoch = report.epoch;
   return holding;
 }
 
@@ -161,7 +162,7 @@ agent::CallReply ToAgent(const hub::Reply& reply, OpId op) {
   std::visit(
       Overloaded{
           [&](const hub::PublishReply& r) {
-            out.payload = agent::PublishReply{r.publication, r.chunk_bytes, r.visible};
+            out.payload = agent::PublishReply{r.publication, r.chunk_bytes, r.visible, r.epoch};
           },
           [&](const hub::UnpublishReply&) { out.payload = agent::UnpublishReply{}; },
           [&](const hub::FetchDecision& r) { out.payload = ToAgent(r); },
@@ -176,7 +177,7 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
   return std::visit(
       Overloaded{
           [](const hub::Welcome& d) -> Result {
-            return agent::SessionUp{d.lease_ms, d.heartbeat_ms, d.wants_documents};
+            return agent::SessionUp{d.lease_ms, d.heartbeat_ms, d.wants_documents, d.epoch};
           },
           [](const hub::Assign& d) -> Result { return ToAgent(d); },
           [](const hub::AbortRead& d) -> Result {

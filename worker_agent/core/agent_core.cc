@@ -30,6 +30,7 @@ void AgentCore::State::On(const Registered& event, TimeMs /*now*/, Effects& /*ef
 void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) {
   heartbeat_ms_ = std::max<TimeMs>(event.heartbeat_ms, 1);
   heartbeat_at_ = now + heartbeat_ms_;
+  epoch_ = event.epoch;
   // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.
   if (event.wants_documents) effects.emplace_back(PutDocuments{});
   SayAgainWhatIsOver(effects);
@@ -229,6 +230,7 @@ absl::Status AgentCore::State::Health() const {
 
 StateReport AgentCore::State::Report() const {
   StateReport report;
+  report.epoch = epoch_;
   const Reference::Content& content = reference_.content();
   if (content.publication && reference_.state() != Reference::State::kFree) {
     HoldingReport holding;
@@ -244,6 +246,7 @@ StateReport AgentCore::State::Report() const {
     holding.medium = registered_->medium;
     holding.published = reference_.published();
     holding.visible = reference_.visible();
+    holding.epoch = content.epoch;
     report.holding = holding;
   }
   if (decision_) {

@@ -146,6 +146,7 @@ class AgentCore::State {
   std::optional<absl::Status> ended_;
   bool left_ = false;
   TimeMs heartbeat_ms_ = 1000;
+  GroupEpoch epoch_;  // the group's, as the hub told it last
   std::optional<TimeMs> heartbeat_at_;
 
   Phase phase_ = Phase::kIdle;

@@ -60,6 +60,7 @@ struct SessionUp {
   TimeMs heartbeat_ms = 1000;
   // It lacks the layout or the attachment of what this worker reported to hold.
   bool wants_documents = false;
+  GroupEpoch epoch = {};  // its group's
 };
 struct SessionDown {};
 // The hub refused this worker for good (replaced, another hub): every verb fails with it.
@@ -108,6 +109,7 @@ struct PublishReply {
   PublicationId publication;
   uint64_t chunk_bytes = 0;
   bool visible = false;
+  GroupEpoch epoch = {};  // to which this publish belongs
 };
 struct UnpublishReply {
   uint32_t readers_left = 0;  // when the drain time was up
@@ -436,6 +438,7 @@ struct HoldingReport {
   bool published = false;
   bool visible = false;
   std::string medium = {};
+  GroupEpoch epoch = {};  // in which it was published
 };
 struct OpenFetchReport {
   TransactionId transaction;
@@ -447,6 +450,7 @@ struct OpenFetchReport {
   AssignmentNumber assignment = 0;
 };
 struct StateReport {
+  GroupEpoch epoch = {};  // its group's, as it was told last
   std::optional<HoldingReport> holding;
   std::optional<OpenFetchReport> open_fetch;
 };

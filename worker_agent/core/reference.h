@@ -34,6 +34,7 @@ class Reference {
     uint32_t world_size = 0;
     Chunking chunking;
     Fingerprint attachment;
+    GroupEpoch epoch = {};  // of what was published here: to which it belongs (R2)
   };
 
   // Generations start random per incarnation, low enough never to run out of 40 bits.

@@ -161,6 +161,7 @@ absl::StatusOr<Reference::Content> AgentCore::State::Published(const CallReply& 
   content.chunking = {registered_->total_bytes, answer->chunk_bytes};
   content.attachment = registered_->attachment;
   content.world_size = options_.world_size;
+  content.epoch = answer->epoch;
   if (absl::Status status = CheckChunking(content.chunking); !status.ok()) return status;
   if (reference_.holds() && reference_.content().publication != content.publication) {
     return absl::AbortedError(absl::StrCat("version ", content.version,

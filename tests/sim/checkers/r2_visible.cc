@@ -4,6 +4,7 @@
 #include "tests/sim/checkers/r2_visible.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -22,16 +23,23 @@ R2Visible::Members R2Visible::MembersOf(const WorkerKey& key) const {
   return members;
 }
 
+void R2Visible::OnHubStart() {
+  published_.merge(earlier_);
+  earlier_ = std::exchange(published_, {});
+}
+
 void R2Visible::OnHubStep(const HubStep& step) {
   const auto* publish = std::get_if<hub::PublishOp>(&step.event);
   if (publish != nullptr && !IsRefused(step, publish->call)) {
     published_.try_emplace({step.from->number(), publish->generation},
                            MembersOf(publish->worker.key));
   }
-  // What it published in an earlier life of the hub, it reports; who was there then is not known.
+  // What it published in an earlier life of the hub, it reports. A publish that it repeats, since
+  // it has not heard the answer, counts as of now.
   const auto* opened = std::get_if<hub::SessionOpened>(&step.event);
   if (opened != nullptr && opened->holding && opened->holding->published) {
-    published_.try_emplace({step.from->number(), opened->holding->generation});
+    const std::pair key(step.from->number(), opened->holding->generation);
+    published_.try_emplace(key, earlier_[key]);
   }
   for (const hub::Effect& effect : step.effects) {
     const auto* change = std::get_if<hub::ModelChange>(&effect);

@@ -19,7 +19,7 @@ namespace tensorhub::fault {
 class R2Visible {
  public:
   explicit R2Visible(Scene& scene) : scene_(scene) {}
-  void OnHubStart() { published_.clear(); }
+  void OnHubStart();
   void OnHubStep(const HubStep& step);
 
  private:
@@ -31,8 +31,9 @@ class R2Visible {
   static bool IsOneEpoch(const Members& publishers, const std::map<Rank, Members>& beside);
 
   Scene& scene_;
-  // Of this life of the hub: by process and generation.
+  // By process and generation: what the hub lists of, or has heard of in this life.
   std::map<std::pair<uint32_t, Generation>, Members> published_;
+  std::map<std::pair<uint32_t, Generation>, Members> earlier_;  // in those before
   std::set<PublicationId> seen_;
 };
 

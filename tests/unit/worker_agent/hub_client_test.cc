@@ -153,10 +153,15 @@ TEST_F(HubClientTest, ReportsAnewToARestartedHub) {
   Connect();
   ASSERT_TRUE(Outcome().ok());
   report_.holding.emplace().version = 9;
+  report_.holding->epoch = {5, 1};
+  report_.epoch = {5, 2};
   EndSession();
   PassBackOff();
   ASSERT_TRUE(AwaitCount<SessionUp>(2));
   const v1::OpenSession open = hub_.opened().at(1);
+  EXPECT_EQ(open.group_epoch().life(), 5u);
+  EXPECT_EQ(open.group_epoch().count(), 2u);
+  EXPECT_EQ(open.holding().group_epoch().count(), 1u);
   EXPECT_EQ(open.session_number(), 2u);
   EXPECT_TRUE(open.resumed());
   EXPECT_EQ(open.known_store_id(), std::string(16, 'A'));

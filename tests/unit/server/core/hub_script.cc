@@ -201,6 +201,7 @@ void HubScript::Open(const Words& words) {
     SessionOpened hello = agent.hello;
     hello.worker.incarnation = incarnation;
     hello.number = 0;
+    hello.epoch = {};
     agent = Agent{};
     agent.hello = std::move(hello);
   }
@@ -252,6 +253,7 @@ Holding HubScript::Claimed(const Agent& agent, const Words& words) const {
   holding.complete = !words.Has("part");
   holding.valid_chunks = holding.complete ? 10 : 5;
   holding.published = holding.visible = holding.complete;
+  holding.epoch = agent.hello.epoch;
   return holding;
 }
 
@@ -447,6 +449,7 @@ void HubScript::Restart(const Words& words) {
   if (!words.Has("kept")) kept_ = {};
   options.durable = kept_;
   options.seed = ++options_.seed;
+  options.life = ++options_.life;
   hub_ = std::make_unique<Hub>(options, now_);
   calls_.clear();
   sessions_.clear();

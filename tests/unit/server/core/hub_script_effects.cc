@@ -117,7 +117,9 @@ void HubScript::Learn(Agent& agent, const Reply& reply) {
                             10,
                             true,
                             true,
-                            published->visible};
+                            published->visible,
+                            /*medium=*/"",
+                            published->epoch};
   }
   if (std::holds_alternative<UnpublishReply>(reply.payload)) agent.holding.reset();
   if (const auto* decision = std::get_if<FetchDecision>(&reply.payload)) {
@@ -165,7 +167,8 @@ void HubScript::Carry(const Directive& directive) {
   if (!text.empty()) Print(absl::StrCat(it->second, " <- ", text));
 }
 
-std::string HubScript::Describe(Agent&, const Welcome& body) {
+std::string HubScript::Describe(Agent& agent, const Welcome& body) {
+  agent.hello.epoch = body.epoch;
   return body.wants_documents ? "welcome: wants documents" : "";
 }
 

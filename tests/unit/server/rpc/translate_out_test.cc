@@ -16,12 +16,14 @@ namespace {
 const ServerIdentity kIdentity{.store_id = {8, 9}, .epoch = 4};
 
 TEST(TranslateOutTest, Welcome) {
-  const pb::HubMessage message = ToProto({1, hub::Welcome{5000, 1000, true}}, kIdentity);
+  const pb::HubMessage message = ToProto({1, hub::Welcome{5000, 1000, true, {2, 3}}}, kIdentity);
   EXPECT_EQ(message.welcome().lease_ms(), 5000u);
   EXPECT_EQ(message.welcome().heartbeat_ms(), 1000u);
   EXPECT_TRUE(message.welcome().wants_documents());
   EXPECT_EQ(message.welcome().store_id(), ToBytes({8, 9}));
   EXPECT_EQ(message.welcome().epoch(), 4u);
+  EXPECT_EQ(message.welcome().group_epoch().life(), 2u);
+  EXPECT_EQ(message.welcome().group_epoch().count(), 3u);
   EXPECT_NE(message.welcome().server_version(), "");
 }
 

@@ -34,6 +34,8 @@ pb::OpenSession GoodOpen() {
   open.set_location("us/dc1/r1/h1/0");
   open.set_spot(true);
   open.set_endpoint("endpoint");
+  open.mutable_group_epoch()->set_life(3);
+  open.mutable_group_epoch()->set_count(4);
   pb::Holding& holding = *open.mutable_holding();
   holding.set_publication(ToBytes(kPublication));
   holding.set_version(7);
@@ -42,6 +44,8 @@ pb::OpenSession GoodOpen() {
   holding.set_layout(ToBytes(kLayout));
   holding.set_generation(9);
   holding.set_valid_chunks(3);
+  holding.mutable_group_epoch()->set_life(2);
+  holding.mutable_group_epoch()->set_count(5);
   pb::OpenFetch& fetch = *open.mutable_open_fetch();
   fetch.set_transaction(ToBytes(kTransaction));
   fetch.set_publication(ToBytes(kPublication));
@@ -60,9 +64,11 @@ TEST(TranslateOpenTest, ArrivesWhole) {
   EXPECT_EQ(opened->number, 2u);
   EXPECT_EQ(opened->location.ToString(), "us/dc1/r1/h1/0");
   EXPECT_FALSE(opened->stable);
+  EXPECT_EQ(opened->epoch, (GroupEpoch{3, 4}));
   ASSERT_TRUE(opened->holding.has_value());
   EXPECT_EQ(opened->holding->publication, kPublication);
   EXPECT_EQ(opened->holding->valid_chunks, 3u);
+  EXPECT_EQ(opened->holding->epoch, (GroupEpoch{2, 5}));
   ASSERT_TRUE(opened->open_fetch.has_value());
   EXPECT_EQ(opened->open_fetch->transaction, kTransaction);
   EXPECT_EQ(opened->open_fetch->source->incarnation, 77u);

@@ -101,6 +101,20 @@ TEST(Publish, AnAnswerThatMakesNoSenseIsAnError) {
   EXPECT_EQ(answered(PublishReply{{}, 4096, true}), StatusCode::kInternal);
 }
 
+// R2: what it was told of its group's epoch it reports; of what it published, that of the answer.
+TEST(Publish, ReportsTheEpochsThatItWasTold) {
+  World world({});
+  world.Deliver(0, SessionUp{.epoch = {7, 1}});
+  world.hub.script = [&](size_t worker, const Call& call) {
+    world.hub.Reply(worker, call.op, absl::OkStatus(), PublishReply{{1, 1}, 4096, false, {7, 2}});
+    return true;
+  };
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  const StateReport report = world.at(0).core->Report();
+  EXPECT_EQ(report.epoch, (GroupEpoch{7, 1}));
+  EXPECT_EQ(report.holding->epoch, (GroupEpoch{7, 2}));
+}
+
 // R1: what these buffers hold was published under one id; another id is another content.
 TEST(Publish, AgainUnderAnotherPublicationIsAnError) {
   World world({});

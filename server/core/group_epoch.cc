@@ -1,0 +1,72 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R2: which processes a group consists of. A version is whole only within one group epoch. What is
+// published belongs to the epoch in which the hub heard of it, and goes with it unless it has
+// become visible. Workers are told the epochs and report them, so that they survive the hub.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+// A process that knows no earlier life of the hub may have replaced one that this life has not
+// seen, and so ends what the group had published before this life's first such start.
+void Hub::State::JoinEpoch(const SessionOpened& event, bool begins) {
+  const WorkerKey& key = event.worker.key;
+  const bool anew = begins && GroupOf(key).epoch.life < options_.life;
+  const std::string who = anew ? ToString(key) : absl::StrCat("another rank of ", key.group);
+  RaiseEpoch({key.model, key.group}, anew ? NewEpoch() : Known(key, event.epoch),
+             absl::AbortedError(absl::StrCat(who, " started anew")));
+}
+
+// R9: of this life counts only what was told this group, and there is no later one.
+GroupEpoch Hub::State::Known(const WorkerKey& key, GroupEpoch reported) {
+  const bool told = reported.life < options_.life || reported <= GroupOf(key).epoch;
+  return told ? reported : GroupEpoch{};
+}
+
+// What is published in this life is later than whatever the group tells of earlier ones, and
+// earlier than whatever this one makes.
+GroupEpoch Hub::State::EpochOfPublish(const WorkerKey& key) {
+  return std::max(GroupOf(key).epoch, GroupEpoch{options_.life, 0});
+}
+
+void Hub::State::RaiseEpoch(const GroupKey& group, GroupEpoch to, const absl::Status& reason) {
+  GroupEpoch& epoch = groups_[group].epoch;
+  if (to <= epoch) return;
+  epoch = to;
+  ForEachLive(group, [&](Worker& worker) { EndUnfinished(worker, to, reason); });
+}
+
+// Of an earlier epoch than that.
+void Hub::State::EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Status& reason) {
+  const bool publishing = worker.reference &&
+                          worker.reference->state == ReferenceState::kPublishing &&
+                          worker.reference->epoch < epoch;
+  const bool pending = IsPending(worker, OpKind::kPublish);
+  const bool waits = pending && worker.op.deferred && worker.op.epoch < epoch;
+  if (publishing) Send(worker, Dropped{worker.reference->generation, reason});
+  if (pending && (publishing || waits)) Finish(worker, reason);
+  if (!publishing) return;
+  // The worker frees its buffers when it hears of that; a publish of them that it sent before, or
+  // repeats, must not list them.
+  worker.generation = std::max(worker.generation, worker.reference->generation + 1);
+  RemoveReference(worker);
+}
+
+// This worker may not have heard that what it published is over. After the grace, whoever reports
+// such a thing has been away for longer than its reference stood.
+bool Hub::State::IsOfEarlierEpoch(const Worker& worker, const Holding& holding) {
+  const Model& model = models_.at(worker.id.key.model);
+  const auto visible = model.visible.find(holding.version);
+  const bool was_visible = visible != model.visible.end() && visible->second == holding.publication;
+  if (!holding.published || holding.visible || was_visible) return false;
+  const WorkerKey& key = worker.id.key;
+  return !recovering_ || Known(key, holding.epoch) < GroupOf(key).epoch;
+}
+
+}  // namespace tensorhub::hub
