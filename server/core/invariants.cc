@@ -14,7 +14,12 @@ namespace tensorhub::hub {
 void Hub::State::CheckInvariants() const {
   // Settle left nothing behind.
   TH_CHECK(orphans_.empty() && drained_.empty() && news_.empty() && stale_.empty());
-  TH_CHECK(recovering_ || awaited_.empty());
+  for (const auto& [source, readers] : awaited_) {
+    for (const AwaitedReader& awaited : readers) {
+      const Worker* reader = FindRow(awaited.reader);
+      TH_CHECK(reader != nullptr && reader->read && reader->read->awaits == source);
+    }
+  }
   size_t alive = 0;
   size_t sessions = 0;
   size_t calls = 0;

@@ -201,7 +201,7 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
   });
   for (Worker* worker : ranks) {
     SetState(*worker, ReferenceState::kComplete);
-    if (recovering_) ReattachReaders(*worker);
+    ReattachReaders(*worker);
   }
   if (first) BecomeVisible(publication);
   for (Worker* worker : ranks) {

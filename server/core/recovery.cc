@@ -19,7 +19,6 @@ void Hub::State::BeginRecovery(TimeMs until) {
 
 void Hub::State::EndRecovery() {
   recovering_ = false;
-  awaited_.clear();
   AskAfterRecovery();
   for (auto& [key, worker] : workers_) {
     if (Reads(worker) && !IsFed(worker)) Orphaned(worker);
@@ -297,6 +296,7 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   worker.read->last = fetch.assignment;
   worker.read->reported = fetch.assignment;
   if (!fetch.source || fetch.assignment == 0) return;
+  worker.read->awaits = fetch.source;
   awaited_[*fetch.source].push_back({worker.serial, fetch.assignment, fetch.source_generation});
   if (Worker* source = FindLive(*fetch.source); source != nullptr && source->reference) {
     ReattachReaders(*source);
@@ -304,7 +304,7 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
 }
 
 // R3: readers that said before that they read from this reference. One whose publish is repeated
-// gets them when it serves, or drains.
+// gets them when it serves, or drains; that may be after the grace, when their fetch is over.
 void Hub::State::ReattachReaders(Worker& source) {
   const auto it = awaited_.find(source.id);
   if (it == awaited_.end() || source.reference->state == ReferenceState::kPublishing) return;
@@ -312,20 +312,28 @@ void Hub::State::ReattachReaders(Worker& source) {
   awaited_.erase(it);
   for (const auto& [serial, assignment, generation] : waiting) {
     Worker* reader = FindRow(serial);
-    const bool still = reader != nullptr && reader->alive && reader->read &&
-                       reader->read->reported == assignment &&
-                       !reader->read->assignments.contains(assignment);
+    reader->read->awaits.reset();
+    const bool still =
+        reader->read->reported == assignment && !reader->read->assignments.contains(assignment);
     if (!still || source.reference->generation != generation) continue;
     if (!IsOfItsShard(source, *reader) || &source == reader) continue;
     const Tier tier = TierBetween(source.location, reader->location);
     // R5: directives of the earlier life may have been lost on the way, so that two reports do not
     // fit; such a reader gets a new source. R3: until it says that it has left, it may read here,
     // as may one that was led elsewhere meanwhile, or whose fetch has been aborted.
-    const bool feeds = Reads(*reader) && !IsFed(*reader) && reader->read->last == assignment &&
-                       !source.node.IsBelow(reader->node);
+    const bool feeds = recovering_ && Reads(*reader) && !IsFed(*reader) &&
+                       reader->read->last == assignment && !source.node.IsBelow(reader->node);
     feeds ? AttachReader(*reader, assignment, source, tier)
           : CountReader(*reader, assignment, source, tier);
   }
+}
+
+void Hub::State::AwaitNoMore(Worker& reader) {
+  const auto awaits = std::exchange(reader.read->awaits, std::nullopt);
+  if (!awaits) return;
+  const auto it = awaited_.find(*awaits);
+  std::erase_if(it->second, [&](const auto& other) { return other.reader == reader.serial; });
+  if (it->second.empty()) awaited_.erase(it);
 }
 
 // R9: a report may name anybody.

@@ -65,7 +65,7 @@ void Hub::State::AddReference(Worker& worker, Publication& publication, Generati
   shard.holders[worker.serial] = &worker;
   shard.index.Add(worker);
   complete ? SetState(worker, ReferenceState::kComplete) : Relist(worker);
-  if (recovering_) ReattachReaders(worker);
+  ReattachReaders(worker);
 }
 
 void Hub::State::SetState(Worker& worker, ReferenceState state) {

@@ -163,6 +163,7 @@ void Hub::State::ReleaseOthers(Worker& reader, AssignmentNumber reported) {
 // No operation of it is outstanding anywhere.
 void Hub::State::EndRead(Worker& reader) {
   ReleaseAll(reader);
+  if (reader.read) AwaitNoMore(reader);
   reader.read.reset();
   if (reader.reference) reader.reference->shard->waiting.erase(&reader);
   Relist(reader);

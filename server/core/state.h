@@ -140,6 +140,7 @@ class Hub::State {
   bool IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const;
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
   void ReattachReaders(Worker& source);
+  void AwaitNoMore(Worker& reader);
   bool IsOfItsShard(const Worker& source, const Worker& reader) const;
   void Resume(Worker& worker, const OpenFetch& fetch, Member& member);
   void SettleRecovered(const GroupKey& key, Group& group);
@@ -415,7 +416,7 @@ class Hub::State {
   std::set<std::tuple<TimeMs, std::string, std::string>> pin_ends_;
   std::optional<TimeMs> pin_timer_;
   size_t alive_ = 0;
-  std::map<WorkerIdentity, std::vector<AwaitedReader>> awaited_;  // by source; recovery only
+  std::map<WorkerIdentity, std::vector<AwaitedReader>> awaited_;  // by source
 
   // Reads that leave each datacenter, of all models, counted from assignment until released.
   std::map<std::string, uint32_t> uplinks_;

@@ -117,6 +117,7 @@ struct Read {
   // Begun in an earlier life of the hub: the number under which it was at a source when it
   // reported, and may be still; 0: at none.
   std::optional<AssignmentNumber> reported;
+  std::optional<WorkerIdentity> awaits;  // the source that it reported, until that is listed
   TimeMs began = 0;
 };
 

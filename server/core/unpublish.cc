@@ -39,7 +39,7 @@ void Hub::State::BeginDrain(Worker& worker, TimeMs drain_ms) {
     AbortOf(worker, absl::AbortedError("it unpublished the version that it held"));
   }
   SetState(worker, ReferenceState::kDraining);
-  if (recovering_) ReattachReaders(worker);
+  ReattachReaders(worker);
   timers_.erase(Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0});
   reference.drain_end = now_ + std::clamp<TimeMs>(drain_ms, 0, kTimeoutMsMax);
   timers_.insert(Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0});

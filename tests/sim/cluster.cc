@@ -23,7 +23,7 @@ Cluster::Cluster(Scene& scene) : scene_(scene) {
   hosts_ = 1 + dice.Below(3);
   const uint64_t models = 1 + dice.Below(2);
   for (uint64_t i = 0; i < models; ++i) {
-    AddModel(absl::StrCat("m", i), 1 + static_cast<uint32_t>(dice.Below(2)),
+    AddModel(absl::StrCat("m", i), 1 + static_cast<uint32_t>(dice.Below(3)),
              1 + static_cast<uint32_t>(dice.Below(2)), 2 + static_cast<uint32_t>(dice.Below(3)));
   }
   for (uint32_t i = 0; workers() < kWorkersMin; ++i) {

@@ -20,6 +20,7 @@ std::optional<hub::ReferenceState> R7Retained::StateOf(const Asked& asked) const
 }
 
 void R7Retained::BeforeHubStep(const hub::Event& event) {
+  for (auto& [incarnation, asked] : asked_) asked.was_wanted = IsWanted(asked);
   const auto* op = std::get_if<hub::UnpublishOp>(&event);
   if (op == nullptr || scene_.plan.keep_latest == 0) return;
   OpId& newest = newest_[op->worker.incarnation];
@@ -35,7 +36,9 @@ void R7Retained::BeforeHubStep(const hub::Event& event) {
   for (const auto& view : scene_.hub->core().References(op->worker.key.model, std::nullopt)) {
     const bool same = view.worker == op->worker && view.generation == op->generation;
     if (!same || view.state != hub::ReferenceState::kComplete) continue;
-    asked_[op->worker.incarnation] = {op->worker, op->generation, view.version};
+    Asked asked{op->worker, op->generation, view.version};
+    asked.was_wanted = IsWanted(asked);
+    asked_[op->worker.incarnation] = asked;
   }
 }
 
@@ -72,8 +75,9 @@ bool R7Retained::IsItsOwnWord(const HubStep& step, const Asked& asked) {
   return opened != nullptr && (!opened->holding || opened->holding->generation != asked.generation);
 }
 
+// One whose time was up when a shard was lost may go, though it be brought back in the same step.
 void R7Retained::OnLetGo(const Asked& asked) {
-  if (!IsWanted(asked) || IsKept(asked)) return;
+  if (!asked.was_wanted || !IsWanted(asked) || IsKept(asked)) return;
   scene_.Fail("R7", absl::StrCat(FindProcess(scene_, asked.worker.incarnation)->name(),
                                  " may give up version ", asked.version,
                                  ", which is the newest, and nobody else keeps its shard"));

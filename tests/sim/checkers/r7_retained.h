@@ -35,6 +35,7 @@ class R7Retained {
     WorkerIdentity worker;
     Generation generation = 0;
     Version version = 0;
+    bool was_wanted = true;  // before the step that is looked at
   };
   std::optional<hub::ReferenceState> StateOf(const Asked& asked) const;
   static bool HearsOfIt(const HubStep& step, const Asked& asked, const Scene& scene);
