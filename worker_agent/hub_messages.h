@@ -44,9 +44,9 @@ v1::BeginReadRequest ToProto(const BeginReadCall& call);
 v1::FinishReadRequest ToProto(const FinishReadCall& call);
 v1::LeaveRequest ToProto(const LeaveCall& call);
 
+GroupEpoch FromProto(const v1::GroupEpoch& epoch);
 // Fill the reply's payload; INVALID_ARGUMENT for what no hub of ours answers, and of FinishRead the
 // outcome.
-GroupEpoch FromProto(const v1::GroupEpoch& epoch);
 absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply);
 absl::Status FromProto(const v1::UnpublishResponse& response, CallReply& reply);
 absl::Status FromProto(const v1::JoinFetchResponse& response, CallReply& reply);

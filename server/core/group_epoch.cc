@@ -13,14 +13,27 @@
 
 namespace tensorhub::hub {
 
-// A process that knows no earlier life of the hub may have replaced one that this life has not
-// seen, and so ends what the group had published before this life's first such start.
-void Hub::State::JoinEpoch(const SessionOpened& event, bool begins) {
+// One that is unknown to this life, and knows no earlier one, has started anew: where the group was
+// there before, it may have replaced one that this life has not seen. The ranks of a group that is
+// new come one after the other, and belong together.
+void Hub::State::JoinEpoch(const SessionOpened& event, bool unknown) {
   const WorkerKey& key = event.worker.key;
-  const bool anew = begins && GroupOf(key).epoch.life < options_.life;
+  Group& group = GroupOf(key);
+  group.is_older |= unknown && event.resumed;
+  const bool begins = unknown && !event.resumed;
+  const bool anew = begins && (group.is_older || group.epoch.life < options_.life);
   const std::string who = anew ? ToString(key) : absl::StrCat("another rank of ", key.group);
-  RaiseEpoch({key.model, key.group}, anew ? NewEpoch() : Known(key, event.epoch),
+  RaiseEpoch({key.model, key.group}, anew ? NewEpoch() : TellsOf(event),
              absl::AbortedError(absl::StrCat(who, " started anew")));
+}
+
+// The group's, when it came or when it published. That it published in a life says nothing of the
+// group's.
+GroupEpoch Hub::State::TellsOf(const SessionOpened& event) {
+  const WorkerKey& key = event.worker.key;
+  const GroupEpoch came = Known(key, event.epoch);
+  if (!event.holding || event.holding->epoch.count == 0) return came;
+  return std::max(came, Known(key, event.holding->epoch));
 }
 
 // R9: of this life counts only what was told this group, and there is no later one.

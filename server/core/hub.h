@@ -43,7 +43,7 @@ struct HubLimits {
 
 struct HubOptions {
   uint64_t seed = 1;
-  // Which life of the hub this is: greater than that of any before.
+  // Which life of the hub this is: greater than that of any before (R2).
   uint64_t life = 1;
   // How long a silent worker counts as alive. Shorter: dead workers hinder others less; longer:
   // pauses of the trainer (a checkpoint, a debugger) do not cost its references.

@@ -61,9 +61,9 @@ void Hub::State::On(const SessionOpened& event) {
   }
   Number(worker);
   const bool moved = worker.alive && worker.endpoint != event.endpoint;
-  const bool begins = worker.id.incarnation == 0 && !event.resumed;
+  const bool unknown = worker.id.incarnation == 0;
   Attach(worker, event);
-  JoinEpoch(event, begins);
+  JoinEpoch(event, unknown);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding),
                        GroupOf(worker.id.key).epoch});
   MergeReport(worker, event);

@@ -160,7 +160,8 @@ class Hub::State {
 
   // group_epoch.cc: R2, who belongs together
   GroupEpoch NewEpoch() { return {options_.life, ++epochs_}; }
-  void JoinEpoch(const SessionOpened& event, bool begins);
+  void JoinEpoch(const SessionOpened& event, bool unknown);
+  GroupEpoch TellsOf(const SessionOpened& event);
   void RaiseEpoch(const GroupKey& group, GroupEpoch to, const absl::Status& reason);
   void EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Status& reason);
   GroupEpoch EpochOfPublish(const WorkerKey& key);

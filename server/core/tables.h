@@ -281,6 +281,7 @@ struct Outcome {
 
 struct Group {
   GroupEpoch epoch;
+  bool is_older = false;  // than this life of the hub, as one of its ranks was
   std::map<Rank, Join> forming;
   std::optional<Transaction> open;
   std::optional<Outcome> last;

@@ -222,6 +222,7 @@ void HubScript::Open(const Words& words) {
     agent.fetch->assignment = words.Number("number", agent.fetch->assignment + 1);
   }
   hello.resumed = words.Has("resumed");
+  if (const auto other = words.Text("told-as")) hello.epoch = agents_[*other].hello.epoch;
   hello.holding = words.Text("holds") ? Claimed(agent, words) : agent.holding;
   hello.open_fetch = agent.fetch;
   agent.session = hello.session;
@@ -252,7 +253,8 @@ Holding HubScript::Claimed(const Agent& agent, const Words& words) const {
   holding.generation = words.Number("gen", agent.generation);
   holding.complete = !words.Has("part");
   holding.valid_chunks = holding.complete ? 10 : 5;
-  holding.published = holding.visible = holding.complete;
+  holding.published = holding.complete;
+  holding.visible = holding.complete && !words.Has("unseen");
   holding.epoch = agent.hello.epoch;
   return holding;
 }

@@ -11,7 +11,9 @@
 //          [endpoint=E]
 //          [copies] [copy-of=GROUP]  it offers to make copies; it is one
 //          [reads=W]: it says that it reads from that one
-//          [holds=vN [as=PN] [gen=N] [part]]: it says that it holds this, whatever is true
+//          [holds=vN [as=PN] [gen=N] [part] [unseen]]: it says that it holds this, whatever is
+//          true; `unseen`: it has not heard that it is visible
+//          [told-as=W]: it was told of its group's epoch what that one was
 //   drop W           the session ends        silence W   and no heartbeat comes any more
 //   kill W           both
 //   publish W vN [gen=N] [layout=L] [note=A] [chunk=N] [wait=MS] [rewind]
