@@ -88,6 +88,7 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.hub_dies_of_comers = draws.Share(30'000, 500'000);
   plan.hub_dies_of_calls = draws.Share(2'000, 60'000);
   plan.fatal_call = draws.Of(6);
+  plan.breaks_of_calls = draws.Share(10'000, 300'000);
   return plan;
 }
 
@@ -112,6 +113,7 @@ std::string FaultPlan::Describe() const {
   add(hub_crashes != 0, keeps_data ? "hub-crashes" : "hub-crashes-without-data");
   add(hub_dies_of_comers != 0, "hub-dies-of-comers");
   add(hub_dies_of_calls != 0, absl::StrCat("hub-dies-of-call-", fatal_call).c_str());
+  add(breaks_of_calls != 0, absl::StrCat("breaks-of-call-", fatal_call).c_str());
   add(worker_pauses != 0, "stopped-workers");
   add(hub_pauses != 0, "stopped-hub");
   add(clock_jumps != 0, "clock-jumps");

@@ -47,6 +47,7 @@ struct FaultPlan {
   // publish, unpublish, join a fetch, begin to read, finish, leave.
   Ppm hub_dies_of_comers = 0;
   Ppm hub_dies_of_calls = 0;
+  Ppm breaks_of_calls = 0;  // the same, but only the caller's connection breaks
   size_t fatal_call = 0;
   Nanos worker_pauses = 0;
   Nanos hub_pauses = 0;

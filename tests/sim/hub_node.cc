@@ -134,8 +134,12 @@ void HubNode::StartCall(hub::CallId id, const hub::Event& event) {
   call(id).at_hub = true;
   Apply(event, call(id).process);
   const size_t kind = event.index() - hub::Event(hub::PublishOp{}).index();
-  const bool fatal = kind == scene_.plan.fatal_call;
-  if (fatal && scene_.Happens(scene_.plan.hub_dies_of_calls)) CrashInAMoment();
+  if (kind != scene_.plan.fatal_call) return;
+  if (scene_.Happens(scene_.plan.hub_dies_of_calls)) CrashInAMoment();
+  if (!scene_.Happens(scene_.plan.breaks_of_calls)) return;
+  Process& caller = *call(id).process;
+  scene_.agenda.After(scene_.dice.Time(0, kMoment), &caller.node(),
+                      [&caller] { caller.link().Break(); });
 }
 
 void HubNode::CancelCall(hub::CallId id) {
