@@ -34,7 +34,7 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.
   if (event.wants_documents) effects.emplace_back(PutDocuments{});
   SayAgainWhatIsOver(effects);
-  if (phase_ == Phase::kUnpublishing) KeepDrainTime(now);
+  KeepTime(now);
   calls_.OnSessionUp(effects);
   if (reader_) reader_->OnSessionUp(effects);
   if (phase_ == Phase::kAwaitingVisible) {
@@ -195,6 +195,7 @@ void AgentCore::State::Heartbeat(TimeMs now, Effects& effects) {
 
 void AgentCore::State::On(const Tick&, TimeMs now, Effects& effects) {
   Heartbeat(now, effects);
+  KeepTime(now);
   calls_.OnTick(now, effects);
   server_.OnTick(now, effects);
   if (reader_) reader_->OnTick(now, effects);

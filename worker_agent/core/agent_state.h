@@ -99,7 +99,7 @@ class AgentCore::State {
 
   void Raise(Reference::State state, Effects& effects);
   void BeginUnpublish(const UnpublishCall& call, TimeMs now, Effects& effects);
-  void KeepDrainTime(TimeMs now);
+  void KeepTime(TimeMs now);
   void RaiseGeneration(bool answered, TimeMs now, Effects& effects);
   void AfterUnpublish(TimeMs now, Effects& effects);
   void BeginRead(TimeMs now, Effects& effects);

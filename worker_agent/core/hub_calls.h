@@ -53,10 +53,13 @@ class HubCalls {
   }
   void OnSessionDown() { session_up_ = false; }
 
-  // Of an unpublish that will be repeated: what is left of its time.
-  void SetDrainTime(TimeMs drain_ms) {
+  // Of a call that waits at the hub, and may be repeated: what is left of its time. So the hub does
+  // not wait with it for others when nobody waits for its answer any more.
+  void SetTimeLeft(TimeMs left_ms) {
     if (!pending_) return;
-    if (auto* call = std::get_if<UnpublishCall>(&pending_->request)) call->drain_ms = drain_ms;
+    if (auto* call = std::get_if<UnpublishCall>(&pending_->request)) call->drain_ms = left_ms;
+    if (auto* call = std::get_if<JoinFetchCall>(&pending_->request)) call->timeout_ms = left_ms;
+    if (auto* call = std::get_if<PublishCall>(&pending_->request)) call->timeout_ms = left_ms;
   }
 
   void OnTick(TimeMs now, Effects& effects) {

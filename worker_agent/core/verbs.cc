@@ -145,7 +145,7 @@ void AgentCore::State::Start(const PublishVerb& verb, TimeMs now, Effects& effec
   call.chunk_bytes = DefaultChunkBytes(registered_->total_bytes);
   call.generation = reference_.generation();
   call.rewind = verb.rewind;
-  call.timeout_ms = verb.timeout_ms;
+  call.timeout_ms = *verb_deadline_ - now;
   call.medium = registered_->medium;
   calls_.Start(call, effects);
 }
@@ -217,11 +217,15 @@ void AgentCore::State::BeginUnpublish(const UnpublishCall& call, TimeMs now, Eff
   calls_.Start(mine, effects);
 }
 
-// R7: a hub that came back answers within the time of the first attempt. Later, this worker would
-// have raised its generation, whatever is lost by that.
-void AgentCore::State::KeepDrainTime(TimeMs now) {
-  if (!phase_deadline_) return;
-  calls_.SetDrainTime(std::max<TimeMs>(*phase_deadline_ - kAnswerGraceMs - now, 0));
+// A hub that came back answers within the time of the first attempt. R7: later, this worker would
+// have raised its generation, whatever is lost by that. R6: a call that has been given up, and of
+// which the hub has not heard that, does not stand against the next one.
+void AgentCore::State::KeepTime(TimeMs now) {
+  const bool unpublishes = phase_ == Phase::kUnpublishing;
+  const bool waits = phase_ == Phase::kJoining || phase_ == Phase::kPublishing;
+  if (!waits && !(unpublishes && phase_deadline_)) return;
+  const TimeMs end = unpublishes ? *phase_deadline_ - kAnswerGraceMs : verb_deadline_.value_or(now);
+  calls_.SetTimeLeft(std::max<TimeMs>(end - now, 0));
 }
 
 // R3 (d). A hub that has not answered may go on listing what was held, and hear the call when it is

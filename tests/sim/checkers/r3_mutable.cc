@@ -48,9 +48,6 @@ void R3Mutable::OnListed(const HubStep& step) {
 
 void R3Mutable::OnHubStep(const HubStep& step) {
   OnListed(step);
-  if (const auto* unpublish = std::get_if<hub::UnpublishOp>(&step.event)) {
-    OnUnpublish(*step.from, *unpublish);
-  }
   for (const hub::Effect& effect : step.effects) {
     if (const auto* reply = std::get_if<hub::Reply>(&effect)) {
       const auto* done = std::get_if<hub::UnpublishReply>(&reply->payload);
@@ -68,6 +65,10 @@ void R3Mutable::OnHubStep(const HubStep& step) {
         OnAssigned(reader.identity().incarnation, *assign);
       }
     }
+  }
+  // Whose time was up in this step, or whose source had gone, was led somewhere before.
+  if (const auto* unpublish = std::get_if<hub::UnpublishOp>(&step.event)) {
+    OnUnpublish(*step.from, *unpublish);
   }
 }
 

@@ -164,6 +164,20 @@ TEST(Deadline, OfAFetchWhoseOutcomeIsNotHeard) {
   EXPECT_EQ(world.hub.CountCalls(1, Call{0, FinishReadCall{}}.request.index()), 2u);
 }
 
+// The hub would hold it against the other ranks when this one has long given up.
+TEST(Deadline, AJoinThatIsRepeatedAsksForWhatIsLeftOfItsTime) {
+  World world({});
+  world.hub.script = [](size_t, const Call&) { return true; };
+  world.Ask(1, FetchVerb{{}, 5000});
+  world.RunFor(3000);
+  world.Deliver(1, SessionDown{});
+  world.Deliver(1, SessionUp{});
+  const auto* join = std::get_if<JoinFetchCall>(&world.hub.calls.back().second.request);
+  ASSERT_NE(join, nullptr);
+  EXPECT_LE(join->timeout_ms, 2000);
+  EXPECT_GT(join->timeout_ms, 1000);
+}
+
 // The word of it may be lost with the session; it is said again on the next.
 TEST(Deadline, BuffersDisownedWhileTheHubIsAwayAreDisownedAgain) {
   World world({});
