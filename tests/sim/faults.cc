@@ -85,7 +85,7 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.taken_back = draws.Share(10'000, 300'000);
   plan.deafened = draws.Share(100'000, 900'000);
   plan.host_copies = draws.On();
-  plan.hub_dies_of_comers = draws.Share(30'000, 500'000);
+  plan.hub_dies_of_comers = draws.Share(200'000, 900'000);
   plan.hub_dies_of_calls = draws.Share(2'000, 60'000);
   plan.fatal_call = draws.Of(6);
   plan.breaks_of_calls = draws.Share(10'000, 300'000);
