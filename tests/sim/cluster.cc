@@ -30,12 +30,23 @@ Cluster::Cluster(Scene& scene) : scene_(scene) {
     AddGroup(models_.back(), absl::StrCat("more", i), /*trains=*/false);
   }
   scene.take_back = [this](const Process& process) {
-    for (const auto& group : groups_) {
-      for (Rank rank = 0; rank < group->world_size(); ++rank) {
-        if (group->process(rank) == &process) return group->TakeBack();
-      }
-    }
+    const auto [group, rank] = Find(process);
+    if (group != nullptr) group->TakeBack();
   };
+  scene.kill = [this](Process& process) {
+    const auto [group, rank] = Find(process);
+    if (group != nullptr) group->Kill(rank, /*told=*/scene_.dice.Below(2) == 0);
+  };
+}
+
+// Nobody for a copy in host memory, or one that has been replaced.
+std::pair<Group*, Rank> Cluster::Find(const Process& process) const {
+  for (const auto& group : groups_) {
+    for (Rank rank = 0; rank < group->world_size(); ++rank) {
+      if (group->process(rank) == &process) return {group.get(), rank};
+    }
+  }
+  return {nullptr, 0};
 }
 
 void Cluster::AddModel(const std::string& name, uint32_t world_size, uint32_t trainers,

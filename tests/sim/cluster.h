@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tests/sim/group.h"
@@ -32,6 +33,7 @@ class Cluster {
   uint32_t workers() const { return static_cast<uint32_t>(places_.size()); }
 
  private:
+  std::pair<Group*, Rank> Find(const Process& process) const;
   void AddModel(const std::string& name, uint32_t world_size, uint32_t trainers, uint32_t rollouts);
   void AddGroup(Model& model, const std::string& name, bool trains);
   std::shared_ptr<const Layout> DrawLayout();

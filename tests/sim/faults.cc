@@ -89,6 +89,8 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.hub_dies_of_calls = draws.Share(2'000, 60'000);
   plan.fatal_call = draws.Of(6);
   plan.breaks_of_calls = draws.Share(10'000, 300'000);
+  plan.callers_die = draws.Share(3'000, 60'000);
+  plan.sources_die = draws.Share(3'000, 60'000);
   return plan;
 }
 
@@ -114,6 +116,8 @@ std::string FaultPlan::Describe() const {
   add(hub_dies_of_comers != 0, "hub-dies-of-comers");
   add(hub_dies_of_calls != 0, absl::StrCat("hub-dies-of-call-", fatal_call).c_str());
   add(breaks_of_calls != 0, absl::StrCat("breaks-of-call-", fatal_call).c_str());
+  add(callers_die != 0, absl::StrCat("dies-of-call-", fatal_call).c_str());
+  add(sources_die != 0, "sources-die");
   add(worker_pauses != 0, "stopped-workers");
   add(hub_pauses != 0, "stopped-hub");
   add(clock_jumps != 0, "clock-jumps");

@@ -48,6 +48,8 @@ struct FaultPlan {
   Ppm hub_dies_of_comers = 0;
   Ppm hub_dies_of_calls = 0;
   Ppm breaks_of_calls = 0;  // the same, but only the caller's connection breaks
+  Ppm callers_die = 0;      // the same, but the caller's process does
+  Ppm sources_die = 0;      // of assignments: the source's process, within a moment
   size_t fatal_call = 0;
   Nanos worker_pauses = 0;
   Nanos hub_pauses = 0;

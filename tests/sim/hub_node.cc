@@ -121,6 +121,12 @@ void HubNode::CrashInAMoment() {
   });
 }
 
+void HubNode::KillInAMoment(Process& process) {
+  scene_.agenda.After(scene_.dice.Time(0, kMoment), nullptr, [this, &process] {
+    if (scene_.faults_on) scene_.kill(process);
+  });
+}
+
 void HubNode::FromSession(Stream& stream, const hub::Event& event) {
   if (stream.known_to_hub) Apply(event, stream.process);
 }
@@ -136,8 +142,9 @@ void HubNode::StartCall(hub::CallId id, const hub::Event& event) {
   const size_t kind = event.index() - hub::Event(hub::PublishOp{}).index();
   if (kind != scene_.plan.fatal_call) return;
   if (scene_.Happens(scene_.plan.hub_dies_of_calls)) CrashInAMoment();
-  if (!scene_.Happens(scene_.plan.breaks_of_calls)) return;
   Process& caller = *call(id).process;
+  if (scene_.Happens(scene_.plan.callers_die)) KillInAMoment(caller);
+  if (!scene_.Happens(scene_.plan.breaks_of_calls)) return;
   scene_.agenda.After(scene_.dice.Time(0, kMoment), &caller.node(),
                       [&caller] { caller.link().Break(); });
 }
@@ -189,6 +196,10 @@ void HubNode::CarryOut(const hub::Reply& reply) {
 
 void HubNode::CarryOut(const hub::Directive& directive) {
   Stream& to = stream(directive.session);
+  const auto* assign = std::get_if<hub::Assign>(&directive.body);
+  if (assign != nullptr && scene_.Happens(scene_.plan.sources_die)) {
+    KillInAMoment(*FindProcess(scene_, assign->source.incarnation));
+  }
   if (to.known_to_hub) to.process->link().SendDown(to, directive, identity_);
 }
 

@@ -88,6 +88,8 @@ class HubNode {
  private:
   // When it has told some of those who are to hear of an event, and perhaps not all.
   void CrashInAMoment();
+  // To the caller, or to a source, soon after.
+  void KillInAMoment(Process& process);
   void Apply(const hub::Event& event, Process* from);
   void CarryOut(const hub::Reply& reply);
   void CarryOut(const hub::Directive& directive);

@@ -64,6 +64,8 @@ struct Scene {
   Checkers* checkers = nullptr;
   // The owner of this process gives up what it does and takes its buffers back, if it may.
   std::function<void(const Process&)> take_back = nullptr;
+  // It dies, and its owner starts another.
+  std::function<void(Process&)> kill = nullptr;
 
   // The first one is kept.
   void Fail(const std::string& rule, const std::string& text) {
