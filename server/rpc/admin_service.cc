@@ -46,7 +46,7 @@ grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext*,
   response->set_store_id(IdBytes(about_.identity.store_id));
   response->set_epoch(about_.identity.epoch);
   response->set_uptime_ms(static_cast<uint64_t>(uptime.count()));
-  response->set_listen(about_.listen);
+  response->set_listen(listen());
   response->set_data_dir(about_.data_dir);
   for (const auto& [code, count] : loop_.refusals().ByCode()) {
     (*response->mutable_refused())[code] = count;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <string>
 
+#include "common/mutex.h"
 #include "server/rpc/hub_loop.h"
 #include "server/store/identity.h"
 #include "tensorhub/v1/admin.grpc.pb.h"
@@ -19,15 +20,19 @@ class AdminService final : public v1::Admin::CallbackService {
  public:
   struct About {
     ServerIdentity identity;
-    std::string listen;
+    std::string listen;  // as was asked for; see SetListen
     std::string data_dir;
     // Changes that wait for one slow watcher before it gets a new listing instead.
     size_t watch_queue_max = 256;
   };
 
-  AdminService(HubLoop& loop, About about) : loop_(loop), about_(std::move(about)) {}
-  // Once known; before the first call.
-  void SetListen(const std::string& listen) { about_.listen = listen; }
+  AdminService(HubLoop& loop, About about)
+      : loop_(loop), about_(std::move(about)), listen_(about_.listen) {}
+  // Which port it is, is known only when calls may come already.
+  void SetListen(const std::string& listen) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    listen_ = listen;
+  }
 
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext*, const v1::GetStatusRequest*,
                                       v1::GetStatusResponse*) override;
@@ -61,8 +66,15 @@ class AdminService final : public v1::Admin::CallbackService {
                                                   const v1::WatchRequest* request) override;
 
  private:
+  std::string listen() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    return listen_;
+  }
+
   HubLoop& loop_;
-  About about_;
+  const About about_;
+  Mutex mutex_;
+  std::string listen_ ABSL_GUARDED_BY(mutex_);
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 
