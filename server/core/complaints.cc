@@ -92,10 +92,7 @@ void Hub::State::On(const SourceFailed& event) {
   read.last_failure =
       absl::Status(damaged ? absl::StatusCode::kDataLoss : absl::StatusCode::kUnavailable,
                    reason.empty() ? "no reason given" : reason);
-  const bool again = read.barred.contains(source.id);
-  if (again || read.barred.size() < options_.limits.barred_sources) {
-    read.barred[source.id].state = again ? Bar::State::kFinal : Bar::State::kBarred;
-  }
+  BarSource(read, source.id);
   Complain(source, reader->id);
   Doubt(source, *reader, damaged);
   const bool stranded = read.current == event.assignment && read.running;
@@ -105,6 +102,13 @@ void Hub::State::On(const SourceFailed& event) {
     return AbortOf(*reader, absl::UnavailableError("too many sources failed"));
   }
   Orphaned(*reader);
+}
+
+// Once it may be tried again (Pardon); the second time is the last.
+void Hub::State::BarSource(Read& read, const WorkerIdentity& source) const {
+  const bool again = read.barred.contains(source);
+  if (!again && read.barred.size() >= options_.limits.barred_sources) return;
+  read.barred[source].state = again ? Bar::State::kFinal : Bar::State::kBarred;
 }
 
 // R8: half a complaint. The reader moves on, as after a whole one, only if there is somebody as
@@ -122,8 +126,7 @@ void Hub::State::On(const SourceSilent& event) {
   if (!best || best->behind || best->slow || best->crowded || best->unreliable) return;
   if (best->serial == source.serial) return;
   // Or else, where it can reach nobody, it would be moved to and fro and never complain.
-  auto& barred = reader->read->barred;
-  if (barred.size() < options_.limits.barred_sources) barred.try_emplace(source.id);
+  BarSource(*reader->read, source.id);
   MoveTo(*reader, *FindRow(best->serial));
 }
 

@@ -14,12 +14,7 @@ namespace tensorhub::hub {
 void Hub::State::CheckInvariants() const {
   // Settle left nothing behind.
   TH_CHECK(orphans_.empty() && drained_.empty() && news_.empty() && stale_.empty());
-  for (const auto& [source, readers] : awaited_) {
-    for (const AwaitedReader& awaited : readers) {
-      const Worker* reader = FindRow(awaited.reader);
-      TH_CHECK(reader != nullptr && reader->read && reader->read->awaits == source);
-    }
-  }
+  CheckAwaited();
   size_t alive = 0;
   size_t sessions = 0;
   size_t calls = 0;
@@ -104,6 +99,17 @@ void Hub::State::CheckWaits() const {
 }
 
 // A worker's one holding: listed at its publication, and each reader of it knows that it is one.
+// R9: one entry per reader at the most.
+void Hub::State::CheckAwaited() const {
+  for (const auto& [source, readers] : awaited_) {
+    TH_CHECK(!readers.empty());
+    for (const AwaitedReader& awaited : readers) {
+      const Worker* reader = FindRow(awaited.reader);
+      TH_CHECK(reader != nullptr && reader->read && reader->read->awaits == source);
+    }
+  }
+}
+
 void Hub::State::CheckReference(const Worker& worker) const {
   if (!worker.reference) return;
   const Reference& reference = *worker.reference;

@@ -45,7 +45,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
   if (after_fetch) Acknowledge(*worker);
   // R3: nor is anything outstanding of a fetch that it has given up, whose FinishRead was lost.
   if (after_fetch) EndAborted(*worker);
-  worker->op = OpRecord{op.op, OpRecord::State::kPending, kind, op.call, 0, {}, {}, false};
+  worker->op = OpRecord{op.op, OpRecord::State::kPending, kind, op.call};
   calls_[op.call] = worker;
   return worker;
 }

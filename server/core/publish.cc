@@ -212,13 +212,15 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
 
 void Hub::State::BecomeVisible(Publication& publication) {
   for (const auto& [rank, shard] : publication.shards) {
-    for (const auto& [serial, holder] : shard.holders) {
-      Send(*holder, Visible{publication.id});
-      // One that waits for the end of the recovery has more to do then: a rewind.
-      if (!IsPending(*holder, OpKind::kPublish) || holder->op.deferred) continue;
-      Finish(*holder, absl::OkStatus(), PublishReplyOf(publication, *holder));
-    }
+    for (const auto& [serial, holder] : shard.holders) TellVisible(*holder, publication);
   }
+}
+
+void Hub::State::TellVisible(Worker& holder, const Publication& publication) {
+  Send(holder, Visible{publication.id});
+  // One that waits for the end of the recovery has more to do then: a rewind.
+  if (!IsPending(holder, OpKind::kPublish) || holder.op.deferred) return;
+  Finish(holder, absl::OkStatus(), PublishReplyOf(publication, holder));
 }
 
 }  // namespace tensorhub::hub

@@ -195,16 +195,21 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   return absl::OkStatus();
 }
 
-// It is known only now to have been visible; who published it may have reported before.
+// R2: it is known only now to have been visible. Who published it may have reported before, and
+// counts as who does later, wherever the rest of the group is.
 void Hub::State::CompletePublished(Publication& publication) {
-  std::set<std::string> groups;
+  std::vector<Worker*> published;
   for (const auto& [rank, shard] : publication.shards) {
     for (const auto& [serial, holder] : shard.holders) {
-      const bool publishing = holder->reference->state == ReferenceState::kPublishing;
-      if (publishing) groups.insert(holder->id.key.group);
+      if (holder->reference->state == ReferenceState::kPublishing) published.push_back(holder);
     }
   }
-  for (const std::string& group : groups) CompleteIfWhole(publication, group);
+  for (Worker* holder : published) {
+    SetState(*holder, ReferenceState::kComplete);
+    ReattachReaders(*holder);
+    TellVisible(*holder, publication);
+    RetryRedirects(publication, holder->id.key.rank);
+  }
 }
 
 // R6: what became of the fetch that fills the buffers, if one does.
@@ -266,7 +271,12 @@ void Hub::State::Resume(Worker& worker, const OpenFetch& fetch, Member& member) 
     StartRead(worker, member);
     return Orphaned(worker);
   }
-  if (IsIn(worker, fetch.transaction)) ReleaseOthers(worker, fetch.assignment);
+  if (IsIn(worker, fetch.transaction)) {
+    ReleaseOthers(worker, fetch.assignment);
+    // It has been led on since its first report, and what it said of that source may be lost.
+    const AssignmentNumber first = worker.read->reported.value_or(0);
+    if (first != 0 && first != fetch.assignment) LeaveReported(worker, first);
+  }
   if (IsFed(worker) && worker.read->current != fetch.assignment) SendAssign(worker);
 }
 

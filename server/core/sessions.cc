@@ -57,7 +57,7 @@ void Hub::State::On(const SessionOpened& event) {
   if (RemembersEarlierLife(event)) BeginRecovery(started_ + options_.lease_ms);
   Worker& worker = workers_[event.worker.key];
   if (worker.id.incarnation != 0 && worker.id.incarnation != event.worker.incarnation) {
-    Replace(worker, event.worker);
+    Replace(worker, event);
   }
   Number(worker);
   const bool moved = worker.alive && worker.endpoint != event.endpoint;
@@ -143,14 +143,17 @@ absl::Status Hub::State::CheckRoom(const SessionOpened& event) {
 }
 
 // A new incarnation takes the rank over; nothing that the old one says counts from here on.
-void Hub::State::Replace(Worker& worker, const WorkerIdentity& by) {
-  const absl::Status reason = absl::AbortedError(
-      absl::StrCat(ToString(worker.id.key), " was replaced by a newer incarnation"));
-  Say(LogLine::Level::kInfo, absl::StrCat(ToString(by.key), ": incarnation ", by.incarnation,
+void Hub::State::Replace(Worker& worker, const SessionOpened& by) {
+  const WorkerKey& key = by.worker.key;
+  const absl::Status reason =
+      absl::AbortedError(absl::StrCat(ToString(key), " was replaced by a newer incarnation"));
+  Say(LogLine::Level::kInfo, absl::StrCat(ToString(key), ": incarnation ", by.worker.incarnation,
                                           " replaces ", worker.id.incarnation));
   if (worker.alive) EndWorker(worker, reason);
   GiveUpFetches(worker, reason);
-  RaiseEpoch({by.key.model, by.key.group}, NewEpoch(), reason);
+  // R2: whom this life has not seen was replaced in an earlier one, of which its successor tells.
+  const bool restored = worker.number == 0;
+  if (!restored || !by.resumed) RaiseEpoch({key.model, key.group}, NewEpoch(), reason);
   std::deque<Incarnation> fenced = std::move(worker.fenced);
   fenced.push_back(worker.id.incarnation);
   if (fenced.size() > kFencedMax) fenced.pop_front();

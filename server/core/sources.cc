@@ -225,6 +225,7 @@ void Hub::State::LeaveReported(Worker& reader, AssignmentNumber number) {
   Read& read = *reader.read;
   if (number != read.reported) return;
   read.reported = 0;
+  AwaitNoMore(reader);
   Release(reader, number);
   if (read.running && !IsFed(reader)) Orphaned(reader);
 }

@@ -113,7 +113,7 @@ class Hub::State {
   absl::Status CheckOpening(const SessionOpened& event);
   absl::Status CheckIncarnation(const SessionOpened& event, const Worker& worker) const;
   absl::Status CheckRoom(const SessionOpened& event);
-  void Replace(Worker& worker, const WorkerIdentity& by);
+  void Replace(Worker& worker, const SessionOpened& by);
   void Locate(Worker& worker, const SessionOpened& event);
   void Attach(Worker& worker, const SessionOpened& event);
   void LeaseFired(Worker& worker);
@@ -156,6 +156,7 @@ class Hub::State {
   void PublishDeadline(Worker& worker);
   void CompleteIfWhole(Publication& publication, const std::string& group);
   void BecomeVisible(Publication& publication);
+  void TellVisible(Worker& holder, const Publication& publication);
   PublishReply PublishReplyOf(const Publication& publication, const Worker& worker) const;
 
   // group_epoch.cc: R2, who belongs together
@@ -282,6 +283,7 @@ class Hub::State {
   // complaints.cc: R8: readers without a source, and sources that failed
   void SettleOrphan(Worker& reader);
   void GiveUpRead(const Worker& reader);
+  void BarSource(Read& read, const WorkerIdentity& source) const;
   bool Pardon(Worker& reader);
   bool HopesForAnswer(const Worker& reader);
   void On(const SourceFailed& event);
@@ -379,6 +381,7 @@ class Hub::State {
   void LearnSizes(const Layout& layout);
 
   // invariants.cc
+  void CheckAwaited() const;
   void CheckReference(const Worker& worker) const;
   void CheckRead(const Worker& worker) const;
   void CheckPublication(const Publication& publication) const;

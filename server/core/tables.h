@@ -132,13 +132,13 @@ struct OpRecord {
   OpKind kind = OpKind::kPublish;
   CallId call = 0;  // 0: nobody waits for the reply any more
   TimeMs deadline = 0;
-  Reply reply;
-  std::optional<PublishOp> deferred;   // waits for the end of the recovery
-  GroupEpoch epoch = {};               // of `deferred`: to which it belongs (R2)
-  bool leaving = false;                // of kUnpublish
-  std::string copier = {};             // of kUnpublish: the group that was asked for a copy
-  std::set<std::string> refused = {};  // likewise: groups that make none
-  std::string no_copy = {};            // likewise: why the last of them makes none
+  Reply reply = {};
+  std::optional<PublishOp> deferred = {};  // waits for the end of the recovery
+  GroupEpoch epoch = {};                   // of `deferred`: to which it belongs (R2)
+  bool leaving = false;                    // of kUnpublish
+  std::string copier = {};                 // of kUnpublish: the group that was asked for a copy
+  std::set<std::string> refused = {};      // likewise: groups that make none
+  std::string no_copy = {};                // likewise: why the last of them makes none
 };
 
 // A question to a holder whether its reference still stands.
