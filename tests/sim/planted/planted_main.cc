@@ -16,7 +16,7 @@ extern const bool planted_applied;
 
 namespace {
 
-constexpr uint64_t kSeeds = 3000;
+constexpr uint64_t kSeeds = 6000;
 constexpr double kSeconds = 200;
 
 // An assertion that is always on has found it, in production as well.
