@@ -98,7 +98,6 @@ void Hub::State::CheckWaits() const {
   TH_CHECK(waits == waits_.size());
 }
 
-// A worker's one holding: listed at its publication, and each reader of it knows that it is one.
 // R9: one entry per reader at the most.
 void Hub::State::CheckAwaited() const {
   for (const auto& [source, readers] : awaited_) {
@@ -110,6 +109,7 @@ void Hub::State::CheckAwaited() const {
   }
 }
 
+// A worker's one holding: listed at its publication, and each reader of it knows that it is one.
 void Hub::State::CheckReference(const Worker& worker) const {
   if (!worker.reference) return;
   const Reference& reference = *worker.reference;
