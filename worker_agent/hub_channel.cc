@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "common/grpc_flow_control.h"
+#include "common/grpc_keepalive.h"
 #include "common/limits.h"
 
 namespace tensorhub::agent {
@@ -25,11 +26,9 @@ void QuietGrpc() {
 std::shared_ptr<grpc::Channel> Make(const std::string& server, Connection connection) {
   QuietGrpc();
   grpc::ChannelArguments arguments;
-  // A hub that is cut off shows after 15 s at the latest; the hub tolerates a ping per 5 s.
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
+  const auto set = [&](const char* name, int value) { arguments.SetInt(name, value); };
+  SetKeepalive(set);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // gRPC's own back-off goes up to two minutes; a restarted hub waits one lease for its workers.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);
@@ -37,7 +36,7 @@ std::shared_ptr<grpc::Channel> Make(const std::string& server, Connection connec
   // The hub is inside the cluster: a proxy for the web is not on the way to it.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   if (connection == Connection::kOwn) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  SetFlowControl([&](const char* name, int value) { arguments.SetInt(name, value); });
+  SetFlowControl(set);
   arguments.SetMaxReceiveMessageSize(kHubMessageBytesMax);
   arguments.SetMaxSendMessageSize(kHubMessageBytesMax);
   return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);

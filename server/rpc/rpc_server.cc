@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/grpc_flow_control.h"
+#include "common/grpc_keepalive.h"
 #include "common/limits.h"
 
 namespace tensorhub::rpc {
@@ -18,16 +19,15 @@ namespace {
 
 constexpr std::chrono::milliseconds kShutdownGrace{1000};
 
-// Keepalive frees the streams of hosts that vanished; leases decide who is alive. The client's
-// pings (time 10 s, docs/protocol.md) must stay above the interval that is tolerated here.
+// Keepalive frees the streams of hosts that vanished; leases decide who is alive. The clients'
+// pings must stay above the interval that is tolerated here.
 void SetChannelArguments(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
+  const auto set = [&](const char* name, int value) { builder.AddChannelArgument(name, value); };
+  SetKeepalive(set);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
-  SetFlowControl([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
+  SetFlowControl(set);
   builder.SetMaxReceiveMessageSize(kHubMessageBytesMax);
   builder.SetMaxSendMessageSize(-1);
 }

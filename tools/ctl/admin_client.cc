@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "common/cli/logging.h"
 #include "common/grpc_flow_control.h"
+#include "common/grpc_keepalive.h"
 
 namespace tensorhub::ctl {
 namespace {
@@ -26,11 +27,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  // Whoever watches says nothing himself: a host that vanished shows after 15 s.
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  SetFlowControl([&](const char* name, int value) { arguments.SetInt(name, value); });
+  const auto set = [&](const char* name, int value) { arguments.SetInt(name, value); };
+  SetKeepalive(set);  // whoever watches says nothing himself
+  SetFlowControl(set);
   arguments.SetMaxReceiveMessageSize(-1);  // attachments
   // The hub is named; a proxy of the environment is for the web.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
