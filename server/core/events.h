@@ -359,6 +359,7 @@ struct ModelChange {
   enum class Kind {
     kVersionVisible,
     kVersionGone,
+    kLatestRewound,  // to `version`, an older one than it was
     kReplicaComplete,
     kReplicaGone,
     kWorkerJoined,

@@ -47,6 +47,7 @@ void Hub::State::MoveLatest(const Publication& publication, bool rewind) {
   const Version version = publication.version;
   const bool lower = rewind && CheckRewind(model, version).ok();
   if (lower && model.latest > version) {
+    Change(model, publication.model, ModelChange::Kind::kLatestRewound, version, /*group=*/"");
     Say(LogLine::Level::kInfo, absl::StrCat(publication.model, ": the latest version is ", version,
                                             " again, by a rewind; it was ", *model.latest));
   }

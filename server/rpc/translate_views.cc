@@ -16,6 +16,8 @@ const char* KindText(hub::ModelChange::Kind kind) {
       return "version-visible";
     case hub::ModelChange::Kind::kVersionGone:
       return "version-gone";
+    case hub::ModelChange::Kind::kLatestRewound:
+      return "latest-rewound";
     case hub::ModelChange::Kind::kReplicaComplete:
       return "replica-complete";
     case hub::ModelChange::Kind::kReplicaGone:

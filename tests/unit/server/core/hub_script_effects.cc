@@ -22,6 +22,8 @@ std::string Text(ModelChange::Kind kind) {
       return "version visible";
     case ModelChange::Kind::kVersionGone:
       return "version gone";
+    case ModelChange::Kind::kLatestRewound:
+      return "latest rewound";
     case ModelChange::Kind::kReplicaComplete:
       return "replica complete";
     case ModelChange::Kind::kReplicaGone:
