@@ -143,8 +143,21 @@ bool HostCopies::GivesUp(Version version) {
   return false;
 }
 
+// R6: one that is there takes part in the fetch as well, since another rank's may have been lost.
 absl::Status HostCopies::Add(Version version, Deadline deadline) {
-  if (Has(version)) return absl::OkStatus();
+  std::shared_ptr<Agent> agent = HolderOf(version);
+  if (agent == nullptr) {
+    absl::StatusOr<std::shared_ptr<Agent>> begun = Begin(version, deadline);
+    if (!begun.ok()) return begun.status();
+    agent = *std::move(begun);
+  }
+  const Verb fetch = FetchVerb{{Selector::Kind::kExact, version}, MsUntil(deadline)};
+  const absl::Status status = agent->RunVerb(fetch).status;
+  if (!status.ok() && HolderOf(version) == nullptr) Drop(version, /*drain_ms=*/0);
+  return status;
+}
+
+absl::StatusOr<std::shared_ptr<Agent>> HostCopies::Begin(Version version, Deadline deadline) {
   Drop(version, /*drain_ms=*/0);  // what is left of one that has ended
   absl::StatusOr<HostMemory> memory = TakeMemory(deadline);
   if (!memory.ok()) return memory.status();
@@ -155,23 +168,21 @@ absl::Status HostCopies::Add(Version version, Deadline deadline) {
   if (absl::Status status = Keep(version, {*std::move(memory), *agent}); !status.ok()) {
     return status;
   }
-  const Verb fetch = FetchVerb{{Selector::Kind::kExact, version}, MsUntil(deadline)};
-  const absl::Status status = (*agent)->RunVerb(fetch).status;
-  if (!status.ok()) Drop(version, /*drain_ms=*/0);
-  return status;
+  return agent;
 }
 
-bool HostCopies::Has(Version version) {
+std::shared_ptr<Agent> HostCopies::HolderOf(Version version) {
   std::shared_ptr<Agent> agent;
   {
     MutexLock lock(mutex_);
     const auto copy = copies_.find(version);
-    if (copy == copies_.end() || copy->second.released) return false;
+    if (copy == copies_.end() || copy->second.released) return nullptr;
     agent = copy->second.agent;
   }
   // One that the hub has refused holds it for nobody.
   const absl::Status health = agent->Health();
-  return agent->Held() == version && (health.ok() || absl::IsUnavailable(health));
+  const bool holds = agent->Held() == version && (health.ok() || absl::IsUnavailable(health));
+  return holds ? agent : nullptr;
 }
 
 std::shared_ptr<Agent> HostCopies::AgentOf(Version version) {

@@ -61,7 +61,11 @@ class HostCopies {
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsAskedFor(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Add(Version version, Deadline deadline) ABSL_LOCKS_EXCLUDED(mutex_);
-  bool Has(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A new copy, which is empty.
+  absl::StatusOr<std::shared_ptr<Agent>> Begin(Version version, Deadline deadline)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // nullptr: there is no such copy, or not a whole one.
+  std::shared_ptr<Agent> HolderOf(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
   // nullptr: there is no such copy.
   std::shared_ptr<Agent> AgentOf(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
   bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -137,6 +137,16 @@ void Hub::State::RefuseCopy(const WorkerKey& of, Version version, const std::str
   }
 }
 
+// A rank that was asked twice joins once more with the copy that has been made meanwhile; the
+// others would never come. While recovering, those that wait for it may not have said so yet.
+bool Hub::State::IsAwaited(const Worker& copy, const Selector& selector) const {
+  if (copy.copy_of.empty() || !HoldsWhole(copy) || recovering_) return true;
+  const std::vector<Worker*> waiting = LeaversOf({copy.id.key.model, copy.copy_of});
+  return std::any_of(waiting.begin(), waiting.end(), [&](const Worker* leaver) {
+    return leaver->reference->version == selector.version;
+  });
+}
+
 // A copy that nobody wants any more gives its memory back. R8: while recovering, nothing is
 // released.
 void Hub::State::ReleaseIfUnwanted(const Worker& copy) {

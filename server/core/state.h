@@ -235,6 +235,7 @@ class Hub::State {
   void NoCopiesBy(const WorkerKey& rank, const std::string& why);
   void NoCopyBy(const WorkerKey& rank, Version version, const std::string& reason);
   void RefuseCopy(const WorkerKey& of, Version version, const std::string& why);
+  bool IsAwaited(const Worker& copy, const Selector& selector) const;
   void ReleaseIfUnwanted(const Worker& copy);
 
   // choosing.cc: R5, which holder

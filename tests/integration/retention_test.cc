@@ -104,6 +104,37 @@ TEST(RetentionTest, WhoLeavesIsCopiedByAnother) {
   EXPECT_THAT(answer, HasSubstr("sources=other.copy.1/0"));
 }
 
+TEST(RetentionTest, ACopyOfWhichARankWasLostIsMadeWholeAgain) {
+  Cluster cluster(kServed, kKeepOne);
+  std::vector<Worker> trainers = cluster.JoinGroup("trainer", 2);
+  for (const std::string& answer : DoAll(trainers, "fill 1")) ASSERT_EQ(answer, "ok");
+  for (const std::string& answer : DoAll(trainers, "publish 1 wait=1")) {
+    ASSERT_THAT(answer, StartsWith("ok"));
+  }
+  for (const std::string& answer : DoAll(trainers, "unpublish")) {
+    ASSERT_THAT(answer, StartsWith("ok"));
+  }
+  std::vector<Worker> spots;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    spots.push_back(cluster.Start());
+    ASSERT_EQ(spots[rank]->Do(cluster.ConnectCommand("spot", rank, 2) + " spot"), "ok");
+    ASSERT_EQ(spots[rank]->Do("register"), "ok");
+  }
+  for (const std::string& answer : DoAll(spots, "fetch latest")) {
+    ASSERT_THAT(answer, StartsWith("ok"));
+  }
+  const auto whole_copy = [&] {
+    return trainers[0]->Do("list").find("trainer.copy.1=complete/2/2") != std::string::npos;
+  };
+  ASSERT_TRUE(whole_copy()) << trainers[0]->Do("list");
+  trainers[1] = nullptr;  // and its part of the copy with it
+  ASSERT_TRUE(Eventually(seconds(20), [&] { return !whole_copy(); }));
+  trainers[1] = cluster.Join("trainer", "", 1, 2);
+  for (const std::string& answer : DoAll(spots, "leave")) ASSERT_EQ(answer, "ok");
+  for (const Worker& trainer : trainers) trainer->Send("fetch latest");
+  for (const Worker& trainer : trainers) ExpectFetched(*trainer, trainer->Answer(), 1);
+}
+
 TEST(RetentionTest, LeavingTakesTheCopiesAlong) {
   Cluster cluster(kServed, kKeepOne);
   Worker trainer = cluster.Join("trainer");

@@ -43,10 +43,7 @@ bool Copies::Has(Version version) const {
 // Copies on their way out make room.
 void Copies::Begin(Version version, Nanos deadline) {
   if (leaving_) return;
-  if (Has(version)) {
-    making_ = false;
-    return MakeNext();
-  }
+  if (Has(version)) return Fetch(version, deadline);
   if (const auto rest = copies_.find(version); rest != copies_.end()) {
     Drop(*rest->second.process, /*told=*/true);
   }
@@ -74,23 +71,26 @@ void Copies::Connect(Version version, Nanos deadline) {
 
 void Copies::Fetch(Version version, Nanos deadline) {
   const auto copy = copies_.find(version);
-  if (leaving_ || copy == copies_.end()) return;
+  if (leaving_) return;
+  if (copy == copies_.end()) return Made(version, absl::AbortedError("it was given up"));
   Process& process = *copy->second.process;
   const TimeMs left_ms = (deadline - scene_.agenda.now()) / kMillisecond;
   if (process.link().ended() || left_ms <= 0) {
-    Drop(process, /*told=*/true);
+    if (!Has(version)) Drop(process, /*told=*/true);
     return Made(version, absl::UnavailableError("the copy cannot connect"));
   }
-  if (!process.link().connected()) {
-    return scene_.agenda.After(kLook, &process.node(),
+  if (!process.link().connected() || !process.idle()) {
+    return scene_.agenda.After(kLook, &keeper_.node(),
                                [this, version, deadline] { Fetch(version, deadline); });
   }
   process.Ask(agent::FetchVerb{{Selector::Kind::kExact, version}, left_ms},
               [this, version, &process](const agent::VerbDone& done) {
                 if (leaving_) return;
-                if (done.status.ok()) return Made(version, done.status);
+                if (done.status.ok() || Has(version)) return Made(version, done.status);
                 // Its memory is for the next one.
-                copies_.at(version).released = true;
+                if (std::exchange(copies_.at(version).released, true)) {
+                  return Made(version, done.status);
+                }
                 Leave(process, 0, [this, version, status = done.status] { Made(version, status); });
               });
 }

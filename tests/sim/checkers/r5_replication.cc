@@ -33,14 +33,16 @@ bool R5Replication::IsTold(const Process& process) const {
   return scene_.hub->IsOpen(process.link().session());
 }
 
+// Of buffers that have come to mean something else, nobody reads.
 void R5Replication::CheckNoCycle(const Process& reader) {
   const Assignments::Place* place = assignments_.Current(reader.number());
   for (size_t steps = 0; place != nullptr && steps < scene_.processes.size(); ++steps) {
-    if (place->source.incarnation == reader.identity().incarnation) {
+    const Process* source = FindProcess(scene_, place->source.incarnation);
+    if (source->memory().word().generation != place->generation) return;
+    if (source == &reader) {
       return scene_.Fail(
           "R5", absl::StrCat(reader.name(), " reads from itself, ", steps, " workers away"));
     }
-    const Process* source = FindProcess(scene_, place->source.incarnation);
     if (!IsTold(*source)) return;
     place = assignments_.Current(source->number());
   }
