@@ -250,6 +250,17 @@ TEST_F(ViewsTest, WatchSeesAVersionComeAndGo) {
   Interrupt(*watch);
 }
 
+TEST_F(ViewsTest, WatchSeesARewind) {
+  const auto old = Publish("7", "g");
+  const auto newer = Publish("8", "h");
+  Interrupt(*newer);
+  const auto watch = ctl_.Start({"watch", "m/actor", "-o", "json"});
+  EXPECT_EQ(NextEvent(*watch).at("latest"), 8);
+  EXPECT_EQ(ctl_.Text({"rewind", "m/actor", "7"}), "");
+  EXPECT_EQ(NextEvent(*watch), (json{{"kind", "latest-rewound"}, {"version", 7}, {"group", ""}}));
+  Interrupt(*watch);
+}
+
 TEST_F(ViewsTest, WatchEndsWhenItHasSeenEnough) {
   const auto publisher = Publish("6", "g");
   const std::string seen = ctl_.Text({"watch", "m/actor", "--count", "1"});
