@@ -18,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 // What readers of a copy have that nobody wants any more.
 constexpr TimeMs kReleaseMs = 10'000;
+// A few gigabytes take that long to make and to lock.
+constexpr std::chrono::seconds kSpareWait{1};
 
 TimeMs MsUntil(Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
@@ -119,13 +121,15 @@ void HostCopies::RunReleasing() {
       while (!stopping_ && to_release_.empty()) changed_.Wait(mutex_);
       if (stopping_) return;
       version = *to_release_.begin();
+      to_release_.erase(version);
+      releasing_now_ = true;
       if (const auto copy = copies_.find(version); copy != copies_.end()) {
         copy->second.released = true;
       }
     }
     if (GivesUp(version)) Drop(version, kReleaseMs);
     MutexLock lock(mutex_);
-    to_release_.erase(version);
+    releasing_now_ = false;
     changed_.NotifyAll();
   }
 }
@@ -195,12 +199,23 @@ bool HostCopies::HasRoom() const {
   return shard_bytes_ * (copies_.size() + 1) <= options_.host_copy_bytes;
 }
 
-// Copies on their way out make room.
+// Copies on their way out make room, and their memory is quicker to have than new one.
 absl::StatusOr<HostMemory> HostCopies::TakeMemory(Deadline deadline) {
   MutexLock lock(mutex_);
-  while (!stopping_ && !HasRoom() && !to_release_.empty()) {
-    if (!changed_.WaitUntil(mutex_, deadline)) break;
+  AwaitSpare(std::min(deadline, Clock::now() + kSpareWait));
+  absl::StatusOr<HostMemory> memory = TakeSpareOrMake();
+  if (!absl::IsResourceExhausted(memory.status())) return memory;
+  AwaitSpare(deadline);
+  return TakeSpareOrMake();
+}
+
+void HostCopies::AwaitSpare(Deadline until) {
+  while (!stopping_ && spare_.data() == nullptr && (releasing_now_ || !to_release_.empty())) {
+    if (!changed_.WaitUntil(mutex_, until)) return;
   }
+}
+
+absl::StatusOr<HostMemory> HostCopies::TakeSpareOrMake() {
   if (stopping_) return absl::CancelledError("the worker leaves");
   if (!has_shard_) return absl::FailedPreconditionError("no tensors are registered");
   if (!HasRoom()) {

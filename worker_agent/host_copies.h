@@ -70,6 +70,9 @@ class HostCopies {
   std::shared_ptr<Agent> AgentOf(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
   bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<HostMemory> TakeMemory(Deadline deadline) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Until there is memory of a copy that is gone, or none is on its way out any more.
+  void AwaitSpare(Deadline until) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<HostMemory> TakeSpareOrMake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // That the shard is on, if it is on one.
   std::optional<int> Device() ABSL_LOCKS_EXCLUDED(mutex_);
   void Pin(HostMemory& memory) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -91,7 +94,9 @@ class HostCopies {
   std::vector<TensorBuffer> shard_ ABSL_GUARDED_BY(mutex_);
   uint64_t shard_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<Version, Deadline> to_make_ ABSL_GUARDED_BY(mutex_);
-  std::set<Version> to_release_ ABSL_GUARDED_BY(mutex_);  // until they are gone
+  // But for the one that is being given up: it may be named again meanwhile.
+  std::set<Version> to_release_ ABSL_GUARDED_BY(mutex_);
+  bool releasing_now_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<Version, Copy> copies_ ABSL_GUARDED_BY(mutex_);
   HostMemory spare_ ABSL_GUARDED_BY(mutex_);  // of a copy that is gone, for the next one

@@ -63,7 +63,7 @@ void Copies::Connect(Version version, Nanos deadline) {
   place.copy_of = place_.key.group;
   place.copies = 0;
   Process& process = AddProcess(scene_, place);
-  copies_[version] = {&process, false};
+  copies_[version] = {&process};
   process.SetOnReleased([this, version, &process] { Release(version, process); });
   process.Begin();
   Fetch(version, deadline);
@@ -112,8 +112,8 @@ void Copies::Made(Version version, const absl::Status& status) {
 void Copies::Release(Version version, Process& process) {
   const auto copy = copies_.find(version);
   if (leaving_ || copy == copies_.end() || copy->second.process != &process) return;
-  if (std::exchange(copy->second.released, true)) return;
-  GiveUp(version, process);
+  copy->second.release_again = copy->second.released;
+  if (!std::exchange(copy->second.released, true)) GiveUp(version, process);
 }
 
 // It may be wanted again by now.
@@ -129,7 +129,9 @@ void Copies::GiveUp(Version version, Process& process) {
                 if (!absl::IsResourceExhausted(done.status)) {
                   return Leave(process, kReleaseMs, [] {});
                 }
-                copies_.at(version).released = false;
+                Copy& copy = copies_.at(version);
+                copy.released = false;
+                if (std::exchange(copy.release_again, false)) Release(version, process);
               });
 }
 

@@ -34,6 +34,7 @@ class Copies {
   struct Copy {
     Process* process = nullptr;
     bool released = false;
+    bool release_again = false;  // said while it was being given up
   };
 
   void MakeNext();
