@@ -44,8 +44,11 @@ AgentOptions OfTheCopy(AgentOptions options, Version version, TimeMs within_ms) 
   return options;
 }
 
-// The same tensors, one behind the other from `data` on.
+// The same tensors, one behind the other from `data` on: in canonical order, so that they are one
+// piece of memory for whoever reads them.
 std::vector<TensorBuffer> MovedTo(std::byte* data, std::vector<TensorBuffer> tensors) {
+  std::sort(tensors.begin(), tensors.end(),
+            [](const TensorBuffer& a, const TensorBuffer& b) { return a.name < b.name; });
   for (TensorBuffer& tensor : tensors) {
     tensor.data = data;
     tensor.cuda = false;  // copies are in host memory

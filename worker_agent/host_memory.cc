@@ -44,6 +44,8 @@ absl::StatusOr<HostMemory> HostMemory::Make(uint64_t bytes) {
   memory.data_ = static_cast<std::byte*>(data);
   // A wish: fewer pages to make, and to lock.
   static_cast<void>(madvise(data, memory.bytes_, MADV_HUGEPAGE));
+  // The kernel copies locked pages when a process forks, and children have no use for them.
+  static_cast<void>(madvise(data, memory.bytes_, MADV_DONTFORK));
   return memory;
 }
 

@@ -99,7 +99,7 @@ absl::Status OneSided::Map(Incarnation peer, std::string_view description, uint6
     }
     why = mapped.status();
     if (!mapped.ok()) {
-      Log().debug("no way by {}: {}", reach.by->Summary(), std::string(why.message()));
+      Log().info("no way by {}: {}", reach.by->Summary(), std::string(why.message()));
       continue;
     }
     mapped->description = *std::move(understood);

@@ -108,7 +108,10 @@ void ProgressLoop::Feed(const Event& event) {
   }
   // A process that is gone must not have its memory held by us.
   if (const auto* failed = std::get_if<PeerFailed>(&event)) one_sided_.Close(failed->peer);
-  if (const auto* got = std::get_if<GetDone>(&event); got && got->status.ok()) NoteWay(true);
+  if (const auto* got = std::get_if<GetDone>(&event)) {
+    if (absl::IsAborted(got->status)) return LoseMemory(got->status);  // no fault of the source's
+    if (got->status.ok()) NoteWay(true);
+  }
   TH_CHECK(effects_.empty());  // never from within an effect
   fed_ = true;
   now_ = NowMs();  // effects take time: a one-sided get copies inside the call

@@ -112,7 +112,7 @@ class GetTransport {
   class Sink {
    public:
     virtual ~Sink() = default;
-    // The get no longer touches its destination.
+    // The get no longer touches its destination. ABORTED: this process's own device has failed.
     virtual void OnGetDone(uint64_t token, const absl::Status& status) = 0;
     // As MessageTransport::Sink::OnPeerFailed.
     virtual void OnGetPeerFailed(PeerId peer, const absl::Status& status) = 0;

@@ -49,7 +49,8 @@ class GpuTest(unittest.TestCase):
                                  "publish.stall.same-gpu", "host-copy.out", "host-copy.in",
                                  "digests.rate", "digests.read"})
         self.assertEqual({beside["name"] for beside in report["beside"]},
-                         {"gather.gets.1000", "gather.kernel.1000"})
+                         {"gather.gets.1000", "gather.kernel.1000",
+                          "publish.stall.same-gpu.no-digests"})
         self.assertIn("same-gpu went one-sided_over_copies_of_CUDA_device_0", report["notes"])
 
     def test_reads_by_ucx(self):

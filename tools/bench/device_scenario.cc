@@ -73,7 +73,7 @@ class DeviceScenario : public Scenario {
   absl::Status MeasureReads(const Hub& hub, const Path& path, Report& report);
   absl::Status RunRounds(const Path& path, Pairs& pairs, DeviceYardsticks& yardsticks,
                          Times& times) const;
-  absl::Status MeasureStall(const Path& path, AgentPair& pair, Report& report) const;
+  absl::Status MeasureStall(const Hub& hub, const Path& path, Report& report) const;
   absl::Status MeasureHostCopies(DeviceYardsticks& yardsticks, Report& report) const;
   absl::Status MeasureDigests(const Hub& hub, DeviceYardsticks& yardsticks, Report& report) const;
   absl::Status MeasureGathers(DeviceYardsticks& yardsticks, Report& report) const;
@@ -166,7 +166,7 @@ AgentPair::Options DeviceScenario::PairOptions(const std::string& name, const Hu
   options.server = hub.address();
   options.bytes = bytes_.value;
   options.tensors = tensors;
-  options.way = "one-sided";
+  options.way = by_ == "copies" ? "one-sided_over_copies" : "one-sided";
   // The plain copy has no digests to make; what they cost is a figure of its own.
   options.environment = {{"TENSORHUB_DIGESTS", "off"}, {"TENSORHUB_DEVICE_READS", by_}};
   options.source_device = path.source;
@@ -239,7 +239,13 @@ absl::Status DeviceScenario::MeasureReads(const Hub& hub, const Path& path, Repo
                             .better = Better::kLower,
                             .aim = kSmallAim});
   report.notes.push_back(absl::StrCat(path.name, " went ", pairs->few->way()));
-  return MeasureStall(path, *pairs->few, report);
+  const absl::StatusOr<double> stall_ms = Repeat([&] { return pairs->few->Stall(); });
+  if (!stall_ms.ok()) return stall_ms.status();
+  report.beside.push_back(
+      {absl::StrCat("publish.stall.", path.name, ".no-digests"), std::max(*stall_ms, 0.0), "ms"});
+  pairs->few = nullptr;
+  pairs->many = nullptr;
+  return MeasureStall(hub, path, report);
 }
 
 template <typename Round>
@@ -253,9 +259,14 @@ absl::StatusOr<double> DeviceScenario::Repeat(Round round) const {
   return Median(values);
 }
 
-absl::Status DeviceScenario::MeasureStall(const Path& path, AgentPair& pair, Report& report) const {
+// As programs publish that say nothing of digests: the device makes them, too.
+absl::Status DeviceScenario::MeasureStall(const Hub& hub, const Path& path, Report& report) const {
   ShowProgress(absl::StrCat(path.name, ": publishing beside other work"));
-  const absl::StatusOr<double> ms = Repeat([&] { return pair.Stall(); });
+  AgentPair::Options options = PairOptions(absl::StrCat(path.name, ".stall"), hub, path, tensors_);
+  options.environment["TENSORHUB_DIGESTS"] = "auto";
+  const absl::StatusOr<std::unique_ptr<AgentPair>> pair = AgentPair::Start(options);
+  if (!pair.ok()) return pair.status();
+  const absl::StatusOr<double> ms = Repeat([&] { return (*pair)->Stall(); });
   if (!ms.ok()) return ms.status();
   report.figures.push_back(
       BoundFigure(absl::StrCat("publish.stall.", path.name), std::max(*ms, 0.0), "ms", kStallMs));

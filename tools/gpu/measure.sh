@@ -140,6 +140,8 @@ run_tests() {
   local ok=0
   "$tests/agent_cuda_test" --gtest_filter='*Driver*:*RealDevice*' || ok=1
   "$tests/kernels_test" || ok=1
+  # A device that is there and not used is a failure here.
+  ! grep -q 'SKIPPED \] Real' "$folder/tests.txt" || ok=1
   return $ok
 }
 
@@ -148,6 +150,7 @@ bench() {
   local part=$1
   shift
   keep "$part" "$part.json" "$bin/tensorhub-bench" device "$@" -o json
+  ! grep -q '"skipped"' "$folder/$part.json" || failed+=("$part")
 }
 
 for part in "${parts[@]}"; do

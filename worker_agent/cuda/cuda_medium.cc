@@ -72,13 +72,17 @@ absl::StatusOr<std::shared_ptr<CudaMedium>> CudaMedium::Make(
 absl::Status CudaMedium::Open(const std::vector<TensorBuffer>& tensors, CudaDriver* driver,
                               std::span<const char> image) {
   driver_ = driver;
+  const absl::StatusOr<int> ordinal = DeviceOf(tensors, *driver);
+  if (!ordinal.ok()) return ordinal.status();
+  absl::StatusOr<CudaPrimary> primary = CudaPrimary::Retain(driver, *ordinal);
+  if (!primary.ok()) return primary.status();
+  primary_ = *std::move(primary);
+  CudaCurrent current(primary_);
+  if (!current.status().ok()) return current.status();
   absl::StatusOr<CudaPlacement> placement = PlaceOnDevice(tensors, *driver);
   if (!placement.ok()) return placement.status();
   placement_ = *std::move(placement);
-  absl::StatusOr<CudaPrimary> primary = CudaPrimary::Retain(driver, placement_.device);
-  if (!primary.ok()) return primary.status();
-  primary_ = *std::move(primary);
-  absl::StatusOr<CudaDevice> device = driver->Device(placement_.device);
+  absl::StatusOr<CudaDevice> device = driver->Device(*ordinal);
   if (!device.ok()) return device.status();
   device_ = *std::move(device);
   for (OwnedStream* stream : {&in_, &out_}) {

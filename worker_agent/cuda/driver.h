@@ -105,11 +105,12 @@ class CudaDriver {
   virtual absl::Status EnablePeer(CudaContext peer) = 0;
 
   // What the driver knows of an address. Not an error for an address that it does not know.
+  // CURRENT, or of memory of the virtual memory interface it is not known how much is mapped.
   virtual absl::StatusOr<CudaPointer> Lookup(const void* address) = 0;
 
   // Memory between processes of a host. A name by which another process maps the allocation that
-  // `address` is in; FAILED_PRECONDITION or INVALID_ARGUMENT if none can (CudaPointer::legacy_ipc).
-  virtual absl::StatusOr<std::string> NameAllocation(const void* address) = 0;
+  // begins there; FAILED_PRECONDITION or INVALID_ARGUMENT if none can (CudaPointer::legacy_ipc).
+  virtual absl::StatusOr<std::string> NameAllocation(const void* begin) = 0;
   // The begin of the named allocation, mapped for the current context's device, and back. CURRENT.
   // Fails for a name of this process, of one that is gone, and of a device that is out of reach.
   virtual absl::StatusOr<void*> MapNamed(std::string_view name) = 0;

@@ -49,6 +49,7 @@ absl::StatusCode CodeOf(int result) {
       return absl::StatusCode::kFailedPrecondition;
     case 214:  // ECC_UNCORRECTABLE
     case 220:  // NVLINK_UNCORRECTABLE
+    case 226:  // CONTAINED: an error of memory, whose process has to end
     case 700:  // ILLEGAL_ADDRESS
     case 702:  // LAUNCH_TIMEOUT
     case 709:  // CONTEXT_IS_DESTROYED

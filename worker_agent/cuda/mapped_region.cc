@@ -23,8 +23,9 @@ absl::Status Unmappable(const absl::Status& why) {
 LocalKey LocalKey::Of(std::string entry, const std::byte* base, CudaDriver& driver) {
   LocalKey key{std::move(entry)};
   const absl::StatusOr<CudaPointer> found = driver.Lookup(base);
-  if (!found.ok() || found->kind != CudaMemoryKind::kDevice || !found->legacy_ipc) return key;
-  absl::StatusOr<std::string> name = driver.NameAllocation(base);
+  if (!found.ok() || found->kind != CudaMemoryKind::kDevice) return key;
+  absl::StatusOr<std::string> name =
+      driver.NameAllocation(reinterpret_cast<const void*>(found->begin));
   if (!name.ok()) return key;
   key.allocation = *std::move(name);
   key.offset = reinterpret_cast<uint64_t>(base) - found->begin;

@@ -119,17 +119,28 @@ std::vector<const TensorBuffer*> ByAddress(const std::vector<TensorBuffer>& tens
 
 }  // namespace
 
+absl::StatusOr<int> DeviceOf(const std::vector<TensorBuffer>& tensors, CudaDriver& driver) {
+  int device = 0;
+  for (const TensorBuffer& tensor : tensors) {
+    if (tensor.bytes == 0) continue;
+    if (absl::Status status = CheckDevice(tensor, driver); !status.ok()) return status;
+    device = tensor.cuda_device;
+  }
+  return device;
+}
+
 absl::StatusOr<CudaPlacement> PlaceOnDevice(const std::vector<TensorBuffer>& tensors,
                                             CudaDriver& driver) {
   CudaPlacement out;
+  const absl::StatusOr<int> device = DeviceOf(tensors, driver);
+  if (!device.ok()) return device.status();
+  out.device = *device;
   size_t virtual_count = 0;
   size_t pooled_count = 0;
   const std::vector<const TensorBuffer*> sorted = ByAddress(tensors);
   for (const TensorBuffer* tensor : sorted) {
-    if (absl::Status status = CheckDevice(*tensor, driver); !status.ok()) return status;
     const absl::StatusOr<CudaPointer> found = Find(*tensor, driver);
     if (!found.ok()) return found.status();
-    out.device = tensor->cuda_device;
     virtual_count += IsVirtual(*found) ? 1 : 0;
     pooled_count += found->pooled ? 1 : 0;
     AddTo(out.regions, *tensor, *found);

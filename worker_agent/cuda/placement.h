@@ -34,9 +34,13 @@ struct CudaPlacement {
   std::vector<std::string> warnings;
 };
 
-// Of tensors that say they are on one device; those without bytes are nowhere. INVALID_ARGUMENT
-// names the tensor: no such device; host or managed memory; memory that was freed, or never was;
-// another device's; memory beyond its allocation. Otherwise the driver's errors.
+// That the tensors say they are on. INVALID_ARGUMENT names the tensor for which there is none.
+absl::StatusOr<int> DeviceOf(const std::vector<TensorBuffer>& tensors, CudaDriver& driver);
+
+// Of tensors that say they are on one device, whose context is current; those without bytes are
+// nowhere. INVALID_ARGUMENT names the tensor: no such device; host or managed memory; memory that
+// was freed, or never was; another device's; memory beyond its allocation. Otherwise the driver's
+// errors.
 absl::StatusOr<CudaPlacement> PlaceOnDevice(const std::vector<TensorBuffer>& tensors,
                                             CudaDriver& driver);
 

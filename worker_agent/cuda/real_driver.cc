@@ -280,13 +280,14 @@ absl::StatusOr<CudaEvent> RealDriver::CreateEvent(bool timed) {
   return event;
 }
 
-// By an event, since whether cuStreamSynchronize sleeps is for the context's flags to say.
+// By an event, since whether cuStreamSynchronize sleeps is for the context's flags to say. R4: it
+// waits whatever becomes of the event.
 absl::Status RealDriver::SynchronizeStream(CudaStream stream) {
   const absl::StatusOr<CudaEvent> event = CreateEvent(/*timed=*/false);
-  if (!event.ok()) return event.status();
-  absl::Status status = RecordEvent(*event, stream);
-  if (status.ok()) status = SynchronizeEvent(*event);
-  static_cast<void>(DestroyEvent(*event));
+  absl::Status status = event.ok() ? RecordEvent(*event, stream) : event.status();
+  status = status.ok() ? SynchronizeEvent(*event)
+                       : Check("cuStreamSynchronize", cu_.StreamSynchronize(stream));
+  if (event.ok()) static_cast<void>(DestroyEvent(*event));
   return status;
 }
 
