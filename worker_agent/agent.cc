@@ -3,10 +3,15 @@
 
 #include "worker_agent/agent.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/random.h"
 #include "worker_agent/host_copies.h"
 #include "worker_agent/hub_channel.h"
@@ -56,6 +61,22 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
   return loop;
 }
 
+// A client takes about a dozen, and UCX ends the process when it finds none.
+absl::Status CheckDescriptors() {
+  constexpr size_t kWanted = 32;
+  std::vector<int> taken;
+  while (taken.size() < kWanted) {
+    const int fd = eventfd(0, EFD_CLOEXEC);
+    if (fd < 0) break;
+    taken.push_back(fd);
+  }
+  for (const int fd : taken) close(fd);
+  if (taken.size() == kWanted) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("this process can open ", taken.size(),
+                                                   " files more, and a client needs ", kWanted,
+                                                   "; raise its limit (ulimit -n)"));
+}
+
 }  // namespace
 
 Agent::Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& channel)
@@ -73,7 +94,9 @@ Agent::Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& 
 Agent::~Agent() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options) {
-  PrepareProcessForUcx();  // changes the environment, so before there are threads of ours
+  if (absl::Status status = CheckDescriptors(); !status.ok()) return status;
+  PrepareProcessForUcx();        // changes the environment, so before there are threads of ours
+  const WithoutSignals blocked;  // gRPC starts its threads with the first channel
   const std::shared_ptr<grpc::Channel> channel = MakeHubChannel(options.server);
   std::unique_ptr<Agent> agent(new Agent(options, channel));
   auto connected = std::make_shared<Answer<absl::Status>>();
@@ -107,7 +130,7 @@ void Agent::RunLoop(ProgressLoop::Options options,
 
 // It would wait for itself.
 absl::Status Agent::CheckCaller() const {
-  if (progress_thread_ != std::this_thread::get_id()) return absl::OkStatus();
+  if (progress_thread_.load() != std::this_thread::get_id()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "called from a callback of this client; let another thread do it");
 }
@@ -133,6 +156,14 @@ std::shared_ptr<Medium> Agent::medium() {
 }
 
 absl::Status Agent::Register(const std::vector<TensorBuffer>& tensors) {
+  if (absl::Status status = CheckCaller(); !status.ok()) return status;
+  TakeTurn();
+  const absl::Status status = TakeMemory(tensors);
+  EndTurn();
+  return status;
+}
+
+absl::Status Agent::TakeMemory(const std::vector<TensorBuffer>& tensors) {
   absl::StatusOr<Memory> memory = Memory::Make(tensors);
   if (!memory.ok()) return memory.status();
   const absl::StatusOr<std::vector<std::string>> warnings =
@@ -174,15 +205,23 @@ absl::Status Agent::CheckMemory(const Verb& verb) {
   return where == nullptr ? absl::OkStatus() : where->CheckThere();
 }
 
+void Agent::TakeTurn() {
+  MutexLock lock(verb_mutex_);
+  while (verb_running_) verb_ended_.Wait(verb_mutex_);
+  verb_running_ = true;
+}
+
+void Agent::EndTurn() {
+  MutexLock lock(verb_mutex_);
+  verb_running_ = false;
+  verb_ended_.NotifyAll();
+}
+
 VerbResult Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
   absl::Status status = CheckCaller();
   if (status.ok()) status = CheckMemory(verb);
   if (!status.ok()) return {status, {}, ""};
-  {
-    MutexLock lock(verb_mutex_);
-    while (verb_running_) verb_ended_.Wait(verb_mutex_);
-    verb_running_ = true;
-  }
+  TakeTurn();
   auto answer = std::make_shared<Answer<VerbResult>>();
   auto giver = std::make_shared<Answer<VerbResult>::Giver>(answer, VerbResult{Ended(), {}, ""});
   inbox_->Post([this, giver, verb, on_progress = std::move(on_progress)] {
@@ -191,9 +230,7 @@ VerbResult Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
   });
   giver.reset();
   VerbResult result = answer->Wait();
-  MutexLock lock(verb_mutex_);
-  verb_running_ = false;
-  verb_ended_.NotifyAll();
+  EndTurn();
   return result;
 }
 
@@ -201,7 +238,7 @@ absl::Status Agent::Leave(TimeMs drain_ms) {
   queries_.Stop();
   // Together, so that they have the same time.
   std::thread copies = StartWithoutSignals([this, drain_ms] { copies_->Stop(drain_ms); });
-  inbox_->Post([this] { loop_->AskToLeave(); });
+  inbox_->Post([this, drain_ms] { loop_->AskToLeave(drain_ms); });
   const absl::Status status = RunVerb(LeaveVerb{drain_ms}).status;
   copies.join();
   return status;
@@ -236,7 +273,9 @@ void Agent::Stop() {
   copies_->Stop(/*drain_ms=*/0);
   inbox_->Post([this] { loop_->Stop(); });
   MutexLock lock(stop_mutex_);
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  thread_.join();
+  progress_thread_ = std::thread::id();  // the next thread of the program may be given the same
 }
 
 }  // namespace tensorhub::agent

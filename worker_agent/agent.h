@@ -108,6 +108,11 @@ class Agent {
   std::shared_ptr<Medium> medium() ABSL_LOCKS_EXCLUDED(verb_mutex_);
   // Nothing to be done without a device.
   absl::Status CheckMemory(const Verb& verb) ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  absl::Status TakeMemory(const std::vector<TensorBuffer>& tensors)
+      ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  // Of whatever is done to the registered memory: one after the other.
+  void TakeTurn() ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  void EndTurn() ABSL_LOCKS_EXCLUDED(verb_mutex_);
   void RunLoop(ProgressLoop::Options options,
                const std::shared_ptr<Answer<absl::Status>>& connected);
   // Runs `task` on the progress thread. FAILED_PRECONDITION if that has ended, or is the caller.

@@ -18,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 // What readers of a copy have that nobody wants any more.
 constexpr TimeMs kReleaseMs = 10'000;
+// The worker itself is connected; and its Leave waits for a copy that is connecting.
+constexpr TimeMs kConnectMs = 5'000;
 // A few gigabytes take that long to make and to lock.
 constexpr std::chrono::seconds kSpareWait{1};
 
@@ -39,7 +41,7 @@ std::string NameOfCopy(std::string group, Version version) {
 AgentOptions OfTheCopy(AgentOptions options, Version version, TimeMs within_ms) {
   options.copy_of = options.key.group;
   options.key.group = NameOfCopy(options.key.group, version);
-  options.connect_timeout_ms = std::min(options.connect_timeout_ms, within_ms);
+  options.connect_timeout_ms = std::min({options.connect_timeout_ms, within_ms, kConnectMs});
   options.host_copy_bytes = 0;
   return options;
 }
@@ -280,11 +282,13 @@ void HostCopies::Drop(Version version, std::optional<TimeMs> drain_ms) {
   if (agent == nullptr) return;
   if (drain_ms) static_cast<void>(agent->Leave(*drain_ms));
   agent->Stop();
+  Copy copy;  // with the spare from before, in the end: to give memory back takes a while
   MutexLock lock(mutex_);
   const auto found = copies_.find(version);
   if (found == copies_.end() || found->second.agent != agent) return;
-  spare_ = std::move(found->second.memory);
+  copy = std::move(found->second);
   copies_.erase(found);
+  std::swap(spare_, copy.memory);
 }
 
 // Leaving ends what the threads wait for.

@@ -209,7 +209,9 @@ void HubClient::FailConnect(const absl::Status& status) {
 }
 
 absl::Status HubClient::TimedOut() const {
-  if (absl::IsAlreadyExists(last_failure_)) return last_failure_;
+  const bool answered =
+      absl::IsAlreadyExists(last_failure_) || absl::IsResourceExhausted(last_failure_);
+  if (answered) return last_failure_;
   const std::string why = last_failure_.ok() ? "no answer" : std::string(last_failure_.message());
   return absl::UnavailableError(absl::StrFormat(
       "no TensorHub server answered at %s within %.3g s (%s); start tensorhub-server there, or "

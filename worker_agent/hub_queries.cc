@@ -111,10 +111,10 @@ absl::Status HubQueries::Repeat(TimeMs timeout_ms, const Ask& ask) {
 }
 
 absl::Status HubQueries::Once(const Ask& ask, TimeMs left_ms) {
-  const auto deadline =
-      std::chrono::system_clock::now() + std::chrono::milliseconds(left_ms + kGraceMs);
+  const std::chrono::milliseconds left(left_ms + kGraceMs);
+  const auto deadline = Clock::now() + left;
   grpc::ClientContext context;
-  context.set_deadline(deadline);
+  context.set_deadline(std::chrono::system_clock::now() + left);
   {
     MutexLock lock(mutex_);
     if (stopped_) return Left();

@@ -6,6 +6,11 @@
 #include "common/grpc_status.h"
 
 namespace tensorhub::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kRounding(5);  // gRPC counts in whole milliseconds
+
+}  // namespace
 
 absl::Status HubStatus(const grpc::Status& status) {
   const bool cut =
@@ -15,9 +20,10 @@ absl::Status HubStatus(const grpc::Status& status) {
   return cut ? absl::UnavailableError(status.error_message()) : FromGrpc(status);
 }
 
-absl::Status HubStatus(const grpc::Status& status, std::chrono::system_clock::time_point deadline) {
+// The wall clock may have been set meanwhile.
+absl::Status HubStatus(const grpc::Status& status, std::chrono::steady_clock::time_point deadline) {
   const bool ours = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
-                    std::chrono::system_clock::now() >= deadline;
+                    std::chrono::steady_clock::now() + kRounding >= deadline;
   return ours ? absl::UnavailableError("the server did not answer in time") : HubStatus(status);
 }
 

@@ -19,7 +19,7 @@ namespace tensorhub::agent {
 absl::Status HubStatus(const grpc::Status& status);
 // The same of a call that had until `deadline`, ours: when that has passed, the hub was not
 // reached. The hub's own time-outs come earlier and are its answer.
-absl::Status HubStatus(const grpc::Status& status, std::chrono::system_clock::time_point deadline);
+absl::Status HubStatus(const grpc::Status& status, std::chrono::steady_clock::time_point deadline);
 
 }  // namespace tensorhub::agent
 

@@ -56,8 +56,8 @@ std::shared_ptr<grpc::ClientContext> HubUnary::Exchange(
   };
   auto state = std::make_shared<State>();
   state->request = std::move(request);
-  const auto deadline = std::chrono::system_clock::now() + Lasting(deadline_ms);
-  state->context.set_deadline(deadline);
+  const auto deadline = std::chrono::steady_clock::now() + Lasting(deadline_ms);
+  state->context.set_deadline(std::chrono::system_clock::now() + Lasting(deadline_ms));
   auto answered = [inbox = inbox_, state, deadline,
                    done = std::move(done)](const grpc::Status& status) {
     inbox->Post(

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,6 +32,9 @@ constexpr TimeMs kShutDownMs = 2000;
 constexpr int64_t kRoundsMaxUs = 2000;
 constexpr int64_t kHeldUpUs = 10 * kRoundsMaxUs;
 constexpr size_t kWaysLoggedMax = 1024;
+// For what peers are told when this worker ends. A peer that has stopped takes nothing.
+constexpr TimeMs kLastWordsMs = 50;
+constexpr uint64_t kLastWord = std::numeric_limits<uint64_t>::max();  // no token of the core's
 // Each costs the memory and the descriptors of a transport (R9).
 constexpr int kMovesMax = 64;
 
@@ -101,13 +105,11 @@ void ProgressLoop::Feed(const Event& event) {
   }
   if (const auto* reply = std::get_if<CallReply>(&event)) {
     const auto* unpublished = std::get_if<UnpublishReply>(&reply->payload);
-    left_readers_ |= unpublished != nullptr && unpublished->readers_left > 0;
+    if (unpublished != nullptr) left_readers_ = unpublished->readers_left > 0;
   }
   if (const auto* sent = std::get_if<SendDone>(&event)) {
     if (memory_) memory_->medium().Conceal(sent->token);
   }
-  // A process that is gone must not have its memory held by us.
-  if (const auto* failed = std::get_if<PeerFailed>(&event)) one_sided_.Close(failed->peer);
   if (const auto* got = std::get_if<GetDone>(&event)) {
     if (absl::IsAborted(got->status)) return LoseMemory(got->status);  // no fault of the source's
     if (got->status.ok()) NoteWay(true);
@@ -260,7 +262,7 @@ void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_p
   Feed(VerbAsked{verb});
 }
 
-void ProgressLoop::AskToLeave() { Feed(LeaveAsked{}); }
+void ProgressLoop::AskToLeave(TimeMs drain_ms) { Feed(LeaveAsked{drain_ms}); }
 
 void ProgressLoop::TellCopyFailed(Version version, const absl::Status& reason) {
   Feed(CopyFailed{version, reason});
@@ -285,6 +287,20 @@ void ProgressLoop::LogWay() {
   Log().info("{} reads {}: {}", ToString(options_.facts.self.key), ToString(source_.key), way_);
 }
 
+// Closing a connection drops what has not left.
+void ProgressLoop::SendLastWords() {
+  effects_.clear();
+  core_->Step(Stopping{}, NowMs(), effects_);
+  for (const Effect& effect : effects_) {
+    const auto* last = std::get_if<SendMessage>(&effect);
+    if (last != nullptr) peers_.Send(last->peer, last->header, {}, kLastWord);
+  }
+  const TimeMs until = NowMs() + kLastWordsMs;
+  while (peers_.outstanding() > 0 && NowMs() < until) {
+    if (!Progress()) sched_yield();
+  }
+}
+
 void ProgressLoop::ShutDown() {
   if (std::exchange(shut_down_, true)) return;
   inbox_->Close();
@@ -292,6 +308,7 @@ void ProgressLoop::ShutDown() {
   hasher_.Stop();
   hub_.reset();
   if (!messages_) return;
+  SendLastWords();
   peers_.CloseAll();
   one_sided_.CloseAll();
   const TimeMs until = NowMs() + kShutDownMs;

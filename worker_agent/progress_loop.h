@@ -89,7 +89,7 @@ class ProgressLoop {
   // nothing is registered then.
   absl::Status Register(Memory memory);
   void AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress);
-  void AskToLeave();
+  void AskToLeave(TimeMs drain_ms);
   void TellCopyFailed(Version version, const absl::Status& reason);
   absl::StatusOr<void*> Allocate(size_t bytes);
   std::optional<Version> Held() const;
@@ -108,6 +108,7 @@ class ProgressLoop {
   void Sleep();
   int SleepMs() const;
   bool Arm();
+  void SendLastWords();
   void ShutDown();
   absl::Status ShareMemory();
   void ForgetMemory();

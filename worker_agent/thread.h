@@ -15,15 +15,26 @@
 
 namespace tensorhub::agent {
 
-// The host program's signals are for its own threads.
+// While it lives, threads that the calling thread starts, also inside libraries, take no signals:
+// the host program's are for its own threads.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 inline std::thread StartWithoutSignals(std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(body));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
+  const WithoutSignals blocked;
+  return std::thread(std::move(body));
 }
 
 }  // namespace tensorhub::agent

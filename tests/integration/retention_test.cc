@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+
 #include "tests/integration/cluster.h"
 #include "tests/integration/harness/eventually.h"
 
@@ -102,6 +105,26 @@ TEST(RetentionTest, WhoLeavesIsCopiedByAnother) {
   const std::string answer = other->Do("fetch latest");
   ExpectFetched(*other, answer, 1);
   EXPECT_THAT(answer, HasSubstr("sources=other.copy.1/0"));
+}
+
+// Each copy is a client of its own, which reads from the worker in the same process and goes.
+TEST(RetentionTest, CopiesThatAreGoneLeaveNothingBehind) {
+  Cluster cluster(kServed, kKeepOne);
+  Worker trainer = cluster.Join("trainer");
+  const auto maps = [&] {
+    std::ifstream file("/proc/" + std::to_string(trainer->process().pid()) + "/maps");
+    int count = 0;
+    for (std::string line; std::getline(file, line);) ++count;
+    return count;
+  };
+  int before = 0;
+  for (uint64_t version = 1; version <= 40; ++version) {
+    FillAndPublish(*trainer, version);
+    ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+    if (version == 10) before = maps();
+  }
+  // Two segments of shared memory a copy, where they stay.
+  EXPECT_LE(maps(), before + 20);
 }
 
 TEST(RetentionTest, ACopyOfWhichARankWasLostIsMadeWholeAgain) {

@@ -136,7 +136,7 @@ void Copies::GiveUp(Version version, Process& process) {
 }
 
 void Copies::Leave(Process& process, TimeMs drain_ms, const Action& done) {
-  process.AskToLeave();
+  process.AskToLeave(drain_ms);
   LeaveWhenIdle(process, drain_ms, done);
 }
 

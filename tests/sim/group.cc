@@ -250,8 +250,9 @@ void Group::End() {
 void Group::Ask(Rank rank, uint64_t number, const agent::Verb& verb, const Done& done) {
   Process& process = *ranks_[rank].process;
   if (operation_.leaves_after != 0 && rank == 0) {
-    scene_.agenda.After(operation_.leaves_after, &process.node(),
-                        [&process] { process.AskToLeave(); });
+    scene_.agenda.After(
+        operation_.leaves_after, &process.node(),
+        [&process, drain_ms = operation_.drain_ms] { process.AskToLeave(drain_ms); });
   }
   process.Ask(verb, [this, rank, number, done, &process](const agent::VerbDone& result) {
     if (std::holds_alternative<agent::FetchVerb>(process.verb()) && result.status.ok()) {
@@ -327,7 +328,7 @@ void Group::Leave(Rank rank, uint64_t number) {
     RankDone(rank, number, absl::OkStatus());
   };
   process.copies().Leave(operation_.drain_ms, one_less);
-  process.AskToLeave();
+  process.AskToLeave(operation_.drain_ms);
   process.Ask(agent::LeaveVerb{operation_.drain_ms}, [&process, one_less](const agent::VerbDone&) {
     process.Scribble();
     one_less();

@@ -63,7 +63,7 @@ class Process {
   void Ask(const agent::Verb& verb, OnVerbDone done);
   bool idle() const { return on_done_ == nullptr; }
   const agent::Verb& verb() const { return verb_; }
-  void AskToLeave() { Step(agent::LeaveAsked{}); }
+  void AskToLeave(TimeMs drain_ms) { Step(agent::LeaveAsked{drain_ms}); }
   Copies& copies() { return copies_; }
   // Of a copy: the group that keeps it.
   const std::string& copy_of() const { return place_.copy_of; }

@@ -127,6 +127,8 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
       return server_.OnAskWord(*message, now, effects);
     case PeerKind::kClose:
       return server_.OnClose(*message);
+    case PeerKind::kBye:
+      return Forget({message->from, absl::UnavailableError("the peer has ended")}, now, effects);
     default:
       break;
   }
@@ -161,11 +163,29 @@ void AgentCore::State::On(const ChunksHashed& event, TimeMs now, Effects& effect
 }
 
 void AgentCore::State::On(const PeerFailed& event, TimeMs now, Effects& effects) {
-  if (reader_) reader_->OnPeerFailed(event, now, effects);
-  server_.DropPeer(event.peer);
-  peers_.imported.erase(event.peer);
-  if (peers_.open.erase(event.peer) != 0) effects.emplace_back(ClosePeer{event.peer});
+  Forget(event, now, effects);
   effects.emplace_back(TestHearing{});  // it may have died in the middle of a message
+}
+
+// Nor may a peer that is gone have its memory held by us.
+void AgentCore::State::Forget(const PeerFailed& gone, TimeMs now, Effects& effects) {
+  if (reader_) reader_->OnPeerFailed(gone, now, effects);
+  server_.DropPeer(gone.peer);
+  peers_.imported.erase(gone.peer);
+  effects.emplace_back(CloseGets{gone.peer});
+  if (peers_.open.erase(gone.peer) != 0) effects.emplace_back(ClosePeer{gone.peer});
+}
+
+// Between processes of a host a connection does not break when one of two clients ends, only when
+// its process does.
+void AgentCore::State::On(const Stopping&, TimeMs /*now*/, Effects& effects) {
+  for (const auto& [peer, endpoint] : peers_.open) {
+    PeerMessage bye;
+    bye.kind = PeerKind::kBye;
+    bye.from = options_.self.incarnation;
+    bye.to = peer;
+    effects.emplace_back(SendMessage{peer, Encode(bye)});
+  }
 }
 
 // R8: the hub and every peer learn where this worker is now.

@@ -37,6 +37,7 @@ class AgentCore::State {
   void On(const Registered& event, TimeMs now, Effects& effects);
   void On(const VerbAsked& event, TimeMs now, Effects& effects);
   void On(const LeaveAsked& event, TimeMs now, Effects& effects);
+  void On(const Stopping& event, TimeMs now, Effects& effects);
   void On(const SessionUp& event, TimeMs now, Effects& effects);
   void On(const SessionDown& event, TimeMs now, Effects& effects);
   void On(const SessionRefused& event, TimeMs now, Effects& effects);
@@ -54,6 +55,7 @@ class AgentCore::State {
   void On(const GetDone& event, TimeMs now, Effects& effects);
   void On(const WordArrived& event, TimeMs now, Effects& effects);
   void On(const PeerFailed& event, TimeMs now, Effects& effects);
+  void Forget(const PeerFailed& gone, TimeMs now, Effects& effects);
   void On(const Moved& event, TimeMs now, Effects& effects);
   void On(const LaneKnown& event, TimeMs now, Effects& effects);
   void On(const MemoryImported& event, TimeMs now, Effects& effects);
@@ -144,6 +146,7 @@ class AgentCore::State {
   std::optional<Registered> registered_;
   // Why no verb that needs the hub goes on: it refused this worker, or the owner leaves.
   std::optional<absl::Status> ended_;
+  std::optional<TimeMs> leaving_ms_;  // what a leave that was asked for gives readers and keepers
   bool left_ = false;
   TimeMs heartbeat_ms_ = 1000;
   GroupEpoch epoch_;  // the group's, as the hub told it last

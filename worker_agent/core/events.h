@@ -209,7 +209,11 @@ struct VerbAsked {
 };
 // The owner is about to leave: what runs ends soon, by its own way out, and of what is asked from
 // now on only LeaveVerb and UnpublishVerb are done.
-struct LeaveAsked {};
+struct LeaveAsked {
+  TimeMs drain_ms = 0;  // as the LeaveVerb's
+};
+// This worker ends, with whatever state it is in: its peers are told. The last event.
+struct Stopping {};
 // The owner's answer to CopyWanted, if it is no.
 struct CopyFailed {
   Version version = 0;
@@ -218,11 +222,11 @@ struct CopyFailed {
 struct Tick {};
 
 using Event =
-    std::variant<Registered, VerbAsked, LeaveAsked, SessionUp, SessionDown, SessionRefused,
-                 AssignDirective, AbortReadDirective, ProbeDirective, DroppedDirective,
-                 VisibleDirective, MakeCopyDirective, ReleaseCopyDirective, CallReply,
-                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, Moved, LaneKnown,
-                 MemoryImported, ChunksHashed, CopyFailed, Tick>;
+    std::variant<Registered, VerbAsked, LeaveAsked, Stopping, SessionUp, SessionDown,
+                 SessionRefused, AssignDirective, AbortReadDirective, ProbeDirective,
+                 DroppedDirective, VisibleDirective, MakeCopyDirective, ReleaseCopyDirective,
+                 CallReply, MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, Moved,
+                 LaneKnown, MemoryImported, ChunksHashed, CopyFailed, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ constexpr uint8_t kFormat = 1;
 
 bool KnownKind(uint8_t kind) {
   return kind >= static_cast<uint8_t>(PeerKind::kHello) &&
-         kind <= static_cast<uint8_t>(PeerKind::kWord);
+         kind <= static_cast<uint8_t>(PeerKind::kBye);
 }
 
 bool Plausible(const PeerMessage& message) {

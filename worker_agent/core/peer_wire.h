@@ -34,6 +34,7 @@ enum class PeerKind : uint8_t {
           // each in `text`; the first comes before anything else of the read, even if empty
   kAskWord = 10,  // reader: tell the control word; `begin` is the question's number
   kWord = 11,     // source: valid, under the read's generation; `begin` as in the question
+  kBye = 12,      // either side, last on a connection: it ends here, and nothing can be read there
 };
 
 inline constexpr uint8_t kFlagOneSided = 1;         // Open: wanted; Opened: offered

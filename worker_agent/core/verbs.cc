@@ -99,8 +99,11 @@ void AgentCore::State::On(const VerbAsked& event, TimeMs now, Effects& effects) 
   std::visit([&](const auto& verb) { Start(verb, now, effects); }, Verb(verb_));
 }
 
-void AgentCore::State::On(const LeaveAsked&, TimeMs now, Effects& effects) {
+void AgentCore::State::On(const LeaveAsked& event, TimeMs now, Effects& effects) {
   GoNoFurther(absl::CancelledError("this client is leaving"), now, effects);
+  leaving_ms_ = event.drain_ms;
+  if (phase_ != Phase::kUnpublishing || std::holds_alternative<LeaveVerb>(verb_)) return;
+  BeginUnpublish({.drain_ms = event.drain_ms}, now, effects);
 }
 
 // Ends the verb, if there is one, by its own way out.
@@ -208,12 +211,15 @@ void AgentCore::State::Start(const LeaveVerb& verb, TimeMs now, Effects& effects
 }
 
 // R3 (a)-(c): the hub closes admission and redirects readers; its answer says that they are gone.
+// Once the worker is to leave, readers and keepers have what the leave gives them, whatever for.
 void AgentCore::State::BeginUnpublish(const UnpublishCall& call, TimeMs now, Effects& effects) {
-  phase_ = Phase::kUnpublishing;
-  // Without a hub nobody can redirect the readers; they get the same time.
-  phase_deadline_ = now + call.drain_ms + (calls_.session_up() ? kAnswerGraceMs : 0);
   UnpublishCall mine = call;
   mine.generation = reference_.generation();
+  mine.leaving |= leaving_ms_.has_value();
+  mine.drain_ms = std::min(call.drain_ms, leaving_ms_.value_or(call.drain_ms));
+  phase_ = Phase::kUnpublishing;
+  // Without a hub nobody can redirect the readers; they get the same time.
+  phase_deadline_ = now + mine.drain_ms + (calls_.session_up() ? kAnswerGraceMs : 0);
   calls_.Start(mine, effects);
 }
 

@@ -4,6 +4,7 @@
 #include "worker_agent/ucx/ucx_worker.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -53,8 +54,15 @@ absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Create(const Options& opti
   return worker;
 }
 
+// Each that is left costs its memory and a dozen descriptors (R9): only so many are.
+bool UcxWorker::MayStay() {
+  constexpr int kAbandonedMax = 32;
+  static std::atomic<int> abandoned{0};
+  return abandoned_ && ++abandoned <= kAbandonedMax;
+}
+
 UcxWorker::~UcxWorker() {
-  if (abandoned_) return;
+  if (MayStay()) return;
   if (worker_ != nullptr) ucp_worker_destroy(worker_);
   if (context_ != nullptr) ucp_cleanup(context_);
 }

@@ -53,7 +53,7 @@ class UcxWorker {
   // Active messages with this id go to `handler(owner, ...)`, each whole.
   absl::Status TakeMessages(unsigned id, ucp_am_recv_callback_t handler, void* owner);
 
-  // The destructor leaves UCX's objects as they are.
+  // The destructor leaves UCX's objects as they are; of the first so many in this process.
   void Abandon() { abandoned_ = true; }
 
   // "posix/memory, tcp/eth0".
@@ -65,6 +65,7 @@ class UcxWorker {
   UcxWorker() = default;
   absl::Status OpenContext(const Options& options);
   absl::Status OpenWorker(EnvelopeKind address_kind);
+  bool MayStay();
 
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;

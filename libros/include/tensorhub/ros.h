@@ -136,9 +136,9 @@ struct ConnectOptions {
   // Memory of this host that may be taken for copies: when this worker is the last to hold a
   // version that must not be lost (tensorhubctl retain, pin), Unpublish and Fetch make one first;
   // and when the last holder leaves, this group may be asked for one.
-  // The shard's size per copy, only while there is one. None is begun where the host, or the
-  // container (control groups, version 2), has not as much left; processes that begin at once do
-  // not know of each other. 0: none is made, and such an Unpublish fails.
+  // The shard's size per copy; the memory of one stays with the client, for the next. None is begun
+  // where the host, or the container (control groups, version 2), has not as much left; processes
+  // that begin at once do not know of each other. 0: none is made, and such an Unpublish fails.
   uint64_t host_copy_bytes = UINT64_MAX;
   // Opaque bytes that travel with what this client publishes, for whoever lists the version
   // (tensorhubctl keeps the headers of safetensors files here). At most 64 MiB.

@@ -99,7 +99,7 @@ TEST(Leaving, LetsAFetchUnpublishWhatItHeld) {
   const ControlWord held = world.at(1).word;
   world.Ask(1, FetchVerb{});
   world.RunFor(1000);
-  world.Deliver(1, LeaveAsked{});
+  world.Deliver(1, LeaveAsked{.drain_ms = 2000});
   world.RunFor(1000);
   EXPECT_EQ(world.at(1).word, held) << "before the hub answered";
   ASSERT_TRUE(unpublish);
@@ -116,6 +116,56 @@ TEST(Leaving, LetsAnUnpublishEnd) {
   world.Ask(0, UnpublishVerb{.drain_ms = 1000});
   world.Deliver(0, LeaveAsked{});
   EXPECT_EQ(world.Finish(0), absl::OkStatus());
+}
+
+// Whatever for: from here on readers and keepers have what the leave gives them.
+TEST(Leaving, ShortensAnUnpublish) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  std::vector<UnpublishCall> calls;
+  world.hub.script = [&](size_t, const Call& call) {
+    const auto* unpublish = std::get_if<UnpublishCall>(&call.request);
+    if (unpublish != nullptr) calls.push_back(*unpublish);
+    return unpublish != nullptr;
+  };
+  world.Ask(0, UnpublishVerb{.drain_ms = 60'000});
+  world.RunFor(1000);
+  const TimeMs before = world.now_ms();
+  world.Deliver(0, LeaveAsked{.drain_ms = 1000});
+  EXPECT_EQ(world.Finish(0), absl::OkStatus());
+  EXPECT_LE(world.now_ms() - before, 2000);
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_FALSE(calls[0].leaving);
+  EXPECT_TRUE(calls[1].leaving);
+  EXPECT_EQ(calls[1].drain_ms, 1000);
+}
+
+// --- the end -------------------------------------------------------------------------------------
+
+constexpr Incarnation kPeer = 77;
+
+PeerMessage FromPeer(PeerKind kind) {
+  PeerMessage message;
+  message.kind = kind;
+  message.from = kPeer;
+  return message;
+}
+
+TEST(Stopping, IsSaidToEveryPeer) {
+  World world({});
+  world.Hear(0, FromPeer(PeerKind::kHello));
+  world.Deliver(0, Stopping{});
+  const std::vector<PeerMessage> heard = world.Heard(kPeer);
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_EQ(heard[0].kind, PeerKind::kBye);
+}
+
+TEST(Stopping, OfAPeerIsTheEndOfItsConnection) {
+  World world({});
+  world.Hear(0, FromPeer(PeerKind::kHello));
+  world.Hear(0, FromPeer(PeerKind::kBye));
+  world.Deliver(0, Stopping{});
+  EXPECT_TRUE(world.Heard(kPeer).empty());
 }
 
 }  // namespace

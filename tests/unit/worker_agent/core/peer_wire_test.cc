@@ -86,7 +86,7 @@ TEST(PeerWire, RefusesWhatNobodyWouldSend) {
   EXPECT_TRUE(refused([](PeerMessage& message) { message.confirmed = kChunkCountMax + 1; }));
   EXPECT_TRUE(refused([](PeerMessage& message) { message.code = 17; }));
   EXPECT_TRUE(refused([](PeerMessage& message) { message.kind = static_cast<PeerKind>(0); }));
-  EXPECT_TRUE(refused([](PeerMessage& message) { message.kind = static_cast<PeerKind>(12); }));
+  EXPECT_TRUE(refused([](PeerMessage& message) { message.kind = static_cast<PeerKind>(13); }));
   std::string other = Encode(Example(PeerKind::kData));
   other[0] = 'X';
   EXPECT_FALSE(DecodePeerMessage(other)) << "another magic";
