@@ -24,6 +24,8 @@ inline constexpr size_t kMediumBytesMax = 64;
 // One message between a worker and the hub (gRPC counts in int). The longest carries an attachment
 // or a layout, whole.
 inline constexpr int kHubMessageBytesMax = static_cast<int>(kAttachmentBytesMax) + (16 << 20);
+// One that carries neither.
+inline constexpr size_t kPlainMessageBytesMax = 64 << 10;
 
 }  // namespace tensorhub
 

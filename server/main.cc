@@ -6,14 +6,17 @@
 #include <grpc/support/log.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
 #include "common/cli/lock_tracking.h"
@@ -41,8 +44,9 @@ struct Flags {
 void Declare(cli::CommandLine& line, Flags& flags) {
   line.DefaultLogLevel("info");
   line.Flag("listen", &flags.listen,
-            "where workers and tools reach the hub; port 0 takes any free one; there is no "
-            "authentication yet, so name an address that only your cluster reaches",
+            "where workers and tools reach the hub; 0.0.0.0 is all addresses, IPv6's as well; port "
+            "0 takes any free one; there is no authentication yet, so name an address that only "
+            "your cluster reaches",
             {.placeholder = "HOST:PORT"});
   line.Flag("data-dir", &flags.data_dir,
             "keep what must outlive the server in this directory, so that workers know it again "
@@ -62,15 +66,18 @@ void Declare(cli::CommandLine& line, Flags& flags) {
             "of each model's versions, how many of the newest must not be lost when their last "
             "holder unpublishes; it waits then until somebody else keeps them, or makes a copy in "
             "host memory; tensorhubctl retain changes it for one model");
-  line.Flag("reflection", &flags.reflection, "let tools list the services (grpcurl)");
+  line.Flag("reflection", &flags.reflection,
+            "let tools list the services (grpcurl); --reflection=false: do not");
   line.Example("tensorhub-server --data-dir /var/lib/tensorhub");
   line.Example("tensorhub-server --listen 127.0.0.1:0 --lease 1s --log-level debug");
   line.Example("TENSORHUB_LISTEN=[::]:7070 tensorhub-server --log-format json");
 }
 
 // What is wrong with the flags beyond their types, or nothing.
-cli::Problem Check(Flags& flags) {
+cli::Problem Check(const cli::CommandLine& line, Flags& flags) {
   using std::chrono::milliseconds;
+  if (line.IsSet("data-dir") && flags.data_dir.empty())
+    return "--data-dir: is empty; name a directory";
   if (flags.lease < milliseconds(100) || flags.lease > std::chrono::hours(1)) {
     return "--lease: give a duration between 100ms and 1h";
   }
@@ -88,14 +95,6 @@ cli::Problem Check(Flags& flags) {
     return "--store memory keeps nothing: leave out --data-dir, or give --store sqlite";
   }
   return std::nullopt;
-}
-
-// gRPC writes to standard error in a format of its own; what matters of it goes through our log.
-void RouteGrpcLog() {
-  gpr_set_log_function([](gpr_log_func_args* record) {
-    const bool error = record->severity == GPR_LOG_SEVERITY_ERROR;
-    spdlog::log(error ? spdlog::level::warn : spdlog::level::debug, "grpc: {}", record->message);
-  });
 }
 
 sigset_t StopSignals() {
@@ -133,6 +132,31 @@ class Failure {
   mutable Mutex mutex_;
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
 };
+
+// Null: the server does not listen yet.
+std::atomic<Failure*> failure_to_listen{nullptr};
+
+// gRPC writes to standard error in a format of its own; what matters of it goes through our log.
+// After a failed accept, 1.51 never listens again (grpc/grpc#20418): nobody could connect any more.
+void RouteGrpcLog() {
+  gpr_set_log_function([](gpr_log_func_args* record) {
+    const bool error = record->severity == GPR_LOG_SEVERITY_ERROR;
+    spdlog::log(error ? spdlog::level::warn : spdlog::level::debug, "grpc: {}", record->message);
+    Failure* const failure = failure_to_listen;
+    if (failure == nullptr || !absl::StartsWith(record->message, "Failed accept")) return;
+    failure->Set(absl::ResourceExhaustedError(absl::StrCat(
+        "no connections can be taken any more (", record->message,
+        "); the limit of open files (ulimit -n) must be above the number of clients")));
+  });
+}
+
+// Each client is a connection.
+void RaiseFileLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 void WaitForStop(const Failure& failure) {
   const sigset_t signals = StopSignals();
@@ -175,6 +199,7 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
   rpc::RpcServer::Options options = ServerOptions(flags, listen, *loaded);
   options.loop.store = store->get();
   options.loop.on_failure = [&failure](const absl::Status& status) { failure.Set(status); };
+  failure_to_listen = &failure;
   auto server = rpc::RpcServer::Start(options);
   if (!server.ok()) return cli::Fail(kName, std::string(server.status().message()), 1);
   spdlog::info(
@@ -186,6 +211,7 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
   std::fflush(stdout);
   WaitForStop(failure);
   (*server)->Shutdown();
+  failure_to_listen = nullptr;
   if (const auto why = failure.status()) return cli::Fail(kName, std::string(why->message()), 1);
   return 0;
 }
@@ -196,13 +222,14 @@ int Main(int argc, char** argv) {
   cli::CommandLine line(kName, "The hub of TensorHub: knows which worker holds which version.");
   Declare(line, flags);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
-  if (cli::Problem problem = Check(flags)) return cli::Fail(kName, *problem, 2);
+  if (cli::Problem problem = Check(line, flags)) return cli::Fail(kName, *problem, 2);
   const absl::StatusOr<rpc::ListenAddress> listen = rpc::ListenAddress::Parse(flags.listen);
   if (!listen.ok()) {
     return cli::Fail(kName, "--listen: " + std::string(listen.status().message()), 2);
   }
   cli::InitLogging(kName, line.log());
   RouteGrpcLog();
+  RaiseFileLimit();
   BlockStopSignals();
   return Serve(flags, *listen);
 }

@@ -13,9 +13,13 @@ SKIPPED = 77
 _folder = ""
 
 
+def path(name):
+    return os.path.join(_folder, name)
+
+
 def run(*words):
-    return subprocess.run([os.path.join(_folder, words[0]), *words[1:]], capture_output=True,
-                          text=True, check=False)
+    return subprocess.run([path(words[0]), *words[1:]], capture_output=True, text=True,
+                          check=False)
 
 
 def entries_of(output):

@@ -195,17 +195,17 @@ Problem Parsing::ApplyEnvironment(FlagSpec& flag) {
 
 Problem Parsing::ApplyFile() {
   if (line_.config_.empty()) return std::nullopt;
+  const std::string unreadable =
+      absl::StrCat("--config: ", Quoted(line_.config_), " cannot be read: name a readable file");
   std::ifstream file(line_.config_);
-  if (!file.is_open()) {
-    return absl::StrCat("--config: ", Quoted(line_.config_),
-                        " cannot be read: name a readable file");
-  }
+  if (!file.is_open()) return unreadable;
   std::vector<const FlagSpec*> from_file;
   std::string text;
   for (int number = 1; std::getline(file, text); ++number) {
     const std::string where = absl::StrCat(line_.config_, ":", number, ": ");
     if (Problem problem = ApplyLine(text, where, from_file)) return problem;
   }
+  if (file.bad()) return unreadable;  // a directory, say
   return std::nullopt;
 }
 

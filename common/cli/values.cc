@@ -75,6 +75,7 @@ Problem ParseValue(std::string_view text, std::chrono::milliseconds* out) {
   const std::optional<double> unit = MillisecondsPer(split->second);
   if (!unit || split->first * *unit > kLongestMs) return kProblem;
   *out = std::chrono::milliseconds(std::llround(split->first * *unit));
+  if (out->count() == 0 && split->first > 0) return "is less than a millisecond";
   return std::nullopt;
 }
 

@@ -48,7 +48,7 @@ absl::Status Hub::State::Pin(const PinOp& op) {
         absl::StrCat(op.model, " has its ", options_.limits.pins, " pins already"));
   }
   PinnedVersion pin{op.version, std::nullopt};
-  if (op.ttl_ms > 0) pin.until = now_ + std::min(op.ttl_ms, kTimeoutMsMax);
+  if (op.ttl_ms > 0) pin.until = now_ + std::min(op.ttl_ms, kPinMsMax);
   PutPin(op.model, op.name, pin);
   Say(LogLine::Level::kInfo,
       absl::StrCat(op.model, ": an operator pins version ", op.version, " as ", op.name));

@@ -323,6 +323,7 @@ inline constexpr size_t kUnreliableFrom = 2;
 // How long a complaint counts after the last one: several transfers of usual length.
 inline constexpr TimeMs kForgetMs = 30'000;
 inline constexpr TimeMs kTimeoutMsMax = TimeMs{30} * 24 * 3600 * 1000;
+inline constexpr TimeMs kPinMsMax = TimeMs{3650} * 24 * 3600 * 1000;
 
 }  // namespace tensorhub::hub
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace tensorhub::rpc {
 namespace {
 
@@ -20,6 +22,13 @@ TimeMs Now() {
 
 // An operator hears of a commit that takes longer: meanwhile nobody is answered.
 constexpr TimeMs kSlowCommitMs = 1000;
+// R9
+constexpr size_t kWatchersMax = 10'000;
+
+absl::Status TooMany() {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("this server has its ", kWatchersMax, " watchers already"));
+}
 
 // How far the wall clock is ahead.
 TimeMs WallAtZero() {
@@ -130,6 +139,7 @@ bool HubLoop::Query(Reader reader, std::function<void()> refused) {
 void HubLoop::AddWatcher(const std::string& model, const std::shared_ptr<Watcher>& watcher) {
   const auto task = [this, model, watcher] {
     LookWhenKeptOnLoop({[this, model, watcher] {
+                          if (watchers_.size() >= kWatchersMax) return watcher->Close(TooMany());
                           watchers_.emplace(model, watcher);
                           watcher->ListOnLoop(hub_);
                         },

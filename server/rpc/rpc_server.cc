@@ -18,6 +18,8 @@ namespace tensorhub::rpc {
 namespace {
 
 constexpr std::chrono::milliseconds kShutdownGrace{1000};
+constexpr int kStreamsMax = 1000;
+constexpr int kThreadsMax = 64;
 
 // Keepalive frees the streams of hosts that vanished; leases decide who is alive. The clients'
 // pings must stay above the interval that is tolerated here.
@@ -28,6 +30,9 @@ void SetChannelArguments(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
   SetFlowControl(set);
+  // R9: what one connection, and reflection, which has a thread for each stream, can take.
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
+  builder.SetResourceQuota(grpc::ResourceQuota("hub").SetMaxThreads(kThreadsMax));
   builder.SetMaxReceiveMessageSize(kHubMessageBytesMax);
   builder.SetMaxSendMessageSize(-1);
 }

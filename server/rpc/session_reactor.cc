@@ -38,6 +38,7 @@ absl::Status SessionReactor::Handle() {
     if (ending_) return absl::OkStatus();
     open = known_to_hub_;
   }
+  if (absl::Status status = CheckPlain(incoming_); !status.ok()) return status;
   if (!open) {
     if (!incoming_.has_open()) {
       return absl::InvalidArgumentError("open: must be the first message of a session");

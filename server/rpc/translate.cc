@@ -75,6 +75,13 @@ absl::StatusOr<hub::Event> EventOf(const FieldChecks& check, hub::Event event) {
 
 // --- sessions --------------------------------------------------------------------------------
 
+absl::Status CheckPlain(const google::protobuf::MessageLite& message) {
+  const size_t bytes = message.ByteSizeLong();
+  if (bytes <= kPlainMessageBytesMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the message has ", bytes, " bytes; ", kPlainMessageBytesMax, " are the most"));
+}
+
 absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::SessionId session) {
   FieldChecks check;
   hub::SessionOpened out;

@@ -20,6 +20,9 @@ namespace pb = tensorhub::v1;
 // Longer times are cut: nobody waits for ten years.
 inline constexpr TimeMs kTimeMsMax = 10LL * 365 * 24 * 3600 * 1000;
 
+// R9: calls may wait for long, and what they came with waits with them. INVALID_ARGUMENT.
+absl::Status CheckPlain(const google::protobuf::MessageLite& message);
+
 absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::SessionId session);
 // Everything that may follow `open`.
 absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::SessionId session);

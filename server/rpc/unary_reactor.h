@@ -9,6 +9,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <type_traits>
 #include <utility>
 
 #include "common/grpc_status.h"
@@ -24,7 +25,7 @@ class CallReactor final : public grpc::ServerUnaryReactor {
   template <typename Request>
   static CallReactor* Start(HubLoop& loop, const Request& request, Response* response) {
     auto* reactor = new CallReactor(loop, response);
-    absl::StatusOr<hub::Event> event = ToCore(request, reactor->call_);
+    absl::StatusOr<hub::Event> event = Understand(request, reactor->call_);
     if (event.ok()) {
       loop.StartCall(reactor->call_, *std::move(event),
                      [reactor](const hub::Reply& reply) { reactor->Answer(reply); });
@@ -42,6 +43,13 @@ class CallReactor final : public grpc::ServerUnaryReactor {
   CallReactor(HubLoop& loop, Response* response)
       : loop_(loop), call_(loop.NewCall()), response_(response) {}
 
+  template <typename Request>
+  static absl::StatusOr<hub::Event> Understand(const Request& request, hub::CallId call) {
+    constexpr bool kDocument = std::is_same_v<Request, v1::PutLayoutRequest> ||
+                               std::is_same_v<Request, v1::PutAttachmentRequest>;
+    const absl::Status status = kDocument ? absl::OkStatus() : CheckPlain(request);
+    return status.ok() ? ToCore(request, call) : status;
+  }
   void Answer(const hub::Reply& reply) {
     End(IsAnswer(reply) ? FillResponse(reply, *response_) : reply.status);
   }

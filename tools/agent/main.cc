@@ -53,6 +53,9 @@ cli::Problem Check(const Flags& flags) {
     if (auto problem = ctl::ParseValue(model, &checked)) {
       return absl::StrCat("--model: \"", cli::OneLine(model), "\" ", *problem);
     }
+    if (std::count(flags.models.begin(), flags.models.end(), model) > 1) {
+      return absl::StrCat("--model: \"", cli::OneLine(model), "\" is named twice");
+    }
   }
   return std::nullopt;
 }

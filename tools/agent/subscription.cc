@@ -22,6 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr TimeMs kLookMs = 10'000;
 constexpr std::chrono::milliseconds kRest(500);
+constexpr std::chrono::milliseconds kRestMax(4000);
 
 uint64_t BytesOf(const std::vector<Layout>& layouts) {
   uint64_t bytes = 0;
@@ -103,8 +104,7 @@ absl::Status Subscription::Run() {
     const absl::Status status = Hold(*version);
     if (absl::IsFailedPrecondition(status)) return status;
     if (status.ok() || stopping()) continue;
-    spdlog::warn("{} version {}: {}", options_.model, *version, std::string(status.message()));
-    Rest();
+    Rest(absl::StrCat("version ", *version, ": ", std::string(status.message())));
   }
   LeaveAll();
   return absl::OkStatus();
@@ -132,8 +132,7 @@ std::optional<uint64_t> Subscription::Await() {
   const absl::StatusOr<uint64_t> version = queries_.WaitForVersion(wait);
   if (version.ok()) return *version;
   if (absl::IsDeadlineExceeded(version.status())) return held_ ? Rewound() : std::nullopt;
-  if (!stopping()) spdlog::warn("{}: {}", options_.model, std::string(version.status().message()));
-  Rest();
+  Rest(std::string(version.status().message()));
   return std::nullopt;
 }
 
@@ -180,6 +179,7 @@ absl::Status Subscription::Hold(uint64_t version) {
     return absl::UnavailableError(status.message());
   }
   held_ = version;
+  why_.clear();
   const std::chrono::duration<double> took = Clock::now() - start;
   std::cout << "holding " << options_.model << " version " << version << " ("
             << ctl::HumanBytes(BytesOf(layouts_)) << " in " << ctl::HumanSeconds(took.count())
@@ -188,6 +188,7 @@ absl::Status Subscription::Hold(uint64_t version) {
 }
 
 absl::Status Subscription::Join() {
+  if (absl::Status status = ctl::CheckMemoryFor(BytesOf(layouts_)); !status.ok()) return status;
   ranks_.resize(layouts_.size());
   for (size_t i = 0; i < ranks_.size(); ++i) {
     ros::ConnectOptions options;
@@ -235,8 +236,12 @@ absl::Status Subscription::Fetch(uint64_t version) {
   return status;
 }
 
-void Subscription::Rest() {
-  const Clock::time_point end = Clock::now() + kRest;
+// What lasts, a version that nobody holds any more, say, is said once, and looked at less often.
+void Subscription::Rest(const std::string& why) {
+  const bool again = std::exchange(why_, why) == why;
+  rest_ = again ? std::min(2 * rest_, kRestMax) : kRest;
+  if (!again && !stopping()) spdlog::warn("{}: {}", options_.model, why);
+  const Clock::time_point end = Clock::now() + rest_;
   MutexLock lock(mutex_);
   while (!stopping_ && changed_.WaitUntil(mutex_, end)) {
   }

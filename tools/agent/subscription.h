@@ -68,7 +68,7 @@ class Subscription {
   absl::Status Fetch(uint64_t version) ABSL_LOCKS_EXCLUDED(mutex_);
   void LeaveAll();
   bool stopping() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Rest() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Rest(const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const Options options_;
   ctl::AdminClient admin_;
@@ -76,6 +76,8 @@ class Subscription {
   std::vector<Rank> ranks_;
   std::vector<Layout> layouts_;  // of the ranks, once there are any
   std::optional<uint64_t> held_;
+  std::string why_;  // it rested last
+  std::chrono::milliseconds rest_{0};
 
   Mutex mutex_;
   CondVar changed_;

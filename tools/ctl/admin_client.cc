@@ -36,6 +36,14 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
   return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
 }
 
+// Not by an answer of the hub's: it may come back, and orders may be given twice.
+bool WasCut(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+         status.error_code() == grpc::StatusCode::CANCELLED ||
+         (status.error_code() == grpc::StatusCode::UNKNOWN &&
+          status.error_message() == "Stream removed");
+}
+
 }  // namespace
 
 absl::Status FromGrpc(const grpc::Status& status) {
@@ -58,6 +66,19 @@ absl::Status AdminClient::WaitUntilConnected(Clock::time_point deadline) {
       server_, std::chrono::duration<double>(connect_timeout_).count()));
 }
 
+absl::Status AdminClient::NoAnswer() const {
+  return absl::DeadlineExceededError(absl::StrFormat(
+      "the server at %s is connected and has not answered for %d s: look at its log, and at its "
+      "disk; what was ordered may still be carried out",
+      server_, kAnswerTimeout.count()));
+}
+
+absl::Status AdminClient::Cut(const grpc::Status& status) const {
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) return FromGrpc(status);
+  return absl::UnavailableError(absl::StrFormat(
+      "the server at %s ended the connection before it answered; is it stopping?", server_));
+}
+
 template <typename Request, typename Response>
 absl::StatusOr<Response> AdminClient::Call(Method<Request, Response> method,
                                            const Request& request) {
@@ -69,9 +90,9 @@ absl::StatusOr<Response> AdminClient::Call(Method<Request, Response> method,
     Response response;
     const grpc::Status status = ((*stub_).*method)(&context, request, &response);
     if (status.ok()) return response;
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE || Clock::now() >= give_up) {
-      return FromGrpc(status);
-    }
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return NoAnswer();
+    if (!WasCut(status)) return FromGrpc(status);
+    if (Clock::now() >= give_up) return Cut(status);
     std::this_thread::sleep_for(kRetryInterval);
   }
 }

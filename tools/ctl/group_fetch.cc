@@ -22,6 +22,7 @@ constexpr std::chrono::milliseconds kLookInterval{20};
 }  // namespace
 
 absl::Status GroupFetch::Prepare(const FetchPlan& plan) {
+  if (absl::Status status = CheckMemoryFor(plan.data_bytes()); !status.ok()) return status;
   const std::string group = UniqueGroup("ctl-fetch");
   for (size_t rank = 0; rank < plan.ranks.size(); ++rank) {
     ranks_.push_back(std::make_unique<Rank>());

@@ -3,6 +3,7 @@
 //
 // tensorhubctl: looks at a running hub, and brings files in and out.
 
+#include <csignal>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ constexpr int kUsage = 2;
 
 int Main(int argc, char** argv) {
   cli::StopLockTracking();
+  // What cannot be written is an error like others, after which nothing half-written stays.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   if (argc == 3 && std::string_view(argv[1]) == "@idle-source") return PlayIdleSource(argv[2]);
   Globals globals;
   cli::CommandLine line("tensorhubctl",

@@ -15,14 +15,17 @@
 
 namespace tensorhub::ctl {
 
+absl::Status CheckMemoryFor(uint64_t bytes) {
+  const std::optional<uint64_t> available = MemoryLeft();
+  if (!available || *available >= bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("the tensors take ", HumanBytes(bytes),
+                                                   " of memory, this process can have ",
+                                                   HumanBytes(*available)));
+}
+
 absl::StatusOr<std::byte*> AllocateShard(ros::Client& client, uint64_t bytes) {
   if (bytes == 0) return nullptr;
-  const std::optional<uint64_t> available = MemoryLeft();
-  if (available && *available < bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat("the tensors take ", HumanBytes(bytes),
-                                                     " of memory, this process can have ",
-                                                     HumanBytes(*available)));
-  }
+  if (absl::Status status = CheckMemoryFor(bytes); !status.ok()) return status;
   const absl::StatusOr<void*> shared = client.Allocate(bytes);
   if (shared.ok()) return static_cast<std::byte*>(*shared);
   spdlog::info("using ordinary memory: {}", std::string(shared.status().message()));

@@ -16,6 +16,10 @@
 
 namespace tensorhub::ctl {
 
+// RESOURCE_EXHAUSTED: that does not fit into this host, or container. For all shards at once,
+// before the first is allocated: memory counts as taken only when it is written to.
+absl::Status CheckMemoryFor(uint64_t bytes);
+
 // Memory of `bytes` that lives until the process ends: what peers on this host can read by
 // themselves, if the host gives as much of that, and ordinary memory otherwise. Null for no bytes.
 // RESOURCE_EXHAUSTED if there is neither.
