@@ -15,6 +15,11 @@
 namespace tensorhub::hub {
 namespace {
 
+// Who is slow itself has no reason to shun those that it left.
+bool Shuns(const Worker& reader, const Worker& source) {
+  return !reader.slow && reader.read->left.contains(source.id);
+}
+
 bool IsUnreliable(const Worker& source) {
   return source.absent || source.complainers.size() >= kUnreliableFrom;
 }
@@ -139,7 +144,7 @@ Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) co
   candidate.serial = source.serial;
   candidate.tier = TierBetween(source.location, reader.location);
   candidate.behind = IsBehind(source, reader);
-  candidate.slow = source.slow || reader.read->left.contains(source.id);
+  candidate.slow = source.slow || Shuns(reader, source);
   candidate.unreliable = IsUnreliable(source);
   if (candidate.tier == Tier::kRemote) {
     const auto uplink = uplinks_.find(source.place.datacenter);
@@ -228,6 +233,7 @@ std::optional<Candidate> Hub::State::ChooseRemote(const Worker& reader, const Sh
 std::vector<Candidate> Hub::State::ThoseLeft(const Worker& reader, Tier tier,
                                              const SourceClass& wanted) const {
   std::vector<Candidate> found;
+  if (reader.slow) return found;
   for (const WorkerIdentity& id : reader.read->left) {
     const Worker* source = FindWorker(id.key);
     if (source == nullptr || source->id != id || !MayServe(*source, reader)) continue;
@@ -260,7 +266,7 @@ const Worker* Hub::State::FirstOf(const Scope& scope, const Worker& reader,
       continue;
     }
     const Worker& source = *it->worker;
-    if (IsBehind(source, reader) == wanted.behind && !reader.read->left.contains(source.id) &&
+    if (IsBehind(source, reader) == wanted.behind && !Shuns(reader, source) &&
         MayServe(source, reader) && !source.node.IsBelow(reader.node)) {
       return &source;
     }

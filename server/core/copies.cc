@@ -109,7 +109,8 @@ void Hub::State::NoCopiesBy(const WorkerKey& rank, const std::string& why) {
   for (const Version version : versions) NoCopyBy(rank, version, why);
 }
 
-// Another group is asked, if there is one.
+// Another group is asked, if there is one: when all that this event causes is known, since the rank
+// may be in the middle of being replaced.
 void Hub::State::NoCopyBy(const WorkerKey& rank, Version version, const std::string& reason) {
   const std::string why = absl::StrCat("rank ", rank.rank, ": ", reason);
   for (Worker* leaver : LeaversOf({rank.model, rank.group})) {
@@ -118,8 +119,7 @@ void Hub::State::NoCopyBy(const WorkerKey& rank, Version version, const std::str
                                                version, " that is not made: ", why));
     leaver->op.no_copy = why;
     leaver->op.refused.insert(std::exchange(leaver->op.copier, {}));
-    if (recovering_) continue;
-    MayBecomeKept(*leaver) ? AskForCopies(*leaver) : KeeperDeadline(*leaver);
+    retention_changed_ = true;
   }
   RefuseCopy(rank, version, why);
 }

@@ -6,12 +6,23 @@
 
 #include "server/core/hub.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
+namespace {
+
+// What a worker says on its session. That a session has ended is not its word: it may be dead.
+template <typename E>
+constexpr bool IsItsWord = requires(const E& event) {
+  event.session;
+}
+&&!std::is_same_v<E, SessionClosed>;
+
+}  // namespace
 
 Hub::State::State(const HubOptions& options, TimeMs now)
     : options_(options),
@@ -30,7 +41,7 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
   const size_t first = effects.size();
   std::visit(
       [this](const auto& body) {
-        if constexpr (requires { body.session; }) Renew(body.session);
+        if constexpr (IsItsWord<std::decay_t<decltype(body)>>) Renew(body.session);
       },
       event);
   FireTimers();

@@ -79,7 +79,7 @@ void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
   const Tier present = reader.read->assignments.at(reader.read->current).tier;
   if (TierBetween(holder.location, reader.location) >= present) return;
   if (present != Tier::kRemote && !IsWorthwhile(reader, now_)) return;
-  if (CandidateOf(holder, reader).behind) return;
+  if (CandidateOf(holder, reader).behind || holder.node.IsBelow(reader.node)) return;
   const std::optional<Candidate> best = Choose(reader);
   if (!best || best->behind || best->slow || best->tier >= present) return;
   if (present != Tier::kRemote && (best->crowded || best->unreliable)) return;

@@ -191,8 +191,10 @@ void Hub::State::Judge(Worker& reader, uint64_t rate) {
   const bool fair = fellows > 0 && rate * 4 >= fellows * 3;
   const bool better = rate * 2 >= read.rate_at_suspect * 3;
   const bool limited = Offers(source) >= reader.reference->valid_chunks + kLeadChunks;
-  Worker* suspect = FindLive(*std::exchange(reader.read->suspect, std::nullopt));
+  const WorkerIdentity left = *std::exchange(reader.read->suspect, std::nullopt);
+  Worker* suspect = FindLive(left);
   if (rate > 0 && (fair || (fellows == 0 && better))) {
+    reader.read->left.erase(left);
     if (suspect != nullptr && suspect->reference) Convict(*suspect, reader);
   } else if (limited) {
     CallSlow(reader, "it is fed slowly, whoever feeds it");
@@ -200,14 +202,15 @@ void Hub::State::Judge(Worker& reader, uint64_t rate) {
   }
 }
 
-// Back to one reader per link: it follows the reader that it held up.
+// Back to one reader per link: it goes to the end of the line, else it follows the reader that it
+// held up.
 void Hub::State::Convict(Worker& suspect, Worker& reader) {
   CallSlow(suspect, "it feeds its readers slowly");
   const bool beside = IsFed(suspect) && Present(suspect).source == Present(reader).source;
   if (!beside || suspect.read->slow_moves >= kSlowMovesMax || !MayServe(reader, suspect)) return;
   if (TierBetween(reader.location, suspect.location) > Present(suspect).tier) return;
   ++suspect.read->slow_moves;
-  MoveTo(suspect, reader);
+  if (!AssignSource(suspect)) MoveTo(suspect, reader);
 }
 
 void Hub::State::CallSlow(Worker& worker, const char* why) {
@@ -246,7 +249,7 @@ void Hub::State::Bypass(Worker& reader) {
       AssignSource(follower);
     }
   }
-  if (AssignSource(reader)) ++reader.read->slow_moves;
+  if (reader.read->slow_moves < kSlowMovesMax && AssignSource(reader)) ++reader.read->slow_moves;
 }
 
 }  // namespace tensorhub::hub

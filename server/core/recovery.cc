@@ -34,6 +34,12 @@ void Hub::State::EndRecovery() {
   SetPinTimer();
 }
 
+// R3, R5: a whole holder has come back, for whom readers elsewhere may have waited.
+void Hub::State::OfferReported(Worker& holder) {
+  RetryRedirects(PublicationOf(holder), holder.id.key.rank);
+  DrawNearer(holder);
+}
+
 // Everything that a worker says of itself when a session opens.
 void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
   if (worker.reference && !Confirms(worker, event)) DropUnconfirmed(worker);

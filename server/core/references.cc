@@ -124,6 +124,7 @@ void Hub::State::UncountComplete(Publication& publication, Shard& shard, const s
 void Hub::State::RemoveReference(Worker& worker) {
   if (!worker.reference) return;
   TakePublishBack(worker);
+  retention_changed_ = true;
   SetState(worker, ReferenceState::kDraining);
   timers_.erase(Timer{worker.reference->drain_end, Timer::Kind::kDrain, worker.serial, 0});
   drained_.erase(&worker);

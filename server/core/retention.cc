@@ -110,7 +110,10 @@ void Hub::State::SettleLeavers() {
   for (const Serial serial : leavers) {
     Worker* leaver = FindRow(serial);
     const bool waits = AwaitsKeeper(leaver);
-    if (waits && !MayGo(*leaver)) continue;
+    if (waits && !MayGo(*leaver)) {
+      AwaitOn(*leaver);
+      continue;
+    }
     leavers_.erase(serial);
     if (!waits) {
       AnswerWithout(leaver);
@@ -120,6 +123,13 @@ void Hub::State::SettleLeavers() {
     ClearDeadline(*leaver);
     BeginDrain(*leaver, left_ms);
   }
+}
+
+// Whoever it waited for may be gone.
+void Hub::State::AwaitOn(Worker& leaver) {
+  if (recovering_) return;
+  if (!MayBecomeKept(leaver)) return KeeperDeadline(leaver);
+  if (leaver.op.copier.empty()) AskForCopies(leaver);
 }
 
 // What it held has gone in another way.

@@ -66,7 +66,9 @@ void Hub::State::On(const SessionOpened& event) {
   JoinEpoch(event, unknown);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding),
                        GroupOf(worker.id.key).epoch});
+  const bool held = worker.reference.has_value();
   MergeReport(worker, event);
+  if (!held && HoldsWhole(worker)) OfferReported(worker);
   if (moved) CallReadersAnew(worker);
   AskAgain(worker);
   ReleaseIfUnwanted(worker);
@@ -241,6 +243,7 @@ void Hub::State::On(const LeaveOp& op) {
 void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   const GroupKey group{worker.id.key.model, worker.id.key.group};
   LeaveForming(worker);
+  retention_changed_ = true;
   AbortOf(worker, reason);
   if (worker.op.state == OpRecord::State::kPending) FinishOpen(worker, reason);
   RemoveReference(worker);

@@ -125,6 +125,7 @@ class Hub::State {
   void BeginRecovery(TimeMs until);
   void EndRecovery();
   void MergeReport(Worker& worker, const SessionOpened& event);
+  void OfferReported(Worker& holder);
   bool Confirms(const Worker& worker, const SessionOpened& event) const;
   void DropUnconfirmed(Worker& worker);
   void TellIfVisible(const Worker& worker, const SessionOpened& event);
@@ -220,6 +221,7 @@ class Hub::State {
   void AskAfterRecovery();
   void AnswerWithout(Worker* leaver);
   void SettleLeavers();
+  void AwaitOn(Worker& leaver);
   void KeeperDeadline(Worker& leaver);
   std::string WhyNotKept(const Worker& leaver) const;
   void RetentionChanged(const std::string& model);

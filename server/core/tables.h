@@ -148,6 +148,12 @@ struct Question {
   bool verify = false;      // only an answer that the bytes were hashed again will do
 };
 
+// Readers that a reference still had when its drain time was over.
+struct LeftBehind {
+  Generation generation = 0;
+  uint32_t readers = 0;
+};
+
 struct Worker {
   WorkerIdentity id;
   Serial serial = 0;
@@ -169,6 +175,7 @@ struct Worker {
   std::deque<Incarnation> fenced;  // earlier incarnations; the newest kFencedMax
   OpRecord op;
   std::optional<Reference> reference;
+  LeftBehind left_behind;  // of the last one
   std::optional<Read> read;
   IndexEntry listed;   // what the shard's index says of the reference
   bool stale = false;  // that may have changed

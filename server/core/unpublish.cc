@@ -17,7 +17,10 @@ void Hub::State::On(const UnpublishOp& op) {
   if (worker == nullptr) return;
   const std::optional<Reference>& reference = worker->reference;
   if (!reference || reference->generation != op.generation) {
-    return Finish(*worker, absl::OkStatus(), UnpublishReply{true, 0});
+    // By an earlier call, whose answer was not awaited.
+    const LeftBehind& behind = worker->left_behind;
+    const uint32_t left = behind.generation == op.generation ? behind.readers : 0;
+    return Finish(*worker, absl::OkStatus(), UnpublishReply{left == 0, left});
   }
   if (reference->state == ReferenceState::kFilling) {
     return Finish(*worker, absl::FailedPreconditionError(
@@ -76,6 +79,7 @@ void Hub::State::EndDrain(Worker& worker) {
     Say(LogLine::Level::kWarning, absl::StrCat(ToString(worker.id.key), ": ", left,
                                                " readers left at the end of the drain time"));
   }
+  worker.left_behind = {worker.reference->generation, left};
   // A report that was under way must not list it again.
   worker.generation = std::max(worker.generation, worker.reference->generation + 1);
   RemoveReference(worker);

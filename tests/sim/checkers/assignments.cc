@@ -63,10 +63,11 @@ void Assignments::OnEvent(const HubStep& step) {
   if (step.from == nullptr) return;
   const Process& from = *step.from;
   const auto found = readers_.find(from.number());
-  // Only what is said in a session keeps a lease.
+  // Only what is said in a session keeps a lease; that it ends is not said.
   const bool renews = std::visit(
       [](const auto& e) {
-        return requires { e.session; };
+        constexpr bool kEnd = std::is_same_v<std::decay_t<decltype(e)>, hub::SessionClosed>;
+        return !kEnd && requires { e.session; };
       },
       step.event);
   if (renews) OnHeard(from, step.now);
