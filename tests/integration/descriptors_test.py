@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A server that could not take a connection ends, so that its supervisor starts it again: gRPC would
-never take another one.
+"""A server that could not take a connection ends, so that its supervisor starts it again: gRPC
+would never take another one.
 
     descriptors_test.py FOLDER-OF-THE-BINARIES
 """
