@@ -133,8 +133,16 @@ class Failure {
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Null: the server does not listen yet.
+// Null: the server does not listen.
 std::atomic<Failure*> failure_to_listen{nullptr};
+
+class Listening {
+ public:
+  explicit Listening(Failure* failure) { failure_to_listen = failure; }
+  ~Listening() { failure_to_listen = nullptr; }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+};
 
 // gRPC writes to standard error in a format of its own; what matters of it goes through our log.
 // After a failed accept, 1.51 never listens again (grpc/grpc#20418): nobody could connect any more.
@@ -199,7 +207,7 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
   rpc::RpcServer::Options options = ServerOptions(flags, listen, *loaded);
   options.loop.store = store->get();
   options.loop.on_failure = [&failure](const absl::Status& status) { failure.Set(status); };
-  failure_to_listen = &failure;
+  const Listening listening(&failure);
   auto server = rpc::RpcServer::Start(options);
   if (!server.ok()) return cli::Fail(kName, std::string(server.status().message()), 1);
   spdlog::info(
@@ -211,7 +219,6 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
   std::fflush(stdout);
   WaitForStop(failure);
   (*server)->Shutdown();
-  failure_to_listen = nullptr;
   if (const auto why = failure.status()) return cli::Fail(kName, std::string(why->message()), 1);
   return 0;
 }

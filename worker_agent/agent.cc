@@ -95,12 +95,13 @@ Agent::~Agent() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options) {
   if (absl::Status status = CheckDescriptors(); !status.ok()) return status;
-  PrepareProcessForUcx();        // changes the environment, so before there are threads of ours
-  const WithoutSignals blocked;  // gRPC starts its threads with the first channel
-  const std::shared_ptr<grpc::Channel> channel = MakeHubChannel(options.server);
-  std::unique_ptr<Agent> agent(new Agent(options, channel));
+  PrepareProcessForUcx();  // changes the environment, so before there are threads of ours
+  std::unique_ptr<Agent> agent;
   auto connected = std::make_shared<Answer<absl::Status>>();
   {
+    const WithoutSignals blocked;  // gRPC starts its threads with the first channel
+    const std::shared_ptr<grpc::Channel> channel = MakeHubChannel(options.server);
+    agent.reset(new Agent(options, channel));
     MutexLock lock(agent->stop_mutex_);
     agent->thread_ = StartWithoutSignals([self = agent.get(), loop = LoopOptions(options, channel),
                                           connected] { self->RunLoop(loop, connected); });

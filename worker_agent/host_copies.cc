@@ -207,7 +207,8 @@ bool HostCopies::HasRoom() const {
 // Copies on their way out make room, and their memory is quicker to have than new one.
 absl::StatusOr<HostMemory> HostCopies::TakeMemory(Deadline deadline) {
   MutexLock lock(mutex_);
-  AwaitSpare(std::min(deadline, Clock::now() + kSpareWait));
+  const Deadline now = Clock::now();
+  AwaitSpare(now + std::min<Clock::duration>(kSpareWait, (deadline - now) / 4));
   absl::StatusOr<HostMemory> memory = TakeSpareOrMake();
   if (!absl::IsResourceExhausted(memory.status())) return memory;
   AwaitSpare(deadline);

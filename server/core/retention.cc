@@ -138,11 +138,13 @@ void Hub::State::AnswerWithout(Worker* leaver) {
   Finish(*leaver, absl::OkStatus(), UnpublishReply{true, 0});
 }
 
+// Its time is up, or there is nobody to wait for; readers that it has left may need the rest.
 void Hub::State::KeeperDeadline(Worker& leaver) {
   leavers_.erase(leaver.serial);
+  const TimeMs left_ms = std::max<TimeMs>(leaver.op.deadline - now_, 0);
   ClearDeadline(leaver);
   if (!HoldsWhole(leaver)) return AnswerWithout(&leaver);
-  if (leaver.op.leaving || MayGo(leaver)) return BeginDrain(leaver, 0);
+  if (leaver.op.leaving || MayGo(leaver)) return BeginDrain(leaver, left_ms);
   const Version version = leaver.reference->version;
   const std::string what =
       absl::StrCat("version ", version, " of ", leaver.id.key.model, ", rank ", leaver.id.key.rank);

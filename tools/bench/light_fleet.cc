@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint32_t kWorkersMax = 10'000;
 constexpr uint32_t kCallersMax = 256;
+constexpr uint32_t kPerConnectionMax = 500;
 // Of this process and the server together, per worker; an estimate.
 constexpr uint64_t kBytesPerWorker = 256 << 10;
 constexpr uint64_t kOtherFiles = 256;
@@ -37,7 +38,11 @@ absl::Status LightFleet::CheckFlags() {
   if (count_ < 1 || count_ > kWorkersMax) {
     return absl::InvalidArgumentError(absl::StrFormat("--workers: give 1 to %d", kWorkersMax));
   }
-  if (per_connection_ < 1) return absl::InvalidArgumentError("--per-connection: give 1 or more");
+  // The server takes a thousand streams from one; each worker has its session, and calls.
+  if (per_connection_ < 1 || per_connection_ > kPerConnectionMax) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--per-connection: give 1 to %d", kPerConnectionMax));
+  }
   if (callers_ < 1 || callers_ > kCallersMax) {
     return absl::InvalidArgumentError(absl::StrFormat("--callers: give 1 to %d", kCallersMax));
   }

@@ -103,7 +103,8 @@ void AgentCore::State::On(const LeaveAsked& event, TimeMs now, Effects& effects)
   GoNoFurther(absl::CancelledError("this client is leaving"), now, effects);
   leaving_ms_ = event.drain_ms;
   if (phase_ != Phase::kUnpublishing || std::holds_alternative<LeaveVerb>(verb_)) return;
-  BeginUnpublish({.drain_ms = event.drain_ms}, now, effects);
+  const TimeMs left_ms = std::max<TimeMs>(phase_deadline_.value_or(now) - kAnswerGraceMs - now, 0);
+  BeginUnpublish({.drain_ms = left_ms}, now, effects);
 }
 
 // Ends the verb, if there is one, by its own way out.

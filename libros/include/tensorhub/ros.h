@@ -54,7 +54,7 @@
 //   UNAVAILABLE          the server cannot be reached, or every source failed
 //   DATA_LOSS            no copy agrees with the digests of what was published; of Health: these
 //                        buffers changed while they were published
-//   RESOURCE_EXHAUSTED   memory, or a limit of the server
+//   RESOURCE_EXHAUSTED   memory, or a limit of the server or of this process (open files)
 //   UNKNOWN              the session was lost after the outcome was decided; fetch again to learn
 //   it
 
@@ -232,7 +232,8 @@ class Client {
  public:
   // Blocks until the server has accepted the worker. UNAVAILABLE: nobody answered within
   // connect_timeout. ALREADY_EXISTS: another live worker has this rank (retried likewise, since a
-  // crashed predecessor may take a moment to be noticed). INVALID_ARGUMENT: options.
+  // crashed predecessor may take a moment to be noticed). RESOURCE_EXHAUSTED: the server has its
+  // workers or models already, or this process can open too few files. INVALID_ARGUMENT: options.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const ConnectOptions& options);
 
   // As Leave, with five seconds for readers, if that has not been called.
