@@ -15,12 +15,14 @@
 namespace tensorhub::hub {
 namespace {
 
+template <typename E>
+concept NamesSession = requires(const E& event) {
+  event.session;
+};
+
 // What a worker says on its session. That a session has ended is not its word: it may be dead.
 template <typename E>
-constexpr bool IsItsWord = requires(const E& event) {
-  event.session;
-}
-&&!std::is_same_v<E, SessionClosed>;
+constexpr bool kIsItsWord = NamesSession<E> && !std::is_same_v<E, SessionClosed>;
 
 }  // namespace
 
@@ -41,7 +43,7 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
   const size_t first = effects.size();
   std::visit(
       [this](const auto& body) {
-        if constexpr (IsItsWord<std::decay_t<decltype(body)>>) Renew(body.session);
+        if constexpr (kIsItsWord<std::decay_t<decltype(body)>>) Renew(body.session);
       },
       event);
   FireTimers();
