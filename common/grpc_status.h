@@ -45,6 +45,14 @@ inline absl::Status FromGrpc(const grpc::Status& status) {
       RemedyFromDetails(status.error_details()));
 }
 
+// By no answer of the server's: the connection ended in the middle of a call. So, or as
+// UNAVAILABLE, gRPC says it.
+inline bool WasCut(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::CANCELLED ||
+         (status.error_code() == grpc::StatusCode::UNKNOWN &&
+          status.error_message() == "Stream removed");
+}
+
 }  // namespace tensorhub
 
 #endif  // TENSORHUB_COMMON_GRPC_STATUS_H_

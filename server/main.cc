@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -76,8 +75,9 @@ void Declare(cli::CommandLine& line, Flags& flags) {
 // What is wrong with the flags beyond their types, or nothing.
 cli::Problem Check(const cli::CommandLine& line, Flags& flags) {
   using std::chrono::milliseconds;
-  if (line.IsSet("data-dir") && flags.data_dir.empty())
+  if (line.IsSet("data-dir") && flags.data_dir.empty()) {
     return "--data-dir: is empty; name a directory";
+  }
   if (flags.lease < milliseconds(100) || flags.lease > std::chrono::hours(1)) {
     return "--lease: give a duration between 100ms and 1h";
   }
@@ -133,16 +133,11 @@ class Failure {
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Null: the server does not listen.
-std::atomic<Failure*> failure_to_listen{nullptr};
-
-class Listening {
- public:
-  explicit Listening(Failure* failure) { failure_to_listen = failure; }
-  ~Listening() { failure_to_listen = nullptr; }
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
-};
+// The process's one; gRPC's threads may speak of it to the end.
+Failure& TheFailure() {
+  static auto* const failure = new Failure;
+  return *failure;
+}
 
 // gRPC writes to standard error in a format of its own; what matters of it goes through our log.
 // After a failed accept, 1.51 never listens again (grpc/grpc#20418): nobody could connect any more.
@@ -150,9 +145,8 @@ void RouteGrpcLog() {
   gpr_set_log_function([](gpr_log_func_args* record) {
     const bool error = record->severity == GPR_LOG_SEVERITY_ERROR;
     spdlog::log(error ? spdlog::level::warn : spdlog::level::debug, "grpc: {}", record->message);
-    Failure* const failure = failure_to_listen;
-    if (failure == nullptr || !absl::StartsWith(record->message, "Failed accept")) return;
-    failure->Set(absl::ResourceExhaustedError(absl::StrCat(
+    if (!absl::StartsWith(record->message, "Failed accept")) return;
+    TheFailure().Set(absl::ResourceExhaustedError(absl::StrCat(
         "no connections can be taken any more (", record->message,
         "); the limit of open files (ulimit -n) must be above the number of clients")));
   });
@@ -166,11 +160,11 @@ void RaiseFileLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void WaitForStop(const Failure& failure) {
+void WaitForStop() {
   const sigset_t signals = StopSignals();
   int received = 0;
   sigwait(&signals, &received);
-  if (failure.status()) return;
+  if (TheFailure().status()) return;
   spdlog::info("stopping: received {}", received == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
@@ -203,11 +197,9 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
   if (!store.ok()) return cli::Fail(kName, std::string(store.status().message()), 1);
   const absl::StatusOr<store::Loaded> loaded = (*store)->Load();
   if (!loaded.ok()) return cli::Fail(kName, std::string(loaded.status().message()), 1);
-  Failure failure;
   rpc::RpcServer::Options options = ServerOptions(flags, listen, *loaded);
   options.loop.store = store->get();
-  options.loop.on_failure = [&failure](const absl::Status& status) { failure.Set(status); };
-  const Listening listening(&failure);
+  options.loop.on_failure = [](const absl::Status& status) { TheFailure().Set(status); };
   auto server = rpc::RpcServer::Start(options);
   if (!server.ok()) return cli::Fail(kName, std::string(server.status().message()), 1);
   spdlog::info(
@@ -217,9 +209,10 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
       options.loop.hub.lease_ms);
   std::printf("listening on %s\n", (*server)->address().ToString().c_str());
   std::fflush(stdout);
-  WaitForStop(failure);
+  WaitForStop();
   (*server)->Shutdown();
-  if (const auto why = failure.status()) return cli::Fail(kName, std::string(why->message()), 1);
+  if (const auto why = TheFailure().status())
+    return cli::Fail(kName, std::string(why->message()), 1);
   return 0;
 }
 

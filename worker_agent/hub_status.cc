@@ -13,11 +13,7 @@ constexpr std::chrono::milliseconds kRounding(5);  // gRPC counts in whole milli
 }  // namespace
 
 absl::Status HubStatus(const grpc::Status& status) {
-  const bool cut =
-      status.error_code() == grpc::StatusCode::CANCELLED ||
-      (status.error_code() == grpc::StatusCode::UNKNOWN &&
-       status.error_message() == "Stream removed");  // gRPC's word for a lost connection
-  return cut ? absl::UnavailableError(status.error_message()) : FromGrpc(status);
+  return WasCut(status) ? absl::UnavailableError(status.error_message()) : FromGrpc(status);
 }
 
 // The wall clock may have been set meanwhile.

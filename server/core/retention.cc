@@ -73,9 +73,8 @@ bool Hub::State::AwaitsKeeper(const Worker* leaver) const {
 void Hub::State::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
   if (drain_ms <= 0) return KeeperDeadline(leaver);
   SetDeadline(leaver, drain_ms);
-  if (!recovering_ && !MayBecomeKept(leaver)) return KeeperDeadline(leaver);
   leavers_.insert(leaver.serial);
-  AskForCopies(leaver);
+  AwaitOn(leaver);
 }
 
 // Somebody reads it, or makes a copy, or is only doubted.
@@ -125,7 +124,7 @@ void Hub::State::SettleLeavers() {
   }
 }
 
-// Whoever it waited for may be gone.
+// If there is anybody to wait for, or still is.
 void Hub::State::AwaitOn(Worker& leaver) {
   if (recovering_) return;
   if (!MayBecomeKept(leaver)) return KeeperDeadline(leaver);

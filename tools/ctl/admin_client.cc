@@ -11,6 +11,7 @@
 #include "common/cli/logging.h"
 #include "common/grpc_flow_control.h"
 #include "common/grpc_keepalive.h"
+#include "common/grpc_status.h"
 
 namespace tensorhub::ctl {
 namespace {
@@ -34,14 +35,6 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
   // The hub is named; a proxy of the environment is for the web.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
-}
-
-// Not by an answer of the hub's: it may come back, and orders may be given twice.
-bool WasCut(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-         status.error_code() == grpc::StatusCode::CANCELLED ||
-         (status.error_code() == grpc::StatusCode::UNKNOWN &&
-          status.error_message() == "Stream removed");
 }
 
 }  // namespace
@@ -73,8 +66,7 @@ absl::Status AdminClient::NoAnswer() const {
       server_, kAnswerTimeout.count()));
 }
 
-absl::Status AdminClient::Cut(const grpc::Status& status) const {
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) return FromGrpc(status);
+absl::Status AdminClient::Cut() const {
   return absl::UnavailableError(absl::StrFormat(
       "the server at %s ended the connection before it answered; is it stopping?", server_));
 }
@@ -91,8 +83,10 @@ absl::StatusOr<Response> AdminClient::Call(Method<Request, Response> method,
     const grpc::Status status = ((*stub_).*method)(&context, request, &response);
     if (status.ok()) return response;
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return NoAnswer();
-    if (!WasCut(status)) return FromGrpc(status);
-    if (Clock::now() >= give_up) return Cut(status);
+    // The server may come back, and orders may be given twice.
+    const bool cut = WasCut(status);
+    const bool again = cut || status.error_code() == grpc::StatusCode::UNAVAILABLE;
+    if (!again || Clock::now() >= give_up) return cut ? Cut() : FromGrpc(status);
     std::this_thread::sleep_for(kRetryInterval);
   }
 }

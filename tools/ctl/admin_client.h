@@ -55,7 +55,7 @@ class AdminClient {
   template <typename Request, typename Response>
   absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request);
   absl::Status NoAnswer() const;
-  absl::Status Cut(const grpc::Status& status) const;
+  absl::Status Cut() const;
 
   const std::string server_;
   const std::chrono::milliseconds connect_timeout_;

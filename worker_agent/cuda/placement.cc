@@ -132,15 +132,13 @@ absl::StatusOr<int> DeviceOf(const std::vector<TensorBuffer>& tensors, CudaDrive
 absl::StatusOr<CudaPlacement> PlaceOnDevice(const std::vector<TensorBuffer>& tensors,
                                             CudaDriver& driver) {
   CudaPlacement out;
-  const absl::StatusOr<int> device = DeviceOf(tensors, driver);
-  if (!device.ok()) return device.status();
-  out.device = *device;
   size_t virtual_count = 0;
   size_t pooled_count = 0;
   const std::vector<const TensorBuffer*> sorted = ByAddress(tensors);
   for (const TensorBuffer* tensor : sorted) {
     const absl::StatusOr<CudaPointer> found = Find(*tensor, driver);
     if (!found.ok()) return found.status();
+    out.device = tensor->cuda_device;
     virtual_count += IsVirtual(*found) ? 1 : 0;
     pooled_count += found->pooled ? 1 : 0;
     AddTo(out.regions, *tensor, *found);

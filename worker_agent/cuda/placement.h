@@ -37,9 +37,9 @@ struct CudaPlacement {
 // That the tensors say they are on. INVALID_ARGUMENT names the tensor for which there is none.
 absl::StatusOr<int> DeviceOf(const std::vector<TensorBuffer>& tensors, CudaDriver& driver);
 
-// Of tensors that say they are on one device, whose context is current; those without bytes are
-// nowhere. INVALID_ARGUMENT names the tensor: no such device; host or managed memory; memory that
-// was freed, or never was; another device's; memory beyond its allocation. Otherwise the driver's
+// Of tensors that say they are on one device, DeviceOf's, whose context is current; those without
+// bytes are nowhere. INVALID_ARGUMENT names the tensor: host or managed memory; memory that was
+// freed, or never was; another device's; memory beyond its allocation. Otherwise the driver's
 // errors.
 absl::StatusOr<CudaPlacement> PlaceOnDevice(const std::vector<TensorBuffer>& tensors,
                                             CudaDriver& driver);
