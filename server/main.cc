@@ -9,17 +9,20 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
 #include "common/cli/lock_tracking.h"
-#include "common/mutex.h"
+#include "common/cli/log_thread.h"
 #include "common/random.h"
 #include "server/rpc/rpc_server.h"
 #include "server/store/memory_store.h"
@@ -97,46 +100,36 @@ cli::Problem Check(const cli::CommandLine& line, Flags& flags) {
   return std::nullopt;
 }
 
-sigset_t StopSignals() {
+// The server's own, to wake WaitForStop.
+constexpr int kFailed = SIGUSR1;
+
+sigset_t SignalSet(std::initializer_list<int> of) {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
+  for (const int signal : of) sigaddset(&signals, signal);
   return signals;
 }
 
 // Before any thread starts: all of them inherit it, so that only WaitForStop sees the signals.
 void BlockStopSignals() {
-  const sigset_t signals = StopSignals();
+  const sigset_t signals = SignalSet({SIGTERM, SIGINT, kFailed});
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the store
 }
 
-// Why the server ends by itself. Any thread.
-class Failure {
- public:
-  void Set(const absl::Status& status) {
-    {
-      MutexLock lock(mutex_);
-      status_ = status;
-    }
-    kill(getpid(), SIGTERM);  // wakes WaitForStop
-  }
-  std::optional<absl::Status> status() const {
-    MutexLock lock(mutex_);
-    return status_;
-  }
+int Failed(const absl::Status& status) {
+  spdlog::error("{}", std::string(status.message()));
+  return 1;
+}
 
- private:
-  mutable Mutex mutex_;
-  std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
-};
+// That the server ends by itself. Any thread; gRPC's may speak of it to the end.
+std::atomic<bool> g_failed = false;
 
-// The process's one; gRPC's threads may speak of it to the end.
-Failure& TheFailure() {
-  static auto* const failure = new Failure;
-  return *failure;
+void EndFor(const absl::Status& why) {
+  if (g_failed.exchange(true)) return;
+  Failed(why);
+  kill(getpid(), kFailed);
 }
 
 // gRPC writes to standard error in a format of its own; what matters of it goes through our log.
@@ -146,7 +139,7 @@ void RouteGrpcLog() {
     const bool error = record->severity == GPR_LOG_SEVERITY_ERROR;
     spdlog::log(error ? spdlog::level::warn : spdlog::level::debug, "grpc: {}", record->message);
     if (!absl::StartsWith(record->message, "Failed accept")) return;
-    TheFailure().Set(absl::ResourceExhaustedError(absl::StrCat(
+    EndFor(absl::ResourceExhaustedError(absl::StrCat(
         "no connections can be taken any more (", record->message,
         "); the limit of open files (ulimit -n) must be above the number of clients")));
   });
@@ -160,12 +153,27 @@ void RaiseFileLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+const char* NameOf(int signal) { return signal == SIGTERM ? "SIGTERM" : "SIGINT"; }
+
 void WaitForStop() {
-  const sigset_t signals = StopSignals();
+  const sigset_t signals = SignalSet({SIGTERM, SIGINT, kFailed});
   int received = 0;
-  sigwait(&signals, &received);
-  if (TheFailure().status()) return;
-  spdlog::info("stopping: received {}", received == SIGTERM ? "SIGTERM" : "SIGINT");
+  do {
+    sigwait(&signals, &received);
+    if (g_failed) return;
+  } while (received == kFailed);  // somebody else's
+  spdlog::info("stopping: received {}; once more ends it at once", NameOf(received));
+}
+
+// To end in order may take as long as the disk takes for what is being kept. Ending at once is safe
+// as well, like being killed: nobody has heard of what is not kept.
+void EndAtOnceIfAsked() {
+  std::thread([] {
+    const sigset_t signals = SignalSet({SIGTERM, SIGINT});
+    int received = 0;
+    sigwait(&signals, &received);
+    _exit(128 + received);
+  }).detach();
 }
 
 rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddress& listen,
@@ -192,16 +200,19 @@ absl::StatusOr<std::unique_ptr<store::Store>> OpenStore(const Flags& flags) {
   return store::SqliteStore::Open(flags.data_dir);
 }
 
-int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
+// Until it is told to end, or has to: the exit code. No worker, and no supervisor, waits for
+// whoever reads the log.
+int Serve(const Flags& flags, const rpc::ListenAddress& listen, const cli::LogOptions& log) {
+  const cli::LogThread log_thread(kName, log);
   const absl::StatusOr<std::unique_ptr<store::Store>> store = OpenStore(flags);
-  if (!store.ok()) return cli::Fail(kName, std::string(store.status().message()), 1);
+  if (!store.ok()) return Failed(store.status());
   const absl::StatusOr<store::Loaded> loaded = (*store)->Load();
-  if (!loaded.ok()) return cli::Fail(kName, std::string(loaded.status().message()), 1);
+  if (!loaded.ok()) return Failed(loaded.status());
   rpc::RpcServer::Options options = ServerOptions(flags, listen, *loaded);
   options.loop.store = store->get();
-  options.loop.on_failure = [](const absl::Status& status) { TheFailure().Set(status); };
+  options.loop.on_failure = EndFor;
   auto server = rpc::RpcServer::Start(options);
-  if (!server.ok()) return cli::Fail(kName, std::string(server.status().message()), 1);
+  if (!server.ok()) return Failed(server.status());
   spdlog::info(
       "hub {} epoch {}{}, lease {} ms",
       options.identity.store_id ? ToHex(options.identity.store_id) : std::string("without a store"),
@@ -210,10 +221,9 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen) {
   std::printf("listening on %s\n", (*server)->address().ToString().c_str());
   std::fflush(stdout);
   WaitForStop();
+  EndAtOnceIfAsked();
   (*server)->Shutdown();
-  if (const auto why = TheFailure().status())
-    return cli::Fail(kName, std::string(why->message()), 1);
-  return 0;
+  return g_failed ? 1 : 0;
 }
 
 int Main(int argc, char** argv) {
@@ -231,7 +241,7 @@ int Main(int argc, char** argv) {
   RouteGrpcLog();
   RaiseFileLimit();
   BlockStopSignals();
-  return Serve(flags, *listen);
+  return Serve(flags, *listen, line.log());
 }
 
 }  // namespace

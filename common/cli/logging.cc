@@ -86,16 +86,25 @@ const std::vector<std::string>& LogLevels() {
   return levels;
 }
 
-void InitLogging(const std::string& program, const LogOptions& options) {
-  auto logger =
-      std::make_shared<spdlog::logger>(program, std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_formatter(std::make_unique<LineFormatter>(program, options.format == "json"));
+std::unique_ptr<spdlog::formatter> LineFormat(const std::string& program,
+                                              const LogOptions& options) {
+  return std::make_unique<LineFormatter>(program, options.format == "json");
+}
+
+void LogBy(std::shared_ptr<spdlog::logger> logger, const LogOptions& options) {
   logger->set_level(LevelOf(options.level));
-  logger->flush_on(spdlog::level::debug);
   // The worker agent's, if there is one in this program: worker_agent/log.h.
   spdlog::drop("tensorhub");  // of an earlier call
   spdlog::register_logger(logger->clone("tensorhub"));
   spdlog::set_default_logger(std::move(logger));
+}
+
+void InitLogging(const std::string& program, const LogOptions& options) {
+  auto logger =
+      std::make_shared<spdlog::logger>(program, std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_formatter(LineFormat(program, options));
+  logger->flush_on(spdlog::level::debug);
+  LogBy(std::move(logger), options);
 }
 
 std::string JsonEscaped(std::string_view text) {

@@ -10,9 +10,15 @@
 #ifndef TENSORHUB_COMMON_CLI_LOGGING_H_
 #define TENSORHUB_COMMON_CLI_LOGGING_H_
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace spdlog {
+class formatter;
+class logger;
+}  // namespace spdlog
 
 namespace tensorhub::cli {
 
@@ -25,6 +31,12 @@ const std::vector<std::string>& LogLevels();
 
 // Sets spdlog's default logger. Call once, before other threads log.
 void InitLogging(const std::string& program, const LogOptions& options);
+
+// Its parts, for other ways to write: lines as above, and which logger is spdlog's default, and
+// the worker agent's.
+std::unique_ptr<spdlog::formatter> LineFormat(const std::string& program,
+                                              const LogOptions& options);
+void LogBy(std::shared_ptr<spdlog::logger> logger, const LogOptions& options);
 
 // The characters of a JSON string, without the quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string JsonEscaped(std::string_view text);

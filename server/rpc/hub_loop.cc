@@ -290,7 +290,6 @@ void HubLoop::KeptOnLoop(const absl::Status& status) {
 void HubLoop::FailOnLoop(const absl::Status& status) {
   failed_ = true;
   order_.Drop();
-  spdlog::error("{}", std::string(status.message()));
   Stop();
   if (on_failure_) on_failure_(status);
 }

@@ -3,6 +3,8 @@
 //
 // tensorhub-agent: keeps the newest version of models in this host's memory.
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -14,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
 #include "common/cli/lock_tracking.h"
+#include "common/cli/log_thread.h"
 #include "common/cli/logging.h"
 #include "common/mutex.h"
 #include "tools/agent/subscription.h"
@@ -127,11 +130,14 @@ int Main(int argc, char** argv) {
   ctl::SignalThread signals([&](int signal) {
     running ? agent->OnSignal(signal) : ctl::ExitNow(ctl::ExitCodeOf(signal));
   });
+  // Whoever reads from this host does not wait for whoever reads its log.
+  const cli::LogThread log(line.name(), line.log());
   agent.emplace(flags);
   running = true;
   const absl::Status status = agent->Run();
   if (status.ok()) return 0;
-  return cli::Fail(line.name(), cli::OneLine(std::string(status.message())), 1);
+  spdlog::error("{}", std::string(status.message()));
+  return 1;
 }
 
 }  // namespace
