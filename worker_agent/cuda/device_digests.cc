@@ -3,6 +3,8 @@
 
 #include "worker_agent/cuda/device_digests.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "worker_agent/chunk_digest.h"
@@ -11,6 +13,9 @@
 
 namespace tensorhub::agent {
 namespace {
+
+// Of a slice, at most: enough for two blocks on each of a device's processors, twice over.
+constexpr uint32_t kSliceChunks = 512;
 
 kernels::DigestTables TablesOf(const Memory& memory, const HashChunks& what) {
   kernels::DigestTables tables;
@@ -34,9 +39,11 @@ class DeviceDigests::KernelLane : public Lane {
   explicit KernelLane(std::unique_ptr<kernels::DeviceDigester> digester)
       : digester_(std::move(digester)) {}
   CudaStream stream() const override { return digester_->stream(); }
-  absl::Status Digest(const kernels::DigestTables& tables,
-                      std::vector<uint64_t>& digests) override {
-    return digester_->Digest(tables, digests);
+  absl::Status Start(const kernels::DigestTables& tables) override {
+    return digester_->Start(tables);
+  }
+  absl::Status Finish(std::vector<uint64_t>& digests) override {
+    return digester_->Finish(digests);
   }
 
  private:
@@ -50,15 +57,19 @@ class DeviceDigests::CopyLane : public Lane {
   CopyLane(const CudaPrimary& primary, OwnedStream stream)
       : primary_(primary), stream_(std::move(stream)) {}
   CudaStream stream() const override { return stream_.get(); }
-  absl::Status Digest(const kernels::DigestTables& tables,
-                      std::vector<uint64_t>& digests) override {
+  absl::Status Start(const kernels::DigestTables& tables) override {
     const CudaCurrent current(primary_);
-    digests.clear();
+    made_.clear();
     for (const kernels::Chunk& chunk : tables.chunks) {
       if (absl::Status status = CopyOut(chunk, tables.pieces); !status.ok()) return status;
       const DigestPiece whole{buffer_.data(), chunk.bytes};
-      digests.push_back(ChunkDigest(&whole, 1));
+      made_.push_back(ChunkDigest(&whole, 1));
     }
+    return absl::OkStatus();
+  }
+  absl::Status Finish(std::vector<uint64_t>& digests) override {
+    digests.insert(digests.end(), made_.begin(), made_.end());
+    made_.clear();
     return absl::OkStatus();
   }
 
@@ -68,6 +79,7 @@ class DeviceDigests::CopyLane : public Lane {
   const CudaPrimary& primary_;
   const OwnedStream stream_;
   HostBuffer buffer_;  // a chunk
+  std::vector<uint64_t> made_;
 };
 
 absl::Status DeviceDigests::CopyLane::CopyOut(const kernels::Chunk& chunk,
@@ -88,6 +100,26 @@ absl::Status DeviceDigests::CopyLane::CopyOut(const kernels::Chunk& chunk,
   }
   return primary_.driver()->SynchronizeStream(stream());
 }
+
+// --- slices, by lanes in turn
+// ---------------------------------------------------------------------
+
+class DeviceDigests::InTurn {
+ public:
+  // `idle`: where the lanes are taken from.
+  InTurn(DeviceDigests& of, Lanes& idle) : of_(of), idle_(idle) {}
+  // Waits for the slice before the last.
+  absl::Status Start(const kernels::DigestTables& tables);
+  // The digests of all slices, unless it came to the error that is given. No lane is at anything
+  // afterwards.
+  absl::StatusOr<std::vector<uint64_t>> Finish(absl::Status status);
+
+ private:
+  DeviceDigests& of_;
+  Lanes& idle_;
+  Lanes lanes_;  // the one that started first is in front
+  std::vector<uint64_t> digests_;
+};
 
 // --- whichever there is --------------------------------------------------------------------------
 
@@ -115,39 +147,69 @@ absl::StatusOr<std::unique_ptr<DeviceDigests::Lane>> DeviceDigests::Make(const L
 }
 
 absl::StatusOr<std::unique_ptr<DeviceDigests::Lane>> DeviceDigests::Take(Lanes& idle) {
+  std::unique_ptr<Lane> lane;
   {
     MutexLock lock(mutex_);
     if (!idle.empty()) {
-      std::unique_ptr<Lane> lane = std::move(idle.back());
+      lane = std::move(idle.back());
       idle.pop_back();
-      return lane;
     }
   }
-  return Make(idle);
+  if (lane == nullptr) {
+    absl::StatusOr<std::unique_ptr<Lane>> made = Make(idle);
+    if (!made.ok()) return made.status();
+    lane = *std::move(made);
+  }
+  if (absl::Status status = order_before_(lane->stream()); !status.ok()) return status;
+  return lane;
 }
 
-absl::StatusOr<std::vector<uint64_t>> DeviceDigests::Run(Lanes& idle,
-                                                         const kernels::DigestTables& tables) {
-  absl::StatusOr<std::unique_ptr<Lane>> lane = Take(idle);
-  if (!lane.ok()) return lane.status();
-  std::vector<uint64_t> digests;
-  absl::Status status = order_before_((*lane)->stream());
-  if (status.ok()) status = (*lane)->Digest(tables, digests);
+void DeviceDigests::GiveBack(Lanes& idle, Lanes lanes) {
   MutexLock lock(mutex_);
-  idle.push_back(*std::move(lane));
+  std::move(lanes.begin(), lanes.end(), std::back_inserter(idle));
+}
+
+absl::Status DeviceDigests::InTurn::Start(const kernels::DigestTables& tables) {
+  constexpr size_t kLanes = 2;
+  if (lanes_.size() == kLanes) {
+    if (absl::Status status = lanes_.front()->Finish(digests_); !status.ok()) return status;
+    std::rotate(lanes_.begin(), lanes_.begin() + 1, lanes_.end());
+  } else {
+    absl::StatusOr<std::unique_ptr<Lane>> lane = of_.Take(idle_);
+    if (!lane.ok()) return lane.status();
+    lanes_.push_back(*std::move(lane));
+  }
+  return lanes_.back()->Start(tables);
+}
+
+absl::StatusOr<std::vector<uint64_t>> DeviceDigests::InTurn::Finish(absl::Status status) {
+  for (const std::unique_ptr<Lane>& lane : lanes_) status.Update(lane->Finish(digests_));
+  of_.GiveBack(idle_, std::move(lanes_));
   if (!status.ok()) return status;
-  return digests;
+  return std::move(digests_);
+}
+
+absl::StatusOr<std::vector<uint64_t>> DeviceDigests::Run(Lanes& idle, const Memory& memory,
+                                                         const HashChunks& what) {
+  InTurn lanes(*this, idle);
+  absl::Status status;
+  HashChunks slice = what;
+  for (uint32_t done = 0; status.ok() && done < what.count; done += slice.count) {
+    slice.first = what.first + done;
+    slice.count = std::min(kSliceChunks, what.count - done);
+    status = lanes.Start(TablesOf(memory, slice));
+  }
+  return lanes.Finish(std::move(status));
 }
 
 // Nothing has happened to the shard's memory when the device has none left for the tables.
 absl::StatusOr<std::vector<uint64_t>> DeviceDigests::Of(const Memory& memory,
                                                         const HashChunks& what) {
-  const kernels::DigestTables tables = TablesOf(memory, what);
   if (module_ != nullptr) {
-    absl::StatusOr<std::vector<uint64_t>> digests = Run(kernel_lanes_, tables);
+    absl::StatusOr<std::vector<uint64_t>> digests = Run(kernel_lanes_, memory, what);
     if (!absl::IsResourceExhausted(digests.status())) return digests;
   }
-  return Run(copy_lanes_, tables);
+  return Run(copy_lanes_, memory, what);
 }
 
 }  // namespace tensorhub::agent

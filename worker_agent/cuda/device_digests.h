@@ -4,8 +4,12 @@
 // Chunk digests of memory on one device: by the kernels, or, where there are none, by the CPU from
 // copies in page-locked memory. Both make what ChunkDigest makes.
 //
-// Thread contract: any thread, several at once: each call has a stream, tables and buffers to
-// itself, which later calls use again.
+// The host makes a table of chunks for the kernel, which takes it a good part of the time that the
+// device is at them. So long jobs go in slices, by two lanes in turn: one's tables are made while
+// the device is at the other's chunks.
+//
+// Thread contract: any thread, several at once: each call has lanes (a stream, tables and buffers)
+// to itself, which later calls use again.
 
 #ifndef TENSORHUB_WORKER_AGENT_CUDA_DEVICE_DIGESTS_H_
 #define TENSORHUB_WORKER_AGENT_CUDA_DEVICE_DIGESTS_H_
@@ -44,21 +48,24 @@ class DeviceDigests {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // Makes digests for one caller at a time.
+  // Makes digests for one caller at a time: as DeviceDigester has it.
   class Lane {
    public:
     virtual ~Lane() = default;
     virtual CudaStream stream() const = 0;
-    virtual absl::Status Digest(const kernels::DigestTables& tables,
-                                std::vector<uint64_t>& digests) = 0;
+    virtual absl::Status Start(const kernels::DigestTables& tables) = 0;
+    virtual absl::Status Finish(std::vector<uint64_t>& digests) = 0;
   };
   class KernelLane;
   class CopyLane;
+  class InTurn;
   using Lanes = std::vector<std::unique_ptr<Lane>>;
 
-  absl::StatusOr<std::vector<uint64_t>> Run(Lanes& idle, const kernels::DigestTables& tables)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::vector<uint64_t>> Run(Lanes& idle, const Memory& memory,
+                                            const HashChunks& what) ABSL_LOCKS_EXCLUDED(mutex_);
+  // One whose stream sees all that has arrived.
   absl::StatusOr<std::unique_ptr<Lane>> Take(Lanes& idle) ABSL_LOCKS_EXCLUDED(mutex_);
+  void GiveBack(Lanes& idle, Lanes lanes) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::unique_ptr<Lane>> Make(const Lanes& of) const;
 
   // Constant after the constructor.

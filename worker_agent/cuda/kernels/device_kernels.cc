@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "worker_agent/cuda/finish.h"
@@ -108,17 +109,30 @@ DeviceDigester::~DeviceDigester() {
   digests_.Free();
 }
 
-absl::Status DeviceDigester::Digest(const DigestTables& tables, std::vector<uint64_t>& digests) {
-  digests.resize(tables.chunks.size());
-  if (digests.empty()) return absl::OkStatus();
+absl::Status DeviceDigester::Start(const DigestTables& tables) {
+  if (tables.chunks.empty()) return absl::OkStatus();
   const CudaCurrent current(module_->primary());
   if (!current.status().ok()) return current.status();
   const absl::Status enqueued = Enqueue(tables);
-  // Also after an error: the blocks are in use until what was enqueued is done.
+  if (enqueued.ok()) {
+    under_way_ = tables.chunks.size();
+  } else {
+    // The blocks are in use until what was enqueued is done.
+    static_cast<void>(FinishStream(*driver(), stream(), kHashingTakes));
+  }
+  return enqueued;
+}
+
+absl::Status DeviceDigester::Finish(std::vector<uint64_t>& digests) {
+  const size_t chunks = std::exchange(under_way_, 0);
+  if (chunks == 0) return absl::OkStatus();
+  const CudaCurrent current(module_->primary());
+  if (!current.status().ok()) return current.status();
   absl::Status done = FinishStream(*driver(), stream(), kHashingTakes);
-  if (!enqueued.ok()) return enqueued;
   if (!done.ok()) return done;
-  std::memcpy(digests.data(), digests_.host(), digests.size() * sizeof(uint64_t));
+  const size_t before = digests.size();
+  digests.resize(before + chunks);
+  std::memcpy(digests.data() + before, digests_.host(), chunks * sizeof(uint64_t));
   return absl::OkStatus();
 }
 

@@ -81,10 +81,13 @@ class DeviceDigester {
   DeviceDigester(const DeviceDigester&) = delete;
   DeviceDigester& operator=(const DeviceDigester&) = delete;
 
-  // The digests of the chunks, in their order, as ChunkDigest of chunk_digest.h makes them. Waits
-  // for them, asleep if that takes long. What the chunks hold must have been written before, or
-  // `stream` wait for it. RESOURCE_EXHAUSTED: no memory for the tables, and nothing else is wrong.
-  absl::Status Digest(const DigestTables& tables, std::vector<uint64_t>& digests);
+  // Enqueues the digests of the chunks. What those hold must have been written before, or `stream`
+  // wait for it. RESOURCE_EXHAUSTED: no memory for the tables, and nothing else is wrong. After an
+  // error nothing is under way. The last ones were finished before.
+  absl::Status Start(const DigestTables& tables);
+  // Waits for them, asleep if that takes long, and puts them behind `digests`, in the chunks' order
+  // and as ChunkDigest of chunk_digest.h makes them. Nothing was started: nothing happens.
+  absl::Status Finish(std::vector<uint64_t>& digests);
   // In which the chunks are read; what it is given to wait for, they wait for.
   CudaStream stream() const { return stream_.get(); }
 
@@ -98,6 +101,7 @@ class DeviceDigester {
   OwnedStream stream_;
   MirroredBlock tables_;
   MirroredBlock digests_;
+  size_t under_way_ = 0;  // chunks
 };
 
 class DeviceMover {

@@ -224,6 +224,24 @@ TEST_P(CudaDigestsTest, AreThoseOfTheSameBytesInHostMemory) {
   EXPECT_EQ(medium_->DigestsManyAtOnce(), GetParam() == By::kDevice);
 }
 
+// In their order, whichever lane made them.
+TEST_P(CudaDigestsTest, LongJobsGoInSlices) {
+  MakeForDigests();
+  Fill();
+  const Chunking chunking{content_.size(), content_.size() / 1300};
+  const HashChunks most{1, chunking, 7, chunking.count() - 7, false};
+  ASSERT_GT(most.count, 2 * 512u);
+  EXPECT_EQ(medium_->Digests(*memory_, most).value(), InHostMemory(most));
+  EXPECT_EQ(driver_->count("Launch"), GetParam() == By::kDevice ? 3 : 0);
+  const absl::Status gone = absl::AbortedError("cuMemcpyAsync: CUDA_ERROR_ILLEGAL_ADDRESS: gone");
+  const std::string wait = GetParam() == By::kDevice ? "StreamDone" : "SynchronizeStream";
+  for (const std::string& call : {std::string("CopyAsync"), std::string("WaitEvent"), wait}) {
+    driver_->FailNext(call, gone);
+    EXPECT_EQ(medium_->Digests(*memory_, most).status(), gone) << call;
+  }
+  EXPECT_EQ(medium_->Digests(*memory_, most).value(), InHostMemory(most));
+}
+
 TEST_P(CudaDigestsTest, FromTwoThreads) {
   MakeForDigests();
   Fill();
