@@ -27,8 +27,9 @@ namespace tensorhub::hub {
 // report.
 void Hub::State::SettleOrphan(Worker& reader) {
   if (!Reads(reader) || IsFed(reader)) return;
-  const bool assigned =
-      AssignSource(reader) || (!recovering_ && Pardon(reader) && AssignSource(reader));
+  if (!recovering_ && MustGoFar(reader)) Pardon(reader, Tier::kDatacenter);
+  const bool assigned = AssignSource(reader) ||
+                        (!recovering_ && Pardon(reader, Tier::kRemote) && AssignSource(reader));
   if (assigned) return KeepOneSeed(reader);
   reader.reference->shard->waiting.insert(&reader);
   if (!recovering_ && !HopesForAnswer(reader)) GiveUpRead(reader);
@@ -53,11 +54,20 @@ void Hub::State::GiveUpRead(const Worker& reader) {
   Abort({key.model, key.group}, status);
 }
 
-// True if there is somebody to be tried once more.
-bool Hub::State::Pardon(Worker& reader) {
+// R5: across the wide area, or nowhere, unless one that it barred is tried once more.
+bool Hub::State::MustGoFar(Worker& reader) {
+  if (reader.read->barred.empty()) return false;
+  const std::optional<Candidate> best = Choose(reader);
+  return !best || best->tier == Tier::kRemote;
+}
+
+// Of those that are no farther. True if there is somebody to be tried once more.
+bool Hub::State::Pardon(Worker& reader, Tier farthest) {
   bool any = false;
-  for (auto& [source, bar] : reader.read->barred) {
+  for (auto& [id, bar] : reader.read->barred) {
     if (bar.state != Bar::State::kVouched) continue;
+    const Worker* source = FindLive(id);
+    if (source == nullptr || TierBetween(source->location, reader.location) > farthest) continue;
     bar.state = Bar::State::kPardoned;
     any = true;
   }
@@ -187,6 +197,13 @@ TimeMs Hub::State::TimeToVerify(const Worker& source) const {
   return static_cast<TimeMs>(bytes >> 20);
 }
 
+// R5: it went across the wide area because of this source, which has vouched for itself.
+void Hub::State::ReturnInside(Worker& reader, const Worker& source) {
+  if (recovering_ || !IsFed(reader)) return;
+  if (reader.read->assignments.at(reader.read->current).tier != Tier::kRemote) return;
+  if (Pardon(reader, Tier::kDatacenter)) DrawNearer(reader, source);
+}
+
 // The source says that it holds what it is listed with.
 void Hub::State::Vouch(Worker& source, bool verified) {
   if (!source.question || (source.question->verify && !verified)) return;
@@ -196,6 +213,7 @@ void Hub::State::Vouch(Worker& source, bool verified) {
     const auto bar = reader->read->barred.find(source.id);
     if (bar == reader->read->barred.end() || bar->second.state != Bar::State::kBarred) continue;
     bar->second.state = Bar::State::kVouched;
+    ReturnInside(*reader, source);
   }
   EndQuestion(source);
 }

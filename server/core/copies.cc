@@ -15,21 +15,25 @@
 namespace tensorhub::hub {
 
 // The group that was asked, or that would be: its own; for who leaves, and takes its memory along,
-// another one, the same for all ranks.
+// another one, the same for all ranks. One that was asked can until it is refused (NoCopiesBy).
 std::optional<GroupKey> Hub::State::CopierFor(const Worker& leaver) const {
   const std::string& model = leaver.id.key.model;
+  if (!leaver.op.copier.empty()) return GroupKey{model, leaver.op.copier};
   if (!leaver.op.leaving) {
     const GroupKey own{model, leaver.id.key.group};
-    return CanCopy(own, leaver, /*stable=*/false) ? std::optional(own) : std::nullopt;
+    const bool can =
+        IsAsked(own, leaver) ? MayAsk(own, leaver) : CanCopy(own, leaver, /*stable=*/false);
+    return can ? std::optional(own) : std::nullopt;
   }
   const bool stable = HasStable(model);
   for (const Serial serial : leavers_) {
     const Worker* other = FindRow(serial);
     const bool same = AwaitsKeeper(other) && !other->op.copier.empty() &&
                       other->reference->publication == leaver.reference->publication;
-    if (same && CanCopy({model, other->op.copier}, leaver, stable)) {
-      return GroupKey{model, other->op.copier};
-    }
+    if (!same) continue;
+    const GroupKey asked{model, other->op.copier};
+    const bool can = other->op.leaving ? MayAsk(asked, leaver) : CanCopy(asked, leaver, stable);
+    if (can) return asked;
   }
   for (auto it = groups_.lower_bound({model, ""}); it != groups_.end() && it->first.model == model;
        ++it) {
@@ -38,12 +42,16 @@ std::optional<GroupKey> Hub::State::CopierFor(const Worker& leaver) const {
   return std::nullopt;
 }
 
+// A copy ends with its process.
+bool Hub::State::MayAsk(const GroupKey& group, const Worker& leaver) const {
+  return group.group != leaver.copy_of && !leaver.op.refused.contains(group.group);
+}
+
 // By all ranks of a group or by none: a copy is read as a group, too (R6). A rank that has given
 // its shard up before, or never had it, reads it from whoever keeps it.
 bool Hub::State::CanCopy(const GroupKey& group, const Worker& leaver, bool stable) const {
   const bool own = group.group == leaver.id.key.group;
-  // A copy ends with its process.
-  if (group.group == leaver.copy_of || leaver.op.refused.contains(group.group)) return false;
+  if (!MayAsk(group, leaver)) return false;
   for (Rank rank = 0; rank < leaver.world_size; ++rank) {
     const Worker* other = FindWorker({group.model, group.group, rank});
     if (other == nullptr || !other->alive || !other->offers_copies || IsLeaving(*other)) {
@@ -54,6 +62,16 @@ bool Hub::State::CanCopy(const GroupKey& group, const Worker& leaver, bool stabl
     if (!fits || (stable && !other->stable)) return false;
   }
   return true;
+}
+
+// By another rank, for the same.
+bool Hub::State::IsAsked(const GroupKey& copier, const Worker& leaver) const {
+  return std::any_of(leavers_.begin(), leavers_.end(), [&](Serial serial) {
+    const Worker* other = FindRow(serial);
+    return other != &leaver && AwaitsKeeper(other) && other->id.key.model == copier.model &&
+           other->op.copier == copier.group &&
+           other->reference->publication == leaver.reference->publication;
+  });
 }
 
 // Those that wait for a copy which this group makes.
@@ -73,10 +91,7 @@ void Hub::State::AskForCopies(Worker& leaver) {
   const std::optional<GroupKey> copier = CopierFor(leaver);
   if (recovering_ || !copier) return;
   leaver.op.copier = copier->group;
-  for (const Worker* other : LeaversOf(*copier)) {
-    if (other == &leaver) continue;
-    if (other->reference->publication == leaver.reference->publication) return;
-  }
+  if (IsAsked(*copier, leaver)) return;
   ForEachLive(*copier, [&](const Worker& rank) { AskForCopy(rank, leaver); });
 }
 

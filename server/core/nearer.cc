@@ -1,9 +1,16 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// R5: a reader that reads from afar is moved when somebody nearer has what it needs, and goes on at
-// its next chunk; so two seeds of one datacenter become one again. A move of this kind always leads
-// to a nearer tier, so there are at most three in a row.
+// R5: a reader is moved, and goes on at its next chunk, when there is a better source than the one
+// that was the best when it needed one.
+//
+// Nearer: one that reads from afar goes to somebody nearer who has what it needs; so two seeds of
+// one datacenter become one again. Such a move always leads to a nearer tier, so there are at most
+// three in a row.
+//
+// Alone: one of several that share a source's link goes to somebody with a free place who is no
+// farther; so after a break a chain becomes a chain again. Each such move leaves one reader less in
+// a crowd, so there are no more of them than assignments for want of a free place.
 
 #include <algorithm>
 #include <set>
@@ -32,7 +39,36 @@ bool IsWorthwhile(const Worker& reader, TimeMs now) {
   return StepsMissing(static_cast<uint32_t>(expected), chunks) >= kWorthwhileSteps;
 }
 
+// The places of its source that others take, as it counts for this reader: over their own host's
+// link go only those on it.
+bool IsInCrowd(const Worker& reader, const Worker& source, uint32_t readers_per_source) {
+  const auto tier_of = [](const Worker& one) {
+    return one.read->assignments.at(one.read->current).tier;
+  };
+  const Tier tier = tier_of(reader);
+  const uint32_t places = PlacesFor(tier, readers_per_source);
+  if (Occupied(*source.reference) <= places) return false;
+  uint32_t others = 0;
+  for (const ReaderSlot& slot : source.reference->readers) {
+    const Worker& other = *slot.reader;
+    if (&other == &reader || !IsFed(other) || other.read->current != slot.assignment) continue;
+    if (other.read->suspect) return false;  // it is being found out who is slow
+    if (tier == Tier::kHost || tier_of(other) != Tier::kHost) ++others;
+  }
+  return others >= places && !reader.read->suspect;
+}
+
 }  // namespace
+
+// R8: while recovering, a reader that has the free place may not have reported yet.
+void Hub::State::LeaveCrowd(Worker& reader) {
+  if (recovering_ || !IsFed(reader) || !IsWorthwhile(reader, now_)) return;
+  if (!IsInCrowd(reader, SourceOf(reader), options_.readers_per_source)) return;
+  const Tier present = reader.read->assignments.at(reader.read->current).tier;
+  const std::optional<Candidate> best = Choose(reader);
+  if (!best || best->behind || best->slow || best->crowded || best->unreliable) return;
+  if (best->tier <= present) MoveTo(reader, *FindRow(best->serial));
+}
 
 // The holder is complete, or got further.
 void Hub::State::DrawNearer(Worker& holder) {

@@ -190,6 +190,7 @@ void Hub::State::On(const Progress& event) {
   if (worker->read) NoteProgress(*worker->read, event);
   Relist(*worker);
   DrawNearer(*worker);
+  LeaveCrowd(*worker);
   Sample(*worker);
 }
 

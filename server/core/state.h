@@ -228,6 +228,8 @@ class Hub::State {
 
   // copies.cc: R7, who makes a copy
   std::optional<GroupKey> CopierFor(const Worker& leaver) const;
+  bool IsAsked(const GroupKey& copier, const Worker& leaver) const;
+  bool MayAsk(const GroupKey& group, const Worker& leaver) const;
   bool CanCopy(const GroupKey& group, const Worker& leaver, bool stable) const;
   void AskForCopies(Worker& leaver);
   std::vector<Worker*> LeaversOf(const GroupKey& copier) const;
@@ -287,7 +289,9 @@ class Hub::State {
   void SettleOrphan(Worker& reader);
   void GiveUpRead(const Worker& reader);
   void BarSource(Read& read, const WorkerIdentity& source) const;
-  bool Pardon(Worker& reader);
+  bool MustGoFar(Worker& reader);
+  bool Pardon(Worker& reader, Tier farthest);
+  void ReturnInside(Worker& reader, const Worker& source);
   bool HopesForAnswer(const Worker& reader);
   void On(const SourceFailed& event);
   void On(const SourceSilent& event);
@@ -327,6 +331,7 @@ class Hub::State {
   void KeepOneSeed(Worker& reader);
   void DrawNearer(Worker& holder);
   void DrawNearer(Worker& reader, const Worker& holder);
+  void LeaveCrowd(Worker& reader);
 
   // fetch.cc: R6, until the decision
   void On(const JoinFetchOp& op);

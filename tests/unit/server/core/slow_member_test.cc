@@ -95,5 +95,37 @@ TEST(SlowMemberTest, TheOthersDoNotWaitForIt) {
   }
 }
 
+// Nobody is slow, but a reader loses its source for nothing and goes to that one's source: the two
+// would share its link to the end, and all behind them with them.
+TEST(SlowMemberTest, ABreakIsPaidForOnce) {
+  constexpr uint64_t kChain = 8;
+  constexpr TimeMs kPaidMs = 3000;
+  HubScript script;
+  script.Do(absl::StrCat("layout L bytes=", kChunks * 4096));
+  script.Do("open t/0 at=us/dc0/r9/h9");
+  script.Do("publish t/0 v1");
+  std::string flow = absl::StrCat("flow 100 t=0/", kRate);
+  for (uint64_t i = 0; i < kChain; ++i) {
+    script.Do(absl::StrCat("open ", Name(i), "/0 at=us/dc0/r", i));
+    script.Do(absl::StrCat("join ", Name(i), "/0 v1"));
+    script.Do(absl::StrCat("begin ", Name(i), "/0"));
+    absl::StrAppend(&flow, " ", Name(i), "=", kRate);
+  }
+  const auto done = [&] {
+    const auto views = script.hub().References("m", std::nullopt);
+    return std::all_of(views.begin(), views.end(),
+                       [](const ReferenceView& view) { return view.valid_chunks == kChunks; });
+  };
+  const TimeMs start = script.now();
+  std::string trace;
+  while (!done() && script.now() < kBoundMs) {
+    absl::StrAppend(&trace, script.Do(flow));
+    if (script.now() - start == 3000) absl::StrAppend(&trace, script.Do("fail-source r1/0"));
+    if (script.now() - start == 3000) absl::StrAppend(&trace, script.Do("answer r0/0 holds"));
+  }
+  const auto alone = static_cast<TimeMs>(1000 * kChunks / kRate);
+  EXPECT_LE(script.now() - start, alone + kPaidMs) << trace;
+}
+
 }  // namespace
 }  // namespace tensorhub::hub
