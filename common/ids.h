@@ -81,7 +81,7 @@ struct WorkerKey {
   Rank rank = 0;
   auto operator<=>(const WorkerKey&) const = default;
 };
-// "model/group/rank", as logs, tables and `tensorhubctl drain` spell it.
+// "model/group/rank", as logs and tables spell it.
 std::string ToString(const WorkerKey& key);
 
 // One life of the worker in that place.

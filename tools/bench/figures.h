@@ -3,7 +3,7 @@
 //
 // What a scenario found out: figures, each held against a limit that was measured in the same run
 // (or against a bound where nature sets none), and numbers shown beside them for comparison.
-// Printed as a table for people or as the one JSON object of docs/benchmarks.md.
+// Printed as a table for people or as one JSON object (docs/benchmarks.md).
 
 #ifndef TENSORHUB_TOOLS_BENCH_FIGURES_H_
 #define TENSORHUB_TOOLS_BENCH_FIGURES_H_

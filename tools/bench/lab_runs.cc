@@ -42,10 +42,11 @@ absl::StatusOr<double> SentByTrainer(const Lab& lab) {
 }  // namespace
 
 void LabFlags::Declare(cli::Command& command) {
-  command.Flag("rate", &rate,
-               "of every host's link, e.g. 500mbit (default: by the number of hosts)",
+  command.Flag("rate", &rate, "of every host's link, e.g. 500mbit; empty: by the number of hosts",
                {.placeholder = "RATE"});
-  command.Flag("seconds", &seconds, "how long the shard takes at that rate (default: likewise)");
+  command.Flag("seconds", &seconds,
+               "how long the shard takes at that rate (crossdc: at the wide area's); 0: by the "
+               "number of hosts");
   command.Flag("tensors", &tensors, "how many tensors make the shard");
   command.Flag("server-flag", &server_flags, "one more flag for tensorhub-server, e.g. --lease=1s",
                {.placeholder = "FLAG"});

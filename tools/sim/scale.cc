@@ -42,7 +42,9 @@ void ScaleVerb::AddFlags(cli::Command& command) {
                  "ros: prefixes as flows, or the agents' own code, frame by frame");
   command.Flag("gpus", &gpus_, "GPUs in all, trainers included");
   command.Flag("group-size", &group_size_, "GPUs that hold one copy together");
-  command.Flag("publishers", &publishers_, "trainer groups that publish the same version");
+  command.Flag(
+      "publishers", &publishers_,
+      "trainer groups that publish the same version; standalone and elastic: 8 unless given");
   command.Flag("shard-bytes", &shard_bytes_, "bytes per GPU");
   command.Flag("chunk-bytes", &chunk_bytes_, "0: what an agent proposes");
   command.Flag("nic-gbit", &nic_gbit_, "each GPU's NIC, each way");
@@ -51,18 +53,20 @@ void ScaleVerb::AddFlags(cli::Command& command) {
   command.Flag("wan-gbit", &wide_area_gbit_, "each datacenter's wide-area link, each way");
   command.Flag("gpus-per-host", &gpus_per_host_, "GPUs in a host");
   command.Flag("hosts-per-rack", &hosts_per_rack_, "hosts in a rack");
-  command.Flag("datacenters", &datacenters_, "datacenters, as large as each other");
+  command.Flag("datacenters", &datacenters_,
+               "datacenters, as large as each other; crossdc: 4 unless given");
   command.Flag("hop-us", &hop_us_,
                "microseconds from a commit to the first byte that leaves for the next reader");
   command.Flag("wan-latency", &wide_area_latency_, "one way across the wide area");
   command.Flag("control-us", &control_us_, "microseconds between a worker and the hub");
   command.Flag("hub-us", &hub_us_, "microseconds that the hub takes for an operation");
   command.Flag("hub-message-us", &hub_message_us_, "and for a message that needs no answer");
-  command.Flag("spread", &spread_, "rollouts are ready for the version within this time");
+  command.Flag("spread", &spread_,
+               "rollouts are ready for the version within this time; standalone: 5s unless given");
   command.Flag("window", &window_, "late joiners come, and rollouts die, within this time");
   command.Flag("late", &late_, "elastic: part of the rollouts that come late");
   command.Flag("deaths", &deaths_, "elastic: part of the rollouts that die");
-  command.Flag("silence", &silence_, "after which a reader takes its source for dead");
+  command.Flag("silence", &silence_, "after which a reader notices that its source died");
   command.Flag("seed", &seed_, "of everything random");
   command.Example("tensorhub-sim scale --gpus 16384");
   command.Example("tensorhub-sim scale --scenario crossdc -o json");

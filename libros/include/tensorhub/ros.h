@@ -26,15 +26,17 @@
 //
 // Threads: a Client may be used from any thread; calls that change something (Register, Publish,
 // Unpublish, Fetch, Leave) exclude one another, later ones wait, and their time begins when their
-// turn comes. Calls block until their result is known or their deadline has passed. No call may be
-// running when the destructor begins. A process that was forked after a Connect can use no client,
+// turn comes. Calls block until their result is known or their deadline has passed. A Publish or
+// Fetch that waits for a stream or event has no turn yet: its time runs, and if Leave is called
+// meanwhile it fails with FAILED_PRECONDITION when the stream is done. No call may be running when
+// the destructor begins. A process that was forked after a Connect can use no client,
 // neither its parent's nor one of its own (FAILED_PRECONDITION): fork first, or start a new
 // program.
 //
 // Callbacks run on the client's progress thread, which also serves peers and tells the server that
 // this worker lives: a callback that blocks for 3 s loses the peers that read from here, one that
 // blocks for 5 s the lease. It must not throw. What it calls of its own client is refused with
-// FAILED_PRECONDITION; destroying the client there is a mistake.
+// FAILED_PRECONDITION, and Held says nothing; destroying the client there is a mistake.
 //
 // What Connect does to the process, once: it sets UCX_… variables in the environment that are not
 // set already (so connect before other threads read the environment; children inherit them), hands
@@ -105,15 +107,16 @@ struct Selector {
 // The newest version that ever became visible.
 inline Selector Latest() { return {Selector::Kind::kLatest, 0}; }
 inline Selector Version(uint64_t version) { return {Selector::Kind::kExact, version}; }
-// Waits for a version above this one, then takes the latest.
+// Waits for a version above this one that is held whole, then takes the newest of those. `latest`
+// may be newer, and held by nobody.
 inline Selector NewerThan(uint64_t version) { return {Selector::Kind::kNewerThan, version}; }
 
 // Whether chunks are held against digests (docs/protocol.md, "Digests"). A publisher makes them
 // beside what it does, unless kOff; Publish does not wait.
 enum class Digests {
-  // What comes from another host is checked, what comes from this one is not, unless the
-  // environment
-  // variable TENSORHUB_DIGESTS says `on` or `off`.
+  // What comes from a worker whose `location` names this host is not checked, all else is (so also
+  // what comes from this host, where no location is given), unless the environment variable
+  // TENSORHUB_DIGESTS says `on` or `off`.
   kAuto,
   kOn,   // everything for which the publisher made digests
   kOff,  // nothing; what this client publishes, nobody can check
@@ -121,6 +124,8 @@ enum class Digests {
 
 struct ConnectOptions {
   std::string server = "localhost:7070";  // HOST:PORT
+  // Names have 1 to 256 printable characters, and no `/` at either end. The server remembers models
+  // for ever, ten thousand at most: one per training task, say, not per run.
   std::string model;
   std::string group;  // the ranks that together hold one copy of the model
   uint32_t rank = 0;
@@ -187,7 +192,7 @@ struct FetchProgress {
 
 struct FetchOptions {
   std::chrono::milliseconds timeout{600000};
-  // Called on the progress thread, a few times a second at most; see above for what it may do.
+  // Called on the progress thread, ten times a second at most; see above for what it may do.
   std::function<void(const FetchProgress&)> progress = {};
   // Of tensors on a GPU: what this stream has been given so far reads them; Fetch waits until it is
   // done before it gives them up, within `timeout`. Give it nothing more that touches them before
@@ -201,7 +206,8 @@ struct FetchResult {
   // Found in place: chunks of the version held before that did not change, and whose bytes here
   // were hashed again. Only of what digests are checked of.
   uint64_t bytes_skipped = 0;
-  // How the bytes came, for logs and tables: "served" or "one-sided", and UCX's transport.
+  // How the bytes came, for logs and tables: "served" or "one-sided", and the transport. Empty if
+  // none came.
   std::string way;
   std::string sources;  // "trainer/0", or several, in the order used
 };
@@ -211,7 +217,8 @@ struct WaitResult {
 };
 
 struct WaitOptions {
-  // Also return only if the newest version is more than this many versions ahead.
+  // Return only once more than this many of the versions that became visible match the selector.
+  // Latest ignores it.
   uint64_t max_lag = 0;
 };
 
@@ -233,7 +240,9 @@ class Client {
   // Blocks until the server has accepted the worker. UNAVAILABLE: nobody answered within
   // connect_timeout. ALREADY_EXISTS: another live worker has this rank (retried likewise, since a
   // crashed predecessor may take a moment to be noticed). RESOURCE_EXHAUSTED: the server has its
-  // workers or models already, or this process can open too few files. INVALID_ARGUMENT: options.
+  // workers or models already, or this process can open too few files. INVALID_ARGUMENT: options;
+  // or another world_size than ranks of the group have that are still counted in: wait for the
+  // server's lease, or take a new group name.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const ConnectOptions& options);
 
   // As Leave, with five seconds for readers, if that has not been called.
@@ -256,7 +265,8 @@ class Client {
   //   FAILED_PRECONDITION  nothing registered; the buffers hold another version; nobody holds this
   //                        one, `latest` is newer, and `rewind` is not set; it is, and a newer
   //                        version is held
-  //   ALREADY_EXISTS       the version exists with another content
+  //   ALREADY_EXISTS       the version exists with another content: its layout, attachment or world
+  //                        size, or its bytes
   //   ABORTED              a rank of the group restarted, or published the version anew
   //   DEADLINE_EXCEEDED    the server did not answer, or, with wait_for_group, not every rank has
   //                        published: this one stays recorded, and the version may become visible;
@@ -300,8 +310,11 @@ class Client {
   //   others         what the server refused this worker for; connect a new client
   absl::Status Health();
 
-  // Blocks until a version matches the selector (Latest: any; Version(n): n or newer).
-  // DEADLINE_EXCEEDED after `timeout`. RESOURCE_EXHAUSTED: the server has too many who wait.
+  // Blocks until a version matches the selector (Latest: any; Version(n): n or newer). It goes by
+  // what became visible: nobody may hold that version any more, and a Fetch of it is NOT_FOUND
+  // then, or, by NewerThan, waits.
+  //   DEADLINE_EXCEEDED   none did within `timeout`
+  //   RESOURCE_EXHAUSTED  the server has too many who wait
   absl::StatusOr<WaitResult> WaitForVersion(const Selector& selector,
                                             std::chrono::milliseconds timeout,
                                             const WaitOptions& options = {});
