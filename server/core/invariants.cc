@@ -104,7 +104,9 @@ void Hub::State::CheckAwaited() const {
     TH_CHECK(!readers.empty());
     for (const AwaitedReader& awaited : readers) {
       const Worker* reader = FindRow(awaited.reader);
-      TH_CHECK(reader != nullptr && reader->read && reader->read->awaits == source);
+      TH_CHECK(reader != nullptr && reader->read);
+      const auto awaits = reader->read->awaits.find(awaited.assignment);
+      TH_CHECK(awaits != reader->read->awaits.end() && awaits->second == source);
     }
   }
 }

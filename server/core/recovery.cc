@@ -312,15 +312,23 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   worker.read->last = fetch.assignment;
   worker.read->reported = fetch.assignment;
   if (!fetch.source || fetch.assignment == 0) return;
-  worker.read->awaits = fetch.source;
-  awaited_[*fetch.source].push_back({worker.serial, fetch.assignment, fetch.source_generation});
+  AwaitSource(worker, fetch.assignment, *fetch.source, fetch.source_generation);
   if (Worker* source = FindLive(*fetch.source); source != nullptr && source->reference) {
     ReattachReaders(*source);
   }
 }
 
-// R3: readers that said before that they read from this reference. One whose publish is repeated
-// gets them when it serves, or drains; that may be after the grace, when their fetch is over.
+// R3: until the reader says that it has left it, which counts there once it is listed (again): it
+// has yet to report; or its lease had run out, and it comes back with the same buffers.
+void Hub::State::AwaitSource(Worker& reader, AssignmentNumber number, const WorkerIdentity& source,
+                             Generation generation) {
+  reader.read->awaits[number] = source;
+  awaited_[source].push_back({reader.serial, number, generation});
+}
+
+// R3: readers that read from this reference, as they said, or as was known before it was lost. One
+// whose publish is repeated gets them when it serves, or drains; that may be after the grace, when
+// their fetch is over.
 void Hub::State::ReattachReaders(Worker& source) {
   const auto it = awaited_.find(source.id);
   if (it == awaited_.end() || source.reference->state == ReferenceState::kPublishing) return;
@@ -328,10 +336,9 @@ void Hub::State::ReattachReaders(Worker& source) {
   awaited_.erase(it);
   for (const auto& [serial, assignment, generation] : waiting) {
     Worker* reader = FindRow(serial);
-    reader->read->awaits.reset();
-    const bool still =
-        reader->read->reported == assignment && !reader->read->assignments.contains(assignment);
-    if (!still || source.reference->generation != generation) continue;
+    reader->read->awaits.erase(assignment);
+    if (reader->read->assignments.contains(assignment)) continue;
+    if (source.reference->generation != generation) continue;
     if (!IsOfItsShard(source, *reader) || &source == reader) continue;
     const Tier tier = TierBetween(source.location, reader->location);
     // R5: directives of the earlier life may have been lost on the way, so that two reports do not
@@ -344,11 +351,13 @@ void Hub::State::ReattachReaders(Worker& source) {
   }
 }
 
-void Hub::State::AwaitNoMore(Worker& reader) {
-  const auto awaits = std::exchange(reader.read->awaits, std::nullopt);
+void Hub::State::AwaitNoMore(Worker& reader, AssignmentNumber number) {
+  const auto awaits = reader.read->awaits.extract(number);
   if (!awaits) return;
-  const auto it = awaited_.find(*awaits);
-  std::erase_if(it->second, [&](const auto& other) { return other.reader == reader.serial; });
+  const auto it = awaited_.find(awaits.mapped());
+  std::erase_if(it->second, [&](const AwaitedReader& other) {
+    return other.reader == reader.serial && other.assignment == number;
+  });
   if (it->second.empty()) awaited_.erase(it);
 }
 

@@ -157,13 +157,21 @@ void Hub::State::ReleaseOthers(Worker& reader, AssignmentNumber reported) {
   for (const auto& [number, assignment] : reader.read->assignments) {
     if (number != reported && number != reader.read->current) others.push_back(number);
   }
-  for (const AssignmentNumber number : others) Release(reader, number);
+  for (const auto& [number, source] : reader.read->awaits) {
+    if (number != reported) others.push_back(number);
+  }
+  for (const AssignmentNumber number : others) {
+    AwaitNoMore(reader, number);
+    Release(reader, number);
+  }
 }
 
 // No operation of it is outstanding anywhere.
 void Hub::State::EndRead(Worker& reader) {
   ReleaseAll(reader);
-  if (reader.read) AwaitNoMore(reader);
+  while (reader.read && !reader.read->awaits.empty()) {
+    AwaitNoMore(reader, reader.read->awaits.begin()->first);
+  }
   reader.read.reset();
   if (reader.reference) reader.reference->shard->waiting.erase(&reader);
   Relist(reader);
@@ -175,11 +183,12 @@ void Hub::State::EndAborted(Worker& reader) {
   if (reader.read && !Reads(reader)) EndRead(reader);
 }
 
-// The reference that the slot was at is going.
+// The reference that the slot was at is going. The reader may be at it until it has left.
 void Hub::State::LoseSource(const ReaderSlot& slot) {
   Worker& reader = *slot.reader;
   const bool current = reader.read->current == slot.assignment;
-  EraseAssignment(reader, slot.assignment);
+  const Assignment lost = EraseAssignment(reader, slot.assignment);
+  AwaitSource(reader, slot.assignment, lost.source->id, lost.generation);
   if (current && Reads(reader)) Orphaned(reader);
 }
 
@@ -219,13 +228,13 @@ void Hub::State::On(const SourceReleased& event) {
   if (reader->read->current != event.assignment) Release(*reader, event.assignment);
 }
 
-// R8: it is not at the source that it reported any more: the hub's earlier life had led it away, or
-// that source failed it. If that one has yet to report, the reader does not wait for it.
+// R8: it is not at a source any more that is not listed. If that is the one which it reported (the
+// hub's earlier life had led it away, or that source failed it), it does not wait for that.
 void Hub::State::LeaveReported(Worker& reader, AssignmentNumber number) {
   Read& read = *reader.read;
+  AwaitNoMore(reader, number);
   if (number != read.reported) return;
   read.reported = 0;
-  AwaitNoMore(reader);
   Release(reader, number);
   if (read.running && !IsFed(reader)) Orphaned(reader);
 }

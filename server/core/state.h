@@ -141,7 +141,9 @@ class Hub::State {
   bool IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const;
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
   void ReattachReaders(Worker& source);
-  void AwaitNoMore(Worker& reader);
+  void AwaitSource(Worker& reader, AssignmentNumber number, const WorkerIdentity& source,
+                   Generation generation);
+  void AwaitNoMore(Worker& reader, AssignmentNumber number);
   bool IsOfItsShard(const Worker& source, const Worker& reader) const;
   void Resume(Worker& worker, const OpenFetch& fetch, Member& member);
   void SettleRecovered(const GroupKey& key, Group& group);

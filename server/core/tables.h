@@ -33,7 +33,7 @@ struct ReaderSlot {
   bool operator<(const ReaderSlot& other) const;  // by serial
 };
 
-// A reader that reported a source which has not reported itself yet.
+// A reader that may be at a source which is not listed (yet, or any more).
 struct AwaitedReader {
   Serial reader = 0;
   AssignmentNumber assignment = 0;
@@ -117,7 +117,8 @@ struct Read {
   // Begun in an earlier life of the hub: the number under which it was at a source when it
   // reported, and may be still; 0: at none.
   std::optional<AssignmentNumber> reported;
-  std::optional<WorkerIdentity> awaits;  // the source that it reported, until that is listed
+  // R3: not released, at sources that are not listed: that it reported, or that were lost.
+  std::map<AssignmentNumber, WorkerIdentity> awaits;
   TimeMs began = 0;
 };
 
