@@ -24,6 +24,7 @@ void ProgressLoop::CarryOut(const OpenPeer& effect) {
   peers_.Open(effect);
 }
 void ProgressLoop::CarryOut(const ClosePeer& effect) { peers_.Close(effect.peer); }
+void ProgressLoop::CarryOut(const PartFrom& effect) { peers_.Part(effect.peer, effect.header); }
 
 void ProgressLoop::CarryOut(const TestHearing&) { messages_->TestHearing(); }
 void ProgressLoop::CarryOut(const MoveSession& effect) { hub_->MoveTo(effect.endpoint); }

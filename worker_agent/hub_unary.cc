@@ -124,8 +124,12 @@ void HubUnary::Dispatch(const Call& call) {
   std::visit([this, &call](const auto& request) { Send(call.op, request); }, call.request);
 }
 
+// Documents may take longer than an owner waits for its buffers (R3, R7), so what names none of
+// them goes at once.
 void HubUnary::Start(const Call& call) {
-  if (!documents_wanted_) return Dispatch(call);
+  const bool names_them = std::holds_alternative<PublishCall>(call.request) ||
+                          std::holds_alternative<JoinFetchCall>(call.request);
+  if (!documents_wanted_ || !names_them) return Dispatch(call);
   waiting_.push_back(call);
   if (puts_running_ == 0) PutDocuments();
 }

@@ -10,10 +10,17 @@
 #include "worker_agent/log.h"
 
 namespace tensorhub::agent {
+namespace {
+
+// Tokens of last words, besides the core's, which are counted from one.
+constexpr uint64_t kPartingTokens = uint64_t{1} << 63;
+
+}  // namespace
 
 void MessagePeers::Use(MessageTransport* transport) {
   transport_ = transport;
   peers_.clear();
+  parting_.clear();
   for (const uint64_t token : std::exchange(outstanding_, {})) {
     later_(SendDone{token, absl::UnavailableError("the connection was given up")});
   }
@@ -37,7 +44,17 @@ void MessagePeers::Close(Incarnation peer) {
   peers_.erase(found);
 }
 
+void MessagePeers::Part(Incarnation peer, std::string_view header) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return;
+  const PeerId id = found->second;
+  peers_.erase(found);
+  parting_.insert(id);
+  transport_->Send(id, header, {}, kPartingTokens | id);
+}
+
 void MessagePeers::CloseAll() {
+  for (const PeerId peer : std::exchange(parting_, {})) transport_->Close(peer);
   while (!peers_.empty()) Close(peers_.begin()->first);
 }
 
@@ -67,6 +84,9 @@ void MessagePeers::OnMessage(std::string_view header, std::string_view payload) 
 }
 
 void MessagePeers::OnSent(uint64_t token, const absl::Status& status) {
+  if ((token & kPartingTokens) != 0 && parting_.erase(token & ~kPartingTokens) != 0) {
+    return transport_->Close(token & ~kPartingTokens);
+  }
   const auto found = std::find(outstanding_.begin(), outstanding_.end(), token);
   TH_CHECK(found != outstanding_.end());
   *found = outstanding_.back();

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,8 @@ class MessagePeers : public MessageTransport::Sink {
 
   void Open(const OpenPeer& open);
   void Close(Incarnation peer);
+  // Sends a last word, and closes when it has left.
+  void Part(Incarnation peer, std::string_view header);
   void CloseAll();
   // token 0: nobody wants to know.
   void Send(Incarnation peer, std::string_view header, std::span<const ConstPiece> pieces,
@@ -62,6 +65,7 @@ class MessagePeers : public MessageTransport::Sink {
   const OnEvent later_;
   MessageTransport* transport_ = nullptr;
   std::map<Incarnation, PeerId> peers_;
+  std::set<PeerId> parting_;           // closed when their last word has left
   std::vector<uint64_t> outstanding_;  // tokens; few, since a peer has a frame or two under way
   bool deaf_ = false;
 };

@@ -128,6 +128,7 @@ class ProgressLoop {
   void CarryOut(const SessionSend& effect);
   void CarryOut(const OpenPeer& effect);
   void CarryOut(const ClosePeer& effect);
+  void CarryOut(const PartFrom& effect);
   void CarryOut(const TestHearing& effect);
   void CarryOut(const MoveSession& effect);
   void CarryOut(const SendMessage& effect);

@@ -88,6 +88,7 @@ agent::CoreOptions Process::CoreOptionsOf() const {
   options.window_bytes_max = 4 * options.window_bytes;
   options.send_ahead_bytes = (1 + scene_.dice.Below(4)) * place_.frame_bytes;
   options.check_bytes = scene_.dice.Below(4) * memory_.chunking().chunk_bytes;
+  options.idle_peers = number_ % 6;
   return options;
 }
 
@@ -220,6 +221,7 @@ ContentId Process::Published(Generation generation) const {
 
 void Process::CarryOut(const agent::OpenPeer& effect) { scene_.wire->Open(*this, effect); }
 void Process::CarryOut(const agent::ClosePeer& effect) { scene_.wire->Close(*this, effect.peer); }
+void Process::CarryOut(const agent::PartFrom& effect) { scene_.wire->Part(*this, effect); }
 void Process::CarryOut(const agent::TestHearing&) {
   if (!deaf_ || std::exchange(testing_, true)) return;
   scene_.agenda.After(kDeafAfter, &node_, [this] { Move(); });

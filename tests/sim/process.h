@@ -103,6 +103,7 @@ class Process {
   void CarryOut(const agent::SessionSend& effect) { link_.Send(effect); }
   void CarryOut(const agent::OpenPeer& effect);
   void CarryOut(const agent::ClosePeer& effect);
+  void CarryOut(const agent::PartFrom& effect);
   void CarryOut(const agent::TestHearing&);
   void CarryOut(const agent::MoveSession&) { link_.MoveLater(); }
   void CarryOut(const agent::SendMessage& effect);
@@ -132,7 +133,7 @@ class Process {
   Memory memory_;
   HubLink link_;
   Copies copies_;
-  Action on_released_;
+  Action on_released_ = [] {};  // of a copy
   std::unique_ptr<agent::AgentCore> core_;
   std::optional<TimeMs> tick_;
   agent::Effects effects_;

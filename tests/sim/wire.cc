@@ -84,6 +84,12 @@ void Wire::Close(Process& from, Incarnation peer) {
   if (connection->open) End(*connection, absl::CancelledError("closed"));
 }
 
+// What was sent arrives.
+void Wire::Part(Process& from, const agent::PartFrom& effect) {
+  Send(from, agent::SendMessage{effect.peer, effect.header});
+  open_.erase({from.number(), effect.peer});
+}
+
 // Of what is under way, a part arrives: all that comes before some moment.
 void Wire::End(Connection& connection, const absl::Status& why) {
   connection.open = false;

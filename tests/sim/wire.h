@@ -30,6 +30,7 @@ class Wire {
 
   void Open(Process& from, const agent::OpenPeer& effect);
   void Close(Process& from, Incarnation peer);
+  void Part(Process& from, const agent::PartFrom& effect);
   void Send(Process& from, const agent::SendMessage& effect);
   void Send(Process& from, const agent::SendData& effect);
   void Send(Process& from, const agent::SendDescription& effect);

@@ -4,6 +4,9 @@
 #include "worker_agent/core/agent_core.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "worker_agent/core/agent_state.h"
@@ -98,7 +101,7 @@ void AgentCore::State::OnHello(const PeerMessage& message, TimeMs now, Effects& 
   }
   server_.DropPeer(message.from);
   if (known) effects.emplace_back(ClosePeer{message.from});
-  peers_.open[message.from] = message.text;
+  peers_.open[message.from] = {message.text, now};
   effects.emplace_back(OpenPeer{message.from, message.text});
   if (reader_) reader_->OnReconnected(message.from, now, effects);
 }
@@ -128,7 +131,7 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
     case PeerKind::kClose:
       return server_.OnClose(*message);
     case PeerKind::kBye:
-      return Forget({message->from, absl::UnavailableError("the peer has ended")}, now, effects);
+      return OnBye(*message, now, effects);
     default:
       break;
   }
@@ -179,12 +182,45 @@ void AgentCore::State::Forget(const PeerFailed& gone, TimeMs now, Effects& effec
 // Between processes of a host a connection does not break when one of two clients ends, only when
 // its process does.
 void AgentCore::State::On(const Stopping&, TimeMs /*now*/, Effects& effects) {
-  for (const auto& [peer, endpoint] : peers_.open) {
-    PeerMessage bye;
-    bye.kind = PeerKind::kBye;
-    bye.from = options_.self.incarnation;
-    bye.to = peer;
-    effects.emplace_back(SendMessage{peer, Encode(bye)});
+  for (const auto& [peer, known] : peers_.open) {
+    effects.emplace_back(SendMessage{peer, Bye(peer, /*lives_on=*/false)});
+  }
+}
+
+std::string AgentCore::State::Bye(Incarnation peer, bool lives_on) const {
+  PeerMessage bye;
+  bye.kind = PeerKind::kBye;
+  bye.from = options_.self.incarnation;
+  bye.to = peer;
+  if (lives_on) bye.flags |= kFlagLivesOn;
+  return Encode(bye);
+}
+
+void AgentCore::State::OnBye(const PeerMessage& message, TimeMs now, Effects& effects) {
+  const auto known = peers_.open.find(message.from);
+  const bool lives_on = (message.flags & kFlagLivesOn) != 0 && known != peers_.open.end();
+  if (!lives_on || !reader_ || !reader_->IsAt(message.from)) {
+    return Forget({message.from, absl::UnavailableError("the peer has ended")}, now, effects);
+  }
+  // It did not know yet that it is read from.
+  server_.DropPeer(message.from);
+  OpenWithHello(options_, message.from, known->second.endpoint, effects);
+  reader_->OnReconnected(message.from, now, effects);
+}
+
+// R9: a connection costs both sides a descriptor, and memory, for as long as both live.
+void AgentCore::State::PartWithIdle(TimeMs now, Effects& effects) {
+  std::set<std::pair<TimeMs, Incarnation>> idle;
+  for (auto& [peer, known] : peers_.open) {
+    const bool in_use = server_.Serves(peer) || (reader_ && reader_->IsAt(peer));
+    in_use ? void(known.used_at = now) : void(idle.insert({known.used_at, peer}));
+  }
+  for (auto oldest = idle.begin(); idle.size() > options_.idle_peers; oldest = idle.erase(oldest)) {
+    const Incarnation peer = oldest->second;
+    peers_.open.erase(peer);
+    peers_.imported.erase(peer);
+    effects.emplace_back(CloseGets{peer});
+    effects.emplace_back(PartFrom{peer, Bye(peer, /*lives_on=*/true)});
   }
 }
 
@@ -192,9 +228,9 @@ void AgentCore::State::On(const Stopping&, TimeMs /*now*/, Effects& effects) {
 void AgentCore::State::On(const Moved& event, TimeMs now, Effects& effects) {
   options_.endpoint = event.endpoint;
   effects.emplace_back(MoveSession{event.endpoint});
-  for (const auto& [peer, endpoint] : peers_.open) {
+  for (const auto& [peer, known] : peers_.open) {
     server_.DropPeer(peer);
-    OpenWithHello(options_, peer, endpoint, effects);
+    OpenWithHello(options_, peer, known.endpoint, effects);
     if (reader_) reader_->OnReconnected(peer, now, effects);
   }
 }
@@ -211,6 +247,7 @@ void AgentCore::State::Heartbeat(TimeMs now, Effects& effects) {
   if (!heartbeat_at_ || now < *heartbeat_at_) return;
   effects.emplace_back(SessionSend{HeartbeatMessage{}});
   heartbeat_at_ = now + heartbeat_ms_;
+  PartWithIdle(now, effects);
 }
 
 void AgentCore::State::On(const Tick&, TimeMs now, Effects& effects) {

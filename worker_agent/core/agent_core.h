@@ -57,6 +57,9 @@ struct CoreOptions {
   TimeMs silence_ms = 3000;
   // A source with open reads says at least this often that it is alive.
   TimeMs alive_ms = 250;
+  // Connections that are kept, besides those in use, to peers that neither read here nor are read
+  // from. More: a fetch from one of them begins a few milliseconds sooner; each is a descriptor.
+  size_t idle_peers = 64;
   // Ask sources for one-sided reads, those that are remote only with `reads_far`.
   bool one_sided = true;
   bool reads_far = false;

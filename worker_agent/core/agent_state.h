@@ -129,6 +129,9 @@ class AgentCore::State {
   void LetRead(absl::FunctionRef<void()> step, TimeMs now, Effects& effects);
   void Heartbeat(TimeMs now, Effects& effects);
   void OnHello(const PeerMessage& message, TimeMs now, Effects& effects);
+  void OnBye(const PeerMessage& message, TimeMs now, Effects& effects);
+  std::string Bye(Incarnation peer, bool lives_on) const;
+  void PartWithIdle(TimeMs now, Effects& effects);
 
   CoreOptions options_;  // but for what Registered and Moved bring, constant
   Random random_;
@@ -137,7 +140,7 @@ class AgentCore::State {
   Remembered last_;  // of the last content that was held before it
   std::optional<ContentScan> scan_;
   bool check_asked_ = false;  // by the hub (R8); the scan under way comes first
-  // What was found to differ from its digests, until the buffers mean something else.
+  // Why what was held is lost without its owner's doing, until the buffers mean something else.
   std::optional<absl::Status> damage_;
   uint64_t next_token_ = 1;
   PeerTable peers_;

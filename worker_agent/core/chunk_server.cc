@@ -131,6 +131,11 @@ void ChunkServer::DropPeer(Incarnation peer) {
   std::erase_if(reads_, [&](const auto& entry) { return entry.first.first == peer; });
 }
 
+bool ChunkServer::Serves(Incarnation peer) const {
+  const auto first = reads_.lower_bound({peer, 0});
+  return first != reads_.end() && first->first.first == peer;
+}
+
 void ChunkServer::DropAll(const absl::Status& reason, Effects& effects) {
   for (const auto& [key, read] : reads_) Refuse(key, reason, effects);
   reads_.clear();

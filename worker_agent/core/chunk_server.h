@@ -54,6 +54,8 @@ class ChunkServer {
   void OnDigests(Effects& effects);
   void OnTick(TimeMs now, Effects& effects);
   void DropPeer(Incarnation peer);
+  // It has a read open here.
+  bool Serves(Incarnation peer) const;
   // R3/R4: the generation is raised; every open read is refused.
   void DropAll(const absl::Status& reason, Effects& effects);
 

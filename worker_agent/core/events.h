@@ -321,6 +321,11 @@ struct OpenPeer {
 struct ClosePeer {
   Incarnation peer = 0;
 };
+// Sends a last word; the connection is closed when that has left.
+struct PartFrom {
+  Incarnation peer = 0;
+  std::string header;
+};
 // Find out whether anything that peers send still arrives; Moved follows if not.
 struct TestHearing {};
 // Open the session anew: peers reach this worker at `endpoint` from now on.
@@ -421,10 +426,10 @@ struct LogLine {
 };
 
 using Effect =
-    std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, TestHearing,
-                 MoveSession, SendMessage, SendData, SendDescription, CopyIn, ImportMemory, Get,
-                 GetWord, CloseGets, HashChunks, SetControlWord, CopyWanted, CopyReleased, VerbDone,
-                 FetchAdvanced, LogLine>;
+    std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, PartFrom,
+                 TestHearing, MoveSession, SendMessage, SendData, SendDescription, CopyIn,
+                 ImportMemory, Get, GetWord, CloseGets, HashChunks, SetControlWord, CopyWanted,
+                 CopyReleased, VerbDone, FetchAdvanced, LogLine>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
 

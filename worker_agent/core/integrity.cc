@@ -107,6 +107,7 @@ void AgentCore::State::OnDamage(uint32_t chunk, Effects& effects) {
   }
   Disown(damage, effects);
   damage_ = damage;
+  effects.emplace_back(CopyReleased{});
   if (phase_ != Phase::kPublishing && phase_ != Phase::kAwaitingVisible) return;
   calls_.GiveUp(effects);
   Done(damage, effects);

@@ -41,6 +41,7 @@ inline constexpr uint8_t kFlagOneSided = 1;         // Open: wanted; Opened: off
 inline constexpr uint8_t kFlagHaveDescription = 2;  // Open: kept from an earlier read
 inline constexpr uint8_t kFlagDigests = 4;          // Open: wanted
 inline constexpr uint8_t kFlagNoMoreDigests = 8;    // Digests: than these, as it stands
+inline constexpr uint8_t kFlagLivesOn = 16;         // Bye: only the connection ends
 
 struct PeerMessage {
   PeerKind kind = PeerKind::kHello;

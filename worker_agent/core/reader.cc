@@ -117,8 +117,9 @@ void Reader::AfterQuiet(TimeMs now, Effects& effects) {
 void Reader::Begin(TimeMs now, Effects& effects) {
   const Incarnation peer = assigned_->source.incarnation;
   const auto [known, fresh] = peers_.open.try_emplace(peer);
-  if (fresh || known->second != assigned_->endpoint) {
-    known->second = assigned_->endpoint;
+  known->second.used_at = now;
+  if (fresh || known->second.endpoint != assigned_->endpoint) {
+    known->second.endpoint = assigned_->endpoint;
     OpenWithHello(options_, peer, assigned_->endpoint, effects);
   }
   source_ = Source{};
@@ -281,7 +282,7 @@ void Reader::OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects)
 void Reader::OnReconnected(Incarnation peer, TimeMs now, Effects& effects) {
   if (!source_ || peer != assigned_->source.incarnation) return;
   next_assigned_ = assigned_;
-  next_assigned_->endpoint = peers_.open.at(peer);
+  next_assigned_->endpoint = peers_.open.at(peer).endpoint;
   LeaveSource(/*close_gets=*/false, effects);
   AfterQuiet(now, effects);
 }
@@ -325,6 +326,13 @@ void Reader::Stop(Effects& effects) {
   if (close_gets_at_) ForceQuiet(effects);
   next_assigned_.reset();
   failure_.reset();
+}
+
+bool Reader::IsAt(Incarnation peer) const {
+  const auto names = [peer](const std::optional<AssignDirective>& assign) {
+    return assign && assign->source.incarnation == peer;
+  };
+  return names(assigned_) || names(next_assigned_);
 }
 
 bool Reader::Busy() const {

@@ -36,7 +36,11 @@ namespace tensorhub::agent {
 // What the reader needs to know of the agent's peers: which are connected, and where to, and whose
 // memory has been mapped before.
 struct PeerTable {
-  std::map<Incarnation, std::string> open;
+  struct Peer {
+    std::string endpoint;
+    TimeMs used_at = 0;  // or opened
+  };
+  std::map<Incarnation, Peer> open;
   std::set<Incarnation> imported;
 };
 // Connects, and says where this agent is reached.
@@ -80,6 +84,8 @@ class Reader {
   uint64_t bytes_skipped() const { return bytes_skipped_; }
   bool used_one_sided() const { return used_one_sided_; }
   const std::string& sources() const { return sources_; }
+  // It reads from that peer, or is about to.
+  bool IsAt(Incarnation peer) const;
   // The present source, for reports; its generation and assignment are in the assignment.
   const std::optional<AssignDirective>& assignment() const { return assigned_; }
 

@@ -48,7 +48,15 @@ class SkipPlan {
 
  private:
   enum class Verdict : uint8_t { kRead, kSame };
+  // Spans with one verdict, as many as there are in a row.
+  struct Run {
+    uint32_t first = 0;
+    Verdict verdict = Verdict::kRead;
+  };
 
+  void Decide(Verdict verdict);
+  // The first span from this one on that is not decided so.
+  uint32_t RunEnd(uint32_t span, Verdict verdict) const;
   uint32_t SpanEnd(uint32_t span) const;
   // Of the first undecided span. Nothing: a digest is missing.
   enum class Look { kWait, kDiffers, kCandidate };
@@ -58,8 +66,9 @@ class SkipPlan {
   const Remembered& last_;
   const Digests& digests_;
   bool hopes_ = false;
-  std::vector<Verdict> spans_;  // those decided
-  uint64_t token_ = 0;          // of the span that is being hashed, the first undecided
+  uint32_t decided_ = 0;   // spans
+  std::vector<Run> runs_;  // of those
+  uint64_t token_ = 0;     // of the span that is being hashed, the first undecided
 };
 
 }  // namespace tensorhub::agent

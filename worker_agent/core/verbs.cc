@@ -124,6 +124,8 @@ void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects
                                absl::StrCat("what these buffers hold is no longer listed: ",
                                             std::string(reason.message()))});
   Free(reason, effects);
+  damage_ = reason;
+  effects.emplace_back(CopyReleased{});
   // R2: an answer that is still under way, or a notice, is about what has been dropped.
   if (phase_ != Phase::kPublishing && phase_ != Phase::kAwaitingVisible) return;
   calls_.GiveUp(effects);

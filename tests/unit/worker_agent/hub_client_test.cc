@@ -389,5 +389,22 @@ TEST_F(HubClientTest, DocumentsThatTheHubDidNotTakeArePutAgain) {
   EXPECT_FALSE(client_->NextDeadline().has_value());
 }
 
+// R3, R7: an owner waits for its buffers only so long.
+TEST_F(HubClientTest, CallsThatNameNoDocumentsDoNotWaitForThem) {
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.FailPuts(1);
+  Connect();
+  ASSERT_TRUE(AwaitCount<SessionUp>(1));
+  client_->calls().SetDocuments("a layout", "");
+  client_->calls().PutDocuments();
+  ASSERT_TRUE(Await([&] { return client_->calls().documents_missing(); }));
+  client_->calls().Start({7, UnpublishCall{}});
+  ASSERT_TRUE(AwaitCount<CallReply>(1));
+  EXPECT_EQ(hub_.puts(), 1);
+  client_->calls().Start({8, JoinFetchCall{}});
+  ASSERT_TRUE(AwaitCount<CallReply>(2));
+  EXPECT_EQ(hub_.puts(), 2);
+}
+
 }  // namespace
 }  // namespace tensorhub::agent

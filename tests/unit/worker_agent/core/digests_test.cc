@@ -120,6 +120,7 @@ TEST_P(DigestsTest, ADamagedSourceGivesItselfUp) {
     EXPECT_EQ(world.at(1).done.back().fetch.bytes_read, world.Content(5).size());
     ASSERT_TRUE(world.Run([&] { return !world.at(0).core->Report().holding; }));
     EXPECT_TRUE(absl::IsDataLoss(world.at(0).core->Health()));
+    EXPECT_EQ(world.at(0).copy_released, 1) << "a copy would keep its memory";
     EXPECT_EQ(world.Publish(0, 6), absl::OkStatus()) << "the owner may publish anew";
     EXPECT_EQ(world.at(0).core->Health(), absl::OkStatus());
   }

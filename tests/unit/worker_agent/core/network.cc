@@ -68,6 +68,11 @@ void Network::Do(size_t from, const ClosePeer& effect) {
   Disconnect({from, Find(effect.peer)}, absl::CancelledError("closed"));
 }
 
+// The connection stays until another one takes its place: what is under way arrives.
+void Network::Do(size_t from, const PartFrom& effect) {
+  Do(from, SendMessage{effect.peer, effect.header});
+}
+
 // What is under way on the connection does not arrive; its sends complete, with an error.
 void Network::Disconnect(Pair pair, const absl::Status& why) {
   open_.erase(pair);

@@ -1,0 +1,95 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Connections that nobody uses (R9): a few are kept, and whoever is parted with is reached again.
+
+#include <algorithm>
+#include <variant>
+
+#include "tests/unit/worker_agent/core/world.h"
+
+namespace tensorhub::agent::testing {
+namespace {
+
+constexpr Incarnation kStranger = 10'000;
+constexpr size_t kKept = 2;
+
+class IdlePeers : public ::testing::Test {
+ protected:
+  IdlePeers() {
+    CoreOptions options = world_.at(0).options;
+    options.idle_peers = kKept;
+    world_.Restart(0, options);
+    EXPECT_TRUE(world_.Publish(0, 5).ok());
+  }
+  void Say(PeerKind kind, Incarnation from, uint32_t chunk = 0) {
+    PeerMessage message;
+    message.kind = kind;
+    message.from = from;
+    message.read = 1;
+    message.generation = world_.at(0).word.generation;
+    message.publication = world_.hub.PublicationOf(5);
+    message.chunk_bytes = 4096;
+    message.chunk = chunk;
+    message.text = "somewhere";
+    world_.Hear(0, message);
+  }
+  bool Hears(Incarnation peer, PeerKind kind) {
+    const std::vector<PeerMessage> heard = world_.Heard(peer);
+    return std::any_of(heard.begin(), heard.end(),
+                       [kind](const PeerMessage& message) { return message.kind == kind; });
+  }
+
+  World world_{{}};
+};
+
+TEST_F(IdlePeers, TheOldestArePartedWith) {
+  for (Incarnation peer = kStranger; peer < kStranger + 5; ++peer) {
+    Say(PeerKind::kHello, peer);
+    world_.RunFor(10);
+  }
+  Say(PeerKind::kOpen, kStranger);  // the oldest is in use
+  world_.RunFor(1500);
+  EXPECT_FALSE(Hears(kStranger, PeerKind::kBye));
+  for (const Incarnation peer : {kStranger + 1, kStranger + 2}) {
+    const std::vector<PeerMessage> heard = world_.Heard(peer);
+    ASSERT_EQ(heard.size(), 1u);
+    EXPECT_EQ(heard[0].kind, PeerKind::kBye);
+    EXPECT_NE(heard[0].flags & kFlagLivesOn, 0);
+  }
+  for (const Incarnation peer : {kStranger + 3, kStranger + 4}) {
+    EXPECT_FALSE(Hears(peer, PeerKind::kBye));
+  }
+}
+
+TEST_F(IdlePeers, WhoWasPartedWithIsAnsweredAgain) {
+  for (Incarnation peer = kStranger; peer <= kStranger + kKept; ++peer) {
+    Say(PeerKind::kHello, peer);
+    world_.RunFor(10);
+  }
+  world_.RunFor(1500);
+  ASSERT_TRUE(Hears(kStranger, PeerKind::kBye));
+  Say(PeerKind::kOpen, kStranger);
+  Say(PeerKind::kRequest, kStranger, world_.chunks());
+  world_.RunFor(1000);
+  EXPECT_TRUE(Hears(kStranger, PeerKind::kData));
+}
+
+// Its open and the source's last word cross: nothing is wrong with the source.
+TEST_F(IdlePeers, AReaderComesBackToASourceThatPartedWithIt) {
+  world_.Ask(1, FetchVerb{});
+  ASSERT_TRUE(world_.RunToValid(1, 2));
+  PeerMessage bye;
+  bye.kind = PeerKind::kBye;
+  bye.flags = kFlagLivesOn;
+  bye.from = Network::IncarnationOf(0);
+  world_.Hear(1, bye);
+  EXPECT_EQ(world_.Finish(1), absl::OkStatus());
+  EXPECT_TRUE(world_.Holds(1, 5));
+  for (const auto& [worker, message] : world_.hub.said) {
+    EXPECT_FALSE(std::holds_alternative<SourceFailedMessage>(message));
+  }
+}
+
+}  // namespace
+}  // namespace tensorhub::agent::testing
