@@ -162,6 +162,27 @@ TEST(RetentionTest, ACopyOfWhichARankWasLostIsMadeWholeAgain) {
   for (const Worker& trainer : trainers) ExpectFetched(*trainer, trainer->Answer(), 1);
 }
 
+// host_copy_bytes: none fits, or one of two.
+TEST(RetentionTest, HostCopiesHaveABudget) {
+  Cluster cluster(kServed, {"--keep-latest", "2"});
+  const auto join = [&](const std::string& group, const std::string& budget) {
+    Worker worker = cluster.Start();
+    EXPECT_EQ(worker->Do(cluster.ConnectCommand(group) + " copies=" + budget), "ok");
+    EXPECT_EQ(worker->Do("register"), "ok");
+    return worker;
+  };
+  const auto refused = testing::AllOf(StartsWith("error RESOURCE_EXHAUSTED"), HasSubstr("copies"));
+  Worker poor = join("poor", "1000");
+  FillAndPublish(*poor, 1);
+  EXPECT_THAT(poor->Do("unpublish"), refused);
+  EXPECT_THAT(poor->Do("unpublish force"), StartsWith("ok"));
+  Worker trainer = join("trainer", "1500000");  // a shard has a MiB
+  FillAndPublish(*trainer, 2);
+  EXPECT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+  FillAndPublish(*trainer, 3);
+  EXPECT_THAT(trainer->Do("unpublish"), refused);
+}
+
 TEST(RetentionTest, LeavingTakesTheCopiesAlong) {
   Cluster cluster(kServed, kKeepOne);
   Worker trainer = cluster.Join("trainer");

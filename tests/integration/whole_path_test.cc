@@ -6,6 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <string>
+
 #include "tests/integration/cluster.h"
 
 namespace tensorhub::harness {
@@ -86,25 +90,37 @@ TEST_P(WholePathTest, EightReadersAtOnce) {
   for (int i = 0; i < 8; ++i) readers.push_back(cluster_.Join("r" + std::to_string(i), shard));
   const std::vector<std::string> answers = DoAll(readers, "fetch latest");
   for (size_t i = 0; i < readers.size(); ++i) ExpectFetched(*readers[i], answers[i], 1);
+  const bool onward = std::any_of(answers.begin(), answers.end(), [](const std::string& answer) {
+    return Field(answer, "sources") != "trainer/0";
+  });
+  EXPECT_TRUE(onward) << "all were fed by the trainer";
 }
 
-// R4: the trainer withdraws and overwrites as fast as it can; what a reader was given is whole.
+// R4: a source withdraws in the middle of a fetch and overwrites its memory; the reader goes on at
+// another one, and what it has is whole. (That a torn read would be found out needs a get at the
+// very moment of the write: that is for the simulation to bring about.)
 TEST_P(WholePathTest, NeverTornUnderAHurriedTrainer) {
-  const std::string shard = "tensors=30 bytes=8000000";
-  Worker trainer = cluster_.Join("trainer", shard);
+  const std::string shard = "tensors=30 bytes=268435456";
+  std::map<std::string, Worker> holders;
+  for (const std::string name : {"a", "b"}) holders[name] = cluster_.Join(name, shard);
   Worker reader = cluster_.Join("rollout", shard);
-  int fetched = 0;
-  for (uint64_t version = 1; version <= 30; ++version) {
-    FillAndPublish(*trainer, version);
+  int moved = 0;
+  for (uint64_t version = 1; version <= 8; ++version) {
+    FillAndPublish(*holders["a"], version);
+    ExpectFetched(*holders["b"], holders["b"]->Do("fetch latest"), version);
     reader->Send("fetch latest");
-    ASSERT_THAT(trainer->Do("unpublish drain=0"), StartsWith("ok"));
-    ASSERT_EQ(trainer->Do("fill " + std::to_string(version + 1000)), "ok");
+    ASSERT_TRUE(reader->AwaitProgress(seconds(30))) << reader->process().Describe();
+    const std::string source = reader->PresentSource();
+    Worker& holder = holders[source.substr(0, 1)];
+    ASSERT_NE(holder, nullptr) << source;
+    ASSERT_THAT(holder->Do("unpublish drain=0"), StartsWith("ok"));
+    ASSERT_EQ(holder->Do("fill " + std::to_string(version + 1000)), "ok");
     const std::string answer = reader->Answer();
-    if (answer.rfind("ok", 0) != 0) continue;
-    ++fetched;
-    EXPECT_EQ(reader->Do("check " + Field(answer, "version")), "ok") << answer;
+    ExpectFetched(*reader, answer, version);
+    if (Field(answer, "sources").find(',') != std::string::npos) ++moved;
+    for (auto& [name, each] : holders) ASSERT_THAT(each->Do("unpublish"), StartsWith("ok"));
   }
-  RecordProperty("fetched", fetched);
+  EXPECT_GT(moved, 0) << "no fetch was under way when its source withdrew";
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, WholePathTest, testing::ValuesIn(AllWays()), WayName);
@@ -133,7 +149,10 @@ TEST(VersionsTest, PublishIsVisibleOnceTheGroupIsWhole) {
   Worker reader = cluster.Join("watcher");
   FillAndPublish(*trainers[0], 1);
   EXPECT_THAT(reader->Do("wait newer=0 timeout=200"), StartsWith("error DEADLINE_EXCEEDED"));
+  EXPECT_THAT(trainers[0]->Do("publish 1 wait=1 timeout=300"),
+              StartsWith("error DEADLINE_EXCEEDED"));
   trainers[0]->Send("publish 1 wait=1");
+  EXPECT_THAT(trainers[0]->Answer(milliseconds(300)), StartsWith("silent"));
   FillAndPublish(*trainers[1], 1);
   EXPECT_THAT(trainers[0]->Answer(), StartsWith("ok"));
   EXPECT_EQ(reader->Do("wait newer=0 timeout=5000"), "ok version=1");

@@ -40,6 +40,11 @@ bool WorkerProcess::AwaitProgress(milliseconds timeout) {
   return process_.output().WaitFor("progress ", timeout, progress_from_).has_value();
 }
 
+std::string WorkerProcess::PresentSource() {
+  const auto progress = process_.output().WaitFor("progress ", seconds(1), progress_from_);
+  return progress ? progress->substr(progress->rfind(' ') + 1) : "";
+}
+
 std::string Field(const std::string& answer, const std::string& name) {
   const std::string key = " " + name + "=";
   const size_t at = answer.find(key);

@@ -26,6 +26,8 @@ class WorkerProcess {
   std::string Answer(milliseconds timeout = seconds(60));
   // Waits until the fetch sent last has some of its bytes, but not all. False if that never showed.
   bool AwaitProgress(milliseconds timeout = seconds(30));
+  // The worker that the fetch sent last read from first, as its progress names it ("a/0").
+  std::string PresentSource();
 
   Process& process() { return process_; }
 
