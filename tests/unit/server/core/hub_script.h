@@ -4,7 +4,8 @@
 // A hub and the workers that talk to it, driven by lines of text: `publish trainer/0 v1 gen=5`
 // becomes an event, what the hub wants done becomes text again. The workers are as simple as can
 // be: they remember what they hold and what they read, and report it when a session opens; what
-// they do next is for the script to say. CheckInvariants runs after every event.
+// they do next is for the script to say. What the hub warns of is a line that begins with `!`.
+// CheckInvariants runs after every event.
 //
 // Commands (W is group/rank or model:group/rank; the model is `m` unless given):
 //   open W [world=N] [at=LOCATION] [inc=N] [number=N] [spot] [resumed] [layout=L] [forget]
@@ -165,7 +166,7 @@ class HubScript {
   void Carry(const Directive& directive);
   void Carry(const CloseSession& close);
   void Carry(const ModelChange& change);
-  void Carry(const LogLine&) {}
+  void Carry(const LogLine& line);  // warnings: what operators may have an alarm for
   void Learn(Agent& agent, const Reply& reply);
   std::string Describe(Agent& agent, const Welcome& body);
   std::string Describe(Agent& agent, const Assign& body);

@@ -45,6 +45,10 @@ bool Undecided(const absl::Status& status) {
 
 }  // namespace
 
+void HubScript::Carry(const LogLine& line) {
+  if (line.level == LogLine::Level::kWarning) Print("! " + line.text);
+}
+
 void HubScript::Print(const std::string& line) {
   absl::StrAppend(&out_, "  ", passing_ ? absl::StrCat("@", now_, " ") : "", line, "\n");
 }
