@@ -60,11 +60,13 @@ bool IsInCrowd(const Worker& reader, const Worker& source, uint32_t readers_per_
 
 }  // namespace
 
-// R8: while recovering, a reader that has the free place may not have reported yet.
+// Not across the wide area, over which what is in flight would go a second time. R8: while
+// recovering, a reader that has the free place may not have reported yet.
 void Hub::State::LeaveCrowd(Worker& reader) {
   if (recovering_ || !IsFed(reader) || !IsWorthwhile(reader, now_)) return;
-  if (!IsInCrowd(reader, SourceOf(reader), options_.readers_per_source)) return;
   const Tier present = reader.read->assignments.at(reader.read->current).tier;
+  if (present == Tier::kRemote) return;
+  if (!IsInCrowd(reader, SourceOf(reader), options_.readers_per_source)) return;
   const std::optional<Candidate> best = Choose(reader);
   if (!best || best->behind || best->slow || best->crowded || best->unreliable) return;
   if (best->tier <= present) MoveTo(reader, *FindRow(best->serial));

@@ -55,6 +55,7 @@ void AgentCore::State::On(const SessionDown&, TimeMs /*now*/, Effects& /*effects
 void AgentCore::State::On(const SessionRefused& event, TimeMs now, Effects& effects) {
   calls_.OnSessionDown();
   heartbeat_at_.reset();
+  refused_ = true;
   GoNoFurther(event.status, now, effects);
 }
 

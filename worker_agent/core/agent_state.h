@@ -149,6 +149,7 @@ class AgentCore::State {
   std::optional<Registered> registered_;
   // Why no verb that needs the hub goes on: it refused this worker, or the owner leaves.
   std::optional<absl::Status> ended_;
+  bool refused_ = false;              // by the hub, for good: nobody is sent here any more
   std::optional<TimeMs> leaving_ms_;  // what a leave that was asked for gives readers and keepers
   bool left_ = false;
   TimeMs heartbeat_ms_ = 1000;

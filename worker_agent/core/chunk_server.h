@@ -56,6 +56,7 @@ class ChunkServer {
   void DropPeer(Incarnation peer);
   // It has a read open here.
   bool Serves(Incarnation peer) const;
+  bool idle() const { return reads_.empty(); }
   // R3/R4: the generation is raised; every open read is refused.
   void DropAll(const absl::Status& reason, Effects& effects);
 

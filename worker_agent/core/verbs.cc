@@ -287,6 +287,10 @@ void AgentCore::State::Dispatch(const CallReply& reply, TimeMs now, Effects& eff
 }
 
 void AgentCore::State::Settle(TimeMs now, Effects& effects) {
+  const bool fetches = std::holds_alternative<FetchVerb>(verb_);  // which ends in its own way
+  if (phase_ == Phase::kUnpublishing && refused_ && server_.idle() && !fetches) {
+    RaiseGeneration(/*answered=*/false, now, effects);
+  }
   if (phase_ == Phase::kDrainingSends && server_.outstanding_sends() == 0) {
     AfterUnpublish(now, effects);
   }

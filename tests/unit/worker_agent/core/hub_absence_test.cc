@@ -230,6 +230,24 @@ TEST(Refused, EndsEveryVerb) {
   }
 }
 
+// R3: nobody is sent here any more, so only who reads now is waited for.
+TEST(Refused, UnpublishWaitsForReadersOnly) {
+  for (const bool read_from : {false, true}) {
+    World world({});
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    if (read_from) {
+      world.Ask(1, FetchVerb{});
+      ASSERT_TRUE(world.RunToValid(1, 2));
+    }
+    world.Deliver(0, SessionRefused{absl::AbortedError("replaced")});
+    const TimeMs before = world.now_ms();
+    EXPECT_EQ(world.Do(0, UnpublishVerb{60'000}), absl::OkStatus());
+    EXPECT_LE(world.now_ms() - before, 2000);
+    const absl::Status read = read_from ? world.Finish(1) : absl::OkStatus();
+    EXPECT_EQ(read, absl::OkStatus());
+  }
+}
+
 TEST(Refused, WhilePublishingOrWaitingForTheGroup) {
   for (const bool answered : {false, true}) {
     World world({});
