@@ -18,6 +18,9 @@ namespace {
 
 class AgentTest : public testing::Test {
  protected:
+  explicit AgentTest(const std::string& lease = "5s")
+      : cluster_(kServed, {"--keep-latest", "1", "--lease", lease}) {}
+
   std::unique_ptr<Process> StartAgent() {
     return std::make_unique<Process>(
         Process::Options{.binary = BinaryPath("tensorhub-agent"),
@@ -36,7 +39,13 @@ class AgentTest : public testing::Test {
     ASSERT_TRUE(agent.output().WaitFor(text, seconds(30))) << agent.Describe();
   }
 
-  Cluster cluster_{kServed, {"--keep-latest", "1"}};
+  Cluster cluster_;
+};
+
+// Whoever is stopped stays known for longer than any wait.
+class LongLeaseTest : public AgentTest {
+ protected:
+  LongLeaseTest() : AgentTest("60s") {}
 };
 
 TEST_F(AgentTest, KeepsTheNewestVersionWhenItsTrainerIsGone) {
@@ -82,7 +91,7 @@ TEST_F(AgentTest, ComesBackToAServerThatWasAway) {
   ExpectHolding(*agent, 2);
 }
 
-TEST_F(AgentTest, EndsInTheMiddleOfAFetch) {
+TEST_F(LongLeaseTest, EndsInTheMiddleOfAFetch) {
   Worker trainer = Trainer();
   FillAndPublish(*trainer, 1);
   trainer->process().Signal(SIGSTOP);  // the fetch begins and does not go on

@@ -25,14 +25,28 @@ class BenchTest(unittest.TestCase):
         """The figures and what is beside them, by name."""
         done = bench(*words, "-o", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(done.stdout)["scenario"], words[0])
+        report = json.loads(done.stdout)
+        self.assertEqual(report["scenario"], words[0])
+        for figure in report["figures"]:
+            with self.subTest(figure["name"]):
+                self.assertNotEqual(figure["unit"], "")
+                self.assertGreater(figure["limit"], 0)
         return binaries.entries_of(done.stdout)
 
     def assert_figures(self, figures, names):
         for name in names:
             with self.subTest(name):
                 self.assertGreater(figures[name]["value"], 0)
-                self.assertGreater(figures[name]["limit"], 0)
+
+    def assert_same_order(self, one, other):
+        """A wrong unit is a factor of a thousand; a busy machine, of a few, either way."""
+        ratio = self.seconds(one) / self.seconds(other)
+        self.assertGreater(ratio, 1 / 30)
+        self.assertLess(ratio, 30)
+
+    @staticmethod
+    def seconds(figure):
+        return figure["value"] * {"us": 1e-6, "ms": 1e-3}[figure["unit"]]
 
     def test_publish(self):
         figures = self.measure("publish", "--quick", "--tensors", "30", "--small-tensors", "2000",
@@ -54,6 +68,7 @@ class BenchTest(unittest.TestCase):
         figures = self.measure("server", "--workers", "24", "--callers", "4", "--seconds", "0.5")
         self.assert_figures(figures, ("calls", "call.median", "call.p99", "call.p99.half_load",
                                       "server.cpu", "server.memory"))
+        self.assert_same_order(figures["call.p99"], figures["call.p99.half_load"])
         self.assertEqual(figures["workers"]["value"], 24)
         # Each of a fetch's calls was made.
         for call in ("unpublish", "join_fetch", "begin_read", "finish_read"):

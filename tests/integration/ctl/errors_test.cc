@@ -142,7 +142,11 @@ TEST_F(ErrorsTest, ServersThatAreNotThere) {
                                     {"status"},
                                     {"watch", "m/actor"},
                                     {"publish", "m/actor", "1", dir_ / "in"},
-                                    {"fetch", "m/actor", "1", dir_ / "out"}};
+                                    {"fetch", "m/actor", "1", dir_ / "out"},
+                                    {"retain", "m/actor", "1"},
+                                    {"pin", "m/actor", "1"},
+                                    {"unpin", "m/actor"},
+                                    {"rewind", "m/actor", "1"}};
   const std::string nobody = "127.0.0.1:" + std::to_string(FreePort());
   for (Words call : calls) {
     call.insert(call.end(), {"--connect-timeout", "200ms"});

@@ -53,7 +53,8 @@ class FilesTest : public testing::Test {
 
   TempDir dir_;
   std::vector<std::string> names_before_;
-  ServerProcess server_;
+  // Longer than any wait: a publisher that a test stops stays known.
+  ServerProcess server_{{"--lease", "60s"}};
   Ctl ctl_{server_.address()};
 };
 

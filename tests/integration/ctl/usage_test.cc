@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 
 #include "tests/integration/ctl/checkpoint_files.h"
 #include "tests/integration/ctl/ctl.h"
@@ -56,7 +57,7 @@ std::string NameOf(const testing::TestParamInfo<std::string>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Binaries, EveryBinaryTest,
                          testing::Values("tensorhub-server", "tensorhub-agent", "tensorhubctl",
-                                         "tensorhub-bench", "tensorhub-demo"),
+                                         "tensorhub-bench", "tensorhub-demo", "tensorhub-sim"),
                          NameOf);
 
 void ExpectUsage(const Words& words, const Words& named) {
@@ -89,6 +90,20 @@ TEST(CtlUsageTest, FlagValues) {
   ExpectUsage({"models", "--for", "5s"}, {"--for"});
   ExpectUsage({"publish", "m", "1", "p", "--group", "a b"}, {"--group", "a b"});
   ExpectUsage({"publish", "m", "1", "p", "--location", "a/b/c/d/e/f"}, {"--location"});
+}
+
+TEST(SimUsageTest, CheckCountsItsSeeds) {
+  const Finished run =
+      RunBinary("tensorhub-sim", {"check", "--seeds", "2", "--seconds", "5", "-o", "json"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_EQ(run.errors, "");
+  const auto report = nlohmann::json::parse(run.output, nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(report.is_object()) << run.output;
+  std::map<std::string, double> beside;
+  for (const auto& entry : report.at("beside")) beside[entry.at("name")] = entry.at("value");
+  EXPECT_EQ(beside.at("seeds"), 2);
+  EXPECT_EQ(beside.at("violations"), 0);
+  ExpectFailure(RunBinary("tensorhub-sim", {"check", "--seeds", "0"}), 2, {"--seeds 0"});
 }
 
 class ServerUsageTest : public testing::Test {

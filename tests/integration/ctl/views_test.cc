@@ -45,7 +45,8 @@ class ViewsTest : public testing::Test {
 
   const uint64_t bytes_ = 3 * (512 * 301 * 2 + 301 * 4);
   TempDir dir_;
-  ServerProcess server_;
+  // Longer than any wait: a publisher that a test stops stays known.
+  ServerProcess server_{{"--lease", "60s"}};
   Ctl ctl_{server_.address()};
 };
 

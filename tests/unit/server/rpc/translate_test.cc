@@ -270,6 +270,10 @@ TEST(TranslateCallTest, EmptyRequestsAreRefused) {
   EXPECT_FALSE(ToCore(pb::WaitForVersionRequest(), 1).ok());
   EXPECT_FALSE(ToCore(pb::LeaveRequest(), 1).ok());
   EXPECT_FALSE(ToCore(pb::PutLayoutRequest(), 1).ok());
+  EXPECT_FALSE(ToCore(pb::RetainRequest(), 1).ok());
+  EXPECT_FALSE(ToCore(pb::PinRequest(), 1).ok());
+  EXPECT_FALSE(ToCore(pb::UnpinRequest(), 1).ok());
+  EXPECT_FALSE(ToCore(pb::RewindRequest(), 1).ok());
 }
 
 }  // namespace
