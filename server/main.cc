@@ -100,6 +100,8 @@ cli::Problem Check(const cli::CommandLine& line, Flags& flags) {
   return std::nullopt;
 }
 
+constexpr std::chrono::milliseconds kFirstSignal(300);
+
 // The server's own, to wake WaitForStop.
 constexpr int kFailed = SIGUSR1;
 
@@ -170,6 +172,10 @@ void WaitForStop() {
 void EndAtOnceIfAsked() {
   std::thread([] {
     const sigset_t signals = SignalSet({SIGTERM, SIGINT});
+    // A terminal and a launcher may both send the first.
+    std::this_thread::sleep_for(kFirstSignal);
+    timespec none = {};
+    while (sigtimedwait(&signals, nullptr, &none) > 0) continue;
     int received = 0;
     sigwait(&signals, &received);
     _exit(128 + received);

@@ -12,7 +12,8 @@
 namespace tensorhub::agent {
 namespace {
 
-// Tokens of last words, besides the core's, which are counted from one.
+// Tokens of last words, besides the core's, which are counted from one. (ProgressLoop's own last
+// word is below.)
 constexpr uint64_t kPartingTokens = uint64_t{1} << 63;
 
 }  // namespace
@@ -84,8 +85,10 @@ void MessagePeers::OnMessage(std::string_view header, std::string_view payload) 
 }
 
 void MessagePeers::OnSent(uint64_t token, const absl::Status& status) {
-  if ((token & kPartingTokens) != 0 && parting_.erase(token & ~kPartingTokens) != 0) {
-    return transport_->Close(token & ~kPartingTokens);
+  if ((token & kPartingTokens) != 0) {
+    const PeerId peer = token & ~kPartingTokens;
+    if (parting_.erase(peer) != 0) transport_->Close(peer);
+    return;
   }
   const auto found = std::find(outstanding_.begin(), outstanding_.end(), token);
   TH_CHECK(found != outstanding_.end());

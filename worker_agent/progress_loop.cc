@@ -34,7 +34,7 @@ constexpr int64_t kHeldUpUs = 10 * kRoundsMaxUs;
 constexpr size_t kWaysLoggedMax = 1024;
 // For what peers are told when this worker ends. A peer that has stopped takes nothing.
 constexpr TimeMs kLastWordsMs = 50;
-constexpr uint64_t kLastWord = std::numeric_limits<uint64_t>::max();  // no token of the core's
+constexpr uint64_t kLastWord = uint64_t{1} << 62;  // no token of the core's
 // Each costs the memory and the descriptors of a transport (R9).
 constexpr int kMovesMax = 64;
 

@@ -3,6 +3,7 @@
 
 #include "common/cli/log_thread.h"
 
+#include <poll.h>
 #include <spdlog/async.h>
 #include <spdlog/sinks/sink.h>
 #include <spdlog/spdlog.h>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -58,9 +60,14 @@ class ThreadSink : public spdlog::sinks::sink {
     const char* const end = from + line.size();
     while (from < end) {
       const ssize_t written = write(STDERR_FILENO, from, static_cast<size_t>(end - from));
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return;  // there is nobody to be told
-      from += written;
+      if (written >= 0) {
+        from += written;
+      } else if (errno == EAGAIN) {
+        pollfd writable{STDERR_FILENO, POLLOUT, 0};
+        poll(&writable, 1, -1);
+      } else if (errno != EINTR) {
+        return;  // there is nobody to be told
+      }
     }
   }
 
@@ -72,7 +79,8 @@ class ThreadSink : public spdlog::sinks::sink {
 
 // Never destroyed: its destructor waits for its thread, which may be waiting for a reader.
 std::shared_ptr<thread_pool> NewPool() {
-  return *new auto(std::make_shared<thread_pool>(LogThread::kWaitingMax, 1));
+  static auto& pools = *new std::vector<std::shared_ptr<thread_pool>>;
+  return pools.emplace_back(std::make_shared<thread_pool>(LogThread::kWaitingMax, 1));
 }
 
 }  // namespace

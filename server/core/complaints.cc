@@ -197,11 +197,15 @@ TimeMs Hub::State::TimeToVerify(const Worker& source) const {
   return static_cast<TimeMs>(bytes >> 20);
 }
 
-// R5: it went across the wide area because of this source, which has vouched for itself.
-void Hub::State::ReturnInside(Worker& reader, const Worker& source) {
+// R5: it may have gone across the wide area because of a source that has vouched for itself.
+void Hub::State::ReturnInside(Worker& reader) {
   if (recovering_ || !IsFed(reader)) return;
   if (reader.read->assignments.at(reader.read->current).tier != Tier::kRemote) return;
-  if (Pardon(reader, Tier::kDatacenter)) DrawNearer(reader, source);
+  if (!Pardon(reader, Tier::kDatacenter)) return;
+  for (const auto& [id, bar] : reader.read->barred) {
+    const Worker* source = bar.state == Bar::State::kPardoned ? FindLive(id) : nullptr;
+    if (source != nullptr && source->reference) return DrawNearer(reader, *source);
+  }
 }
 
 // The source says that it holds what it is listed with.
@@ -213,7 +217,7 @@ void Hub::State::Vouch(Worker& source, bool verified) {
     const auto bar = reader->read->barred.find(source.id);
     if (bar == reader->read->barred.end() || bar->second.state != Bar::State::kBarred) continue;
     bar->second.state = Bar::State::kVouched;
-    ReturnInside(*reader, source);
+    ReturnInside(*reader);
   }
   EndQuestion(source);
 }

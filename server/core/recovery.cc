@@ -21,7 +21,7 @@ void Hub::State::EndRecovery() {
   recovering_ = false;
   AskAfterRecovery();
   for (auto& [key, worker] : workers_) {
-    if (Reads(worker) && !IsFed(worker)) Orphaned(worker);
+    if (Reads(worker)) IsFed(worker) ? ReturnInside(worker) : Orphaned(worker);
     if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;
     const PublishOp op = *std::exchange(worker.op.deferred, std::nullopt);
     Publish(worker, op);

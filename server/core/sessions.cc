@@ -189,6 +189,9 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.id = event.worker;
   worker.world_size = event.world_size;
   Locate(worker, event);
+  if (worker.offers_copies && !event.offers_copies) {
+    NoCopiesBy(worker.id.key, "it makes none any more");
+  }
   worker.offers_copies = event.offers_copies;
   worker.copy_of = event.copy_of;
   worker.endpoint = event.endpoint;

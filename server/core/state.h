@@ -293,7 +293,7 @@ class Hub::State {
   void BarSource(Read& read, const WorkerIdentity& source) const;
   bool MustGoFar(Worker& reader);
   bool Pardon(Worker& reader, Tier farthest);
-  void ReturnInside(Worker& reader, const Worker& source);
+  void ReturnInside(Worker& reader);
   bool HopesForAnswer(const Worker& reader);
   void On(const SourceFailed& event);
   void On(const SourceSilent& event);

@@ -19,7 +19,7 @@ F_SETPIPE_SZ = 1031
 PIPE_BYTES = 4096
 
 
-MODEL = "m" * 100
+MODEL = "m" * 240
 
 
 class UnreadLogTest(unittest.TestCase):

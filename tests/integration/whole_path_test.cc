@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "tests/integration/cluster.h"
@@ -108,6 +109,8 @@ TEST_P(WholePathTest, NeverTornUnderAHurriedTrainer) {
   for (uint64_t version = 1; version <= 8; ++version) {
     FillAndPublish(*holders["a"], version);
     ExpectFetched(*holders["b"], holders["b"]->Do("fetch latest"), version);
+    auto slow =
+        std::make_unique<Throttle>(reader->process().pid(), milliseconds(2), milliseconds(30));
     reader->Send("fetch latest");
     ASSERT_TRUE(reader->AwaitProgress(seconds(30))) << reader->process().Describe();
     const std::string source = reader->PresentSource();
@@ -115,6 +118,7 @@ TEST_P(WholePathTest, NeverTornUnderAHurriedTrainer) {
     ASSERT_NE(holder, nullptr) << source;
     ASSERT_THAT(holder->Do("unpublish drain=0"), StartsWith("ok"));
     ASSERT_EQ(holder->Do("fill " + std::to_string(version + 1000)), "ok");
+    slow.reset();
     const std::string answer = reader->Answer();
     ExpectFetched(*reader, answer, version);
     if (Field(answer, "sources").find(',') != std::string::npos) ++moved;

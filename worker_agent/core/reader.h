@@ -84,8 +84,10 @@ class Reader {
   uint64_t bytes_skipped() const { return bytes_skipped_; }
   bool used_one_sided() const { return used_one_sided_; }
   const std::string& sources() const { return sources_; }
-  // It reads from that peer, or is about to.
+  // Something of that peer's may be outstanding, or is about to be.
   bool IsAt(Incarnation peer) const;
+  // A read is open there.
+  bool ReadsFrom(Incarnation peer) const { return source_ && IsAt(peer); }
   // The present source, for reports; its generation and assignment are in the assignment.
   const std::optional<AssignDirective>& assignment() const { return assigned_; }
 

@@ -124,7 +124,7 @@ void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects
                                absl::StrCat("what these buffers hold is no longer listed: ",
                                             std::string(reason.message()))});
   Free(reason, effects);
-  damage_ = reason;
+  damage_ = absl::AbortedError(reason.message());
   effects.emplace_back(CopyReleased{});
   // R2: an answer that is still under way, or a notice, is about what has been dropped.
   if (phase_ != Phase::kPublishing && phase_ != Phase::kAwaitingVisible) return;
@@ -202,7 +202,10 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
 // --- unpublish (R3) ------------------------------------------------------------------------------
 
 void AgentCore::State::Start(const UnpublishVerb& verb, TimeMs now, Effects& effects) {
-  if (reference_.state() == Reference::State::kFree) return Done(absl::OkStatus(), effects);
+  if (reference_.state() == Reference::State::kFree) {
+    damage_.reset();  // the owner has given up what was lost
+    return Done(absl::OkStatus(), effects);
+  }
   BeginUnpublish({.drain_ms = verb.drain_ms, .force = verb.force}, now, effects);
 }
 

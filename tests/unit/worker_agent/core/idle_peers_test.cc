@@ -75,6 +75,20 @@ TEST_F(IdlePeers, WhoWasPartedWithIsAnsweredAgain) {
   EXPECT_TRUE(Hears(kStranger, PeerKind::kData));
 }
 
+// It parted before it opened this read; the two went over connections of their own.
+TEST_F(IdlePeers, ALastWordThatWasOvertakenEndsNothing) {
+  Say(PeerKind::kHello, kStranger);
+  Say(PeerKind::kOpen, kStranger);
+  PeerMessage bye;
+  bye.kind = PeerKind::kBye;
+  bye.flags = kFlagLivesOn;
+  bye.from = kStranger;
+  world_.Hear(0, bye);
+  Say(PeerKind::kRequest, kStranger, world_.chunks());
+  world_.RunFor(1000);
+  EXPECT_TRUE(Hears(kStranger, PeerKind::kData));
+}
+
 // Its open and the source's last word cross: nothing is wrong with the source.
 TEST_F(IdlePeers, AReaderComesBackToASourceThatPartedWithIt) {
   world_.Ask(1, FetchVerb{});

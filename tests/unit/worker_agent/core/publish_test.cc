@@ -220,6 +220,7 @@ TEST(Publish, DroppedWhileIdleRaisesTheGeneration) {
   EXPECT_TRUE(absl::IsAborted(world.at(0).core->Health())) << "nobody else says that it is over";
   EXPECT_EQ(world.at(0).copy_released, 1) << "a copy would keep its memory";
   EXPECT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+  EXPECT_EQ(world.at(0).core->Health(), absl::OkStatus()) << "the owner knows";
   EXPECT_TRUE(world.Publish(0, 6).ok());
   EXPECT_EQ(world.at(0).core->Health(), absl::OkStatus());
 }
