@@ -305,8 +305,8 @@ class Client {
   // else would say that nobody can find the version any more. Does not ask the server.
   //   UNAVAILABLE    it cannot be reached; readers under way are served, connecting goes on
   //   ABORTED        another worker took this rank's place; or what was held here is listed no more
-  //                  (a rank of the group restarted before all had published, say): it is unpublished,
-  //                  and may be published or fetched again
+  //                  (a rank of the group restarted before all had published, say): it is
+  //                  unpublished, and may be published or fetched again
   //   DATA_LOSS      the memory no longer holds what was published or fetched, as was found when a
   //                  reader complained; nobody reads it until the next Publish or Fetch
   //   others         what the server refused this worker for; connect a new client
