@@ -88,7 +88,9 @@ v1::OpenFetch ToProto(const OpenFetchReport& report) {
   return out;
 }
 
-void Put(const HeartbeatMessage&, v1::WorkerMessage& out) { out.mutable_heartbeat(); }
+void Put(const HeartbeatMessage& said, v1::WorkerMessage& out) {
+  out.mutable_heartbeat()->set_gave_up_join(said.gave_up_join);
+}
 void Put(const ProgressMessage& message, v1::WorkerMessage& out) {
   v1::Progress& progress = *out.mutable_progress();
   progress.set_publication(IdBytes(message.publication));
@@ -193,6 +195,7 @@ v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report) {
   out.set_offers_copies(facts.offers_copies);
   out.set_copy_of(facts.copy_of);
   out.set_agent_version(TENSORHUB_VERSION);
+  out.set_gave_up_join(report.gave_up_join);
   *out.mutable_group_epoch() = ToProto(report.epoch);
   if (report.holding) *out.mutable_holding() = ToProto(*report.holding);
   if (report.open_fetch) *out.mutable_open_fetch() = ToProto(*report.open_fetch);

@@ -78,6 +78,7 @@ struct SessionOpened {
   GroupEpoch epoch = {};  // its group's, as it was told last
   std::optional<Holding> holding;
   std::optional<OpenFetch> open_fetch;
+  OpId gave_up_join = 0;  // as in Heartbeat
 };
 
 struct SessionClosed {
@@ -88,6 +89,8 @@ struct SessionClosed {
 
 struct Heartbeat {
   SessionId session = 0;
+  // R6: a JoinFetch whose answer it does not wait for any more; 0: none.
+  OpId gave_up_join = 0;
 };
 
 // The reader's committed prefix, told from time to time.

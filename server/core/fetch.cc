@@ -176,6 +176,19 @@ absl::Status Hub::State::CheckShards(const Group& group, uint32_t world_size,
   return absl::OkStatus();
 }
 
+// R6: it waits no more for the answer of that call. The hub may think so still, if their connection
+// broke, and the answer may have been a decision, of which the worker has never heard.
+void Hub::State::GiveUpJoin(Worker& worker, OpId join) {
+  if (join == 0) return;
+  if (IsPending(worker, OpKind::kJoinFetch) && worker.op.id <= join) {
+    LeaveForming(worker);
+    FinishOpen(worker, absl::CancelledError("the caller hung up"));
+  }
+  const Member* member = FindOpenMember(worker.id);
+  if (member == nullptr || member->join == 0 || member->join > join || member->begun) return;
+  AbortUnfinished(worker, absl::AbortedError("it has given the fetch up"));
+}
+
 void Hub::State::Decide(const GroupKey& key, Group& group, const Publication& publication) {
   Transaction transaction;
   transaction.id = random_.NextId();

@@ -63,7 +63,10 @@ Worker& Hub::State::SourceOf(const Worker& reader) { return *Present(reader).sou
 const Worker& Hub::State::SourceOf(const Worker& reader) const { return *Present(reader).source; }
 
 void Hub::State::On(const Heartbeat& event) {
-  if (Worker* worker = FindSession(event.session)) Sample(*worker);
+  Worker* worker = FindSession(event.session);
+  if (worker == nullptr) return;
+  GiveUpJoin(*worker, event.gave_up_join);
+  Sample(*worker);
 }
 
 void Hub::State::BeginWindow(Worker& reader) {

@@ -61,6 +61,7 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
   TellIfVisible(worker, event);
   EndUnreported(worker, event);
   MergeOpenFetch(worker, event);
+  GiveUpJoin(worker, event.gave_up_join);
 }
 
 // R2: what became so while it was away, or in an answer that it did not hear.

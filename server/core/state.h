@@ -348,6 +348,7 @@ class Hub::State {
                                                Version version) const;
   absl::Status CheckShards(const Group& group, uint32_t world_size,
                            const Publication& publication) const;
+  void GiveUpJoin(Worker& worker, OpId join);
   void Decide(const GroupKey& key, Group& group, const Publication& publication);
   void TellDecision(Worker& worker, const Transaction& transaction);
   void RefuseForming(const GroupKey& key, Group& group, const absl::Status& status);

@@ -103,6 +103,7 @@ absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::Sess
   out.copy_of = open.copy_of();
   out.resumed = open.resumed();
   out.epoch = EpochOf(open.group_epoch());
+  out.gave_up_join = open.gave_up_join();
   check.IdOrNone(open.known_store_id(), "known_store_id");
   if (open.has_holding()) out.holding = HoldingOf(check, open.holding());
   if (open.has_open_fetch()) out.open_fetch = OpenFetchOf(check, open.open_fetch());
@@ -167,7 +168,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::Session
   FieldChecks check;
   switch (message.body_case()) {
     case pb::WorkerMessage::kHeartbeat:
-      return hub::Event(hub::Heartbeat{session});
+      return hub::Event(hub::Heartbeat{session, message.heartbeat().gave_up_join()});
     case pb::WorkerMessage::kProgress:
       return EventOf(check, ProgressOf(check, message.progress(), session));
     case pb::WorkerMessage::kSourceReleased:

@@ -104,7 +104,9 @@ hub::Event ToHub(const agent::Call& call, const WorkerIdentity& worker, hub::Cal
 hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session) {
   return std::visit(
       Overloaded{
-          [&](const agent::HeartbeatMessage&) -> hub::Event { return hub::Heartbeat{session}; },
+          [&](const agent::HeartbeatMessage& m) -> hub::Event {
+            return hub::Heartbeat{session, m.gave_up_join};
+          },
           [&](const agent::ProgressMessage& m) -> hub::Event {
             return hub::Progress{session, m.publication, m.generation, m.valid_chunks, m.way};
           },

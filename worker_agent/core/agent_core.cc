@@ -298,6 +298,7 @@ absl::Status AgentCore::State::Health() const {
 StateReport AgentCore::State::Report() const {
   StateReport report;
   report.epoch = epoch_;
+  report.gave_up_join = gave_up_join_;
   const Reference::Content& content = reference_.content();
   if (content.publication && reference_.state() != Reference::State::kFree) {
     HoldingReport holding;

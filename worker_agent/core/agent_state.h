@@ -115,6 +115,7 @@ class AgentCore::State {
   void Free(const absl::Status& reason, Effects& effects);
   void Disown(const absl::Status& reason, Effects& effects);
   void LeaveFetch(const TransactionId& transaction, Effects& effects);
+  void GiveUpJoin(Effects& effects);
   void SayAgainWhatIsOver(Effects& effects) const;
   void Done(const absl::Status& status, Effects& effects);
   void MakeDigests(Effects& effects);
@@ -164,6 +165,7 @@ class AgentCore::State {
   // The last ones; said again whenever a session opens.
   std::optional<Generation> disowned_;
   std::optional<TransactionId> left_fetch_;
+  OpId gave_up_join_ = 0;
   std::optional<FetchDecision> decision_;
   std::optional<Reader> reader_;
   absl::Status result_;  // what this rank reports with FinishRead

@@ -275,7 +275,9 @@ struct CancelCall {
 // Put the layout and the attachment (whichever there is), before any later Call.
 struct PutDocuments {};
 
-struct HeartbeatMessage {};
+struct HeartbeatMessage {
+  OpId gave_up_join = 0;  // a JoinFetch whose answer is not awaited any more; 0: none
+};
 struct ProgressMessage {
   PublicationId publication;
   Generation generation = 0;
@@ -462,6 +464,7 @@ struct StateReport {
   GroupEpoch epoch = {};  // its group's, as it was told last
   std::optional<HoldingReport> holding;
   std::optional<OpenFetchReport> open_fetch;
+  OpId gave_up_join = 0;  // as in HeartbeatMessage
 };
 
 }  // namespace tensorhub::agent

@@ -79,6 +79,8 @@ class HubCalls {
   }
 
   bool pending() const { return pending_.has_value(); }
+  // Of the call that is pending.
+  OpId op() const { return pending_ ? pending_->op : 0; }
   bool session_up() const { return session_up_; }
   std::optional<TimeMs> NextDeadline() const {
     return session_up_ ? repeat_at_ : std::optional<TimeMs>();

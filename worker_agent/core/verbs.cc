@@ -76,6 +76,13 @@ void AgentCore::State::LeaveFetch(const TransactionId& transaction, Effects& eff
   effects.emplace_back(SessionSend{SourceReleasedMessage{transaction, kAllAssignments}});
 }
 
+// R6: a decision may be on its way, for which the other ranks would wait.
+void AgentCore::State::GiveUpJoin(Effects& effects) {
+  gave_up_join_ = calls_.op();
+  calls_.GiveUp(effects);
+  effects.emplace_back(SessionSend{HeartbeatMessage{gave_up_join_}});
+}
+
 // A report that was sent before, and a hub that came back, say otherwise.
 void AgentCore::State::SayAgainWhatIsOver(Effects& effects) const {
   if (disowned_) {
@@ -321,7 +328,7 @@ void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
     case Phase::kDrainingSends:
       return AfterUnpublish(now, effects);
     case Phase::kJoining:
-      calls_.GiveUp(effects);
+      GiveUpJoin(effects);
       return Done(ended_.value_or(absl::DeadlineExceededError(
                       "the server did not answer before the deadline; is it running?")),
                   effects);

@@ -98,6 +98,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"leave", &HubScript::Leave},
       {"retry", &HubScript::Retry},
       {"cancel", &HubScript::Cancel},
+      {"give-up", &HubScript::GiveUp},
       {"progress", &HubScript::Report},
       {"release", &HubScript::Release},
       {"fail-source", &HubScript::FailSource},
@@ -202,6 +203,7 @@ void HubScript::Open(const Words& words) {
     hello.worker.incarnation = incarnation;
     hello.number = 0;
     hello.epoch = {};
+    hello.gave_up_join = 0;
     agent = Agent{};
     agent.hello = std::move(hello);
   }
@@ -352,6 +354,13 @@ void HubScript::Cancel(const Words& words) {
   Agent& agent = AgentOf(words);
   calls_.erase(agent.call);
   Send(CallCancelled{agent.call});
+}
+
+void HubScript::GiveUp(const Words& words) {
+  Agent& agent = AgentOf(words);
+  agent.fetch.reset();
+  agent.hello.gave_up_join = agent.op;
+  if (agent.session != 0) Send(Heartbeat{agent.session, agent.op});
 }
 
 // --- within a session ---------------------------------------------------------------------------

@@ -23,6 +23,7 @@
 //   rewind vN        of the model `m` (R2)
 //   join W latest|vN|newer=N [timeout=MS] [layout=L]
 //   begin W [gen=N]  finish W [error=TEXT]   leave W     retry W     cancel W
+//   give-up W        it does not wait for its last join any more, and forgets what came of it
 //   progress W N     release W N|all         fail-source W [damaged]
 //   doubt-source W   answer W holds|gone [verified] [gen=N]
 //   copy-failed W vN [error=TEXT]  it makes no copy of that
@@ -125,6 +126,7 @@ class HubScript {
   void Leave(const Words& words);
   void Retry(const Words& words);
   void Cancel(const Words& words);
+  void GiveUp(const Words& words);
   void Report(const Words& words);
   void Release(const Words& words);
   void FailSource(const Words& words);

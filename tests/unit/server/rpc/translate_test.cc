@@ -137,6 +137,8 @@ TEST(TranslateMessageTest, EachKind) {
   pb::WorkerMessage message;
   message.mutable_heartbeat();
   EXPECT_EQ(std::get<hub::Heartbeat>(*ToCore(message, 4)).session, 4u);
+  message.mutable_heartbeat()->set_gave_up_join(7);
+  EXPECT_EQ(std::get<hub::Heartbeat>(*ToCore(message, 4)).gave_up_join, 7u);
   message.mutable_progress()->set_publication(ToBytes(kPublication));
   message.mutable_progress()->set_generation(8);
   message.mutable_progress()->set_valid_chunks(2);

@@ -83,6 +83,21 @@ TEST(Deadline, OfAFetchThatIsNotDecided) {
 }
 
 // The hub's own deadline is the same: its answer may come a moment after ours.
+// R6: it may be decided by now, and then the others wait for this rank.
+TEST(Deadline, OfAJoinIsSaidNowAndOnEachSession) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  EXPECT_EQ(world.at(1).core->Report().gave_up_join, 0u);
+  Swallow<JoinFetchCall>(world);
+  EXPECT_EQ(world.Do(1, FetchVerb{.selector = {}, .timeout_ms = 500}).code(),
+            StatusCode::kDeadlineExceeded);
+  const auto& [worker, said] = world.hub.said.back();
+  EXPECT_EQ(worker, 1u);
+  const OpId join = std::get<HeartbeatMessage>(said).gave_up_join;
+  EXPECT_NE(join, 0u);
+  EXPECT_EQ(world.at(1).core->Report().gave_up_join, join);
+}
+
 TEST(Deadline, OfAFetchThatIsDecidedTooLate) {
   for (const bool held : {false, true}) {
     World world({});
