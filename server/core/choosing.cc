@@ -97,8 +97,7 @@ IndexEntry Hub::State::EntryOf(const Worker& worker) const {
   const Reference& reference = *worker.reference;
   const bool reads = Reads(worker) && reference.state == ReferenceState::kFilling;
   if (reads) {
-    entry.fed_from =
-        IsFed(worker) ? worker.read->assignments.at(worker.read->current).tier : Tier::kRemote;
+    entry.fed_from = IsFed(worker) ? Present(worker).tier : Tier::kRemote;
   }
   entry.unfed = !reads;
   if (!Serves(worker)) return entry;

@@ -133,8 +133,7 @@ void Hub::State::On(const SourceSilent& event) {
       absl::StrCat(ToString(reader->id.key), " hears nothing from ", ToString(source.id.key)));
   Doubt(source, *reader);
   const std::optional<Candidate> best = Choose(*reader);
-  if (!best || best->behind || best->slow || best->crowded || best->unreliable) return;
-  if (best->serial == source.serial) return;
+  if (!best || !IsGood(*best) || best->serial == source.serial) return;
   // Or else, where it can reach nobody, it would be moved to and fro and never complain.
   BarSource(*reader->read, source.id);
   MoveTo(*reader, *FindRow(best->serial));
@@ -199,9 +198,7 @@ TimeMs Hub::State::TimeToVerify(const Worker& source) const {
 
 // R5: it may have gone across the wide area because of a source that has vouched for itself.
 void Hub::State::ReturnInside(Worker& reader) {
-  if (recovering_ || !IsFed(reader)) return;
-  if (reader.read->assignments.at(reader.read->current).tier != Tier::kRemote) return;
-  if (!Pardon(reader, Tier::kDatacenter)) return;
+  if (recovering_ || !IsFedFromAfar(reader) || !Pardon(reader, Tier::kDatacenter)) return;
   for (const auto& [id, bar] : reader.read->barred) {
     const Worker* source = bar.state == Bar::State::kPardoned ? FindLive(id) : nullptr;
     if (source != nullptr && source->reference) return DrawNearer(reader, *source);

@@ -42,18 +42,15 @@ bool IsWorthwhile(const Worker& reader, TimeMs now) {
 // The places of its source that others take, as it counts for this reader: over their own host's
 // link go only those on it.
 bool IsInCrowd(const Worker& reader, const Worker& source, uint32_t readers_per_source) {
-  const auto tier_of = [](const Worker& one) {
-    return one.read->assignments.at(one.read->current).tier;
-  };
-  const Tier tier = tier_of(reader);
+  const Tier tier = Present(reader).tier;
   const uint32_t places = PlacesFor(tier, readers_per_source);
   if (Occupied(*source.reference) <= places) return false;
   uint32_t others = 0;
   for (const ReaderSlot& slot : source.reference->readers) {
     const Worker& other = *slot.reader;
-    if (&other == &reader || !IsFed(other) || other.read->current != slot.assignment) continue;
+    if (&other == &reader || !IsPresent(slot)) continue;
     if (other.read->suspect) return false;  // it is being found out who is slow
-    if (tier == Tier::kHost || tier_of(other) != Tier::kHost) ++others;
+    if (tier == Tier::kHost || Present(other).tier != Tier::kHost) ++others;
   }
   return others >= places && !reader.read->suspect;
 }
@@ -64,12 +61,11 @@ bool IsInCrowd(const Worker& reader, const Worker& source, uint32_t readers_per_
 // recovering, a reader that has the free place may not have reported yet.
 void Hub::State::LeaveCrowd(Worker& reader) {
   if (recovering_ || !IsFed(reader) || !IsWorthwhile(reader, now_)) return;
-  const Tier present = reader.read->assignments.at(reader.read->current).tier;
+  const Tier present = Present(reader).tier;
   if (present == Tier::kRemote) return;
   if (!IsInCrowd(reader, SourceOf(reader), options_.readers_per_source)) return;
   const std::optional<Candidate> best = Choose(reader);
-  if (!best || best->behind || best->slow || best->crowded || best->unreliable) return;
-  if (best->tier <= present) MoveTo(reader, *FindRow(best->serial));
+  if (best && IsGood(*best) && best->tier <= present) MoveTo(reader, *FindRow(best->serial));
 }
 
 // The holder is complete, or got further.
@@ -93,16 +89,13 @@ void Hub::State::DrawNearer(Worker& holder) {
 // An orphan of the same datacenter that was settled before this one may have found a source far
 // away, and below this one. It comes here; or, if it is ahead, the two change places.
 void Hub::State::KeepOneSeed(Worker& reader) {
-  const auto is_seed = [](const Worker& worker) {
-    return IsFed(worker) && worker.read->assignments.at(worker.read->current).tier == Tier::kRemote;
-  };
-  if (!is_seed(reader)) return;
+  if (!IsFedFromAfar(reader)) return;
   DrawNearer(reader);
   Refresh(nullptr);
   const std::set<Worker*, BySerial> seeds =
       reader.reference->shard->index.FindSite(reader.place)->all.inlets;
   for (Worker* other : seeds) {
-    if (!is_seed(*other) || !other->node.IsBelow(reader.node)) continue;
+    if (!IsFedFromAfar(*other) || !other->node.IsBelow(reader.node)) continue;
     Worker& source = SourceOf(reader);
     if (!MayServe(source, *other) || !MayServe(*other, reader)) continue;
     MoveTo(*other, source);
@@ -114,7 +107,7 @@ void Hub::State::KeepOneSeed(Worker& reader) {
 // the reader that has it may not have reported yet.
 void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
   if (recovering_ || !IsFed(reader) || !MayServe(holder, reader)) return;
-  const Tier present = reader.read->assignments.at(reader.read->current).tier;
+  const Tier present = Present(reader).tier;
   if (TierBetween(holder.location, reader.location) >= present) return;
   if (present != Tier::kRemote && !IsWorthwhile(reader, now_)) return;
   if (CandidateOf(holder, reader).behind || holder.node.IsBelow(reader.node)) return;

@@ -41,10 +41,6 @@ uint32_t Offers(const Worker& source) {
   return whole ? reference.shard->chunks.value_or(reference.valid_chunks) : reference.valid_chunks;
 }
 
-const Assignment& Present(const Worker& reader) {
-  return reader.read->assignments.at(reader.read->current);
-}
-
 }  // namespace
 
 // Whoever is assigned from now on is told.
@@ -187,7 +183,7 @@ void Hub::State::Judge(Worker& reader, uint64_t rate) {
   uint64_t fellows = 0;
   for (const ReaderSlot& slot : source.reference->readers) {
     const Worker& fellow = *slot.reader;
-    if (&fellow == &reader || !IsFed(fellow) || fellow.read->current != slot.assignment) continue;
+    if (&fellow == &reader || !IsPresent(slot)) continue;
     if (!IsFresh(fellow.read->pace.rate_at)) continue;
     fellows = std::max(fellows, fellow.read->pace.rate);
   }
@@ -231,7 +227,7 @@ void Hub::State::Bypass(Worker& reader) {
   std::set<Orphan> behind;  // in their order
   for (const ReaderSlot& slot : reader.reference->readers) {
     const Worker& follower = *slot.reader;
-    if (!IsFed(follower) || follower.read->current != slot.assignment) continue;
+    if (!IsPresent(slot)) continue;
     if (follower.read->slow_moves < kSlowMovesMax) {
       behind.insert({follower.reference->valid_chunks, slot.reader});
     }

@@ -62,6 +62,11 @@ struct SourceClass {
 // came first, so that equal inputs give equal choices.
 bool IsBetter(const Candidate& a, const Candidate& b);
 
+// Worth leaving another source for.
+inline bool IsGood(const Candidate& candidate) {
+  return !candidate.behind && !candidate.slow && !candidate.crowded && !candidate.unreliable;
+}
+
 std::optional<Candidate> Best(const std::vector<Candidate>& candidates);
 
 }  // namespace tensorhub::hub

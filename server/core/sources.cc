@@ -42,8 +42,7 @@ void Hub::State::CallReadersAnew(Worker& source) {
   if (recovering_ || !source.reference) return;
   for (const ReaderSlot& slot : std::set<ReaderSlot>(source.reference->readers)) {
     Worker& reader = *slot.reader;
-    const bool reads_here = Reads(reader) && reader.read->current == slot.assignment;
-    if (reads_here && MayServe(source, reader)) MoveTo(reader, source);
+    if (IsPresent(slot) && MayServe(source, reader)) MoveTo(reader, source);
   }
 }
 
@@ -92,7 +91,7 @@ void Hub::State::WakeWaiting(const Shard& shard) {
 
 void Hub::State::SendAssign(const Worker& reader) {
   const Read& read = *reader.read;
-  const Assignment& assignment = read.assignments.at(read.current);
+  const Assignment& assignment = Present(reader);
   const Worker& source = *assignment.source;
   Assign assign;
   assign.transaction = read.transaction;

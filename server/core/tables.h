@@ -210,6 +210,18 @@ inline bool IsIn(const Worker& worker, const TransactionId& transaction) {
 }
 inline bool Reads(const Worker& worker) { return worker.read && worker.read->running; }
 inline bool IsFed(const Worker& worker) { return Reads(worker) && worker.read->current != 0; }
+// By which one that is fed is fed.
+inline const Assignment& Present(const Worker& reader) {
+  return reader.read->assignments.at(reader.read->current);
+}
+// Across the wide area.
+inline bool IsFedFromAfar(const Worker& worker) {
+  return IsFed(worker) && Present(worker).tier == Tier::kRemote;
+}
+// It is fed by this, and not only counted there until it has released it.
+inline bool IsPresent(const ReaderSlot& slot) {
+  return IsFed(*slot.reader) && slot.reader->read->current == slot.assignment;
+}
 
 struct Shard {
   Fingerprint layout;

@@ -56,9 +56,7 @@ void Hub::State::BeginDrain(Worker& worker, TimeMs drain_ms) {
 void Hub::State::RedirectReaders(Worker& source) {
   std::set<Orphan> readers;
   for (const ReaderSlot& slot : source.reference->readers) {
-    const Worker& reader = *slot.reader;
-    if (!reader.read->running || reader.read->current != slot.assignment) continue;
-    readers.insert({reader.reference->valid_chunks, slot.reader});
+    if (IsPresent(slot)) readers.insert({slot.reader->reference->valid_chunks, slot.reader});
   }
   for (auto it = readers.rbegin(); it != readers.rend(); ++it) AssignSource(*it->reader);
 }

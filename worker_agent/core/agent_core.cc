@@ -200,21 +200,19 @@ std::string AgentCore::State::Bye(Incarnation peer, bool lives_on) const {
 // Who parts and lives on does not read here, nor is it read from, as far as it knows: a word that
 // says otherwise was overtaken.
 void AgentCore::State::OnBye(const PeerMessage& message, TimeMs now, Effects& effects) {
+  const bool lives_on = (message.flags & kFlagLivesOn) != 0;
+  if (lives_on && server_.Serves(message.from)) return;
   const auto known = peers_.open.find(message.from);
-  const bool lives_on = (message.flags & kFlagLivesOn) != 0 && known != peers_.open.end();
-  if (!lives_on) {
+  const bool read = known != peers_.open.end() && reader_ && reader_->IsAt(message.from);
+  if (!lives_on || !read) {
     return Forget({message.from, absl::UnavailableError("the peer has ended")}, now, effects);
   }
-  if (server_.Serves(message.from)) return;
-  if (reader_ && reader_->ReadsFrom(message.from)) {
+  if (reader_->ReadsFrom(message.from)) {
     OpenWithHello(options_, message.from, known->second.endpoint, effects);
     return reader_->OnReconnected(message.from, now, effects);
   }
-  peers_.open.erase(known);
+  peers_.open.erase(known);  // its gets may be under way
   effects.emplace_back(ClosePeer{message.from});
-  if (reader_ && reader_->IsAt(message.from)) return;  // its gets may be under way
-  peers_.imported.erase(message.from);
-  effects.emplace_back(CloseGets{message.from});
 }
 
 // R9: a connection costs both sides a descriptor, and memory, for as long as both live.

@@ -101,8 +101,7 @@ absl::Status DeviceDigests::CopyLane::CopyOut(const kernels::Chunk& chunk,
   return primary_.driver()->SynchronizeStream(stream());
 }
 
-// --- slices, by lanes in turn
-// ---------------------------------------------------------------------
+// --- slices, by lanes in turn --------------------------------------------------------------------
 
 class DeviceDigests::InTurn {
  public:

@@ -93,6 +93,15 @@ class HubClientTest : public testing::Test {
     client_->Send(SessionSend{HeartbeatMessage{}});
     ASSERT_TRUE(AwaitCount<SessionDown>(before + 1));
   }
+  // A session of a hub that does not take documents, so many times.
+  void ConnectWhereDocumentsFail(int times) {
+    hub_.Add(UpUntilMessage('A', 5));
+    hub_.FailPuts(times);
+    Connect();
+    ASSERT_TRUE(AwaitCount<SessionUp>(1));
+    client_->calls().SetDocuments("a layout", "");
+    client_->calls().PutDocuments();
+  }
   // Lets the time until the next attempt pass.
   void PassBackOff() {
     ASSERT_TRUE(client_->NextDeadline().has_value());
@@ -369,12 +378,7 @@ TEST_F(HubClientTest, AServerThatKeepsNothingDoesNotStandInTheWayOfTheOneThatDoe
 
 // Whoever only holds a version makes no call before which they would be put.
 TEST_F(HubClientTest, DocumentsThatTheHubDidNotTakeArePutAgain) {
-  hub_.Add(UpUntilMessage('A', 5));
-  hub_.FailPuts(2);
-  Connect();
-  ASSERT_TRUE(AwaitCount<SessionUp>(1));
-  client_->calls().SetDocuments("a layout", "");
-  client_->calls().PutDocuments();
+  ASSERT_NO_FATAL_FAILURE(ConnectWhereDocumentsFail(2));
   for (int failed = 1; failed <= 2; ++failed) {
     ASSERT_TRUE(Await([&] { return client_->calls().documents_missing(); }));
     EXPECT_EQ(hub_.puts(), failed);
@@ -391,12 +395,7 @@ TEST_F(HubClientTest, DocumentsThatTheHubDidNotTakeArePutAgain) {
 
 // R3, R7: an owner waits for its buffers only so long.
 TEST_F(HubClientTest, CallsThatNameNoDocumentsDoNotWaitForThem) {
-  hub_.Add(UpUntilMessage('A', 5));
-  hub_.FailPuts(1);
-  Connect();
-  ASSERT_TRUE(AwaitCount<SessionUp>(1));
-  client_->calls().SetDocuments("a layout", "");
-  client_->calls().PutDocuments();
+  ASSERT_NO_FATAL_FAILURE(ConnectWhereDocumentsFail(1));
   ASSERT_TRUE(Await([&] { return client_->calls().documents_missing(); }));
   client_->calls().Start({7, UnpublishCall{}});
   ASSERT_TRUE(AwaitCount<CallReply>(1));
