@@ -47,13 +47,17 @@ absl::StatusOr<std::unique_ptr<KernelModule>> KernelModule::Load(const CudaPrima
                      "); the driver must be as new as the CUDA toolkit of the build"));
   }
   loaded->module_ = *module;
-  const absl::StatusOr<CudaKernel> digest =
-      primary.driver()->FindKernel(*module, "tensorhub_digest");
-  if (!digest.ok()) return digest.status();
-  loaded->digest_ = *digest;
-  const absl::StatusOr<CudaKernel> move = primary.driver()->FindKernel(*module, "tensorhub_move");
-  if (!move.ok()) return move.status();
-  loaded->move_ = *move;
+  const struct {
+    const char* name;
+    CudaKernel* to;
+  } wanted[] = {{"tensorhub_digest", &loaded->digest_},
+                {"tensorhub_digest_copy", &loaded->digest_copy_},
+                {"tensorhub_move", &loaded->move_}};
+  for (const auto& [name, to] : wanted) {
+    const absl::StatusOr<CudaKernel> found = primary.driver()->FindKernel(*module, name);
+    if (!found.ok()) return found.status();
+    *to = *found;
+  }
   return loaded;
 }
 
@@ -95,6 +99,33 @@ void MirroredBlock::Free() {
   bytes_ = 0;
 }
 
+absl::Status DigestJob::Enqueue(CudaKernel kernel, const DigestTables& tables, CudaStream stream) {
+  chunks_ = 0;
+  const size_t chunk_bytes = Aligned(tables.chunks.size() * sizeof(Chunk));
+  const size_t table_bytes = chunk_bytes + tables.pieces.size() * sizeof(Piece);
+  const size_t digest_bytes = tables.chunks.size() * sizeof(uint64_t);
+  if (absl::Status status = tables_.Reserve(table_bytes); !status.ok()) return status;
+  if (absl::Status status = digests_.Reserve(digest_bytes); !status.ok()) return status;
+  Put(tables.chunks, tables_.host());
+  Put(tables.pieces, tables_.host() + chunk_bytes);
+  if (absl::Status status = tables_.ToDevice(table_bytes, stream); !status.ok()) return status;
+  void* chunks = tables_.device();
+  void* pieces = tables_.device() + chunk_bytes;
+  void* digests = digests_.device();
+  std::array<void*, 3> arguments = {&chunks, &pieces, &digests};
+  const CudaGrid grid{.blocks_x = static_cast<uint32_t>(tables.chunks.size()),
+                      .threads = kDigestThreads};
+  absl::Status status = driver_->Launch(kernel, grid, stream, arguments);
+  if (status.ok()) status = digests_.ToHost(digest_bytes, stream);
+  if (status.ok()) chunks_ = tables.chunks.size();
+  return status;
+}
+
+void DigestJob::Free() {
+  tables_.Free();
+  digests_.Free();
+}
+
 absl::StatusOr<std::unique_ptr<DeviceDigester>> DeviceDigester::Create(const KernelModule* module) {
   absl::StatusOr<OwnedStream> stream = OwnedStream::Make(module->primary(), StreamKind::kOrdinary);
   if (!stream.ok()) return stream.status();
@@ -105,55 +136,28 @@ absl::StatusOr<std::unique_ptr<DeviceDigester>> DeviceDigester::Create(const Ker
 
 DeviceDigester::~DeviceDigester() {
   const CudaCurrent current(module_->primary());
-  tables_.Free();
-  digests_.Free();
+  job_.Free();
 }
 
 absl::Status DeviceDigester::Start(const DigestTables& tables) {
   if (tables.chunks.empty()) return absl::OkStatus();
   const CudaCurrent current(module_->primary());
   if (!current.status().ok()) return current.status();
-  const absl::Status enqueued = Enqueue(tables);
-  if (enqueued.ok()) {
-    under_way_ = tables.chunks.size();
-  } else {
-    // The blocks are in use until what was enqueued is done.
-    static_cast<void>(FinishStream(*driver(), stream(), kHashingTakes));
-  }
+  const absl::Status enqueued = job_.Enqueue(module_->digest(), tables, stream());
+  under_way_ = enqueued.ok();
+  // The blocks are in use until what was enqueued is done.
+  if (!under_way_) static_cast<void>(FinishStream(*driver(), stream(), kHashingTakes));
   return enqueued;
 }
 
 absl::Status DeviceDigester::Finish(std::vector<uint64_t>& digests) {
-  const size_t chunks = std::exchange(under_way_, 0);
-  if (chunks == 0) return absl::OkStatus();
+  if (!std::exchange(under_way_, false)) return absl::OkStatus();
   const CudaCurrent current(module_->primary());
   if (!current.status().ok()) return current.status();
   absl::Status done = FinishStream(*driver(), stream(), kHashingTakes);
   if (!done.ok()) return done;
-  const size_t before = digests.size();
-  digests.resize(before + chunks);
-  std::memcpy(digests.data() + before, digests_.host(), chunks * sizeof(uint64_t));
+  digests.insert(digests.end(), job_.digests().begin(), job_.digests().end());
   return absl::OkStatus();
-}
-
-absl::Status DeviceDigester::Enqueue(const DigestTables& tables) {
-  const size_t chunk_bytes = Aligned(tables.chunks.size() * sizeof(Chunk));
-  const size_t table_bytes = chunk_bytes + tables.pieces.size() * sizeof(Piece);
-  const size_t digest_bytes = tables.chunks.size() * sizeof(uint64_t);
-  if (absl::Status status = tables_.Reserve(table_bytes); !status.ok()) return status;
-  if (absl::Status status = digests_.Reserve(digest_bytes); !status.ok()) return status;
-  Put(tables.chunks, tables_.host());
-  Put(tables.pieces, tables_.host() + chunk_bytes);
-  if (absl::Status status = tables_.ToDevice(table_bytes, stream()); !status.ok()) return status;
-  void* chunks = tables_.device();
-  void* pieces = tables_.device() + chunk_bytes;
-  void* digests = digests_.device();
-  std::array<void*, 3> arguments = {&chunks, &pieces, &digests};
-  const CudaGrid grid{.blocks_x = static_cast<uint32_t>(tables.chunks.size()),
-                      .threads = kDigestThreads};
-  absl::Status status = driver()->Launch(module_->digest(), grid, stream(), arguments);
-  if (!status.ok()) return status;
-  return digests_.ToHost(digest_bytes, stream());
 }
 
 absl::StatusOr<std::unique_ptr<DeviceMover>> DeviceMover::Create(const KernelModule* module) {

@@ -1,8 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of one device: chunk digests and many small copies. Nothing here is bound to one
-// stream; each object below has tables of its own, so that two may work at once.
+// The kernels of one device: chunk digests, with copies or without, and many small copies. Nothing
+// here is bound to one stream; each object below has tables of its own, so that two may work at
+// once.
 //
 // Thread contract: each object is used by one thread at a time, any. They make the device's context
 // current themselves. The CudaPrimary that they were made with outlives them.
@@ -38,6 +39,7 @@ class KernelModule {
 
   const CudaPrimary& primary() const { return primary_; }
   CudaKernel digest() const { return digest_; }
+  CudaKernel digest_copy() const { return digest_copy_; }
   CudaKernel move() const { return move_; }
 
  private:
@@ -46,6 +48,7 @@ class KernelModule {
   const CudaPrimary& primary_;
   CudaModule module_ = nullptr;
   CudaKernel digest_ = nullptr;
+  CudaKernel digest_copy_ = nullptr;
   CudaKernel move_ = nullptr;
 };
 
@@ -73,6 +76,30 @@ class MirroredBlock {
   size_t bytes_ = 0;
 };
 
+// One launch for many chunks: their tables on the device, and their digests back. For one at a
+// time. The context is current in all calls.
+class DigestJob {
+ public:
+  explicit DigestJob(CudaDriver* driver) : driver_(driver), tables_(driver), digests_(driver) {}
+
+  // Enqueues it; `kernel` is one of those for digests. What was enqueued before has ended.
+  // RESOURCE_EXHAUSTED: no memory for the tables, and nothing else is wrong.
+  absl::Status Enqueue(CudaKernel kernel, const DigestTables& tables, CudaStream stream);
+  // Of its chunks, in their order, as ChunkDigest of chunk_digest.h makes them, once the stream has
+  // come so far.
+  std::span<const uint64_t> digests() const {
+    return {reinterpret_cast<const uint64_t*>(digests_.host()), chunks_};
+  }
+  // Nothing is under way.
+  void Free();
+
+ private:
+  CudaDriver* const driver_;
+  MirroredBlock tables_;
+  MirroredBlock digests_;
+  size_t chunks_ = 0;
+};
+
 class DeviceDigester {
  public:
   // `module` outlives it.
@@ -85,23 +112,20 @@ class DeviceDigester {
   // wait for it. RESOURCE_EXHAUSTED: no memory for the tables, and nothing else is wrong. After an
   // error nothing is under way. The last ones were finished before.
   absl::Status Start(const DigestTables& tables);
-  // Waits for them, asleep if that takes long, and puts them behind `digests`, in the chunks' order
-  // and as ChunkDigest of chunk_digest.h makes them. Nothing was started: nothing happens.
+  // Waits for them, asleep if that takes long, and puts them behind `digests`, in the chunks'
+  // order. Nothing was started: nothing happens.
   absl::Status Finish(std::vector<uint64_t>& digests);
   // In which the chunks are read; what it is given to wait for, they wait for.
   CudaStream stream() const { return stream_.get(); }
 
  private:
-  explicit DeviceDigester(const KernelModule* module)
-      : module_(module), tables_(driver()), digests_(driver()) {}
+  explicit DeviceDigester(const KernelModule* module) : module_(module), job_(driver()) {}
   CudaDriver* driver() const { return module_->primary().driver(); }
-  absl::Status Enqueue(const DigestTables& tables);
 
   const KernelModule* const module_;
   OwnedStream stream_;
-  MirroredBlock tables_;
-  MirroredBlock digests_;
-  size_t under_way_ = 0;  // chunks
+  DigestJob job_;
+  bool under_way_ = false;
 };
 
 class DeviceMover {

@@ -10,6 +10,9 @@
 // turn needs is loaded before the sums of this one are handed over, and there are two places for
 // sums, so that the warps sum the next blocks while the eight threads take these.
 //
+// With `kCopies` a chunk is copied on the way: what was loaded for the sums is stored as well, so
+// that its bytes pass the memory once in and once out, as in any copy.
+//
 // Of each sixteen bytes a lane has the words 2q and 2q+1 of a stripe, q = lane % 4: its words go to
 // the same two accumulators in all stripes, and its keys stay the same as well.
 
@@ -39,14 +42,15 @@ struct DigestShared {
 };
 
 // One thread of a warp that sums blocks.
+template <bool kCopies>
 class BlockSummer {
  public:
   BlockSummer() = default;
 
   TENSORHUB_LANE void Start(const Chunk& chunk, const Piece* pieces, uint32_t lane) {
     in_.Start(pieces + chunk.first_piece, chunk.pieces, chunk.bytes);
-    bytes_ = chunk.bytes;
-    last_ = (chunk.bytes - 1) / kBlockBytes;
+    bytes_ = static_cast<uint32_t>(chunk.bytes);
+    last_ = (bytes_ - 1) / kBlockBytes;
     lane_ = lane;
     TENSORHUB_UNROLL
     for (uint32_t i = 0; i < 2; ++i) {
@@ -57,22 +61,26 @@ class BlockSummer {
   }
 
   // The loads for a block, if it is a whole one with another behind it.
-  TENSORHUB_LANE void Prefetch(uint64_t block) {
+  TENSORHUB_LANE void Prefetch(uint32_t block) {
     if (block >= last_) return;
     TENSORHUB_UNROLL
     for (uint32_t i = 0; i < 2; ++i) data_[i] = in_.At16(Offset(block, i));
   }
 
-  // What this lane's part of the block that was prefetched adds to its two accumulators. The last
-  // block has as many whole stripes as fit before the last byte, and the last 64 bytes, which may
-  // overlap them. Nothing for blocks behind it.
-  TENSORHUB_LANE void Sum(uint64_t block) {
+  // What this lane's part of the block that was prefetched adds to its two accumulators, and its
+  // copy. The last block has as many whole stripes as fit before the last byte, and the last 64
+  // bytes, which may overlap them. Nothing for blocks behind it.
+  TENSORHUB_LANE void Sum(uint32_t block) {
     sums_[0] = sums_[1] = 0;
     if (block < last_) {
       TENSORHUB_UNROLL
-      for (uint32_t i = 0; i < 2; ++i) Add(data_[i], keys_[2 * i], keys_[2 * i + 1]);
+      for (uint32_t i = 0; i < 2; ++i) {
+        Add(data_[i], keys_[2 * i], keys_[2 * i + 1]);
+        if constexpr (kCopies) in_.Copy16(Offset(block, i), data_[i]);
+      }
     } else if (block == last_) {
       SumLast();
+      if constexpr (kCopies) CopyLast();
     }
   }
 
@@ -85,7 +93,7 @@ class BlockSummer {
 
  private:
   TENSORHUB_LANE uint32_t Stripe(uint32_t load) const { return 8 * load + lane_ / 4; }
-  TENSORHUB_LANE uint64_t Offset(uint64_t block, uint32_t load) const {
+  TENSORHUB_LANE uint32_t Offset(uint32_t block, uint32_t load) const {
     return block * kBlockBytes + load * (kBlockBytes / 2) + lane_ * 16;
   }
   TENSORHUB_LANE void Add(const Bytes16& data, uint64_t low_key, uint64_t high_key) {
@@ -93,21 +101,34 @@ class BlockSummer {
     sums_[1] += Keyed(data.high, high_key) + data.low;
   }
   TENSORHUB_LANE void SumLast() {
-    const uint64_t stripes = (bytes_ - 1 - last_ * kBlockBytes) / kStripeBytes;
+    const uint32_t stripes = (bytes_ - 1 - last_ * kBlockBytes) / kStripeBytes;
     TENSORHUB_NO_UNROLL
     for (uint32_t i = 0; i < 3; ++i) {
       const bool end = i == 2;
       if (end ? lane_ >= 4 : Stripe(i) >= stripes) continue;
-      const uint64_t offset = end ? bytes_ - kStripeBytes + 16 * lane_ : Offset(last_, i);
+      const uint32_t offset = end ? bytes_ - kStripeBytes + 16 * lane_ : Offset(last_, i);
       const uint32_t secret =
           end ? kSecretBytes - kStripeBytes - 7 + 16 * lane_ : 8 * Stripe(i) + 16 * (lane_ % 4);
       Add(in_.At16(offset), Secret64(secret), Secret64(secret + 8));
     }
   }
 
+  TENSORHUB_LANE void CopyLast() {
+    TENSORHUB_NO_UNROLL
+    for (uint32_t i = 0; i < 2; ++i) {
+      const uint32_t offset = Offset(last_, i);
+      if (offset >= bytes_) return;
+      if (offset + 16 <= bytes_) {
+        in_.Copy16(offset, in_.At16(offset));
+      } else {
+        in_.CopyBytes(offset, bytes_ - offset);
+      }
+    }
+  }
+
   PieceReader in_;
-  uint64_t bytes_ = 0;
-  uint64_t last_ = 0;  // the last block
+  uint32_t bytes_ = 0;
+  uint32_t last_ = 0;  // the last block
   uint32_t lane_ = 0;
   uint64_t keys_[4] = {};
   Bytes16 data_[2] = {};
@@ -116,7 +137,7 @@ class BlockSummer {
 
 // Takes a turn's sums, of the blocks from `first` on, into one accumulator.
 TENSORHUB_LANE uint64_t TakeSums(uint64_t accumulator, const uint64_t (*sums)[kAccumulators],
-                                 uint32_t word, uint64_t first, uint64_t last, uint64_t key) {
+                                 uint32_t word, uint32_t first, uint32_t last, uint64_t key) {
   for (uint32_t warp = 0; warp < kDigestWarps && first + warp <= last; ++warp) {
     accumulator += sums[warp][word];
     if (first + warp < last) accumulator = Scramble(accumulator, key);
@@ -125,14 +146,14 @@ TENSORHUB_LANE uint64_t TakeSums(uint64_t accumulator, const uint64_t (*sums)[kA
 }
 
 // For chunks of more than kShortMax bytes; a team of kDigestThreads.
-template <typename Team>
+template <bool kCopies, typename Team>
 TENSORHUB_LANE void LongDigest(Team& team, const Chunk& chunk, const Piece* pieces,
                                DigestShared& shared, uint64_t* digest) {
-  typename Team::template Each<BlockSummer> summers;
+  typename Team::template Each<BlockSummer<kCopies>> summers;
   typename Team::template Each<uint64_t> sums;
   typename Team::template Each<uint64_t> accumulators;
   typename Team::template Each<uint64_t> keys;
-  const uint64_t last = (chunk.bytes - 1) / kBlockBytes;
+  const auto last = static_cast<uint32_t>((chunk.bytes - 1) / kBlockBytes);
   team.ForEach([&](uint32_t thread) {
     summers[thread].Start(chunk, pieces, thread % kWarpThreads);
     summers[thread].Prefetch(thread / kWarpThreads);
@@ -140,10 +161,10 @@ TENSORHUB_LANE void LongDigest(Team& team, const Chunk& chunk, const Piece* piec
     accumulators[thread] = FirstAccumulator(thread);
     keys[thread] = ScrambleKey(thread);
   });
-  for (uint64_t first = 0; first <= last; first += kDigestWarps) {
+  for (uint32_t first = 0; first <= last; first += kDigestWarps) {
     uint64_t(*const places)[kAccumulators] = shared.sums[first / kDigestWarps % 2];
     team.ForEach([&](uint32_t thread) {
-      const uint64_t block = first + thread / kWarpThreads;
+      const uint32_t block = first + thread / kWarpThreads;
       summers[thread].Sum(block);
       summers[thread].Prefetch(block + kDigestWarps);
       sums[thread] = summers[thread].given();
@@ -175,15 +196,16 @@ TENSORHUB_LANE void LongDigest(Team& team, const Chunk& chunk, const Piece* piec
   });
 }
 
-template <typename Team>
+template <bool kCopies, typename Team>
 TENSORHUB_LANE void ChunkDigestProgram(Team& team, const Chunk& chunk, const Piece* pieces,
                                        DigestShared& shared, uint64_t* digest) {
-  if (chunk.bytes > kShortMax) return LongDigest(team, chunk, pieces, shared, digest);
+  if (chunk.bytes > kShortMax) return LongDigest<kCopies>(team, chunk, pieces, shared, digest);
   team.ForEach([&](uint32_t thread) {
     if (thread != 0) return;
     PieceReader in;
     in.Start(pieces + chunk.first_piece, chunk.pieces, chunk.bytes);
     *digest = ShortDigest(in, chunk.bytes);
+    if constexpr (kCopies) in.CopyBytes(0, static_cast<uint32_t>(chunk.bytes));
   });
 }
 

@@ -1,7 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes that lie in several pieces of memory, read by the threads of a kernel as if they were one.
+// Bytes that lie in several pieces of memory, read by the threads of a kernel as if they were one,
+// and written on to other places piece by piece.
 
 #ifndef TENSORHUB_WORKER_AGENT_CUDA_KERNELS_PIECES_H_
 #define TENSORHUB_WORKER_AGENT_CUDA_KERNELS_PIECES_H_
@@ -13,6 +14,7 @@ namespace tensorhub::agent::kernels {
 struct Piece {
   uint64_t address = 0;
   uint64_t begin = 0;  // of the first byte within the whole
+  uint64_t to = 0;     // where its copy goes, if one is made
 };
 
 // The piece that `offset` is in; `count` pieces in order, the first at 0, none empty.
@@ -32,24 +34,52 @@ TENSORHUB_LANE_CALL uint64_t GatherBytes(const Piece* pieces, uint32_t count, ui
   return value;
 }
 
+// Up to 16 bytes, byte by byte, to where the pieces' copies go.
+TENSORHUB_LANE_CALL void ScatterBytes(const Piece* pieces, uint32_t count, uint64_t offset,
+                                      Bytes16 data, uint32_t bytes) {
+  uint32_t at = FindPiece(pieces, count, offset);
+  for (uint32_t i = 0; i < bytes; ++i) {
+    while (at + 1 < count && pieces[at + 1].begin <= offset + i) ++at;
+    const uint64_t word = i < 8 ? data.low : data.high;
+    StoreByte(pieces[at].to + (offset + i - pieces[at].begin),
+              static_cast<uint8_t>(word >> (8 * (i % 8))));
+  }
+}
+
 // One thread's view of the pieces. It remembers the piece it was at, since the next access is
 // nearly always there.
 class PieceReader {
  public:
   PieceReader() = default;
-  // As FindPiece wants them, `bytes` in all. No piece for no bytes.
+  // As FindPiece wants them, `bytes` in all, which is a chunk at most (1 GiB: 32 bits are enough,
+  // and registers are few). No piece for no bytes.
   TENSORHUB_LANE void Start(const Piece* pieces, uint32_t count, uint64_t bytes) {
     pieces_ = pieces;
     count_ = count;
-    bytes_ = bytes;
-    begin_ = end_ = address_ = 0;
+    bytes_ = static_cast<uint32_t>(bytes);
+    begin_ = end_ = 0;
+    address_ = to_ = 0;
   }
 
   // 16 bytes, all within.
-  TENSORHUB_LANE Bytes16 At16(uint64_t offset) {
+  TENSORHUB_LANE Bytes16 At16(uint32_t offset) {
     if (offset < begin_ || offset >= end_) Seek(offset);
     if (offset + 16 <= end_) return Load16(address_ + (offset - begin_));
     return Bytes16{At64(offset), At64(offset + 8)};
+  }
+  // Copies what At16 gave for that offset. One store where the copy of that place is aligned, as
+  // DigestTables sees to for nearly all.
+  TENSORHUB_LANE void Copy16(uint32_t offset, const Bytes16& data) {
+    if (offset < begin_ || offset >= end_) Seek(offset);
+    const uint64_t to = to_ + (offset - begin_);
+    if (offset + 16 <= end_ && to % 16 == 0) return StoreAligned16(to, data);
+    ScatterBytes(pieces_, count_, offset, data, 16);
+  }
+  // The same for what is left at the end, `bytes` of them.
+  TENSORHUB_LANE void CopyBytes(uint64_t offset, uint32_t bytes) const {
+    for (uint32_t i = 0; i < bytes; ++i) {
+      ScatterBytes(pieces_, count_, offset + i, Bytes16{At8(offset + i), 0}, 1);
+    }
   }
   // Slow, and for few.
   TENSORHUB_LANE uint64_t At64(uint64_t offset) const {
@@ -63,19 +93,21 @@ class PieceReader {
   }
 
  private:
-  TENSORHUB_LANE void Seek(uint64_t offset) {
+  TENSORHUB_LANE void Seek(uint32_t offset) {
     const uint32_t at = FindPiece(pieces_, count_, offset);
-    begin_ = pieces_[at].begin;
-    end_ = at + 1 < count_ ? pieces_[at + 1].begin : bytes_;
+    begin_ = static_cast<uint32_t>(pieces_[at].begin);
+    end_ = static_cast<uint32_t>(at + 1 < count_ ? pieces_[at + 1].begin : bytes_);
     address_ = pieces_[at].address;
+    to_ = pieces_[at].to;
   }
 
   const Piece* pieces_ = nullptr;
   uint32_t count_ = 0;
-  uint64_t bytes_ = 0;
-  uint64_t begin_ = 0;  // of the piece it is at
-  uint64_t end_ = 0;
+  uint32_t bytes_ = 0;
+  uint32_t begin_ = 0;  // of the piece it is at
+  uint32_t end_ = 0;
   uint64_t address_ = 0;
+  uint64_t to_ = 0;
 };
 
 }  // namespace tensorhub::agent::kernels

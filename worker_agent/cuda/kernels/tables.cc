@@ -5,21 +5,53 @@
 
 namespace tensorhub::agent::kernels {
 
+void DigestTables::Append(const void* address, void* to, uint64_t bytes) {
+  if (bytes == 0) return;
+  Chunk& chunk = chunks.back();
+  pieces.push_back(
+      {reinterpret_cast<uint64_t>(address), chunk.bytes, reinterpret_cast<uint64_t>(to)});
+  chunk.bytes += bytes;
+  ++chunk.pieces;
+}
+
 void DigestTables::Add(std::span<const DigestPiece> of_chunk) {
-  Chunk chunk;
-  chunk.first_piece = static_cast<uint32_t>(pieces.size());
-  for (const DigestPiece& piece : of_chunk) {
-    if (piece.bytes == 0) continue;
-    pieces.push_back({reinterpret_cast<uint64_t>(piece.data), chunk.bytes});
-    chunk.bytes += piece.bytes;
-    ++chunk.pieces;
+  chunks.push_back({.first_piece = static_cast<uint32_t>(pieces.size())});
+  for (const DigestPiece& piece : of_chunk) Append(piece.data, nullptr, piece.bytes);
+}
+
+void DigestTables::AddCopied(std::span<const MovePiece> of_chunk) {
+  chunks.push_back({.first_piece = static_cast<uint32_t>(pieces.size())});
+  for (const MovePiece& piece : of_chunk) Append(piece.from, piece.to, piece.bytes);
+}
+
+std::vector<MovePiece> DigestTables::Copies() const {
+  std::vector<MovePiece> copies;
+  for (const Chunk& chunk : chunks) {
+    for (uint32_t i = 0; i < chunk.pieces; ++i) {
+      const Piece& piece = pieces[chunk.first_piece + i];
+      const uint64_t end = i + 1 < chunk.pieces ? (&piece)[1].begin : chunk.bytes;
+      copies.push_back({reinterpret_cast<const void*>(piece.address),
+                        reinterpret_cast<void*>(piece.to), end - piece.begin});
+    }
   }
-  chunks.push_back(chunk);
+  return copies;
 }
 
 void DigestTables::Clear() {
   chunks.clear();
   pieces.clear();
+}
+
+// A byte by itself costs some thirty times its part of sixteen.
+bool CopiesEvenly(std::span<const MovePiece> of_chunk) {
+  constexpr uint64_t kUnevenPart = 256;
+  uint64_t bytes = 0;
+  uint64_t uneven = 0;
+  for (const MovePiece& piece : of_chunk) {
+    if (reinterpret_cast<uint64_t>(piece.to) % 16 != bytes % 16) uneven += piece.bytes;
+    bytes += piece.bytes;
+  }
+  return uneven <= bytes / kUnevenPart;
 }
 
 MoveTables MoveTables::Of(std::span<const MovePiece> pieces) {

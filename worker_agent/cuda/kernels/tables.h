@@ -17,20 +17,31 @@
 
 namespace tensorhub::agent::kernels {
 
+struct MovePiece {
+  const void* from = nullptr;
+  void* to = nullptr;
+  uint64_t bytes = 0;
+};
+
 struct DigestTables {
   std::vector<Chunk> chunks;
   std::vector<Piece> pieces;
 
   // A chunk that lies in these pieces, in order.
   void Add(std::span<const DigestPiece> of_chunk);
+  // The same, to be copied as well.
+  void AddCopied(std::span<const MovePiece> of_chunk);
+  // The copies alone.
+  std::vector<MovePiece> Copies() const;
   void Clear();
+
+ private:
+  void Append(const void* address, void* to, uint64_t bytes);
 };
 
-struct MovePiece {
-  const void* from = nullptr;
-  void* to = nullptr;
-  uint64_t bytes = 0;
-};
+// A chunk whose copy is stored sixteen bytes at a time, nearly all of it. Where its tensors begin
+// elsewhere (behind a tensor of four bytes, say) it would go byte by byte.
+bool CopiesEvenly(std::span<const MovePiece> of_chunk);
 
 struct MoveTables {
   std::vector<Move> moves;

@@ -27,7 +27,7 @@ inline constexpr uint64_t kPrimeMx2 = 0x9FB21C651E98DF25u;
 inline constexpr uint32_t kSecretBytes = 192;
 inline constexpr uint32_t kStripeBytes = 64;
 // Between two scrambles: as many stripes as the secret has places for.
-inline constexpr uint64_t kBlockBytes = 1024;
+inline constexpr uint32_t kBlockBytes = 1024;
 // Input up to here goes another way.
 inline constexpr uint64_t kShortMax = 240;
 

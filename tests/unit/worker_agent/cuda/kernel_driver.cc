@@ -15,6 +15,10 @@
 namespace tensorhub::agent::testing {
 namespace {
 
+// For the model of how long kernels take, in which no tables come that would say it: the chunks of
+// shards that are worth a model.
+constexpr uint64_t kLargeChunkBytes = 512 * 1024;
+
 template <typename T>
 T Value(void* argument) {
   T value;
@@ -35,10 +39,15 @@ absl::StatusOr<FakeDriver::Work> KernelDriver::Kernel(const std::string& name, c
   launched_blocks_ += grid.blocks_x;
   auto* const first = Value<std::byte*>(arguments[0]);
   auto* const second = Value<std::byte*>(arguments[1]);
-  if (name == "tensorhub_digest") {
+  if (name == "tensorhub_digest" || name == "tensorhub_digest_copy") {
     TH_CHECK(grid.threads == kernels::kDigestThreads);
     auto* const digests = Value<std::byte*>(arguments[2]);
-    return Work{[=, this] { Digest(grid.blocks_x, first, second, digests); }};
+    const uint64_t bytes = grid.blocks_x * kLargeChunkBytes;
+    if (name == "tensorhub_digest") {
+      return Work{[=, this] { Digest<false>(grid.blocks_x, first, second, digests); }, bytes / 2};
+    }
+    copied_chunks_ += grid.blocks_x;
+    return Work{[=, this] { Digest<true>(grid.blocks_x, first, second, digests); }, bytes};
   }
   TH_CHECK(name == "tensorhub_move" && grid.threads == kernels::kMoveThreads);
   const auto windows = Value<uint64_t>(arguments[2]);
@@ -60,18 +69,23 @@ std::vector<T> KernelDriver::Table(const std::byte* on_device, size_t count) {
   return table;
 }
 
+template <bool kCopies>
 void KernelDriver::Digest(uint32_t blocks, std::byte* chunks_at, std::byte* pieces_at,
                           std::byte* digests_at) {
   const auto chunks = Table<kernels::Chunk>(chunks_at, blocks);
   size_t count = 0;
   for (const kernels::Chunk& chunk : chunks) count += chunk.pieces;
   auto pieces = Table<kernels::Piece>(pieces_at, count);
-  for (kernels::Piece& piece : pieces) piece.address = Reachable(piece.address);
+  for (kernels::Piece& piece : pieces) {
+    piece.address = Reachable(piece.address);
+    if (kCopies) piece.to = Reachable(piece.to);
+  }
   auto* const digests = reinterpret_cast<uint64_t*>(ShadowForKernel(digests_at));
   kernels::HostTeam<kernels::kDigestThreads> team;
   const auto shared = std::make_unique<kernels::DigestShared>();
   for (uint32_t block = 0; block < blocks; ++block) {
-    kernels::ChunkDigestProgram(team, chunks[block], pieces.data(), *shared, digests + block);
+    kernels::ChunkDigestProgram<kCopies>(team, chunks[block], pieces.data(), *shared,
+                                         digests + block);
   }
 }
 

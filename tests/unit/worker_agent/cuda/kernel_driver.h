@@ -28,6 +28,8 @@ class KernelDriver : public FakeDriver {
   // A new allocation of device 0 with these bytes, and room behind them.
   std::byte* OnDevice(const std::string& bytes);
   uint64_t launched_blocks() const { return launched_blocks_; }
+  // Chunks that were hashed as they were copied.
+  uint64_t copied_chunks() const { return copied_chunks_; }
 
  private:
   static Options WithKernels(Options options) {
@@ -39,10 +41,12 @@ class KernelDriver : public FakeDriver {
   uint64_t Reachable(uint64_t address);
   template <typename T>
   std::vector<T> Table(const std::byte* on_device, size_t count);
+  template <bool kCopies>
   void Digest(uint32_t blocks, std::byte* chunks_at, std::byte* pieces_at, std::byte* digests_at);
   void Move(uint32_t blocks, std::byte* moves_at, std::byte* hints_at, uint64_t windows);
 
   std::atomic<uint64_t> launched_blocks_{0};
+  std::atomic<uint64_t> copied_chunks_{0};
 };
 
 }  // namespace tensorhub::agent::testing

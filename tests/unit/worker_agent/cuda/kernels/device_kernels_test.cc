@@ -65,6 +65,35 @@ TEST_F(DeviceKernelsTest, DigestsOfManyChunks) {
   EXPECT_TRUE(none.empty());
 }
 
+TEST_F(DeviceKernelsTest, DigestsOfWhatIsCopiedOnTheWay) {
+  const CudaCurrent current(primary_);
+  const OwnedStream stream = OwnedStream::Make(primary_, StreamKind::kOrdinary).value();
+  DigestJob job(&driver_);
+  EXPECT_TRUE(job.digests().empty());
+  for (const size_t count : {7, 2}) {  // the tables of one launch are reused by the next
+    DigestTables tables;
+    std::vector<uint64_t> expected;
+    std::vector<std::pair<std::byte*, std::string>> copies;
+    for (size_t i = 0; i < count; ++i) {
+      const std::string bytes = RandomBytes(random_, 1 + random_.Below(5000));
+      const DigestPiece whole{bytes.data(), bytes.size()};
+      expected.push_back(ChunkDigest(&whole, 1));
+      std::byte* const from = driver_.OnDevice(bytes);
+      std::byte* const to = driver_.OnDevice(std::string(bytes.size(), '?'));
+      const size_t cut = random_.Below(bytes.size() + 1);
+      const MovePiece pieces[] = {{from, to, cut}, {from + cut, to + cut, bytes.size() - cut}};
+      tables.AddCopied(pieces);
+      copies.emplace_back(to, bytes);
+    }
+    ASSERT_EQ(job.Enqueue(module_->digest_copy(), tables, stream.get()), absl::OkStatus());
+    ASSERT_EQ(driver_.SynchronizeStream(stream.get()), absl::OkStatus());
+    EXPECT_EQ(std::vector<uint64_t>(job.digests().begin(), job.digests().end()), expected);
+    for (const auto& [to, bytes] : copies) {
+      EXPECT_EQ(std::memcmp(driver_.Shadow(to), bytes.data(), bytes.size()), 0);
+    }
+  }
+}
+
 TEST_F(DeviceKernelsTest, MovesInTheOrderOfItsStream) {
   auto mover = DeviceMover::Create(module_.get()).value();
   const CudaCurrent current(primary_);
@@ -166,6 +195,33 @@ TEST_F(RealKernels, DigestWhatTheHostDigests) {
   EXPECT_EQ(Digest(*digester, tables, digests), absl::OkStatus());
   EXPECT_EQ(digests, expected);
   EXPECT_EQ(driver_->FreeDevice(there), absl::OkStatus());
+}
+
+TEST_F(RealKernels, CopyWhatTheyDigest) {
+  const CudaCurrent current(primary_);
+  const std::string bytes = RandomBytes(random_, 9'000'017);
+  auto* const from = static_cast<std::byte*>(driver_->AllocateDevice(bytes.size()).value());
+  auto* const to = static_cast<std::byte*>(driver_->AllocateDevice(bytes.size()).value());
+  Copy(from, bytes.data(), bytes.size());
+  DigestTables tables;
+  std::vector<uint64_t> expected;
+  for (size_t at = 0, size = 0; at < bytes.size(); at += size) {
+    size = std::min<size_t>(bytes.size() - at, random_.Below(600'000));
+    const size_t cut = random_.Below(size + 1);
+    const DigestPiece whole{bytes.data() + at, size};
+    expected.push_back(ChunkDigest(&whole, 1));
+    const MovePiece pieces[] = {{from + at, to + at, cut},
+                                {from + at + cut, to + at + cut, size - cut}};
+    tables.AddCopied(pieces);
+  }
+  DigestJob job(driver_);
+  ASSERT_EQ(job.Enqueue(module_->digest_copy(), tables, stream_.get()), absl::OkStatus());
+  std::string got(bytes.size(), '\0');
+  Copy(got.data(), to, got.size());
+  EXPECT_TRUE(got == bytes);
+  EXPECT_EQ(std::vector<uint64_t>(job.digests().begin(), job.digests().end()), expected);
+  EXPECT_EQ(driver_->FreeDevice(from), absl::OkStatus());
+  EXPECT_EQ(driver_->FreeDevice(to), absl::OkStatus());
 }
 
 TEST_F(RealKernels, MoveEveryByteIntoPlace) {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <memory>
 
 #include "tests/unit/worker_agent/cuda/kernels/scattered.h"
@@ -27,16 +28,46 @@ class DigestProgramTest : public testing::Test {
     tables.Add(pieces);
     HostTeam<kDigestThreads> team;
     uint64_t digest = 0;
-    ChunkDigestProgram(team, tables.chunks.at(1), tables.pieces.data(), *shared_, &digest);
+    ChunkDigestProgram</*kCopies=*/false>(team, tables.chunks.at(1), tables.pieces.data(), *shared_,
+                                          &digest);
     return digest;
   }
-  // In one piece that begins anywhere, and in pieces of up to `piece_max`.
+  // Copies them on the way, to places of their own, each `shift` behind the source's alignment.
+  uint64_t DigestAndCopy(const std::vector<DigestPiece>& pieces, size_t shift) {
+    std::deque<Place> places;
+    std::vector<MovePiece> moves;
+    for (const DigestPiece& piece : pieces) {
+      const size_t off = (reinterpret_cast<uintptr_t>(piece.data) + shift) % 16;
+      moves.push_back({piece.data, places.emplace_back(piece.bytes, off).data(), piece.bytes});
+    }
+    DigestTables tables;
+    tables.AddCopied({});
+    tables.AddCopied(moves);
+    HostTeam<kDigestThreads> team;
+    uint64_t digest = 0;
+    ChunkDigestProgram</*kCopies=*/true>(team, tables.chunks.at(1), tables.pieces.data(), *shared_,
+                                         &digest);
+    for (size_t i = 0; i < moves.size(); ++i) ExpectCopied(moves[i], places[i]);
+    return digest;
+  }
+  static void ExpectCopied(const MovePiece& move, Place& place) {
+    std::string expected(place.Everything().size(), '\0');
+    const auto begin = static_cast<size_t>(place.data() - place.begin());
+    expected.replace(begin, move.bytes, static_cast<const char*>(move.from), move.bytes);
+    EXPECT_TRUE(place.Everything() == expected) << move.bytes << " bytes, or beside them";
+  }
+  // In one piece that begins anywhere, and in pieces of up to `piece_max`; copied or not.
   void ExpectSame(size_t bytes, size_t piece_max) {
     const std::string text = RandomBytes(random_, bytes);
     const DigestPiece whole{text.data(), text.size()};
     const uint64_t expected = ChunkDigest(&whole, 1);
-    EXPECT_EQ(Digest(Whole(text, random_.Below(16)).pieces), expected) << bytes << " bytes";
-    EXPECT_EQ(Digest(Scattered(random_, text, piece_max).pieces()), expected)
+    const Whole one(text, random_.Below(16));
+    EXPECT_EQ(Digest(one.pieces), expected) << bytes << " bytes";
+    EXPECT_EQ(DigestAndCopy(one.pieces, random_.Below(16)), expected) << bytes << " bytes";
+    const Scattered many(random_, text, piece_max);
+    EXPECT_EQ(Digest(many.pieces()), expected)
+        << bytes << " bytes in pieces of up to " << piece_max;
+    EXPECT_EQ(DigestAndCopy(many.pieces(), random_.Below(16)), expected)
         << bytes << " bytes in pieces of up to " << piece_max;
   }
 
@@ -81,7 +112,31 @@ TEST_F(DigestProgramTest, EveryAlignment) {
   const DigestPiece whole{text.data(), text.size()};
   for (size_t off = 0; off < 16; ++off) {
     EXPECT_EQ(Digest(Whole(text, off).pieces), ChunkDigest(&whole, 1)) << off;
+    for (size_t shift = 0; shift < 16; ++shift) {
+      EXPECT_EQ(DigestAndCopy(Whole(text, off).pieces, shift), ChunkDigest(&whole, 1))
+          << off << ", " << shift;
+    }
   }
+}
+
+TEST_F(DigestProgramTest, CopiesAreStoredByTheSixteenOrNotMadeSo) {
+  const std::string text = RandomBytes(random_, 100'000);
+  Place even(text.size(), 0);
+  Place odd(text.size(), 4);
+  const auto moves = [&](Place& to, size_t cut) {
+    auto* const from = const_cast<char*>(text.data());
+    return std::vector<MovePiece>{{from, to.data(), cut},
+                                  {from + cut, to.data() + cut, text.size() - cut}};
+  };
+  EXPECT_TRUE(CopiesEvenly(moves(even, 50'001)));
+  EXPECT_FALSE(CopiesEvenly(moves(odd, 50'001)));
+  // A few bytes elsewhere are nothing; what comes behind four of them may be all.
+  std::vector<MovePiece> some = {{text.data(), odd.data(), 300},
+                                 {text.data() + 300, even.data() + 300, 90'000}};
+  EXPECT_TRUE(CopiesEvenly(some));
+  some = {{text.data(), even.data(), 4}, {text.data() + 16, even.data() + 16, 90'000}};
+  EXPECT_FALSE(CopiesEvenly(some));
+  EXPECT_TRUE(CopiesEvenly({}));
 }
 
 // The sums of one warp in another's place, or of a turn in the next one's, would show.
