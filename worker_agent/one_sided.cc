@@ -12,7 +12,6 @@
 #include "worker_agent/log.h"
 
 namespace tensorhub::agent {
-
 absl::Status OneSided::EnsureTransport() {
   if (transport_) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<GetTransport>> made = factory_(this);
@@ -195,27 +194,54 @@ void OneSided::Get(const agent::Get& get, const Memory& memory) {
     return later_(GetDone{get.token, absl::UnavailableError("the peer's memory is not mapped")});
   }
   const uint64_t token = ++last_token_;
-  gets_[token] = {get.token, 0, absl::OkStatus()};
+  gets_[token] = {get.token, 0, absl::OkStatus(), {}};
   // The transport calls back from Progress only, so the count is whole before the first one ends.
-  gets_[token].pieces = IssuePieces(found->second, get.range, memory, token);
+  Split(found->second, get.range, memory);
+  if (get.digest_every > 0) return IssueChunks(found->second, get, token);
+  gets_[token].pieces = IssueParts(found->second, parts_, token);
 }
 
-size_t OneSided::IssuePieces(const Peer& peer, ByteRange range, const Memory& memory,
-                             uint64_t token) {
+void OneSided::Split(const Peer& peer, ByteRange range, const Memory& memory) {
   memory.Pieces(range, pieces_);
+  parts_.clear();
   PlaceWalk walk(peer.description, range.begin);
-  size_t count = 0;
   for (Memory::Piece piece : pieces_) {
     while (piece.bytes > 0) {
       const auto remote = walk.Take(piece.bytes);
-      peer.by->Get(peer.id, peer.regions[remote.region], remote.offset, piece.data, remote.bytes,
-                   token);
+      parts_.push_back({peer.regions[remote.region], remote.offset, piece.data, remote.bytes});
       piece.data += remote.bytes;
       piece.bytes -= remote.bytes;
-      ++count;
     }
   }
-  return count;
+}
+
+size_t OneSided::IssueParts(const Peer& peer, std::span<const GetTransport::Part> parts,
+                            uint64_t token) {
+  for (const GetTransport::Part& part : parts) {
+    peer.by->Get(peer.id, part.region, part.offset, part.to, part.bytes, token);
+  }
+  return parts.size();
+}
+
+void OneSided::IssueChunks(const Peer& peer, const agent::Get& get, uint64_t token) {
+  PendingGet& pending = gets_[token];
+  pending.digests.resize((get.range.bytes + get.digest_every - 1) / get.digest_every);
+  auto from = parts_.begin();
+  uint64_t taken = 0;  // of `from`
+  for (std::optional<uint64_t>& digest : pending.digests) {
+    chunk_.clear();
+    for (uint64_t wanted = get.digest_every; wanted > 0 && from != parts_.end();) {
+      const size_t bytes = std::min(wanted, from->bytes - taken);
+      chunk_.push_back({from->region, from->offset + taken, from->to + taken, bytes});
+      wanted -= bytes;
+      taken += bytes;
+      if (taken < from->bytes) continue;
+      ++from;
+      taken = 0;
+    }
+    const bool begun = peer.by->GetWithDigest(peer.id, chunk_, token, &digest);
+    pending.pieces += begun ? 1 : IssueParts(peer, chunk_, token);
+  }
 }
 
 void OneSided::GetWord(const agent::GetWord& get) {
@@ -256,7 +282,7 @@ void OneSided::OnGetDone(uint64_t token, const absl::Status& status) {
   get.status.Update(status);
   TH_CHECK(get.pieces > 0);
   if (--get.pieces > 0) return;
-  const GetDone done{get.core_token, get.status};
+  const GetDone done{get.core_token, get.status, std::move(get.digests)};
   gets_.erase(found);
   // R4: the source's word is read after this, and must not be older than the bytes. The gets are
   // loads by this processor, which may otherwise change places on weakly ordered machines.

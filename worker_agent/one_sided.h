@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,6 +95,7 @@ class OneSided : private GetTransport::Sink {
     uint64_t core_token = 0;
     size_t pieces = 0;  // that are under way
     absl::Status status;
+    std::vector<std::optional<uint64_t>> digests;  // of its chunks, if they are wanted
   };
   struct PendingWord {
     uint64_t core_token = 0;
@@ -116,7 +118,12 @@ class OneSided : private GetTransport::Sink {
   // What others have mapped, so that the driver may map anew what lies there now. True if any had.
   bool CloseOthers(Incarnation but);
   absl::StatusOr<Peer> MapBy(const Reach& reach, const SharedMemoryDescription& description) const;
-  size_t IssuePieces(const Peer& peer, ByteRange range, const Memory& memory, uint64_t token);
+  // To `parts_`: the pieces that both sides have of that range.
+  void Split(const Peer& peer, ByteRange range, const Memory& memory);
+  // What Split has found, chunk by chunk.
+  void IssueChunks(const Peer& peer, const agent::Get& get, uint64_t token);
+  static size_t IssueParts(const Peer& peer, std::span<const GetTransport::Part> parts,
+                           uint64_t token);
 
   void OnGetDone(uint64_t token, const absl::Status& status) override;
   void OnWordDone(uint64_t token, const absl::Status& status);
@@ -135,6 +142,8 @@ class OneSided : private GetTransport::Sink {
   std::unordered_map<uint64_t, PendingGet> gets_;
   std::unordered_map<uint64_t, PendingWord> words_;  // nodes stay where they are: gets write there
   std::vector<Memory::Piece> pieces_;                // reused
+  std::vector<GetTransport::Part> parts_;            // reused
+  std::vector<GetTransport::Part> chunk_;            // reused
   // Last: they go first, and with them whatever touches the above.
   std::unique_ptr<GetTransport> allocator_;  // of memory from Allocate, once another does the gets
   std::unique_ptr<GetTransport> transport_;

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -118,6 +119,12 @@ class GetTransport {
     virtual void OnGetPeerFailed(PeerId peer, const absl::Status& status) = 0;
   };
   using RegionId = uint64_t;
+  struct Part {
+    RegionId region = 0;
+    uint64_t offset = 0;
+    std::byte* to = nullptr;
+    size_t bytes = 0;
+  };
 
   virtual ~GetTransport() = default;
 
@@ -137,6 +144,14 @@ class GetTransport {
   // Reads [offset, offset+bytes) of the region into `to`; bounds are checked against the import.
   virtual void Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_t bytes,
                    uint64_t token) = 0;
+  // Get for a chunk that is in these parts, one OnGetDone for all of them, with its digest
+  // (chunk_digest.h) made as it passes: there before an OnGetDone that is OK, or left empty if it
+  // could not be made after all. False: this transport has no such way, or not for these parts, and
+  // nothing has begun.
+  virtual bool GetWithDigest(PeerId /*peer*/, std::span<const Part> /*parts*/, uint64_t /*token*/,
+                             std::optional<uint64_t>* /*digest*/) {
+    return false;
+  }
   // Force-closes the connection and releases the regions imported through it; every outstanding
   // get is reported through OnGetDone from later Progress calls.
   virtual void Close(PeerId peer) = 0;

@@ -39,6 +39,7 @@ constexpr size_t kFirst = 7'000'003;
 constexpr size_t kSecond = 3'000'001;
 constexpr size_t kPlaceOfSecond = 8'000'000;
 constexpr size_t kAllocation = 12'000'000;
+constexpr size_t kChunk = 128 * 1024;  // of so small a shard
 
 class Shard {
  public:
@@ -211,6 +212,22 @@ TEST_F(DeviceTest, SharedHostMemoryIsServedToADevice) {
     reader.shard->ExpectHolds(1);
     ASSERT_EQ(reader.agent->Leave(10'000), absl::OkStatus());
   }
+}
+
+// The first tensor's chunks; the second is not where sixteen bytes of it could be stored at a time.
+TEST_F(DeviceTest, WhatIsCheckedIsHashedAsItPasses) {
+  const Place checked{.digests = agent::DigestMode::kOn};
+  Member trainer = Join("trainer", checked);
+  Member reader = Join("reader", checked);
+  ASSERT_EQ(Publish(trainer, 1), absl::OkStatus());
+  ASSERT_EQ(Fetch(reader).status, absl::OkStatus());
+  reader.shard->ExpectHolds(1);
+  const bool kernels = !agent::kernels::KernelImage().empty();
+  EXPECT_EQ(driver_.copied_chunks(), kernels ? kFirst / kChunk : 0);
+  Member unchecked = Join("unchecked");
+  ASSERT_EQ(Fetch(unchecked).status, absl::OkStatus());
+  unchecked.shard->ExpectHolds(1);
+  EXPECT_EQ(driver_.copied_chunks(), kernels ? kFirst / kChunk : 0);
 }
 
 // Unchanged chunks are hashed where they are.

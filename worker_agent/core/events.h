@@ -149,6 +149,8 @@ struct SendDone {
 struct GetDone {
   uint64_t token = 0;
   absl::Status status;
+  // Of what has passed, one per chunk, or none at all if they were not wanted. Some may be missing.
+  std::vector<std::optional<uint64_t>> digests = {};
 };
 struct PeerFailed {
   Incarnation peer = 0;
@@ -367,6 +369,9 @@ struct Get {
   Incarnation peer = 0;
   ByteRange range;
   uint64_t token = 0;
+  // The range is chunks of this size, the last one perhaps a shorter one, whose digests are wanted
+  // where they can be made as the bytes pass; 0: they are not.
+  uint64_t digest_every = 0;
 };
 // Reads the peer's control word; WordArrived(token) follows.
 struct GetWord {

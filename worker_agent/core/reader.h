@@ -142,6 +142,11 @@ class Reader {
   void Confirmed(uint32_t valid, TimeMs now, Effects& effects);
   void OnDigests(const PeerMessage& message, TimeMs now, Effects& effects);
   uint32_t Arrived() const;
+  bool IsHeldAgainstDigest(uint32_t chunk) const;
+  // And its digest has not come with it.
+  bool WantsHash(uint32_t chunk) const {
+    return IsHeldAgainstDigest(chunk) && !source_->hashed.contains(chunk);
+  }
   void HashArrived(Effects& effects);
   Verdict Judge(uint32_t chunk) const;
   void CommitArrived(TimeMs now, Effects& effects);

@@ -35,6 +35,11 @@ uint32_t Reader::Arrived() const {
   return static_cast<uint32_t>(received / chunking().chunk_bytes);
 }
 
+// Behind a list that has ended nothing is checked.
+bool Reader::IsHeldAgainstDigest(uint32_t chunk) const {
+  return source_->checked && (!digests_.ended() || chunk < digests_.known());
+}
+
 // At once, so that hashing costs a run's time of delay at most: whether the bytes are those of the
 // generation is known later, and then there are two answers to go by. Nothing writes to a chunk
 // that has arrived. Of a one-sided read only the reader's core is busy.
@@ -44,18 +49,18 @@ void Reader::HashArrived(Effects& effects) {
   const auto most = static_cast<uint32_t>(
       std::clamp<uint64_t>(options_.check_bytes / chunking().chunk_bytes, 1, kChunkCountMax));
   const uint32_t arrived = Arrived();
-  // Behind a list that has ended nothing is checked.
-  const uint64_t listed = digests_.ended() ? digests_.known() : kChunkCountMax;
-  const auto end = static_cast<uint32_t>(std::min<uint64_t>(arrived, listed));
-  while (source_->next_hash < end) {
-    const uint32_t first = source_->next_hash;
-    source_->next_hash = std::min(end, first + most);
+  for (uint32_t& next = source_->next_hash; next < arrived;) {
+    const uint32_t first = next;
+    while (next < arrived && next - first < most && WantsHash(next)) ++next;
+    if (next == first) {
+      ++next;
+      continue;
+    }
     const uint64_t token = next_token_++;
     source_->hashing[token] = first;
-    const uint32_t count = source_->next_hash - first;
-    effects.emplace_back(HashChunks{token, chunking(), first, count, /*urgent=*/true, beside});
+    effects.emplace_back(
+        HashChunks{token, chunking(), first, next - first, /*urgent=*/true, beside});
   }
-  source_->next_hash = std::max(source_->next_hash, arrived);
 }
 
 void Reader::OnHashed(const ChunksHashed& event, TimeMs now, Effects& effects) {

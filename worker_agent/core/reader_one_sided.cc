@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "worker_agent/core/reader.h"
 
 namespace tensorhub::agent {
@@ -54,7 +55,9 @@ void Reader::IssueGets(Effects& effects) {
     const uint64_t end = chunking().begin(run.end - 1) + chunking().size(run.end - 1);
     const uint64_t token = next_token_++;
     gets_[token] = run;
-    effects.emplace_back(Get{assigned_->source.incarnation, {begin, end - begin}, token});
+    const uint64_t digest_every = IsHeldAgainstDigest(run.end - 1) ? chunking().chunk_bytes : 0;
+    effects.emplace_back(
+        Get{assigned_->source.incarnation, {begin, end - begin}, token, digest_every});
     source_->next_get = run.end;
   }
 }
@@ -70,6 +73,11 @@ void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
     return AfterQuiet(now, effects);
   }
   Heard(now);
+  TH_CHECK(event.digests.empty() || event.digests.size() == run.end - run.first);
+  for (uint32_t chunk = run.first; const std::optional<uint64_t>& digest : event.digests) {
+    if (digest) source_->hashed[chunk] = *digest;
+    ++chunk;
+  }
   source_->got_early[run.first] = run.end;
   while (const auto next = source_->got_early.extract(source_->got)) source_->got = next.mapped();
   HashArrived(effects);

@@ -27,6 +27,10 @@ absl::StatusOr<std::shared_ptr<PeerRegion>> FindLocalRegion(const LocalKey& key,
       "the peer's key is for %d bytes at %p, not for %d", region->bytes(), region->base(), bytes));
 }
 
+bool Within(const PeerRegion& region, uint64_t offset, size_t bytes) {
+  return offset <= region.bytes() && bytes <= region.bytes() - offset;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LocalGets>> LocalGets::Create(CudaDriver* driver, int device,
@@ -91,39 +95,70 @@ absl::StatusOr<GetTransport::RegionId> LocalGets::ImportRegion(PeerId peer,
 
 void LocalGets::Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_t bytes,
                     uint64_t token) {
-  const auto found = imports_.find(region);
-  if (found == imports_.end() || found->second.peer != peer) {
+  const Import* const import = Find(peer, region);
+  if (import == nullptr) {
     done_.emplace_back(token, absl::CancelledError("the connection to the peer is closed"));
     return;
   }
-  const absl::Status status = Add(found->second, offset, to, bytes);
+  const absl::Status status = Add(*import, offset, to, bytes);
   if (!status.ok()) {
     done_.emplace_back(token, status);
     return;
   }
+  Await(token, bytes);
+}
+
+// What cannot be read at all is for Get to say.
+bool LocalGets::GetWithDigest(PeerId peer, std::span<const Part> parts, uint64_t token,
+                              std::optional<uint64_t>* digest) {
+  chunk_.clear();
+  uint64_t bytes = 0;
+  for (const Part& part : parts) {
+    const Import* const import = Find(peer, part.region);
+    if (import == nullptr || !ByKernels(*import->region)) return false;
+    if (!Within(*import->region, part.offset, part.bytes)) return false;
+    if (!Enter(import->region)) return false;
+    chunk_.push_back({import->region->base() + part.offset, part.to, part.bytes});
+    bytes += part.bytes;
+  }
+  if (!moves_->AddChunk(chunk_, digest)) return false;
+  Await(token, bytes);
+  return true;
+}
+
+const LocalGets::Import* LocalGets::Find(PeerId peer, RegionId region) const {
+  const auto found = imports_.find(region);
+  return found == imports_.end() || found->second.peer != peer ? nullptr : &found->second;
+}
+
+// Most gets in a row are of one region, which is entered once then.
+bool LocalGets::Enter(const std::shared_ptr<PeerRegion>& region) {
+  if (!open_.entered.empty() && open_.entered.back() == region) return true;
+  if (!region->Enter()) return false;
+  open_.entered.push_back(region);
+  return true;
+}
+
+void LocalGets::Await(uint64_t token, uint64_t bytes) {
   open_.tokens.push_back(token);
   open_.bytes += bytes;
   if (open_.bytes >= kBatchBytes) Begin();
 }
 
-// Most gets in a row are of one region, which is entered once then.
 absl::Status LocalGets::Add(const Import& import, uint64_t offset, void* to, size_t bytes) {
   PeerRegion& region = *import.region;
-  if (offset > region.bytes() || bytes > region.bytes() - offset) {
+  if (!Within(region, offset, bytes)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "get of %d bytes at %d leaves the region (%d)", bytes, offset, region.bytes()));
   }
-  if (open_.entered.empty() || open_.entered.back() != import.region) {
-    if (!region.Enter()) return absl::UnavailableError("the peer has withdrawn its memory");
-    open_.entered.push_back(import.region);
-  }
-  moves_->Add({region.base() + offset, to, bytes},
-              reads_into_device_ && region.device() == primary_.device());
+  if (!Enter(import.region)) return absl::UnavailableError("the peer has withdrawn its memory");
+  moves_->Add({region.base() + offset, to, bytes}, ByKernels(region));
   return absl::OkStatus();
 }
 
+// What was entered for gets that came to nothing is left again as well.
 void LocalGets::Begin() {
-  if (open_.tokens.empty()) return;
+  if (open_.tokens.empty() && open_.entered.empty()) return;
   CudaCurrent current(primary_);
   batches_.push_back(std::exchange(open_, {}));
   const absl::Status status = moves_->Begin();

@@ -20,6 +20,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -56,6 +57,9 @@ class LocalGets : public GetTransport {
                                         uint64_t remote_base, size_t bytes) override;
   void Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_t bytes,
            uint64_t token) override;
+  // Within one device.
+  bool GetWithDigest(PeerId peer, std::span<const Part> parts, uint64_t token,
+                     std::optional<uint64_t>* digest) override;
   void Close(PeerId peer) override;
   std::string Describe(PeerId peer) const override;
   std::string Summary() const override;
@@ -76,7 +80,13 @@ class LocalGets : public GetTransport {
   };
 
   LocalGets(CudaDriver* driver, Sink* sink) : driver_(driver), sink_(sink) {}
+  const Import* Find(PeerId peer, RegionId region) const;
+  bool ByKernels(const PeerRegion& region) const {
+    return reads_into_device_ && region.device() == primary_.device();
+  }
+  bool Enter(const std::shared_ptr<PeerRegion>& region);
   absl::Status Add(const Import& import, uint64_t offset, void* to, size_t bytes);
+  void Await(uint64_t token, uint64_t bytes);
   void Begin();
   void FinishOldest(const absl::Status& status);
   void FinishEnded();
@@ -90,6 +100,7 @@ class LocalGets : public GetTransport {
   std::set<PeerId> outside_;  // of other processes
   RegionId last_region_ = 0;
   std::unordered_map<RegionId, Import> imports_;
+  std::vector<kernels::MovePiece> chunk_;  // reused
   Batch open_;
   std::deque<Batch> batches_;                            // as `moves_` has them
   std::vector<std::pair<uint64_t, absl::Status>> done_;  // for OnGetDone, from the next Progress

@@ -3,6 +3,7 @@
 
 #include "worker_agent/cuda/local_moves.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tensorhub::agent {
@@ -30,6 +31,8 @@ absl::StatusOr<std::unique_ptr<LocalMoves>> LocalMoves::Make(const CudaPrimary& 
 LocalMoves::~LocalMoves() {
   CudaCurrent current(primary_);
   AwaitAll();
+  begun_.clear();
+  spare_.clear();
 }
 
 void LocalMoves::AwaitAll() {
@@ -52,8 +55,16 @@ void LocalMoves::Add(const kernels::MovePiece& piece, bool by_kernels) {
   open_.push_back({piece, by_kernels});
 }
 
+bool LocalMoves::AddChunk(std::span<const kernels::MovePiece> pieces,
+                          std::optional<uint64_t>* digest) {
+  if (!HaveKernels() || !kernels::CopiesEvenly(pieces)) return false;
+  open_chunks_.AddCopied(pieces);
+  open_digests_.push_back(digest);
+  return true;
+}
+
 void LocalMoves::Sort() {
-  const bool kernel = kernels_.ok() && without_kernel_ == 0;
+  const bool kernel = HaveKernels();
   if (without_kernel_ > 0) --without_kernel_;
   long_.clear();
   short_.clear();
@@ -72,7 +83,7 @@ absl::StatusOr<LocalMoves::Means> LocalMoves::TakeMeans() {
   }
   absl::StatusOr<OwnedEvent> event = OwnedEvent::Make(primary_, EventKind::kOrdinary);
   if (!event.ok()) return event.status();
-  return Means{*std::move(event), nullptr};
+  return Means{*std::move(event), nullptr, nullptr, {}};
 }
 
 absl::Status LocalMoves::Begin() {
@@ -87,18 +98,19 @@ absl::Status LocalMoves::Begin() {
   // Without an event the end is known only by waiting for all.
   AwaitAll();
   begun_.clear();
+  open_chunks_.Clear();
+  open_digests_.clear();
   return status;
 }
 
 absl::Status LocalMoves::Enqueue(Means& means) {
   absl::Status status = Copy(long_);
   if (status.ok()) status = EnqueueShort(means);
+  if (status.ok()) status = EnqueueChunks(means);
   if (!status.ok()) return status;
   return primary_.driver()->RecordEvent(means.ended.get(), stream());
 }
 
-// A device without room for the kernel's tables makes copies of them, and is not asked for it again
-// for a while.
 absl::Status LocalMoves::EnqueueShort(Means& means) {
   if (short_.empty()) return absl::OkStatus();
   if (means.mover == nullptr) {
@@ -108,9 +120,28 @@ absl::Status LocalMoves::EnqueueShort(Means& means) {
     means.mover = *std::move(mover);
   }
   const absl::Status status = means.mover->Start(short_, stream());
-  if (!absl::IsResourceExhausted(status)) return status;
+  return WithoutRoom(status) ? Copy(short_) : status;
+}
+
+absl::Status LocalMoves::EnqueueChunks(Means& means) {
+  means.digests.clear();  // of a batch that failed
+  std::swap(means.digests, open_digests_);
+  if (means.digests.empty()) return absl::OkStatus();
+  if (means.chunks == nullptr) {
+    means.chunks = std::make_unique<kernels::DigestJob>(primary_.driver());
+  }
+  absl::Status status = means.chunks->Enqueue((*kernels_)->digest_copy(), open_chunks_, stream());
+  if (WithoutRoom(status)) status = Copy(open_chunks_.Copies());
+  open_chunks_.Clear();
+  return status;
+}
+
+// A device without room for a kernel's tables makes copies of the pieces, and is not asked for it
+// again for a while.
+bool LocalMoves::WithoutRoom(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status)) return false;
   without_kernel_ = kBatchesWithout;
-  return Copy(short_);
+  return true;
 }
 
 absl::Status LocalMoves::Copy(std::span<const kernels::MovePiece> pieces) {
@@ -129,7 +160,15 @@ absl::StatusOr<bool> LocalMoves::OldestEnded() {
   if (!ended.ok()) AwaitAll();  // R4: an answer that failed says nothing of the copies
   spare_.push_back(std::move(begun_.front()));
   begun_.pop_front();
+  if (ended.ok()) spare_.back().HandOut();
   return ended;
+}
+
+// Without room for them there are none.
+void LocalMoves::Means::HandOut() {
+  const auto made = chunks == nullptr ? std::span<const uint64_t>() : chunks->digests();
+  for (size_t i = 0; i < std::min(made.size(), digests.size()); ++i) *digests[i] = made[i];
+  digests.clear();
 }
 
 }  // namespace tensorhub::agent

@@ -3,8 +3,9 @@
 //
 // Copies in streams of a device's own, in batches that end together. A copy call of the driver
 // takes the host a few microseconds, in which the device copies megabytes; so the short copies of a
-// batch are made by one kernel, where the build and the driver have it. Batches take turns in two
-// streams, so that the device is at one while the other's next copy begins.
+// batch are made by one kernel, where the build and the driver have it, and chunks whose digests
+// are wanted by another, which hashes what passes. Batches take turns in two streams, so that the
+// device is at one while the other's next copy begins.
 //
 // Thread contract: one thread at a time; the device's context is current in all calls but Make.
 
@@ -14,6 +15,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +38,11 @@ class LocalMoves {
 
   // To the batch that Begin will begin. `by_kernels`: this device's may use both ends.
   void Add(const kernels::MovePiece& piece, bool by_kernels);
+  // The same for a chunk that is in these pieces, which this device's kernels can use both ends of,
+  // and whose digest is wanted: `digest` has it when the batch has ended well, unless the device
+  // had no room. False, and nothing was added: there is no kernel, or it would be slow for this
+  // chunk.
+  bool AddChunk(std::span<const kernels::MovePiece> pieces, std::optional<uint64_t>* digest);
   // After an error no copy is under way any more, of no batch, and all batches have ended so.
   absl::Status Begin();
   // Why short ones are not moved by a kernel; OK: they are.
@@ -48,7 +55,11 @@ class LocalMoves {
   // What one batch needs, and the next one after it.
   struct Means {
     OwnedEvent ended;
-    std::unique_ptr<kernels::DeviceMover> mover;  // null: nothing short was to be moved yet
+    std::unique_ptr<kernels::DeviceMover> mover;    // null: nothing short was to be moved yet
+    std::unique_ptr<kernels::DigestJob> chunks;     // null: no digest was wanted yet
+    std::vector<std::optional<uint64_t>*> digests;  // where those of `chunks` go
+
+    void HandOut();
   };
 
   struct Open {
@@ -58,9 +69,12 @@ class LocalMoves {
 
   explicit LocalMoves(const CudaPrimary& primary) : primary_(primary) {}
   absl::StatusOr<Means> TakeMeans();
+  bool HaveKernels() const { return kernels_.ok() && without_kernel_ == 0; }
   void Sort();
   absl::Status Enqueue(Means& means);
   absl::Status EnqueueShort(Means& means);
+  absl::Status EnqueueChunks(Means& means);
+  bool WithoutRoom(const absl::Status& status);
   absl::Status Copy(std::span<const kernels::MovePiece> pieces);
   void AwaitAll();
   CudaStream stream() const { return streams_[next_].get(); }
@@ -71,7 +85,9 @@ class LocalMoves {
   absl::StatusOr<std::unique_ptr<kernels::KernelModule>> kernels_;
   int without_kernel_ = 0;  // so many batches are copied yet
   std::vector<Open> open_;
-  std::vector<kernels::MovePiece> long_;  // of the batch that is begun
+  kernels::DigestTables open_chunks_;
+  std::vector<std::optional<uint64_t>*> open_digests_;  // where those of `open_chunks_` go
+  std::vector<kernels::MovePiece> long_;                // of the batch that is begun
   std::vector<kernels::MovePiece> short_;
   std::deque<Means> begun_;
   std::vector<Means> spare_;

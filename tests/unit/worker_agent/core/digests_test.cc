@@ -39,28 +39,48 @@ TEST(DigestList, TravelsAsWritten) {
   EXPECT_FALSE(DecodeDigests(std::string(8 * (kDigestsPerMessage + 1), 'x')));
 }
 
-class DigestsTest : public ::testing::TestWithParam<bool> {
+// How bytes come, and who makes their digests.
+enum class Way { kServed, kOneSided, kDigestsOnTheWay };
+
+class DigestsTest : public ::testing::TestWithParam<Way> {
  protected:
   WorldOptions Options(size_t workers, uint64_t seed = 1) const {
-    return {.seed = seed, .workers = workers, .one_sided = GetParam(), .digests = DigestMode::kOn};
+    const uint64_t on_the_way = GetParam() == Way::kDigestsOnTheWay ? 100 : 0;
+    return {.seed = seed,
+            .workers = workers,
+            .one_sided = GetParam() != Way::kServed,
+            .digests = DigestMode::kOn,
+            .digests_on_the_way_percent = on_the_way};
+  }
+  // What a reader has checked, where there is one.
+  static uint64_t Checked(World& world, size_t reader) {
+    return world.at(reader).hashed_bytes + world.network.digested_on_the_way_bytes;
   }
   // The digests that the publisher made are there.
   static bool RunToDigests(World& world, size_t index) {
     return world.Run([&] { return world.at(index).hashed_bytes == world.Content(5).size(); });
   }
 };
-INSTANTIATE_TEST_SUITE_P(Ways, DigestsTest, ::testing::Bool(),
-                         [](const auto& param) { return param.param ? "OneSided" : "Served"; });
+INSTANTIATE_TEST_SUITE_P(Ways, DigestsTest,
+                         ::testing::Values(Way::kServed, Way::kOneSided, Way::kDigestsOnTheWay),
+                         [](const auto& param) {
+                           return param.param == Way::kServed     ? "Served"
+                                  : param.param == Way::kOneSided ? "OneSided"
+                                                                  : "DigestsOnTheWay";
+                         });
 
 TEST_P(DigestsTest, OfEveryChunkAreChecked) {
   World world(Options(2));
   ASSERT_TRUE(world.Publish(0, 5).ok());
   EXPECT_EQ(world.Fetch(1), absl::OkStatus());
   EXPECT_EQ(world.at(0).hashed_bytes, world.Content(5).size());
-  EXPECT_EQ(world.at(1).hashed_bytes, world.Content(5).size());
+  EXPECT_EQ(Checked(world, 1), world.Content(5).size());
   EXPECT_EQ(world.at(0).hashed_beside_bytes, 0u);
-  EXPECT_EQ(world.at(1).hashed_beside_bytes, GetParam() ? world.Content(5).size() : 0u)
+  const bool beside = GetParam() == Way::kOneSided;
+  EXPECT_EQ(world.at(1).hashed_beside_bytes, beside ? world.Content(5).size() : 0u)
       << "where the source is idle";
+  const bool here = GetParam() != Way::kDigestsOnTheWay;
+  EXPECT_EQ(world.at(1).hashed_bytes, here ? world.Content(5).size() : 0u) << "once is enough";
 }
 
 TEST_P(DigestsTest, PublishDoesNotWaitForThem) {
@@ -161,7 +181,7 @@ TEST_P(DigestsTest, ArePassedOnByThoseThatDoNotCheck) {
     ASSERT_TRUE(world.Publish(0, 5).ok());
     ASSERT_TRUE(RunToDigests(world, 0));
     ASSERT_EQ(world.Fetch(1), absl::OkStatus());
-    EXPECT_EQ(world.at(1).hashed_bytes, 0u);
+    EXPECT_EQ(Checked(world, 1), 0u);
     world.hub.choose = [](size_t) { return size_t{1}; };
     world.Damage(1, 2);
     EXPECT_EQ(world.Fetch(2), absl::OkStatus()) << "the publisher has it as it was";
@@ -187,7 +207,7 @@ TEST_P(DigestsTest, AReaderThatDoesNotCheckHasThemAllInTheEnd) {
   ASSERT_EQ(world.Finish(1), absl::OkStatus());
   ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
   EXPECT_EQ(world.Fetch(2), absl::OkStatus());
-  EXPECT_EQ(world.at(2).hashed_bytes, world.Content(5).size());
+  EXPECT_EQ(Checked(world, 2), world.Content(5).size());
 }
 
 TEST_P(DigestsTest, AreNotWaitedForWhereThePublisherMakesNone) {

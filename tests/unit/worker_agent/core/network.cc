@@ -9,6 +9,14 @@
 
 namespace tensorhub::agent::testing {
 
+uint64_t ChunkHash(const std::string& memory, uint64_t begin, uint64_t bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (uint64_t at = begin; at < begin + bytes; ++at) {
+    hash = (hash ^ static_cast<unsigned char>(memory[at])) * 0x100000001b3;
+  }
+  return hash;
+}
+
 TimeUs Schedule::Delay() {
   const TimeUs delay = 1 + static_cast<TimeUs>(random.Below(uint64_t(delay_max_us)));
   return Chance(slow_percent) ? 20 * delay : delay;
@@ -205,7 +213,7 @@ void Network::Do(size_t from, const ImportMemory& effect) {
 
 void Network::Do(size_t from, const Get& effect) {
   const GetKey key{from, effect.token};
-  gets_[key] = {from, Find(effect.peer), effect.range, false};
+  gets_[key] = {from, Find(effect.peer), effect.range, false, effect.digest_every};
   TimeUs when = schedule_.now();
   const uint64_t cut = schedule_.random.Below(effect.range.bytes + 1);
   schedule_.At(when += schedule_.Delay(), kNobody, [this, key, cut] { MovePiece(key, 0, cut); });
@@ -227,7 +235,20 @@ void Network::MovePiece(GetKey key, uint64_t begin, uint64_t end) {
 }
 
 void Network::CompleteGet(GetKey key, const absl::Status& status) {
-  if (gets_.erase(key) != 0) machines_.Deliver(key.first, GetDone{key.second, status});
+  const auto found = gets_.find(key);
+  if (found == gets_.end()) return;
+  GetDone done{key.second, status};
+  const OpenGet get = found->second;
+  gets_.erase(found);
+  const uint64_t end = get.range.begin + get.range.bytes;
+  for (uint64_t at = get.range.begin; get.digest_every > 0 && at < end; at += get.digest_every) {
+    std::optional<uint64_t>& digest = done.digests.emplace_back();
+    if (!schedule_.Chance(digests_on_the_way_percent)) continue;
+    const uint64_t bytes = std::min(get.digest_every, end - at);
+    digest = ChunkHash(machines_.MemoryOf(get.reader), at, bytes);
+    digested_on_the_way_bytes += bytes;
+  }
+  machines_.Deliver(key.first, done);
 }
 
 void Network::Do(size_t from, const GetWord& effect) {

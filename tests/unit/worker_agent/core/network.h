@@ -15,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -78,6 +79,9 @@ class Machines {
   virtual uint64_t WordOf(size_t process) const = 0;
 };
 
+// Stands for a chunk's digest: which hash it is, is the shell's business. FNV-1a.
+uint64_t ChunkHash(const std::string& memory, uint64_t begin, uint64_t bytes);
+
 // What was sent to an incarnation that no process of the world has: a test plays that peer.
 struct SentToStranger {
   size_t from = 0;
@@ -94,6 +98,9 @@ class Network {
   uint64_t rendezvous_percent = 60;
   // Of a hundred frames and pieces of gets, so many have a byte changed on their way.
   uint64_t corrupted_percent = 0;
+  // Of a hundred chunks whose digests are wanted with them, so many have them.
+  uint64_t digests_on_the_way_percent = 0;
+  uint64_t digested_on_the_way_bytes = 0;
   bool gets_hang = false;  // gets from now on complete only by CloseGets
   // As between devices: control words cannot be got.
   bool words_are_asked = false;
@@ -135,6 +142,7 @@ class Network {
     size_t source = 0;
     ByteRange range;
     bool closed = false;
+    uint64_t digest_every = 0;
   };
   using GetKey = std::pair<size_t, uint64_t>;
 

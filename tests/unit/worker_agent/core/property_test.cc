@@ -17,7 +17,8 @@ class Chaos {
                 .workers = 4,
                 .total_bytes = 5 * 4096 + 7,
                 .one_sided = one_sided,
-                .digests = static_cast<DigestMode>(seed % 3)}),
+                .digests = static_cast<DigestMode>(seed % 3),
+                .digests_on_the_way_percent = seed % 4 * 40}),
         random_(seed * 77) {
     // Each seed leaves out whole kinds of misfortune.
     for (uint64_t& weight : weights_) weight = random_.Below(3);

@@ -32,6 +32,7 @@ World::World(const WorldOptions& options)
       workers_(options.workers),
       verbs_(options.workers) {
   if (options.one_sided) hub.tier = Tier::kHost;
+  network.digests_on_the_way_percent = options.digests_on_the_way_percent;
   network.words_are_asked = options.devices;
   for (size_t index = 0; index < size(); ++index) {
     Worker& worker = at(index);
@@ -286,7 +287,7 @@ void World::Do(size_t index, const HashChunks& effect) {
   schedule.Soon(index, [this, index, effect] { Hash(index, effect); });
 }
 
-// Some time later, whatever the memory is then. FNV-1a: which hash it is, is the shell's business.
+// Some time later, whatever the memory is then.
 void World::Hash(size_t index, const HashChunks& effect) {
   if (hashing_hangs) {
     return schedule.At(schedule.now() + 10'000, index,
@@ -294,12 +295,8 @@ void World::Hash(size_t index, const HashChunks& effect) {
   }
   ChunksHashed hashed{effect.token, {}};
   for (uint32_t chunk = effect.first; chunk < effect.first + effect.count; ++chunk) {
-    const uint64_t begin = effect.chunking.begin(chunk);
-    uint64_t hash = 0xcbf29ce484222325;
-    for (uint64_t at_byte = begin; at_byte < begin + effect.chunking.size(chunk); ++at_byte) {
-      hash = (hash ^ static_cast<unsigned char>(at(index).memory[at_byte])) * 0x100000001b3;
-    }
-    hashed.digests.push_back(hash);
+    hashed.digests.push_back(
+        ChunkHash(at(index).memory, effect.chunking.begin(chunk), effect.chunking.size(chunk)));
     at(index).hashed_bytes += effect.chunking.size(chunk);
     if (effect.beside) at(index).hashed_beside_bytes += effect.chunking.size(chunk);
   }

@@ -31,6 +31,8 @@ struct WorldOptions {
   bool devices = false;
   bool connect = true;
   DigestMode digests = DigestMode::kOff;
+  // Of a hundred chunks whose digests are wanted with their gets, so many have them.
+  uint64_t digests_on_the_way_percent = 0;
 };
 
 struct Worker {

@@ -10,6 +10,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -219,6 +220,43 @@ TEST_F(LocalGetsTest, WithinADeviceAKernelMovesSmallOnes) {
   EXPECT_EQ(std::memcmp(driver_.Shadow(to) + 4900, driver_.Shadow(device_) + 4900, 99), 0);
 }
 
+TEST_F(LocalGetsTest, WithinADeviceDigestsAreMadeOnTheWay) {
+  std::byte* const to = driver_.Allocate(0, kBytes);
+  ASSERT_TRUE(reader_->Register(to, kBytes).ok());
+  const auto region = ImportFromOutside(shared_.local_key).value();
+  const GetTransport::Part parts[] = {{region, 512, to, 1600}, {region, 160, to + 1600, 99}};
+  std::optional<uint64_t> digest;
+  ASSERT_TRUE(reader_->GetWithDigest(peer_, parts, 7, &digest));
+  EXPECT_FALSE(reader_->Arm());
+  while (sink_.done.empty()) reader_->Progress();
+  EXPECT_EQ(sink_.done.at(7), absl::OkStatus());
+  const std::string whole = OnDevice(512, 1600) + OnDevice(160, 99);
+  EXPECT_EQ(std::memcmp(driver_.Shadow(to), whole.data(), whole.size()), 0);
+  const DigestPiece piece{whole.data(), whole.size()};
+  EXPECT_EQ(digest, ChunkDigest(&piece, 1));
+}
+
+// R9: then it is for Get to say what is wrong; nothing of it is kept.
+TEST_F(LocalGetsTest, WhatCannotBeReadHasNoDigestOnTheWay) {
+  std::byte* const to = driver_.Allocate(0, kBytes);
+  ASSERT_TRUE(reader_->Register(to, kBytes).ok());
+  const auto region = ImportFromOutside(shared_.local_key).value();
+  std::optional<uint64_t> digest;
+  const auto taken = [&](PeerId peer, GetTransport::Part second) {
+    const GetTransport::Part parts[] = {{region, 0, to, 160}, second};
+    return reader_->GetWithDigest(peer, parts, 7, &digest);
+  };
+  EXPECT_FALSE(taken(peer_, {region, kBytes - 10, to + 160, 11}));
+  EXPECT_FALSE(taken(peer_, {region, ~uint64_t{0}, to + 160, 1}));
+  EXPECT_FALSE(taken(peer_, {region + 1, 0, to + 160, 1}));
+  EXPECT_FALSE(taken(peer_ + 1, {region, 0, to + 160, 1}));
+  EXPECT_FALSE(taken(peer_, {region, 160, to + 164, 3000}));  // would go byte by byte
+  reader_->Progress();
+  EXPECT_TRUE(sink_.done.empty());
+  source_.reset();  // waits for whoever is in its memory
+  EXPECT_EQ(driver_.count("Launch"), 0);
+}
+
 // Kernels of one device may have no access to another's memory, nor to the host's.
 TEST_F(LocalGetsTest, OtherDevicesAndTheHostAreCopied) {
   const auto there = LocalGets::Create(&driver_, 1, &sink_, KernelDriver::Image()).value();
@@ -229,6 +267,9 @@ TEST_F(LocalGetsTest, OtherDevicesAndTheHostAreCopied) {
   const auto region = there->ImportRegion(peer, shared_.local_key, base, kBytes).value();
   there->Get(peer, region, 0, to, 1000, 1);
   while (sink_.done.empty()) there->Progress();
+  const GetTransport::Part part{region, 0, to, 1600};
+  std::optional<uint64_t> digest;
+  EXPECT_FALSE(there->GetWithDigest(peer, {&part, 1}, 3, &digest));
   reader_->Get(peer_, Import(shared_.local_key).value(), 0, host_.data(), 1000, 2);
   while (sink_.done.size() < 2) reader_->Progress();
   EXPECT_EQ(driver_.count("Launch"), 0);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tests/unit/worker_agent/cuda/kernel_driver.h"
@@ -28,6 +29,19 @@ class LocalMovesTest : public ::testing::Test {
   }
   void Add(uint64_t begin, uint64_t bytes, bool by_kernels = true) {
     moves_->Add({from_ + begin, to_ + begin, bytes}, by_kernels);
+  }
+  // In two pieces.
+  bool AddChunk(uint64_t begin, uint64_t bytes, std::optional<uint64_t>* digest) {
+    const uint64_t cut = begin + bytes / 3;
+    const kernels::MovePiece pieces[] = {
+        {from_ + begin, to_ + begin, cut - begin},
+        {from_ + cut, to_ + cut, begin + bytes - cut},
+    };
+    return moves_->AddChunk(pieces, digest);
+  }
+  uint64_t DigestOf(uint64_t begin, uint64_t bytes) const {
+    const DigestPiece whole{content_.data() + begin, bytes};
+    return ChunkDigest(&whole, 1);
   }
   bool Arrived(uint64_t begin, uint64_t bytes) {
     const auto* const arrived = reinterpret_cast<const char*>(driver_.Shadow(to_)) + begin;
@@ -150,7 +164,58 @@ TEST_F(LocalMovesTest, ACaptureElsewhereIsNoHindrance) {
   driver_.Capture(false);
 }
 
+TEST_F(LocalMovesTest, ChunksAreHashedAsTheyPass) {
+  std::optional<uint64_t> digests[2];
+  EXPECT_TRUE(AddChunk(16, 3000, &digests[0]));
+  EXPECT_TRUE(AddChunk(3200, 500, &digests[1]));
+  Add(8000, 100);
+  ASSERT_EQ(moves_->Begin(), absl::OkStatus());
+  EXPECT_EQ(driver_.count("Launch"), 2);  // one for both, and one for what is only moved
+  EXPECT_FALSE(digests[0]);
+  ASSERT_EQ(EndOldest(), absl::OkStatus());
+  EXPECT_EQ(digests[0], DigestOf(16, 3000));
+  EXPECT_EQ(digests[1], DigestOf(3200, 500));
+  EXPECT_TRUE(Arrived(16, 3000) && Arrived(3200, 500) && Arrived(8000, 100));
+  EXPECT_FALSE(Arrived(3016, 184));
+}
+
+TEST_F(LocalMovesTest, AChunkThatWouldGoByteByByteIsNotTaken) {
+  std::optional<uint64_t> digest;
+  EXPECT_FALSE(AddChunk(4, 3000, &digest));
+  ASSERT_EQ(moves_->Begin(), absl::OkStatus());
+  EXPECT_EQ(driver_.count("Launch"), 0);
+}
+
+TEST_F(LocalMovesTest, WithoutRoomForTheirTablesChunksAreOnlyCopied) {
+  driver_.FailNext("AllocateHost", absl::ResourceExhaustedError("cuMemHostAlloc: none left"));
+  std::optional<uint64_t> digest;
+  EXPECT_TRUE(AddChunk(0, 3000, &digest));
+  ASSERT_EQ(moves_->Begin(), absl::OkStatus());
+  ASSERT_EQ(EndOldest(), absl::OkStatus());
+  EXPECT_TRUE(Arrived(0, 3000));
+  EXPECT_FALSE(digest);
+  EXPECT_FALSE(AddChunk(0, 3000, &digest));  // nor asked for it at once again
+}
+
+// What the means of an earlier batch still know is not this one's.
+TEST_F(LocalMovesTest, DigestsOfEachBatchAreItsOwn) {
+  std::optional<uint64_t> digests[6];
+  for (size_t i = 0; i < 6; ++i) {
+    if (i % 3 != 2) AddChunk(4096 * i, 1000, &digests[i]);
+    Add(4096 * i + 2000, 10);
+    ASSERT_EQ(moves_->Begin(), absl::OkStatus());
+    if (i == 3) driver_.FailNext("EventDone", absl::FailedPreconditionError("not now"));
+    EXPECT_EQ(EndOldest().ok(), i != 3);
+    EXPECT_EQ(digests[i].has_value(), i % 3 != 2 && i != 3) << i;
+    if (digests[i]) {
+      EXPECT_EQ(digests[i], DigestOf(4096 * i, 1000)) << i;
+    }
+  }
+}
+
 TEST_F(LocalMovesTest, NothingIsLeftBehind) {
+  std::optional<uint64_t> digest;
+  EXPECT_TRUE(AddChunk(4096, 1000, &digest));
   Add(0, 1000);
   ASSERT_EQ(moves_->Begin(), absl::OkStatus());
   moves_.reset();
