@@ -63,10 +63,15 @@ absl::StatusOr<PeerId> UcxEndpoints::Connect(EnvelopeKind kind, std::string_view
 
 void UcxEndpoints::OnError(void* endpoint, ucp_ep_h /*ep*/, ucs_status_t status) {
   auto* failed = static_cast<UcxEndpoint*>(endpoint);
-  if (!failed->failure.ok()) return;
-  failed->failure = absl::UnavailableError(
-      absl::StrFormat("connection to the peer broke: %s", ucs_status_string(status)));
-  if (failed->owner != nullptr) failed->owner->failures_.push_back(failed->id);
+  if (failed->owner == nullptr) return;
+  failed->owner->Fail(failed, absl::UnavailableError(absl::StrFormat(
+                                  "connection to the peer broke: %s", ucs_status_string(status))));
+}
+
+void UcxEndpoints::Fail(UcxEndpoint* endpoint, const absl::Status& why) {
+  if (!endpoint->failure.ok()) return;
+  endpoint->failure = why;
+  failures_.push_back(endpoint->id);
 }
 
 UcxEndpoint* UcxEndpoints::Usable(PeerId peer) {

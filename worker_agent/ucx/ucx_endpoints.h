@@ -39,10 +39,11 @@ struct UcxEndpoint {
   UcxEndpoints* owner = nullptr;  // null once leaked (~UcxEndpoints)
   PeerId id = 0;
   ucp_ep_h ep = nullptr;
-  uint64_t outstanding = 0;   // operations whose callback has not come yet
-  bool close_wanted = false;  // no new operations
-  bool ep_closed = false;     // `ep` is gone
-  absl::Status failure;       // not OK: the error callback came
+  uint64_t outstanding = 0;    // operations whose callback has not come yet
+  uint64_t waiting_bytes = 0;  // of messages among them, for whoever counts those
+  bool close_wanted = false;   // no new operations
+  bool ep_closed = false;      // `ep` is gone
+  absl::Status failure;        // not OK: the error callback came, or Fail
   ucs_status_ptr_t close_request = nullptr;
   std::vector<ucp_rkey_h> keys;  // owned
 };
@@ -61,6 +62,8 @@ class UcxEndpoints {
   UcxEndpoint* Usable(PeerId peer);
   // Why `Usable` said no.
   absl::Status Unusable(PeerId peer) const;
+  // Has it reported as failed.
+  void Fail(UcxEndpoint* endpoint, const absl::Status& why);
   void Close(PeerId peer);
   std::string Describe(PeerId peer) const;
 

@@ -14,6 +14,11 @@ namespace tensorhub::agent {
 namespace {
 
 constexpr unsigned kMessageId = 1;
+// What waits for one peer, at most. The longest that an honest one asks for at once is the list of
+// a shard's digests: half of this for 512 GB in chunks of 512 KiB.
+constexpr uint64_t kWaitingMax = 32 << 20;
+// Of a message besides its text: UCX's request, and ours.
+constexpr uint64_t kRequestBytes = 1024;
 
 }  // namespace
 
@@ -84,14 +89,26 @@ void UcxMessages::Send(PeerId peer, std::string_view header, std::span<const Con
   }
 }
 
+uint64_t UcxMessages::WaitingBytes(const SendOp& op) { return kRequestBytes + op.header.size(); }
+
+// A process that is stopped takes nothing, for days perhaps, and a hostile one may ask all the
+// while (R9): whoever lets so much wait for it is given up.
+UcxEndpoint* UcxMessages::Taking(PeerId peer) {
+  UcxEndpoint* const endpoint = endpoints_->Usable(peer);
+  if (endpoint == nullptr || endpoint->waiting_bytes < kWaitingMax) return endpoint;
+  endpoints_->Fail(endpoint, absl::UnavailableError("the peer takes no messages any more"));
+  return nullptr;
+}
+
 void UcxMessages::Begin(PeerId peer, SendOp* op) {
-  op->endpoint = endpoints_->Usable(peer);
+  op->endpoint = Taking(peer);
   if (op->endpoint == nullptr) {
     if (op->token != 0) sent_.emplace_back(op->token, endpoints_->Unusable(peer));
     free_ops_.push_back(op);
     return;
   }
   ++op->endpoint->outstanding;
+  op->endpoint->waiting_bytes += WaitingBytes(*op);
   const ucs_status_ptr_t result = StartSend(op);
   if (!UCS_PTR_IS_PTR(result)) FinishSend(op, UCS_PTR_STATUS(result));
 }
@@ -133,6 +150,7 @@ void UcxMessages::OnSendDone(void* request, ucs_status_t status, void* op) {
 void UcxMessages::FinishSend(SendOp* op, ucs_status_t status) {
   TH_CHECK(op->endpoint->outstanding > 0);
   --op->endpoint->outstanding;
+  op->endpoint->waiting_bytes -= WaitingBytes(*op);
   if (op->token != 0) sent_.emplace_back(op->token, UcxStatus(status, "sending to the peer"));
   free_ops_.push_back(op);
 }

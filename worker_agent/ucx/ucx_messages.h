@@ -76,6 +76,8 @@ class UcxMessages : public MessageTransport {
 
   SendOp* TakeOp();
   void DeliverArrived();
+  static uint64_t WaitingBytes(const SendOp& op);
+  UcxEndpoint* Taking(PeerId peer);
   void Begin(PeerId peer, SendOp* op);
   ucs_status_ptr_t StartSend(SendOp* op);
   void FinishSend(SendOp* op, ucs_status_t status);

@@ -133,6 +133,34 @@ TEST_P(UcxMessagesTest, CloseOfAStoppedPeerCompletesEverySend) {
   EXPECT_TRUE(sink_.failed.empty());
 }
 
+// R9: nothing is kept without bound for a process that is stopped.
+TEST_P(UcxMessagesTest, APeerThatLetsTooMuchWaitIsGivenUp) {
+  TestPeer stopped("echo", GetParam());
+  TestPeer other("echo", GetParam());
+  const PeerId takes_nothing = ConnectTo(stopped);
+  SendFrames(takes_nothing, 1);
+  ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 1; }, *transport_));
+  stopped.Signal(SIGSTOP);
+  const std::string header(900, 'h');
+  uint64_t token = 1000;
+  const auto send_some = [&] {
+    for (int i = 0; i < 1000; ++i) transport_->Send(takes_nothing, header, {}, ++token);
+    return !sink_.failed.empty();
+  };
+  ASSERT_TRUE(ProgressUntil(send_some, *transport_));
+  EXPECT_EQ(sink_.failed[0].first, takes_nothing);
+  EXPECT_EQ(sink_.failed[0].second.code(), absl::StatusCode::kUnavailable);
+  EXPECT_GT(sink_.sent.size(), 0u);
+  transport_->Close(takes_nothing);
+  ASSERT_TRUE(ProgressUntil([&] { return sink_.sent.size() >= token - 1000; }, *transport_));
+  for (uint64_t each = 1001; each <= token; ++each) ASSERT_EQ(sink_.sent_calls[each], 1) << each;
+  EXPECT_EQ(sink_.failed.size(), 1u);
+  // Nobody else is.
+  sink_.messages.clear();
+  SendFrames(ConnectTo(other), 3);
+  EXPECT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 3; }, *transport_));
+}
+
 TEST_P(UcxMessagesTest, DestructionWithSendsUnderWay) {
   TestPeer process("echo", GetParam());
   const PeerId peer = ConnectTo(process);
