@@ -51,8 +51,9 @@ class MessageTransport {
     virtual void OnMessage(std::string_view header, std::string_view payload) = 0;
     // The send with this token no longer touches its memory. An error says it was not delivered.
     virtual void OnSent(uint64_t token, const absl::Status& status) = 0;
-    // The peer's process died, its connection broke, or too many messages wait for it. Every outstanding send to it has been, or
-    // will be, reported through OnSent. Called at most once per peer; `Close` it then.
+    // The peer's process died, its connection broke, or too many messages wait for it. Every
+    // outstanding send to it has been, or will be, reported through OnSent. Called at most once per
+    // peer; `Close` it then.
     virtual void OnPeerFailed(PeerId peer, const absl::Status& status) = 0;
     // TestHearing found that nothing that local peers send arrives any more: a peer was killed, or
     // is stopped, in the middle of a message. Abandon this transport, and make another.
