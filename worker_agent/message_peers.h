@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -37,8 +38,8 @@ class MessagePeers : public MessageTransport::Sink {
   // it, which is abandoned, the sends under way end with an error, though it may still read what
   // they name.
   void Use(MessageTransport* transport);
-  // Once: the transport hears nothing any more, and another is to be used.
-  bool TakeDeaf() { return std::exchange(deaf_, false); }
+  // Once: why the transport hears nothing any more, and another is to be used.
+  std::optional<std::string> TakeDeaf() { return std::exchange(deaf_, std::nullopt); }
 
   void Open(const OpenPeer& open);
   void Close(Incarnation peer);
@@ -58,7 +59,7 @@ class MessagePeers : public MessageTransport::Sink {
   void OnMessage(std::string_view header, std::string_view payload) override;
   void OnSent(uint64_t token, const absl::Status& status) override;
   void OnPeerFailed(PeerId peer, const absl::Status& status) override;
-  void OnDeaf() override { deaf_ = true; }
+  void OnDeaf(std::string_view why) override { deaf_ = why; }
 
  private:
   const OnEvent now_;
@@ -67,7 +68,7 @@ class MessagePeers : public MessageTransport::Sink {
   std::map<Incarnation, PeerId> peers_;
   std::set<PeerId> parting_;           // closed when their last word has left
   std::vector<uint64_t> outstanding_;  // tokens; few, since a peer has a frame or two under way
-  bool deaf_ = false;
+  std::optional<std::string> deaf_;
 };
 
 }  // namespace tensorhub::agent

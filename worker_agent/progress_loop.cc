@@ -167,7 +167,7 @@ bool ProgressLoop::Progress() {
   while (NowUs() < until_us) {
     const bool moved = messages_->Progress();
     const bool got = one_sided_.Progress();
-    if (peers_.TakeDeaf()) MakeMessagesAnew();
+    if (const auto why = peers_.TakeDeaf()) MakeMessagesAnew(*why);
     if (!moved && !got) break;
     any = true;
     // What was hashed may be waited for: by this agent's own readers, or for more credit.
@@ -180,26 +180,21 @@ bool ProgressLoop::Progress() {
 // connecting to it (MessageTransport::Abandon). R4: that it may still read what it was to send does
 // no harm, since the core drops every read before it hears that the sends have ended, so that
 // nothing of them is ever confirmed.
-void ProgressLoop::MakeMessagesAnew() {
+void ProgressLoop::MakeMessagesAnew(const std::string& why) {
   const std::string self = ToString(options_.facts.self.key);
   absl::StatusOr<std::unique_ptr<MessageTransport>> made =
       moves_ < kMovesMax ? options_.make_messages(&peers_)
                          : absl::ResourceExhaustedError("it has connected anew too often");
   if (!made.ok()) {
-    return Log().error(
-        "{}: nothing that peers on this host send arrives any more: {}; restart "
-        "this worker",
-        self, std::string(made.status().message()));
+    return Log().error("{}: {}, and it cannot connect anew: {}; restart this worker", self, why,
+                       std::string(made.status().message()));
   }
   ++moves_;
   messages_->Abandon();
   static_cast<void>(messages_.release());
   messages_ = *std::move(made);
   peers_.Use(messages_.get());
-  Log().warn(
-      "{}: a peer on this host was killed or stopped in the middle of a message, and "
-      "nothing arrives behind it; connecting anew",
-      self);
+  Log().warn("{}: {}; connecting anew", self, why);
   Feed(Moved{messages_->Address()});
 }
 

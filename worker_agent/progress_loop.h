@@ -102,7 +102,7 @@ class ProgressLoop {
   bool RunLater();
   bool Progress();
   // Other connections than these, which nothing comes over any more.
-  void MakeMessagesAnew();
+  void MakeMessagesAnew(const std::string& why);
   void Tick();
   // Until there is work, or at most until the next deadline.
   void Sleep();

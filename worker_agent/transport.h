@@ -55,9 +55,10 @@ class MessageTransport {
     // outstanding send to it has been, or will be, reported through OnSent. Called at most once per
     // peer; `Close` it then.
     virtual void OnPeerFailed(PeerId peer, const absl::Status& status) = 0;
-    // TestHearing found that nothing that local peers send arrives any more: a peer was killed, or
-    // is stopped, in the middle of a message. Abandon this transport, and make another.
-    virtual void OnDeaf() = 0;
+    // TestHearing found that peers do not reach this transport any more, and why: nothing that
+    // local ones send arrives, since one was killed, or is stopped, in the middle of a message; or
+    // no new ones can connect. Abandon this transport, and make another.
+    virtual void OnDeaf(std::string_view why) = 0;
   };
 
   virtual ~MessageTransport() = default;
@@ -80,8 +81,8 @@ class MessageTransport {
   // Force-closes: outstanding sends complete with an error through OnSent, from later Progress
   // calls. No OnPeerFailed follows.
   virtual void Close(PeerId peer) = 0;
-  // Finds out whether this process still receives what local peers send; OnDeaf follows if not, in
-  // less than a second. Costs a message to oneself.
+  // Finds out whether peers still reach this transport; OnDeaf follows if not, in less than a
+  // second. Costs a message to oneself.
   virtual void TestHearing() = 0;
   // Nothing is torn down with this object: a peer may be in the middle of connecting, unheard of
   // and perhaps stopped, and UCX 1.13 aborts when it has to give that up. Costs its memory.

@@ -225,8 +225,19 @@ bool UcxMessages::Progress() {
 }
 
 void UcxMessages::RunHearing() {
-  if (std::exchange(hearing_wanted_, false)) hearing_->Test();
-  if (hearing_->testing() && hearing_->IsDeaf()) sink_->OnDeaf();
+  if (std::exchange(hearing_wanted_, false)) {
+    if (!worker_->Listens()) {
+      return sink_->OnDeaf(
+          "UCX has closed the socket that peers connect to, as it does where a "
+          "process is out of descriptors (ulimit -n)");
+    }
+    hearing_->Test();
+  }
+  if (hearing_->testing() && hearing_->IsDeaf()) {
+    sink_->OnDeaf(
+        "a peer on this host was killed or stopped in the middle of a message, and "
+        "nothing arrives behind it");
+  }
 }
 
 bool UcxMessages::DeliverQueued() {

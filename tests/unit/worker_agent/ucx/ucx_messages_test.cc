@@ -4,9 +4,14 @@
 #include "worker_agent/ucx/ucx_messages.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <vector>
 
 #include "tests/unit/worker_agent/ucx/ucx_test_peer.h"
 
@@ -199,6 +204,52 @@ TEST_P(UcxMessagesTest, KnowsThatAPeerThatDiedSendingHasLeftItDeaf) {
     ASSERT_TRUE(SleepUntil([&] { return sink_.deaf == 1; }, *transport_));
     EXPECT_EQ(sink_.messages.size(), 2u) << "the witness was heard";
   }
+}
+
+// The addresses that this process takes connections at.
+std::vector<sockaddr_in> ListeningAt() {
+  std::vector<sockaddr_in> found;
+  for (int fd = 0; fd < 1024; ++fd) {
+    int listens = 0;
+    socklen_t bytes = sizeof(listens);
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0) continue;
+    sockaddr_in address = {};
+    bytes = sizeof(address);
+    const bool known = getsockname(fd, reinterpret_cast<sockaddr*>(&address), &bytes) == 0;
+    if (known && address.sin_family == AF_INET) found.push_back(address);
+  }
+  return found;
+}
+
+// Somebody connects, and there is no descriptor for it.
+TEST_P(UcxMessagesTest, KnowsThatNobodyCanConnectAnyMore) {
+  const std::vector<sockaddr_in> listening = ListeningAt();
+  if (std::string_view(GetParam()).starts_with("posix")) {
+    EXPECT_TRUE(listening.empty());
+    return;
+  }
+  ASSERT_FALSE(listening.empty());
+  transport_->TestHearing();
+  ASSERT_TRUE(SleepUntil([&] { return transport_->Arm(); }, *transport_));
+  EXPECT_EQ(sink_.deaf, 0);
+  const int caller = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  connect(caller, reinterpret_cast<const sockaddr*>(&listening[0]), sizeof(listening[0]));
+  const auto is_lost = [&] { return ListeningAt().size() < listening.size(); };
+  const bool lost = ProgressUntil(is_lost, *transport_);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  close(caller);
+  ASSERT_TRUE(lost);
+  transport_->TestHearing();
+  ASSERT_TRUE(SleepUntil([&] { return sink_.deaf == 1; }, *transport_));
+  EXPECT_NE(sink_.why_deaf.find("ulimit -n"), std::string::npos) << sink_.why_deaf;
+  RecordingMessages sink;
+  const auto anew = UcxMessages::Create(&sink);
+  ASSERT_TRUE(anew.ok()) << anew.status();
+  EXPECT_EQ(ListeningAt().size(), 2 * listening.size() - 1);
 }
 
 TEST_P(UcxMessagesTest, RefusesMalformedAddresses) {

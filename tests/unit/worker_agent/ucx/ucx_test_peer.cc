@@ -54,7 +54,7 @@ struct Echo : MessageTransport::Sink {
   }
   void OnSent(uint64_t token, const absl::Status&) override { kept[token - 1].reset(); }
   void OnPeerFailed(PeerId peer, const absl::Status&) override { transport->Close(peer); }
-  void OnDeaf() override {}
+  void OnDeaf(std::string_view /*why*/) override {}
 
   UcxMessages* transport = nullptr;
   PeerId back = 0;

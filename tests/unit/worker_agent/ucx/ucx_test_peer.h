@@ -37,12 +37,16 @@ struct RecordingMessages : MessageTransport::Sink {
   void OnPeerFailed(PeerId peer, const absl::Status& status) override {
     failed.emplace_back(peer, status);
   }
-  void OnDeaf() override { ++deaf; }
+  void OnDeaf(std::string_view why) override {
+    ++deaf;
+    why_deaf = why;
+  }
   std::vector<std::pair<std::string, std::string>> messages;
   std::map<uint64_t, absl::Status> sent;
   std::map<uint64_t, int> sent_calls;
   std::vector<std::pair<PeerId, absl::Status>> failed;
   int deaf = 0;
+  std::string why_deaf;
 };
 
 struct RecordingGets : GetTransport::Sink {
