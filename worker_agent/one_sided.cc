@@ -12,6 +12,23 @@
 #include "worker_agent/log.h"
 
 namespace tensorhub::agent {
+namespace {
+
+// Neighbours are one get: a transport may have a call for each.
+void Append(const GetTransport::Part& part, std::vector<GetTransport::Part>& parts) {
+  if (!parts.empty()) {
+    GetTransport::Part& last = parts.back();
+    const bool touch = last.region == part.region && last.offset + last.bytes == part.offset &&
+                       last.to + last.bytes == part.to;
+    if (touch) {
+      last.bytes += part.bytes;
+      return;
+    }
+  }
+  parts.push_back(part);
+}
+
+}  // namespace
 absl::Status OneSided::EnsureTransport() {
   if (transport_) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<GetTransport>> made = factory_(this);
@@ -226,6 +243,7 @@ size_t OneSided::IssueParts(const Peer& peer, std::span<const GetTransport::Part
 void OneSided::IssueChunks(const Peer& peer, const agent::Get& get, uint64_t token) {
   PendingGet& pending = gets_[token];
   pending.digests.resize((get.range.bytes + get.digest_every - 1) / get.digest_every);
+  plain_.clear();
   auto from = parts_.begin();
   uint64_t taken = 0;  // of `from`
   for (std::optional<uint64_t>& digest : pending.digests) {
@@ -239,9 +257,13 @@ void OneSided::IssueChunks(const Peer& peer, const agent::Get& get, uint64_t tok
       ++from;
       taken = 0;
     }
-    const bool begun = peer.by->GetWithDigest(peer.id, chunk_, token, &digest);
-    pending.pieces += begun ? 1 : IssueParts(peer, chunk_, token);
+    if (peer.by->GetWithDigest(peer.id, chunk_, token, &digest)) {
+      ++pending.pieces;
+    } else {
+      for (const GetTransport::Part& part : chunk_) Append(part, plain_);
+    }
   }
+  pending.pieces += IssueParts(peer, plain_, token);
 }
 
 void OneSided::GetWord(const agent::GetWord& get) {
@@ -282,12 +304,12 @@ void OneSided::OnGetDone(uint64_t token, const absl::Status& status) {
   get.status.Update(status);
   TH_CHECK(get.pieces > 0);
   if (--get.pieces > 0) return;
-  const GetDone done{get.core_token, get.status, std::move(get.digests)};
+  GetDone done{get.core_token, get.status, std::move(get.digests)};
   gets_.erase(found);
   // R4: the source's word is read after this, and must not be older than the bytes. The gets are
   // loads by this processor, which may otherwise change places on weakly ordered machines.
   std::atomic_thread_fence(std::memory_order_acquire);
-  now_(done);
+  now_(std::move(done));
 }
 
 void OneSided::OnWordDone(uint64_t token, const absl::Status& status) {

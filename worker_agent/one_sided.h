@@ -144,6 +144,7 @@ class OneSided : private GetTransport::Sink {
   std::vector<Memory::Piece> pieces_;                // reused
   std::vector<GetTransport::Part> parts_;            // reused
   std::vector<GetTransport::Part> chunk_;            // reused
+  std::vector<GetTransport::Part> plain_;            // reused
   // Last: they go first, and with them whatever touches the above.
   std::unique_ptr<GetTransport> allocator_;  // of memory from Allocate, once another does the gets
   std::unique_ptr<GetTransport> transport_;

@@ -6,7 +6,8 @@
 //
 // Invariants:
 // 1. A chunk commits only after the source confirmed it under the assigned generation (R4), and, if
-//    it is checked, after its bytes here were hashed and the digest is the publisher's.
+//    it is checked, after its bytes were hashed, here or on their way here, and the digest is the
+//    publisher's.
 // 2. A byte has one operation outstanding at most: a new source is turned to only when the old
 //    one's gets have all completed (served frames that come late name an old read and are dropped).
 // 3. Committed chunks are not read again.

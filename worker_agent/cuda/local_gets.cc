@@ -115,7 +115,7 @@ bool LocalGets::GetWithDigest(PeerId peer, std::span<const Part> parts, uint64_t
   uint64_t bytes = 0;
   for (const Part& part : parts) {
     const Import* const import = Find(peer, part.region);
-    if (import == nullptr || !ByKernels(*import->region)) return false;
+    if (import == nullptr || !WithinDevice(*import->region)) return false;
     if (!Within(*import->region, part.offset, part.bytes)) return false;
     if (!Enter(import->region)) return false;
     chunk_.push_back({import->region->base() + part.offset, part.to, part.bytes});

@@ -57,7 +57,7 @@ class LocalGets : public GetTransport {
                                         uint64_t remote_base, size_t bytes) override;
   void Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_t bytes,
            uint64_t token) override;
-  // Within one device.
+  // Within one device, and by its kernels.
   bool GetWithDigest(PeerId peer, std::span<const Part> parts, uint64_t token,
                      std::optional<uint64_t>* digest) override;
   void Close(PeerId peer) override;
@@ -83,6 +83,10 @@ class LocalGets : public GetTransport {
   const Import* Find(PeerId peer, RegionId region) const;
   bool ByKernels(const PeerRegion& region) const {
     return reads_into_device_ && region.device() == primary_.device();
+  }
+  // Between two devices the link is what counts, and what copies best over it.
+  bool WithinDevice(const PeerRegion& region) const {
+    return ByKernels(region) && region.home() == primary_.device();
   }
   bool Enter(const std::shared_ptr<PeerRegion>& region);
   absl::Status Add(const Import& import, uint64_t offset, void* to, size_t bytes);

@@ -124,7 +124,6 @@ absl::Status LocalMoves::EnqueueShort(Means& means) {
 }
 
 absl::Status LocalMoves::EnqueueChunks(Means& means) {
-  means.digests.clear();  // of a batch that failed
   std::swap(means.digests, open_digests_);
   if (means.digests.empty()) return absl::OkStatus();
   if (means.chunks == nullptr) {
@@ -161,14 +160,14 @@ absl::StatusOr<bool> LocalMoves::OldestEnded() {
   spare_.push_back(std::move(begun_.front()));
   begun_.pop_front();
   if (ended.ok()) spare_.back().HandOut();
+  spare_.back().digests.clear();
   return ended;
 }
 
 // Without room for them there are none.
-void LocalMoves::Means::HandOut() {
+void LocalMoves::Means::HandOut() const {
   const auto made = chunks == nullptr ? std::span<const uint64_t>() : chunks->digests();
   for (size_t i = 0; i < std::min(made.size(), digests.size()); ++i) *digests[i] = made[i];
-  digests.clear();
 }
 
 }  // namespace tensorhub::agent

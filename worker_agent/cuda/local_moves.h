@@ -59,7 +59,7 @@ class LocalMoves {
     std::unique_ptr<kernels::DigestJob> chunks;     // null: no digest was wanted yet
     std::vector<std::optional<uint64_t>*> digests;  // where those of `chunks` go
 
-    void HandOut();
+    void HandOut() const;
   };
 
   struct Open {

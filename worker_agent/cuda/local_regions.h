@@ -23,9 +23,9 @@ namespace tensorhub::agent {
 // A peer's memory, at an address that this process's devices can copy from.
 class PeerRegion {
  public:
-  // `device`: whose kernels may use it; -1: none, it is host memory.
-  PeerRegion(std::byte* base, size_t bytes, int device)
-      : base_(base), bytes_(bytes), device_(device) {}
+  // `device`: whose kernels may use it; -1: none, it is host memory. `home`: whose memory it is.
+  PeerRegion(std::byte* base, size_t bytes, int device, int home)
+      : base_(base), bytes_(bytes), device_(device), home_(home) {}
   virtual ~PeerRegion() = default;
   PeerRegion(const PeerRegion&) = delete;
   PeerRegion& operator=(const PeerRegion&) = delete;
@@ -33,6 +33,7 @@ class PeerRegion {
   std::byte* base() const { return base_; }
   size_t bytes() const { return bytes_; }
   int device() const { return device_; }
+  int home() const { return home_; }
 
   // Around whatever reads it. False once it is withdrawn; each Enter that is true needs one Exit.
   virtual bool Enter() = 0;
@@ -42,11 +43,13 @@ class PeerRegion {
   std::byte* const base_;
   const size_t bytes_;
   const int device_;
+  const int home_;
 };
 
 class LocalRegion : public PeerRegion {
  public:
-  using PeerRegion::PeerRegion;
+  LocalRegion(std::byte* base, size_t bytes, int device)
+      : PeerRegion(base, bytes, device, device) {}
 
   bool Enter() override ABSL_LOCKS_EXCLUDED(mutex_);
   void Exit() override ABSL_LOCKS_EXCLUDED(mutex_);

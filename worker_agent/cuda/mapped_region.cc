@@ -64,7 +64,8 @@ absl::StatusOr<std::shared_ptr<PeerRegion>> MappedRegion::Map(const CudaPrimary&
   const uint64_t room =
       device ? found->begin + found->bytes - reinterpret_cast<uint64_t>(allocation) : 0;
   if (key.offset <= room && bytes <= room - key.offset) {
-    return std::shared_ptr<PeerRegion>(new MappedRegion(primary, allocation, key.offset, bytes));
+    return std::shared_ptr<PeerRegion>(
+        new MappedRegion(primary, allocation, key.offset, bytes, found->device));
   }
   static_cast<void>(driver.UnmapNamed(allocation));
   return Unmappable(absl::InvalidArgumentError(

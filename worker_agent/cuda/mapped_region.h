@@ -45,8 +45,9 @@ class MappedRegion : public PeerRegion {
 
  private:
   // The driver has made it accessible to that device.
-  MappedRegion(const CudaPrimary& primary, std::byte* allocation, uint64_t offset, uint64_t bytes)
-      : PeerRegion(allocation + offset, bytes, primary.device()),
+  MappedRegion(const CudaPrimary& primary, std::byte* allocation, uint64_t offset, uint64_t bytes,
+               int home)
+      : PeerRegion(allocation + offset, bytes, primary.device(), home),
         primary_(primary),
         allocation_(allocation) {}
 

@@ -101,29 +101,23 @@ void MirroredBlock::Free() {
 
 absl::Status DigestJob::Enqueue(CudaKernel kernel, const DigestTables& tables, CudaStream stream) {
   chunks_ = 0;
-  const size_t chunk_bytes = Aligned(tables.chunks.size() * sizeof(Chunk));
-  const size_t table_bytes = chunk_bytes + tables.pieces.size() * sizeof(Piece);
-  const size_t digest_bytes = tables.chunks.size() * sizeof(uint64_t);
-  if (absl::Status status = tables_.Reserve(table_bytes); !status.ok()) return status;
-  if (absl::Status status = digests_.Reserve(digest_bytes); !status.ok()) return status;
-  Put(tables.chunks, tables_.host());
-  Put(tables.pieces, tables_.host() + chunk_bytes);
-  if (absl::Status status = tables_.ToDevice(table_bytes, stream); !status.ok()) return status;
-  void* chunks = tables_.device();
-  void* pieces = tables_.device() + chunk_bytes;
-  void* digests = digests_.device();
+  const size_t digest_bytes = Aligned(tables.chunks.size() * sizeof(uint64_t));
+  const size_t pieces_at = digest_bytes + Aligned(tables.chunks.size() * sizeof(Chunk));
+  const size_t bytes = pieces_at + tables.pieces.size() * sizeof(Piece);
+  if (absl::Status status = block_.Reserve(bytes); !status.ok()) return status;
+  Put(tables.chunks, block_.host() + digest_bytes);
+  Put(tables.pieces, block_.host() + pieces_at);
+  if (absl::Status status = block_.ToDevice(bytes, stream); !status.ok()) return status;
+  void* digests = block_.device();
+  void* chunks = block_.device() + digest_bytes;
+  void* pieces = block_.device() + pieces_at;
   std::array<void*, 3> arguments = {&chunks, &pieces, &digests};
   const CudaGrid grid{.blocks_x = static_cast<uint32_t>(tables.chunks.size()),
                       .threads = kDigestThreads};
   absl::Status status = driver_->Launch(kernel, grid, stream, arguments);
-  if (status.ok()) status = digests_.ToHost(digest_bytes, stream);
+  if (status.ok()) status = block_.ToHost(digest_bytes, stream);
   if (status.ok()) chunks_ = tables.chunks.size();
   return status;
-}
-
-void DigestJob::Free() {
-  tables_.Free();
-  digests_.Free();
 }
 
 absl::StatusOr<std::unique_ptr<DeviceDigester>> DeviceDigester::Create(const KernelModule* module) {

@@ -80,7 +80,7 @@ class MirroredBlock {
 // time. The context is current in all calls.
 class DigestJob {
  public:
-  explicit DigestJob(CudaDriver* driver) : driver_(driver), tables_(driver), digests_(driver) {}
+  explicit DigestJob(CudaDriver* driver) : driver_(driver), block_(driver) {}
 
   // Enqueues it; `kernel` is one of those for digests. What was enqueued before has ended.
   // RESOURCE_EXHAUSTED: no memory for the tables, and nothing else is wrong.
@@ -88,15 +88,14 @@ class DigestJob {
   // Of its chunks, in their order, as ChunkDigest of chunk_digest.h makes them, once the stream has
   // come so far.
   std::span<const uint64_t> digests() const {
-    return {reinterpret_cast<const uint64_t*>(digests_.host()), chunks_};
+    return {reinterpret_cast<const uint64_t*>(block_.host()), chunks_};
   }
   // Nothing is under way.
-  void Free();
+  void Free() { block_.Free(); }
 
  private:
   CudaDriver* const driver_;
-  MirroredBlock tables_;
-  MirroredBlock digests_;
+  MirroredBlock block_;  // digests, chunks, pieces
   size_t chunks_ = 0;
 };
 

@@ -11,7 +11,8 @@
 // sums, so that the warps sum the next blocks while the eight threads take these.
 //
 // With `kCopies` a chunk is copied on the way: what was loaded for the sums is stored as well, so
-// that its bytes pass the memory once in and once out, as in any copy.
+// that its bytes pass the memory once in and once out, as in any copy, and none is stored that was
+// not hashed. (Chunks up to kShortMax are read once more for their copy.)
 //
 // Of each sixteen bytes a lane has the words 2q and 2q+1 of a stripe, q = lane % 4: its words go to
 // the same two accumulators in all stripes, and its keys stay the same as well.
@@ -80,7 +81,6 @@ class BlockSummer {
       }
     } else if (block == last_) {
       SumLast();
-      if constexpr (kCopies) CopyLast();
     }
   }
 
@@ -109,24 +109,16 @@ class BlockSummer {
       const uint32_t offset = end ? bytes_ - kStripeBytes + 16 * lane_ : Offset(last_, i);
       const uint32_t secret =
           end ? kSecretBytes - kStripeBytes - 7 + 16 * lane_ : 8 * Stripe(i) + 16 * (lane_ % 4);
-      Add(in_.At16(offset), Secret64(secret), Secret64(secret + 8));
+      const Bytes16 data = in_.At16(offset);
+      Add(data, Secret64(secret), Secret64(secret + 8));
+      if constexpr (!kCopies) continue;
+      // The last 64 bytes begin within what the stripes have copied.
+      const uint32_t from = end ? last_ * kBlockBytes + stripes * kStripeBytes : 0;
+      if (offset + 16 > from) in_.Copy16(offset, data, from);
     }
   }
 
-  TENSORHUB_LANE void CopyLast() {
-    TENSORHUB_NO_UNROLL
-    for (uint32_t i = 0; i < 2; ++i) {
-      const uint32_t offset = Offset(last_, i);
-      if (offset >= bytes_) return;
-      if (offset + 16 <= bytes_) {
-        in_.Copy16(offset, in_.At16(offset));
-      } else {
-        in_.CopyBytes(offset, bytes_ - offset);
-      }
-    }
-  }
-
-  PieceReader in_;
+  PieceView in_;
   uint32_t bytes_ = 0;
   uint32_t last_ = 0;  // the last block
   uint32_t lane_ = 0;
@@ -202,10 +194,10 @@ TENSORHUB_LANE void ChunkDigestProgram(Team& team, const Chunk& chunk, const Pie
   if (chunk.bytes > kShortMax) return LongDigest<kCopies>(team, chunk, pieces, shared, digest);
   team.ForEach([&](uint32_t thread) {
     if (thread != 0) return;
-    PieceReader in;
+    PieceView in;
     in.Start(pieces + chunk.first_piece, chunk.pieces, chunk.bytes);
     *digest = ShortDigest(in, chunk.bytes);
-    if constexpr (kCopies) in.CopyBytes(0, static_cast<uint32_t>(chunk.bytes));
+    for (uint32_t i = 0; kCopies && i < chunk.bytes; ++i) in.CopyByte(i);
   });
 }
 

@@ -39,7 +39,8 @@ extern "C" __global__ void __launch_bounds__(kDigestThreads, 2)
     tensorhub_digest(const Chunk* chunks, const Piece* pieces, uint64_t* digests) {
   __shared__ DigestShared shared;
   DeviceTeam team;
-  ChunkDigestProgram</*kCopies=*/false>(team, chunks[blockIdx.x], pieces, shared, digests + blockIdx.x);
+  ChunkDigestProgram</*kCopies=*/false>(team, chunks[blockIdx.x], pieces, shared,
+                                        digests + blockIdx.x);
 }
 
 // The same, and a copy of each chunk.

@@ -34,11 +34,12 @@ TENSORHUB_LANE_CALL uint64_t GatherBytes(const Piece* pieces, uint32_t count, ui
   return value;
 }
 
-// Up to 16 bytes, byte by byte, to where the pieces' copies go.
+// The bytes of `data` from the `first` on, which are `offset` and what follows it, one by one to
+// where the pieces' copies go.
 TENSORHUB_LANE_CALL void ScatterBytes(const Piece* pieces, uint32_t count, uint64_t offset,
-                                      Bytes16 data, uint32_t bytes) {
-  uint32_t at = FindPiece(pieces, count, offset);
-  for (uint32_t i = 0; i < bytes; ++i) {
+                                      Bytes16 data, uint32_t first) {
+  uint32_t at = FindPiece(pieces, count, offset + first);
+  for (uint32_t i = first; i < 16; ++i) {
     while (at + 1 < count && pieces[at + 1].begin <= offset + i) ++at;
     const uint64_t word = i < 8 ? data.low : data.high;
     StoreByte(pieces[at].to + (offset + i - pieces[at].begin),
@@ -46,11 +47,11 @@ TENSORHUB_LANE_CALL void ScatterBytes(const Piece* pieces, uint32_t count, uint6
   }
 }
 
-// One thread's view of the pieces. It remembers the piece it was at, since the next access is
-// nearly always there.
-class PieceReader {
+// One thread's view of the pieces, and of where their copies go. It remembers the piece it was at,
+// since the next access is nearly always there.
+class PieceView {
  public:
-  PieceReader() = default;
+  PieceView() = default;
   // As FindPiece wants them, `bytes` in all, which is a chunk at most (1 GiB: 32 bits are enough,
   // and registers are few). No piece for no bytes.
   TENSORHUB_LANE void Start(const Piece* pieces, uint32_t count, uint64_t bytes) {
@@ -67,21 +68,20 @@ class PieceReader {
     if (offset + 16 <= end_) return Load16(address_ + (offset - begin_));
     return Bytes16{At64(offset), At64(offset + 8)};
   }
-  // Copies what At16 gave for that offset. One store where the copy of that place is aligned, as
-  // DigestTables sees to for nearly all.
-  TENSORHUB_LANE void Copy16(uint32_t offset, const Bytes16& data) {
+  // Copies what At16 gave for that offset, but for what is before `from`. One store where all of it
+  // goes to one aligned place; CopiesEvenly (tables.h) says of which chunks that is nearly all.
+  TENSORHUB_LANE void Copy16(uint32_t offset, const Bytes16& data, uint32_t from = 0) {
     if (offset < begin_ || offset >= end_) Seek(offset);
     const uint64_t to = to_ + (offset - begin_);
-    if (offset + 16 <= end_ && to % 16 == 0) return StoreAligned16(to, data);
-    ScatterBytes(pieces_, count_, offset, data, 16);
-  }
-  // The same for what is left at the end, `bytes` of them.
-  TENSORHUB_LANE void CopyBytes(uint64_t offset, uint32_t bytes) const {
-    for (uint32_t i = 0; i < bytes; ++i) {
-      ScatterBytes(pieces_, count_, offset + i, Bytes16{At8(offset + i), 0}, 1);
-    }
+    const bool whole = offset >= from && offset + 16 <= end_ && to % 16 == 0;
+    if (whole) return StoreAligned16(to, data);
+    ScatterBytes(pieces_, count_, offset, data, offset >= from ? 0 : from - offset);
   }
   // Slow, and for few.
+  TENSORHUB_LANE void CopyByte(uint32_t offset) const {
+    const uint32_t at = FindPiece(pieces_, count_, offset);
+    StoreByte(pieces_[at].to + (offset - pieces_[at].begin), static_cast<uint8_t>(At8(offset)));
+  }
   TENSORHUB_LANE uint64_t At64(uint64_t offset) const {
     return GatherBytes(pieces_, count_, offset, 8);
   }

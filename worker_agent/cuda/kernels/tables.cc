@@ -3,6 +3,10 @@
 
 #include "worker_agent/cuda/kernels/tables.h"
 
+#include <limits>
+
+#include "common/check.h"
+
 namespace tensorhub::agent::kernels {
 
 void DigestTables::Append(const void* address, void* to, uint64_t bytes) {
@@ -12,6 +16,7 @@ void DigestTables::Append(const void* address, void* to, uint64_t bytes) {
       {reinterpret_cast<uint64_t>(address), chunk.bytes, reinterpret_cast<uint64_t>(to)});
   chunk.bytes += bytes;
   ++chunk.pieces;
+  TH_CHECK(chunk.bytes <= std::numeric_limits<uint32_t>::max());  // PieceView's offsets
 }
 
 void DigestTables::Add(std::span<const DigestPiece> of_chunk) {
@@ -42,13 +47,15 @@ void DigestTables::Clear() {
   pieces.clear();
 }
 
-// A byte by itself costs some thirty times its part of sixteen.
+// A byte by itself costs some thirty times its part of sixteen, and so do those of sixteen that lie
+// in two pieces.
 bool CopiesEvenly(std::span<const MovePiece> of_chunk) {
   constexpr uint64_t kUnevenPart = 256;
   uint64_t bytes = 0;
   uint64_t uneven = 0;
   for (const MovePiece& piece : of_chunk) {
     if (reinterpret_cast<uint64_t>(piece.to) % 16 != bytes % 16) uneven += piece.bytes;
+    if (bytes % 16 != 0) uneven += 16;
     bytes += piece.bytes;
   }
   return uneven <= bytes / kUnevenPart;

@@ -39,8 +39,9 @@ struct DigestTables {
   void Append(const void* address, void* to, uint64_t bytes);
 };
 
-// A chunk whose copy is stored sixteen bytes at a time, nearly all of it. Where its tensors begin
-// elsewhere (behind a tensor of four bytes, say) it would go byte by byte.
+// A chunk whose copy is stored sixteen bytes at a time, nearly all of it: where its pieces go to is
+// at the same distance from a multiple of sixteen as their places in the chunk. It would go byte by
+// byte otherwise.
 bool CopiesEvenly(std::span<const MovePiece> of_chunk);
 
 struct MoveTables {

@@ -114,12 +114,12 @@ TENSORHUB_LANE uint64_t Avalanche64(uint64_t hash) {
   return hash ^ (hash >> 32);
 }
 
-TENSORHUB_LANE uint64_t Mixed16(const PieceReader& in, uint64_t offset, uint32_t secret) {
+TENSORHUB_LANE uint64_t Mixed16(const PieceView& in, uint64_t offset, uint32_t secret) {
   return MultiplyFolded(in.At64(offset) ^ Secret64(secret),
                         in.At64(offset + 8) ^ Secret64(secret + 8));
 }
 
-TENSORHUB_LANE uint64_t DigestUpTo16(const PieceReader& in, uint64_t bytes) {
+TENSORHUB_LANE uint64_t DigestUpTo16(const PieceView& in, uint64_t bytes) {
   if (bytes > 8) {
     const uint64_t low = in.At64(0) ^ Secret64(24) ^ Secret64(32);
     const uint64_t high = in.At64(bytes - 8) ^ Secret64(40) ^ Secret64(48);
@@ -142,7 +142,7 @@ TENSORHUB_LANE uint64_t DigestUpTo16(const PieceReader& in, uint64_t bytes) {
   return Avalanche64(combined ^ (static_cast<uint32_t>(secret) ^ (secret >> 32)));
 }
 
-TENSORHUB_LANE uint64_t DigestUpTo128(const PieceReader& in, uint64_t bytes) {
+TENSORHUB_LANE uint64_t DigestUpTo128(const PieceView& in, uint64_t bytes) {
   uint64_t hash = bytes * kPrime64A;
   // From both ends to the middle.
   for (uint32_t i = 0; i < 4 && bytes > 32 * i; ++i) {
@@ -151,7 +151,7 @@ TENSORHUB_LANE uint64_t DigestUpTo128(const PieceReader& in, uint64_t bytes) {
   return Avalanche(hash);
 }
 
-TENSORHUB_LANE uint64_t DigestUpTo240(const PieceReader& in, uint64_t bytes) {
+TENSORHUB_LANE uint64_t DigestUpTo240(const PieceView& in, uint64_t bytes) {
   uint64_t hash = bytes * kPrime64A;
   for (uint32_t i = 0; i < 8; ++i) hash += Mixed16(in, 16 * i, 16 * i);
   hash = Avalanche(hash);
@@ -159,7 +159,7 @@ TENSORHUB_LANE uint64_t DigestUpTo240(const PieceReader& in, uint64_t bytes) {
   return Avalanche(hash + Mixed16(in, bytes - 16, 136 - 17));
 }
 
-TENSORHUB_LANE_CALL uint64_t ShortDigest(PieceReader in, uint64_t bytes) {
+TENSORHUB_LANE_CALL uint64_t ShortDigest(PieceView in, uint64_t bytes) {
   if (bytes <= 16) return DigestUpTo16(in, bytes);
   return bytes <= 128 ? DigestUpTo128(in, bytes) : DigestUpTo240(in, bytes);
 }

@@ -39,20 +39,23 @@ TEST(DigestList, TravelsAsWritten) {
   EXPECT_FALSE(DecodeDigests(std::string(8 * (kDigestsPerMessage + 1), 'x')));
 }
 
-// How bytes come, and who makes their digests.
-enum class Way { kServed, kOneSided, kDigestsOnTheWay };
+// How bytes come, and of how many chunks in a hundred the digests with them.
+struct Way {
+  const char* name = "";
+  bool one_sided = false;
+  uint64_t digests_on_the_way = 0;
+};
 
 class DigestsTest : public ::testing::TestWithParam<Way> {
  protected:
   WorldOptions Options(size_t workers, uint64_t seed = 1) const {
-    const uint64_t on_the_way = GetParam() == Way::kDigestsOnTheWay ? 100 : 0;
     return {.seed = seed,
             .workers = workers,
-            .one_sided = GetParam() != Way::kServed,
+            .one_sided = GetParam().one_sided,
             .digests = DigestMode::kOn,
-            .digests_on_the_way_percent = on_the_way};
+            .digests_on_the_way_percent = GetParam().digests_on_the_way};
   }
-  // What a reader has checked, where there is one.
+  // What a reader has checked, where no other one is one-sided.
   static uint64_t Checked(World& world, size_t reader) {
     return world.at(reader).hashed_bytes + world.network.digested_on_the_way_bytes;
   }
@@ -62,12 +65,10 @@ class DigestsTest : public ::testing::TestWithParam<Way> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Ways, DigestsTest,
-                         ::testing::Values(Way::kServed, Way::kOneSided, Way::kDigestsOnTheWay),
-                         [](const auto& param) {
-                           return param.param == Way::kServed     ? "Served"
-                                  : param.param == Way::kOneSided ? "OneSided"
-                                                                  : "DigestsOnTheWay";
-                         });
+                         ::testing::Values(Way{"Served"}, Way{"OneSided", true},
+                                           Way{"OneSidedWithDigests", true, 100},
+                                           Way{"OneSidedWithSomeDigests", true, 50}),
+                         [](const auto& param) { return param.param.name; });
 
 TEST_P(DigestsTest, OfEveryChunkAreChecked) {
   World world(Options(2));
@@ -76,11 +77,12 @@ TEST_P(DigestsTest, OfEveryChunkAreChecked) {
   EXPECT_EQ(world.at(0).hashed_bytes, world.Content(5).size());
   EXPECT_EQ(Checked(world, 1), world.Content(5).size());
   EXPECT_EQ(world.at(0).hashed_beside_bytes, 0u);
-  const bool beside = GetParam() == Way::kOneSided;
-  EXPECT_EQ(world.at(1).hashed_beside_bytes, beside ? world.Content(5).size() : 0u)
+  const uint64_t here = world.at(1).hashed_bytes;
+  EXPECT_EQ(world.at(1).hashed_beside_bytes, GetParam().one_sided ? here : 0u)
       << "where the source is idle";
-  const bool here = GetParam() != Way::kDigestsOnTheWay;
-  EXPECT_EQ(world.at(1).hashed_bytes, here ? world.Content(5).size() : 0u) << "once is enough";
+  const uint64_t on_the_way = GetParam().digests_on_the_way;
+  EXPECT_EQ(here == 0, on_the_way == 100) << "once is enough";
+  EXPECT_EQ(here == world.Content(5).size(), on_the_way == 0);
 }
 
 TEST_P(DigestsTest, PublishDoesNotWaitForThem) {
@@ -219,7 +221,7 @@ TEST_P(DigestsTest, AreNotWaitedForWhereThePublisherMakesNone) {
   world.hub.choose = [](size_t reader) { return reader - 1; };
   EXPECT_EQ(world.Fetch(1), absl::OkStatus());
   EXPECT_EQ(world.Fetch(2), absl::OkStatus());
-  EXPECT_EQ(world.at(1).hashed_bytes + world.at(2).hashed_bytes, 0u);
+  EXPECT_EQ(world.at(1).hashed_bytes + Checked(world, 2), 0u);
 }
 
 TEST_P(DigestsTest, ACheckWaitsUntilTheyAreMade) {

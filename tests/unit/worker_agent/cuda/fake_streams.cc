@@ -200,6 +200,9 @@ absl::Status FakeDriver::Launch(CudaKernel kernel, const CudaGrid& grid, CudaStr
   {
     MutexLock lock(mutex_);
     if (absl::Status status = EnterCurrent("Launch"); !status.ok()) return status;
+    if (grid.blocks_x == 0) {
+      return absl::InvalidArgumentError("cuLaunchKernel: CUDA_ERROR_INVALID_VALUE: no blocks");
+    }
     name = kernels_[kernel];
   }
   absl::StatusOr<Work> work = Kernel(name, grid, arguments);

@@ -240,7 +240,7 @@ TEST_F(LocalGetsTest, WithinADeviceDigestsAreMadeOnTheWay) {
 TEST_F(LocalGetsTest, WhatCannotBeReadHasNoDigestOnTheWay) {
   std::byte* const to = driver_.Allocate(0, kBytes);
   ASSERT_TRUE(reader_->Register(to, kBytes).ok());
-  const auto region = ImportFromOutside(shared_.local_key).value();
+  const auto region = Import(shared_.local_key).value();
   std::optional<uint64_t> digest;
   const auto taken = [&](PeerId peer, GetTransport::Part second) {
     const GetTransport::Part parts[] = {{region, 0, to, 160}, second};
@@ -252,9 +252,43 @@ TEST_F(LocalGetsTest, WhatCannotBeReadHasNoDigestOnTheWay) {
   EXPECT_FALSE(taken(peer_ + 1, {region, 0, to + 160, 1}));
   EXPECT_FALSE(taken(peer_, {region, 160, to + 164, 3000}));  // would go byte by byte
   reader_->Progress();
+  while (!reader_->Arm()) reader_->Progress();
   EXPECT_TRUE(sink_.done.empty());
   source_.reset();  // waits for whoever is in its memory
+  EXPECT_FALSE(taken(peer_, {region, 160, to + 160, 160}));
   EXPECT_EQ(driver_.count("Launch"), 0);
+}
+
+// R4: whoever has withdrawn its memory may free it.
+TEST_F(LocalGetsTest, ASourceWaitsForReadersThatHash) {
+  std::byte* const to = driver_.Allocate(0, kBytes);
+  ASSERT_TRUE(reader_->Register(to, kBytes).ok());
+  const GetTransport::Part part{Import(shared_.local_key).value(), 0, to, 160};
+  std::optional<uint64_t> digest;
+  ASSERT_TRUE(reader_->GetWithDigest(peer_, {&part, 1}, 7, &digest));
+  auto gone = std::async(std::launch::async, [&] { source_.reset(); });
+  EXPECT_EQ(gone.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  while (sink_.done.empty()) reader_->Progress();
+  gone.get();
+  EXPECT_TRUE(digest);
+}
+
+TEST_F(LocalGetsTest, ChunksFillABatchAsGetsDo) {
+  constexpr size_t kWhole = 64 << 20;
+  std::byte* const from = driver_.Allocate(0, kWhole);
+  std::byte* const to = driver_.Allocate(0, kWhole);
+  ASSERT_TRUE(reader_->Register(to, kWhole).ok());
+  const SharedRegion shared = source_->Register(from, kWhole).value();
+  const auto region =
+      reader_->ImportRegion(peer_, shared.local_key, reinterpret_cast<uint64_t>(from), kWhole);
+  ASSERT_TRUE(region.ok()) << region.status();
+  std::optional<uint64_t> digests[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const GetTransport::Part part{*region, i * kWhole / 2, to + i * kWhole / 2, kWhole / 2};
+    EXPECT_EQ(driver_.count("Launch"), 0);
+    ASSERT_TRUE(reader_->GetWithDigest(peer_, {&part, 1}, i, &digests[i]));
+  }
+  EXPECT_EQ(driver_.count("Launch"), 1);  // within GetWithDigest
 }
 
 // Kernels of one device may have no access to another's memory, nor to the host's.
@@ -267,9 +301,13 @@ TEST_F(LocalGetsTest, OtherDevicesAndTheHostAreCopied) {
   const auto region = there->ImportRegion(peer, shared_.local_key, base, kBytes).value();
   there->Get(peer, region, 0, to, 1000, 1);
   while (sink_.done.empty()) there->Progress();
-  const GetTransport::Part part{region, 0, to, 1600};
-  std::optional<uint64_t> digest;
-  EXPECT_FALSE(there->GetWithDigest(peer, {&part, 1}, 3, &digest));
+  const PeerId outside = there->Connect(HostIdentity()).value();
+  for (const PeerId each : {peer, outside}) {
+    const auto again = there->ImportRegion(each, shared_.local_key, base, kBytes).value();
+    const GetTransport::Part part{again, 0, to, 1600};
+    std::optional<uint64_t> digest;
+    EXPECT_FALSE(there->GetWithDigest(each, {&part, 1}, 3, &digest));
+  }
   reader_->Get(peer_, Import(shared_.local_key).value(), 0, host_.data(), 1000, 2);
   while (sink_.done.size() < 2) reader_->Progress();
   EXPECT_EQ(driver_.count("Launch"), 0);

@@ -32,7 +32,7 @@ class LocalMovesTest : public ::testing::Test {
   }
   // In two pieces.
   bool AddChunk(uint64_t begin, uint64_t bytes, std::optional<uint64_t>* digest) {
-    const uint64_t cut = begin + bytes / 3;
+    const uint64_t cut = begin + bytes / 48 * 16;
     const kernels::MovePiece pieces[] = {
         {from_ + begin, to_ + begin, cut - begin},
         {from_ + cut, to_ + cut, begin + bytes - cut},
@@ -197,6 +197,29 @@ TEST_F(LocalMovesTest, WithoutRoomForTheirTablesChunksAreOnlyCopied) {
   EXPECT_FALSE(AddChunk(0, 3000, &digest));  // nor asked for it at once again
 }
 
+// Nor is it asked for its digest any more.
+TEST_F(LocalMovesTest, AChunkOfABatchThatFailedIsForgotten) {
+  for (const char* call : {"CopyAsync", "Launch", "RecordEvent"}) {
+    std::optional<uint64_t> failed;
+    std::optional<uint64_t> good;
+    Add(20'000, 10, /*by_kernels=*/false);  // is enqueued before it
+    EXPECT_TRUE(AddChunk(0, 3000, &failed));
+    driver_.FailNext(call, absl::AbortedError("gone"));
+    EXPECT_EQ(moves_->Begin().code(), StatusCode::kAborted) << call;
+    const uint64_t blocks = driver_.launched_blocks();
+    EXPECT_TRUE(AddChunk(8192, 1000, &good));
+    ASSERT_EQ(moves_->Begin(), absl::OkStatus());
+    ASSERT_EQ(EndOldest(), absl::OkStatus());
+    EXPECT_EQ(driver_.launched_blocks(), blocks + 1) << call;
+    EXPECT_EQ(good, DigestOf(8192, 1000));
+    EXPECT_FALSE(failed);
+    Add(16384, 10);
+    ASSERT_EQ(moves_->Begin(), absl::OkStatus());
+    ASSERT_EQ(EndOldest(), absl::OkStatus());
+    EXPECT_FALSE(failed);
+  }
+}
+
 // What the means of an earlier batch still know is not this one's.
 TEST_F(LocalMovesTest, DigestsOfEachBatchAreItsOwn) {
   std::optional<uint64_t> digests[6];
@@ -211,6 +234,7 @@ TEST_F(LocalMovesTest, DigestsOfEachBatchAreItsOwn) {
       EXPECT_EQ(digests[i], DigestOf(4096 * i, 1000)) << i;
     }
   }
+  EXPECT_FALSE(digests[3]);
 }
 
 TEST_F(LocalMovesTest, NothingIsLeftBehind) {

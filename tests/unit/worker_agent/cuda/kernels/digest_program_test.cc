@@ -137,6 +137,12 @@ TEST_F(DigestProgramTest, CopiesAreStoredByTheSixteenOrNotMadeSo) {
   some = {{text.data(), even.data(), 4}, {text.data() + 16, even.data() + 16, 90'000}};
   EXPECT_FALSE(CopiesEvenly(some));
   EXPECT_TRUE(CopiesEvenly({}));
+  // Sixteens that lie in two pieces count as well, however these lie.
+  some.clear();
+  for (size_t at = 0; at + 100 <= text.size(); at += 100) {
+    some.push_back({text.data() + at, even.data() + at, 100});
+  }
+  EXPECT_FALSE(CopiesEvenly(some));
 }
 
 // The sums of one warp in another's place, or of a turn in the next one's, would show.
