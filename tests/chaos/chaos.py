@@ -230,7 +230,10 @@ def main():
     arguments = parse()
     arguments.ways = WAYS
     if arguments.device:
-        arguments.ways = (Way("device", standin.environment(arguments.binaries), "device=0"),)
+        environment = standin.environment(arguments.binaries)
+        arguments.ways = (
+            Way("device, checked", {**environment, "TENSORHUB_DIGESTS": "on"}, "device=0"),
+            Way("device", environment, "device=0"))
     if arguments.links and not links.inside():
         links.enter()
     lab = links.Lab(arguments.binaries) if arguments.links else None
