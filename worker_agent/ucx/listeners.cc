@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <optional>
+
+#include "absl/strings/numbers.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -40,11 +41,11 @@ Listeners Listeners::Now() {
   while (folder != nullptr) {
     const dirent* const entry = readdir(folder.get());
     if (entry == nullptr) break;
-    const int fd = std::atoi(entry->d_name);  // "." and "..": 0, which is looked at anyway
+    int fd = -1;
+    if (!absl::SimpleAtoi(entry->d_name, &fd)) continue;  // "." and ".."
     if (const std::optional<ino_t> inode = InodeOf(fd)) now.sockets_.push_back({fd, *inode});
   }
   std::sort(now.sockets_.begin(), now.sockets_.end());
-  now.sockets_.erase(std::unique(now.sockets_.begin(), now.sockets_.end()), now.sockets_.end());
   return now;
 }
 
