@@ -5,9 +5,14 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
 
 #include <chrono>
+#include <memory>
 #include <mutex>
+#include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/grpc_flow_control.h"
@@ -37,12 +42,24 @@ void SetChannelArguments(grpc::ServerBuilder& builder) {
   builder.SetMaxSendMessageSize(-1);
 }
 
-// Both switches are global to the process and count for servers built later.
-void EnablePlugins(bool reflection) {
+// Both switches are global to the process and count for servers built later. (gRPC 1.51 turns the
+// second one itself, in every program that is linked with it.)
+void EnablePlugins() {
   static std::once_flag once;
   grpc::EnableDefaultHealthCheckService(true);
-  if (reflection) std::call_once(once, grpc::reflection::InitProtoReflectionServerBuilderPlugin);
+  std::call_once(once, grpc::reflection::InitProtoReflectionServerBuilderPlugin);
 }
+
+class WithoutReflection : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const auto& plugin) { return plugin->name() == kReflection; });
+  }
+
+ private:
+  static constexpr std::string_view kReflection = "proto_server_reflection";
+};
 
 }  // namespace
 
@@ -63,8 +80,9 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const Options& optio
 }
 
 absl::Status RpcServer::Listen(bool reflection) {
-  EnablePlugins(reflection);
+  EnablePlugins();
   grpc::ServerBuilder builder;
+  if (!reflection) builder.SetOption(std::make_unique<WithoutReflection>());
   SetChannelArguments(builder);
   int port = 0;
   builder.AddListeningPort(address_.ToString(), grpc::InsecureServerCredentials(), &port);

@@ -34,7 +34,8 @@ class Caller {
  private:
   bool IsOver() const;
   LightWorker& Next();
-  void AwaitTurn() const;
+  // Microseconds that it comes late.
+  double AwaitTurn() const;
 
   const LightWorkers& workers_;
   const LoadPlan& plan_;
@@ -60,19 +61,22 @@ bool Caller::IsOver() const {
   return Seconds(Clock::now() - start_).count() >= plan_.seconds;
 }
 
-void Caller::AwaitTurn() const {
-  if (plan_.turns_per_second <= 0) return;
+double Caller::AwaitTurn() const {
+  if (plan_.turns_per_second <= 0) return 0;
   const auto number = static_cast<double>(turns_ * plan_.callers + index_);
   const Seconds after(number / plan_.turns_per_second);
-  std::this_thread::sleep_until(start_ + std::chrono::duration_cast<Clock::duration>(after));
+  const auto due = start_ + std::chrono::duration_cast<Clock::duration>(after);
+  std::this_thread::sleep_until(due);
+  return std::chrono::duration<double, std::micro>(Clock::now() - due).count();
 }
 
 void Caller::Run() {
-  const LightWorker::OnCall on_call = [this](const char* name, double us) {
-    us_[name].push_back(us);
+  double late_us = 0;
+  const LightWorker::OnCall on_call = [&](const char* name, double us) {
+    us_[name].push_back(us + std::exchange(late_us, 0));
   };
   for (; !IsOver(); ++turns_) {
-    AwaitTurn();
+    late_us = AwaitTurn();
     status_ = turn_(Next(), echo_, on_call);
     if (status_.ok()) continue;
     failed_ = true;
