@@ -52,6 +52,7 @@ class Chaos {
     options.limits.layouts.count = 2;
     options.limits.waits = 4;
     options.limits.barred_sources = 2;
+    options.readers_per_source = static_cast<uint32_t>(1 + seed % 2);
     return options;
   }
 

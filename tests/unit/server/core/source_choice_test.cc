@@ -34,7 +34,8 @@ void PrintCommands(int) { std::fputs(commands.c_str(), stderr); }
 class Crowd {
  public:
   // Every second seed has no complaints: then there is no excuse for a second seed anywhere.
-  explicit Crowd(uint64_t seed) : random_(seed), complaints_(seed % 2 == 0) {
+  explicit Crowd(uint64_t seed)
+      : random_(seed), complaints_(seed % 2 == 0), script_(Options(seed)) {
     commands = absl::StrCat("# seed ", seed, "\n");
     Do(absl::StrCat("layout L bytes=", kChunks * 4096));
     for (uint64_t i = 0; i < kWorkers; ++i) {
@@ -50,6 +51,11 @@ class Crowd {
   }
 
  private:
+  static HubOptions Options(uint64_t seed) {
+    HubOptions options;
+    options.readers_per_source = static_cast<uint32_t>(1 + seed / 2 % 3);
+    return options;
+  }
   static std::string Name(uint64_t index) { return absl::StrCat("w", index, "/0"); }
   uint64_t Below(uint64_t bound) { return random_.Below(bound); }
 
