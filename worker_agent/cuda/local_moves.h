@@ -4,8 +4,8 @@
 // Copies in streams of a device's own, in batches that end together. A copy call of the driver
 // takes the host a few microseconds, in which the device copies megabytes; so the short copies of a
 // batch are made by one kernel, where the build and the driver have it, and chunks whose digests
-// are wanted by another, which hashes what passes. Batches take turns in two streams, so that the
-// device is at one while the other's next copy begins.
+// are wanted by another, which hashes what passes. Batches take turns in three streams: two
+// fill the device, also one that hashes a chunk per block, while the third's next one begins.
 //
 // Thread contract: one thread at a time; the device's context is current in all calls but Make.
 
@@ -80,7 +80,7 @@ class LocalMoves {
   CudaStream stream() const { return streams_[next_].get(); }
 
   const CudaPrimary& primary_;
-  std::array<OwnedStream, 2> streams_;
+  std::array<OwnedStream, 3> streams_;
   size_t next_ = 0;  // the stream of the batch that is begun
   absl::StatusOr<std::unique_ptr<kernels::KernelModule>> kernels_;
   int without_kernel_ = 0;  // so many batches are copied yet

@@ -126,7 +126,7 @@ TEST_F(LocalMovesTest, AfterAnErrorAllHasBeenWaitedFor) {
   const int waits = driver_.count("SynchronizeStream");
   Add(2000, 1000, /*by_kernels=*/false);
   EXPECT_EQ(moves_->Begin().code(), StatusCode::kAborted);
-  EXPECT_EQ(driver_.count("SynchronizeStream"), waits + 2);  // both streams
+  EXPECT_EQ(driver_.count("SynchronizeStream"), waits + 3);  // all streams
   EXPECT_TRUE(Arrived(0, 1000));
   EXPECT_FALSE(*moves_->OldestEnded());
   Add(4000, 1000);
