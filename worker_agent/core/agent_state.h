@@ -111,6 +111,7 @@ class AgentCore::State {
   void OnDeadline(TimeMs now, Effects& effects);
   void OnPhaseDeadline(TimeMs now, Effects& effects);
   void OnVerbDeadline(TimeMs now, Effects& effects);
+  absl::Status FetchTookTooLong() const;
   void OnFetchDeadline(TimeMs now, Effects& effects);
   void Free(const absl::Status& reason, Effects& effects);
   void Disown(const absl::Status& reason, Effects& effects);

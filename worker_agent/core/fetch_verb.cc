@@ -120,10 +120,20 @@ void AgentCore::State::On(const AbortReadDirective& event, TimeMs /*now*/, Effec
   }
 }
 
+absl::Status AgentCore::State::FetchTookTooLong() const {
+  const bool reads = phase_ == Phase::kReading;
+  const std::string version = decision_ ? absl::StrCat(" of version ", decision_->version) : "";
+  const std::string arrived =
+      reads ? absl::StrCat(", with ", reference_.valid_chunks(), " of ",
+                           reference_.content().chunking.count(), " chunks here")
+            : "";
+  return absl::DeadlineExceededError(
+      absl::StrCat("the fetch", version, " did not end before its timeout", arrived,
+                   "; raise the timeout, or see what holds it up: tensorhubctl transfers"));
+}
+
 void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
-  const absl::Status reason = ended_.value_or(absl::DeadlineExceededError(
-      absl::StrCat("the fetch did not end in time; ", reference_.valid_chunks(), " of ",
-                   reference_.content().chunking.count(), " chunks had arrived")));
+  const absl::Status reason = ended_.value_or(FetchTookTooLong());
   switch (phase_) {
     case Phase::kJoining:
       phase_deadline_ = now + (ended_ ? 0 : kAnswerGraceMs);  // the hub answers at the deadline

@@ -173,6 +173,27 @@ TEST_F(FilesTest, AVersionOfTwoRanks) {
   }
 }
 
+TEST_F(FilesTest, GoingBackToAnOlderVersion) {
+  const Files files = HuggingFaceModel(1);
+  const std::string folder = Make("in", files);
+  Interrupt(*ctl_.Publish({"m/actor", "7", folder}));
+  ExpectFailure(ctl_.Run({"publish", "m/actor", "5", folder}), 1,
+                {"version 5 is below the latest, 7"});
+  const auto publisher = ctl_.Publish({"m/actor", "5", folder, "--rewind"});
+  ExpectFetched("latest", files);
+  EXPECT_EQ(Versions(), std::vector<uint64_t>{5});
+  Interrupt(*publisher);
+}
+
+TEST_F(FilesTest, AFetchTakesNoLongerThanItsTimeout) {
+  const auto publisher = ctl_.Publish({"m/actor", "1", Make("in", HuggingFaceModel(1))});
+  publisher->Signal(SIGSTOP);
+  ExpectFailure(ctl_.Run({"fetch", "m/actor", "1", dir_ / "out", "--timeout", "500ms"}), 1,
+                {"version 1", "of 8 chunks here", "timeout"});
+  EXPECT_EQ(NamesIn(dir_.path()), names_before_);
+  publisher->Signal(SIGCONT);
+}
+
 TEST_F(FilesTest, AnInterruptedFetchLeavesNothing) {
   const auto publisher =
       ctl_.Publish({"m/actor", "1", Make("in", HuggingFaceModel(1)), "--location", "us/dc1/r1/h1"});
