@@ -64,6 +64,15 @@ absl::Status SyncDirectory(const std::string& path) {
   return result == 0 ? absl::OkStatus() : Failed(error, path, "cannot be made durable");
 }
 
+// What is mounted from the same file system is not noticed, and fails at the end.
+bool IsMountPoint(const std::string& directory) {
+  struct stat of_it = {};
+  struct stat of_parent = {};
+  const std::string parent = (fs::path(directory) / "..").string();
+  return ::stat(directory.c_str(), &of_it) == 0 && ::stat(parent.c_str(), &of_parent) == 0 &&
+         of_it.st_dev != of_parent.st_dev;
+}
+
 std::string ParentOf(const std::string& directory) {
   const std::string parent = fs::path(directory).parent_path().string();
   return parent.empty() ? "." : parent;
@@ -77,7 +86,10 @@ absl::Status DirectoryWriter::CheckVacant(const std::string& directory) {
   if (status.type() == fs::file_type::not_found) return absl::OkStatus();
   if (status.type() == fs::file_type::none) return CannotBeMade(error.value(), directory);
   if (status.type() == fs::file_type::directory && fs::is_empty(directory, error) && !error) {
-    return absl::OkStatus();
+    if (!IsMountPoint(directory)) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        directory, ": is a mount point, which cannot be replaced; name a directory in it, such as ",
+        (fs::path(directory) / "model").string()));
   }
   return absl::AlreadyExistsError(
       absl::StrCat(directory, ": exists and is no empty directory; choose another one"));

@@ -26,7 +26,8 @@ namespace tensorhub::safetensors {
 
 class DirectoryWriter {
  public:
-  // ALREADY_EXISTS unless `directory` is missing or empty.
+  // ALREADY_EXISTS unless `directory` is missing or empty; FAILED_PRECONDITION: it is empty, but
+  // something is mounted there.
   static absl::Status CheckVacant(const std::string& directory);
 
   // As CheckVacant; otherwise as the file system says.

@@ -5,7 +5,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
+#include <cerrno>
+#include <cstring>
 #include <limits>
 
 #include "tests/unit/tools/files.h"
@@ -92,6 +95,27 @@ TEST(DirectoryWriterTest, DisksAndPlacesThatCannotTakeIt) {
   EXPECT_THAT(std::string(unknown.status().message()),
               HasSubstr("cannot be made (File name too long)"));
   EXPECT_FALSE(DirectoryWriter::Create("", 3).ok());
+}
+
+// Before all is fetched, and not when it is to be renamed.
+TEST(DirectoryWriterTest, AMountPointIsNotReplaced) {
+  TempDirectory temp;
+  const std::string volume = temp / "volume";
+  std::filesystem::create_directory(volume);
+  if (mount("none", volume.c_str(), "tmpfs", 0, "size=1m") != 0) {
+    GTEST_SKIP() << "nothing can be mounted here: " << std::strerror(errno);
+  }
+  const absl::Status whole = DirectoryWriter::CheckVacant(volume);
+  EXPECT_EQ(whole.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(whole.message()), HasSubstr("name a directory in it, such as " + volume));
+  {
+    auto writer = DirectoryWriter::Create(volume + "/model", 3);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE((*writer)->Write(One(), Data()).ok());
+    EXPECT_EQ((*writer)->Commit(), absl::OkStatus());
+    EXPECT_EQ(EntriesOf(volume), 1u);
+  }
+  EXPECT_EQ(umount(volume.c_str()), 0);
 }
 
 }  // namespace
