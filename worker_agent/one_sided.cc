@@ -28,7 +28,34 @@ void Append(const GetTransport::Part& part, std::vector<GetTransport::Part>& par
   parts.push_back(part);
 }
 
+class PartCutter {
+ public:
+  // `parts` outlive it.
+  explicit PartCutter(std::span<const GetTransport::Part> parts) : parts_(parts) {}
+
+  // Replaces `taken` by the next `bytes` of the parts, or by what is left.
+  void Take(uint64_t bytes, std::vector<GetTransport::Part>& taken) {
+    taken.clear();
+    while (bytes > 0 && at_ < parts_.size()) {
+      const GetTransport::Part& part = parts_[at_];
+      const size_t now = std::min(bytes, part.bytes - begun_);
+      taken.push_back({part.region, part.offset + begun_, part.to + begun_, now});
+      bytes -= now;
+      begun_ += now;
+      if (begun_ < part.bytes) continue;
+      ++at_;
+      begun_ = 0;
+    }
+  }
+
+ private:
+  const std::span<const GetTransport::Part> parts_;
+  size_t at_ = 0;
+  uint64_t begun_ = 0;  // bytes of that part
+};
+
 }  // namespace
+
 absl::Status OneSided::EnsureTransport() {
   if (transport_) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<GetTransport>> made = factory_(this);
@@ -244,19 +271,9 @@ void OneSided::IssueChunks(const Peer& peer, const agent::Get& get, uint64_t tok
   PendingGet& pending = gets_[token];
   pending.digests.resize((get.range.bytes + get.digest_every - 1) / get.digest_every);
   plain_.clear();
-  auto from = parts_.begin();
-  uint64_t taken = 0;  // of `from`
+  PartCutter cutter(parts_);
   for (std::optional<uint64_t>& digest : pending.digests) {
-    chunk_.clear();
-    for (uint64_t wanted = get.digest_every; wanted > 0 && from != parts_.end();) {
-      const size_t bytes = std::min(wanted, from->bytes - taken);
-      chunk_.push_back({from->region, from->offset + taken, from->to + taken, bytes});
-      wanted -= bytes;
-      taken += bytes;
-      if (taken < from->bytes) continue;
-      ++from;
-      taken = 0;
-    }
+    cutter.Take(get.digest_every, chunk_);
     if (peer.by->GetWithDigest(peer.id, chunk_, token, &digest)) {
       ++pending.pieces;
     } else {
