@@ -34,8 +34,10 @@ absl::Status UcxMessages::Open() {
   options.features = UCP_FEATURE_AM;
   options.settings = MessageSettings();
   options.transports = MessageTransports(std::getenv("UCX_TLS"));
+  const Listeners before = Listeners::Now();
   absl::StatusOr<std::unique_ptr<UcxWorker>> worker = UcxWorker::Create(options);
   if (!worker.ok()) return worker.status();
+  listeners_ = Listeners::Now().Since(before);
   worker_ = *std::move(worker);
   endpoints_ = std::make_unique<UcxEndpoints>(worker_.get());
   hearing_ = std::make_unique<UcxHearing>(worker_.get(), endpoints_.get());
@@ -226,7 +228,8 @@ bool UcxMessages::Progress() {
 
 void UcxMessages::RunHearing() {
   if (std::exchange(hearing_wanted_, false)) {
-    if (!worker_->Listens()) {
+    if (!listeners_.AllThere()) {
+      listeners_.KeepNumbers();
       return sink_->OnDeaf(
           "UCX has closed the socket that peers connect to, as it does where a "
           "process is out of descriptors (ulimit -n)");

@@ -81,10 +81,8 @@ absl::Status UcxWorker::OpenWorker(EnvelopeKind address_kind) {
   ucp_worker_params_t params = {};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SINGLE;
-  const Listeners before = Listeners::Now();
   ucs_status_t status = ucp_worker_create(context_, &params, &worker_);
   if (status != UCS_OK) return UcxStatus(status, "creating a UCX worker");
-  listeners_ = Listeners::Now().Since(before);
   status = ucp_worker_get_efd(worker_, &event_fd_);
   if (status != UCS_OK) return UcxStatus(status, "getting the UCX worker's event fd");
   ucp_address_t* raw = nullptr;
@@ -94,12 +92,6 @@ absl::Status UcxWorker::OpenWorker(EnvelopeKind address_kind) {
   address_ = WrapEnvelope(address_kind, {reinterpret_cast<const char*>(raw), bytes});
   ucp_worker_release_address(worker_, raw);
   return absl::OkStatus();
-}
-
-bool UcxWorker::Listens() const {
-  if (listeners_.AllThere()) return true;
-  listeners_.KeepNumbers();
-  return false;
 }
 
 absl::Status UcxWorker::TakeMessages(unsigned id, ucp_am_recv_callback_t handler, void* owner) {

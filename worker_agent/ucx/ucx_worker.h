@@ -18,7 +18,6 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "worker_agent/ucx/listeners.h"
 #include "worker_agent/ucx/ucx_envelope.h"
 #include "worker_agent/ucx/ucx_settings.h"
 
@@ -51,10 +50,6 @@ class UcxWorker {
   // True: the event fd will signal. False: progress first.
   bool Arm() { return ucp_worker_arm(worker_) == UCS_OK; }
 
-  // Whether new peers can connect as they could at first. If not, another worker can be made, where
-  // they can.
-  bool Listens() const;
-
   // Active messages with this id go to `handler(owner, ...)`, each whole.
   absl::Status TakeMessages(unsigned id, ucp_am_recv_callback_t handler, void* owner);
 
@@ -76,9 +71,6 @@ class UcxWorker {
   ucp_worker_h worker_ = nullptr;
   std::string address_;
   int event_fd_ = -1;
-  // What other threads began to listen on meanwhile is among them; that they stop has whoever asks
-  // connect anew once, for nothing.
-  Listeners listeners_;
   bool abandoned_ = false;
 };
 
