@@ -91,11 +91,9 @@ absl::Status DeviceDigests::CopyLane::CopyOut(const kernels::Chunk& chunk,
   }
   for (uint32_t i = 0; i < chunk.pieces; ++i) {
     const kernels::Piece& piece = pieces[chunk.first_piece + i];
-    const uint64_t end =
-        i + 1 < chunk.pieces ? pieces[chunk.first_piece + i + 1].begin : chunk.bytes;
     const absl::Status status = primary_.driver()->CopyAsync(
         buffer_.data() + piece.begin, reinterpret_cast<const void*>(piece.address),
-        end - piece.begin, stream());
+        kernels::EndOfPiece(chunk, pieces, i) - piece.begin, stream());
     if (!status.ok()) return status;
   }
   return primary_.driver()->SynchronizeStream(stream());

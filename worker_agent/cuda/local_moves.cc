@@ -91,6 +91,8 @@ absl::Status LocalMoves::Begin() {
   next_ = (next_ + 1) % streams_.size();
   absl::StatusOr<Means> means = TakeMeans();
   absl::Status status = means.ok() ? Enqueue(*means) : means.status();
+  open_chunks_.Clear();
+  open_digests_.clear();
   if (status.ok()) {
     begun_.push_back(*std::move(means));
     return status;
@@ -98,8 +100,6 @@ absl::Status LocalMoves::Begin() {
   // Without an event the end is known only by waiting for all.
   AwaitAll();
   begun_.clear();
-  open_chunks_.Clear();
-  open_digests_.clear();
   return status;
 }
 
@@ -129,10 +129,9 @@ absl::Status LocalMoves::EnqueueChunks(Means& means) {
   if (means.chunks == nullptr) {
     means.chunks = std::make_unique<kernels::DigestJob>(primary_.driver());
   }
-  absl::Status status = means.chunks->Enqueue((*kernels_)->digest_copy(), open_chunks_, stream());
-  if (WithoutRoom(status)) status = Copy(open_chunks_.Copies());
-  open_chunks_.Clear();
-  return status;
+  const absl::Status status =
+      means.chunks->Enqueue((*kernels_)->digest_copy(), open_chunks_, stream());
+  return WithoutRoom(status) ? Copy(open_chunks_.Copies()) : status;
 }
 
 // A device without room for a kernel's tables makes copies of the pieces, and is not asked for it

@@ -34,9 +34,9 @@ std::vector<MovePiece> DigestTables::Copies() const {
   for (const Chunk& chunk : chunks) {
     for (uint32_t i = 0; i < chunk.pieces; ++i) {
       const Piece& piece = pieces[chunk.first_piece + i];
-      const uint64_t end = i + 1 < chunk.pieces ? (&piece)[1].begin : chunk.bytes;
       copies.push_back({reinterpret_cast<const void*>(piece.address),
-                        reinterpret_cast<void*>(piece.to), end - piece.begin});
+                        reinterpret_cast<void*>(piece.to),
+                        EndOfPiece(chunk, pieces, i) - piece.begin});
     }
   }
   return copies;

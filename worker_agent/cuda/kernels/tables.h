@@ -23,6 +23,11 @@ struct MovePiece {
   uint64_t bytes = 0;
 };
 
+// Where the chunk's i-th piece ends in it.
+inline uint64_t EndOfPiece(const Chunk& chunk, const std::vector<Piece>& pieces, uint32_t i) {
+  return i + 1 < chunk.pieces ? pieces[chunk.first_piece + i + 1].begin : chunk.bytes;
+}
+
 struct DigestTables {
   std::vector<Chunk> chunks;
   std::vector<Piece> pieces;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 
 #include "tests/unit/worker_agent/cuda/kernel_driver.h"
@@ -167,6 +168,18 @@ class RealKernels : public ::testing::Test {
     ASSERT_EQ(driver_->CopyAsync(to, from, bytes, stream_.get()), absl::OkStatus());
     ASSERT_EQ(driver_->SynchronizeStream(stream_.get()), absl::OkStatus());
   }
+  // Gives each chunk to `add`, with the place where its second piece begins; returns the digests.
+  std::vector<uint64_t> CutIntoChunks(const std::string& bytes,
+                                      const std::function<void(size_t, size_t, size_t)>& add) {
+    std::vector<uint64_t> digests;
+    for (size_t at = 0, size = 0; at < bytes.size(); at += size) {
+      size = std::min<size_t>(bytes.size() - at, random_.Below(600'000));
+      const DigestPiece whole{bytes.data() + at, size};
+      digests.push_back(ChunkDigest(&whole, 1));
+      add(at, at + random_.Below(size + 1), at + size);
+    }
+    return digests;
+  }
 
   Random random_{22};
   CudaDriver* driver_ = nullptr;
@@ -181,15 +194,10 @@ TEST_F(RealKernels, DigestWhatTheHostDigests) {
   auto* const there = static_cast<std::byte*>(driver_->AllocateDevice(bytes.size()).value());
   Copy(there, bytes.data(), bytes.size());
   DigestTables tables;
-  std::vector<uint64_t> expected;
-  for (size_t at = 0, size = 0; at < bytes.size(); at += size) {
-    size = std::min<size_t>(bytes.size() - at, random_.Below(600'000));
-    const size_t cut = random_.Below(size + 1);
-    const DigestPiece whole{bytes.data() + at, size};
-    expected.push_back(ChunkDigest(&whole, 1));
-    const DigestPiece pieces[] = {{there + at, cut}, {there + at + cut, size - cut}};
+  const auto expected = CutIntoChunks(bytes, [&](size_t at, size_t cut, size_t end) {
+    const DigestPiece pieces[] = {{there + at, cut - at}, {there + cut, end - cut}};
     tables.Add(pieces);
-  }
+  });
   const auto digester = DeviceDigester::Create(module_.get()).value();
   std::vector<uint64_t> digests;
   EXPECT_EQ(Digest(*digester, tables, digests), absl::OkStatus());
@@ -204,16 +212,10 @@ TEST_F(RealKernels, CopyWhatTheyDigest) {
   auto* const to = static_cast<std::byte*>(driver_->AllocateDevice(bytes.size()).value());
   Copy(from, bytes.data(), bytes.size());
   DigestTables tables;
-  std::vector<uint64_t> expected;
-  for (size_t at = 0, size = 0; at < bytes.size(); at += size) {
-    size = std::min<size_t>(bytes.size() - at, random_.Below(600'000));
-    const size_t cut = random_.Below(size + 1);
-    const DigestPiece whole{bytes.data() + at, size};
-    expected.push_back(ChunkDigest(&whole, 1));
-    const MovePiece pieces[] = {{from + at, to + at, cut},
-                                {from + at + cut, to + at + cut, size - cut}};
+  const auto expected = CutIntoChunks(bytes, [&](size_t at, size_t cut, size_t end) {
+    const MovePiece pieces[] = {{from + at, to + at, cut - at}, {from + cut, to + cut, end - cut}};
     tables.AddCopied(pieces);
-  }
+  });
   DigestJob job(driver_);
   ASSERT_EQ(job.Enqueue(module_->digest_copy(), tables, stream_.get()), absl::OkStatus());
   std::string got(bytes.size(), '\0');
