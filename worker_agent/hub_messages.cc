@@ -197,6 +197,7 @@ v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report) {
   out.set_agent_version(TENSORHUB_VERSION);
   out.set_gave_up_join(report.gave_up_join);
   *out.mutable_group_epoch() = ToProto(report.epoch);
+  *out.mutable_came_in() = ToProto(report.came_in);
   if (report.holding) *out.mutable_holding() = ToProto(*report.holding);
   if (report.open_fetch) *out.mutable_open_fetch() = ToProto(*report.open_fetch);
   return out;

@@ -75,7 +75,8 @@ struct SessionOpened {
   std::string endpoint;
   // Connected to this hub, or to an earlier life of it, before.
   bool resumed = false;
-  GroupEpoch epoch = {};  // its group's, as it was told last
+  GroupEpoch epoch = {};    // its group's, as it was told last
+  GroupEpoch came_in = {};  // as it was told first; none: it is new, or does not say
   std::optional<Holding> holding;
   std::optional<OpenFetch> open_fetch;
   OpId gave_up_join = 0;  // as in Heartbeat

@@ -27,6 +27,13 @@ void Hub::State::JoinEpoch(const SessionOpened& event, bool unknown) {
              absl::AbortedError(absl::StrCat(who, " started anew")));
 }
 
+// The number of its first word to any life: the group's at that time. A rank's next process raises
+// it, or comes to a life that is later than all of them.
+GroupEpoch Hub::State::CameIn(const SessionOpened& event) {
+  const WorkerKey& key = event.worker.key;
+  return event.resumed ? Known(key, event.came_in) : GroupOf(key).epoch;
+}
+
 // The group's, when it came or when it published. That it published in a life says nothing of the
 // group's.
 GroupEpoch Hub::State::TellsOf(const SessionOpened& event) {

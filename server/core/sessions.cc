@@ -38,6 +38,9 @@ absl::Status CheckWords(const SessionOpened& event) {
   return absl::OkStatus();
 }
 
+// As far as both are known.
+bool CameBefore(GroupEpoch one, GroupEpoch other) { return one != GroupEpoch{} && one < other; }
+
 }  // namespace
 
 void Hub::State::Renew(SessionId session) {
@@ -64,6 +67,7 @@ void Hub::State::On(const SessionOpened& event) {
   const bool unknown = worker.id.incarnation == 0;
   Attach(worker, event);
   JoinEpoch(event, unknown);
+  if (worker.came_in == GroupEpoch{}) worker.came_in = CameIn(event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding),
                        GroupOf(worker.id.key).epoch});
   const bool held = worker.reference.has_value();
@@ -106,15 +110,20 @@ absl::Status Hub::State::CheckOpening(const SessionOpened& event) {
   return CheckRoom(event);
 }
 
-// R8: of each worker, only the newest incarnation and its newest session speak.
-absl::Status Hub::State::CheckIncarnation(const SessionOpened& event, const Worker& worker) const {
+// R8: of each worker, only the newest incarnation and its newest session speak. What an earlier
+// life of the hub replaced may come back before its successor does, and must give way to it then.
+absl::Status Hub::State::CheckIncarnation(const SessionOpened& event, const Worker& worker) {
   const Incarnation incarnation = event.worker.incarnation;
+  const bool other = incarnation != worker.id.incarnation;
+  const GroupEpoch came_in = event.resumed && other ? CameIn(event) : GroupEpoch{};
   const auto& fenced = worker.fenced;
-  if (std::find(fenced.begin(), fenced.end(), incarnation) != fenced.end()) {
+  if (std::find(fenced.begin(), fenced.end(), incarnation) != fenced.end() ||
+      CameBefore(came_in, worker.came_in)) {
     return absl::AbortedError(
         absl::StrCat(ToString(event.worker.key), " was replaced by a newer incarnation"));
   }
-  if (incarnation == worker.id.incarnation) {
+  if (CameBefore(worker.came_in, came_in)) return absl::OkStatus();
+  if (!other) {
     if (event.number <= worker.number) {
       return absl::AbortedError(absl::StrCat("stale session ", event.number, "; session ",
                                              worker.number, " was opened before"));
@@ -157,7 +166,8 @@ void Hub::State::Replace(Worker& worker, const SessionOpened& by) {
   const bool restored = worker.number == 0;
   if (!restored || !by.resumed) RaiseEpoch({key.model, key.group}, NewEpoch(), reason);
   std::deque<Incarnation> fenced = std::move(worker.fenced);
-  fenced.push_back(worker.id.incarnation);
+  // R8: of two that came in earlier lives their reports say which is newer.
+  if (!restored || !by.resumed) fenced.push_back(worker.id.incarnation);
   if (fenced.size() > kFencedMax) fenced.pop_front();
   dead_.erase({worker.died, worker.id.key});
   rows_.erase(worker.serial);

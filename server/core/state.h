@@ -111,7 +111,7 @@ class Hub::State {
   bool Lacks(const std::optional<Holding>& holding) const;
   bool RemembersEarlierLife(const SessionOpened& event) const;
   absl::Status CheckOpening(const SessionOpened& event);
-  absl::Status CheckIncarnation(const SessionOpened& event, const Worker& worker) const;
+  absl::Status CheckIncarnation(const SessionOpened& event, const Worker& worker);
   absl::Status CheckRoom(const SessionOpened& event);
   void Replace(Worker& worker, const SessionOpened& by);
   void Locate(Worker& worker, const SessionOpened& event);
@@ -166,6 +166,7 @@ class Hub::State {
   GroupEpoch NewEpoch() { return {options_.life, ++epochs_}; }
   void JoinEpoch(const SessionOpened& event, bool unknown);
   GroupEpoch TellsOf(const SessionOpened& event);
+  GroupEpoch CameIn(const SessionOpened& event);
   void RaiseEpoch(const GroupKey& group, GroupEpoch to, const absl::Status& reason);
   void EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Status& reason);
   GroupEpoch EpochOfPublish(const WorkerKey& key);

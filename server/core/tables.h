@@ -173,6 +173,9 @@ struct Worker {
   TimeMs lease_end = 0;
   TimeMs lease_timer = 0;
   TimeMs died = 0;
+  // The group's epoch when this process came first, perhaps in an earlier life of the hub; of two
+  // processes of a rank the one with the later epoch is the newer. None: not known.
+  GroupEpoch came_in;
   std::deque<Incarnation> fenced;  // earlier incarnations; the newest kFencedMax
   OpRecord op;
   std::optional<Reference> reference;

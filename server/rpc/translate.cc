@@ -103,6 +103,7 @@ absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::Sess
   out.copy_of = open.copy_of();
   out.resumed = open.resumed();
   out.epoch = EpochOf(open.group_epoch());
+  out.came_in = EpochOf(open.came_in());
   out.gave_up_join = open.gave_up_join();
   check.IdOrNone(open.known_store_id(), "known_store_id");
   if (open.has_holding()) out.holding = HoldingOf(check, open.holding());

@@ -91,6 +91,8 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.breaks_of_calls = draws.Share(10'000, 300'000);
   plan.callers_die = draws.Share(3'000, 60'000);
   plan.sources_die = draws.Share(3'000, 60'000);
+  // Two live processes have two addresses.
+  if (!plan.addresses_reused) plan.supplanted = draws.Every(4 * kSecond, 60 * kSecond);
   return plan;
 }
 
@@ -112,6 +114,7 @@ std::string FaultPlan::Describe() const {
   add(peer_partitions != 0, "cut-from-peers");
   add(one_sided != 0, "one-sided");
   add(worker_crashes != 0, "worker-crashes");
+  add(supplanted != 0, "supplanted-workers");
   add(hub_crashes != 0, keeps_data ? "hub-crashes" : "hub-crashes-without-data");
   add(hub_dies_of_comers != 0, "hub-dies-of-comers");
   add(hub_dies_of_calls != 0, absl::StrCat("hub-dies-of-call-", fatal_call).c_str());

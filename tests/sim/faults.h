@@ -42,6 +42,7 @@ struct FaultPlan {
   bool addresses_reused = false;  // a restarted worker is reached at its predecessor's address
   // Processes.
   Nanos worker_crashes = 0;
+  Nanos supplanted = 0;  // a process that lives, or is only cut off: another one is started for it
   Nanos hub_crashes = 0;
   // The hub crashes within a moment of hearing of a process that comes, or of one kind of call:
   // publish, unpublish, join a fetch, begin to read, finish, leave.

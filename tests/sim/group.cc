@@ -50,7 +50,59 @@ void Group::Kill(Rank rank, bool told) {
   RankDone(rank, number_, absl::CancelledError("it died"));
 }
 
+bool Group::Supplant(Rank rank) {
+  Process& process = *ranks_[rank].process;
+  const bool leaves = busy() && (operation_.kind == Kind::kLeave || operation_.leaves_after != 0);
+  const bool lives = !process.node().dead() && process.link().connected();
+  if (!lives || leaves || ranks_[rank].starting || for_good_) return false;
+  scene_.Log(process.name(), " is supplanted");
+  outlived_.push_back(&process);
+  LiveOn(process);
+  Restart(rank, scene_.dice.Time(20 * kMillisecond, 8 * kSecond));
+  RankDone(rank, number_, absl::CancelledError("another process has its place"));
+  return true;
+}
+
+// Its owner does not know, and goes on with what needs no agreement with the others.
+void Group::LiveOn(Process& process) {
+  const Nanos pause = scene_.dice.Time(100 * kMillisecond, 3 * kSecond);
+  scene_.agenda.After(pause, &process.node(), [this, &process] {
+    LiveOn(process);
+    if (!process.idle() || process.link().ended()) return;
+    const auto done = [this, &process](const agent::VerbDone&) { ScribbleIfFree(process); };
+    const auto holding = process.Report().holding;
+    const uint64_t dice = scene_.dice.Below(4);
+    if (dice == 0 && holding && holding->complete) {
+      process.KeepContent(scene_.contents.Of(holding->publication));
+      process.Ask(agent::PublishVerb{holding->version, false, false, 3000}, done);
+    } else if (dice == 1) {
+      process.Ask(agent::FetchVerb{DrawFetch().selector, 3000}, done);
+    } else if (dice == 2) {
+      process.Ask(agent::UnpublishVerb{.drain_ms = 1000}, done);
+    }
+  });
+}
+
+void Group::EndOutlived(Process& process, bool told) {
+  if (std::erase(outlived_, &process) != 0 && !process.node().dead()) process.Kill(told);
+}
+
+bool Group::IsOutlived(const Process& process) const {
+  return std::find(outlived_.begin(), outlived_.end(), &process) != outlived_.end();
+}
+
+void Group::EndAllOutlived() {
+  for (Process* process : outlived_) {
+    scene_.agenda.After(scene_.dice.Time(0, 8 * kSecond), nullptr,
+                        [this, process] { EndOutlived(*process, /*told=*/true); });
+  }
+}
+
 void Group::Supervise() {
+  for (Process* process : std::vector<Process*>(outlived_)) {
+    const bool refused = process->node().running() && process->link().ended();
+    if (refused && process->idle()) EndOutlived(*process, /*told=*/true);
+  }
   for (Rank rank = 0; rank < world_size(); ++rank) {
     const Process& process = *ranks_[rank].process;
     const bool refused = process.node().running() && process.link().ended();
@@ -60,7 +112,7 @@ void Group::Supervise() {
 
 bool Group::complete() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const RankState& rank) {
-    return rank.process->node().running() && rank.process->link().up();
+    return !rank.starting && rank.process->node().running() && rank.process->link().up();
   });
 }
 
@@ -195,7 +247,7 @@ void Group::RunRank(Rank rank, uint64_t number) {
     Kill(rank, true);  // refused for good: its owner starts another one
     return RankDone(rank, number, absl::AbortedError("refused"));
   }
-  if (process->node().dead() || !process->link().connected()) {
+  if (process->node().dead() || ranks_[rank].starting || !process->link().connected()) {
     if (for_good_) return RankDone(rank, number, absl::OkStatus());
     if (scene_.agenda.now() - began_ > kConnectPatience) {
       return RankDone(rank, number, absl::UnavailableError("not connected"));
@@ -260,6 +312,7 @@ void Group::Ask(Rank rank, uint64_t number, const agent::Verb& verb, const Done&
       fetched_ = result.fetch.version;
     }
     ScribbleIfFree(process);
+    if (IsOutlived(process)) return;
     if (operation_.leaves_after != 0 && rank == 0 && number == number_) {
       return Leave(rank, number);
     }
@@ -294,7 +347,7 @@ void Group::Train(Rank rank, uint64_t number) {
 }
 
 void Group::Publish(Rank rank, uint64_t number) {
-  if (number != number_) return;
+  if (number != number_ || !unfinished_.contains(rank)) return;
   ranks_[rank].process->WriteContent(operation_.content);
   agent::PublishVerb verb;
   verb.version = operation_.version;

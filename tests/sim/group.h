@@ -42,6 +42,13 @@ class Group {
   void Supervise();
   // A crash, after which another process takes the place. `told`: its peers hear of it.
   void Kill(Rank rank, bool told);
+  // Another process takes the place while this one lives on, with what it holds and does. False: it
+  // does not live, or is about to leave.
+  bool Supplant(Rank rank);
+  // Nothing if it has ended before.
+  void EndOutlived(Process& process, bool told);
+  // Each within a few seconds.
+  void EndAllOutlived();
   // Of a rank whose process may be dead by now.
   Process* process(Rank rank) const { return ranks_[rank].process; }
   uint32_t world_size() const { return static_cast<uint32_t>(ranks_.size()); }
@@ -100,11 +107,14 @@ class Group {
   void Wait(Rank rank, uint64_t number);
   void Leave(Rank rank, uint64_t number);
   void ScribbleIfFree(Process& process);
+  void LiveOn(Process& process);
+  bool IsOutlived(const Process& process) const;
 
   Scene& scene_;
   Model& model_;
   const bool trains_;
   std::vector<RankState> ranks_;
+  std::vector<Process*> outlived_;  // they live, and another process has their place
   bool resting_ = false;
   bool for_good_ = false;
   Operation operation_;

@@ -34,6 +34,7 @@ void Nemesis::Start() {
   Every(plan.peer_breaks, &Nemesis::BreakPeers);
   Every(plan.peer_partitions, &Nemesis::CutFromPeer);
   Every(plan.worker_crashes, &Nemesis::CrashWorker);
+  Every(plan.supplanted, &Nemesis::SupplantWorker);
   Every(plan.hub_crashes, &Nemesis::CrashHub);
   Every(plan.worker_pauses, &Nemesis::StopWorker);
   Every(plan.hub_pauses, &Nemesis::StopHub);
@@ -53,6 +54,8 @@ void Nemesis::Heal() {
     scene_.agenda.Resume(process.node());
     process.link().Unblock();
   }
+  // Their ranks are to be whole again.
+  for (const auto& group : groups_) group->EndAllOutlived();
 }
 
 Process* Nemesis::AnyLive() {
@@ -72,13 +75,15 @@ void Nemesis::BreakSession() {
 }
 
 void Nemesis::CutFromHub() {
-  Process* process = AnyLive();
-  if (process == nullptr) return;
+  if (Process* process = AnyLive()) CutFromHub(*process);
+}
+
+void Nemesis::CutFromHub(Process& process) {
   const uint64_t way = scene_.dice.Below(3);
-  scene_.Log(process->name(), " is cut from the hub, way ", way);
-  process->link().Block(way != 1, way != 0);
+  scene_.Log(process.name(), " is cut from the hub, way ", way);
+  process.link().Block(way != 1, way != 0);
   Later(scene_.dice.Time(50 * kMillisecond, 12 * kSecond),
-        [process] { process->link().Unblock(); });
+        [&process] { process.link().Unblock(); });
 }
 
 void Nemesis::BreakPeers() {
@@ -108,6 +113,18 @@ void Nemesis::CrashWorker() {
   Group& group = *groups_[scene_.dice.Below(groups_.size())];
   const auto rank = static_cast<Rank>(scene_.dice.Below(group.world_size()));
   group.Kill(rank, !scene_.dice.Chance(scene_.plan.silent_deaths));
+}
+
+// A scheduler that cannot see the old one, for a network that the hub may or may not share.
+void Nemesis::SupplantWorker() {
+  Group& group = *groups_[scene_.dice.Below(groups_.size())];
+  const auto rank = static_cast<Rank>(scene_.dice.Below(group.world_size()));
+  Process* process = group.process(rank);
+  if (!group.Supplant(rank)) return;
+  if (scene_.dice.Below(3) != 0) CutFromHub(*process);
+  Later(scene_.dice.Time(kSecond, 30 * kSecond), [this, &group, process] {
+    group.EndOutlived(*process, /*told=*/scene_.dice.Below(2) == 0);
+  });
 }
 
 void Nemesis::CrashHub() {

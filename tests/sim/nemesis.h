@@ -32,9 +32,11 @@ class Nemesis {
 
   void BreakSession();
   void CutFromHub();
+  void CutFromHub(Process& process);
   void BreakPeers();
   void CutFromPeer();
   void CrashWorker();
+  void SupplantWorker();
   void CrashHub();
   void StopWorker();
   void StopHub();

@@ -127,6 +127,7 @@ hub::SessionOpened Process::Opening() const {
   opened.copy_of = place_.copy_of;
   const agent::StateReport report = core_->Report();
   opened.epoch = report.epoch;
+  opened.came_in = report.came_in;
   opened.gave_up_join = report.gave_up_join;
   if (report.holding) opened.holding = sim::ToHub(*report.holding);
   if (report.open_fetch) opened.open_fetch = sim::ToHub(*report.open_fetch);

@@ -34,6 +34,7 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   heartbeat_ms_ = std::max<TimeMs>(event.heartbeat_ms, 1);
   heartbeat_at_ = now + heartbeat_ms_;
   epoch_ = event.epoch;
+  if (came_in_ == GroupEpoch{}) came_in_ = event.epoch;
   // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.
   if (event.wants_documents) effects.emplace_back(PutDocuments{});
   SayAgainWhatIsOver(effects);
@@ -296,6 +297,7 @@ absl::Status AgentCore::State::Health() const {
 StateReport AgentCore::State::Report() const {
   StateReport report;
   report.epoch = epoch_;
+  report.came_in = came_in_;
   report.gave_up_join = gave_up_join_;
   const Reference::Content& content = reference_.content();
   if (content.publication && reference_.state() != Reference::State::kFree) {

@@ -155,7 +155,8 @@ class AgentCore::State {
   std::optional<TimeMs> leaving_ms_;  // what a leave that was asked for gives readers and keepers
   bool left_ = false;
   TimeMs heartbeat_ms_ = 1000;
-  GroupEpoch epoch_;  // the group's, as the hub told it last
+  GroupEpoch epoch_;    // the group's, as the hub told it last
+  GroupEpoch came_in_;  // as it was told first
   std::optional<TimeMs> heartbeat_at_;
 
   Phase phase_ = Phase::kIdle;

@@ -466,7 +466,8 @@ struct OpenFetchReport {
   AssignmentNumber assignment = 0;
 };
 struct StateReport {
-  GroupEpoch epoch = {};  // its group's, as it was told last
+  GroupEpoch epoch = {};    // its group's, as it was told last
+  GroupEpoch came_in = {};  // as it was told first
   std::optional<HoldingReport> holding;
   std::optional<OpenFetchReport> open_fetch;
   OpId gave_up_join = 0;  // as in HeartbeatMessage

@@ -30,6 +30,14 @@ inline bool IsRefused(const HubStep& step, hub::CallId call) {
   });
 }
 
+// Of a SessionOpened.
+inline bool IsWelcome(const HubStep& step) {
+  return std::any_of(step.effects.begin(), step.effects.end(), [](const hub::Effect& effect) {
+    const auto* directive = std::get_if<hub::Directive>(&effect);
+    return directive != nullptr && std::holds_alternative<hub::Welcome>(directive->body);
+  });
+}
+
 }  // namespace tensorhub::fault
 
 #endif  // TENSORHUB_TESTS_SIM_CHECKERS_HUB_STEP_H_

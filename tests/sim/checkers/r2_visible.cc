@@ -32,11 +32,14 @@ void R2Visible::OnHubStep(const HubStep& step) {
   const auto* publish = std::get_if<hub::PublishOp>(&step.event);
   if (publish != nullptr && !IsRefused(step, publish->call)) {
     published_.try_emplace({step.from->number(), publish->generation},
-                           MembersOf(publish->worker.key));
+                           Publish{MembersOf(publish->worker.key), scene_.agenda.now()});
   }
   // What it published in an earlier life of the hub, it reports. A publish that it repeats, since
   // it has not heard the answer, counts as of now.
   const auto* opened = std::get_if<hub::SessionOpened>(&step.event);
+  if (opened != nullptr && IsWelcome(step)) {
+    came_.try_emplace(step.from->number(), scene_.agenda.now());
+  }
   if (opened != nullptr && opened->holding && opened->holding->published) {
     const std::pair key(step.from->number(), opened->holding->generation);
     published_.try_emplace(key, earlier_[key]);
@@ -65,28 +68,39 @@ void R2Visible::OnVisible(const std::string& model, Version version, bool gone) 
                                  [version](const auto& v) { return v.version == version; });
   if (view == views.end() || !seen_.insert(view->publication).second || gone) return;
   std::map<std::string, Members> publishers;
-  std::map<std::string, std::map<Rank, Members>> beside;
+  std::map<std::string, std::map<Rank, Publish>> publishes;
   for (const hub::ReferenceView& reference : scene_.hub->core().References(model, version)) {
     const Process* process = FindProcess(scene_, reference.worker.incarnation);
     if (process == nullptr) continue;
     const auto found = published_.find({process->number(), reference.generation});
     if (found == published_.end()) continue;
     publishers[reference.group][reference.worker.key.rank] = reference.worker.incarnation;
-    beside[reference.group][reference.worker.key.rank] = found->second;
+    publishes[reference.group][reference.worker.key.rank] = found->second;
   }
   for (const auto& [group, ranks] : publishers) {
-    if (ranks.size() == view->world_size && IsOneEpoch(ranks, beside[group])) return;
+    if (ranks.size() == view->world_size && IsOneEpoch(ranks, publishes[group])) return;
   }
   scene_.Fail("R2", absl::StrCat("version ", version, " of ", model,
                                  " became visible, and no group had published it whole"));
 }
 
-bool R2Visible::IsOneEpoch(const Members& publishers, const std::map<Rank, Members>& beside) {
-  return std::all_of(beside.begin(), beside.end(), [&](const auto& rank) {
-    return std::all_of(rank.second.begin(), rank.second.end(), [&](const auto& member) {
-      return publishers.at(member.first) == member.second;
+// A hub that began anew may have had a process beside it that an earlier one had replaced by the
+// publisher, which was only cut off.
+bool R2Visible::IsOneEpoch(const Members& publishers,
+                           const std::map<Rank, Publish>& publishes) const {
+  return std::all_of(publishes.begin(), publishes.end(), [&](const auto& rank) {
+    const Publish& publish = rank.second;
+    return std::all_of(publish.beside.begin(), publish.beside.end(), [&](const auto& member) {
+      const Incarnation publisher = publishers.at(member.first);
+      return publisher == member.second || WasHere(publisher, publish.at);
     });
   });
+}
+
+bool R2Visible::WasHere(Incarnation incarnation, Nanos at) const {
+  const Process* process = FindProcess(scene_, incarnation);
+  const auto came = process == nullptr ? came_.end() : came_.find(process->number());
+  return came != came_.end() && came->second < at;
 }
 
 }  // namespace tensorhub::fault

@@ -24,16 +24,22 @@ class R2Visible {
 
  private:
   using Members = std::map<Rank, Incarnation>;
+  struct Publish {
+    Members beside;
+    Nanos at = 0;  // when the hub heard it first
+  };
   // Who was alive, as far as the hub could know, when a rank published.
   Members MembersOf(const WorkerKey& key) const;
   static bool IsGone(const HubStep& step, const hub::ModelChange& visible);
   void OnVisible(const std::string& model, Version version, bool gone);
-  static bool IsOneEpoch(const Members& publishers, const std::map<Rank, Members>& beside);
+  bool IsOneEpoch(const Members& publishers, const std::map<Rank, Publish>& publishes) const;
+  bool WasHere(Incarnation incarnation, Nanos at) const;
 
   Scene& scene_;
   // By process and generation: what the hub lists of, or has heard of in this life.
-  std::map<std::pair<uint32_t, Generation>, Members> published_;
-  std::map<std::pair<uint32_t, Generation>, Members> earlier_;  // in those before
+  std::map<std::pair<uint32_t, Generation>, Publish> published_;
+  std::map<std::pair<uint32_t, Generation>, Publish> earlier_;  // in those before
+  std::map<uint32_t, Nanos> came_;  // by process: its first session, in any life
   std::set<PublicationId> seen_;
 };
 

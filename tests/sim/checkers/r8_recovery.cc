@@ -35,6 +35,7 @@ TimeMs BoundOf(const agent::Verb& verb) {
 // The mark and the decisions are durable: a hub that has its rows answers from them what it decided
 // in an earlier life.
 void R8Recovery::OnHubStart() {
+  here_.clear();
   if (scene_.hub->has_rows()) return;
   latest_.clear();
   asked_.clear();
@@ -42,7 +43,10 @@ void R8Recovery::OnHubStart() {
 
 void R8Recovery::OnHubStep(const HubStep& step) {
   OnAsked(step);
-  if (const auto* opened = std::get_if<hub::SessionOpened>(&step.event)) OnReported(step, *opened);
+  if (const auto* opened = std::get_if<hub::SessionOpened>(&step.event)) {
+    OnReported(step, *opened);
+    OnComes(step, *opened);
+  }
   if (const auto* publish = std::get_if<hub::PublishOp>(&step.event); publish && publish->rewind) {
     rewinds_[publish->worker.key.model][publish->version] = scene_.agenda.now();
   }
@@ -103,6 +107,26 @@ void R8Recovery::OnReported(const HubStep& step, const hub::SessionOpened& opene
   }
   Version& latest = latest_[opened.worker.key.model];
   latest = std::max(latest, holding->version);
+}
+
+// Of two processes of a rank only the newer one speaks, in whichever life of the hub it came, and
+// whichever is back first. Where the tables are small, the hub forgets the dead.
+void R8Recovery::OnComes(const HubStep& step, const hub::SessionOpened& opened) {
+  const uint32_t number = step.from->number();
+  const bool welcome = IsWelcome(step);
+  if (welcome && !opened.resumed) came_[number] = ++comers_;
+  const auto here = here_.find(opened.worker.key);
+  const bool other = here != here_.end() && here->second != number;
+  if (other && opened.resumed && !scene_.plan.small_limits) {
+    const bool newer = came_[number] > came_[here->second];
+    if (newer != welcome) {
+      scene_.Fail(
+          "R8",
+          absl::StrCat(step.from->name(), welcome ? " takes the place of #" : " gives way to #",
+                       here->second, ", which came ", newer ? "before" : "after", " it"));
+    }
+  }
+  if (welcome) here_[opened.worker.key] = number;
 }
 
 void R8Recovery::CheckVerbsEnd() {

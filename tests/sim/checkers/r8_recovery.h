@@ -30,6 +30,7 @@ class R8Recovery {
   void OnAsked(const HubStep& step);
   void OnLatest(const CallRecord& record, Version version);
   void OnReported(const HubStep& step, const hub::SessionOpened& opened);
+  void OnComes(const HubStep& step, const hub::SessionOpened& opened);
   void CheckListed(const Process& process);
 
   Scene& scene_;
@@ -45,6 +46,11 @@ class R8Recovery {
     Version latest = 0;
   };
   std::map<uint32_t, Asked> asked_;
+  // By process: how many had come anew before it did.
+  std::map<uint32_t, uint64_t> came_;
+  uint64_t comers_ = 0;
+  // Of each rank, the process that this life has welcomed last.
+  std::map<WorkerKey, uint32_t> here_;
 };
 
 }  // namespace tensorhub::fault

@@ -164,12 +164,15 @@ TEST_F(HubClientTest, ReportsAnewToARestartedHub) {
   report_.holding.emplace().version = 9;
   report_.holding->epoch = {5, 1};
   report_.epoch = {5, 2};
+  report_.came_in = {4, 3};
   EndSession();
   PassBackOff();
   ASSERT_TRUE(AwaitCount<SessionUp>(2));
   const v1::OpenSession open = hub_.opened().at(1);
   EXPECT_EQ(open.group_epoch().life(), 5u);
   EXPECT_EQ(open.group_epoch().count(), 2u);
+  EXPECT_EQ(open.came_in().life(), 4u);
+  EXPECT_EQ(open.came_in().count(), 3u);
   EXPECT_EQ(open.holding().group_epoch().count(), 1u);
   EXPECT_EQ(open.session_number(), 2u);
   EXPECT_TRUE(open.resumed());

@@ -202,7 +202,7 @@ void HubScript::Open(const Words& words) {
     SessionOpened hello = agent.hello;
     hello.worker.incarnation = incarnation;
     hello.number = 0;
-    hello.epoch = {};
+    hello.epoch = hello.came_in = {};
     hello.gave_up_join = 0;
     agent = Agent{};
     agent.hello = std::move(hello);
@@ -224,7 +224,9 @@ void HubScript::Open(const Words& words) {
     agent.fetch->assignment = words.Number("number", agent.fetch->assignment + 1);
   }
   hello.resumed = words.Has("resumed");
-  if (const auto other = words.Text("told-as")) hello.epoch = agents_[*other].hello.epoch;
+  if (const auto other = words.Text("told-as")) {
+    hello.epoch = hello.came_in = agents_[*other].hello.epoch;
+  }
   hello.holding = words.Text("holds") ? Claimed(agent, words) : agent.holding;
   hello.open_fetch = agent.fetch;
   agent.session = hello.session;

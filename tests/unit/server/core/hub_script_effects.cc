@@ -175,6 +175,7 @@ void HubScript::Carry(const Directive& directive) {
 
 std::string HubScript::Describe(Agent& agent, const Welcome& body) {
   agent.hello.epoch = body.epoch;
+  if (agent.hello.came_in == GroupEpoch{}) agent.hello.came_in = body.epoch;
   return body.wants_documents ? "welcome: wants documents" : "";
 }
 

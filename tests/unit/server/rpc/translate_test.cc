@@ -36,6 +36,8 @@ pb::OpenSession GoodOpen() {
   open.set_endpoint("endpoint");
   open.mutable_group_epoch()->set_life(3);
   open.mutable_group_epoch()->set_count(4);
+  open.mutable_came_in()->set_life(1);
+  open.mutable_came_in()->set_count(6);
   pb::Holding& holding = *open.mutable_holding();
   holding.set_publication(ToBytes(kPublication));
   holding.set_version(7);
@@ -65,6 +67,7 @@ TEST(TranslateOpenTest, ArrivesWhole) {
   EXPECT_EQ(opened->location.ToString(), "us/dc1/r1/h1/0");
   EXPECT_FALSE(opened->stable);
   EXPECT_EQ(opened->epoch, (GroupEpoch{3, 4}));
+  EXPECT_EQ(opened->came_in, (GroupEpoch{1, 6}));
   ASSERT_TRUE(opened->holding.has_value());
   EXPECT_EQ(opened->holding->publication, kPublication);
   EXPECT_EQ(opened->holding->valid_chunks, 3u);

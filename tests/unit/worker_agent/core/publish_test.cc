@@ -115,6 +115,17 @@ TEST(Publish, ReportsTheEpochsThatItWasTold) {
   EXPECT_EQ(report.holding->epoch, (GroupEpoch{7, 2}));
 }
 
+// R8: by which the hub knows later which of two processes of a rank is the newer one.
+TEST(Session, ReportsTheEpochInWhichItCame) {
+  World world({});
+  EXPECT_EQ(world.at(0).core->Report().came_in, (GroupEpoch{}));
+  for (const uint64_t count : {1, 2}) {
+    world.Deliver(0, SessionUp{.epoch = {7, count}});
+    EXPECT_EQ(world.at(0).core->Report().came_in, (GroupEpoch{7, 1}));
+    world.Deliver(0, SessionDown{});
+  }
+}
+
 // R1: what these buffers hold was published under one id; another id is another content.
 TEST(Publish, AgainUnderAnotherPublicationIsAnError) {
   World world({});
