@@ -11,11 +11,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "common/check.h"
+#include "common/memory_left.h"
 #include "worker_agent/ucx/ucx_device.h"
 #include "worker_agent/ucx/ucx_envelope.h"
 #include "worker_agent/ucx/ucx_settings.h"
@@ -43,17 +43,6 @@ bool IsMapped(void* address, size_t bytes) {
   return msync(reinterpret_cast<void*>(aligned), bytes + (begin - aligned), MS_ASYNC) == 0;
 }
 
-// UCX's posix allocation writes the whole size to /dev/shm before it knows that it fits: without
-// these checks one wrong number takes all memory of the host. sysv comes first where it is on.
-uint64_t MemoryAvailable() {
-  std::ifstream info("/proc/meminfo");
-  std::string line;
-  while (std::getline(info, line)) {
-    if (line.rfind("MemAvailable:", 0) == 0) return std::stoull(line.substr(13)) * 1024;
-  }
-  return 0;
-}
-
 uint64_t DevShmAvailable() {
   struct statvfs shm = {};
   if (statvfs("/dev/shm", &shm) != 0) return 0;
@@ -67,8 +56,10 @@ bool SysvGives(size_t bytes) {
   return true;
 }
 
+// UCX's posix allocation writes the whole size to /dev/shm before it knows that it fits: without
+// these checks one wrong number takes all memory of the host. sysv comes first where it is on.
 bool HasRoomFor(size_t bytes, bool sysv) {
-  if (bytes > MemoryAvailable()) return false;
+  if (const auto left = MemoryLeft(); left && bytes > *left) return false;
   return (sysv && SysvGives(bytes)) || bytes <= DevShmAvailable();
 }
 
