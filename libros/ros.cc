@@ -199,12 +199,12 @@ absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchO
   const agent::DeviceWork work{options.stream, nullptr};
   const absl::StatusOr<int64_t> left = impl_->agent().Await(work, Milliseconds(options.timeout));
   if (!left.ok()) return left.status();
-  agent::VerbResult result =
+  agent::VerbDone result =
       impl_->agent().RunVerb(agent::FetchVerb{ToAgent(selector), *left}, std::move(progress));
   if (result.status.ok()) result.status = impl_->agent().ShowTo(work);
   if (!result.status.ok()) return result.status;
   return FetchResult{result.fetch.version, result.fetch.bytes_read, result.fetch.bytes_skipped,
-                     std::move(result.way), std::move(result.fetch.sources)};
+                     std::move(result.fetch.way), std::move(result.fetch.sources)};
 }
 
 std::optional<uint64_t> Client::Held() {

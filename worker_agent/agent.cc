@@ -218,21 +218,21 @@ void Agent::EndTurn() {
   verb_ended_.NotifyAll();
 }
 
-VerbResult Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
+VerbDone Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
   absl::Status status = CheckCaller();
   if (status.ok()) status = CheckMemory(verb);
-  if (!status.ok()) return {status, {}, ""};
+  if (!status.ok()) return {status, {}};
   TakeTurn();
-  auto answer = std::make_shared<Answer<VerbResult>>();
-  auto giver = std::make_shared<Answer<VerbResult>::Giver>(answer, VerbResult{Ended(), {}, ""});
+  auto answer = std::make_shared<Answer<VerbDone>>();
+  auto giver = std::make_shared<Answer<VerbDone>::Giver>(answer, VerbDone{Ended(), {}});
   inbox_->Post([this, giver, verb, on_progress = std::move(on_progress)] {
     loop_->AskVerb(
-        verb, [giver](VerbResult result) { giver->Give(std::move(result)); }, on_progress);
+        verb, [giver](const VerbDone& done) { giver->Give(done); }, on_progress);
   });
   giver.reset();
-  VerbResult result = answer->Wait();
+  VerbDone done = answer->Wait();
   EndTurn();
-  return result;
+  return done;
 }
 
 absl::Status Agent::Leave(TimeMs drain_ms) {

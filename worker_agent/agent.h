@@ -80,7 +80,7 @@ class Agent {
   absl::StatusOr<TimeMs> Await(const DeviceWork& work, TimeMs timeout_ms)
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
   absl::Status ShowTo(const DeviceWork& work) ABSL_LOCKS_EXCLUDED(verb_mutex_);
-  VerbResult RunVerb(const Verb& verb, OnProgress on_progress = nullptr)
+  VerbDone RunVerb(const Verb& verb, OnProgress on_progress = nullptr)
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
   // LeaveVerb, without waiting for what others asked before: their verbs and waits end with
   // CANCELLED or FAILED_PRECONDITION.

@@ -20,7 +20,7 @@ void ProgressLoop::CarryOut(const PutDocuments&) { hub_->calls().PutDocuments();
 void ProgressLoop::CarryOut(const SessionSend& effect) { hub_->Send(effect); }
 
 void ProgressLoop::CarryOut(const OpenPeer& effect) {
-  if (effect.peer == source_.incarnation) way_noted_ = false;
+  if (noted_ && noted_->first == effect.peer) noted_.reset();
   peers_.Open(effect);
 }
 void ProgressLoop::CarryOut(const ClosePeer& effect) { peers_.Close(effect.peer); }
@@ -52,7 +52,7 @@ void ProgressLoop::CarryOut(const CopyIn& effect) {
   const absl::Status status = memory_->medium().CopyIn(pieces_, effect.payload);
   if (!status.ok()) return LoseMemory(status);
   copied_in_ = true;
-  NoteWay(/*one_sided=*/false);
+  NoteWay(effect.peer, /*one_sided=*/false);
 }
 
 void ProgressLoop::CarryOut(const ImportMemory& effect) {
@@ -67,6 +67,7 @@ void ProgressLoop::CarryOut(const Get& effect) {
     const absl::Status status = memory_->medium().MakeVisible();
     if (!status.ok()) return LoseMemory(status);
   }
+  getting_from_ = effect.peer;
   one_sided_.Get(effect, *memory_);
 }
 
@@ -98,7 +99,7 @@ void ProgressLoop::CarryOut(const VerbDone& effect) {
   on_progress_ = nullptr;
   const OnVerbDone done = std::exchange(on_verb_done_, nullptr);
   TH_CHECK(done);
-  done({effect.status, effect.fetch, std::exchange(way_, "")});
+  done(effect);
 }
 
 void ProgressLoop::CarryOut(const FetchAdvanced& effect) {

@@ -30,7 +30,6 @@ constexpr TimeMs kShutDownMs = 2000;
 // Between two looks at the inbox and at the clock.
 constexpr int64_t kRoundsMaxUs = 2000;
 constexpr int64_t kHeldUpUs = 10 * kRoundsMaxUs;
-constexpr size_t kWaysLoggedMax = 1024;
 // For what peers are told when this worker ends. A peer that has stopped takes nothing.
 constexpr TimeMs kLastWordsMs = 50;
 constexpr uint64_t kLastWord = uint64_t{1} << 62;  // no token of the core's
@@ -98,10 +97,8 @@ void ProgressLoop::Run() {
 
 void ProgressLoop::Feed(const Event& event) {
   if (shut_down_ || !lost_.ok()) return;
-  if (const auto* assign = std::get_if<AssignDirective>(&event)) {
-    source_ = assign->source;
-    way_noted_ = false;
-  }
+  // The core may read anew from then on, also from the same peer.
+  if (std::holds_alternative<AssignDirective>(event)) noted_.reset();
   if (const auto* reply = std::get_if<CallReply>(&event)) {
     const auto* unpublished = std::get_if<UnpublishReply>(&reply->payload);
     if (unpublished != nullptr) left_readers_ = unpublished->readers_left > 0;
@@ -111,7 +108,7 @@ void ProgressLoop::Feed(const Event& event) {
   }
   if (const auto* got = std::get_if<GetDone>(&event)) {
     if (absl::IsAborted(got->status)) return LoseMemory(got->status);  // no fault of the source's
-    if (got->status.ok()) NoteWay(true);
+    if (got->status.ok()) NoteWay(getting_from_, /*one_sided=*/true);
   }
   TH_CHECK(effects_.empty());  // never from within an effect
   fed_ = true;
@@ -236,7 +233,7 @@ void ProgressLoop::LoseMemory(const absl::Status& why) {
   Log().error("{}: {}", ToString(options_.facts.self.key), std::string(lost_.message()));
   options_.on_memory_lost(lost_);
   stopping_ = true;
-  if (on_verb_done_) std::exchange(on_verb_done_, nullptr)({lost_, {}, ""});
+  if (on_verb_done_) std::exchange(on_verb_done_, nullptr)({lost_, {}});
 }
 
 std::optional<Version> ProgressLoop::Held() const {
@@ -248,11 +245,10 @@ absl::Status ProgressLoop::Health() const { return core_->Health(); }
 
 void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress) {
   TH_CHECK(!on_verb_done_);
-  if (!lost_.ok()) return on_done({lost_, {}, ""});
+  if (!lost_.ok()) return on_done({lost_, {}});
   on_verb_done_ = std::move(on_done);
   on_progress_ = std::move(on_progress);
-  way_.clear();
-  way_noted_ = false;
+  noted_.reset();
   Feed(VerbAsked{verb});
 }
 
@@ -262,23 +258,15 @@ void ProgressLoop::TellCopyFailed(Version version, const absl::Status& reason) {
   Feed(CopyFailed{version, reason});
 }
 
-void ProgressLoop::NoteWay(bool one_sided) {
-  if (way_noted_) return;
-  const Incarnation peer = source_.incarnation;
-  const std::string lane = one_sided ? one_sided_.Describe(peer) : peers_.Describe(peer);
-  if (lane.empty()) return;  // the former source's last bytes
-  way_noted_ = true;
-  way_ = (one_sided ? "one-sided over " : "served over ") + lane;
-  if (!one_sided && memory_->cuda_device()) way_ += ", through host memory";
-  later_.emplace_back(LaneKnown{peer, one_sided ? 0 : peers_.WholePayloadBytes(peer), way_});
-  LogWay();
-}
-
-void ProgressLoop::LogWay() {
-  if (ways_logged_.size() >= kWaysLoggedMax) ways_logged_.clear();
-  std::string& logged = ways_logged_[source_.incarnation];
-  if (std::exchange(logged, way_) == way_) return;
-  Log().info("{} reads {}: {}", ToString(options_.facts.self.key), ToString(source_.key), way_);
+void ProgressLoop::NoteWay(Incarnation peer, bool one_sided) {
+  if (noted_ == std::pair(peer, one_sided)) return;
+  std::string way = one_sided ? one_sided_.Describe(peer) : peers_.Describe(peer);
+  if (way.empty()) return;  // it has gone meanwhile
+  noted_ = std::pair(peer, one_sided);
+  way.insert(0, one_sided ? "one-sided over " : "served over ");
+  if (!one_sided && memory_->cuda_device()) way += ", through host memory";
+  later_.emplace_back(
+      LaneKnown{peer, one_sided ? 0 : peers_.WholePayloadBytes(peer), std::move(way)});
 }
 
 // Closing a connection drops what has not left.

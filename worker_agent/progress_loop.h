@@ -15,10 +15,10 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,13 +34,6 @@
 #include "worker_agent/spin_budget.h"
 
 namespace tensorhub::agent {
-
-// How the bytes of a fetch came, and what the core says of it.
-struct VerbResult {
-  absl::Status status;
-  FetchOutcome fetch;
-  std::string way;  // "served over tcp/eth0"; empty if no byte moved
-};
 
 class ProgressLoop {
  public:
@@ -72,7 +65,7 @@ class ProgressLoop {
     // The registered memory has been lost (Medium); the loop ends.
     std::function<void(const absl::Status&)> on_memory_lost = [](const absl::Status&) {};
   };
-  using OnVerbDone = std::function<void(VerbResult)>;
+  using OnVerbDone = std::function<void(const VerbDone&)>;
   using OnProgress = std::function<void(const FetchAdvanced&)>;
 
   ProgressLoop(Options options, std::shared_ptr<Inbox> inbox);
@@ -117,9 +110,8 @@ class ProgressLoop {
   // Fail-stop: nothing of what is held can be said to be valid any more, and whoever held it is
   // told by the end of the session and of the connections.
   void LoseMemory(const absl::Status& why);
-  void NoteWay(bool one_sided);
-  // Once per peer, and again when it changes.
-  void LogWay();
+  // Tells the core, when bytes have come from this peer.
+  void NoteWay(Incarnation peer, bool one_sided);
 
   // effects.cc
   void CarryOut(const Call& effect);
@@ -182,11 +174,10 @@ class ProgressLoop {
 
   OnVerbDone on_verb_done_;
   OnProgress on_progress_;
-  WorkerIdentity source_;   // of the last assignment
-  bool way_noted_ = false;  // for that assignment
-  bool copied_in_ = false;  // and not made visible since
-  std::string way_;
-  std::map<Incarnation, std::string> ways_logged_;
+  // Whose way the core knows, and which; since the last assignment.
+  std::optional<std::pair<Incarnation, bool>> noted_;
+  Incarnation getting_from_ = 0;  // the last Get's; there are no others under way
+  bool copied_in_ = false;        // and not made visible since
 };
 
 }  // namespace tensorhub::agent

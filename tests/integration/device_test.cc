@@ -140,7 +140,7 @@ class DeviceTest : public testing::Test {
     publish.version = version;
     return member.agent->RunVerb(publish).status;
   }
-  static agent::VerbResult Fetch(Member& member) {
+  static agent::VerbDone Fetch(Member& member) {
     agent::FetchVerb fetch;
     fetch.timeout_ms = 60'000;
     return member.agent->RunVerb(fetch);
@@ -157,9 +157,9 @@ TEST_F(DeviceTest, FromOneDevicesMemoryToAnother) {
   Member second = Join("second");
   ASSERT_EQ(Publish(trainer, 1), absl::OkStatus());
   for (Member* each : {&reader, &second}) {
-    const agent::VerbResult fetched = Fetch(*each);
+    const agent::VerbDone fetched = Fetch(*each);
     ASSERT_EQ(fetched.status, absl::OkStatus());
-    EXPECT_EQ(fetched.way, "one-sided over copies of CUDA device 0");
+    EXPECT_EQ(fetched.fetch.way, "one-sided over copies of CUDA device 0");
     EXPECT_TRUE(fetched.fetch.one_sided);
     EXPECT_EQ(fetched.fetch.bytes_read, kFirst + kSecond);
     each->shard->ExpectHolds(1);
@@ -172,9 +172,9 @@ TEST_F(DeviceTest, ServedThroughHostMemory) {
   Member trainer = Join("trainer", served);
   Member reader = Join("reader", served);
   ASSERT_EQ(Publish(trainer, 1), absl::OkStatus());
-  const agent::VerbResult fetched = Fetch(reader);
+  const agent::VerbDone fetched = Fetch(reader);
   ASSERT_EQ(fetched.status, absl::OkStatus());
-  EXPECT_THAT(fetched.way, AllOf(HasSubstr("served over "), HasSubstr(", through host memory")));
+  EXPECT_THAT(fetched.fetch.way, AllOf(HasSubstr("served over "), HasSubstr(", through host memory")));
   reader.shard->ExpectHolds(1);
 }
 
@@ -186,7 +186,7 @@ TEST_F(DeviceTest, BetweenADeviceAndHostMemoryBothWays) {
   host.shard->ExpectHolds(1);
   ASSERT_EQ(trainer.agent->Leave(10'000), absl::OkStatus());
   Member reader = Join("reader");
-  const agent::VerbResult fetched = Fetch(reader);
+  const agent::VerbDone fetched = Fetch(reader);
   ASSERT_EQ(fetched.status, absl::OkStatus());
   EXPECT_EQ(fetched.fetch.sources, "host/0");
   reader.shard->ExpectHolds(1);
@@ -206,9 +206,9 @@ TEST_F(DeviceTest, SharedHostMemoryIsServedToADevice) {
     Place place;
     place.device_copies = device_copies;
     Member reader = Join(device_copies ? "copies" : "ucx", place);
-    const agent::VerbResult fetched = Fetch(reader);
+    const agent::VerbDone fetched = Fetch(reader);
     ASSERT_EQ(fetched.status, absl::OkStatus());
-    EXPECT_THAT(fetched.way, HasSubstr("served over "));
+    EXPECT_THAT(fetched.fetch.way, HasSubstr("served over "));
     reader.shard->ExpectHolds(1);
     ASSERT_EQ(reader.agent->Leave(10'000), absl::OkStatus());
   }
@@ -239,7 +239,7 @@ TEST_F(DeviceTest, UnchangedChunksAreSkipped) {
   ASSERT_EQ(Fetch(reader).status, absl::OkStatus());
   ASSERT_EQ(trainer.agent->RunVerb(agent::UnpublishVerb{}).status, absl::OkStatus());
   ASSERT_EQ(Publish(trainer, 2, /*first_is_same=*/true), absl::OkStatus());
-  const agent::VerbResult fetched = Fetch(reader);
+  const agent::VerbDone fetched = Fetch(reader);
   ASSERT_EQ(fetched.status, absl::OkStatus());
   EXPECT_GT(fetched.fetch.bytes_skipped, 4'000'000u);
   EXPECT_EQ(fetched.fetch.bytes_skipped + fetched.fetch.bytes_read, kFirst + kSecond);
@@ -326,10 +326,10 @@ TEST_F(DeviceRetentionTest, ACopyLeavesTheDeviceAndComesBack) {
   EXPECT_EQ(driver_.count("RegisterHost"), 1);
   trainer.shard->Fill(2);
   Member reader = Join("reader");
-  const agent::VerbResult fetched = Fetch(reader);
+  const agent::VerbDone fetched = Fetch(reader);
   ASSERT_EQ(fetched.status, absl::OkStatus());
   EXPECT_EQ(fetched.fetch.sources, "trainer.copy.1/0");
-  EXPECT_EQ(fetched.way, "one-sided over copies of CUDA device 0");
+  EXPECT_EQ(fetched.fetch.way, "one-sided over copies of CUDA device 0");
   reader.shard->ExpectHolds(1);
 }
 

@@ -355,6 +355,7 @@ struct SendDescription {
 };
 // Copies the current message's payload into the registered memory.
 struct CopyIn {
+  Incarnation peer = 0;  // who sent it
   uint64_t begin = 0;
   std::string_view payload;
 };
@@ -413,6 +414,7 @@ struct FetchOutcome {
   uint64_t bytes_read = 0;
   uint64_t bytes_skipped = 0;
   bool one_sided = false;
+  std::string way;  // LaneKnown's, of the last source that bytes came from; empty: none came
   std::string sources;
 };
 struct VerbDone {

@@ -39,7 +39,8 @@ namespace tensorhub::agent {
 struct PeerTable {
   struct Peer {
     std::string endpoint;
-    TimeMs used_at = 0;  // or opened
+    TimeMs used_at = 0;    // or opened
+    std::string way = {};  // how bytes came from it, as was logged last
   };
   std::map<Incarnation, Peer> open;
   std::set<Incarnation> imported;
@@ -84,6 +85,7 @@ class Reader {
   // Found in place: neither read nor written.
   uint64_t bytes_skipped() const { return bytes_skipped_; }
   bool used_one_sided() const { return used_one_sided_; }
+  const std::string& way() const { return way_; }
   const std::string& sources() const { return sources_; }
   // Something of that peer's may be outstanding, or is about to be.
   bool IsAt(Incarnation peer) const;
@@ -135,6 +137,7 @@ class Reader {
   void Request(Effects& effects);
   void OnOpened(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
   void OnData(const PeerMessage& message, std::string_view payload, TimeMs now, Effects& effects);
+  void NoteWay(const std::string& way, Effects& effects);
   void OnStatus(const PeerMessage& message, TimeMs now, Effects& effects);
   uint32_t GettableEnd() const;
   void IssueGets(Effects& effects);
@@ -196,6 +199,7 @@ class Reader {
   uint64_t bytes_read_ = 0;
   uint64_t bytes_skipped_ = 0;
   bool used_one_sided_ = false;
+  std::string way_;
   std::string sources_;
 };
 

@@ -4,7 +4,9 @@
 // The served way: the source sends frames, and says how far they are confirmed.
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "worker_agent/core/reader.h"
 
 namespace tensorhub::agent {
@@ -52,11 +54,22 @@ void Reader::Request(Effects& effects) {
 
 // Said at once: what was asked for before may be the rest of the shard.
 void Reader::OnLane(const LaneKnown& event, Effects& effects) {
-  if (!source_ || event.peer != assigned_->source.incarnation) return;
-  source_->lane = event.way;
-  if (source_->way != Way::kServed || event.whole_bytes == 0) return;
+  if (!assigned_ || event.peer != assigned_->source.incarnation) return;
+  NoteWay(event.way, effects);
+  if (!source_ || source_->way != Way::kServed || event.whole_bytes == 0) return;
   source_->whole_bytes = event.whole_bytes;
   Request(effects);
+}
+
+// Logged once per peer, and again when it changes.
+void Reader::NoteWay(const std::string& way, Effects& effects) {
+  way_ = way;
+  if (source_) source_->lane = way;
+  const auto peer = peers_.open.find(assigned_->source.incarnation);
+  if (peer == peers_.open.end() || std::exchange(peer->second.way, way) == way) return;
+  effects.emplace_back(
+      LogLine{LogLine::Level::kInfo, absl::StrCat(ToString(options_.self.key), " reads ",
+                                                  ToString(assigned_->source.key), ": ", way)});
 }
 
 void Reader::OnData(const PeerMessage& message, std::string_view payload, TimeMs now,
@@ -66,7 +79,7 @@ void Reader::OnData(const PeerMessage& message, std::string_view payload, TimeMs
   if (message.begin != source_->received || payload.size() > limit - source_->received) {
     return Fail(absl::InternalError("the source sent bytes that were not asked for"), effects);
   }
-  effects.emplace_back(CopyIn{message.begin, payload});
+  effects.emplace_back(CopyIn{message.from, message.begin, payload});
   source_->received += payload.size();
   OnStatus(message, now, effects);
 }

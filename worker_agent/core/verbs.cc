@@ -33,6 +33,7 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
       done.fetch.bytes_read = reader_->bytes_read();
       done.fetch.bytes_skipped = reader_->bytes_skipped();
       done.fetch.one_sided = reader_->used_one_sided();
+      done.fetch.way = reader_->way();
       done.fetch.sources = reader_->sources();
     }
   }

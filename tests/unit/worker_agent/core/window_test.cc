@@ -110,6 +110,23 @@ TEST_F(Window, TheReaderSaysHowLongAFrameItsConnectionCarries) {
   EXPECT_EQ(said[0].begin, 1234u);
 }
 
+// Also where that is known only behind the last byte; the log has it once.
+TEST_F(Window, TheOwnerHearsHowTheBytesCame) {
+  world_.Deliver(0, LaneKnown{kSource, 1234, "served over tcp/eth0"});
+  world_.Deliver(0, LaneKnown{kSource + 1, 99, "by another peer"});
+  world_.Deliver(0, LaneKnown{kSource, 1234, "served over tcp/eth0"});
+  while (sent_ < kChunks) Send(credit_);
+  world_.Deliver(0, LaneKnown{kSource, 1234, "served over sysv"});
+  ASSERT_TRUE(world_.Finish(0).ok());
+  EXPECT_EQ(world_.at(0).done.back().fetch.way, "served over sysv");
+  const auto& log = world_.at(0).log;
+  EXPECT_EQ(std::count_if(log.begin(), log.end(),
+                          [](const std::string& line) {
+                            return line.find(" reads m/x/0: served over ") != std::string::npos;
+                          }),
+            2);
+}
+
 TEST_F(Window, TheHubHearsHowTheBytesCome) {
   world_.Deliver(0, LaneKnown{kSource + 1, 99, "by another peer"});
   world_.Deliver(0, LaneKnown{kSource, 1234, "served over tcp/eth0"});
