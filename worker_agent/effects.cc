@@ -90,6 +90,8 @@ void ProgressLoop::CarryOut(const SetControlWord& effect) {
   word_.Store(effect.word);
 }
 
+void ProgressLoop::CarryOut(const ReadersLeft&) { left_readers_ = true; }
+
 void ProgressLoop::CarryOut(const CopyWanted& effect) {
   options_.on_copy_wanted(effect.version, effect.within_ms);
 }

@@ -99,10 +99,6 @@ void ProgressLoop::Feed(const Event& event) {
   if (shut_down_ || !lost_.ok()) return;
   // The core may read anew from then on, also from the same peer.
   if (std::holds_alternative<AssignDirective>(event)) noted_.reset();
-  if (const auto* reply = std::get_if<CallReply>(&event)) {
-    const auto* unpublished = std::get_if<UnpublishReply>(&reply->payload);
-    if (unpublished != nullptr) left_readers_ = unpublished->readers_left > 0;
-  }
   if (const auto* sent = std::get_if<SendDone>(&event)) {
     if (memory_) memory_->medium().Conceal(sent->token);
   }

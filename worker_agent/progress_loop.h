@@ -133,6 +133,7 @@ class ProgressLoop {
   void CarryOut(const CloseGets& effect);
   void CarryOut(const HashChunks& effect);
   void CarryOut(const SetControlWord& effect);
+  void CarryOut(const ReadersLeft& effect);
   void CarryOut(const CopyWanted& effect);
   void CarryOut(const CopyReleased& effect);
   void CarryOut(const VerbDone& effect);
@@ -157,7 +158,7 @@ class ProgressLoop {
 
   bool stopping_ = false;
   bool shut_down_ = false;
-  bool left_readers_ = false;  // an unpublish did not wait for all of them: they may be hung
+  bool left_readers_ = false;  // ReadersLeft, once: a hung one stays so
   TimeMs now_ = 0;
   int64_t active_at_us_ = 0;
   SpinBudget spin_;

@@ -119,6 +119,7 @@ class Process {
   void CarryOut(const agent::HashChunks&) {}  // digests are switched off here
   void CarryOut(const agent::CopyWanted& effect);
   void CarryOut(const agent::CopyReleased&);
+  void CarryOut(const agent::ReadersLeft&) {}
   void CarryOut(const agent::FetchAdvanced&) {}
   void CarryOut(const agent::LogLine& effect);
 

@@ -400,6 +400,10 @@ struct SetControlWord {
   ControlWord word;
 };
 
+// An unpublish did not wait for all readers, or nobody could say whether it did: some may hang in
+// the middle of connecting here.
+struct ReadersLeft {};
+
 // The owner should have a copy made of this version's shard in other memory, and say CopyFailed if
 // that cannot be done.
 struct CopyWanted {
@@ -437,8 +441,8 @@ struct LogLine {
 using Effect =
     std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, PartFrom,
                  TestHearing, MoveSession, SendMessage, SendData, SendDescription, CopyIn,
-                 ImportMemory, Get, GetWord, CloseGets, HashChunks, SetControlWord, CopyWanted,
-                 CopyReleased, VerbDone, FetchAdvanced, LogLine>;
+                 ImportMemory, Get, GetWord, CloseGets, HashChunks, SetControlWord, ReadersLeft,
+                 CopyWanted, CopyReleased, VerbDone, FetchAdvanced, LogLine>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
 

@@ -18,6 +18,11 @@ namespace {
 // For sends under way to end after the generation was raised. They are harmless (R4), only wasted.
 constexpr TimeMs kSendsDrainMs = 1000;
 
+bool LeftReaders(const CallReply& reply) {
+  const auto* unpublished = std::get_if<UnpublishReply>(&reply.payload);
+  return unpublished != nullptr && unpublished->readers_left > 0;
+}
+
 absl::Status NotRegistered() {
   return absl::FailedPreconditionError("no tensors are registered; call Register first");
 }
@@ -252,6 +257,7 @@ void AgentCore::State::KeepTime(TimeMs now) {
 // too old to count.
 void AgentCore::State::RaiseGeneration(bool answered, TimeMs now, Effects& effects) {
   const absl::Status reason = absl::AbortedError("the source unpublished");
+  if (!answered) effects.emplace_back(ReadersLeft{});
   calls_.GiveUp(effects);
   answered ? Free(reason, effects) : Disown(reason, effects);
   phase_ = Phase::kDrainingSends;
@@ -284,6 +290,7 @@ void AgentCore::State::Dispatch(const CallReply& reply, TimeMs now, Effects& eff
         result_ = reply.status;
         return Finish(now, effects);
       }
+      if (LeftReaders(reply)) effects.emplace_back(ReadersLeft{});
       return RaiseGeneration(/*answered=*/reply.status.ok(), now, effects);
     case Phase::kBeginning:
       return OnBeginReply(reply, now, effects);

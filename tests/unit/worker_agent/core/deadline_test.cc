@@ -57,6 +57,21 @@ TEST(Deadline, OfAnUnpublishRaisesTheGeneration) {
   EXPECT_FALSE(told.holds);
 }
 
+// Of readers that were left, and that may hang in UCX, the shell hears, also if nobody can say.
+TEST(Deadline, OfAnUnpublishMayLeaveReaders) {
+  for (const uint32_t left : {0, 1, 2}) {
+    World world({});
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    world.hub.script = [&](size_t worker, const Call& call) {
+      const bool answered = std::holds_alternative<UnpublishCall>(call.request) && left < 2;
+      if (answered) world.hub.Reply(worker, call.op, absl::OkStatus(), UnpublishReply{left});
+      return true;
+    };
+    ASSERT_TRUE(world.Do(0, UnpublishVerb{.drain_ms = 1000}).ok());
+    EXPECT_EQ(world.at(0).readers_left, left == 0 ? 0 : 1);
+  }
+}
+
 // R3: a reader that does not let go is left behind, and reads nothing false.
 TEST(Deadline, OfAnUnpublishWithAStoppedReader) {
   for (const bool one_sided : {false, true}) {

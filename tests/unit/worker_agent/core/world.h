@@ -48,6 +48,7 @@ struct Worker {
   uint64_t hashed_beside_bytes = 0;    // of them
   std::vector<Version> copies_wanted;  // R7
   int copy_released = 0;
+  int readers_left = 0;  // was said so often
   // The owner overwrites the memory the moment a verb gives it back.
   bool scribbles = true;
   uint64_t written_bytes = 0;  // by reads
