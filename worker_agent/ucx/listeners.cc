@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "absl/strings/numbers.h"
+#include "common/mutex.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -49,11 +50,16 @@ Listeners Listeners::Now() {
   return now;
 }
 
-Listeners Listeners::Since(const Listeners& before) const {
-  Listeners since;
-  std::set_difference(sockets_.begin(), sockets_.end(), before.sockets_.begin(),
-                      before.sockets_.end(), std::back_inserter(since.sockets_));
-  return since;
+Listeners Listeners::OpenedBy(absl::FunctionRef<void()> open) {
+  static Mutex& one_at_a_time = *new Mutex;
+  MutexLock lock(one_at_a_time);
+  const Listeners before = Now();
+  open();
+  const Listeners after = Now();
+  Listeners opened;
+  std::set_difference(after.sockets_.begin(), after.sockets_.end(), before.sockets_.begin(),
+                      before.sockets_.end(), std::back_inserter(opened.sockets_));
+  return opened;
 }
 
 bool Listeners::AllThere() const {

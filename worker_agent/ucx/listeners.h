@@ -15,14 +15,15 @@
 #include <compare>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+
 namespace tensorhub::agent {
 
 class Listeners {
  public:
-  // All that this process has now. Costs a system call per descriptor.
-  static Listeners Now();
-  // Those that were not there before.
-  Listeners Since(const Listeners& before) const;
+  // Those that come to be while `open` runs. One runs at a time, so that nothing that another one
+  // opens counts. Costs two system calls per descriptor of the process.
+  static Listeners OpenedBy(absl::FunctionRef<void()> open);
   // Whether each of them still is.
   bool AllThere() const;
   // Uses the numbers of those that are gone for something else, for good: UCX remembers them, and
@@ -35,6 +36,9 @@ class Listeners {
     ino_t inode = 0;  // tells it from what has its number later
     auto operator<=>(const Socket&) const = default;
   };
+
+  // All that this process has now.
+  static Listeners Now();
 
   std::vector<Socket> sockets_;  // sorted
 };

@@ -34,10 +34,9 @@ absl::Status UcxMessages::Open() {
   options.features = UCP_FEATURE_AM;
   options.settings = MessageSettings();
   options.transports = MessageTransports(std::getenv("UCX_TLS"));
-  const Listeners before = Listeners::Now();
-  absl::StatusOr<std::unique_ptr<UcxWorker>> worker = UcxWorker::Create(options);
+  absl::StatusOr<std::unique_ptr<UcxWorker>> worker;
+  listeners_ = Listeners::OpenedBy([&] { worker = UcxWorker::Create(options); });
   if (!worker.ok()) return worker.status();
-  listeners_ = Listeners::Now().Since(before);
   worker_ = *std::move(worker);
   endpoints_ = std::make_unique<UcxEndpoints>(worker_.get());
   hearing_ = std::make_unique<UcxHearing>(worker_.get(), endpoints_.get());
