@@ -183,6 +183,7 @@ absl::Status Agent::TakeMemory(const std::vector<TensorBuffer>& tensors) {
 }
 
 absl::StatusOr<TimeMs> Agent::Await(const DeviceWork& work, TimeMs timeout_ms) {
+  if (absl::Status status = CheckCaller(); !status.ok()) return status;
   const std::shared_ptr<Medium> where = medium();
   if (!work.any() || where == nullptr) return timeout_ms;
   const auto began = std::chrono::steady_clock::now();
