@@ -171,7 +171,7 @@ void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
   state_ = leaving_ && ended.ok() ? State::kEnded : State::kIdle;
   if (state_ == State::kEnded) return;
   const absl::Status status =
-      ended.ok() ? absl::UnavailableError("the server ended the session") : HubStatus(ended);
+      ended.ok() ? absl::UnavailableError("the server ended the session") : WhyEnded(ended);
   if (was_up) {
     Log().warn("{} lost the server at {} ({}); reconnecting", ToString(options_.facts.self.key),
                options_.server, std::string(status.message()));
@@ -180,6 +180,15 @@ void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
   if (!connected_) return OnFirstFailure(status);
   if (IsRefusal(status)) return Refuse(status);
   RetryLater();
+}
+
+// gRPC says nothing of a service that is not there.
+absl::Status HubClient::WhyEnded(const grpc::Status& ended) const {
+  if (ended.error_code() != grpc::StatusCode::UNIMPLEMENTED) return HubStatus(ended);
+  return absl::FailedPreconditionError(
+      absl::StrFormat("the server at %s is no tensorhub-server, or of another version; correct the "
+                      "address",
+                      options_.server));
 }
 
 void HubClient::OnFirstFailure(const absl::Status& status) {

@@ -69,6 +69,7 @@ class HubClient {
   // What is wrong with this hub's identity.
   absl::Status CheckIdentity(const v1::Welcome& welcome) const;
   void OnEnd(SessionNumber number, const grpc::Status& ended);
+  absl::Status WhyEnded(const grpc::Status& ended) const;
   void OnFirstFailure(const absl::Status& status);
   void Refuse(const absl::Status& status);
   void FailConnect(const absl::Status& status);

@@ -137,6 +137,17 @@ class HubClientTest : public testing::Test {
   std::unique_ptr<HubClient> client_;
 };
 
+// gRPC's own answer where no such service is.
+TEST_F(HubClientTest, AnotherProgramsServerIsCalledThat) {
+  hub_.Add(RefusedWith(StatusCode::UNIMPLEMENTED, ""));
+  Connect();
+  const absl::Status outcome = Outcome();
+  EXPECT_EQ(outcome.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(outcome.message()),
+              testing::AllOf(testing::HasSubstr(hub_.address()),
+                             testing::HasSubstr("is no tensorhub-server")));
+}
+
 TEST_F(HubClientTest, IntroducesItself) {
   hub_.Add(UpUntilMessage('A', 5));
   Connect();
