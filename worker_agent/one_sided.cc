@@ -274,8 +274,8 @@ void OneSided::IssueChunks(const Peer& peer, const agent::Get& get, uint64_t tok
   PartCutter cutter(parts_);
   for (std::optional<uint64_t>& digest : pending.digests) {
     cutter.Take(get.digest_every, chunk_);
-    if (peer.by->GetWithDigest(peer.id, chunk_, token, &digest)) {
-      ++pending.pieces;
+    if (const auto ends = peer.by->GetWithDigest(peer.id, chunk_, token, &digest)) {
+      pending.pieces += *ends;
     } else {
       for (const GetTransport::Part& part : chunk_) Append(part, plain_);
     }

@@ -146,13 +146,15 @@ class GetTransport {
   // Reads [offset, offset+bytes) of the region into `to`; bounds are checked against the import.
   virtual void Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_t bytes,
                    uint64_t token) = 0;
-  // Get for a chunk that is in these parts, one OnGetDone for all of them, with its digest
-  // (chunk_digest.h) made as it passes: there before an OnGetDone that is OK, or left empty if it
-  // could not be made after all. False: this transport has no such way, or not for these parts, and
-  // nothing has begun.
-  virtual bool GetWithDigest(PeerId /*peer*/, std::span<const Part> /*parts*/, uint64_t /*token*/,
-                             std::optional<uint64_t>* /*digest*/) {
-    return false;
+  // Get for a chunk that is in these parts, with its digest (chunk_digest.h) made as it passes:
+  // there before an OnGetDone that is OK, or left empty if it could not be made after all. How many
+  // OnGetDone follow: one for all the parts, or none where the chunk ends with the last one that
+  // was asked for under this token. Nothing: this transport has no such way, or not for these
+  // parts, and nothing has begun.
+  virtual std::optional<size_t> GetWithDigest(PeerId /*peer*/, std::span<const Part> /*parts*/,
+                                              uint64_t /*token*/,
+                                              std::optional<uint64_t>* /*digest*/) {
+    return std::nullopt;
   }
   // Force-closes the connection and releases the regions imported through it; every outstanding
   // get is reported through OnGetDone from later Progress calls.

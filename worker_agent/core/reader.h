@@ -23,9 +23,9 @@
 #include <set>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "worker_agent/core/agent_core.h"
+#include "worker_agent/core/arrived_digests.h"
 #include "worker_agent/core/digests.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/core/peer_wire.h"
@@ -118,8 +118,7 @@ class Reader {
     bool spoke_of_digests = false;
     uint32_t next_hash = 0;                // next chunk to have hashed
     std::map<uint64_t, uint32_t> hashing;  // token -> the first chunk of the run
-    // chunk -> digest of what arrived; not committed yet.
-    absl::flat_hash_map<uint32_t, uint64_t> hashed;
+    ArrivedDigests hashed;
   };
 
   const Chunking& chunking() const { return reference_.content().chunking; }
@@ -149,7 +148,7 @@ class Reader {
   bool IsHeldAgainstDigest(uint32_t chunk) const;
   // And its digest has not come with it.
   bool WantsHash(uint32_t chunk) const {
-    return IsHeldAgainstDigest(chunk) && !source_->hashed.contains(chunk);
+    return IsHeldAgainstDigest(chunk) && !source_->hashed.Of(chunk);
   }
   void HashArrived(Effects& effects);
   Verdict Judge(uint32_t chunk) const;

@@ -69,7 +69,7 @@ void Reader::OnHashed(const ChunksHashed& event, TimeMs now, Effects& effects) {
   const auto found = source_->hashing.find(event.token);
   if (found == source_->hashing.end()) return;
   uint32_t chunk = found->second;
-  for (const uint64_t digest : event.digests) source_->hashed[chunk++] = digest;
+  for (const uint64_t digest : event.digests) source_->hashed.Set(chunk++, digest);
   source_->hashing.erase(found);
   CommitArrived(now, effects);
   GoOn(now, effects);
@@ -84,9 +84,9 @@ Reader::Verdict Reader::Judge(uint32_t chunk) const {
     return waits ? Verdict::kPending : Verdict::kGood;
   }
   if (chunk >= digests_.known()) return digests_.ended() ? Verdict::kGood : Verdict::kPending;
-  const auto hashed = source_->hashed.find(chunk);
-  if (hashed == source_->hashed.end()) return Verdict::kPending;
-  return hashed->second == digests_.of(chunk) ? Verdict::kGood : Verdict::kBad;
+  const std::optional<uint64_t> hashed = source_->hashed.Of(chunk);
+  if (!hashed) return Verdict::kPending;
+  return *hashed == digests_.of(chunk) ? Verdict::kGood : Verdict::kBad;
 }
 
 // R4: whole, and confirmed under the assigned generation. Served, by a message that the source sent
@@ -97,8 +97,8 @@ void Reader::CommitArrived(TimeMs now, Effects& effects) {
   const uint32_t limit = std::min(Arrived(), source_->confirmed);
   uint32_t chunk = reference_.valid_chunks();
   Verdict verdict = Verdict::kGood;
-  while (chunk < limit && (verdict = Judge(chunk)) == Verdict::kGood)
-    source_->hashed.erase(chunk++);
+  while (chunk < limit && (verdict = Judge(chunk)) == Verdict::kGood) ++chunk;
+  source_->hashed.ForgetBelow(chunk);
   Commit(chunk, bytes_read_, now, effects);
   if (source_ && verdict == Verdict::kBad) {
     Fail(absl::DataLossError(

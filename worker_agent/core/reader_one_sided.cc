@@ -75,7 +75,7 @@ void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
   Heard(now);
   TH_CHECK(event.digests.empty() || event.digests.size() == run.end - run.first);
   for (uint32_t chunk = run.first; const std::optional<uint64_t>& digest : event.digests) {
-    if (digest) source_->hashed[chunk] = *digest;
+    if (digest) source_->hashed.Set(chunk, *digest);
     ++chunk;
   }
   source_->got_early[run.first] = run.end;

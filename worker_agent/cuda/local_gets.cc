@@ -109,21 +109,20 @@ void LocalGets::Get(PeerId peer, RegionId region, uint64_t offset, void* to, siz
 }
 
 // What cannot be read at all is for Get to say.
-bool LocalGets::GetWithDigest(PeerId peer, std::span<const Part> parts, uint64_t token,
-                              std::optional<uint64_t>* digest) {
+std::optional<size_t> LocalGets::GetWithDigest(PeerId peer, std::span<const Part> parts,
+                                               uint64_t token, std::optional<uint64_t>* digest) {
   chunk_.clear();
   uint64_t bytes = 0;
   for (const Part& part : parts) {
     const Import* const import = Find(peer, part.region);
-    if (import == nullptr || !WithinDevice(*import->region)) return false;
-    if (!Within(*import->region, part.offset, part.bytes)) return false;
-    if (!Enter(import->region)) return false;
+    if (import == nullptr || !WithinDevice(*import->region)) return std::nullopt;
+    if (!Within(*import->region, part.offset, part.bytes)) return std::nullopt;
+    if (!Enter(import->region)) return std::nullopt;
     chunk_.push_back({import->region->base() + part.offset, part.to, part.bytes});
     bytes += part.bytes;
   }
-  if (!moves_->AddChunk(chunk_, digest)) return false;
-  Await(token, bytes);
-  return true;
+  if (!moves_->AddChunk(chunk_, digest)) return std::nullopt;
+  return AwaitChunk(token, bytes);
 }
 
 const LocalGets::Import* LocalGets::Find(PeerId peer, RegionId region) const {
@@ -141,6 +140,18 @@ bool LocalGets::Enter(const std::shared_ptr<PeerRegion>& region) {
 
 void LocalGets::Await(uint64_t token, uint64_t bytes) {
   open_.tokens.push_back(token);
+  AddBytes(bytes);
+}
+
+// A batch ends as a whole: of its chunks under one token nobody has to hear one by one.
+size_t LocalGets::AwaitChunk(uint64_t token, uint64_t bytes) {
+  const bool joins = !open_.tokens.empty() && open_.tokens.back() == token;
+  if (!joins) open_.tokens.push_back(token);
+  AddBytes(bytes);
+  return joins ? 0 : 1;
+}
+
+void LocalGets::AddBytes(uint64_t bytes) {
   open_.bytes += bytes;
   if (open_.bytes >= kBatchBytes) Begin();
 }

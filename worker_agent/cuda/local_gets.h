@@ -58,8 +58,8 @@ class LocalGets : public GetTransport {
   void Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_t bytes,
            uint64_t token) override;
   // Within one device, and by its kernels.
-  bool GetWithDigest(PeerId peer, std::span<const Part> parts, uint64_t token,
-                     std::optional<uint64_t>* digest) override;
+  std::optional<size_t> GetWithDigest(PeerId peer, std::span<const Part> parts, uint64_t token,
+                                      std::optional<uint64_t>* digest) override;
   void Close(PeerId peer) override;
   std::string Describe(PeerId peer) const override;
   std::string Summary() const override;
@@ -91,6 +91,9 @@ class LocalGets : public GetTransport {
   bool Enter(const std::shared_ptr<PeerRegion>& region);
   absl::Status Add(const Import& import, uint64_t offset, void* to, size_t bytes);
   void Await(uint64_t token, uint64_t bytes);
+  // How many OnGetDone there are for it.
+  size_t AwaitChunk(uint64_t token, uint64_t bytes);
+  void AddBytes(uint64_t bytes);
   void Begin();
   void FinishOldest(const absl::Status& status);
   void FinishEnded();

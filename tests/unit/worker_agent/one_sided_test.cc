@@ -46,9 +46,9 @@ class CopyingTransport : public GetTransport {
     done_.push_back(token);
   }
   // The digest of a chunk is how many there were before.
-  bool GetWithDigest(PeerId /*peer*/, std::span<const Part> parts, uint64_t token,
-                     std::optional<uint64_t>* digest) override {
-    if (refuses.contains(asked_++)) return false;
+  std::optional<size_t> GetWithDigest(PeerId /*peer*/, std::span<const Part> parts, uint64_t token,
+                                      std::optional<uint64_t>* digest) override {
+    if (refuses.contains(asked_++)) return std::nullopt;
     uint64_t bytes = 0;
     for (const Part& part : parts) {
       std::copy_n(bases_[part.region] + part.offset, part.bytes, part.to);
@@ -56,8 +56,9 @@ class CopyingTransport : public GetTransport {
     }
     chunks.push_back(bytes);
     digests_.emplace_back(digest, asked_ - 1);
-    done_.push_back(token);
-    return true;
+    const bool joins = join && !done_.empty() && done_.back() == token;
+    if (!joins) done_.push_back(token);
+    return joins ? 0 : 1;
   }
   void Close(PeerId /*peer*/) override {}
   std::string Describe(PeerId /*peer*/) const override { return "copies"; }
@@ -72,6 +73,7 @@ class CopyingTransport : public GetTransport {
   bool Arm() override { return done_.empty(); }
 
   std::set<uint64_t> refuses;  // of the chunks, by their number
+  bool join = false;           // those that follow each other end together
   std::vector<uint64_t> gets;  // bytes of each
   std::vector<uint64_t> chunks;
 
@@ -174,6 +176,14 @@ TEST_F(OneSidedTest, SomeAreHashedAndTheOthersGot) {
               ElementsAre(0, std::nullopt, std::nullopt, 3, std::nullopt, 5, 6, 7));
   // Chunk 4 has the end of the first tensor and the beginning of the second.
   EXPECT_THAT(transport_->gets, ElementsAre(512, 76, 180));
+  ExpectCame(0, 2000);
+}
+
+TEST_F(OneSidedTest, ChunksMayEndTogether) {
+  transport_->join = true;
+  transport_->refuses = {3};
+  EXPECT_THAT(Get({0, 2000}, 256), ElementsAre(0, 1, 2, std::nullopt, 4, 5, 6, 7));
+  EXPECT_EQ(transport_->chunks.size(), 7u);
   ExpectCame(0, 2000);
 }
 

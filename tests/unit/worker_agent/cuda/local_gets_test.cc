@@ -236,6 +236,21 @@ TEST_F(LocalGetsTest, WithinADeviceDigestsAreMadeOnTheWay) {
   EXPECT_EQ(digest, ChunkDigest(&piece, 1));
 }
 
+TEST_F(LocalGetsTest, ChunksOfOneGetEndTogether) {
+  std::byte* const to = driver_.Allocate(0, kBytes);
+  ASSERT_TRUE(reader_->Register(to, kBytes).ok());
+  const auto region = ImportFromOutside(shared_.local_key).value();
+  std::optional<uint64_t> digests[4];
+  size_t ends[4];
+  for (size_t i = 0; i < 4; ++i) {
+    const GetTransport::Part part{region, 160 * i, to + 160 * i, 160};
+    ends[i] = reader_->GetWithDigest(peer_, {&part, 1}, i < 3 ? 7 : 8, &digests[i]).value();
+  }
+  EXPECT_THAT(ends, ::testing::ElementsAre(1, 0, 0, 1));
+  while (sink_.done.empty()) reader_->Progress();
+  EXPECT_THAT(digests, ::testing::Each(::testing::Optional(::testing::_)));
+}
+
 // R9: then it is for Get to say what is wrong; nothing of it is kept.
 TEST_F(LocalGetsTest, WhatCannotBeReadHasNoDigestOnTheWay) {
   std::byte* const to = driver_.Allocate(0, kBytes);
