@@ -174,7 +174,8 @@ TEST_F(DeviceTest, ServedThroughHostMemory) {
   ASSERT_EQ(Publish(trainer, 1), absl::OkStatus());
   const agent::VerbDone fetched = Fetch(reader);
   ASSERT_EQ(fetched.status, absl::OkStatus());
-  EXPECT_THAT(fetched.fetch.way, AllOf(HasSubstr("served over "), HasSubstr(", through host memory")));
+  EXPECT_THAT(fetched.fetch.way,
+              AllOf(HasSubstr("served over "), HasSubstr(", through host memory")));
   reader.shard->ExpectHolds(1);
 }
 
