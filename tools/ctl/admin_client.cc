@@ -39,12 +39,6 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
 
 }  // namespace
 
-absl::Status FromGrpc(const grpc::Status& status) {
-  if (status.ok()) return absl::OkStatus();
-  const auto code = static_cast<absl::StatusCode>(status.error_code());
-  return absl::Status(code, cli::OneLine(status.error_message()));
-}
-
 AdminClient::AdminClient(std::string server, milliseconds connect_timeout)
     : server_(std::move(server)),
       connect_timeout_(connect_timeout),
@@ -57,6 +51,17 @@ absl::Status AdminClient::WaitUntilConnected(Clock::time_point deadline) {
       "no server answers at %s (tried for %.1f s); start tensorhub-server there, or name "
       "another with --server HOST:PORT",
       server_, std::chrono::duration<double>(connect_timeout_).count()));
+}
+
+absl::Status AdminClient::Explain(const grpc::Status& status) const {
+  if (status.ok()) return absl::OkStatus();
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+    return absl::UnimplementedError(absl::StrFormat(
+        "the server at %s is no tensorhub-server, or of another version; correct the address",
+        server_));
+  }
+  const auto code = static_cast<absl::StatusCode>(status.error_code());
+  return absl::Status(code, cli::OneLine(status.error_message()));
 }
 
 absl::Status AdminClient::NoAnswer() const {
@@ -72,8 +77,8 @@ absl::Status AdminClient::Cut() const {
 }
 
 template <typename Request, typename Response>
-absl::StatusOr<Response> AdminClient::Call(Method<Request, Response> method,
-                                           const Request& request) {
+absl::StatusOr<Response> AdminClient::Call(Method<Request, Response> method, const Request& request,
+                                           bool* repeated) {
   const Clock::time_point give_up = Clock::now() + connect_timeout_;
   for (;;) {
     if (absl::Status status = WaitUntilConnected(give_up); !status.ok()) return status;
@@ -86,7 +91,8 @@ absl::StatusOr<Response> AdminClient::Call(Method<Request, Response> method,
     // The server may come back, and orders may be given twice.
     const bool cut = WasCut(status);
     const bool again = cut || status.error_code() == grpc::StatusCode::UNAVAILABLE;
-    if (!again || Clock::now() >= give_up) return cut ? Cut() : FromGrpc(status);
+    if (!again || Clock::now() >= give_up) return cut ? Cut() : Explain(status);
+    if (repeated != nullptr) *repeated = true;
     std::this_thread::sleep_for(kRetryInterval);
   }
 }
@@ -143,7 +149,10 @@ absl::Status AdminClient::Pin(const v1::PinRequest& request) {
 }
 
 absl::Status AdminClient::Unpin(const v1::UnpinRequest& request) {
-  return Call(&v1::Admin::Stub::Unpin, request).status();
+  bool repeated = false;
+  const absl::Status status = Call(&v1::Admin::Stub::Unpin, request, &repeated).status();
+  // What was cut may have been carried out, and then the pin is gone.
+  return repeated && absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
 absl::Status AdminClient::Rewind(const v1::RewindRequest& request) {

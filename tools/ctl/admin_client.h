@@ -32,6 +32,10 @@ class AdminClient {
   // UNAVAILABLE: nobody answered until `deadline`.
   absl::Status WaitUntilConnected(Clock::time_point deadline);
 
+  // How a call ended: the same code and text, one line. UNIMPLEMENTED names the address, since a
+  // stranger's server says no more than that.
+  absl::Status Explain(const grpc::Status& status) const;
+
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
   absl::StatusOr<v1::ListModelsResponse> ListModels();
   absl::StatusOr<v1::ListVersionsResponse> ListVersions(const std::string& model);
@@ -42,6 +46,7 @@ class AdminClient {
   absl::StatusOr<std::string> GetAttachment(const std::string& fingerprint);
   absl::Status Retain(const v1::RetainRequest& request);
   absl::Status Pin(const v1::PinRequest& request);
+  // OK as well if an attempt that was cut may have taken the pin away.
   absl::Status Unpin(const v1::UnpinRequest& request);
   absl::Status Rewind(const v1::RewindRequest& request);
   // Not retried; the caller owns the context.
@@ -52,8 +57,10 @@ class AdminClient {
   template <typename Request, typename Response>
   using Method = grpc::Status (v1::Admin::Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
+  // `repeated`, if any, becomes true with the second attempt.
   template <typename Request, typename Response>
-  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request);
+  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request,
+                                bool* repeated = nullptr);
   absl::Status NoAnswer() const;
   absl::Status Cut() const;
 
@@ -62,9 +69,6 @@ class AdminClient {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Admin::Stub> stub_;
 };
-
-// The same code and text; one line.
-absl::Status FromGrpc(const grpc::Status& status);
 
 }  // namespace tensorhub::ctl
 

@@ -61,6 +61,13 @@ absl::StatusOr<Attachment> DescribeRank(AdminClient& admin, const v1::VersionInf
     return one_file();
   }
   if (!encoded.ok()) return encoded.status();
+  if (!safetensors::IsEncoded(*encoded)) {
+    spdlog::warn(
+        "the attachment of version {} was not written by tensorhubctl and names no files; writing "
+        "one file per rank, without their metadata",
+        info.version());
+    return one_file();
+  }
   absl::StatusOr<Attachment> attachment = safetensors::Decode(*encoded);
   if (!attachment.ok()) return attachment.status();
   if (absl::Status status = CheckFits(*attachment, *layout); !status.ok()) return status;

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
 #include "common/cli/lock_tracking.h"
 #include "tools/ctl/arguments.h"
@@ -19,6 +20,15 @@ namespace tensorhub::ctl {
 namespace {
 
 constexpr int kUsage = 2;
+
+// What is wrong with the flags beyond their types, or nothing.
+cli::Problem Check(const Globals& globals) {
+  if (auto problem = ServerProblem(globals.server)) {
+    return absl::StrCat("--server: \"", cli::OneLine(globals.server), "\" ", *problem);
+  }
+  if (globals.connect_timeout.count() == 0) return "--connect-timeout: give at least 1ms";
+  return std::nullopt;
+}
 
 int Main(int argc, char** argv) {
   cli::StopLockTracking();
@@ -42,10 +52,7 @@ int Main(int argc, char** argv) {
   AddRetentionVerbs(verbs);
   AddDoctorVerb(verbs);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
-  if (auto problem = ServerProblem(globals.server)) {
-    const std::string shown = cli::OneLine(globals.server);
-    return cli::Fail(line.name(), "--server: \"" + shown + "\" " + *problem, kUsage);
-  }
+  if (cli::Problem problem = Check(globals)) return cli::Fail(line.name(), *problem, kUsage);
   cli::InitLogging(line.name(), line.log());
   const absl::Status status = verbs.Execute(line.verb(), globals);
   if (!status.ok()) return cli::Fail(line.name(), cli::OneLine(std::string(status.message())), 1);

@@ -132,14 +132,16 @@ class Watcher {
     for (;;) {
       const grpc::Status status = Follow();
       if (Enough()) return absl::OkStatus();
-      if (!IsOutage(status)) return FromGrpc(status);
+      if (!IsOutage(status)) return admin_.Explain(status);
       if (!Reconnect()) return absl::OkStatus();
     }
   }
 
  private:
+  // Also once nobody can read it any more, which main makes an error of.
   bool Enough() const {
-    return Clock::now() >= deadline_ || (arguments_.count && printed_ >= *arguments_.count);
+    return !std::cout.good() || Clock::now() >= deadline_ ||
+           (arguments_.count && printed_ >= *arguments_.count);
   }
 
   grpc::Status Follow() {

@@ -123,6 +123,8 @@ absl::StatusOr<std::string> Encode(const Attachment& attachment) {
                                                    " that can travel with a version"));
 }
 
+bool IsEncoded(std::string_view content) { return content.starts_with(kMagic); }
+
 absl::StatusOr<Attachment> Decode(std::string_view encoded) {
   ByteReader reader(encoded);
   if (reader.TakeBytes(kMagic.size()) != kMagic) return Bad("was not written by tensorhubctl");

@@ -47,10 +47,14 @@ struct Attachment {
 // RESOURCE_EXHAUSTED if that is more than an attachment may take.
 absl::StatusOr<std::string> Encode(const Attachment& attachment);
 
+// Whether Encode wrote it, by how it starts: programs attach bytes of their own to what they
+// publish.
+bool IsEncoded(std::string_view content);
+
 // INVALID_ARGUMENT for anything that Encode would not have written.
 absl::StatusOr<Attachment> Decode(std::string_view encoded);
 
-// For a shard that was published without one: `model.safetensors`, or in a group of several
+// For a shard that was published without one of ours: `model.safetensors`, or in a group of several
 // `model-rank-00001-of-0000N.safetensors`.
 absl::StatusOr<Attachment> FromLayout(const Layout& layout, uint32_t rank, uint32_t world_size);
 

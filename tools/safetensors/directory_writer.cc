@@ -73,6 +73,15 @@ bool IsMountPoint(const std::string& directory) {
          of_it.st_dev != of_parent.st_dev;
 }
 
+// Why nothing can be renamed to it, empty as it may be; nothing if it can.
+const char* ReasonToStay(const std::string& directory) {
+  std::error_code error;
+  if (fs::equivalent(directory, ".", error)) return "is the current directory";
+  const fs::path last = fs::path(WithoutTrailingSlashes(directory)).filename();
+  if (last == "." || last == "..") return "is a directory's . or ..";
+  return IsMountPoint(directory) ? "is a mount point" : nullptr;
+}
+
 std::string ParentOf(const std::string& directory) {
   const std::string parent = fs::path(directory).parent_path().string();
   return parent.empty() ? "." : parent;
@@ -81,15 +90,17 @@ std::string ParentOf(const std::string& directory) {
 }  // namespace
 
 absl::Status DirectoryWriter::CheckVacant(const std::string& directory) {
+  if (const char* const reason = ReasonToStay(directory)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        directory, ": ", reason, ", which cannot be replaced; name a directory in it, such as ",
+        (fs::path(directory) / "model").string()));
+  }
   std::error_code error;
   const fs::file_status status = fs::symlink_status(directory, error);
   if (status.type() == fs::file_type::not_found) return absl::OkStatus();
   if (status.type() == fs::file_type::none) return CannotBeMade(error.value(), directory);
   if (status.type() == fs::file_type::directory && fs::is_empty(directory, error) && !error) {
-    if (!IsMountPoint(directory)) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
-        directory, ": is a mount point, which cannot be replaced; name a directory in it, such as ",
-        (fs::path(directory) / "model").string()));
+    return absl::OkStatus();
   }
   return absl::AlreadyExistsError(
       absl::StrCat(directory, ": exists and is no empty directory; choose another one"));

@@ -26,8 +26,8 @@ namespace tensorhub::safetensors {
 
 class DirectoryWriter {
  public:
-  // ALREADY_EXISTS unless `directory` is missing or empty; FAILED_PRECONDITION: it is empty, but
-  // something is mounted there.
+  // ALREADY_EXISTS unless `directory` is missing or empty; FAILED_PRECONDITION: it is the current
+  // directory, ends in `.` or `..`, or something is mounted there: nothing could take its place.
   static absl::Status CheckVacant(const std::string& directory);
 
   // As CheckVacant; otherwise as the file system says.

@@ -132,6 +132,15 @@ TEST_F(ErrorsTest, PlacesThatCannotBeWritten) {
   EXPECT_TRUE(FilesIn(dir_ / "in") == HuggingFaceModel(1));
 }
 
+// As with `| head -1`, whose next line nobody takes.
+TEST_F(ErrorsTest, AWatchWhoseOutputIsLostEnds) {
+  const Finished run =
+      RunToEnd({.binary = "/bin/sh",
+                .args = {"-c", R"(exec "$0" --server "$1" watch m/actor > /dev/full)",
+                         BinaryPath("tensorhubctl"), server_.address()}});
+  ExpectFailure(run, 1, {"standard output cannot be written"});
+}
+
 TEST_F(ErrorsTest, ServersThatAreNotThere) {
   WriteFiles(dir_ / "in", HuggingFaceModel(1));
   const std::vector<Words> calls = {{"models"},

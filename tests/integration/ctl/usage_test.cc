@@ -86,6 +86,8 @@ TEST(CtlUsageTest, FlagValues) {
   }
   ExpectUsage({"models", "-o", "yaml"}, {"\"yaml\"", "table, json"});
   ExpectUsage({"models", "--connect-timeout", "soon"}, {"--connect-timeout", "\"soon\""});
+  ExpectUsage({"models", "--connect-timeout", "0"}, {"--connect-timeout", "at least 1ms"});
+  ExpectUsage({"watch", "m", "--connect-timeout", "0s"}, {"--connect-timeout", "at least 1ms"});
   ExpectUsage({"publish", "m", "1", "p", "--for", "5"}, {"--for", "\"5\""});
   ExpectUsage({"models", "--for", "5s"}, {"--for"});
   ExpectUsage({"publish", "m", "1", "p", "--group", "a b"}, {"--group", "a b"});

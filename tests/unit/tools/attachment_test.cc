@@ -97,6 +97,14 @@ TEST(AttachmentTest, SizesSumWithoutWrappingRound) {
   EXPECT_TRUE(Decode(Encode(vast).value()).ok());
 }
 
+TEST(AttachmentTest, OursAreToldByHowTheyStart) {
+  EXPECT_TRUE(IsEncoded(Encode(Two()).value()));
+  EXPECT_TRUE(IsEncoded(Encode(Two()).value().substr(0, 10)));
+  for (const char* other : {"", "THS", "something else", " THSA"}) {
+    EXPECT_FALSE(IsEncoded(other)) << other;
+  }
+}
+
 TEST(AttachmentTest, OtherFormatsAreNamed) {
   EXPECT_THAT(DecodeError("something else"), HasSubstr("not written by tensorhubctl"));
   std::string newer = Encode(Two()).value();

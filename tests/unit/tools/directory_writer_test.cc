@@ -97,7 +97,49 @@ TEST(DirectoryWriterTest, DisksAndPlacesThatCannotTakeIt) {
   EXPECT_FALSE(DirectoryWriter::Create("", 3).ok());
 }
 
+// Makes a directory the current one while this object lives.
+class InDirectory {
+ public:
+  explicit InDirectory(const std::filesystem::path& path)
+      : before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(path);
+  }
+  ~InDirectory() { std::filesystem::current_path(before_); }
+  InDirectory(const InDirectory&) = delete;
+  InDirectory& operator=(const InDirectory&) = delete;
+
+ private:
+  const std::filesystem::path before_;
+};
+
+void ExpectToStay(const std::string& directory, const std::string& reason) {
+  const absl::Status status = DirectoryWriter::CheckVacant(directory);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << directory;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(directory + ": " + reason)) << directory;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("name a directory in it, such as "));
+  EXPECT_FALSE(DirectoryWriter::Create(directory, 3).ok()) << directory;
+}
+
 // Before all is fetched, and not when it is to be renamed.
+TEST(DirectoryWriterTest, DotsAndTheCurrentDirectoryAreNotReplaced) {
+  TempDirectory temp;
+  const std::string current = temp / "current";
+  std::filesystem::create_directory(current);
+  std::filesystem::create_directory(temp / "empty");
+  const InDirectory in(current);
+  for (const std::string name : {".", "./", "./.", current.c_str()}) {
+    ExpectToStay(name, "is the current directory");
+  }
+  for (const char* name : {"..", "../", "../empty/.", "../empty/./"}) {
+    ExpectToStay(name, "is a directory's . or ..");
+  }
+  EXPECT_EQ(EntriesOf(current), 0u);
+  EXPECT_EQ(EntriesOf(temp.str()), 2u);
+  for (const char* name : {"../empty", "model", "./model", ".model", "model."}) {
+    EXPECT_EQ(DirectoryWriter::CheckVacant(name), absl::OkStatus()) << name;
+  }
+}
+
 TEST(DirectoryWriterTest, AMountPointIsNotReplaced) {
   TempDirectory temp;
   const std::string volume = temp / "volume";
