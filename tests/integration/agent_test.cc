@@ -137,5 +137,13 @@ TEST(AgentUsageTest, AModelIsNeeded) {
   EXPECT_THAT(run.errors, HasSubstr("--model"));
 }
 
+TEST(AgentUsageTest, NoTimeIsNoTimeout) {
+  const Finished run = RunToEnd({.binary = BinaryPath("tensorhub-agent"),
+                                 .arguments = {"--model", "m", "--connect-timeout", "0"}},
+                                seconds(20));
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.errors, HasSubstr("--connect-timeout: give at least 1ms"));
+}
+
 }  // namespace
 }  // namespace tensorhub::harness

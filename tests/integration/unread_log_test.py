@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A server whose log nobody reads serves, and ends, as any other.
+"""A server whose log nobody reads serves, and ends, as any other. So does an agent whose readers
+have gone.
 
     unread_log_test.py FOLDER-OF-THE-BINARIES
 """
 
 import fcntl
 import os
+import re
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -29,9 +32,7 @@ class UnreadLogTest(unittest.TestCase):
         address = server.stdout.readline().split()[-1]
         worker = self.run_beside("tensorhub-test-worker")
         self.addCleanup(worker.communicate, "exit\n")
-        print("connect", f"server={address}", f"model={MODEL}", "group=g", file=worker.stdin,
-              flush=True)
-        self.assertEqual(worker.stdout.readline(), "ok\n")
+        self.do(worker, f"connect server={address} model={MODEL} group=g")
         for count in range(2 * PIPE_BYTES // len(MODEL)):
             self.tell(address, "retain", MODEL, str(count))
         self.tell(address, "status")
@@ -39,6 +40,35 @@ class UnreadLogTest(unittest.TestCase):
         self.assertEqual(server.wait(timeout=20), 0)
         unread = os.read(server.stderr.fileno(), 2 * PIPE_BYTES)
         self.assertGreater(len(unread), PIPE_BYTES // 2, "all of the log would have fit the pipe")
+
+    def test_an_agent_outlasts_its_readers(self):
+        server = self.run_beside("tensorhub-server", "--listen", "127.0.0.1:0")
+        address = server.stdout.readline().split()[-1]
+        worker = self.run_beside("tensorhub-test-worker")
+        self.addCleanup(worker.communicate, "exit\n")
+        for line in (f"connect server={address} model={MODEL} group=g", "register", "fill 1",
+                     "publish 1"):
+            self.do(worker, line)
+        agent = self.run_beside("tensorhub-agent", "--server", address, "--model", MODEL,
+                                "--group", "keeper")
+        self.assertIn("holding", agent.stdout.readline())
+        agent.stdout.close()
+        agent.stderr.close()
+        for line in ("unpublish", "fill 2", "publish 2"):
+            self.do(worker, line)
+        until = time.monotonic() + 20
+        while not re.search(r" 2:\S*keeper=complete", self.do(worker, "list")):
+            self.assertIsNone(agent.poll())
+            self.assertLess(time.monotonic(), until)
+        agent.terminate()
+        self.assertEqual(agent.wait(timeout=20), 0)
+        self.assertNotIn("keeper", self.do(worker, "list"), "it has not left")
+
+    def do(self, worker, line):
+        print(line, file=worker.stdin, flush=True)
+        answer = worker.stdout.readline()
+        self.assertTrue(answer.startswith("ok"), f"{line}: {answer}")
+        return answer
 
     def run_beside(self, *words):
         process = subprocess.Popen([binaries.path(words[0]), *words[1:]], text=True,

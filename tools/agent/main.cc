@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,7 @@ cli::Problem Check(const Flags& flags) {
   if (auto problem = ctl::ServerProblem(flags.server)) {
     return absl::StrCat("--server: \"", cli::OneLine(flags.server), "\" ", *problem);
   }
+  if (flags.connect_timeout.count() == 0) return "--connect-timeout: give at least 1ms";
   if (flags.models.empty()) return "--model is missing: which model is to be kept?";
   for (const std::string& model : flags.models) {
     ctl::ModelArgument checked;
@@ -117,6 +119,10 @@ class Agent {
 
 int Main(int argc, char** argv) {
   cli::StopLockTracking();
+  // What is held outlasts whoever reads the output; and a file that may not grow, of shared memory,
+  // say, is an error like others.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   Flags flags;
   cli::CommandLine line("tensorhub-agent",
                         "Keeps the newest version of models in this host's memory, for whoever "

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "spdlog/spdlog.h"
 #include "tools/ctl/fetch_plan.h"
-#include "tools/ctl/shard_memory.h"
 #include "tools/ctl/units.h"
 #include "worker_agent/hub_channel.h"
 
@@ -202,11 +201,12 @@ absl::Status Subscription::Join() {
     auto client = ros::Client::Connect(options);
     if (!client.ok()) return client.status();
     ranks_[i].client = *std::move(client);
-    const absl::StatusOr<std::byte*> memory =
+    absl::StatusOr<ctl::ShardMemory> memory =
         ctl::AllocateShard(*ranks_[i].client, layouts_[i].total_bytes());
     if (!memory.ok()) return memory.status();
-    absl::Status status = ranks_[i].client->Register(TensorsIn(*memory, layouts_[i]));
-    if (!status.ok()) return status;
+    ranks_[i].memory = *std::move(memory);
+    const std::vector<ros::Tensor> tensors = TensorsIn(ranks_[i].memory.get(), layouts_[i]);
+    if (absl::Status status = ranks_[i].client->Register(tensors); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -22,6 +22,7 @@
 #include "common/mutex.h"
 #include "tensorhub/ros.h"
 #include "tools/ctl/admin_client.h"
+#include "tools/ctl/shard_memory.h"
 #include "worker_agent/hub_queries.h"
 
 namespace tensorhub::keeper {
@@ -52,6 +53,7 @@ class Subscription {
 
  private:
   struct Rank {
+    ctl::ShardMemory memory;  // outlives the client
     std::unique_ptr<ros::Client> client;
     absl::Status fetched;
   };

@@ -12,7 +12,6 @@
 #include "absl/strings/str_join.h"
 #include "tools/ctl/arguments.h"
 #include "tools/ctl/progress_bar.h"
-#include "tools/ctl/shard_memory.h"
 
 namespace tensorhub::ctl {
 namespace {
@@ -46,11 +45,10 @@ absl::Status GroupFetch::PrepareRank(const FetchPlan& plan, size_t index,
                                       .attachment = {}});
   if (!client.ok()) return client.status();
   rank.client = std::move(*client);
-  const absl::StatusOr<std::byte*> memory =
-      AllocateShard(*rank.client, plan.ranks[index].data_bytes());
+  absl::StatusOr<ShardMemory> memory = AllocateShard(*rank.client, plan.ranks[index].data_bytes());
   if (!memory.ok()) return memory.status();
-  rank.memory = *memory;
-  return rank.client->Register(TensorsOf(plan.ranks[index], rank.memory));
+  rank.memory = *std::move(memory);
+  return rank.client->Register(TensorsOf(plan.ranks[index], rank.memory.get()));
 }
 
 absl::Status GroupFetch::Read(const FetchPlan& plan) {

@@ -20,6 +20,7 @@
 #include "common/mutex.h"
 #include "tensorhub/ros.h"
 #include "tools/ctl/fetch_plan.h"
+#include "tools/ctl/shard_memory.h"
 
 namespace tensorhub::ctl {
 
@@ -43,15 +44,15 @@ class GroupFetch {
   absl::Status Read(const FetchPlan& plan);
 
   // A rank's files, one after the other. Lives as long as this.
-  const std::byte* memory(size_t rank) const { return ranks_[rank]->memory; }
+  const std::byte* memory(size_t rank) const { return ranks_[rank]->memory.get(); }
   // As ros::FetchResult says, the ranks' answers put together.
   std::string way() const;
   std::string sources() const;
 
  private:
   struct Rank {
+    ShardMemory memory;  // outlives the client
     std::unique_ptr<ros::Client> client;
-    std::byte* memory = nullptr;
     absl::StatusOr<ros::FetchResult> result = absl::UnknownError("not fetched");
     Mutex mutex;
     uint64_t done ABSL_GUARDED_BY(mutex) = 0;

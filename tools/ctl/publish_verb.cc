@@ -59,12 +59,15 @@ absl::StatusOr<std::unique_ptr<ros::Client>> Connect(const Globals& globals,
        .attachment = std::move(attachment)});
 }
 
-absl::Status LoadAndRegister(ros::Client& client, const Checkpoint& checkpoint) {
+// In memory that the caller keeps for as long as the client lives.
+absl::Status LoadAndRegister(ros::Client& client, const Checkpoint& checkpoint,
+                             ShardMemory& memory) {
   const safetensors::Attachment& contents = checkpoint.contents();
-  const absl::StatusOr<std::byte*> memory = AllocateShard(client, contents.data_bytes());
-  if (!memory.ok()) return memory.status();
-  if (absl::Status status = Load(checkpoint, *memory); !status.ok()) return status;
-  return client.Register(TensorsOf(contents, *memory));
+  absl::StatusOr<ShardMemory> allocated = AllocateShard(client, contents.data_bytes());
+  if (!allocated.ok()) return allocated.status();
+  memory = *std::move(allocated);
+  if (absl::Status status = Load(checkpoint, memory.get()); !status.ok()) return status;
+  return client.Register(TensorsOf(contents, memory.get()));
 }
 
 void PrintPublished(const Globals& globals, const PublishArguments& arguments,
@@ -117,11 +120,13 @@ absl::Status Publish(const Globals& globals, const PublishArguments& arguments) 
   if (!checkpoint.ok()) return checkpoint.status();
   absl::StatusOr<std::string> attachment = Encode(checkpoint->contents());
   if (!attachment.ok()) return attachment.status();
+  ShardMemory memory;  // outlives the client
   auto client = Connect(globals, arguments, std::move(*attachment));
   if (!client.ok()) return client.status();
-  if (absl::Status status = LoadAndRegister(**client, *checkpoint); !status.ok()) return status;
+  absl::Status status = LoadAndRegister(**client, *checkpoint, memory);
+  if (!status.ok()) return status;
   const ros::PublishOptions options{.wait_for_group = arguments.wait, .rewind = arguments.rewind};
-  absl::Status status = (*client)->Publish(arguments.version.value, options);
+  status = (*client)->Publish(arguments.version.value, options);
   if (!status.ok()) return status;
   serving = true;
   PrintPublished(globals, arguments, checkpoint->contents());

@@ -23,18 +23,26 @@ absl::Status CheckMemoryFor(uint64_t bytes) {
                                                    HumanBytes(*available)));
 }
 
-absl::StatusOr<std::byte*> AllocateShard(ros::Client& client, uint64_t bytes) {
-  if (bytes == 0) return nullptr;
+void FreeShard::operator()(std::byte* memory) const {
+  if (mapped_bytes > 0) ::munmap(memory, mapped_bytes);
+}
+
+absl::StatusOr<ShardMemory> AllocateShard(ros::Client& client, uint64_t bytes) {
+  if (bytes == 0) return ShardMemory();
   if (absl::Status status = CheckMemoryFor(bytes); !status.ok()) return status;
   const absl::StatusOr<void*> shared = client.Allocate(bytes);
-  if (shared.ok()) return static_cast<std::byte*>(*shared);
+  if (shared.ok()) return ShardMemory(static_cast<std::byte*>(*shared), FreeShard());
   spdlog::info("using ordinary memory: {}", std::string(shared.status().message()));
+  return MapShard(bytes);
+}
+
+absl::StatusOr<ShardMemory> MapShard(uint64_t bytes) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for ", HumanBytes(bytes), " of tensors"));
   }
-  return static_cast<std::byte*>(memory);
+  return ShardMemory(static_cast<std::byte*>(memory), FreeShard{bytes});
 }
 
 std::vector<ros::Tensor> TensorsOf(const safetensors::Attachment& contents, std::byte* memory) {

@@ -8,6 +8,8 @@
 #define TENSORHUB_TOOLS_CTL_SHARD_MEMORY_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,10 +22,20 @@ namespace tensorhub::ctl {
 // before the first is allocated: memory counts as taken only when it is written to.
 absl::Status CheckMemoryFor(uint64_t bytes);
 
-// Memory of `bytes` that lives until the process ends: what peers on this host can read by
-// themselves, if the host gives as much of that, and ordinary memory otherwise. Null for no bytes.
-// RESOURCE_EXHAUSTED if there is neither.
-absl::StatusOr<std::byte*> AllocateShard(ros::Client& client, uint64_t bytes);
+// A shard's memory outlives the client: ordinary memory goes with its owner, what the client
+// allocated goes with the client.
+struct FreeShard {
+  uint64_t mapped_bytes = 0;  // 0: the client's
+
+  void operator()(std::byte* memory) const;
+};
+using ShardMemory = std::unique_ptr<std::byte[], FreeShard>;
+
+// What peers on this host can read by themselves, if the host gives as much of that, and ordinary
+// memory otherwise. Null for no bytes. RESOURCE_EXHAUSTED if there is neither.
+absl::StatusOr<ShardMemory> AllocateShard(ros::Client& client, uint64_t bytes);
+// Ordinary memory only, of more than no bytes.
+absl::StatusOr<ShardMemory> MapShard(uint64_t bytes);
 
 // The tensors of the attachment's files, which lie in `memory` one after the other.
 std::vector<ros::Tensor> TensorsOf(const safetensors::Attachment& contents, std::byte* memory);

@@ -64,10 +64,10 @@ absl::Status RunRollout(const Setting& setting, uint32_t number, uint32_t rank) 
   const std::string group = RolloutName(number);
   const auto checkpoint = safetensors::Checkpoint::Open({setting.checkpoint});
   if (!checkpoint.ok()) return checkpoint.status();
+  Shard shard(*checkpoint, rank, setting.ranks);  // outlives the client
   const auto client = ConnectTo(setting, group, rank);
   if (!client.ok()) return client.status();
   const ctl::Watching watching(leaving, **client);
-  Shard shard(*checkpoint, rank, setting.ranks);
   if (absl::Status status = shard.Register(**client); !status.ok()) return status;
   for (uint64_t held = 0; held < setting.versions;) {
     const auto version = FetchAndCheck(**client, setting, shard, group, rank, held);

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/layout.h"
 #include "common/random.h"
-#include "tools/ctl/shard_memory.h"
 
 namespace tensorhub::demo {
 namespace {
@@ -59,16 +58,16 @@ uint64_t Shard::bytes() const {
 }
 
 absl::Status Shard::Register(ros::Client& client) {
-  const absl::StatusOr<std::byte*> memory = ctl::AllocateShard(client, bytes());
+  absl::StatusOr<ctl::ShardMemory> memory = ctl::AllocateShard(client, bytes());
   if (!memory.ok()) return memory.status();
-  memory_ = *memory;
+  memory_ = *std::move(memory);
   // A real engine has written to its weights before; memory never touched is slow to fill.
-  std::fill_n(memory_, bytes(), std::byte{});
+  std::fill_n(memory_.get(), bytes(), std::byte{});
   std::vector<ros::Tensor> tensors;
   for (const Part& part : parts_) {
     ros::Tensor tensor;
     tensor.name = part.tensor->spec.name;
-    tensor.data = part.tensor->bytes == 0 ? nullptr : memory_ + part.offset;
+    tensor.data = part.tensor->bytes == 0 ? nullptr : memory_.get() + part.offset;
     tensor.bytes = part.tensor->bytes;
     tensor.dtype = std::string(ToString(part.tensor->spec.dtype));
     tensor.shape = part.tensor->spec.shape;
@@ -79,7 +78,8 @@ absl::Status Shard::Register(ros::Client& client) {
 
 absl::Status Shard::Load() {
   for (const Part& part : parts_) {
-    absl::Status status = checkpoint_.LoadTensor(part.file, *part.tensor, memory_ + part.offset);
+    absl::Status status =
+        checkpoint_.LoadTensor(part.file, *part.tensor, memory_.get() + part.offset);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -94,12 +94,12 @@ void TrainTensor(const std::string& name, uint64_t version, std::byte* data, uin
 
 void Shard::Train(uint64_t version) {
   for (const Part& part : parts_) {
-    TrainTensor(part.tensor->spec.name, version, memory_ + part.offset, part.tensor->bytes);
+    TrainTensor(part.tensor->spec.name, version, memory_.get() + part.offset, part.tensor->bytes);
   }
 }
 
 Fingerprint Shard::Digest() const {
-  return FingerprintOf(std::string_view(reinterpret_cast<const char*>(memory_), bytes()));
+  return FingerprintOf(std::string_view(reinterpret_cast<const char*>(memory_.get()), bytes()));
 }
 
 }  // namespace tensorhub::demo

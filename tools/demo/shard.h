@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "common/ids.h"
 #include "tensorhub/ros.h"
+#include "tools/ctl/shard_memory.h"
 #include "tools/safetensors/checkpoint.h"
 
 namespace tensorhub::demo {
@@ -42,7 +43,7 @@ class Shard {
   uint64_t bytes() const;
   size_t tensor_count() const { return parts_.size(); }
 
-  // Takes memory from the client and names it to it.
+  // Takes memory from the client, which the shard outlives, and names it to it.
   absl::Status Register(ros::Client& client);
   // Reads the checkpoint's bytes.
   absl::Status Load();
@@ -54,7 +55,7 @@ class Shard {
  private:
   const safetensors::Checkpoint& checkpoint_;
   const std::vector<Part> parts_;
-  std::byte* memory_ = nullptr;
+  ctl::ShardMemory memory_;
 };
 
 }  // namespace tensorhub::demo

@@ -60,10 +60,10 @@ absl::Status RunTrainer(const Setting& setting, uint32_t rank) {
   ctl::LeaveOnSignal leaving(kGrace);
   const auto checkpoint = safetensors::Checkpoint::Open({setting.checkpoint});
   if (!checkpoint.ok()) return checkpoint.status();
+  Shard shard(*checkpoint, rank, setting.ranks);  // outlives the client
   const auto client = ConnectTo(setting, "trainer", rank);
   if (!client.ok()) return client.status();
   const ctl::Watching watching(leaving, **client);
-  Shard shard(*checkpoint, rank, setting.ranks);
   if (absl::Status status = shard.Register(**client); !status.ok()) return status;
   if (absl::Status status = shard.Load(); !status.ok()) return status;
   const Notes notes(setting.directory);
