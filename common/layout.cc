@@ -19,10 +19,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/bytes.h"
+#include "common/text.h"
 
 namespace tensorhub {
 namespace {
@@ -47,18 +47,14 @@ constexpr std::array<DTypeInfo, 21> kDTypes = {
 
 bool IsDType(uint8_t value) { return value > 0 && value < kDTypes.size(); }
 
-// Names come from users: shown escaped and cut.
-std::string Shown(std::string_view name) {
-  const std::string cut = absl::Utf8SafeCEscape(std::string(name.substr(0, 200)));
-  return absl::StrCat("tensor \"", cut, name.size() > 200 ? "…\"" : "\"");
-}
+std::string Named(std::string_view name) { return absl::StrCat("tensor ", Shown(name)); }
 
 std::string ShowDims(const std::vector<uint64_t>& dims) {
   return absl::StrCat("[", absl::StrJoin(dims, ", "), "]");
 }
 
 absl::Status Bad(std::string_view name, const std::string& why) {
-  return absl::InvalidArgumentError(absl::StrCat(Shown(name), " ", why));
+  return absl::InvalidArgumentError(absl::StrCat(Named(name), " ", why));
 }
 
 bool IsEmpty(const std::vector<uint64_t>& dims) {
@@ -247,13 +243,13 @@ std::string DescribeDifference(const Layout& mine, const Layout& theirs) {
   const std::vector<Layout::Entry>& b = theirs.entries();
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     if (i == b.size() || (i < a.size() && a[i].spec.name < b[i].spec.name)) {
-      return absl::StrCat(Shown(a[i].spec.name), " is only in this layout, not in the other");
+      return absl::StrCat(Named(a[i].spec.name), " is only in this layout, not in the other");
     }
     if (i == a.size() || b[i].spec.name < a[i].spec.name) {
-      return absl::StrCat(Shown(b[i].spec.name), " is only in the other layout, not in this one");
+      return absl::StrCat(Named(b[i].spec.name), " is only in the other layout, not in this one");
     }
     if (a[i].spec != b[i].spec) {
-      return absl::StrCat(Shown(a[i].spec.name), " is ", Describe(a[i].spec), " here and ",
+      return absl::StrCat(Named(a[i].spec.name), " is ", Describe(a[i].spec), " here and ",
                           Describe(b[i].spec), " there");
     }
   }

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
 namespace tensorhub {
 
 size_t Utf8Length(std::string_view text) {
@@ -36,6 +39,12 @@ std::string ReadableText(const std::string& text, size_t bytes_max) {
     rest.remove_prefix(length);
   }
   return out;
+}
+
+std::string Shown(std::string_view name) {
+  constexpr size_t kBytesMax = 200;
+  const std::string cut = absl::Utf8SafeCEscape(std::string(name.substr(0, kBytesMax)));
+  return absl::StrCat("\"", cut, name.size() > kBytesMax ? "…\"" : "\"");
 }
 
 }  // namespace tensorhub

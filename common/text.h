@@ -20,6 +20,9 @@ size_t Utf8Length(std::string_view text);
 // UTF-8 of at most `bytes_max` bytes: cut between two characters; '?' for each byte that is none.
 std::string ReadableText(const std::string& text, size_t bytes_max);
 
+// A name as an error says it: in quotes, escaped and cut, so that the error stays one line.
+std::string Shown(std::string_view name);
+
 }  // namespace tensorhub
 
 #endif  // TENSORHUB_COMMON_TEXT_H_

@@ -9,18 +9,26 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/location.h"
+#include "common/text.h"
 
 namespace ros {
 namespace {
 
+using tensorhub::Shown;
+
 absl::Status CheckName(const std::string& field, const std::string& name) {
   const std::optional<std::string> problem = tensorhub::NameProblem(name);
   if (!problem) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrFormat("%s \"%s\": %s", field, name, *problem));
+  return absl::InvalidArgumentError(absl::StrCat(field, " ", Shown(name), ": ", *problem));
+}
+
+bool IsPrintable(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
 // HOST:PORT, [V6]:PORT. Whether the host exists shows when it is called.
@@ -30,11 +38,10 @@ absl::Status CheckServer(const std::string& server) {
   const bool digits =
       !port.empty() && port.size() <= 5 &&
       std::all_of(port.begin(), port.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  if (digits && colon > 0 && std::stoi(port) >= 1 && std::stoi(port) <= 65535) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "server \"%s\" is no address; write HOST:PORT, such as \"hub:7070\"", server));
+  const bool whole = digits && colon > 0 && IsPrintable(server);
+  if (whole && std::stoi(port) >= 1 && std::stoi(port) <= 65535) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "server ", Shown(server), " is no address; write HOST:PORT, such as \"hub:7070\""));
 }
 
 absl::Status CheckRank(const ConnectOptions& options) {
@@ -48,10 +55,16 @@ absl::Status CheckRank(const ConnectOptions& options) {
 }
 
 absl::Status CheckLocation(const std::string& location) {
+  if (!IsPrintable(location)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("location ", Shown(location),
+                     ": has a space or a byte that is not printable ASCII; write "
+                     "region/datacenter/rack/host/device"));
+  }
   const absl::Status status = tensorhub::Location::Parse(location).status();
   if (status.ok()) return status;
   return absl::InvalidArgumentError(
-      absl::StrFormat("location \"%s\": %s", location, std::string(status.message())));
+      absl::StrCat("location ", Shown(location), ": ", std::string(status.message())));
 }
 
 // 0 is meaningful here: readers without another source fail at once.
@@ -73,7 +86,7 @@ absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options) {
   const std::string word = FromEnvironment("TENSORHUB_DIGESTS");
   if (!word.empty() && word != "auto" && word != "on" && word != "off") {
     return absl::InvalidArgumentError(
-        absl::StrFormat("TENSORHUB_DIGESTS=%s: write auto, on or off", word));
+        absl::StrCat("TENSORHUB_DIGESTS=", Shown(word), ": write auto, on or off"));
   }
   if (options.digests != Digests::kAuto) return options.digests;
   if (word == "on") return Digests::kOn;
@@ -85,7 +98,7 @@ absl::StatusOr<bool> DeviceCopies() {
   if (word.empty() || word == "copies") return true;
   if (word == "ucx") return false;
   return absl::InvalidArgumentError(
-      absl::StrFormat("TENSORHUB_DEVICE_READS=%s: write copies or ucx", word));
+      absl::StrCat("TENSORHUB_DEVICE_READS=", Shown(word), ": write copies or ucx"));
 }
 
 absl::Status Check(const ConnectOptions& options) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/check.h"
+#include "common/text.h"
 #include "worker_agent/medium.h"
 
 namespace tensorhub::agent {
@@ -25,9 +26,9 @@ absl::StatusOr<TensorSpec> SpecOf(const TensorBuffer& tensor) {
   const std::optional<DType> dtype = ParseDType(tensor.dtype);
   if (!dtype) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("tensor \"%s\": dtype \"%s\" is unknown; use a name of safetensors, such "
-                        "as \"BF16\", or \"U8\" for opaque bytes",
-                        tensor.name, tensor.dtype));
+        absl::StrFormat("tensor %s: dtype %s is unknown; use a name of safetensors, such as "
+                        "\"BF16\", or \"U8\" for opaque bytes",
+                        Shown(tensor.name), Shown(tensor.dtype)));
   }
   return TensorSpec{tensor.name, *dtype, tensor.shape, tensor.slice};
 }
@@ -35,13 +36,13 @@ absl::StatusOr<TensorSpec> SpecOf(const TensorBuffer& tensor) {
 absl::Status CheckPlace(const TensorBuffer& tensor) {
   if (tensor.data == nullptr && tensor.bytes > 0) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("tensor \"%s\": the address is null; pass the memory of its %d bytes",
-                        tensor.name, tensor.bytes));
+        absl::StrFormat("tensor %s: the address is null; pass the memory of its %d bytes",
+                        Shown(tensor.name), tensor.bytes));
   }
   if (tensor.bytes > std::numeric_limits<uintptr_t>::max() - AddressOf(tensor)) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "tensor \"%s\": %d bytes from its address on run past the end of memory; correct the size",
-        tensor.name, tensor.bytes));
+        "tensor %s: %d bytes from its address on run past the end of memory; correct the size",
+        Shown(tensor.name), tensor.bytes));
   }
   return absl::OkStatus();
 }
@@ -51,9 +52,9 @@ absl::Status CheckSize(const TensorBuffer& tensor, const TensorSpec& spec) {
   if (!bytes.ok()) return bytes.status();
   if (*bytes == tensor.bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat(
-      "tensor \"%s\": %d bytes were given, but shape [%s] of %s takes %d; correct "
-      "the shape, the dtype or the size",
-      tensor.name, tensor.bytes, absl::StrJoin(tensor.shape, ", "), tensor.dtype, *bytes));
+      "tensor %s: %d bytes were given, but shape [%s] of %s takes %d; correct the shape, the dtype "
+      "or the size",
+      Shown(tensor.name), tensor.bytes, absl::StrJoin(tensor.shape, ", "), tensor.dtype, *bytes));
 }
 
 absl::StatusOr<std::vector<TensorSpec>> CheckedSpecs(const std::vector<TensorBuffer>& tensors) {
@@ -89,9 +90,9 @@ absl::Status CheckOverlaps(const std::vector<const TensorBuffer*>& by_address) {
     const TensorBuffer& tensor = *by_address[i];
     if (AddressOf(before) + before.bytes > AddressOf(tensor)) {
       return absl::InvalidArgumentError(
-          absl::StrFormat("tensors \"%s\" and \"%s\" overlap in memory; register shared memory "
-                          "under one name only",
-                          before.name, tensor.name));
+          absl::StrFormat("tensors %s and %s overlap in memory; register shared memory under one "
+                          "name only",
+                          Shown(before.name), Shown(tensor.name)));
     }
   }
   return absl::OkStatus();
@@ -109,9 +110,9 @@ absl::Status CheckOnePlace(const std::vector<const TensorBuffer*>& tensors) {
       continue;
     }
     return absl::InvalidArgumentError(absl::StrFormat(
-        "tensor \"%s\" is %s and tensor \"%s\" %s; the tensors of one client lie in one place: "
-        "connect a client, with a rank of its own, for each device",
-        first.name, PlaceOf(first), tensor->name, PlaceOf(*tensor)));
+        "tensor %s is %s and tensor %s %s; the tensors of one client lie in one place: connect a "
+        "client, with a rank of its own, for each device",
+        Shown(first.name), PlaceOf(first), Shown(tensor->name), PlaceOf(*tensor)));
   }
   return absl::OkStatus();
 }

@@ -27,5 +27,12 @@ TEST(TextTest, BytesThatAreNoTextAreReplaced) {
   EXPECT_EQ(ReadableText(std::string("a\0b", 3), 8).size(), 3u);  // is UTF-8
 }
 
+TEST(TextTest, NamesAreShownOnOneLine) {
+  EXPECT_EQ(Shown("layers.0"), "\"layers.0\"");
+  EXPECT_EQ(Shown("caf\xc3\xa9"), "\"caf\xc3\xa9\"");
+  EXPECT_EQ(Shown("a\n\x1b[2J\""), "\"a\\n\\033[2J\\\"\"");
+  EXPECT_EQ(Shown(std::string(201, 'a')), "\"" + std::string(200, 'a') + "…\"");
+}
+
 }  // namespace
 }  // namespace tensorhub

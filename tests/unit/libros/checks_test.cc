@@ -18,7 +18,9 @@ namespace ros {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ConnectOptions Good() {
   ConnectOptions options;
@@ -52,7 +54,7 @@ TEST(ChecksTest, DigestsByOptionThenByEnvironment) {
   options.digests = Digests::kOn;
   EXPECT_EQ(*DigestsOf(options), Digests::kOn);
   setenv("TENSORHUB_DIGESTS", "yes", 1);
-  EXPECT_THAT(Problem([](ConnectOptions&) {}), HasSubstr("TENSORHUB_DIGESTS=yes"));
+  EXPECT_THAT(Problem([](ConnectOptions&) {}), HasSubstr("TENSORHUB_DIGESTS=\"yes\""));
   unsetenv("TENSORHUB_DIGESTS");
 }
 
@@ -61,7 +63,7 @@ TEST(ChecksTest, DeviceReadsByEnvironment) {
   setenv("TENSORHUB_DEVICE_READS", "ucx", 1);
   EXPECT_FALSE(*DeviceCopies());
   setenv("TENSORHUB_DEVICE_READS", "dma", 1);
-  EXPECT_THAT(Problem([](ConnectOptions&) {}), HasSubstr("TENSORHUB_DEVICE_READS=dma"));
+  EXPECT_THAT(Problem([](ConnectOptions&) {}), HasSubstr("TENSORHUB_DEVICE_READS=\"dma\""));
   unsetenv("TENSORHUB_DEVICE_READS");
 }
 
@@ -80,6 +82,16 @@ TEST(ChecksTest, ProblemsNameTheField) {
               HasSubstr("connect_timeout"));
   EXPECT_THAT(Problem([](ConnectOptions& o) { o.attachment.resize((64u << 20) + 1); }),
               HasSubstr("attachment"));
+}
+
+TEST(ChecksTest, ProblemsAreOneLineWhateverTheNames) {
+  const std::string wild = "a\n\x1b[2J:7070";
+  for (const auto field : {&ConnectOptions::server, &ConnectOptions::model, &ConnectOptions::group,
+                           &ConnectOptions::location}) {
+    EXPECT_THAT(
+        Problem([&](ConnectOptions& o) { o.*field = wild; }),
+        AllOf(HasSubstr("\"a\\n\\033[2J:7070\""), Not(HasSubstr("\n")), Not(HasSubstr("\x1b"))));
+  }
 }
 
 TEST(ChecksTest, TimeoutsAreBounded) {

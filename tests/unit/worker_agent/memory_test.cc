@@ -19,7 +19,9 @@
 namespace tensorhub::agent {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TensorBuffer Bytes(const std::string& name, void* data, uint64_t bytes) {
   return {.name = name, .dtype = "U8", .shape = {bytes}, .slice = {}, .data = data, .bytes = bytes};
@@ -163,6 +165,25 @@ TEST(MemoryTest, RefusalsNameTheTensor) {
   wrong = {.name = "w", .dtype = "F32", .shape = {2, 3}, .slice = {}, .data = bytes, .bytes = 20};
   EXPECT_THAT(MessageOf({wrong}),
               HasSubstr("20 bytes were given, but shape [2, 3] of F32 takes 24"));
+}
+
+TEST(MemoryTest, RefusalsAreOneLineWhateverTheNames) {
+  char bytes[64];
+  const std::string wild = "w\n\x1b[2J";
+  const auto one_line =
+      AllOf(HasSubstr("\"w\\n\\033[2J\""), Not(HasSubstr("\n")), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(MessageOf({Bytes(wild, nullptr, 8)}), one_line);
+  EXPECT_THAT(MessageOf({Bytes(wild, bytes, UINT64_MAX)}), one_line);
+  EXPECT_THAT(MessageOf({Bytes(wild, bytes, 8), Bytes("v", bytes + 7, 8)}), one_line);
+  TensorBuffer wrong = Bytes(wild, bytes, 8);
+  wrong.shape = {7};
+  EXPECT_THAT(MessageOf({wrong}), one_line);
+  wrong.dtype = wild;
+  wrong.name = "v";
+  EXPECT_THAT(MessageOf({wrong}), one_line);
+  TensorBuffer device = Bytes(wild, bytes, 8);
+  device.cuda = true;
+  EXPECT_THAT(MessageOf({device, Bytes("v", bytes + 8, 8)}), one_line);
 }
 
 // Its addresses mean nothing here: whether they are the device's is for the driver to say.

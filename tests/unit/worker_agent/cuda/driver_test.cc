@@ -83,7 +83,9 @@ TEST_F(RealDevice, KnowsItsPointers) {
   EXPECT_TRUE(found.legacy_ipc);
   EXPECT_NE(found.allocation_id, 0u);
   EXPECT_EQ(driver_->FreeDevice(device), absl::OkStatus());
-  EXPECT_EQ(driver_->Lookup(device)->kind, CudaMemoryKind::kUnknown);
+  const absl::StatusOr<CudaPointer> freed = driver_->Lookup(device);
+  ASSERT_TRUE(freed.ok()) << freed.status();
+  EXPECT_EQ(freed->kind, CudaMemoryKind::kUnknown);
 }
 
 // Where the device says that it cannot, the driver may still have nothing to do.
