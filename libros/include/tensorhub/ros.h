@@ -106,6 +106,7 @@ struct Selector {
 };
 // The newest version that ever became visible.
 inline Selector Latest() { return {Selector::Kind::kLatest, 0}; }
+// To Fetch exactly this one; to WaitForVersion this one or a newer one.
 inline Selector Version(uint64_t version) { return {Selector::Kind::kExact, version}; }
 // Waits for a version above this one that is held whole, then takes the newest of those. `latest`
 // may be newer, and held by nobody.
@@ -124,8 +125,9 @@ enum class Digests {
 
 struct ConnectOptions {
   std::string server = "localhost:7070";  // HOST:PORT
-  // Names have 1 to 256 printable characters, and no `/` at either end. The server remembers models
-  // for ever, ten thousand at most: one per training task, say, not per run.
+  // Names have 1 to 256 characters of printable ASCII, no space among them, and no `/` at either
+  // end. The server remembers models for ever, ten thousand at most: one per training task, say,
+  // not per run.
   std::string model;
   std::string group;  // the ranks that together hold one copy of the model
   uint32_t rank = 0;
@@ -145,8 +147,9 @@ struct ConnectOptions {
   // where the host, or the container (control groups, version 2), has not as much left; processes
   // that begin at once do not know of each other. 0: none is made, and such an Unpublish fails.
   uint64_t host_copy_bytes = UINT64_MAX;
-  // Opaque bytes that travel with what this client publishes, for whoever lists the version
-  // (tensorhubctl keeps the headers of safetensors files here). At most 64 MiB.
+  // Opaque bytes that the server keeps with what this client publishes, for whoever asks its Admin
+  // service (ListVersions names them, GetAttachment gives them): tensorhubctl keeps the headers of
+  // safetensors files here. No call of Client returns them. At most 64 MiB.
   std::string attachment;
   Digests digests = Digests::kAuto;
   // Also take tensors on a GPU where UCX cannot read them device to device (it is too old, or was
@@ -203,8 +206,8 @@ struct FetchOptions {
 struct FetchResult {
   uint64_t version = 0;
   uint64_t bytes_read = 0;  // 0 if the version was held already
-  // Found in place: chunks of the version held before that did not change, and whose bytes here
-  // were hashed again. Only of what digests are checked of.
+  // Bytes found unchanged in place and verified by hashing; neither read nor written. Always 0
+  // where digests are not checked.
   uint64_t bytes_skipped = 0;
   // How the bytes came, for logs and tables: "served" or "one-sided", and the transport. Empty if
   // none came.
@@ -217,8 +220,11 @@ struct WaitResult {
 };
 
 struct WaitOptions {
-  // Return only once more than this many of the versions that became visible match the selector.
-  // Latest ignores it.
+  // By how many versions the caller may lag: the wait ends when more than this many versions that
+  // match the selector have become visible, before the call or during it. With NewerThan(10) and 2,
+  // that is the third one above 10, whatever their numbers; the result is the newest. Latest and
+  // Version(0) ignore it, since any version matches. A server that was restarted counts `latest`
+  // and what is held; and no more than some thousands that nobody holds.
   uint64_t max_lag = 0;
 };
 
@@ -262,9 +268,16 @@ class Client {
 
   // Makes the registered bytes readable as `version`. Returns when this rank is recorded; no byte
   // moves. Publishing again what is published already succeeds.
-  //   FAILED_PRECONDITION  nothing registered; the buffers hold another version; nobody holds this
-  //                        one, `latest` is newer, and `rewind` is not set; it is, and a newer
-  //                        version is held
+  // While the server recovers, for one lease after its start, a version that nobody has reported
+  // yet waits, and so does a rewind.
+  //   FAILED_PRECONDITION  - nothing is registered, or memory of a GPU was freed since
+  //                        - the buffers hold another version: unpublish it first
+  //                        - `latest` is newer, `rewind` is not set, and nobody holds this version
+  //                        - `latest` is newer, `rewind` is set, and a newer version is held, be it
+  //                          by a rank that publishes or reads it just then
+  //                        - `stream` or `event` is being captured
+  //                        - the server is another one than before, or runs on older data
+  //                        - what is said at the top of forks, callbacks and Leave
   //   ALREADY_EXISTS       the version exists with another content: its layout, attachment or world
   //                        size, or its bytes
   //   ABORTED              a rank of the group restarted, or published the version anew
@@ -282,12 +295,15 @@ class Client {
   // Reads a version into the registered memory, from whichever worker is best; all ranks of the
   // group must call it with equal selectors, and all get the same version or the same error.
   // Afterwards this worker serves the version to others. Latest and Version of what nobody holds
-  // are NOT_FOUND at once; NewerThan waits until the timeout.
+  // are NOT_FOUND at once; NewerThan waits until the timeout. While the server recovers, for one
+  // lease after its start, all of them wait, since holders may still report.
   //
   // What the buffers held is unpublished once the version is decided; its readers have ten seconds
   // of the timeout. An error before that (NOT_FOUND, INVALID_ARGUMENT, another layout, a NewerThan
-  // that waited in vain) leaves the old version held and served; after it, nothing is held, but for
-  // one error:
+  // that waited in vain) leaves the old version held and served, and so does a decision that came
+  // when the deadline had passed. A rank that held the decided version already goes on holding and
+  // serving it, whatever became of the others. Otherwise nothing is held after an error, but for
+  // RESOURCE_EXHAUSTED. Held tells.
   //   RESOURCE_EXHAUSTED  a rank's old version must not be lost, as Unpublish says, and is held
   //                       there as before. Unpublish({.force = true}), and fetch again
   //   ABORTED             another rank failed, restarted or gave up
@@ -315,20 +331,24 @@ class Client {
   // Blocks until a version matches the selector (Latest: any; Version(n): n or newer). It goes by
   // what became visible: nobody may hold that version any more, and a Fetch of it is NOT_FOUND
   // then, or, by NewerThan, waits.
-  //   DEADLINE_EXCEEDED   none did within `timeout`
+  //   DEADLINE_EXCEEDED   none did within `timeout`, or the server was away or recovered so long
   //   RESOURCE_EXHAUSTED  the server has too many who wait
   absl::StatusOr<WaitResult> WaitForVersion(const Selector& selector,
                                             std::chrono::milliseconds timeout,
                                             const WaitOptions& options = {});
 
   // What the server lists for this model, oldest first. NOT_FOUND: no worker ever joined the model.
-  // UNAVAILABLE: no answer within ten seconds to one of its two questions.
+  // UNAVAILABLE: the server is not reached, or does not answer. It is asked twice, for the versions
+  // and then for who holds them, each time for ten seconds: twenty in all. A version that came in
+  // between is not listed.
   absl::StatusOr<std::vector<VersionInfo>> List();
 
   // Orderly goodbye: unpublishes, tells the server, stops serving. Idempotent, and later callers
   // wait for the first; other calls fail with FAILED_PRECONDITION afterwards. A Fetch or Publish
   // that runs in another thread ends with CANCELLED first. Bounded by drain_timeout and six
-  // seconds, also without a server: for the thread that waits for SIGTERM.
+  // seconds, also without a server: for the thread that waits for SIGTERM. Only a worker on a GPU
+  // that is just making a host copy takes longer: page-locking the memory for it cannot be
+  // interrupted, and takes about a second for a few gigabytes of the shard.
   absl::Status Leave(const LeaveOptions& options = {});
 
   // Host memory that peers on this host can read without this process's help, zeroed and page
