@@ -138,9 +138,9 @@ TEST(AgentUsageTest, AModelIsNeeded) {
 }
 
 TEST(AgentUsageTest, NoTimeIsNoTimeout) {
-  const Finished run = RunToEnd({.binary = BinaryPath("tensorhub-agent"),
-                                 .arguments = {"--model", "m", "--connect-timeout", "0"}},
-                                seconds(20));
+  const Finished run = RunToEnd(
+      {.binary = BinaryPath("tensorhub-agent"), .args = {"--model", "m", "--connect-timeout", "0"}},
+      seconds(20));
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.errors, HasSubstr("--connect-timeout: give at least 1ms"));
 }
