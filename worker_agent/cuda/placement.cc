@@ -13,7 +13,7 @@ namespace tensorhub::agent {
 namespace {
 
 absl::Status Refuse(const TensorBuffer& tensor, const std::string& what) {
-  return absl::InvalidArgumentError(absl::StrFormat("tensor \"%s\" %s", Shown(tensor.name), what));
+  return absl::InvalidArgumentError(absl::StrFormat("tensor %s %s", Shown(tensor.name), what));
 }
 
 uint64_t AddressOf(const std::byte* data) { return reinterpret_cast<uintptr_t>(data); }
