@@ -118,7 +118,7 @@ absl::Status Hub::State::CheckIncarnation(const SessionOpened& event, const Work
   const GroupEpoch came_in = event.resumed && other ? CameIn(event) : GroupEpoch{};
   const auto& fenced = worker.fenced;
   if (std::find(fenced.begin(), fenced.end(), incarnation) != fenced.end() ||
-      CameBefore(came_in, worker.came_in)) {
+      (worker.alive && CameBefore(came_in, worker.came_in))) {
     return absl::AbortedError(
         absl::StrCat(ToString(event.worker.key), " was replaced by a newer incarnation"));
   }
@@ -166,8 +166,9 @@ void Hub::State::Replace(Worker& worker, const SessionOpened& by) {
   const bool restored = worker.number == 0;
   if (!restored || !by.resumed) RaiseEpoch({key.model, key.group}, NewEpoch(), reason);
   std::deque<Incarnation> fenced = std::move(worker.fenced);
-  // R8: of two that came in earlier lives their reports say which is newer.
-  if (!restored || !by.resumed) fenced.push_back(worker.id.incarnation);
+  // R8: the newer one may come back; of one that this life has not seen its report will say.
+  const bool newer = by.resumed && (restored || CameBefore(CameIn(by), worker.came_in));
+  if (!newer) fenced.push_back(worker.id.incarnation);
   if (fenced.size() > kFencedMax) fenced.pop_front();
   dead_.erase({worker.died, worker.id.key});
   rows_.erase(worker.serial);

@@ -48,7 +48,10 @@ class Checkers {
     r7_.OnHubStart();
     r8_.OnHubStart();
   }
-  void BeforeHubStep(const hub::Event& event) { r7_.BeforeHubStep(event); }
+  void BeforeHubStep(const hub::Event& event) {
+    r7_.BeforeHubStep(event);
+    r8_.BeforeHubStep(event);
+  }
   void OnHubStep(const HubStep& step) {
     assignments_.OnHubStep(step);
     r1_.OnHubStep(step);

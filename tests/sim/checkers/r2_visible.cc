@@ -92,15 +92,16 @@ bool R2Visible::IsOneEpoch(const Members& publishers,
     const Publish& publish = rank.second;
     return std::all_of(publish.beside.begin(), publish.beside.end(), [&](const auto& member) {
       const Incarnation publisher = publishers.at(member.first);
-      return publisher == member.second || WasHere(publisher, publish.at);
+      const bool outlived = Came(member.second) < Came(publisher) && Came(publisher) < publish.at;
+      return publisher == member.second || outlived;
     });
   });
 }
 
-bool R2Visible::WasHere(Incarnation incarnation, Nanos at) const {
+Nanos R2Visible::Came(Incarnation incarnation) const {
   const Process* process = FindProcess(scene_, incarnation);
   const auto came = process == nullptr ? came_.end() : came_.find(process->number());
-  return came != came_.end() && came->second < at;
+  return came == came_.end() ? kNever : came->second;
 }
 
 }  // namespace tensorhub::fault

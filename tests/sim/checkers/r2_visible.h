@@ -33,7 +33,8 @@ class R2Visible {
   static bool IsGone(const HubStep& step, const hub::ModelChange& visible);
   void OnVisible(const std::string& model, Version version, bool gone);
   bool IsOneEpoch(const Members& publishers, const std::map<Rank, Publish>& publishes) const;
-  bool WasHere(Incarnation incarnation, Nanos at) const;
+  // kNever: not yet.
+  Nanos Came(Incarnation incarnation) const;
 
   Scene& scene_;
   // By process and generation: what the hub lists of, or has heard of in this life.

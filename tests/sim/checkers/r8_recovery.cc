@@ -35,7 +35,6 @@ TimeMs BoundOf(const agent::Verb& verb) {
 // The mark and the decisions are durable: a hub that has its rows answers from them what it decided
 // in an earlier life.
 void R8Recovery::OnHubStart() {
-  here_.clear();
   if (scene_.hub->has_rows()) return;
   latest_.clear();
   asked_.clear();
@@ -109,24 +108,28 @@ void R8Recovery::OnReported(const HubStep& step, const hub::SessionOpened& opene
   latest = std::max(latest, holding->version);
 }
 
+void R8Recovery::BeforeHubStep(const hub::Event& event) {
+  const auto* opened = std::get_if<hub::SessionOpened>(&event);
+  if (opened == nullptr) return;
+  there_ = 0;
+  for (const hub::WorkerView& view : scene_.hub->core().Workers(scene_.hub->NowMs())) {
+    if (view.worker.key == opened->worker.key) there_ = view.worker.incarnation;
+  }
+}
+
 // Of two processes of a rank only the newer one speaks, in whichever life of the hub it came, and
-// whichever is back first. Where the tables are small, the hub forgets the dead.
+// whichever is back first.
 void R8Recovery::OnComes(const HubStep& step, const hub::SessionOpened& opened) {
   const uint32_t number = step.from->number();
   const bool welcome = IsWelcome(step);
   if (welcome && !opened.resumed) came_[number] = ++comers_;
-  const auto here = here_.find(opened.worker.key);
-  const bool other = here != here_.end() && here->second != number;
-  if (other && opened.resumed && !scene_.plan.small_limits) {
-    const bool newer = came_[number] > came_[here->second];
-    if (newer != welcome) {
-      scene_.Fail(
-          "R8",
-          absl::StrCat(step.from->name(), welcome ? " takes the place of #" : " gives way to #",
-                       here->second, ", which came ", newer ? "before" : "after", " it"));
-    }
-  }
-  if (welcome) here_[opened.worker.key] = number;
+  const Process* there = FindProcess(scene_, there_);
+  if (there == nullptr || there == step.from || !opened.resumed) return;
+  const bool newer = came_[number] > came_[there->number()];
+  if (newer == welcome) return;
+  scene_.Fail("R8",
+              absl::StrCat(step.from->name(), welcome ? " takes the place of " : " gives way to ",
+                           there->name(), ", which came ", newer ? "before" : "after", " it"));
 }
 
 void R8Recovery::CheckVerbsEnd() {

@@ -19,6 +19,7 @@ class R8Recovery {
  public:
   explicit R8Recovery(Scene& scene) : scene_(scene) {}
   void OnHubStart();
+  void BeforeHubStep(const hub::Event& event);
   void OnHubStep(const HubStep& step);
   // About once a second.
   void CheckVerbsEnd();
@@ -49,8 +50,8 @@ class R8Recovery {
   // By process: how many had come anew before it did.
   std::map<uint32_t, uint64_t> came_;
   uint64_t comers_ = 0;
-  // Of each rank, the process that this life has welcomed last.
-  std::map<WorkerKey, uint32_t> here_;
+  // Who has the place, within its lease, that somebody comes to in this step; 0: nobody.
+  Incarnation there_ = 0;
 };
 
 }  // namespace tensorhub::fault
