@@ -186,6 +186,7 @@ void ProgressLoop::MakeMessagesAnew(const std::string& why) {
   messages_->Abandon();
   static_cast<void>(messages_.release());
   messages_ = *std::move(made);
+  left_readers_ = false;  // they hang at the old one
   peers_.Use(messages_.get());
   Log().warn("{}: {}; connecting anew", self, why);
   Feed(Moved{messages_->Address()});

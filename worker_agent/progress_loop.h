@@ -158,7 +158,7 @@ class ProgressLoop {
 
   bool stopping_ = false;
   bool shut_down_ = false;
-  bool left_readers_ = false;  // ReadersLeft, once: a hung one stays so
+  bool left_readers_ = false;  // ReadersLeft: a hung one stays so
   TimeMs now_ = 0;
   int64_t active_at_us_ = 0;
   SpinBudget spin_;

@@ -72,6 +72,7 @@ void AgentCore::State::Free(const absl::Status& reason, Effects& effects) {
 // the next verb asks.
 void AgentCore::State::Disown(const absl::Status& reason, Effects& effects) {
   disowned_ = reference_.generation();
+  effects.emplace_back(ReadersLeft{});  // nobody has led them away
   Free(reason, effects);
   effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
 }
@@ -136,6 +137,7 @@ void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects
   effects.emplace_back(LogLine{LogLine::Level::kWarning,
                                absl::StrCat("what these buffers hold is no longer listed: ",
                                             std::string(reason.message()))});
+  effects.emplace_back(ReadersLeft{});
   Free(reason, effects);
   damage_ = absl::AbortedError(reason.message());
   effects.emplace_back(CopyReleased{});
@@ -257,7 +259,6 @@ void AgentCore::State::KeepTime(TimeMs now) {
 // too old to count.
 void AgentCore::State::RaiseGeneration(bool answered, TimeMs now, Effects& effects) {
   const absl::Status reason = absl::AbortedError("the source unpublished");
-  if (!answered) effects.emplace_back(ReadersLeft{});
   calls_.GiveUp(effects);
   answered ? Free(reason, effects) : Disown(reason, effects);
   phase_ = Phase::kDrainingSends;
