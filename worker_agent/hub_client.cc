@@ -182,13 +182,14 @@ void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
   RetryLater();
 }
 
-// gRPC says nothing of a service that is not there.
+// gRPC says nothing of a service that is not there. Where it was there before, a proxy may stand in
+// for a server that restarts.
 absl::Status HubClient::WhyEnded(const grpc::Status& ended) const {
   if (ended.error_code() != grpc::StatusCode::UNIMPLEMENTED) return HubStatus(ended);
-  return absl::FailedPreconditionError(
-      absl::StrFormat("the server at %s is no tensorhub-server, or of another version; correct the "
-                      "address",
-                      options_.server));
+  const std::string text = absl::StrFormat(
+      "the server at %s is no tensorhub-server, or of another version; correct the address",
+      options_.server);
+  return connected_ ? absl::UnavailableError(text) : absl::FailedPreconditionError(text);
 }
 
 void HubClient::OnFirstFailure(const absl::Status& status) {

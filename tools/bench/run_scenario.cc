@@ -46,11 +46,12 @@ int RunScenario(Scenario& scenario, bool json, std::ostream& out) {
   const absl::Status status = scenario.Run(report);
   EndProgress();
   const std::string why = cli::OneLine(std::string(status.message()));
-  if (absl::IsInvalidArgument(status)) return cli::Fail(kBenchName, why, kUsage);
-  if (!status.ok() && report.figures.empty()) return cli::Fail(kBenchName, why, kFailure);
-  if (!status.ok()) report.notes.push_back(absl::StrCat("it ended early: ", why));
   const std::string problem = ProblemOf(report);
+  if (!status.ok() && (report.figures.empty() || !problem.empty())) {
+    return cli::Fail(kBenchName, why, absl::IsInvalidArgument(status) ? kUsage : kFailure);
+  }
   if (!problem.empty()) return cli::Fail(kBenchName, problem, kFailure);
+  if (!status.ok()) report.notes.push_back(absl::StrCat("it ended early: ", why));
   Print(report, json, out);
   if (!out.good()) return cli::Fail(kBenchName, "standard output cannot be written", kFailure);
   return status.ok() ? 0 : cli::Fail(kBenchName, why, kFailure);

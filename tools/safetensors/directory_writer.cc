@@ -78,7 +78,7 @@ const char* ReasonToStay(const std::string& directory) {
   std::error_code error;
   if (fs::equivalent(directory, ".", error)) return "is the current directory";
   const fs::path last = fs::path(WithoutTrailingSlashes(directory)).filename();
-  if (last == "." || last == "..") return "is a directory's . or ..";
+  if (last == "." || last == "..") return "ends in . or ..";
   return IsMountPoint(directory) ? "is a mount point" : nullptr;
 }
 

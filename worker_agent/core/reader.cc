@@ -124,6 +124,7 @@ void Reader::Begin(TimeMs now, Effects& effects) {
   }
   source_ = Source{};
   source_->heard_at = now;
+  source_->lane = known->second.way;
   source_->checked = options_.digests == DigestMode::kOn ||
                      (options_.digests == DigestMode::kAuto && assigned_->tier != Tier::kHost);
   digests_.ForgetFrom(reference_.valid_chunks());

@@ -69,7 +69,10 @@ void Reader::OnHashed(const ChunksHashed& event, TimeMs now, Effects& effects) {
   const auto found = source_->hashing.find(event.token);
   if (found == source_->hashing.end()) return;
   uint32_t chunk = found->second;
-  for (const uint64_t digest : event.digests) source_->hashed.Set(chunk++, digest);
+  for (const uint64_t digest : event.digests) {
+    if (chunk >= reference_.valid_chunks()) source_->hashed.Set(chunk, digest);
+    ++chunk;
+  }
   source_->hashing.erase(found);
   CommitArrived(now, effects);
   GoOn(now, effects);

@@ -148,6 +148,16 @@ TEST_F(HubClientTest, AnotherProgramsServerIsCalledThat) {
                              testing::HasSubstr("is no tensorhub-server")));
 }
 
+TEST_F(HubClientTest, AProxyThatStandsInForAServerIsWaitedOut) {
+  hub_.Add(UpUntilMessage('A', 5, {StatusCode::UNIMPLEMENTED, ""}));
+  hub_.Add(UpUntilMessage('A', 6));
+  Connect();
+  ASSERT_TRUE(Outcome().ok());
+  EndSession();
+  PassBackOff();
+  EXPECT_TRUE(AwaitCount<SessionUp>(2));
+}
+
 TEST_F(HubClientTest, IntroducesItself) {
   hub_.Add(UpUntilMessage('A', 5));
   Connect();
