@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a shard's bytes lie in, host memory or that of a device, and all that is done with them
-// other than by UCX's gets: so nobody else needs to know whether the CPU can touch them. Each call
+// other than by gets: so nobody else needs to know whether the CPU can touch them. Each call
 // is for a frame, a chunk or more at a time, never for a tensor.
 //
 // Whatever fails here has lost the memory (the owner freed it, the device is gone): the caller

@@ -172,7 +172,7 @@ void AgentCore::State::On(const PeerFailed& event, TimeMs now, Effects& effects)
   effects.emplace_back(TestHearing{});  // it may have died in the middle of a message
 }
 
-// Nor may a peer that is gone have its memory held by us.
+// Also lets go of its memory: a mapping here would keep a dead peer's memory from being freed.
 void AgentCore::State::Forget(const PeerFailed& gone, TimeMs now, Effects& effects) {
   if (reader_) reader_->OnPeerFailed(gone, now, effects);
   server_.DropPeer(gone.peer);

@@ -3,7 +3,7 @@
 //
 // Everything an agent decides, as a deterministic state machine: what its buffers mean (R3, R4),
 // the verbs of the client (each a short sequence of calls to the hub), reading from a source
-// (Reader) and being one (Server).
+// (Reader) and being one (ChunkServer).
 //
 // Thread contract: none; one thread at a time. `now` never goes back.
 

@@ -425,7 +425,7 @@ struct VerbDone {
   absl::Status status;
   FetchOutcome fetch;
 };
-// For progress bars; at most a few times a second.
+// For progress bars; at most every 100 ms, and at the end.
 struct FetchAdvanced {
   Version version = 0;
   uint64_t bytes_done = 0;

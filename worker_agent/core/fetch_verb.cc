@@ -24,7 +24,7 @@ void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects
   calls_.Start(JoinFetchCall{verb.selector, registered_->layout, verb.timeout_ms}, effects);
 }
 
-// R9, and the deadline: what was decided after it is not begun.
+// R9; and a decision that comes after the verb's deadline is not acted on.
 absl::Status AgentCore::State::CheckDecision(const FetchDecision& decision) const {
   if (!decision.publication) return BadAnswer();
   if (!verb_deadline_) {

@@ -53,8 +53,8 @@ class HubCalls {
   }
   void OnSessionDown() { session_up_ = false; }
 
-  // Of a call that waits at the hub, and may be repeated: what is left of its time. So the hub does
-  // not wait with it for others when nobody waits for its answer any more.
+  // Of a call that waits at the hub: how long it still may, should it be repeated. So the hub stops
+  // waiting when the caller does.
   void SetTimeLeft(TimeMs left_ms) {
     if (!pending_) return;
     if (auto* call = std::get_if<UnpublishCall>(&pending_->request)) call->drain_ms = left_ms;
@@ -67,7 +67,8 @@ class HubCalls {
     if (pending_) Send(effects);
   }
 
-  // By a directive that only a hub gives that has done what was asked. The reply is stale then.
+  // A directive has come that only a hub gives which has done what was asked. The reply, if it
+  // comes, is stale.
   void SetAnswered() {
     pending_.reset();
     repeat_at_.reset();
@@ -78,7 +79,6 @@ class HubCalls {
     SetAnswered();
   }
 
-  bool pending() const { return pending_.has_value(); }
   // Of the call that is pending.
   OpId op() const { return pending_ ? pending_->op : 0; }
   bool session_up() const { return session_up_; }

@@ -278,8 +278,8 @@ void Reader::OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects)
   AfterQuiet(now, effects);
 }
 
-// The same assignment, from the own prefix on. Where the peer is, it knows itself sooner than the
-// hub.
+// Opens the same assignment again, at the own prefix. Where the peer is now its hello says, sooner
+// than the hub.
 void Reader::OnReconnected(Incarnation peer, TimeMs now, Effects& effects) {
   if (!source_ || peer != assigned_->source.incarnation) return;
   next_assigned_ = assigned_;

@@ -40,9 +40,9 @@ bool Reader::IsHeldAgainstDigest(uint32_t chunk) const {
   return source_->checked && (!digests_.ended() || chunk < digests_.known());
 }
 
-// At once, so that hashing costs a run's time of delay at most: whether the bytes are those of the
-// generation is known later, and then there are two answers to go by. Nothing writes to a chunk
-// that has arrived. Of a one-sided read only the reader's core is busy.
+// On arrival, before they are confirmed, so that hashing delays a commit by a run's time at most.
+// Nothing writes to a chunk that has arrived, and a digest counts only once the chunk is confirmed.
+// Of a one-sided read only the reader's core is busy, so that the source's may help (`beside`).
 void Reader::HashArrived(Effects& effects) {
   if (!source_->checked) return;
   const bool beside = source_->way == Way::kOneSided;

@@ -98,7 +98,7 @@ void Reader::ReadWord(Effects& effects) {
   Say(question, effects);
 }
 
-// Of the assigned generation, as all messages of the read (OnMessage).
+// Its generation has been checked, as that of every message of the read (OnMessage).
 void Reader::OnAskedWord(const PeerMessage& message, TimeMs now, Effects& effects) {
   if (!source_->word_is_asked || word_token_ != message.begin) return;
   word_token_.reset();

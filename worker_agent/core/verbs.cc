@@ -90,7 +90,8 @@ void AgentCore::State::GiveUpJoin(Effects& effects) {
   effects.emplace_back(SessionSend{HeartbeatMessage{gave_up_join_}});
 }
 
-// A report that was sent before, and a hub that came back, say otherwise.
+// The last session may have lost it; a report that is older, or a hub that came back, would go on
+// saying otherwise.
 void AgentCore::State::SayAgainWhatIsOver(Effects& effects) const {
   if (disowned_) {
     effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Device memory as a medium. What UCX's messages carry goes through page-locked host memory here,
-// both ways; gets go by UCX, device to device, and never come by. Its copies run in streams of its
-// own, which nothing of the owner's waits for.
+// both ways; gets (by the device's own copies, or by UCX) go device to device, and never come by.
+// Its copies run in streams of its own, which nothing of the owner's waits for.
 //
 // Thread contract: as Medium says. A context is current only within a call (and within a Scope).
 
