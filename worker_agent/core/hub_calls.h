@@ -79,7 +79,7 @@ class HubCalls {
     SetAnswered();
   }
 
-  // Of the call that is pending.
+  // Of the pending call; 0: there is none.
   OpId op() const { return pending_ ? pending_->op : 0; }
   bool session_up() const { return session_up_; }
   std::optional<TimeMs> NextDeadline() const {
