@@ -400,8 +400,8 @@ struct SetControlWord {
   ControlWord word;
 };
 
-// Buffers were freed, and not all readers had gone, or nobody could say so: some may hang in the
-// middle of connecting here.
+// Buffers that could be read were freed, and not all readers had gone, or nobody could say so: some
+// may hang in the middle of connecting here.
 struct ReadersLeft {};
 
 // The owner should have a copy made of this version's shard in other memory, and say CopyFailed if

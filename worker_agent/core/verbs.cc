@@ -72,7 +72,7 @@ void AgentCore::State::Free(const absl::Status& reason, Effects& effects) {
 // the next verb asks.
 void AgentCore::State::Disown(const absl::Status& reason, Effects& effects) {
   disowned_ = reference_.generation();
-  effects.emplace_back(ReadersLeft{});  // nobody has led them away
+  if (reference_.valid_chunks() > 0) effects.emplace_back(ReadersLeft{});  // nobody led them away
   Free(reason, effects);
   effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
 }

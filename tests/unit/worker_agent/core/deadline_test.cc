@@ -72,6 +72,22 @@ TEST(Deadline, OfAnUnpublishMayLeaveReaders) {
   }
 }
 
+// As one that ends half way may, since others read what it had.
+TEST(Deadline, OfAFetchMayLeaveReaders) {
+  for (const uint32_t chunks : {0, 2}) {
+    World world({});
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    if (chunks == 0) world.schedule.Pause(0);
+    world.Ask(1, FetchVerb{.selector = {}, .timeout_ms = 1000});
+    if (chunks > 0) {
+      ASSERT_TRUE(world.RunToValid(1, chunks));
+      world.schedule.Pause(0);
+    }
+    EXPECT_FALSE(world.Finish(1).ok());
+    EXPECT_EQ(world.at(1).readers_left, chunks == 0 ? 0 : 1);
+  }
+}
+
 // R3: a reader that does not let go is left behind, and reads nothing false.
 TEST(Deadline, OfAnUnpublishWithAStoppedReader) {
   for (const bool one_sided : {false, true}) {
