@@ -268,7 +268,21 @@ void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
     return;
   }
   absl::Status outcome = OutcomeOf(worker.id.key, fetch.transaction);
-  if (!outcome.ok()) Send(worker, AbortRead{fetch.transaction, std::move(outcome)});
+  if (outcome.ok()) return;
+  if (!worker.read) CountAborted(worker, fetch);
+  Send(worker, AbortRead{fetch.transaction, std::move(outcome)});
+}
+
+// R3: it does not know yet that its fetch is over, and may be at that source until it says so.
+void Hub::State::CountAborted(Worker& worker, const OpenFetch& fetch) {
+  if (fetch.finished) return;
+  Read& read = worker.read.emplace();
+  read.transaction = fetch.transaction;
+  read.publication = fetch.publication;
+  read.version = fetch.version;
+  read.running = false;
+  read.last = fetch.assignment;
+  AwaitReported(worker, fetch);
 }
 
 // What was on its way when the session broke may not have arrived, in either direction.
@@ -312,6 +326,10 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   StartRead(worker, member);
   worker.read->last = fetch.assignment;
   worker.read->reported = fetch.assignment;
+  AwaitReported(worker, fetch);
+}
+
+void Hub::State::AwaitReported(Worker& worker, const OpenFetch& fetch) {
   if (!fetch.source || fetch.assignment == 0) return;
   AwaitSource(worker, fetch.assignment, *fetch.source, fetch.source_generation);
   if (Worker* source = FindLive(*fetch.source); source != nullptr && source->reference) {

@@ -140,6 +140,8 @@ class Hub::State {
   Filling FillingOf(const Worker& worker, const SessionOpened& event);
   bool IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const;
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
+  void CountAborted(Worker& worker, const OpenFetch& fetch);
+  void AwaitReported(Worker& worker, const OpenFetch& fetch);
   void ReattachReaders(Worker& source);
   void AwaitSource(Worker& reader, AssignmentNumber number, const WorkerIdentity& source,
                    Generation generation);

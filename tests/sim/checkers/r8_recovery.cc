@@ -35,6 +35,7 @@ TimeMs BoundOf(const agent::Verb& verb) {
 // The mark and the decisions are durable: a hub that has its rows answers from them what it decided
 // in an earlier life.
 void R8Recovery::OnHubStart() {
+  newest_.clear();
   if (scene_.hub->has_rows()) return;
   latest_.clear();
   asked_.clear();
@@ -118,11 +119,12 @@ void R8Recovery::BeforeHubStep(const hub::Event& event) {
 }
 
 // Of two processes of a rank only the newer one speaks, in whichever life of the hub it came, and
-// whichever is back first.
+// whichever is back first. Whom this life has seen replaced speaks no more, whoever else is there.
 void R8Recovery::OnComes(const HubStep& step, const hub::SessionOpened& opened) {
   const uint32_t number = step.from->number();
   const bool welcome = IsWelcome(step);
-  if (welcome && !opened.resumed) came_[number] = ++comers_;
+  if (welcome && !opened.resumed) newest_[opened.worker.key] = came_[number] = ++comers_;
+  if (!welcome && came_[number] < newest_[opened.worker.key]) return;
   const Process* there = FindProcess(scene_, there_);
   if (there == nullptr || there == step.from || !opened.resumed) return;
   const bool newer = came_[number] > came_[there->number()];

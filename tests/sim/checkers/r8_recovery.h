@@ -50,6 +50,7 @@ class R8Recovery {
   // By process: how many had come anew before it did.
   std::map<uint32_t, uint64_t> came_;
   uint64_t comers_ = 0;
+  std::map<WorkerKey, uint64_t> newest_;  // of those that came in this life of the hub
   // Who has the place, within its lease, that somebody comes to in this step; 0: nobody.
   Incarnation there_ = 0;
 };
