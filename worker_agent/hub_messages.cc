@@ -88,6 +88,14 @@ v1::OpenFetch ToProto(const OpenFetchReport& report) {
   return out;
 }
 
+// Of a ReadStart, or of a request that has its fields.
+template <typename Message>
+void SetReadStart(const BeginReadCall& call, Message& out) {
+  out.set_transaction(IdBytes(call.transaction));
+  out.set_generation(call.generation);
+  out.set_medium(call.medium);
+}
+
 void Put(const HeartbeatMessage& said, v1::WorkerMessage& out) {
   out.mutable_heartbeat()->set_gave_up_join(said.gave_up_join);
 }
@@ -255,6 +263,7 @@ v1::UnpublishRequest ToProto(const UnpublishCall& call) {
   out.set_drain_ms(Unsigned(call.drain_ms));
   out.set_leaving(call.leaving);
   out.set_force(call.force);
+  if (call.then_read) SetReadStart(*call.then_read, *out.mutable_then_read());
   return out;
 }
 
@@ -278,9 +287,7 @@ v1::JoinFetchRequest ToProto(const JoinFetchCall& call) {
 
 v1::BeginReadRequest ToProto(const BeginReadCall& call) {
   v1::BeginReadRequest out;
-  out.set_transaction(IdBytes(call.transaction));
-  out.set_generation(call.generation);
-  out.set_medium(call.medium);
+  SetReadStart(call, out);
   return out;
 }
 
@@ -308,7 +315,7 @@ absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply) {
 }
 
 absl::Status FromProto(const v1::UnpublishResponse& response, CallReply& reply) {
-  reply.payload = UnpublishReply{response.readers_left()};
+  reply.payload = UnpublishReply{response.readers_left(), response.begun()};
   return absl::OkStatus();
 }
 

@@ -163,6 +163,13 @@ struct PublishOp : Operation {
   std::string medium = {};  // for people
 };
 
+// A reader's buffers are free and have this generation: sources may be assigned.
+struct ReadStart {
+  TransactionId transaction;
+  Generation generation = 0;
+  std::string medium = {};  // for people
+};
+
 // Closes admission at once; replied to when no reader is left, or drain_ms later. R7: if this is
 // the last copy of a wanted shard, only once somebody else keeps one; RESOURCE_EXHAUSTED, and
 // admission is open as before, if there is nobody after drain_ms.
@@ -171,6 +178,9 @@ struct UnpublishOp : Operation {
   TimeMs drain_ms = 0;
   bool leaving = false;  // after drain_ms it goes in any case
   bool force = false;    // whatever is lost
+  // By a fetch into these buffers: begun in the event that frees them, if the caller still waits
+  // and BeginRead would be OK.
+  std::optional<ReadStart> then_read;
 };
 
 struct JoinFetchOp : Operation {
@@ -179,12 +189,7 @@ struct JoinFetchOp : Operation {
   TimeMs timeout_ms = 0;
 };
 
-// The reader's buffers are free and its generation is raised: sources may be assigned.
-struct BeginReadOp : Operation {
-  TransactionId transaction;
-  Generation generation = 0;
-  std::string medium = {};  // for people
-};
+struct BeginReadOp : Operation, ReadStart {};
 
 // The rank is done: `result` OK means that all its chunks are valid. Replied to with the
 // transaction's outcome, the same for every rank.
@@ -271,6 +276,7 @@ struct PublishReply {
 struct UnpublishReply {
   bool drained = false;  // false: the time ran out; raise the generation all the same
   uint32_t readers_left = 0;
+  bool begun = false;  // then_read; if not, BeginRead says why
 };
 struct FetchDecision {
   TransactionId transaction;

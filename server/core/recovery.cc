@@ -80,12 +80,22 @@ void Hub::State::EndUnreported(Worker& worker, const SessionOpened& event) {
 
 bool Hub::State::Confirms(const Worker& worker, const SessionOpened& event) const {
   const Reference& reference = *worker.reference;
+  if (IsAboutToRead(worker, event)) return true;
   if (event.holding) {
     return event.holding->publication == reference.publication &&
            event.holding->generation == reference.generation;
   }
   // A publisher that has not heard the answer yet does not know what it holds.
   return worker.op.kind == OpKind::kPublish && worker.op.state != OpRecord::State::kOpen;
+}
+
+// Its read began with its unpublish, of which it has not heard yet: it reports what it is giving
+// up, or nothing.
+bool Hub::State::IsAboutToRead(const Worker& worker, const SessionOpened& event) const {
+  const Reference& reference = *worker.reference;
+  if (reference.state != ReferenceState::kFilling || reference.valid_chunks > 0) return false;
+  if (!event.open_fetch || !IsIn(worker, event.open_fetch->transaction)) return false;
+  return !event.holding || event.holding->generation < reference.generation;
 }
 
 void Hub::State::DropUnconfirmed(Worker& worker) {
@@ -351,8 +361,13 @@ void Hub::State::AwaitSource(Worker& reader, AssignmentNumber number, const Work
 void Hub::State::ReattachReaders(Worker& source) {
   const auto it = awaited_.find(source.id);
   if (it == awaited_.end() || source.reference->state == ReferenceState::kPublishing) return;
-  const auto waiting = std::exchange(it->second, {});
-  awaited_.erase(it);
+  // Those of a later generation came for a read that it has announced, and has yet to begin.
+  const auto later = std::stable_partition(
+      it->second.begin(), it->second.end(),
+      [&](const auto& reader) { return reader.generation <= source.reference->generation; });
+  const std::vector<AwaitedReader> waiting(it->second.begin(), later);
+  it->second.erase(it->second.begin(), later);
+  if (it->second.empty()) awaited_.erase(it);
   for (const auto& [serial, assignment, generation] : waiting) {
     Worker* reader = FindRow(serial);
     reader->read->awaits.erase(assignment);

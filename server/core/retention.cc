@@ -134,7 +134,7 @@ void Hub::State::AwaitOn(Worker& leaver) {
 // What it held has gone in another way.
 void Hub::State::AnswerWithout(Worker* leaver) {
   if (leaver == nullptr || leaver->reference || !IsPending(*leaver, OpKind::kUnpublish)) return;
-  Finish(*leaver, absl::OkStatus(), UnpublishReply{true, 0});
+  AnswerUnpublish(*leaver, 0);
 }
 
 // Its time is up, or there is nobody to wait for; readers that it has left may need the rest.

@@ -127,6 +127,7 @@ class Hub::State {
   void MergeReport(Worker& worker, const SessionOpened& event);
   void OfferReported(Worker& holder);
   bool Confirms(const Worker& worker, const SessionOpened& event) const;
+  bool IsAboutToRead(const Worker& worker, const SessionOpened& event) const;
   void DropUnconfirmed(Worker& worker);
   void TellIfVisible(const Worker& worker, const SessionOpened& event);
   void EndUnreported(Worker& worker, const SessionOpened& event);
@@ -203,6 +204,7 @@ class Hub::State {
   void RedirectReaders(Worker& source);
   void RetryRedirects(const Publication& publication, Rank rank);
   void EndDrain(Worker& worker);
+  void AnswerUnpublish(Worker& worker, uint32_t left);
 
   // retention.cc: R7
   void On(const RetainOp& op);
@@ -363,7 +365,7 @@ class Hub::State {
   Member* FindOpenMember(const WorkerIdentity& worker);
   absl::Status OutcomeOf(const WorkerKey& worker, const TransactionId& transaction);
   void On(const BeginReadOp& op);
-  absl::Status BeginRead(Worker& worker, const BeginReadOp& op);
+  absl::Status BeginRead(Worker& worker, const ReadStart& start);
   void StartRead(Worker& worker, Member& member);
   void On(const FinishReadOp& op);
   void FinishOk(Worker& worker, Member& member);

@@ -134,12 +134,13 @@ struct OpRecord {
   CallId call = 0;  // 0: nobody waits for the reply any more
   TimeMs deadline = 0;
   Reply reply = {};
-  std::optional<PublishOp> deferred = {};  // waits for the end of the recovery
-  GroupEpoch epoch = {};                   // of `deferred`: to which it belongs (R2)
-  bool leaving = false;                    // of kUnpublish
-  std::string copier = {};                 // of kUnpublish: the group that was asked for a copy
-  std::set<std::string> refused = {};      // likewise: groups that make none
-  std::string no_copy = {};                // likewise: why the last of them makes none
+  std::optional<PublishOp> deferred = {};   // waits for the end of the recovery
+  GroupEpoch epoch = {};                    // of `deferred`: to which it belongs (R2)
+  bool leaving = false;                     // of kUnpublish
+  std::optional<ReadStart> then_read = {};  // likewise
+  std::string copier = {};                  // of kUnpublish: the group that was asked for a copy
+  std::set<std::string> refused = {};       // likewise: groups that make none
+  std::string no_copy = {};                 // likewise: why the last of them makes none
 };
 
 // A question to a holder whether its reference still stands.

@@ -42,16 +42,16 @@ void Hub::State::On(const BeginReadOp& op) {
 
 // R3: sources are assigned only now that the reader's own buffers are free, so that two workers
 // never drain for each other.
-absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
-  if (op.generation <= kGenerationMax) DisownEarlier(worker, op.generation);
-  worker.medium = op.medium;
-  Member* member = FindMember(worker.id, op.transaction);
+absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
+  if (start.generation <= kGenerationMax) DisownEarlier(worker, start.generation);
+  worker.medium = start.medium;
+  Member* member = FindMember(worker.id, start.transaction);
   if (member == nullptr) {
     // Never the outcome itself, which may be UNAVAILABLE: "repeat this call". FinishRead tells it.
-    const absl::Status outcome = OutcomeOf(worker.id.key, op.transaction);
+    const absl::Status outcome = OutcomeOf(worker.id.key, start.transaction);
     return absl::AbortedError(outcome.ok() ? "this fetch is over; fetch again" : outcome.message());
   }
-  if (worker.reference && member->begun && worker.reference->generation == op.generation) {
+  if (worker.reference && member->begun && worker.reference->generation == start.generation) {
     Orphaned(worker);  // said again, to a hub that learnt of it by a report
     return absl::OkStatus();
   }
@@ -59,12 +59,12 @@ absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
     return absl::FailedPreconditionError(absl::StrCat(
         "these buffers still hold version ", worker.reference->version, "; unpublish it first"));
   }
-  if (op.generation == 0 || op.generation > kGenerationMax) {
+  if (start.generation == 0 || start.generation > kGenerationMax) {
     return absl::InvalidArgumentError(
-        absl::StrCat("generation ", op.generation, " is not in 1..", kGenerationMax));
+        absl::StrCat("generation ", start.generation, " is not in 1..", kGenerationMax));
   }
-  if (op.generation < worker.generation) {
-    return absl::AbortedError(absl::StrCat("generation ", op.generation, " is below ",
+  if (start.generation < worker.generation) {
+    return absl::AbortedError(absl::StrCat("generation ", start.generation, " is below ",
                                            worker.generation, ", which was seen before"));
   }
   const Transaction& transaction = *GroupOf(worker.id.key).open;
@@ -80,7 +80,7 @@ absl::Status Hub::State::BeginRead(Worker& worker, const BeginReadOp& op) {
   }
   // An earlier, aborted read that it never settled: its buffers are free, by its own word.
   EndRead(worker);
-  AddReference(worker, *publication, op.generation, ReferenceState::kFilling, 0);
+  AddReference(worker, *publication, start.generation, ReferenceState::kFilling, 0);
   StartRead(worker, *member);
   Orphaned(worker);
   return absl::OkStatus();

@@ -15,12 +15,12 @@ namespace tensorhub::hub {
 void Hub::State::On(const UnpublishOp& op) {
   Worker* worker = Start(op, OpKind::kUnpublish);
   if (worker == nullptr) return;
+  worker->op.then_read = op.then_read;
   const std::optional<Reference>& reference = worker->reference;
   if (!reference || reference->generation != op.generation) {
     // By an earlier call, whose answer was not awaited.
     const LeftBehind& behind = worker->left_behind;
-    const uint32_t left = behind.generation == op.generation ? behind.readers : 0;
-    return Finish(*worker, absl::OkStatus(), UnpublishReply{left == 0, left});
+    return AnswerUnpublish(*worker, behind.generation == op.generation ? behind.readers : 0);
   }
   if (reference->state == ReferenceState::kFilling) {
     return Finish(*worker, absl::FailedPreconditionError(
@@ -81,8 +81,16 @@ void Hub::State::EndDrain(Worker& worker) {
   // A report that was under way must not list it again.
   worker.generation = std::max(worker.generation, worker.reference->generation + 1);
   RemoveReference(worker);
-  if (!IsPending(worker, OpKind::kUnpublish)) return;
-  Finish(worker, absl::OkStatus(), UnpublishReply{left == 0, left});
+  if (IsPending(worker, OpKind::kUnpublish)) AnswerUnpublish(worker, left);
+}
+
+// The buffers are free. A read that was to follow begins here, not sooner: two workers that fetch
+// from each other's old versions must not wait for each other. Nor for a caller that has gone: a
+// worker that cannot be reached is nobody's source.
+void Hub::State::AnswerUnpublish(Worker& worker, uint32_t left) {
+  const std::optional<ReadStart> next = worker.op.then_read;
+  const bool begun = next && worker.op.call != 0 && BeginRead(worker, *next).ok();
+  Finish(worker, absl::OkStatus(), UnpublishReply{left == 0, left, begun});
 }
 
 }  // namespace tensorhub::hub

@@ -67,6 +67,16 @@ Op OperationOf(FieldChecks& check, const Request& request, hub::CallId call) {
   return op;
 }
 
+// Of a ReadStart, or of a request that has its fields.
+template <typename Message>
+hub::ReadStart ReadStartOf(FieldChecks& check, const Message& message) {
+  hub::ReadStart start;
+  start.transaction = check.Id(message.transaction(), "transaction");
+  start.generation = check.GenerationOf(message.generation());
+  start.medium = ReadableText(message.medium(), kMediumBytesMax);
+  return start;
+}
+
 absl::StatusOr<hub::Event> EventOf(const FieldChecks& check, hub::Event event) {
   return check.Take(std::move(event));
 }
@@ -229,6 +239,11 @@ absl::StatusOr<hub::Event> ToCore(const pb::UnpublishRequest& request, hub::Call
   op.drain_ms = check.Time(request.drain_ms());
   op.leaving = request.leaving();
   op.force = request.force();
+  if (request.has_then_read()) {
+    check.SetPrefix("then_read.");
+    op.then_read = ReadStartOf(check, request.then_read());
+    check.SetPrefix("");
+  }
   return EventOf(check, op);
 }
 
@@ -244,9 +259,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::JoinFetchRequest& request, hub::Call
 absl::StatusOr<hub::Event> ToCore(const pb::BeginReadRequest& request, hub::CallId call) {
   FieldChecks check;
   auto op = OperationOf<hub::BeginReadOp>(check, request, call);
-  op.transaction = check.Id(request.transaction(), "transaction");
-  op.generation = check.GenerationOf(request.generation());
-  op.medium = ReadableText(request.medium(), kMediumBytesMax);
+  static_cast<hub::ReadStart&>(op) = ReadStartOf(check, request);
   return EventOf(check, op);
 }
 

@@ -120,6 +120,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::UnpublishResponse& respon
   return FillFrom<hub::UnpublishReply>(reply, [&](const hub::UnpublishReply& payload) {
     response.set_drained(payload.drained);
     response.set_readers_left(payload.readers_left);
+    response.set_begun(payload.begun);
   });
 }
 

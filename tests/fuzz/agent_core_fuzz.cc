@@ -51,7 +51,7 @@ class Play {
     if (std::holds_alternative<PublishCall>(call.request)) {
       payload = PublishReply{world_.hub.PublicationOf(kPublished), kChunkBytes, true};
     } else if (std::holds_alternative<UnpublishCall>(call.request)) {
-      payload = UnpublishReply{};
+      payload = UnpublishReply{.begun = in_.OneIn(2)};
     } else if (std::holds_alternative<JoinFetchCall>(call.request)) {
       transaction_ = {1, ++transaction_.lo};
       payload = FetchDecision{

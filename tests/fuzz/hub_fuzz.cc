@@ -240,6 +240,10 @@ class Play {
     auto request = Operation<pb::UnpublishRequest>();
     request.set_generation(Generation());
     request.set_drain_ms(in_.Byte() * uint64_t{16});
+    if (in_.OneIn(2)) {
+      request.mutable_then_read()->set_transaction(Id());
+      request.mutable_then_read()->set_generation(Generation());
+    }
     Ask<pb::UnpublishResponse>(request);
   }
 

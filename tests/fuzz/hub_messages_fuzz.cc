@@ -178,6 +178,7 @@ class Play {
   void Reply(const UnpublishCall&, CallReply& reply) {
     v1::UnpublishResponse response;
     response.set_readers_left(static_cast<uint32_t>(in_.Number()));
+    response.set_begun(in_.OneIn(2));
     Read(response, reply);
   }
   void Reply(const JoinFetchCall&, CallReply& reply) {

@@ -29,12 +29,20 @@ hub::PublishOp Op(const agent::PublishCall& call) {
   return op;
 }
 
+hub::BeginReadOp Op(const agent::BeginReadCall& call) {
+  hub::BeginReadOp op;
+  op.transaction = call.transaction;
+  op.generation = call.generation;
+  return op;
+}
+
 hub::UnpublishOp Op(const agent::UnpublishCall& call) {
   hub::UnpublishOp op;
   op.generation = call.generation;
   op.drain_ms = call.drain_ms;
   op.leaving = call.leaving;
   op.force = call.force;
+  if (call.then_read) op.then_read = hub::ReadStart(Op(*call.then_read));
   return op;
 }
 
@@ -43,13 +51,6 @@ hub::JoinFetchOp Op(const agent::JoinFetchCall& call) {
   op.selector = call.selector;
   op.layout = call.layout;
   op.timeout_ms = call.timeout_ms;
-  return op;
-}
-
-hub::BeginReadOp Op(const agent::BeginReadCall& call) {
-  hub::BeginReadOp op;
-  op.transaction = call.transaction;
-  op.generation = call.generation;
   return op;
 }
 
@@ -166,7 +167,9 @@ agent::CallReply ToAgent(const hub::Reply& reply, OpId op) {
           [&](const hub::PublishReply& r) {
             out.payload = agent::PublishReply{r.publication, r.chunk_bytes, r.visible, r.epoch};
           },
-          [&](const hub::UnpublishReply&) { out.payload = agent::UnpublishReply{}; },
+          [&](const hub::UnpublishReply& r) {
+            out.payload = agent::UnpublishReply{r.readers_left, r.begun};
+          },
           [&](const hub::FetchDecision& r) { out.payload = ToAgent(r); },
           [&](const hub::FinishReadReply& r) { out.payload = agent::FinishReply{r.version}; },
           [](const auto&) {}},

@@ -139,8 +139,10 @@ void FlowWorker::OnReply(const hub::Reply& reply) {
       return;
     case Phase::kJoining:
       return OnJoined(reply);
-    case Phase::kUnpublishing:
-      return BeginRead();
+    case Phase::kUnpublishing: {
+      const auto* freed = std::get_if<hub::UnpublishReply>(&reply.payload);
+      return BeginRead(freed != nullptr && freed->begun);
+    }
     case Phase::kBeginning:
       if (!reply.status.ok()) return Finish(reply.status);
       phase_ = Phase::kReading;
@@ -169,19 +171,24 @@ void FlowWorker::OnJoined(const hub::Reply& reply) {
   if (!reply.status.ok() || decision == nullptr) return OnFinished(reply);
   decision_ = *decision;
   if (decision->already_held) return Finish(absl::OkStatus());
-  if (held_ == 0) return BeginRead();
+  if (held_ == 0) return BeginRead(/*begun=*/false);
   hub::UnpublishOp op;
   op.generation = generation_;
   op.drain_ms = kDrainMs;
+  op.then_read = hub::ReadStart{decision_->transaction, generation_ + 1, {}};
   Call(std::move(op), Phase::kUnpublishing);
 }
 
 // The old buffers' readers, if any are left, find another generation.
-void FlowWorker::BeginRead() {
+void FlowWorker::BeginRead(bool begun) {
   StopServing(around_.topology.options().hop_latency, "another generation");
   held_ = 0;
   ++generation_;
   NewFill(/*whole=*/false);
+  if (begun) {
+    phase_ = Phase::kReading;
+    return;
+  }
   hub::BeginReadOp op;
   op.transaction = decision_->transaction;
   op.generation = generation_;

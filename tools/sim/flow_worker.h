@@ -56,7 +56,7 @@ class FlowWorker : public FleetWorker {
   void OnJoined(const hub::Reply& reply);
   void OnFinished(const hub::Reply& reply);
   void OnLeft();
-  void BeginRead();
+  void BeginRead(bool begun);
   void On(const hub::Assign& assign);
   void On(const hub::AbortRead& abort);
   void On(const hub::Probe& probe);

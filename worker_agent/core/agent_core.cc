@@ -49,6 +49,7 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
 void AgentCore::State::On(const SessionDown&, TimeMs /*now*/, Effects& /*effects*/) {
   calls_.OnSessionDown();
   heartbeat_at_.reset();
+  if (next_read_) next_read_ = NextRead{next_read_->generation, /*begun=*/false};
   if (reader_) reader_->OnSessionDown();
 }
 
@@ -65,7 +66,8 @@ void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& eff
     calls_.SetAnswered();
     phase_ = Phase::kReading;
   }
-  if (reader_) reader_->OnAssign(event, now, effects);
+  if (reader_) return reader_->OnAssign(event, now, effects);
+  if (next_read_ && event.transaction == decision_->transaction) OnEarlyAssign(event, effects);
 }
 
 void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects& effects) {

@@ -104,7 +104,10 @@ class AgentCore::State {
   void KeepTime(TimeMs now);
   void RaiseGeneration(bool answered, TimeMs now, Effects& effects);
   void AfterUnpublish(TimeMs now, Effects& effects);
+  BeginReadCall AnnounceRead();
   void BeginRead(TimeMs now, Effects& effects);
+  void OnEarlyAssign(const AssignDirective& event, Effects& effects);
+  void EndNextRead(Effects& effects);
   void StopReading(const absl::Status& reason, Effects& effects);
   void Finish(TimeMs now, Effects& effects);
   void GoNoFurther(const absl::Status& reason, TimeMs now, Effects& effects);
@@ -169,6 +172,14 @@ class AgentCore::State {
   std::optional<TransactionId> left_fetch_;
   OpId gave_up_join_ = 0;
   std::optional<FetchDecision> decision_;
+  // What the unpublish of a fetch announces, until the read begins here. Of what was heard of it in
+  // a session, nothing counts when that is down: the next report does not tell the hub of it.
+  struct NextRead {
+    Generation generation = 0;
+    bool begun = false;                          // at the hub
+    std::optional<AssignDirective> assign = {};  // the last one
+  };
+  std::optional<NextRead> next_read_;
   std::optional<Reader> reader_;
   absl::Status result_;  // what this rank reports with FinishRead
 };

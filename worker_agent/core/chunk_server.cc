@@ -63,8 +63,24 @@ std::optional<absl::Status> ChunkServer::Problem(const Read& read) const {
   return std::nullopt;
 }
 
+void ChunkServer::Keep(const ReadKey& key, const PeerMessage& open, TimeMs now, Effects& effects) {
+  if (early_.size() >= kReadsMax && !early_.contains(key)) {
+    return Refuse(key, absl::ResourceExhaustedError("the source has too many readers"), effects);
+  }
+  early_[key] = {open, std::nullopt, now};
+}
+
+void ChunkServer::EndAnnouncement(Effects& effects) {
+  announced_.reset();
+  for (const auto& [key, early] : std::exchange(early_, {})) {
+    OnOpen(early.open, early.at, effects);
+    if (early.request) OnRequest(*early.request, early.at, effects);
+  }
+}
+
 void ChunkServer::OnOpen(const PeerMessage& message, TimeMs now, Effects& effects) {
   const ReadKey key{message.from, message.read};
+  if (message.generation == announced_) return Keep(key, message, now, effects);
   Read read;
   read.generation = message.generation;
   read.publication = message.publication;
@@ -99,7 +115,12 @@ void ChunkServer::OnOpen(const PeerMessage& message, TimeMs now, Effects& effect
 }
 
 void ChunkServer::OnRequest(const PeerMessage& message, TimeMs now, Effects& effects) {
-  const auto found = reads_.find({message.from, message.read});
+  const ReadKey key{message.from, message.read};
+  if (const auto early = early_.find(key); early != early_.end()) {
+    early->second.request = message;
+    return;
+  }
+  const auto found = reads_.find(key);
   if (found == reads_.end()) return;  // refused or closed a moment ago
   Read& read = found->second;
   read.one_sided = false;  // a reader that could not map the memory asks to be served instead
@@ -125,15 +146,21 @@ void ChunkServer::OnAskWord(const PeerMessage& message, TimeMs now, Effects& eff
 
 void ChunkServer::OnClose(const PeerMessage& message) {
   reads_.erase({message.from, message.read});
+  early_.erase({message.from, message.read});
 }
 
 void ChunkServer::DropPeer(Incarnation peer) {
-  std::erase_if(reads_, [&](const auto& entry) { return entry.first.first == peer; });
+  const auto is_its = [peer](const auto& entry) { return entry.first.first == peer; };
+  std::erase_if(reads_, is_its);
+  std::erase_if(early_, is_its);
 }
 
 bool ChunkServer::Serves(Incarnation peer) const {
-  const auto first = reads_.lower_bound({peer, 0});
-  return first != reads_.end() && first->first.first == peer;
+  const auto any_of = [peer](const auto& reads) {
+    const auto first = reads.lower_bound({peer, 0});
+    return first != reads.end() && first->first.first == peer;
+  };
+  return any_of(reads_) || any_of(early_);
 }
 
 void ChunkServer::DropAll(const absl::Status& reason, Effects& effects) {

@@ -42,6 +42,11 @@ class ChunkServer {
   void OfferDescription(bool offer) { offer_description_ = offer; }
   void SetFramePlan(FramePlan plan) { frames_ = std::move(plan); }
 
+  // The buffers will soon be read into under this generation, and readers may come for it before:
+  // they wait until EndAnnouncement, and are then judged by what the buffers mean (Problem).
+  void Announce(Generation generation) { announced_ = generation; }
+  void EndAnnouncement(Effects& effects);
+
   void OnOpen(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnRequest(const PeerMessage& message, TimeMs now, Effects& effects);
   // R4: the word as this live source sees it now, to a reader that cannot get it.
@@ -89,6 +94,14 @@ class ChunkServer {
     bool told_ended = false;
   };
 
+  // What came of a read before the buffers could be read from.
+  struct EarlyRead {
+    PeerMessage open;
+    std::optional<PeerMessage> request;
+    TimeMs at = 0;
+  };
+
+  void Keep(const ReadKey& key, const PeerMessage& open, TimeMs now, Effects& effects);
   std::optional<absl::Status> Problem(const Read& read) const;
   bool Start(const ReadKey& key, Read& read, Effects& effects);
   void Pump(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
@@ -110,6 +123,8 @@ class ChunkServer {
   bool offer_description_ = false;
   FramePlan frames_;
   std::map<ReadKey, Read> reads_;
+  std::optional<Generation> announced_;
+  std::map<ReadKey, EarlyRead> early_;  // of `announced_`
   // Outstanding sends: which read, and how many bytes. Entries outlive dropped reads.
   struct Outstanding {
     ReadKey key;

@@ -113,6 +113,7 @@ struct PublishReply {
 };
 struct UnpublishReply {
   uint32_t readers_left = 0;  // when the drain time was up
+  bool begun = false;         // UnpublishCall::then_read; if not, BeginReadCall says why
 };
 struct FetchDecision {
   TransactionId transaction;
@@ -243,12 +244,6 @@ struct PublishCall {
   TimeMs timeout_ms = 0;
   std::string medium = {};
 };
-struct UnpublishCall {
-  Generation generation = 0;
-  TimeMs drain_ms = 0;
-  bool leaving = false;
-  bool force = false;
-};
 struct JoinFetchCall {
   Selector selector;
   Fingerprint layout;
@@ -258,6 +253,14 @@ struct BeginReadCall {
   TransactionId transaction;
   Generation generation = 0;
   std::string medium = {};
+};
+struct UnpublishCall {
+  Generation generation = 0;
+  TimeMs drain_ms = 0;
+  bool leaving = false;
+  bool force = false;
+  // Of a fetch: the hub does this as well, if it knows how and the fetch still stands.
+  std::optional<BeginReadCall> then_read = {};
 };
 struct FinishReadCall {
   TransactionId transaction;

@@ -15,6 +15,8 @@ namespace {
 
 // A fetch frees its own buffers first; readers of the old version may go on for so long.
 constexpr TimeMs kFetchDrainMs = 10000;
+// Held buffers become free, then those of a read.
+constexpr Generation kRaisesToRead = 2;
 
 }  // namespace
 
@@ -54,7 +56,17 @@ void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& 
   if (!result_.ok() || decision->already_held) return Finish(now, effects);
   if (reference_.state() == Reference::State::kFree) return BeginRead(now, effects);
   const TimeMs left = verb_deadline_.value_or(now) - now;
-  BeginUnpublish({.drain_ms = std::clamp<TimeMs>(left, 0, kFetchDrainMs)}, now, effects);
+  BeginUnpublish(
+      {.drain_ms = std::clamp<TimeMs>(left, 0, kFetchDrainMs), .then_read = AnnounceRead()}, now,
+      effects);
+}
+
+// The hub begins the read in the event that frees the buffers, and may send readers here at once,
+// which is before this worker has heard of it, and has raised its generation.
+BeginReadCall AgentCore::State::AnnounceRead() {
+  next_read_ = NextRead{reference_.After(kRaisesToRead), /*begun=*/false};
+  server_.Announce(next_read_->generation);
+  return {decision_->transaction, next_read_->generation, registered_->medium};
 }
 
 void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
@@ -68,9 +80,34 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   reference_.SetContent(content);
   reader_.emplace(options_, decision_->transaction, reference_, digests_, last_, peers_,
                   next_token_, now);
+  const NextRead next = next_read_.value_or(NextRead{reference_.generation()});
+  TH_CHECK(reference_.generation() == next.generation);
+  EndNextRead(effects);
+  phase_ = Phase::kReading;
+  if (next.assign) reader_->OnAssign(*next.assign, now, effects);
+  if (next.begun || next.assign) return;
   phase_ = Phase::kBeginning;
   calls_.Start(BeginReadCall{decision_->transaction, reference_.generation(), registered_->medium},
                effects);
+}
+
+// R3: the source that it turns to when it begins; an earlier one need not wait for that.
+void AgentCore::State::OnEarlyAssign(const AssignDirective& event, Effects& effects) {
+  std::optional<AssignDirective>& last = next_read_->assign;
+  if (last && event.assignment <= last->assignment) return;
+  if (last) {
+    effects.emplace_back(SessionSend{SourceReleasedMessage{last->transaction, last->assignment}});
+  }
+  last = event;
+}
+
+// R4: what was announced is the read's by now, or nobody's: the hub may have sent readers for it.
+// Those that came are taken, or refused, by what the buffers mean.
+void AgentCore::State::EndNextRead(Effects& effects) {
+  if (!next_read_) return;
+  reference_.Skip(next_read_->generation);
+  next_read_.reset();
+  server_.EndAnnouncement(effects);
 }
 
 void AgentCore::State::OnBeginReply(const CallReply& reply, TimeMs /*now*/, Effects& effects) {

@@ -64,8 +64,10 @@ void AgentCore::State::On(const ProbeDirective& event, TimeMs /*now*/, Effects& 
   effects.emplace_back(TestHearing{});  // who complains may not have been heard
   const bool holds =
       event.generation == reference_.generation() && reference_.state() != Reference::State::kFree;
+  // The hub has begun a read of which this worker has not heard yet.
+  const bool will_hold = next_read_ && event.generation == next_read_->generation;
   if (!holds || !event.verify) {
-    effects.emplace_back(SessionSend{ProbeAnswerMessage{event.generation, holds}});
+    effects.emplace_back(SessionSend{ProbeAnswerMessage{event.generation, holds || will_hold}});
     return;
   }
   const bool asked_before = std::exchange(check_asked_, true);

@@ -7,6 +7,7 @@
 #ifndef TENSORHUB_WORKER_AGENT_CORE_REFERENCE_H_
 #define TENSORHUB_WORKER_AGENT_CORE_REFERENCE_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "common/check.h"
@@ -48,10 +49,16 @@ class Reference {
   bool visible() const { return visible_; }
   bool holds() const { return state_ == State::kHeld; }
 
+  // The generation that comes so many raises from now.
+  Generation After(Generation raises) const { return std::max(generation_, skipped_) + raises; }
+
+  // R4: it was named to others before it came to mean anything, which it never will.
+  void Skip(Generation generation) { skipped_ = std::max(skipped_, generation); }
+
   // R4: the buffers are about to mean something else. Raised before the first byte changes.
   void Raise(State state, Effects& effects) {
-    TH_CHECK(generation_ < kGenerationMax);
-    ++generation_;
+    TH_CHECK(After(1) <= kGenerationMax);
+    generation_ = After(1);
     state_ = state;
     content_ = Content{};
     valid_chunks_ = 0;
@@ -82,6 +89,7 @@ class Reference {
   }
 
   Generation generation_;
+  Generation skipped_ = 0;
   State state_ = State::kFree;
   Content content_;
   uint32_t valid_chunks_ = 0;

@@ -16,11 +16,17 @@ namespace tensorhub::agent {
 namespace {
 
 // For sends under way to end after the generation was raised. They are harmless (R4), only wasted.
-constexpr TimeMs kSendsDrainMs = 1000;
+// Less than CoreOptions::doubt_ms: the next read may have been begun, and readers sent here.
+constexpr TimeMs kSendsDrainMs = 500;
 
 bool LeftReaders(const CallReply& reply) {
   const auto* unpublished = std::get_if<UnpublishReply>(&reply.payload);
   return unpublished != nullptr && unpublished->readers_left > 0;
+}
+
+bool HasBegun(const CallReply& reply) {
+  const auto* unpublished = std::get_if<UnpublishReply>(&reply.payload);
+  return unpublished != nullptr && unpublished->begun;
 }
 
 absl::Status NotRegistered() {
@@ -43,6 +49,7 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
     }
   }
   phase_ = Phase::kIdle;
+  EndNextRead(effects);
   verb_deadline_.reset();
   phase_deadline_.reset();
   decision_.reset();
@@ -62,8 +69,11 @@ void AgentCore::State::Raise(Reference::State state, Effects& effects) {
 }
 
 // R4: the one way in which buffers stop meaning a version. Readers are refused before the
-// generation changes, so that no frame is issued under a generation that is gone.
+// generation changes, so that no frame is issued under a generation that is gone. What is free has
+// nothing to lose, and keeps its generation: the next one may have been announced (`next_read_`).
 void AgentCore::State::Free(const absl::Status& reason, Effects& effects) {
+  damage_.reset();
+  if (reference_.state() == Reference::State::kFree) return;
   server_.DropAll(reason, effects);
   Raise(Reference::State::kFree, effects);
 }
@@ -293,6 +303,7 @@ void AgentCore::State::Dispatch(const CallReply& reply, TimeMs now, Effects& eff
         return Finish(now, effects);
       }
       if (LeftReaders(reply)) effects.emplace_back(ReadersLeft{});
+      if (next_read_) next_read_->begun = HasBegun(reply) && calls_.session_up();
       return RaiseGeneration(/*answered=*/reply.status.ok(), now, effects);
     case Phase::kBeginning:
       return OnBeginReply(reply, now, effects);

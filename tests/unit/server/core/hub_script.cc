@@ -98,6 +98,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"leave", &HubScript::Leave},
       {"retry", &HubScript::Retry},
       {"cancel", &HubScript::Cancel},
+      {"unheard", &HubScript::Unheard},
       {"give-up", &HubScript::GiveUp},
       {"progress", &HubScript::Report},
       {"release", &HubScript::Release},
@@ -306,6 +307,9 @@ void HubScript::Unpublish(const Words& words) {
   op.drain_ms = static_cast<TimeMs>(words.Number("drain", 1000));
   op.leaving = words.Has("leaving");
   op.force = words.Has("force");
+  if (words.Has("then-read")) {
+    op.then_read = ReadStart{agent.decision.transaction, op.generation + 1};
+  }
   CallHub(agent, "unpublish", op);
 }
 
@@ -357,6 +361,8 @@ void HubScript::Cancel(const Words& words) {
   calls_.erase(agent.call);
   Send(CallCancelled{agent.call});
 }
+
+void HubScript::Unheard(const Words& words) { calls_.erase(AgentOf(words).call); }
 
 void HubScript::GiveUp(const Words& words) {
   Agent& agent = AgentOf(words);

@@ -18,11 +18,12 @@
 //   drop W           the session ends        silence W   and no heartbeat comes any more
 //   kill W           both
 //   publish W vN [gen=N] [layout=L] [note=A] [chunk=N] [wait=MS] [rewind]
-//   unpublish W [gen=N] [drain=MS] [leaving] [force]
+//   unpublish W [gen=N] [drain=MS] [leaving] [force] [then-read]
 //   retain N         pin NAME vN [ttl=MS]    unpin NAME    of the model `m` (R7)
 //   rewind vN        of the model `m` (R2)
 //   join W latest|vN|newer=N [timeout=MS] [layout=L]
 //   begin W [gen=N]  finish W [error=TEXT]   leave W     retry W     cancel W
+//   unheard W        the answer to its last call will not arrive
 //   give-up W        it does not wait for its last join any more, and forgets what came of it
 //   progress W N     release W N|all         fail-source W [damaged]
 //   doubt-source W   answer W holds|gone [verified] [gen=N]
@@ -126,6 +127,7 @@ class HubScript {
   void Leave(const Words& words);
   void Retry(const Words& words);
   void Cancel(const Words& words);
+  void Unheard(const Words& words);
   void GiveUp(const Words& words);
   void Report(const Words& words);
   void Release(const Words& words);

@@ -90,8 +90,9 @@ std::string HubScript::Describe(const Reply& reply) {
     return absl::StrCat(" ", NameOf(publish->publication, "P"), publish->visible ? " visible" : "");
   }
   if (const auto* unpublish = std::get_if<UnpublishReply>(&reply.payload)) {
-    return unpublish->drained ? " drained"
-                              : absl::StrCat(" readers_left=", unpublish->readers_left);
+    return absl::StrCat(
+        unpublish->drained ? " drained" : absl::StrCat(" readers_left=", unpublish->readers_left),
+        unpublish->begun ? ", begun" : "");
   }
   if (const auto* decision = std::get_if<FetchDecision>(&reply.payload)) {
     return absl::StrCat(" ", NameOf(decision->transaction, "T"), " v", decision->version, " ",
@@ -127,7 +128,8 @@ void HubScript::Learn(Agent& agent, const Reply& reply) {
                             /*medium=*/"",
                             published->epoch};
   }
-  if (std::holds_alternative<UnpublishReply>(reply.payload)) agent.holding.reset();
+  const auto* unpublished = std::get_if<UnpublishReply>(&reply.payload);
+  if (unpublished != nullptr) agent.holding.reset();
   if (const auto* decision = std::get_if<FetchDecision>(&reply.payload)) {
     agent.decision = *decision;
     agent.fetch = OpenFetch{decision->transaction,
@@ -138,7 +140,10 @@ void HubScript::Learn(Agent& agent, const Reply& reply) {
                             0,
                             0};
   }
-  if (std::holds_alternative<BeginReadOp>(*agent.last) && reply.status.ok()) {
+  const bool began = std::holds_alternative<BeginReadOp>(*agent.last) && reply.status.ok();
+  const bool begun = unpublished != nullptr && unpublished->begun;
+  if (begun) ++agent.generation;
+  if (began || begun) {
     const FetchDecision& decision = agent.decision;
     agent.holding = Holding{decision.publication,
                             decision.version,

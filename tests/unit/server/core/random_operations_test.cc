@@ -186,6 +186,7 @@ class Chaos {
         return Do(absl::StrCat("unpublish ", worker, " drain=", Below(3) * 300,
                                Below(4) == 0   ? " leaving"
                                : Below(4) == 0 ? " force"
+                               : Below(4) == 0 ? " then-read"
                                                : ""));
     }
   }

@@ -266,6 +266,24 @@ TEST(TranslateCallTest, DocumentsAreCheckedAndFingerprinted) {
   EXPECT_THAT(std::string(ToCore(attachment, 1).status().message()), StartsWith("content: "));
 }
 
+TEST(TranslateCallTest, UnpublishMayBeginARead) {
+  pb::UnpublishRequest request;
+  SetWorker(*request.mutable_worker());
+  request.set_op(7);
+  request.set_generation(40);
+  EXPECT_FALSE(std::get<hub::UnpublishOp>(*ToCore(request, 1)).then_read.has_value());
+  pb::ReadStart& start = *request.mutable_then_read();
+  EXPECT_THAT(std::string(ToCore(request, 1).status().message()),
+              StartsWith("then_read.transaction: "));
+  start.set_transaction(ToBytes(kTransaction));
+  start.set_generation(42);
+  start.set_medium("host memory");
+  const auto op = std::get<hub::UnpublishOp>(*ToCore(request, 1));
+  EXPECT_EQ(op.then_read->generation, 42u);
+  EXPECT_EQ(op.then_read->medium, "host memory");
+  EXPECT_EQ(op.then_read->transaction, kTransaction);
+}
+
 TEST(TranslateCallTest, EmptyRequestsAreRefused) {
   EXPECT_FALSE(ToCore(pb::PublishRequest(), 1).ok());
   EXPECT_FALSE(ToCore(pb::UnpublishRequest(), 1).ok());

@@ -90,10 +90,10 @@ void FakeHub::AllowVisible(Version version) {
 void FakeHub::On(size_t worker, OpId op, const UnpublishCall& call) {
   const auto holding = holdings_.find(worker);
   if (holding == holdings_.end() || holding->second.generation != call.generation) {
-    return Reply(worker, op, absl::OkStatus(), UnpublishReply{});
+    return AnswerUnpublish(worker, op, call.then_read);
   }
   holding->second.draining = true;
-  unpublishing_[worker] = {op, false};
+  unpublishing_[worker] = {op, call.then_read, false};
   Redirect(worker);
   CheckDrained(worker);
   schedule_.At(schedule_.now() + call.drain_ms * 1000, kNobody, [this, worker, op] {
@@ -117,10 +117,16 @@ void FakeHub::CheckDrained(size_t source) {
   const auto open = unpublishing_.find(source);
   if (open == unpublishing_.end()) return;
   if (!readers_[source].empty() && !open->second.timed_out) return;
-  const OpId op = open->second.op;
+  const Unpublishing over = open->second;
   unpublishing_.erase(open);
   Forget(source);
-  Reply(source, op, absl::OkStatus(), UnpublishReply{});
+  AnswerUnpublish(source, over.op, over.then_read);
+}
+
+void FakeHub::AnswerUnpublish(size_t worker, OpId op,
+                              const std::optional<BeginReadCall>& then_read) {
+  const bool begun = knows_then_read && then_read && Begin(worker, *then_read);
+  Reply(worker, op, absl::OkStatus(), UnpublishReply{0, begun});
 }
 
 void FakeHub::Forget(size_t worker) {
@@ -157,15 +163,18 @@ void FakeHub::On(size_t worker, OpId op, const JoinFetchCall& call) {
 }
 
 void FakeHub::On(size_t worker, OpId op, const BeginReadCall& call) {
+  const bool begun = Begin(worker, call);
+  Reply(worker, op, begun ? absl::OkStatus() : absl::AbortedError("the fetch was aborted"));
+}
+
+bool FakeHub::Begin(size_t worker, const BeginReadCall& call) {
   const auto read = reads_.find(worker);
-  if (read == reads_.end() || read->second.transaction != call.transaction) {
-    return Reply(worker, op, absl::AbortedError("the fetch was aborted"));
-  }
+  if (read == reads_.end() || read->second.transaction != call.transaction) return false;
   Forget(worker);
   holdings_[worker] = {read->second.version, call.generation, false, false};
   read->second.begun = true;
-  Reply(worker, op, absl::OkStatus());
   Place(worker);
+  return true;
 }
 
 void FakeHub::On(size_t worker, OpId op, const FinishReadCall& call) {
@@ -183,6 +192,7 @@ void FakeHub::On(size_t worker, OpId op, const FinishReadCall& call) {
     }
     const auto holding = holdings_.find(worker);
     if (holding != holdings_.end() && !holding->second.complete) Forget(worker);
+    PlaceWaiting();  // nobody waits for its word any more
     const absl::Status lost = absl::AbortedError("the fetch was aborted");
     return Reply(worker, op, known ? call.result : lost, FinishReply{version});
   }
@@ -327,8 +337,11 @@ void FakeHub::OnSession(size_t worker, const StateReport& report) {
                     report.holding->generation == holding->second.generation;
   // A publisher that has not heard the answer yet does not know what it holds.
   const bool unheard = !report.holding && publishing_.contains(worker);
-  if (!same && !unheard) Forget(worker);
   const auto read = reads_.find(worker);
+  const bool about_to_read = read != reads_.end() && read->second.begun && report.open_fetch &&
+                             report.open_fetch->transaction == read->second.transaction &&
+                             (!report.holding || report.holding->complete);
+  if (!same && !unheard && !about_to_read) Forget(worker);
   if (!report.open_fetch || read == reads_.end() || !read->second.begun) return;
   if (report.open_fetch->assignment != read->second.assignment || !read->second.source) {
     Place(worker);

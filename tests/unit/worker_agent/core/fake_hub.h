@@ -37,6 +37,7 @@ class FakeHub {
   // Told by the first PutDocuments.
   bool know_documents = true;
   bool lose_answers = false;
+  bool knows_then_read = true;  // false: as an older hub, which needs a BeginRead
   // Everything that was said and called, in the order in which the agents did.
   std::vector<std::pair<size_t, Call>> calls;
   std::vector<std::pair<size_t, decltype(SessionSend::message)>> said;
@@ -89,6 +90,7 @@ class FakeHub {
   };
   struct Unpublishing {
     OpId op = 0;
+    std::optional<BeginReadCall> then_read;
     bool timed_out = false;
   };
   using OpKey = std::pair<size_t, OpId>;
@@ -101,6 +103,8 @@ class FakeHub {
   void On(size_t worker, OpId op, const LeaveCall& call);
   bool DownstreamOf(size_t worker, size_t reader) const;
   bool MayServe(size_t source, size_t reader) const;
+  bool Begin(size_t worker, const BeginReadCall& call);
+  void AnswerUnpublish(size_t worker, OpId op, const std::optional<BeginReadCall>& then_read);
   void Place(size_t reader);
   bool MayHope(size_t reader) const;
   void Pardon(size_t source);

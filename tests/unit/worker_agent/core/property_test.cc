@@ -24,6 +24,7 @@ class Chaos {
     for (uint64_t& weight : weights_) weight = random_.Below(3);
     world_.network.import_failure_percent = random_.Below(2) * 20;
     world_.network.rendezvous_percent = random_.Below(101);
+    world_.hub.knows_then_read = seed % 5 != 0;
     // Only where every byte is checked is it nobody's loss.
     if (seed % 6 == 2) world_.network.corrupted_percent = 3;
   }
