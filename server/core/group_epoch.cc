@@ -62,6 +62,22 @@ void Hub::State::RaiseEpoch(const GroupKey& group, GroupEpoch to, const absl::St
   ForEachLive(group, [&](Worker& worker) { EndUnfinished(worker, to, reason); });
 }
 
+// At the end of a recovery. The rank that started anew last comes back with the number that it was
+// given. If nobody has, that rank's older process may be here, or be on its way, and must not
+// complete what the others published beside its successor. What waits is published only now.
+void Hub::State::RaiseIfNobodyBroughtIt(const GroupKey& key, const Group& group) {
+  if (group.epoch == GroupEpoch{} || group.epoch.life == options_.life) return;
+  bool brought = false;
+  ForEachLive(key, [&](const Worker& worker) { brought |= worker.came_in == group.epoch; });
+  if (brought) return;
+  const GroupEpoch to = NewEpoch();
+  ForEachLive(key, [&](Worker& worker) { worker.op.epoch = to; });
+  RaiseEpoch(key, to,
+             absl::AbortedError(absl::StrCat("the rank of ", key.group,
+                                             " that started anew last did not come back after "
+                                             "the server's restart; publish again")));
+}
+
 // Of an earlier epoch than that.
 void Hub::State::EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Status& reason) {
   const bool publishing = worker.reference &&

@@ -68,9 +68,11 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
                               "these buffers hold version ", worker.reference->version,
                               "; unpublish version ", worker.reference->version, " first")));
   }
-  // R8: its holders, or those of this shard of it, or of what is newer, may still report.
-  const bool rests_on_others =
-      publication == nullptr || LacksShard(*publication, worker.id.key.rank) || op.rewind;
+  // R8: its holders, or those of this shard of it, or of what is newer, may still report. R2: so
+  // may the rank of the group that started anew last (RaiseIfNobodyBroughtIt).
+  const bool joins = !worker.reference && (publication == nullptr || !publication->visible ||
+                                           LacksShard(*publication, worker.id.key.rank));
+  const bool rests_on_others = joins || op.rewind;
   if (recovering_ && rests_on_others) {
     worker.op.deferred = op;
     worker.op.epoch = EpochOfPublish(worker.id.key);

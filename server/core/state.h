@@ -171,6 +171,7 @@ class Hub::State {
   GroupEpoch TellsOf(const SessionOpened& event);
   GroupEpoch CameIn(const SessionOpened& event);
   void RaiseEpoch(const GroupKey& group, GroupEpoch to, const absl::Status& reason);
+  void RaiseIfNobodyBroughtIt(const GroupKey& key, const Group& group);
   void EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Status& reason);
   GroupEpoch EpochOfPublish(const WorkerKey& key);
   GroupEpoch Known(const WorkerKey& key, GroupEpoch reported);

@@ -268,8 +268,8 @@ class Client {
 
   // Makes the registered bytes readable as `version`. Returns when this rank is recorded; no byte
   // moves. Publishing again what is published already succeeds.
-  // While the server recovers, for one lease after its start, a version that nobody has reported
-  // yet waits, and so does a rewind.
+  // While the server recovers, for one lease after its start, it waits unless the version is known
+  // to be visible; so does a rewind.
   //   FAILED_PRECONDITION  - nothing is registered, or memory of a GPU was freed since
   //                        - the buffers hold another version: unpublish it first
   //                        - `latest` is newer, `rewind` is not set, and nobody holds this version
@@ -280,7 +280,8 @@ class Client {
   //                        - what is said at the top of forks, callbacks and Leave
   //   ALREADY_EXISTS       the version exists with another content: its layout, attachment or world
   //                        size, or its bytes
-  //   ABORTED              a rank of the group restarted, or published the version anew
+  //   ABORTED              a rank of the group restarted, or published the version anew, or did not
+  //                        come back after the server's restart
   //   DEADLINE_EXCEEDED    the server did not answer, or, with wait_for_group, not every rank has
   //                        published: this one stays recorded, and the version may become visible;
   //                        or the stream's work was not done, and nothing is published
