@@ -11,6 +11,11 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
+namespace {
+
+constexpr size_t kRanksBytesMax = 64;  // of ranks that are named in an error
+
+}  // namespace
 
 void Hub::State::On(const JoinFetchOp& op) {
   Worker* worker = Start(op, OpKind::kJoinFetch);
@@ -61,8 +66,9 @@ void Hub::State::JoinDeadline(Worker& worker) {
       absl::StrCat("no version ", ToString(group.forming.at(worker.id.key.rank).selector), " of ",
                    key.model, " in time");
   if (!IsFull(key, group)) {
+    const auto joined = [&](Rank rank) { return group.forming.contains(rank); };
     why = absl::StrCat("not every rank of ", key.group,
-                       " joined the fetch in time; missing: ", Missing(group, worker.world_size));
+                       " joined the fetch in time; missing: ", Without(worker.world_size, joined));
   } else if (recovering_) {
     why = "the server is recovering; try again in a few seconds";
   }
@@ -76,13 +82,15 @@ bool Hub::State::IsFull(const GroupKey& key, const Group& group) const {
   return worker != nullptr && group.forming.size() == worker->world_size;
 }
 
-std::string Hub::State::Missing(const Group& group, uint32_t world_size) const {
-  std::string missing;
-  for (Rank rank = 0; rank < world_size && missing.size() < 64; ++rank) {
-    if (group.forming.contains(rank)) continue;
-    absl::StrAppend(&missing, missing.empty() ? "rank " : ", ", rank);
+// The ranks for which that does not hold, in a line's length.
+std::string Hub::State::Without(uint32_t world_size, absl::FunctionRef<bool(Rank)> holds) {
+  std::string ranks;
+  for (Rank rank = 0; rank < world_size; ++rank) {
+    if (holds(rank)) continue;
+    if (ranks.size() >= kRanksBytesMax) return absl::StrCat(ranks, ", ...");
+    absl::StrAppend(&ranks, ranks.empty() ? "rank " : ", ", rank);
   }
-  return missing;
+  return ranks;
 }
 
 // Called when a rank joined, a version became visible, or the recovery ended.

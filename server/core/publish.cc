@@ -169,19 +169,15 @@ PublishReply Hub::State::PublishReplyOf(const Publication& publication,
 
 void Hub::State::PublishDeadline(Worker& worker) {
   const Publication& publication = PublicationOf(worker);
-  std::string missing;
-  for (Rank rank = 0; rank < publication.world_size && missing.size() < 64; ++rank) {
-    const Worker* other = FindWorker({publication.model, worker.id.key.group, rank});
-    if (other != nullptr && other->reference && other->reference->publication == publication.id) {
-      continue;
-    }
-    absl::StrAppend(&missing, missing.empty() ? "" : ", ", rank);
-  }
-  Finish(worker,
-         absl::DeadlineExceededError(absl::StrCat("version ", publication.version,
-                                                  " is recorded for this rank; not published "
-                                                  "yet by rank ",
-                                                  missing)));
+  const std::string& group = worker.id.key.group;
+  const auto published = [&](Rank rank) {
+    const Worker* other = FindWorker({publication.model, group, rank});
+    return other != nullptr && HasPublished(*other, publication);
+  };
+  const std::string missing = Without(publication.world_size, published);
+  Finish(worker, absl::DeadlineExceededError(absl::StrCat(
+                     "version ", publication.version, " is recorded for this rank; not every ",
+                     "rank of ", group, " published it in time; missing: ", missing)));
 }
 
 // R2: one group in one group epoch. An epoch's end takes the publishing references with it

@@ -21,6 +21,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
+#include "absl/functional/function_ref.h"
 #include "common/random.h"
 #include "server/core/hub.h"
 #include "server/core/source_selection.h"
@@ -358,7 +359,7 @@ class Hub::State {
   void Decide(const GroupKey& key, Group& group, const Publication& publication);
   void TellDecision(Worker& worker, const Transaction& transaction);
   void RefuseForming(const GroupKey& key, Group& group, const absl::Status& status);
-  std::string Missing(const Group& group, uint32_t world_size) const;
+  static std::string Without(uint32_t world_size, absl::FunctionRef<bool(Rank)> holds);
 
   // transaction.cc: R6, from the decision to the outcome
   Group& GroupOf(const WorkerKey& key) { return groups_[{key.model, key.group}]; }

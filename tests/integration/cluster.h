@@ -21,6 +21,7 @@
 
 namespace tensorhub::harness {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 

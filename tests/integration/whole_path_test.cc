@@ -153,8 +153,9 @@ TEST(VersionsTest, PublishIsVisibleOnceTheGroupIsWhole) {
   Worker reader = cluster.Join("watcher");
   FillAndPublish(*trainers[0], 1);
   EXPECT_THAT(reader->Do("wait newer=0 timeout=200"), StartsWith("error DEADLINE_EXCEEDED"));
-  EXPECT_THAT(trainers[0]->Do("publish 1 wait=1 timeout=300"),
-              StartsWith("error DEADLINE_EXCEEDED"));
+  const std::string answer = trainers[0]->Do("publish 1 wait=1 timeout=300");
+  EXPECT_THAT(answer, StartsWith("error DEADLINE_EXCEEDED"));
+  EXPECT_THAT(answer, EndsWith("not every rank of trainer published it in time; missing: rank 1"));
   trainers[0]->Send("publish 1 wait=1");
   EXPECT_THAT(trainers[0]->Answer(milliseconds(300)), StartsWith("silent"));
   FillAndPublish(*trainers[1], 1);

@@ -74,7 +74,9 @@ void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects
   last_visible_ = event.publication;
   if (event.publication != reference_.content().publication) return;
   reference_.SetVisible();
-  if (phase_ == Phase::kAwaitingVisible) Done(absl::OkStatus(), effects);
+  if (phase_ != Phase::kAwaitingVisible) return;
+  calls_.GiveUp(effects);
+  Done(absl::OkStatus(), effects);
 }
 
 // R7: also of what these buffers hold no more: the copy reads it from whoever does.

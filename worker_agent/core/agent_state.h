@@ -93,7 +93,9 @@ class AgentCore::State {
   absl::StatusOr<Reference::Content> Published(const CallReply& reply) const;
   absl::Status CheckDecision(const FetchDecision& decision) const;
   bool HasWhole(const FetchDecision& decision) const;
+  PublishCall CallOf(const PublishVerb& verb) const;
   void OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects);
+  void AskWhoIsMissing(Effects& effects);
   void OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects);
   void OnBeginReply(const CallReply& reply, TimeMs now, Effects& effects);
   void OnFinishReply(const CallReply& reply, TimeMs now, Effects& effects);

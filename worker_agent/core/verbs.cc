@@ -170,6 +170,12 @@ void AgentCore::State::Start(const PublishVerb& verb, TimeMs now, Effects& effec
   if (!reference_.holds()) Raise(Reference::State::kPublishing, effects);
   if (!verb_deadline_) verb_deadline_ = now + verb.timeout_ms;
   phase_ = Phase::kPublishing;
+  PublishCall call = CallOf(verb);
+  call.timeout_ms = *verb_deadline_ - now;
+  calls_.Start(call, effects);
+}
+
+PublishCall AgentCore::State::CallOf(const PublishVerb& verb) const {
   PublishCall call;
   call.version = verb.version;
   call.layout = registered_->layout;
@@ -177,9 +183,8 @@ void AgentCore::State::Start(const PublishVerb& verb, TimeMs now, Effects& effec
   call.chunk_bytes = DefaultChunkBytes(registered_->total_bytes);
   call.generation = reference_.generation();
   call.rewind = verb.rewind;
-  call.timeout_ms = *verb_deadline_ - now;
   call.medium = registered_->medium;
-  calls_.Start(call, effects);
+  return call;
 }
 
 // R9: checked before it becomes what the buffers mean; R1: what they mean already stays.
@@ -223,6 +228,15 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
   if (noticed || std::get<PublishReply>(reply.payload).visible) reference_.SetVisible();
   if (!verb.wait_for_group || reference_.visible()) return Done(absl::OkStatus(), effects);
   phase_ = Phase::kAwaitingVisible;
+  phase_deadline_ = *verb_deadline_ - kAnswerGraceMs;
+}
+
+// The hub knows which ranks have not published. Asked with no time left it says so at once, and the
+// wait goes on.
+void AgentCore::State::AskWhoIsMissing(Effects& effects) {
+  PublishCall call = CallOf(std::get<PublishVerb>(verb_));
+  call.wait_for_group = true;
+  calls_.Start(call, effects);
 }
 
 // --- unpublish (R3) ------------------------------------------------------------------------------
@@ -291,6 +305,9 @@ void AgentCore::State::AfterUnpublish(TimeMs now, Effects& effects) {
 
 void AgentCore::State::Dispatch(const CallReply& reply, TimeMs now, Effects& effects) {
   switch (phase_) {
+    case Phase::kAwaitingVisible:
+      if (absl::IsDeadlineExceeded(reply.status)) return void(result_ = reply.status);
+      return OnPublishReply(reply, now, effects);
     case Phase::kPublishing:
       return OnPublishReply(reply, now, effects);
     case Phase::kJoining:
@@ -344,6 +361,8 @@ void AgentCore::State::OnDeadline(TimeMs now, Effects& effects) {
 
 void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
   switch (phase_) {
+    case Phase::kAwaitingVisible:
+      return AskWhoIsMissing(effects);
     case Phase::kUnpublishing:
       return RaiseGeneration(/*answered=*/false, now, effects);
     case Phase::kDrainingSends:
@@ -382,10 +401,13 @@ void AgentCore::State::OnVerbDeadline(TimeMs now, Effects& effects) {
     return Done(status, effects);
   }
   if (phase_ != Phase::kAwaitingVisible) return;
-  Done(ended_.value_or(absl::DeadlineExceededError(
-           absl::StrCat("version ", reference_.content().version, " is recorded for this rank, but",
-                        " not every rank of the group has published it"))),
-       effects);
+  calls_.GiveUp(effects);
+  if (result_.ok()) {
+    result_ = absl::DeadlineExceededError(
+        absl::StrCat("version ", reference_.content().version, " is recorded for this rank, but",
+                     " not every rank of the group has published it"));
+  }
+  Done(ended_.value_or(result_), effects);
 }
 
 }  // namespace tensorhub::agent

@@ -282,9 +282,10 @@ class Client {
   //                        size, or its bytes
   //   ABORTED              a rank of the group restarted, or published the version anew, or did not
   //                        come back after the server's restart
-  //   DEADLINE_EXCEEDED    the server did not answer, or, with wait_for_group, not every rank has
-  //                        published: this one stays recorded, and the version may become visible;
-  //                        or the stream's work was not done, and nothing is published
+  //   DEADLINE_EXCEEDED    the server did not answer, or, with wait_for_group, the ranks that it
+  //                        names have not published: this one stays recorded, and the version may
+  //                        become visible; or the stream's work was not done, and nothing is
+  //                        published
   absl::Status Publish(uint64_t version, const PublishOptions& options = {});
 
   // Returns when the buffers may change. Bounded by drain_timeout and two seconds, also without a

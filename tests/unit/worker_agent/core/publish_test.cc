@@ -186,6 +186,44 @@ TEST(Publish, WaitingForTheGroupEndsAtTheDeadlineWithTheRankRecorded) {
   EXPECT_TRUE(world.Holds(0, 5));
 }
 
+TEST(Publish, WaitingForTheGroupSaysInTheEndWhomItMisses) {
+  World world({});
+  world.hub.visible_at_once = false;
+  world.at(0).memory = world.Content(5);
+  const absl::Status missing = absl::DeadlineExceededError("missing: rank 1");
+  world.hub.script = [&](size_t worker, const Call& call) {
+    const auto* publish = std::get_if<PublishCall>(&call.request);
+    if (publish == nullptr || !publish->wait_for_group) return false;
+    EXPECT_EQ(publish->timeout_ms, 0);
+    world.hub.Reply(worker, call.op, missing, {});
+    return true;
+  };
+  EXPECT_EQ(world.Do(0, PublishVerb{.version = 5, .wait_for_group = true, .timeout_ms = 1500}),
+            missing);
+  EXPECT_TRUE(world.Holds(0, 5));
+}
+
+// Whether the answer is lost, the session breaks, or the version becomes visible just then.
+TEST(Publish, WaitingForTheGroupEndsInTimeWithoutThatAnswer) {
+  for (const int what : {0, 1, 2}) {
+    World world({});
+    world.hub.visible_at_once = false;
+    world.at(0).memory = world.Content(5);
+    world.hub.script = [&](size_t, const Call& call) {
+      const auto* publish = std::get_if<PublishCall>(&call.request);
+      if (publish == nullptr || !publish->wait_for_group) return false;
+      if (what == 1) world.SetHubAway(true);
+      if (what == 2) world.hub.AllowVisible(5);
+      return true;
+    };
+    world.Ask(0, PublishVerb{.version = 5, .wait_for_group = true, .timeout_ms = 1500});
+    world.RunFor(1600);
+    ASSERT_TRUE(world.Idle(0)) << what;
+    EXPECT_EQ(world.Finish(0).ok(), what == 2) << what;
+    EXPECT_TRUE(world.Holds(0, 5)) << what;
+  }
+}
+
 TEST(Publish, DroppedWhileWaitingForTheGroupFreesTheBuffers) {
   World world({});
   world.hub.visible_at_once = false;
