@@ -94,6 +94,9 @@ void AgentCore::State::On(const CopyFailed& event, TimeMs /*now*/, Effects& effe
 }
 
 void AgentCore::State::On(const CallReply& event, TimeMs now, Effects& effects) {
+  // R8: what this answer speaks of may be over by now, and the report that opens the next session
+  // does not name it. So it is asked for again then.
+  if (phase_ == Phase::kPublishing && !calls_.session_up()) return;
   const auto reply = calls_.OnReply(event, now, effects);
   if (reply) Dispatch(*reply, now, effects);
 }

@@ -137,6 +137,24 @@ TEST(Publish, AgainUnderAnotherPublicationIsAnError) {
   EXPECT_FALSE(world.Publish(0, 5).ok());
 }
 
+// R8: a hub that has been told in between that nothing is held, and believes it.
+TEST(Publish, IsAskedForAgainIfTheAnswerComesBetweenTwoSessions) {
+  World world({});
+  world.at(0).memory = world.Content(5);
+  OpId op = 0;
+  world.hub.script = [&](size_t, const Call& call) { return op = call.op, true; };
+  world.Ask(0, PublishVerb{.version = 5});
+  world.RunFor(100);
+  world.Deliver(0, SessionDown{});
+  EXPECT_FALSE(world.at(0).core->Report().holding);
+  world.hub.Reply(0, op, absl::OkStatus(), PublishReply{{3, 3}, 4096, true});
+  world.RunFor(100);
+  EXPECT_FALSE(world.Idle(0));
+  world.hub.script = nullptr;
+  world.Deliver(0, SessionUp{});
+  EXPECT_EQ(world.Finish(0), absl::OkStatus());
+}
+
 TEST(Publish, WaitsForTheGroup) {
   World world({});
   world.hub.visible_at_once = false;
