@@ -104,7 +104,6 @@ void Hub::State::Finish(Worker& worker, absl::Status status, decltype(Reply::pay
   OpRecord& op = worker.op;
   ClearDeadline(worker);
   op.deferred.reset();
-  op.then_read.reset();
   op.state = OpRecord::State::kDone;
   op.reply = Reply{0, status, payload};
   if (op.call == 0) return;

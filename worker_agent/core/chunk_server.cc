@@ -67,7 +67,8 @@ void ChunkServer::Keep(const ReadKey& key, const PeerMessage& open, TimeMs now, 
   if (early_.size() >= kReadsMax && !early_.contains(key)) {
     return Refuse(key, absl::ResourceExhaustedError("the source has too many readers"), effects);
   }
-  early_[key] = {open, std::nullopt, now};
+  auto& early = early_[key] = {open, std::nullopt, now};
+  early.open.text.clear();  // where its reader is, which is known by now
 }
 
 void ChunkServer::EndAnnouncement(Effects& effects) {
@@ -118,6 +119,7 @@ void ChunkServer::OnRequest(const PeerMessage& message, TimeMs now, Effects& eff
   const ReadKey key{message.from, message.read};
   if (const auto early = early_.find(key); early != early_.end()) {
     early->second.request = message;
+    early->second.request->text.clear();
     return;
   }
   const auto found = reads_.find(key);
