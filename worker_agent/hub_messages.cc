@@ -232,6 +232,9 @@ absl::StatusOr<std::optional<Event>> ToEvent(const v1::HubMessage& message) {
                            Reason(message.dropped().code(), message.dropped().reason())});
     case v1::HubMessage::kVisible:
       return VisibleEvent(message.visible());
+    case v1::HubMessage::kGroupChanged:
+      return std::optional<Event>(
+          GroupChangedDirective{FromProto(message.group_changed().group_epoch())});
     case v1::HubMessage::kMakeCopy:
       return MakeCopyEvent(message.make_copy());
     case v1::HubMessage::kReleaseCopy:

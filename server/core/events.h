@@ -307,7 +307,11 @@ struct Welcome {
   TimeMs heartbeat_ms = 0;
   // The holding that the worker reported rests on documents that the hub does not know.
   bool wants_documents = false;
-  GroupEpoch epoch = {};  // the group's
+  GroupEpoch epoch = {};  // of the group, the latest that this worker is known to be in
+};
+// R2: another epoch has begun for its group, and this worker is in it.
+struct GroupChanged {
+  GroupEpoch epoch;
 };
 // Read (on) from this source. `previous` is released by the reader first, with SourceReleased.
 struct Assign {
@@ -355,7 +359,9 @@ struct ReleaseCopy {
 
 struct Directive {
   SessionId session = 0;
-  std::variant<Welcome, Assign, AbortRead, Probe, Dropped, Visible, MakeCopy, ReleaseCopy> body;
+  std::variant<Welcome, GroupChanged, Assign, AbortRead, Probe, Dropped, Visible, MakeCopy,
+               ReleaseCopy>
+      body;
 };
 
 // Also refuses a session that was just opened. The shell ends the stream with this status.

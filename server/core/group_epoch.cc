@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // R2: which processes a group consists of. A version is whole only within one group epoch. What is
-// published belongs to the epoch in which the hub heard of it, and goes with it unless it has
+// published belongs to the epoch in which the hub recorded it, and goes with it unless it has
 // become visible. Workers are told the epochs and report them, so that they survive the hub.
 
 #include <algorithm>
@@ -13,18 +13,38 @@
 
 namespace tensorhub::hub {
 
-// One that is unknown to this life, and knows no earlier one, has started anew: where the group was
-// there before, it may have replaced one that this life has not seen. The ranks of a group that is
-// new come one after the other, and belong together.
-void Hub::State::JoinEpoch(const SessionOpened& event, bool unknown) {
+// An epoch ends when the group's processes are others: one has replaced another, or is new where
+// the group was there before, or comes from an earlier life and was in another epoch. The ranks of
+// a group that is new come one after the other, and belong together.
+void Hub::State::JoinEpoch(Worker& worker, const SessionOpened& event, bool unseen, bool replaces) {
   const WorkerKey& key = event.worker.key;
+  const GroupKey name{key.model, key.group};
   Group& group = GroupOf(key);
-  group.is_older |= unknown && event.resumed;
-  const bool begins = unknown && !event.resumed;
-  const bool anew = begins && (group.is_older || group.epoch.life < options_.life);
-  const std::string who = anew ? ToString(key) : absl::StrCat("another rank of ", key.group);
-  RaiseEpoch({key.model, key.group}, anew ? NewEpoch() : TellsOf(event),
-             absl::AbortedError(absl::StrCat(who, " started anew")));
+  group.is_older |= unseen && event.resumed;
+  const bool older = replaces || group.is_older || group.epoch.life < options_.life;
+  const bool anew = unseen && !event.resumed && older;
+  const GroupEpoch told = TellsOf(event);
+  // During a recovery that shows at its end (SettleEpoch).
+  const bool unsettled = recovering_ && event.resumed;
+  const bool strange =
+      unseen && !unsettled && event.resumed && (replaces || IsStrange(worker, told));
+  const bool begins = anew || strange;
+  const std::string who = begins ? ToString(key) : absl::StrCat("another rank of ", key.group);
+  RaiseEpoch(name, begins ? NewEpoch() : told,
+             absl::AbortedError(absl::StrCat(
+                 who, strange ? " came back late after the server's restart" : " started anew")));
+  if (!unsettled) worker.told = group.epoch;
+  if (unsettled && unseen) worker.told = told;
+  if (begins) TellEpoch(name);
+}
+
+// Whoever is alone brings the group's number along.
+bool Hub::State::IsStrange(const Worker& worker, GroupEpoch told) {
+  bool alone = true;
+  ForEachLive({worker.id.key.model, worker.id.key.group},
+              [&](const Worker& other) { alone &= &other == &worker; });
+  const GroupEpoch epoch = GroupOf(worker.id.key).epoch;
+  return alone ? told < epoch : told != epoch;
 }
 
 // The number of its first word to any life: the group's at that time. A rank's next process raises
@@ -62,20 +82,28 @@ void Hub::State::RaiseEpoch(const GroupKey& group, GroupEpoch to, const absl::St
   ForEachLive(group, [&](Worker& worker) { EndUnfinished(worker, to, reason); });
 }
 
-// At the end of a recovery. The rank that started anew last comes back with the number that it was
-// given. If nobody has, that rank's older process may be here, or be on its way, and must not
-// complete what the others published beside its successor. What waits is published only now.
-void Hub::State::RaiseIfNobodyBroughtIt(const GroupKey& key, const Group& group) {
-  if (group.epoch == GroupEpoch{} || group.epoch.life == options_.life) return;
-  bool brought = false;
-  ForEachLive(key, [&](const Worker& worker) { brought |= worker.came_in == group.epoch; });
-  if (brought) return;
+// Those that are there are in it.
+void Hub::State::TellEpoch(const GroupKey& group) {
+  const GroupEpoch epoch = groups_.at(group).epoch;
+  ForEachLive(group, [&](Worker& worker) {
+    if (std::exchange(worker.told, epoch) != epoch) Send(worker, GroupChanged{epoch});
+  });
+}
+
+// At the end of a recovery. Who is in the group's latest epoch has been told so. One that has not
+// may have been replaced before the restart, and must not complete what the others published beside
+// its successor. What waits is published only now.
+void Hub::State::SettleEpoch(const GroupKey& key, const Group& group) {
+  bool settled = true;
+  ForEachLive(key, [&](const Worker& worker) { settled &= worker.told == group.epoch; });
+  if (settled) return;
   const GroupEpoch to = NewEpoch();
   ForEachLive(key, [&](Worker& worker) { worker.op.epoch = to; });
   RaiseEpoch(key, to,
-             absl::AbortedError(absl::StrCat("the rank of ", key.group,
-                                             " that started anew last did not come back after "
-                                             "the server's restart; publish again")));
+             absl::AbortedError(absl::StrCat("not every rank of ", key.group,
+                                             " that is here after the server's restart is known to",
+                                             " have been in the group before; publish again")));
+  TellEpoch(key);
 }
 
 // Of an earlier epoch than that.

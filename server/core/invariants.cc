@@ -111,8 +111,20 @@ void Hub::State::CheckAwaited() const {
   }
 }
 
+// R2: who is there belongs to the group's present epoch, once it is known who came back; and so
+// does what is unfinished.
+void Hub::State::CheckEpoch(const Worker& worker) const {
+  if (!worker.alive) return;
+  const GroupEpoch epoch = groups_.at({worker.id.key.model, worker.id.key.group}).epoch;
+  TH_CHECK(recovering_ || worker.told == epoch);
+  const bool unfinished =
+      worker.reference && worker.reference->state == ReferenceState::kPublishing;
+  TH_CHECK(!unfinished || worker.reference->epoch >= epoch);
+}
+
 // A worker's one holding: listed at its publication, and each reader of it knows that it is one.
 void Hub::State::CheckReference(const Worker& worker) const {
+  CheckEpoch(worker);
   if (!worker.reference) return;
   const Reference& reference = *worker.reference;
   const Publication* publication = FindPublication(worker.id.key.model, reference.version);
@@ -121,10 +133,6 @@ void Hub::State::CheckReference(const Worker& worker) const {
   const auto shard = publication->shards.find(worker.id.key.rank);
   TH_CHECK(shard != publication->shards.end() && reference.shard == &shard->second);
   TH_CHECK(shard->second.holders.contains(worker.serial));
-  // R2: what is unfinished belongs to the present epoch.
-  const bool unfinished = reference.state == ReferenceState::kPublishing;
-  const GroupKey group{worker.id.key.model, worker.id.key.group};
-  TH_CHECK(!unfinished || reference.epoch >= groups_.at(group).epoch);
   // R4: one generation, never above what the worker was seen with; a prefix of the shard.
   TH_CHECK(reference.generation != 0 && reference.generation <= worker.generation);
   TH_CHECK(!shard->second.chunks || reference.valid_chunks <= *shard->second.chunks);

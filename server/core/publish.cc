@@ -69,7 +69,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
                               "; unpublish version ", worker.reference->version, " first")));
   }
   // R8: its holders, or those of this shard of it, or of what is newer, may still report. R2: so
-  // may the rank of the group that started anew last (RaiseIfNobodyBroughtIt).
+  // may another process of a rank of its group (SettleEpoch).
   const bool joins = !worker.reference && (publication == nullptr || !publication->visible ||
                                            LacksShard(*publication, worker.id.key.rank));
   const bool rests_on_others = joins || op.rewind;

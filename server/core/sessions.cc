@@ -59,17 +59,17 @@ void Hub::State::On(const SessionOpened& event) {
   }
   if (RemembersEarlierLife(event)) BeginRecovery(started_ + options_.lease_ms);
   Worker& worker = workers_[event.worker.key];
-  if (worker.id.incarnation != 0 && worker.id.incarnation != event.worker.incarnation) {
-    Replace(worker, event);
-  }
+  const bool replaces =
+      worker.id.incarnation != 0 && worker.id.incarnation != event.worker.incarnation;
+  if (replaces) Replace(worker, event);
   Number(worker);
   const bool moved = worker.alive && worker.endpoint != event.endpoint;
-  const bool unknown = worker.id.incarnation == 0;
+  const bool unseen = worker.number == 0;
   Attach(worker, event);
-  JoinEpoch(event, unknown);
+  JoinEpoch(worker, event, unseen, replaces);
   if (worker.came_in == GroupEpoch{}) worker.came_in = CameIn(event);
-  Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding),
-                       GroupOf(worker.id.key).epoch});
+  Send(worker,
+       Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told});
   const bool held = worker.reference.has_value();
   MergeReport(worker, event);
   if (!held && HoldsWhole(worker)) OfferReported(worker);
@@ -162,9 +162,7 @@ void Hub::State::Replace(Worker& worker, const SessionOpened& by) {
                                           " replaces ", worker.id.incarnation));
   if (worker.alive) EndWorker(worker, reason);
   GiveUpFetches(worker, reason);
-  // R2: whom this life has not seen was replaced in an earlier one, of which its successor tells.
-  const bool restored = worker.number == 0;
-  if (!restored || !by.resumed) RaiseEpoch({key.model, key.group}, NewEpoch(), reason);
+  const bool restored = worker.number == 0;  // this life has not seen it
   std::deque<Incarnation> fenced = std::move(worker.fenced);
   // R8: the newer one may come back; of one that this life has not seen its report will say.
   const bool newer = by.resumed && (restored || CameBefore(CameIn(by), worker.came_in));
@@ -290,6 +288,7 @@ void Hub::State::ForgetOldestDead() {
     GiveUpFetches(workers_.at(key), reason);
     // R2: a later worker of this rank will not be known to replace it.
     RaiseEpoch({key.model, key.group}, NewEpoch(), reason);
+    TellEpoch({key.model, key.group});
     dead_.erase(dead_.begin());
     rows_.erase(workers_.at(key).serial);
     workers_.erase(key);

@@ -168,11 +168,13 @@ class Hub::State {
 
   // group_epoch.cc: R2, who belongs together
   GroupEpoch NewEpoch() { return {options_.life, ++epochs_}; }
-  void JoinEpoch(const SessionOpened& event, bool unknown);
+  void JoinEpoch(Worker& worker, const SessionOpened& event, bool unseen, bool replaces);
+  bool IsStrange(const Worker& worker, GroupEpoch told);
   GroupEpoch TellsOf(const SessionOpened& event);
   GroupEpoch CameIn(const SessionOpened& event);
   void RaiseEpoch(const GroupKey& group, GroupEpoch to, const absl::Status& reason);
-  void RaiseIfNobodyBroughtIt(const GroupKey& key, const Group& group);
+  void TellEpoch(const GroupKey& group);
+  void SettleEpoch(const GroupKey& key, const Group& group);
   void EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Status& reason);
   GroupEpoch EpochOfPublish(const WorkerKey& key);
   GroupEpoch Known(const WorkerKey& key, GroupEpoch reported);
@@ -400,6 +402,7 @@ class Hub::State {
 
   // invariants.cc
   void CheckAwaited() const;
+  void CheckEpoch(const Worker& worker) const;
   void CheckReference(const Worker& worker) const;
   void CheckRead(const Worker& worker) const;
   void CheckPublication(const Publication& publication) const;

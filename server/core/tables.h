@@ -177,6 +177,7 @@ struct Worker {
   // The group's epoch when this process came first, perhaps in an earlier life of the hub; of two
   // processes of a rank the one with the later epoch is the newer. None: not known.
   GroupEpoch came_in;
+  GroupEpoch told;                 // the latest epoch of its group that it is known to be in (R2)
   std::deque<Incarnation> fenced;  // earlier incarnations; the newest kFencedMax
   OpRecord op;
   std::optional<Reference> reference;

@@ -63,6 +63,10 @@ void Fill(const hub::Visible& visible, const ServerIdentity&, pb::HubMessage& me
   message.mutable_visible()->set_publication(IdBytes(visible.publication));
 }
 
+void Fill(const hub::GroupChanged& changed, const ServerIdentity&, pb::HubMessage& message) {
+  Fill(changed.epoch, *message.mutable_group_changed()->mutable_group_epoch());
+}
+
 void Fill(const hub::MakeCopy& make, const ServerIdentity&, pb::HubMessage& message) {
   message.mutable_make_copy()->set_publication(IdBytes(make.publication));
   message.mutable_make_copy()->set_version(make.version);

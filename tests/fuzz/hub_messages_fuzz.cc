@@ -107,7 +107,7 @@ class Play {
   }
 
   void Fill(v1::HubMessage& message) {
-    switch (in_.Below(8)) {
+    switch (in_.Below(9)) {
       case 0: {
         v1::AbortRead& abort = *message.mutable_abort_read();
         abort.set_transaction(Transaction());
@@ -131,6 +131,8 @@ class Play {
         return message.mutable_make_copy()->set_within_ms(in_.Number());
       case 5:
         return message.mutable_release_copy()->set_generation(Generation());
+      case 6:
+        return message.mutable_group_changed()->mutable_group_epoch()->set_life(in_.Number());
       default:
         return Fill(*message.mutable_assign());
     }

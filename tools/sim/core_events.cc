@@ -194,6 +194,9 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
           [](const hub::Dropped& d) -> Result {
             return agent::DroppedDirective{d.generation, d.reason};
           },
+          [](const hub::GroupChanged& d) -> Result {
+            return agent::GroupChangedDirective{d.epoch};
+          },
           [](const hub::Visible& d) -> Result { return agent::VisibleDirective{d.publication}; },
           [](const hub::MakeCopy& d) -> Result {
             return agent::MakeCopyDirective{d.publication, d.version, d.within_ms};

@@ -79,6 +79,11 @@ void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects
   Done(absl::OkStatus(), effects);
 }
 
+void AgentCore::State::On(const GroupChangedDirective& event, TimeMs /*now*/,
+                          Effects& /*effects*/) {
+  epoch_ = event.epoch;
+}
+
 // R7: also of what these buffers hold no more: the copy reads it from whoever does.
 void AgentCore::State::On(const MakeCopyDirective& event, TimeMs /*now*/, Effects& effects) {
   effects.emplace_back(CopyWanted{event.version, event.within_ms});

@@ -46,6 +46,7 @@ class AgentCore::State {
   void On(const ProbeDirective& event, TimeMs now, Effects& effects);
   void On(const DroppedDirective& event, TimeMs now, Effects& effects);
   void On(const VisibleDirective& event, TimeMs now, Effects& effects);
+  void On(const GroupChangedDirective& event, TimeMs now, Effects& effects);
   void On(const MakeCopyDirective& event, TimeMs now, Effects& effects);
   void On(const ReleaseCopyDirective& event, TimeMs now, Effects& effects);
   void On(const CopyFailed& event, TimeMs now, Effects& effects);

@@ -93,6 +93,10 @@ struct DroppedDirective {
 struct VisibleDirective {
   PublicationId publication;
 };
+// R2: another epoch has begun for its group, and this worker is in it.
+struct GroupChangedDirective {
+  GroupEpoch epoch;
+};
 // R7: what this worker's group holds must not be lost; a copy of all its shards, made within this
 // time, would free its buffers. This worker's own may be free already.
 struct MakeCopyDirective {
@@ -227,9 +231,9 @@ struct Tick {};
 using Event =
     std::variant<Registered, VerbAsked, LeaveAsked, Stopping, SessionUp, SessionDown,
                  SessionRefused, AssignDirective, AbortReadDirective, ProbeDirective,
-                 DroppedDirective, VisibleDirective, MakeCopyDirective, ReleaseCopyDirective,
-                 CallReply, MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, Moved,
-                 LaneKnown, MemoryImported, ChunksHashed, CopyFailed, Tick>;
+                 DroppedDirective, VisibleDirective, GroupChangedDirective, MakeCopyDirective,
+                 ReleaseCopyDirective, CallReply, MessageArrived, SendDone, GetDone, WordArrived,
+                 PeerFailed, Moved, LaneKnown, MemoryImported, ChunksHashed, CopyFailed, Tick>;
 
 // --- effects -------------------------------------------------------------------------------------
 

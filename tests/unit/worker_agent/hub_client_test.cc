@@ -20,6 +20,7 @@
 
 #include "tests/unit/worker_agent/scripted_hub.h"
 #include "worker_agent/hub_channel.h"
+#include "worker_agent/hub_messages.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -201,6 +202,15 @@ TEST_F(HubClientTest, ReportsAnewToARestartedHub) {
   EXPECT_EQ(open.known_epoch(), 5u);
   EXPECT_EQ(open.holding().version(), 9u);
   EXPECT_EQ(connected_.size(), 1u);
+}
+
+TEST(HubMessagesTest, GroupChanged) {
+  v1::HubMessage message;
+  message.mutable_group_changed()->mutable_group_epoch()->set_life(2);
+  message.mutable_group_changed()->mutable_group_epoch()->set_count(3);
+  const auto event = ToEvent(message);
+  ASSERT_TRUE(event.ok() && *event);
+  EXPECT_EQ(std::get<GroupChangedDirective>(**event).epoch, (GroupEpoch{2, 3}));
 }
 
 TEST_F(HubClientTest, SaysAnewWhereItIs) {

@@ -173,6 +173,7 @@ class HubScript {
   void Carry(const LogLine& line);  // warnings: what operators may have an alarm for
   void Learn(Agent& agent, const Reply& reply);
   std::string Describe(Agent& agent, const Welcome& body);
+  std::string Describe(Agent& agent, const GroupChanged& body);
   std::string Describe(Agent& agent, const Assign& body);
   std::string Describe(Agent& agent, const AbortRead& body);
   std::string Describe(Agent& agent, const Probe& body);

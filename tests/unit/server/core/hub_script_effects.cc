@@ -184,6 +184,11 @@ std::string HubScript::Describe(Agent& agent, const Welcome& body) {
   return body.wants_documents ? "welcome: wants documents" : "";
 }
 
+std::string HubScript::Describe(Agent& agent, const GroupChanged& body) {
+  agent.hello.epoch = body.epoch;
+  return "";
+}
+
 std::string HubScript::Describe(Agent& agent, const Assign& body) {
   if (agent.fetch && agent.fetch->transaction == body.transaction) {
     agent.fetch->source = body.source;

@@ -27,6 +27,12 @@ TEST(TranslateOutTest, Welcome) {
   EXPECT_NE(message.welcome().server_version(), "");
 }
 
+TEST(TranslateOutTest, GroupChanged) {
+  const pb::HubMessage message = ToProto({1, hub::GroupChanged{{2, 3}}}, kIdentity);
+  EXPECT_EQ(message.group_changed().group_epoch().life(), 2u);
+  EXPECT_EQ(message.group_changed().group_epoch().count(), 3u);
+}
+
 TEST(TranslateOutTest, Assign) {
   hub::Assign assign;
   assign.transaction = {1, 1};

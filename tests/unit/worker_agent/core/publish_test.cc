@@ -113,6 +113,8 @@ TEST(Publish, ReportsTheEpochsThatItWasTold) {
   const StateReport report = world.at(0).core->Report();
   EXPECT_EQ(report.epoch, (GroupEpoch{7, 1}));
   EXPECT_EQ(report.holding->epoch, (GroupEpoch{7, 2}));
+  world.Deliver(0, GroupChangedDirective{{7, 3}});
+  EXPECT_EQ(world.at(0).core->Report().epoch, (GroupEpoch{7, 3}));
 }
 
 // R8: by which the hub knows later which of two processes of a rank is the newer one.
