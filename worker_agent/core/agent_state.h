@@ -184,7 +184,8 @@ class AgentCore::State {
   };
   std::optional<NextRead> next_read_;
   std::optional<Reader> reader_;
-  absl::Status result_;  // what this rank reports with FinishRead
+  absl::Status result_;                      // what this rank reports with FinishRead
+  std::optional<DroppedDirective> dropped_;  // what it reads, before the outcome is known
 };
 
 }  // namespace tensorhub::agent

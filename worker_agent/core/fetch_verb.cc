@@ -128,7 +128,7 @@ void AgentCore::State::Finish(TimeMs now, Effects& effects) {
 }
 
 // R6, R9: a success needs every byte, whatever the hub says.
-void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs /*now*/, Effects& effects) {
+void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects& effects) {
   absl::Status status = reply.status;
   if (status.ok() && !HasWhole(*decision_)) {
     status = absl::AbortedError("the version is not whole in these buffers any more; fetch again");
@@ -144,7 +144,9 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs /*now*/, Eff
     EndDigests(effects);
     reference_.SetVisible();
   }
+  const std::optional<DroppedDirective> dropped = dropped_;
   Done(absl::OkStatus(), effects);
+  if (dropped) On(*dropped, now, effects);
 }
 
 void AgentCore::State::On(const AbortReadDirective& event, TimeMs /*now*/, Effects& effects) {

@@ -55,6 +55,7 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
   decision_.reset();
   reader_.reset();
   result_ = absl::OkStatus();
+  dropped_.reset();
   effects.emplace_back(std::move(done));
 }
 
@@ -143,6 +144,7 @@ void AgentCore::State::GoNoFurther(const absl::Status& reason, TimeMs now, Effec
 void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects& effects) {
   const Reference::State state = reference_.state();
   if (event.generation != reference_.generation()) return;
+  if (phase_ == Phase::kFinishing) dropped_ = event;  // counts if the outcome makes it held
   if (state != Reference::State::kHeld && state != Reference::State::kPublishing) return;
   const absl::Status reason = ReasonOf(event.reason);
   effects.emplace_back(LogLine{LogLine::Level::kWarning,

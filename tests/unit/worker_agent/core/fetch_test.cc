@@ -349,6 +349,27 @@ TEST_P(BothWays, AHubThatCallsHalfAVersionCommittedIsNotBelieved) {
   EXPECT_FALSE(world.at(1).core->Report().holding);
 }
 
+// R8: its number was published anew while it was away, as the hub says before it tells the outcome.
+TEST_P(BothWays, WhatIsDroppedBeforeTheOutcomeIsHeardIsNotHeld) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
+    world.Deliver(worker, DroppedDirective{world.at(worker).word.generation,
+                                           absl::AlreadyExistsError("another publication")});
+    world.hub.OnDeath(worker);  // who lists it no more, either
+    world.hub.Reply(worker, call.op, absl::OkStatus(), FinishReply{5});
+    return true;
+  };
+  world.Ask(1, FetchVerb{});
+  EXPECT_EQ(world.Finish(1), absl::OkStatus());
+  EXPECT_FALSE(world.at(1).core->Report().holding);
+  EXPECT_TRUE(absl::IsAborted(world.at(1).core->Health()));
+  world.hub.script = nullptr;
+  EXPECT_EQ(world.Fetch(1), absl::OkStatus());
+  EXPECT_TRUE(world.Holds(1, 5));
+}
+
 TEST_P(BothWays, AVersionHeldByNobodyIsNotFoundAndWhatIsHeldStays) {
   World world(Options());
   ASSERT_TRUE(world.Publish(0, 5).ok());
