@@ -238,6 +238,7 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
 void AgentCore::State::AskWhoIsMissing(Effects& effects) {
   PublishCall call = CallOf(std::get<PublishVerb>(verb_));
   call.wait_for_group = true;
+  call.rewind = false;  // it is a question, and not one that waits for a recovery's end
   calls_.Start(call, effects);
 }
 
