@@ -13,38 +13,35 @@
 
 namespace tensorhub::hub {
 
-// An epoch ends when the group's processes are others: one has replaced another, or is new where
-// the group was there before, or comes from an earlier life and was in another epoch. The ranks of
-// a group that is new come one after the other, and belong together.
-void Hub::State::JoinEpoch(Worker& worker, const SessionOpened& event, bool unseen, bool replaces) {
+// Before the worker is listed as there. An epoch ends when the group's processes are others: one
+// has replaced another, or is new where the group was there before, or comes (back) from another
+// epoch. The ranks of a group that is new come one after the other, and belong together.
+void Hub::State::JoinEpoch(Worker& worker, const SessionOpened& event, bool replaces) {
+  if (worker.alive) return;
   const WorkerKey& key = event.worker.key;
   const GroupKey name{key.model, key.group};
   Group& group = GroupOf(key);
+  const bool unseen = worker.number == 0;  // by this life
+  const bool fresh = unseen && !event.resumed;
+  const GroupEpoch told = unseen ? TellsOf(event) : worker.told;
   group.is_older |= unseen && event.resumed;
   const bool older = replaces || group.is_older || group.epoch.life < options_.life;
-  const bool anew = unseen && !event.resumed && older;
-  const GroupEpoch told = TellsOf(event);
+  const bool anew = fresh && older;
   // During a recovery that shows at its end (SettleEpoch).
-  const bool unsettled = recovering_ && event.resumed;
-  const bool strange =
-      unseen && !unsettled && event.resumed && (replaces || IsStrange(worker, told));
-  const bool begins = anew || strange;
-  const std::string who = begins ? ToString(key) : absl::StrCat("another rank of ", key.group);
-  RaiseEpoch(name, begins ? NewEpoch() : told,
-             absl::AbortedError(absl::StrCat(
-                 who, strange ? " came back late after the server's restart" : " started anew")));
-  if (!unsettled) worker.told = group.epoch;
-  if (unsettled && unseen) worker.told = told;
-  if (begins) TellEpoch(name);
+  const bool strange = !fresh && !recovering_ && (replaces || IsStrange(name, told));
+  if (anew) BeginEpoch(name, absl::StrCat(ToString(key), " started anew"));
+  if (strange) BeginEpoch(name, absl::StrCat(ToString(key), " came back from another epoch"));
+  RaiseEpoch(name, told, absl::StrCat("another rank of ", key.group, " started anew"));
+  worker.told = fresh || !recovering_ ? group.epoch : told;
 }
 
-// Whoever is alone brings the group's number along.
-bool Hub::State::IsStrange(const Worker& worker, GroupEpoch told) {
+// Whether nothing says that it belongs to those who are there. Where nobody is, it brings the
+// number along.
+bool Hub::State::IsStrange(const GroupKey& group, GroupEpoch told) {
   bool alone = true;
-  ForEachLive({worker.id.key.model, worker.id.key.group},
-              [&](const Worker& other) { alone &= &other == &worker; });
-  const GroupEpoch epoch = GroupOf(worker.id.key).epoch;
-  return alone ? told < epoch : told != epoch;
+  ForEachLive(group, [&](const Worker&) { alone = false; });
+  const GroupEpoch epoch = groups_.at(group).epoch;
+  return told == GroupEpoch{} || told < epoch || (told != epoch && !alone);
 }
 
 // The number of its first word to any life: the group's at that time. A rank's next process raises
@@ -75,35 +72,49 @@ GroupEpoch Hub::State::EpochOfPublish(const WorkerKey& key) {
   return std::max(GroupOf(key).epoch, GroupEpoch{options_.life, 0});
 }
 
-void Hub::State::RaiseEpoch(const GroupKey& group, GroupEpoch to, const absl::Status& reason) {
+void Hub::State::RaiseEpoch(const GroupKey& group, GroupEpoch to, const std::string& why) {
   GroupEpoch& epoch = groups_[group].epoch;
   if (to <= epoch) return;
   epoch = to;
-  ForEachLive(group, [&](Worker& worker) { EndUnfinished(worker, to, reason); });
+  ForEachLive(group, [&](Worker& worker) { EndUnfinished(worker, to, absl::AbortedError(why)); });
 }
 
-// Those that are there are in it.
-void Hub::State::TellEpoch(const GroupKey& group) {
-  const GroupEpoch epoch = groups_.at(group).epoch;
+// Those who are there are in it.
+void Hub::State::BeginEpoch(const GroupKey& group, const std::string& why) {
+  const GroupEpoch epoch = NewEpoch();
+  RaiseEpoch(group, epoch, why);
   ForEachLive(group, [&](Worker& worker) {
-    if (std::exchange(worker.told, epoch) != epoch) Send(worker, GroupChanged{epoch});
+    worker.told = epoch;
+    if (!worker.said_lately) TellEpoch(worker);
   });
+}
+
+// When all ranks of a large group start anew, one after the other, each is told once per heartbeat.
+void Hub::State::TellEpoch(Worker& worker) {
+  worker.said_lately = worker.said != worker.told;
+  if (!worker.said_lately) return;
+  worker.said = worker.told;
+  Send(worker, GroupChanged{worker.told});
+}
+
+bool Hub::State::AllWereTold(const GroupKey& group) {
+  const GroupEpoch epoch = groups_.at(group).epoch;
+  bool all = true;
+  ForEachLive(group, [&](const Worker& worker) {
+    all &= worker.told == epoch && worker.told != GroupEpoch{};
+  });
+  return all;
 }
 
 // At the end of a recovery. Who is in the group's latest epoch has been told so. One that has not
 // may have been replaced before the restart, and must not complete what the others published beside
 // its successor. What waits is published only now.
-void Hub::State::SettleEpoch(const GroupKey& key, const Group& group) {
-  bool settled = true;
-  ForEachLive(key, [&](const Worker& worker) { settled &= worker.told == group.epoch; });
-  if (settled) return;
-  const GroupEpoch to = NewEpoch();
-  ForEachLive(key, [&](Worker& worker) { worker.op.epoch = to; });
-  RaiseEpoch(key, to,
-             absl::AbortedError(absl::StrCat("not every rank of ", key.group,
-                                             " that is here after the server's restart is known to",
-                                             " have been in the group before; publish again")));
-  TellEpoch(key);
+void Hub::State::SettleEpoch(const GroupKey& group) {
+  if (AllWereTold(group)) return;
+  ForEachLive(group, [&](Worker& worker) { worker.op.epoch = {options_.life, epochs_ + 1}; });
+  BeginEpoch(group, absl::StrCat("not every rank of ", group.group,
+                                 " that is here after the server's restart is known to have been",
+                                 " in the group before; publish again"));
 }
 
 // Of an earlier epoch than that.

@@ -181,7 +181,7 @@ void Hub::State::PublishDeadline(Worker& worker) {
 }
 
 // R2: one group in one group epoch. An epoch's end takes the publishing references with it
-// (RaiseEpoch), so those that are there belong together.
+// (RaiseEpoch), so those that are there belong together, once it is known who came back.
 void Hub::State::CompleteIfWhole(Publication& publication, const std::string& group) {
   if (publication.shards.size() != publication.world_size) return;
   std::vector<Worker*> ranks;
@@ -190,6 +190,7 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
     if (worker == nullptr || !HasPublished(*worker, publication)) return;
     ranks.push_back(worker);
   }
+  if (recovering_ && !AllWereTold({publication.model, group})) return;
   bool rewind = false;
   for (Worker* worker : ranks) rewind |= std::exchange(worker->reference->rewind, false);
   const bool first = !std::exchange(publication.visible, true);

@@ -20,7 +20,7 @@ void Hub::State::BeginRecovery(TimeMs until) {
 void Hub::State::EndRecovery() {
   recovering_ = false;
   AskAfterRecovery();
-  for (const auto& [key, group] : groups_) SettleEpoch(key, group);
+  for (const auto& [key, group] : groups_) SettleEpoch(key);
   for (auto& [key, worker] : workers_) {
     if (Reads(worker)) IsFed(worker) ? ReturnInside(worker) : Orphaned(worker);
     if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;

@@ -59,17 +59,18 @@ void Hub::State::On(const SessionOpened& event) {
   }
   if (RemembersEarlierLife(event)) BeginRecovery(started_ + options_.lease_ms);
   Worker& worker = workers_[event.worker.key];
-  const bool replaces =
+  const bool other =
       worker.id.incarnation != 0 && worker.id.incarnation != event.worker.incarnation;
-  if (replaces) Replace(worker, event);
+  const bool replaces = other && worker.number != 0;  // of this life
+  if (other) Replace(worker, event);
   Number(worker);
   const bool moved = worker.alive && worker.endpoint != event.endpoint;
-  const bool unseen = worker.number == 0;
+  JoinEpoch(worker, event, replaces);
   Attach(worker, event);
-  JoinEpoch(worker, event, unseen, replaces);
   if (worker.came_in == GroupEpoch{}) worker.came_in = CameIn(event);
   Send(worker,
        Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told});
+  worker.said = worker.told;
   const bool held = worker.reference.has_value();
   MergeReport(worker, event);
   if (!held && HoldsWhole(worker)) OfferReported(worker);
@@ -287,8 +288,7 @@ void Hub::State::ForgetOldestDead() {
     const absl::Status reason = absl::AbortedError(absl::StrCat(ToString(key), " is gone"));
     GiveUpFetches(workers_.at(key), reason);
     // R2: a later worker of this rank will not be known to replace it.
-    RaiseEpoch({key.model, key.group}, NewEpoch(), reason);
-    TellEpoch({key.model, key.group});
+    BeginEpoch({key.model, key.group}, absl::StrCat(ToString(key), " is gone"));
     dead_.erase(dead_.begin());
     rows_.erase(workers_.at(key).serial);
     workers_.erase(key);

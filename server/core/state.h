@@ -168,13 +168,15 @@ class Hub::State {
 
   // group_epoch.cc: R2, who belongs together
   GroupEpoch NewEpoch() { return {options_.life, ++epochs_}; }
-  void JoinEpoch(Worker& worker, const SessionOpened& event, bool unseen, bool replaces);
-  bool IsStrange(const Worker& worker, GroupEpoch told);
+  void JoinEpoch(Worker& worker, const SessionOpened& event, bool replaces);
+  bool IsStrange(const GroupKey& group, GroupEpoch told);
   GroupEpoch TellsOf(const SessionOpened& event);
   GroupEpoch CameIn(const SessionOpened& event);
-  void RaiseEpoch(const GroupKey& group, GroupEpoch to, const absl::Status& reason);
-  void TellEpoch(const GroupKey& group);
-  void SettleEpoch(const GroupKey& key, const Group& group);
+  void RaiseEpoch(const GroupKey& group, GroupEpoch to, const std::string& why);
+  void BeginEpoch(const GroupKey& group, const std::string& why);
+  void TellEpoch(Worker& worker);
+  bool AllWereTold(const GroupKey& group);
+  void SettleEpoch(const GroupKey& group);
   void EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Status& reason);
   GroupEpoch EpochOfPublish(const WorkerKey& key);
   GroupEpoch Known(const WorkerKey& key, GroupEpoch reported);

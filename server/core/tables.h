@@ -178,6 +178,8 @@ struct Worker {
   // processes of a rank the one with the later epoch is the newer. None: not known.
   GroupEpoch came_in;
   GroupEpoch told;                 // the latest epoch of its group that it is known to be in (R2)
+  GroupEpoch said;                 // the last that was sent to it
+  bool said_lately = false;        // since its last heartbeat
   std::deque<Incarnation> fenced;  // earlier incarnations; the newest kFencedMax
   OpRecord op;
   std::optional<Reference> reference;

@@ -269,7 +269,7 @@ class Client {
   // Makes the registered bytes readable as `version`. Returns when this rank is recorded; no byte
   // moves. Publishing again what is published already succeeds.
   // While the server recovers, for one lease after its start, it waits unless the version is known
-  // to be visible; so does a rewind.
+  // to be visible, or this rank to have published it; so does a rewind.
   //   FAILED_PRECONDITION  - nothing is registered, or memory of a GPU was freed since
   //                        - the buffers hold another version: unpublish it first
   //                        - `latest` is newer, `rewind` is not set, and nobody holds this version
@@ -280,8 +280,9 @@ class Client {
   //                        - what is said at the top of forks, callbacks and Leave
   //   ALREADY_EXISTS       the version exists with another content: its layout, attachment or world
   //                        size, or its bytes
-  //   ABORTED              a rank of the group restarted, or published the version anew, or did not
-  //                        come back after the server's restart
+  //   ABORTED              a rank of the group restarted, or published the version anew; or one
+  //                        that came late, or is there after the server's restart, is not known to
+  //                        have been in the group: publish again
   //   DEADLINE_EXCEEDED    the server did not answer, or, with wait_for_group, the ranks that it
   //                        names have not published: this one stays recorded, and the version may
   //                        become visible; or the stream's work was not done, and nothing is
