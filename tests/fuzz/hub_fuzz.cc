@@ -1,9 +1,10 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages of workers, as bytes, through their translation into the hub: hostile ones among
-// plausible ones. The hub's invariants hold after each, a directive goes to a session that is open,
-// a call is answered once, and in the end, when all workers are gone, every call has been.
+// Messages of workers and orders of operators, as bytes, through their translation into the hub:
+// hostile ones among plausible ones. The hub's invariants hold after each, a directive goes to a
+// session that is open, a call is answered once, and in the end, when all workers are gone, every
+// call has been.
 
 #include <algorithm>
 #include <map>
@@ -33,6 +34,7 @@ hub::HubOptions Options() {
   options.limits.layouts.count = 2;
   options.limits.attachments.count = 2;
   options.limits.barred_sources = 2;
+  options.limits.pins = 3;
   return options;
 }
 
@@ -60,7 +62,7 @@ class Play {
 
   void Step() {
     if (in_.Byte() == 255) return Restart();
-    switch (in_.Below(16)) {
+    switch (in_.Below(18)) {
       case 0:
       case 1:
         return Open();
@@ -88,6 +90,8 @@ class Play {
         return Join();
       case 14:
         return Begin();
+      case 15:
+        return Order();
       default:
         return Finish();
     }
@@ -136,8 +140,13 @@ class Play {
     holding.set_complete(bits & 1);
     holding.set_published(bits & 2);
     holding.set_visible(bits & 4);
-    holding.mutable_group_epoch()->set_life((bits >> 3) & 3);
-    holding.mutable_group_epoch()->set_count(bits >> 5);
+    FillEpoch(*holding.mutable_group_epoch());
+  }
+
+  void FillEpoch(pb::GroupEpoch& epoch) {
+    const uint8_t bits = in_.Byte();
+    epoch.set_life(bits & 7);
+    epoch.set_count(bits >> 3);
   }
 
   void FillOpenFetch(pb::OpenFetch& fetch) {
@@ -161,10 +170,11 @@ class Play {
     open.set_endpoint("somewhere");
     open.set_resumed(in_.OneIn(3));
     open.set_spot(in_.OneIn(4));
-    if (in_.OneIn(3)) {
-      FillHolding(*open.mutable_holding());
-      *open.mutable_group_epoch() = open.holding().group_epoch();
-    }
+    open.set_offers_copies(in_.OneIn(2));
+    if (in_.OneIn(4)) open.set_copy_of(in_.Of({"a", "b"}));
+    if (in_.OneIn(3)) FillHolding(*open.mutable_holding());
+    if (in_.OneIn(2)) FillEpoch(*open.mutable_group_epoch());
+    if (in_.OneIn(2)) FillEpoch(*open.mutable_came_in());
     if (in_.OneIn(4)) FillOpenFetch(*open.mutable_open_fetch());
     if (in_.OneIn(8)) open.set_known_store_id(Id());
     if (!Damage(open)) return;
@@ -190,7 +200,7 @@ class Play {
   void Say() {
     if (sessions_.empty()) return;
     pb::WorkerMessage message;
-    switch (in_.Below(6)) {
+    switch (in_.Below(7)) {
       case 0:
         message.mutable_heartbeat();
         break;
@@ -211,6 +221,10 @@ class Play {
       case 4:
         message.mutable_source_silent()->set_transaction(Id());
         message.mutable_source_silent()->set_assignment(1 + in_.Below(4));
+        break;
+      case 5:
+        message.mutable_copy_failed()->set_version(Version());
+        message.mutable_copy_failed()->set_code(8);
         break;
       default:
         message.mutable_probe_answer()->set_generation(Generation());
@@ -240,6 +254,8 @@ class Play {
     auto request = Operation<pb::UnpublishRequest>();
     request.set_generation(Generation());
     request.set_drain_ms(in_.Byte() * uint64_t{16});
+    request.set_leaving(in_.OneIn(4));
+    request.set_force(in_.OneIn(4));
     if (in_.OneIn(2)) {
       request.mutable_then_read()->set_transaction(Id());
       request.mutable_then_read()->set_generation(Generation());
@@ -288,6 +304,38 @@ class Play {
     request.set_timeout_ms(in_.Byte());
     Ask<pb::WaitForVersionResponse>(request);
   }
+
+  void Order() {
+    switch (in_.Below(4)) {
+      case 0: {
+        pb::RetainRequest request;
+        request.set_model("m");
+        request.set_keep_latest(static_cast<uint32_t>(in_.Number()));
+        return Ask<pb::RetainResponse>(request);
+      }
+      case 1: {
+        pb::PinRequest request;
+        request.set_model("m");
+        request.set_name(Pin());
+        request.set_version(Version());
+        request.set_ttl_ms(in_.Byte() * uint64_t{64});
+        return Ask<pb::PinResponse>(request);
+      }
+      case 2: {
+        pb::UnpinRequest request;
+        request.set_model("m");
+        request.set_name(Pin());
+        return Ask<pb::UnpinResponse>(request);
+      }
+      default: {
+        pb::RewindRequest request;
+        request.set_model("m");
+        request.set_version(Version());
+        return Ask<pb::RewindResponse>(request);
+      }
+    }
+  }
+  std::string Pin() { return std::string(1, static_cast<char>('p' + in_.Below(4))); }
 
   void Documents() {
     if (in_.OneIn(2)) {
@@ -387,6 +435,8 @@ class Play {
   // R8: what is kept is all that it knows; sessions and calls are gone with its process.
   void Restart() {
     hub::HubOptions options = Options();
+    options.life = ++life_;
+    options.seed = life_;  // R1: no two make the same publication
     options.recovering = true;
     options.durable = durable_;
     hub_ = std::make_unique<hub::Hub>(options, now_);
@@ -426,6 +476,7 @@ class Play {
   TimeMs now_ = 1000;
   std::unique_ptr<hub::Hub> hub_;
   hub::DurableState durable_;
+  uint64_t life_ = Options().life;
   const ServerIdentity identity_{.store_id = {3, 3}, .epoch = 2};
   std::vector<Id128> ids_;  // that mean something
   std::set<hub::SessionId> sessions_;
