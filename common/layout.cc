@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/bytes.h"
+#include "common/limits.h"
 #include "common/text.h"
 
 namespace tensorhub {
@@ -208,6 +209,11 @@ absl::StatusOr<Layout> Layout::Make(std::vector<TensorSpec> tensors) {
       return Bad(tensor.name, "makes the shard's size overflow");
     }
     PutTensor(writer, tensor);
+    if (layout.encoded_.size() > kLayoutBytesMax) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a layout whose names and shapes take more than ", kLayoutBytesMax,
+                       " bytes; give the tensors shorter names"));
+    }
     layout.entries_.push_back({std::move(tensor), offset, *bytes});
   }
   layout.fingerprint_ = FingerprintOf(layout.encoded_);

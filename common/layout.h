@@ -76,7 +76,8 @@ class Layout {
 
   Layout() = default;
   // Sorts. INVALID_ARGUMENT, naming the tensor: an empty, too long or repeated name, a size that
-  // overflows, a slice outside its global shape. No tensors at all is legal (a shard of 0 bytes).
+  // overflows, a slice outside its global shape; or too many tensors, or too long names of them all
+  // together (limits.h). No tensors at all is legal (a shard of 0 bytes).
   static absl::StatusOr<Layout> Make(std::vector<TensorSpec> tensors);
   // The inverse of Encode. INVALID_ARGUMENT for anything that Encode would not have written.
   static absl::StatusOr<Layout> Decode(std::string_view encoded);

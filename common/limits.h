@@ -21,9 +21,12 @@ inline constexpr size_t kReasonBytesMax = 1024;
 inline constexpr size_t kWayBytesMax = 256;
 // What a worker's bytes lie in, for people; likewise.
 inline constexpr size_t kMediumBytesMax = 64;
+// The encoding of a shard's layout: a million tensors with names of fifty bytes.
+inline constexpr size_t kLayoutBytesMax = size_t{79} << 20;
 // One message between a worker and the hub (gRPC counts in int). The longest carries an attachment
 // or a layout, whole.
-inline constexpr int kHubMessageBytesMax = static_cast<int>(kAttachmentBytesMax) + (16 << 20);
+inline constexpr int kHubMessageBytesMax = static_cast<int>(kLayoutBytesMax) + (1 << 20);
+static_assert(kAttachmentBytesMax <= kLayoutBytesMax);
 // One that carries neither.
 inline constexpr size_t kPlainMessageBytesMax = 64 << 10;
 

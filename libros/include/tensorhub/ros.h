@@ -258,12 +258,13 @@ class Client {
 
   // Names the memory of this rank's shard. Once per client; addresses stay fixed afterwards.
   // INVALID_ARGUMENT names the tensor: sizes that do not fit the shape, memory that overlaps
-  // another tensor's, a null address, a repeated name, an unknown dtype; tensors in host memory and
-  // on a GPU, or on several; an address that is not where the tensor says it is: another device's,
-  // host memory's, managed, freed, too short. FAILED_PRECONDITION: the second time; tensors on a
-  // GPU, and the driver is too old, this build has no CUDA in it, or UCX cannot read the device.
-  // UNAVAILABLE: tensors on a GPU, and there is no driver or no device. RESOURCE_EXHAUSTED: the
-  // device has no memory left for what its driver needs. Nothing is registered then.
+  // another tensor's, a null address, a repeated name, an unknown dtype; more than 2^20 tensors, or
+  // than 79 MiB of names and shapes; tensors in host memory and on a GPU, or on several; an address
+  // that is not where the tensor says it is: another device's, host memory's, managed, freed, too
+  // short. FAILED_PRECONDITION: the second time; tensors on a GPU, and the driver is too old, this
+  // build has no CUDA in it, or UCX cannot read the device. UNAVAILABLE: tensors on a GPU, and
+  // there is no driver or no device. RESOURCE_EXHAUSTED: the device has no memory left for what its
+  // driver needs. Nothing is registered then.
   absl::Status Register(const std::vector<Tensor>& tensors);
 
   // Makes the registered bytes readable as `version`. Returns when this rank is recorded; no byte

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "common/random.h"
 
 namespace tensorhub {
@@ -95,6 +96,19 @@ TEST(Layout, RefusesBadTensorsByName) {
   TensorSpec overflow = Spec("o", DType::kU8, {3});
   overflow.slice = Slice{{4}, {~uint64_t{0}}};
   EXPECT_THAT(error({overflow}), HasSubstr("o"));
+}
+
+// R9: it has to fit a message to the server.
+TEST(Layout, RefusesNamesThatAreTooLongTogether) {
+  std::vector<TensorSpec> tensors;
+  for (size_t bytes = 0; bytes <= kLayoutBytesMax; bytes += 4000) {
+    std::string name = absl::StrCat(tensors.size());
+    name.resize(4000, 'x');
+    tensors.push_back(Spec(std::move(name), DType::kU8, {1}));
+  }
+  EXPECT_THAT(std::string(Layout::Make(tensors).status().message()), HasSubstr("shorter names"));
+  tensors.resize(tensors.size() - tensors.size() / 64);
+  EXPECT_TRUE(Layout::Make(std::move(tensors)).ok());
 }
 
 TEST(Layout, NoTensorsAreLegal) {
