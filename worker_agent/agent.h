@@ -23,6 +23,7 @@
 #include "common/ids.h"
 #include "common/mutex.h"
 #include "worker_agent/answer.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/cuda/cuda_access.h"
 #include "worker_agent/hub_queries.h"

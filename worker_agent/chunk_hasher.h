@@ -30,6 +30,7 @@
 
 #include "absl/status/status.h"
 #include "common/mutex.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/memory.h"
 #include "worker_agent/spin_budget.h"

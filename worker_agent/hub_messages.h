@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tensorhub/v1/hub.pb.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::agent {

@@ -18,10 +18,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/ids.h"
 #include "common/mutex.h"
+#include "common/time.h"
 #include "tensorhub/v1/admin.grpc.pb.h"
 #include "tensorhub/v1/hub.grpc.pb.h"
-#include "worker_agent/core/events.h"
 
 namespace tensorhub::agent {
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tensorhub/v1/hub.grpc.pb.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/inbox.h"
 

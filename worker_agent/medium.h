@@ -23,7 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "worker_agent/core/events.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/memory.h"
 #include "worker_agent/transport.h"
 

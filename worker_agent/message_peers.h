@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/transport.h"
 

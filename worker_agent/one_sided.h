@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/memory.h"
 #include "worker_agent/shared_memory_description.h"
 #include "worker_agent/transport.h"

@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "worker_agent/core/events.h"
 #include "worker_agent/memory.h"
 #include "worker_agent/transport.h"
 

@@ -17,7 +17,7 @@
 #include <cstddef>
 
 #include "server/core/durable.h"
-#include "server/core/events.h"
+#include "server/core/effects.h"
 
 namespace tensorhub::hub {
 

@@ -1,9 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes into the hub's state machine and what comes out: plain data, the same words as the
-// wire contract (proto/tensorhub/v1) but independent of it. Times are milliseconds of a monotonic
-// clock that the caller reads; the core never does.
+// What goes into the hub's state machine (what comes out: effects.h): plain data, the same words as
+// the wire contract (proto/tensorhub/v1) but independent of it. Times are milliseconds of a
+// monotonic clock that the caller reads; the core never does.
 
 #ifndef TENSORHUB_SERVER_CORE_EVENTS_H_
 #define TENSORHUB_SERVER_CORE_EVENTS_H_
@@ -13,14 +13,12 @@
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "common/ids.h"
 #include "common/layout.h"
 #include "common/location.h"
 #include "common/time.h"
-#include "server/core/durable.h"
 
 namespace tensorhub::hub {
 
@@ -264,141 +262,6 @@ using Event =
                  SourceSilent, ProbeAnswer, CopyFailed, PublishOp, UnpublishOp, JoinFetchOp,
                  BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, RetainOp,
                  PinOp, UnpinOp, RewindOp, CallCancelled, Tick>;
-
-// --- effects -------------------------------------------------------------------------------------
-
-struct PublishReply {
-  PublicationId publication;
-  uint64_t chunk_bytes = 0;
-  bool visible = false;
-  GroupEpoch epoch = {};
-};
-struct UnpublishReply {
-  bool drained = false;  // false: the time ran out; raise the generation all the same
-  uint32_t readers_left = 0;
-  bool begun = false;  // then_read; if not, BeginRead says why
-};
-struct FetchDecision {
-  TransactionId transaction;
-  PublicationId publication;
-  Version version = 0;
-  uint32_t world_size = 0;
-  uint64_t chunk_bytes = 0;
-  Fingerprint attachment;
-  bool already_held = false;  // this rank holds it whole: FinishRead(OK) without reading
-};
-struct FinishReadReply {  // with every outcome, also with one that is an error
-  Version version = 0;
-};
-struct WaitReply {
-  Version version = 0;
-};
-
-struct Reply {
-  CallId call = 0;
-  absl::Status status;
-  std::variant<std::monostate, PublishReply, UnpublishReply, FetchDecision, FinishReadReply,
-               WaitReply>
-      payload;
-};
-
-struct Welcome {
-  TimeMs lease_ms = 0;
-  TimeMs heartbeat_ms = 0;
-  // The holding that the worker reported rests on documents that the hub does not know.
-  bool wants_documents = false;
-  GroupEpoch epoch = {};  // of the group, the latest that this worker is known to be in
-};
-// R2: another epoch has begun for its group, and this worker is in it.
-struct GroupChanged {
-  GroupEpoch epoch;
-};
-// Read (on) from this source. `previous` is released by the reader first, with SourceReleased.
-struct Assign {
-  TransactionId transaction;
-  AssignmentNumber assignment = 0;
-  WorkerIdentity source;
-  std::string endpoint;
-  Generation generation = 0;
-  PublicationId publication;
-  Tier tier = Tier::kRemote;
-  TimeMs progress_ms = 0;  // between reports of progress
-};
-// Stop reading, then settle with FinishRead.
-struct AbortRead {
-  TransactionId transaction;
-  absl::Status reason;
-};
-// A reader complained: check yourself and answer (R8).
-struct Probe {
-  Generation generation = 0;
-  bool verify = false;  // also the bytes
-};
-// The reference with this generation is no longer listed (its group's publication was aborted):
-// readers will not come; the buffers are the owner's again.
-struct Dropped {
-  Generation generation = 0;
-  absl::Status reason;
-};
-// The version that the worker holds became visible.
-struct Visible {
-  PublicationId publication;
-};
-
-// R7: a rank of the worker's group waits to unpublish the last copy of this. One of all the group's
-// shards in host memory, made within this time, would let it go.
-struct MakeCopy {
-  PublicationId publication;
-  Version version = 0;
-  TimeMs within_ms = 0;
-};
-// Nobody wants the version of this copy any more.
-struct ReleaseCopy {
-  Generation generation = 0;
-};
-
-struct Directive {
-  SessionId session = 0;
-  std::variant<Welcome, GroupChanged, Assign, AbortRead, Probe, Dropped, Visible, MakeCopy,
-               ReleaseCopy>
-      body;
-};
-
-// Also refuses a session that was just opened. The shell ends the stream with this status.
-struct CloseSession {
-  SessionId session = 0;
-  absl::Status status;
-};
-
-// For watchers of a model, in order of `revision` (one sequence per model).
-struct ModelChange {
-  enum class Kind {
-    kVersionVisible,
-    kVersionGone,
-    kLatestRewound,  // to `version`, an older one than it was
-    kReplicaComplete,
-    kReplicaGone,
-    kWorkerJoined,
-    kWorkerLeft
-  };
-  std::string model;
-  uint64_t revision = 0;
-  Kind kind = Kind::kVersionVisible;
-  Version version = 0;
-  std::string group;
-};
-
-struct LogLine {
-  enum class Level { kDebug, kInfo, kWarning };
-  Level level = Level::kInfo;
-  std::string text;
-};
-
-// A Persist is the first effect of its event; the shell keeps its rows before it carries out what
-// follows, of this event and of later ones.
-using Effect = std::variant<Persist, Reply, Directive, CloseSession, ModelChange, LogLine>;
-// To be carried out in this order.
-using Effects = std::vector<Effect>;
 
 }  // namespace tensorhub::hub
 

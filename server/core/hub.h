@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/effects.h"
 #include "server/core/events.h"
 #include "server/core/views.h"
 

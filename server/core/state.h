@@ -122,7 +122,7 @@ class Hub::State {
   void CloseStream(Worker& worker, const absl::Status& reason);
   void ForgetOldestDead();
 
-  // recovery.cc
+  // recovery.cc: R8
   void BeginRecovery(TimeMs until);
   void EndRecovery();
   void MergeReport(Worker& worker, const SessionOpened& event);
@@ -131,26 +131,30 @@ class Hub::State {
   bool IsAboutToRead(const Worker& worker, const SessionOpened& event) const;
   void DropUnconfirmed(Worker& worker);
   void TellIfVisible(const Worker& worker, const SessionOpened& event);
-  void EndUnreported(Worker& worker, const SessionOpened& event);
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
   void CompletePublished(Publication& publication);
   bool HasOtherNumber(const Model& model, const Holding& holding) const;
   absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
   Publication& Recreate(const std::string& model, const Holding& holding);
+
+  // recovered_fetch.cc: R6
+  void EndUnreported(Worker& worker, const SessionOpened& event);
   void MergeOpenFetch(Worker& worker, const SessionOpened& event);
   enum class Filling { kDone, kOpen, kOver };
   Filling FillingOf(const Worker& worker, const SessionOpened& event);
   bool IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const;
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
   void CountAborted(Worker& worker, const OpenFetch& fetch);
+  void Resume(Worker& worker, const OpenFetch& fetch, Member& member);
+  void SettleRecovered(const GroupKey& key, Group& group);
+
+  // awaited_sources.cc: R3
   void AwaitReported(Worker& worker, const OpenFetch& fetch);
   void ReattachReaders(Worker& source);
   void AwaitSource(Worker& reader, AssignmentNumber number, const WorkerIdentity& source,
                    Generation generation);
   void AwaitNoMore(Worker& reader, AssignmentNumber number);
   bool IsOfItsShard(const Worker& source, const Worker& reader) const;
-  void Resume(Worker& worker, const OpenFetch& fetch, Member& member);
-  void SettleRecovered(const GroupKey& key, Group& group);
 
   // publish.cc: R1, R2
   void On(const PublishOp& op);

@@ -19,6 +19,7 @@
 #include <tuple>
 
 #include "absl/container/btree_map.h"
+#include "server/core/effects.h"
 #include "server/core/events.h"
 #include "server/core/holder_index.h"
 #include "server/core/source_forest.h"

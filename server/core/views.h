@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "common/layout.h"
-#include "server/core/events.h"
+#include "common/location.h"
+#include "common/time.h"
 
 namespace tensorhub::hub {
 

@@ -10,8 +10,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/ids.h"
 #include "common/location.h"
-#include "server/core/events.h"
+#include "common/time.h"
 #include "tensorhub/v1/hub.pb.h"
 
 namespace tensorhub::rpc {

@@ -8,6 +8,7 @@
 #define TENSORHUB_SERVER_RPC_TRANSLATE_H_
 
 #include "absl/status/statusor.h"
+#include "server/core/effects.h"
 #include "server/core/events.h"
 #include "server/store/identity.h"
 #include "tensorhub/v1/admin.pb.h"

@@ -6,7 +6,7 @@
 #ifndef TENSORHUB_SERVER_RPC_TRANSLATE_VIEWS_H_
 #define TENSORHUB_SERVER_RPC_TRANSLATE_VIEWS_H_
 
-#include "server/core/events.h"
+#include "server/core/effects.h"
 #include "server/core/views.h"
 #include "tensorhub/v1/admin.pb.h"
 

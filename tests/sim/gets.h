@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "tests/sim/scene.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::fault {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/sim/hub_node.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::fault {

@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "tests/sim/memory.h"
 #include "tests/sim/scene.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::fault {

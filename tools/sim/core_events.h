@@ -8,7 +8,9 @@
 
 #include <optional>
 
+#include "server/core/effects.h"
 #include "server/core/events.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::sim {

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "server/core/effects.h"
 #include "server/core/events.h"
 #include "tools/sim/hub_port.h"
 #include "tools/sim/topology.h"

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "common/ids.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::agent {

@@ -97,6 +97,8 @@ class AgentCore::State {
   PublishCall CallOf(const PublishVerb& verb) const;
   void OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects);
   void AskWhoIsMissing(Effects& effects);
+  void OnPublishDeadline(Effects& effects);
+  void OnUnpublishReply(const CallReply& reply, TimeMs now, Effects& effects);
   void OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects);
   void OnBeginReply(const CallReply& reply, TimeMs now, Effects& effects);
   void OnFinishReply(const CallReply& reply, TimeMs now, Effects& effects);

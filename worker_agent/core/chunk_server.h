@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/core/digests.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/core/frame_plan.h"
 #include "worker_agent/core/peer_wire.h"

@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "common/layout.h"
-#include "worker_agent/core/events.h"
+#include "worker_agent/core/effects.h"
 
 namespace tensorhub::agent {
 

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "common/remedy.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::agent {

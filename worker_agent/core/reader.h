@@ -27,6 +27,7 @@
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/core/arrived_digests.h"
 #include "worker_agent/core/digests.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/core/peer_wire.h"
 #include "worker_agent/core/reference.h"

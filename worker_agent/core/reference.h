@@ -14,7 +14,7 @@
 #include "common/ids.h"
 #include "common/layout.h"
 #include "common/random.h"
-#include "worker_agent/core/events.h"
+#include "worker_agent/core/effects.h"
 
 namespace tensorhub::agent {
 

@@ -16,6 +16,7 @@
 
 #include "common/layout.h"
 #include "worker_agent/core/digests.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::agent {

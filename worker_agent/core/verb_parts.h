@@ -7,7 +7,7 @@
 #define TENSORHUB_WORKER_AGENT_CORE_VERB_PARTS_H_
 
 #include "absl/status/status.h"
-#include "worker_agent/core/events.h"
+#include "common/time.h"
 
 namespace tensorhub::agent {
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The client's verbs, each a sequence of phases (agent_state.h): a call to the hub, a wait for what
-// the peers do, and a change of what the buffers mean.
+// the peers do, and a change of what the buffers mean. Here is what they share: how each begins and
+// ends, and what the phases wait for. Their steps are in publish_verb.cc, unpublish_verb.cc and
+// fetch_verb.cc.
 
 #include <algorithm>
 #include <utility>
@@ -14,20 +16,6 @@
 
 namespace tensorhub::agent {
 namespace {
-
-// For sends under way to end after the generation was raised. They are harmless (R4), only wasted.
-// Less than CoreOptions::doubt_ms: the next read may have been begun, and readers sent here.
-constexpr TimeMs kSendsDrainMs = 500;
-
-bool LeftReaders(const CallReply& reply) {
-  const auto* unpublished = std::get_if<UnpublishReply>(&reply.payload);
-  return unpublished != nullptr && unpublished->readers_left > 0;
-}
-
-bool HasBegun(const CallReply& reply) {
-  const auto* unpublished = std::get_if<UnpublishReply>(&reply.payload);
-  return unpublished != nullptr && unpublished->begun;
-}
 
 absl::Status NotRegistered() {
   return absl::FailedPreconditionError("no tensors are registered; call Register first");
@@ -125,14 +113,6 @@ void AgentCore::State::On(const VerbAsked& event, TimeMs now, Effects& effects) 
   std::visit([&](const auto& verb) { Start(verb, now, effects); }, Verb(verb_));
 }
 
-void AgentCore::State::On(const LeaveAsked& event, TimeMs now, Effects& effects) {
-  GoNoFurther(absl::CancelledError("this client is leaving"), now, effects);
-  leaving_ms_ = event.drain_ms;
-  if (phase_ != Phase::kUnpublishing || std::holds_alternative<LeaveVerb>(verb_)) return;
-  const TimeMs left_ms = std::max<TimeMs>(phase_deadline_.value_or(now) - kAnswerGraceMs - now, 0);
-  BeginUnpublish({.drain_ms = left_ms}, now, effects);
-}
-
 // Ends the verb, if there is one, by its own way out.
 void AgentCore::State::GoNoFurther(const absl::Status& reason, TimeMs now, Effects& effects) {
   if (!ended_) ended_ = reason;
@@ -160,117 +140,7 @@ void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects
   Done(reason, effects);
 }
 
-// --- publish -------------------------------------------------------------------------------------
-
-void AgentCore::State::Start(const PublishVerb& verb, TimeMs now, Effects& effects) {
-  if (reference_.holds() && reference_.content().version != verb.version) {
-    return Done(absl::FailedPreconditionError(
-                    absl::StrCat("these buffers hold version ", reference_.content().version,
-                                 "; call Unpublish before publishing version ", verb.version)),
-                effects);
-  }
-  if (!reference_.holds()) Raise(Reference::State::kPublishing, effects);
-  if (!verb_deadline_) verb_deadline_ = now + verb.timeout_ms;
-  phase_ = Phase::kPublishing;
-  PublishCall call = CallOf(verb);
-  call.timeout_ms = *verb_deadline_ - now;
-  calls_.Start(call, effects);
-}
-
-PublishCall AgentCore::State::CallOf(const PublishVerb& verb) const {
-  PublishCall call;
-  call.version = verb.version;
-  call.layout = registered_->layout;
-  call.attachment = registered_->attachment;
-  call.chunk_bytes = DefaultChunkBytes(registered_->total_bytes);
-  call.generation = reference_.generation();
-  call.rewind = verb.rewind;
-  call.medium = registered_->medium;
-  return call;
-}
-
-// R9: checked before it becomes what the buffers mean; R1: what they mean already stays.
-absl::StatusOr<Reference::Content> AgentCore::State::Published(const CallReply& reply) const {
-  if (!reply.status.ok()) return reply.status;
-  const auto* answer = std::get_if<PublishReply>(&reply.payload);
-  if (answer == nullptr || !answer->publication) return BadAnswer();
-  Reference::Content content;
-  content.publication = answer->publication;
-  content.version = std::get<PublishVerb>(verb_).version;
-  content.chunking = {registered_->total_bytes, answer->chunk_bytes};
-  content.attachment = registered_->attachment;
-  content.world_size = options_.world_size;
-  content.epoch = answer->epoch;
-  if (absl::Status status = CheckChunking(content.chunking); !status.ok()) return status;
-  if (reference_.holds() && reference_.content().publication != content.publication) {
-    return absl::AbortedError(absl::StrCat("version ", content.version,
-                                           " was published anew meanwhile; call Unpublish, then",
-                                           " Publish again"));
-  }
-  return content;
-}
-
-void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects) {
-  const PublishVerb verb = std::get<PublishVerb>(verb_);
-  const auto content = Published(reply);
-  if (!content.ok()) {
-    // R1: nor may the hub list them as something else than they hold.
-    if (!reference_.holds() || reply.status.ok()) Disown(content.status(), effects);
-    return Done(content.status(), effects);
-  }
-  if (!reference_.holds()) {
-    reference_.SetContent(*content);
-    reference_.Grow(content->chunking.count(), effects);
-    reference_.SetHeld(/*published=*/true);
-    MakeDigests(effects);
-    server_.OnGrown(now, effects);
-  }
-  // The notice may have overtaken the answer.
-  const bool noticed = last_visible_ == content->publication;
-  if (noticed || std::get<PublishReply>(reply.payload).visible) reference_.SetVisible();
-  if (!verb.wait_for_group || reference_.visible()) return Done(absl::OkStatus(), effects);
-  phase_ = Phase::kAwaitingVisible;
-  phase_deadline_ = *verb_deadline_ - kAnswerGraceMs;
-}
-
-// The hub knows which ranks have not published. Asked with no time left it says so at once, and the
-// wait goes on.
-void AgentCore::State::AskWhoIsMissing(Effects& effects) {
-  PublishCall call = CallOf(std::get<PublishVerb>(verb_));
-  call.wait_for_group = true;
-  call.rewind = false;  // it is a question, and not one that waits for a recovery's end
-  calls_.Start(call, effects);
-}
-
-// --- unpublish (R3) ------------------------------------------------------------------------------
-
-void AgentCore::State::Start(const UnpublishVerb& verb, TimeMs now, Effects& effects) {
-  if (reference_.state() == Reference::State::kFree) {
-    damage_.reset();  // the owner has given up what was lost
-    return Done(absl::OkStatus(), effects);
-  }
-  BeginUnpublish({.drain_ms = verb.drain_ms, .force = verb.force}, now, effects);
-}
-
-void AgentCore::State::Start(const LeaveVerb& verb, TimeMs now, Effects& effects) {
-  if (reference_.state() != Reference::State::kFree) {
-    return BeginUnpublish({.drain_ms = verb.drain_ms, .leaving = true}, now, effects);
-  }
-  AfterUnpublish(now, effects);
-}
-
-// R3 (a)-(c): the hub closes admission and redirects readers; its answer says that they are gone.
-// Once the worker is to leave, readers and keepers have what the leave gives them, whatever for.
-void AgentCore::State::BeginUnpublish(const UnpublishCall& call, TimeMs now, Effects& effects) {
-  UnpublishCall mine = call;
-  mine.generation = reference_.generation();
-  mine.leaving |= leaving_ms_.has_value();
-  mine.drain_ms = std::min(call.drain_ms, leaving_ms_.value_or(call.drain_ms));
-  phase_ = Phase::kUnpublishing;
-  // Without a hub nobody can redirect the readers; they get the same time.
-  phase_deadline_ = now + mine.drain_ms + (calls_.session_up() ? kAnswerGraceMs : 0);
-  calls_.Start(mine, effects);
-}
+// --- what the phases wait for --------------------------------------------------------------------
 
 // A hub that came back answers within the time of the first attempt. R7: later, this worker would
 // have raised its generation, whatever is lost by that. R6: a call that has been given up, and of
@@ -283,29 +153,6 @@ void AgentCore::State::KeepTime(TimeMs now) {
   calls_.SetTimeLeft(std::max<TimeMs>(end - now, 0));
 }
 
-// R3 (d). A hub that has not answered may go on listing what was held, and hear the call when it is
-// too old to count.
-void AgentCore::State::RaiseGeneration(bool answered, TimeMs now, Effects& effects) {
-  const absl::Status reason = absl::AbortedError("the source unpublished");
-  calls_.GiveUp(effects);
-  answered ? Free(reason, effects) : Disown(reason, effects);
-  phase_ = Phase::kDrainingSends;
-  phase_deadline_ = now + kSendsDrainMs;
-}
-
-void AgentCore::State::AfterUnpublish(TimeMs now, Effects& effects) {
-  phase_deadline_.reset();
-  if (std::holds_alternative<FetchVerb>(verb_)) {
-    return result_.ok() ? BeginRead(now, effects) : Finish(now, effects);
-  }
-  if (std::holds_alternative<UnpublishVerb>(verb_)) return Done(absl::OkStatus(), effects);
-  phase_ = Phase::kLeaving;
-  phase_deadline_ = now + (calls_.session_up() ? kSettleMs : 0);
-  calls_.Start(LeaveCall{}, effects);
-}
-
-// --- what the phases wait for --------------------------------------------------------------------
-
 void AgentCore::State::Dispatch(const CallReply& reply, TimeMs now, Effects& effects) {
   switch (phase_) {
     case Phase::kAwaitingVisible:
@@ -316,15 +163,7 @@ void AgentCore::State::Dispatch(const CallReply& reply, TimeMs now, Effects& eff
     case Phase::kJoining:
       return OnJoinReply(reply, now, effects);
     case Phase::kUnpublishing:
-      // The hub could not honour retention: admission is open again, the generation unchanged.
-      if (absl::IsResourceExhausted(reply.status)) {
-        if (!decision_) return Done(reply.status, effects);
-        result_ = reply.status;
-        return Finish(now, effects);
-      }
-      if (LeftReaders(reply)) effects.emplace_back(ReadersLeft{});
-      if (next_read_) next_read_->begun = HasBegun(reply) && calls_.session_up();
-      return RaiseGeneration(/*answered=*/reply.status.ok(), now, effects);
+      return OnUnpublishReply(reply, now, effects);
     case Phase::kBeginning:
       return OnBeginReply(reply, now, effects);
     case Phase::kFinishing:
@@ -394,23 +233,7 @@ void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
 
 void AgentCore::State::OnVerbDeadline(TimeMs now, Effects& effects) {
   if (std::holds_alternative<FetchVerb>(verb_)) return OnFetchDeadline(now, effects);
-  if (phase_ == Phase::kPublishing) {
-    calls_.GiveUp(effects);
-    const bool held = reference_.holds();
-    const absl::Status status = ended_.value_or(absl::DeadlineExceededError(
-        absl::StrCat("the server did not answer the publish before the deadline; ",
-                     held ? "what was published before stays so" : "nothing is published")));
-    if (!held) Disown(status, effects);
-    return Done(status, effects);
-  }
-  if (phase_ != Phase::kAwaitingVisible) return;
-  calls_.GiveUp(effects);
-  if (result_.ok()) {
-    result_ = absl::DeadlineExceededError(
-        absl::StrCat("version ", reference_.content().version, " is recorded for this rank, but",
-                     " not every rank of the group has published it"));
-  }
-  Done(ended_.value_or(result_), effects);
+  OnPublishDeadline(effects);
 }
 
 }  // namespace tensorhub::agent

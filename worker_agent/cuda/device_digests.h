@@ -23,7 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
-#include "worker_agent/core/events.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/cuda/driver.h"
 #include "worker_agent/cuda/kernels/device_kernels.h"
 #include "worker_agent/memory.h"

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "server/core/effects.h"
 #include "server/core/events.h"
 #include "tests/sim/scene.h"
 

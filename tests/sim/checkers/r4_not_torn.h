@@ -9,7 +9,7 @@
 
 #include "common/ids.h"
 #include "tests/sim/scene.h"
-#include "worker_agent/core/events.h"
+#include "worker_agent/core/effects.h"
 
 namespace tensorhub::fault {
 

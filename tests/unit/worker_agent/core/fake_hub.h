@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tests/unit/worker_agent/core/network.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::agent::testing {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "common/random.h"
+#include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::agent::testing {

@@ -1,0 +1,76 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R3: readers of sources that are not listed (yet, or any more). Each counts at its source as soon
+// as that is listed (again), until it says that it has left.
+
+#include <algorithm>
+#include <vector>
+
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+void Hub::State::AwaitReported(Worker& worker, const OpenFetch& fetch) {
+  if (!fetch.source || fetch.assignment == 0) return;
+  AwaitSource(worker, fetch.assignment, *fetch.source, fetch.source_generation);
+  if (Worker* source = FindLive(*fetch.source); source != nullptr && source->reference) {
+    ReattachReaders(*source);
+  }
+}
+
+// R3: until the reader says that it has left it, which counts there once it is listed (again): it
+// has yet to report; or its lease had run out, and it comes back with the same buffers.
+void Hub::State::AwaitSource(Worker& reader, AssignmentNumber number, const WorkerIdentity& source,
+                             Generation generation) {
+  reader.read->awaits[number] = source;
+  awaited_[source].push_back({reader.serial, number, generation});
+}
+
+// R3: readers that read from this reference, as they said, or as was known before it was lost. One
+// whose publish is repeated gets them when it serves, or drains; that may be after the grace, when
+// their fetch is over.
+void Hub::State::ReattachReaders(Worker& source) {
+  const auto it = awaited_.find(source.id);
+  if (it == awaited_.end() || source.reference->state == ReferenceState::kPublishing) return;
+  // Those of a later generation came for a read that it has announced, and has yet to begin.
+  const auto later = std::stable_partition(
+      it->second.begin(), it->second.end(),
+      [&](const auto& reader) { return reader.generation <= source.reference->generation; });
+  const std::vector<AwaitedReader> waiting(it->second.begin(), later);
+  it->second.erase(it->second.begin(), later);
+  if (it->second.empty()) awaited_.erase(it);
+  for (const auto& [serial, assignment, generation] : waiting) {
+    Worker* reader = FindRow(serial);
+    reader->read->awaits.erase(assignment);
+    if (reader->read->assignments.contains(assignment)) continue;
+    if (source.reference->generation != generation) continue;
+    if (!IsOfItsShard(source, *reader) || &source == reader) continue;
+    const Tier tier = TierBetween(source.location, reader->location);
+    // R5: directives of the earlier life may have been lost on the way, so that two reports do not
+    // fit; such a reader gets a new source. R3: until it says that it has left, it may read here,
+    // as may one that was led elsewhere meanwhile, or whose fetch has been aborted.
+    const bool feeds = recovering_ && Reads(*reader) && !IsFed(*reader) &&
+                       reader->read->last == assignment && !source.node.IsBelow(reader->node);
+    feeds ? AttachReader(*reader, assignment, source, tier)
+          : CountReader(*reader, assignment, source, tier);
+  }
+}
+
+void Hub::State::AwaitNoMore(Worker& reader, AssignmentNumber number) {
+  const auto awaits = reader.read->awaits.extract(number);
+  if (!awaits) return;
+  const auto it = awaited_.find(awaits.mapped());
+  std::erase_if(it->second, [&](const AwaitedReader& other) {
+    return other.reader == reader.serial && other.assignment == number;
+  });
+  if (it->second.empty()) awaited_.erase(it);
+}
+
+// R9: a report may name anybody.
+bool Hub::State::IsOfItsShard(const Worker& source, const Worker& reader) const {
+  return source.id.key.model == reader.id.key.model && source.id.key.rank == reader.id.key.rank &&
+         source.reference->publication == reader.read->publication;
+}
+
+}  // namespace tensorhub::hub

@@ -1,0 +1,276 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What comes out of the agent's state machine, for the shell to carry out in order, and what the
+// agent reports to a hub: plain data. Times are those of the events (events.h).
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_EFFECTS_H_
+#define TENSORHUB_WORKER_AGENT_CORE_EFFECTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/ids.h"
+#include "common/layout.h"
+#include "common/time.h"
+#include "worker_agent/core/events.h"
+
+namespace tensorhub::agent {
+
+struct PublishCall {
+  Version version = 0;
+  Fingerprint layout;
+  Fingerprint attachment;
+  uint64_t chunk_bytes = 0;
+  Generation generation = 0;
+  bool wait_for_group = false;
+  bool rewind = false;
+  TimeMs timeout_ms = 0;
+  std::string medium = {};
+};
+struct JoinFetchCall {
+  Selector selector;
+  Fingerprint layout;
+  TimeMs timeout_ms = 0;
+};
+struct BeginReadCall {
+  TransactionId transaction;
+  Generation generation = 0;
+  std::string medium = {};
+};
+struct UnpublishCall {
+  Generation generation = 0;
+  TimeMs drain_ms = 0;
+  bool leaving = false;
+  bool force = false;
+  // Of a fetch: the hub does this as well, if it knows how and the fetch still stands.
+  std::optional<BeginReadCall> then_read = {};
+};
+struct FinishReadCall {
+  TransactionId transaction;
+  absl::Status result;
+};
+struct LeaveCall {};
+// A unary call to the hub; answered by CallReply. The same op may be called again.
+struct Call {
+  OpId op = 0;
+  std::variant<PublishCall, UnpublishCall, JoinFetchCall, BeginReadCall, FinishReadCall, LeaveCall>
+      request;
+};
+// Nobody wants that call's answer any more.
+struct CancelCall {
+  OpId op = 0;
+};
+// Put the layout and the attachment (whichever there is), before any later Call.
+struct PutDocuments {};
+
+struct HeartbeatMessage {
+  OpId gave_up_join = 0;  // a JoinFetch whose answer is not awaited any more; 0: none
+};
+struct ProgressMessage {
+  PublicationId publication;
+  Generation generation = 0;
+  uint32_t valid_chunks = 0;
+  std::string way = {};  // of the present source; empty: not known yet, or there is none any more
+};
+struct SourceReleasedMessage {
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;  // kAllAssignments: this worker is not in that fetch any more
+};
+struct SourceFailedMessage {
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
+  absl::Status reason;
+};
+// Nothing was heard from it for a while; another source would be welcome.
+struct SourceSilentMessage {
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
+};
+struct ProbeAnswerMessage {
+  Generation generation = 0;
+  bool holds = false;
+  bool verified = false;  // as far as there are digests
+};
+// R7: the copy that was asked for is not made.
+struct CopyFailedMessage {
+  Version version = 0;
+  absl::Status reason;
+};
+struct SessionSend {
+  std::variant<HeartbeatMessage, ProgressMessage, SourceReleasedMessage, SourceFailedMessage,
+               SourceSilentMessage, ProbeAnswerMessage, CopyFailedMessage>
+      message;
+};
+
+// Peers are named by incarnation. Opening an open peer closes the old connection first. A peer
+// that cannot be connected is reported by PeerFailed.
+struct OpenPeer {
+  Incarnation peer = 0;
+  std::string endpoint;
+};
+struct ClosePeer {
+  Incarnation peer = 0;
+};
+// Sends a last word; the connection is closed when that has left.
+struct PartFrom {
+  Incarnation peer = 0;
+  std::string header;
+};
+// Find out whether anything that peers send still arrives; Moved follows if not.
+struct TestHearing {};
+// Open the session anew: peers reach this worker at `endpoint` from now on.
+struct MoveSession {
+  std::string endpoint;
+};
+struct SendMessage {
+  Incarnation peer = 0;
+  std::string header;
+};
+// Sends `header` and the bytes of `range` from the registered memory; SendDone(token) follows.
+struct SendData {
+  Incarnation peer = 0;
+  std::string header;
+  ByteRange range;
+  uint64_t token = 0;
+};
+// Sends the own memory's description as payload of `header`; SendDone(token) follows.
+struct SendDescription {
+  Incarnation peer = 0;
+  std::string header;
+  uint64_t token = 0;
+};
+// Copies the current message's payload into the registered memory.
+struct CopyIn {
+  Incarnation peer = 0;  // who sent it
+  uint64_t begin = 0;
+  std::string_view payload;
+};
+// Maps a peer's memory by the description in the current message's payload (or the one kept from
+// before, if empty). Answered by MemoryImported.
+struct ImportMemory {
+  Incarnation peer = 0;
+  std::string_view description;
+};
+// Reads the same canonical range of the peer's memory into the own; one GetDone(token) follows.
+struct Get {
+  Incarnation peer = 0;
+  ByteRange range;
+  uint64_t token = 0;
+  // The range is chunks of this size, the last one perhaps a shorter one, whose digests are wanted
+  // where they can be made as the bytes pass; 0: they are not.
+  uint64_t digest_every = 0;
+};
+// Reads the peer's control word; WordArrived(token) follows.
+struct GetWord {
+  Incarnation peer = 0;
+  uint64_t token = 0;
+};
+// Hashes `count` chunks of the registered memory from `first` on: XXH3-64 of each one's bytes. One
+// ChunksHashed(token) follows. The memory is only read, and is there for the life of the agent; so
+// nobody waits for the end before the bytes change. `urgent`: a single chunk that a read waits for;
+// `beside`: whose source, on this host, has a core to spare meanwhile.
+struct HashChunks {
+  uint64_t token = 0;
+  Chunking chunking;
+  uint32_t first = 0;
+  uint32_t count = 0;
+  bool urgent = false;
+  bool beside = false;
+};
+// Force-closes the one-sided connection: outstanding gets complete, with whatever status.
+struct CloseGets {
+  Incarnation peer = 0;
+};
+// Stores the control word (R4), with release order, before any later effect.
+struct SetControlWord {
+  ControlWord word;
+};
+
+// Buffers that could be read were freed, and not all readers had gone, or nobody could say so: some
+// may hang in the middle of connecting here.
+struct ReadersLeft {};
+
+// The owner should have a copy made of this version's shard in other memory, and say CopyFailed if
+// that cannot be done.
+struct CopyWanted {
+  Version version = 0;
+  TimeMs within_ms = 0;
+};
+// The owner should unpublish what this copy holds.
+struct CopyReleased {};
+
+struct FetchOutcome {
+  Version version = 0;
+  uint64_t bytes_read = 0;
+  uint64_t bytes_skipped = 0;
+  bool one_sided = false;
+  std::string way;  // LaneKnown's, of the last source that bytes came from; empty: none came
+  std::string sources;
+};
+struct VerbDone {
+  absl::Status status;
+  FetchOutcome fetch;
+};
+// For progress bars; at most every 100 ms, and at the end.
+struct FetchAdvanced {
+  Version version = 0;
+  uint64_t bytes_done = 0;
+  uint64_t bytes_total = 0;
+  std::string source;
+};
+struct LogLine {
+  enum class Level { kDebug, kInfo, kWarning };
+  Level level = Level::kInfo;
+  std::string text;
+};
+
+using Effect =
+    std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, PartFrom,
+                 TestHearing, MoveSession, SendMessage, SendData, SendDescription, CopyIn,
+                 ImportMemory, Get, GetWord, CloseGets, HashChunks, SetControlWord, ReadersLeft,
+                 CopyWanted, CopyReleased, VerbDone, FetchAdvanced, LogLine>;
+// To be carried out in this order.
+using Effects = std::vector<Effect>;
+
+// What the agent reports when a session opens (R8).
+struct HoldingReport {
+  PublicationId publication;
+  Version version = 0;
+  uint32_t world_size = 0;
+  uint64_t chunk_bytes = 0;
+  Fingerprint layout;
+  Fingerprint attachment;
+  Generation generation = 0;
+  uint32_t valid_chunks = 0;
+  bool complete = false;
+  bool published = false;
+  bool visible = false;
+  std::string medium = {};
+  GroupEpoch epoch = {};  // in which it was published
+};
+struct OpenFetchReport {
+  TransactionId transaction;
+  PublicationId publication;
+  Version version = 0;
+  bool finished = false;
+  std::optional<WorkerIdentity> source;
+  Generation source_generation = 0;
+  AssignmentNumber assignment = 0;
+};
+struct StateReport {
+  GroupEpoch epoch = {};    // its group's, as it was told last
+  GroupEpoch came_in = {};  // as it was told first
+  std::optional<HoldingReport> holding;
+  std::optional<OpenFetchReport> open_fetch;
+  OpId gave_up_join = 0;  // as in HeartbeatMessage
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_EFFECTS_H_
