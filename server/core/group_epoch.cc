@@ -27,15 +27,19 @@ void Hub::State::JoinEpoch(Worker& worker, const SessionOpened& event, bool repl
   group.is_older |= unseen && event.resumed;
   const bool older = replaces || group.is_older || group.epoch.life < options_.life;
   const bool anew = fresh && older;
+  // This hub has seen all that became of the group since, and ended what was unfinished.
+  const bool followed = !unseen && told.life == options_.life;
   // During a recovery that shows at its end (SettleEpoch).
-  const bool strange = !fresh && !recovering_ && (replaces || IsStrange(name, told));
-  if (anew) BeginEpoch(name, absl::StrCat(ToString(key), " started anew"));
-  if (strange) BeginEpoch(name, absl::StrCat(ToString(key), " came back from another epoch"));
+  const bool strange = !fresh && !followed && !recovering_ && (replaces || IsStrange(name, told));
+  if (anew) BeginEpoch(name, NewEpoch(), absl::StrCat(ToString(key), " started anew"));
+  if (strange) {
+    BeginEpoch(name, NewEpoch(), absl::StrCat(ToString(key), " came back from another epoch"));
+  }
   RaiseEpoch(name, told, absl::StrCat("another rank of ", key.group, " started anew"));
   worker.told = fresh || !recovering_ ? group.epoch : told;
 }
 
-// Whether nothing says that it belongs to those who are there. Where nobody is, it brings the
+// Whether nothing says that it belongs to those who are there. Where nobody is, it brings a higher
 // number along.
 bool Hub::State::IsStrange(const GroupKey& group, GroupEpoch told) {
   bool alone = true;
@@ -80,8 +84,7 @@ void Hub::State::RaiseEpoch(const GroupKey& group, GroupEpoch to, const std::str
 }
 
 // Those who are there are in it.
-void Hub::State::BeginEpoch(const GroupKey& group, const std::string& why) {
-  const GroupEpoch epoch = NewEpoch();
+void Hub::State::BeginEpoch(const GroupKey& group, GroupEpoch epoch, const std::string& why) {
   RaiseEpoch(group, epoch, why);
   ForEachLive(group, [&](Worker& worker) {
     worker.told = epoch;
@@ -111,10 +114,12 @@ bool Hub::State::AllWereTold(const GroupKey& group) {
 // its successor. What waits is published only now.
 void Hub::State::SettleEpoch(const GroupKey& group) {
   if (AllWereTold(group)) return;
-  ForEachLive(group, [&](Worker& worker) { worker.op.epoch = {options_.life, epochs_ + 1}; });
-  BeginEpoch(group, absl::StrCat("not every rank of ", group.group,
-                                 " that is here after the server's restart is known to have been",
-                                 " in the group before; publish again"));
+  const GroupEpoch epoch = NewEpoch();
+  ForEachLive(group, [&](Worker& worker) { worker.op.epoch = epoch; });
+  BeginEpoch(group, epoch,
+             absl::StrCat("not every rank of ", group.group,
+                          " that is here after the server's restart is known to have been",
+                          " in the group before; publish again"));
 }
 
 // Of an earlier epoch than that.
@@ -124,6 +129,7 @@ void Hub::State::EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Sta
                           worker.reference->epoch < epoch;
   const bool pending = IsPending(worker, OpKind::kPublish);
   const bool waits = pending && worker.op.deferred && worker.op.epoch < epoch;
+  if (worker.reference) worker.reference->rewind = false;  // it asked those who were there
   if (publishing) Send(worker, Dropped{worker.reference->generation, reason});
   if (pending && (publishing || waits)) Finish(worker, reason);
   if (!publishing) return;

@@ -153,9 +153,9 @@ void Hub::State::CheckReference(const Worker& worker) const {
   const bool draining = reference.state == ReferenceState::kDraining;
   TH_CHECK(!draining ||
            timers_.contains(Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0}));
-  // R2: what is not visible yet serves nobody.
+  // R2: what is not visible yet serves nobody; what is visible counts, whoever published it.
   const bool publishing = reference.state == ReferenceState::kPublishing;
-  TH_CHECK(!publishing || reference.readers.empty());
+  TH_CHECK(!publishing || (reference.readers.empty() && !publication->visible));
 }
 
 // The other direction: each assignment is counted at its source.

@@ -183,29 +183,39 @@ void Hub::State::PublishDeadline(Worker& worker) {
 // R2: one group in one group epoch. An epoch's end takes the publishing references with it
 // (RaiseEpoch), so those that are there belong together, once it is known who came back.
 void Hub::State::CompleteIfWhole(Publication& publication, const std::string& group) {
-  if (publication.shards.size() != publication.world_size) return;
   std::vector<Worker*> ranks;
   for (const auto& [rank, shard] : publication.shards) {
     Worker* worker = FindWorker({publication.model, group, rank});
-    if (worker == nullptr || !HasPublished(*worker, publication)) return;
-    ranks.push_back(worker);
+    if (worker != nullptr && HasPublished(*worker, publication)) ranks.push_back(worker);
   }
-  if (recovering_ && !AllWereTold({publication.model, group})) return;
+  const bool known = publication.visible || !recovering_ || AllWereTold({publication.model, group});
+  const bool whole = ranks.size() == publication.world_size && known;
   bool rewind = false;
-  for (Worker* worker : ranks) rewind |= std::exchange(worker->reference->rewind, false);
-  const bool first = !std::exchange(publication.visible, true);
-  if (first || rewind) MoveLatest(publication, rewind);
-  std::erase_if(ranks, [](const Worker* worker) {
-    return worker->reference->state == ReferenceState::kComplete;
-  });
-  for (Worker* worker : ranks) {
-    SetState(*worker, ReferenceState::kComplete);
-    ReattachReaders(*worker);
+  if (whole) {
+    for (Worker* worker : ranks) rewind |= std::exchange(worker->reference->rewind, false);
   }
-  if (first) BecomeVisible(publication);
-  for (Worker* worker : ranks) {
-    RetryRedirects(publication, worker->id.key.rank);
-    DrawNearer(*worker);
+  const bool first = whole && !std::exchange(publication.visible, true);
+  if (first || rewind) MoveLatest(publication, rewind);
+  if (publication.visible) CompletePublished(publication, first);
+}
+
+// R2: what is visible has been whole. Whoever has published it counts, wherever the rest of its
+// group is.
+void Hub::State::CompletePublished(Publication& publication, bool news) {
+  std::vector<Worker*> published;
+  for (const auto& [rank, shard] : publication.shards) {
+    for (const auto& [serial, holder] : shard.holders) {
+      if (holder->reference->state == ReferenceState::kPublishing) published.push_back(holder);
+    }
+  }
+  for (Worker* holder : published) {
+    SetState(*holder, ReferenceState::kComplete);
+    ReattachReaders(*holder);
+  }
+  if (news) BecomeVisible(publication);
+  for (Worker* holder : published) {
+    RetryRedirects(publication, holder->id.key.rank);
+    DrawNearer(*holder);
   }
 }
 

@@ -191,7 +191,11 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   // What was fetched, or is being fetched, was visible; what was published may not have been.
   const bool seen = holding.visible || !holding.published;
   const bool news = seen && !std::exchange(publication.visible, true);
-  if (news) MoveLatest(publication, /*rewind=*/false);
+  // Who published it may have reported before, and counts as who does later.
+  if (news) {
+    MoveLatest(publication, /*rewind=*/false);
+    CompletePublished(publication, news);
+  }
   ReferenceState state = ReferenceState::kFilling;
   if (filling == Filling::kDone) {
     state = publication.visible ? ReferenceState::kComplete : ReferenceState::kPublishing;
@@ -203,25 +207,7 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   worker.reference->epoch = Known(worker.id.key, holding.epoch);
   worker.medium = holding.medium;
   if (state == ReferenceState::kPublishing) CompleteIfWhole(publication, worker.id.key.group);
-  if (news) CompletePublished(publication);
   return absl::OkStatus();
-}
-
-// R2: it is known only now to have been visible. Who published it may have reported before, and
-// counts as who does later, wherever the rest of the group is.
-void Hub::State::CompletePublished(Publication& publication) {
-  std::vector<Worker*> published;
-  for (const auto& [rank, shard] : publication.shards) {
-    for (const auto& [serial, holder] : shard.holders) {
-      if (holder->reference->state == ReferenceState::kPublishing) published.push_back(holder);
-    }
-  }
-  for (Worker* holder : published) {
-    SetState(*holder, ReferenceState::kComplete);
-    ReattachReaders(*holder);
-    TellVisible(*holder, publication);
-    RetryRedirects(publication, holder->id.key.rank);
-  }
 }
 
 }  // namespace tensorhub::hub

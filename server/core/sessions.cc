@@ -288,7 +288,7 @@ void Hub::State::ForgetOldestDead() {
     const absl::Status reason = absl::AbortedError(absl::StrCat(ToString(key), " is gone"));
     GiveUpFetches(workers_.at(key), reason);
     // R2: a later worker of this rank will not be known to replace it.
-    BeginEpoch({key.model, key.group}, absl::StrCat(ToString(key), " is gone"));
+    BeginEpoch({key.model, key.group}, NewEpoch(), absl::StrCat(ToString(key), " is gone"));
     dead_.erase(dead_.begin());
     rows_.erase(workers_.at(key).serial);
     workers_.erase(key);

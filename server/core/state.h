@@ -132,7 +132,6 @@ class Hub::State {
   void DropUnconfirmed(Worker& worker);
   void TellIfVisible(const Worker& worker, const SessionOpened& event);
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
-  void CompletePublished(Publication& publication);
   bool HasOtherNumber(const Model& model, const Holding& holding) const;
   absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
   Publication& Recreate(const std::string& model, const Holding& holding);
@@ -166,6 +165,7 @@ class Hub::State {
   void AnswerPublish(Worker& worker, const PublishOp& op);
   void PublishDeadline(Worker& worker);
   void CompleteIfWhole(Publication& publication, const std::string& group);
+  void CompletePublished(Publication& publication, bool news);
   void BecomeVisible(Publication& publication);
   void TellVisible(Worker& holder, const Publication& publication);
   PublishReply PublishReplyOf(const Publication& publication, const Worker& worker) const;
@@ -177,7 +177,7 @@ class Hub::State {
   GroupEpoch TellsOf(const SessionOpened& event);
   GroupEpoch CameIn(const SessionOpened& event);
   void RaiseEpoch(const GroupKey& group, GroupEpoch to, const std::string& why);
-  void BeginEpoch(const GroupKey& group, const std::string& why);
+  void BeginEpoch(const GroupKey& group, GroupEpoch epoch, const std::string& why);
   void TellEpoch(Worker& worker);
   bool AllWereTold(const GroupKey& group);
   void SettleEpoch(const GroupKey& group);

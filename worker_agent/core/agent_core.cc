@@ -35,6 +35,7 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   heartbeat_at_ = now + heartbeat_ms_;
   epoch_ = event.epoch;
   if (came_in_ == GroupEpoch{}) came_in_ = event.epoch;
+  dropped_.reset();  // it is another hub, perhaps, and judges what is reported anew
   // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.
   if (event.wants_documents) effects.emplace_back(PutDocuments{});
   SayAgainWhatIsOver(effects);

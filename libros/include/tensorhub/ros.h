@@ -281,9 +281,10 @@ class Client {
   //                        - what is said at the top of forks, callbacks and Leave
   //   ALREADY_EXISTS       the version exists with another content: its layout, attachment or world
   //                        size, or its bytes
-  //   ABORTED              a rank of the group restarted, or published the version anew; or one
-  //                        that came late, or is there after the server's restart, is not known to
-  //                        have been in the group: publish again
+  //   ABORTED              a rank of the group restarted, published the version anew, or was away
+  //                        for so long that the server has forgotten it; or one that came late, or
+  //                        is there after the server's restart, is not known to have been in the
+  //                        group: publish again
   //   DEADLINE_EXCEEDED    the server did not answer, or, with wait_for_group, the ranks that it
   //                        names have not published: this one stays recorded, and the version may
   //                        become visible; or the stream's work was not done, and nothing is

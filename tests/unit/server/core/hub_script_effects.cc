@@ -186,7 +186,7 @@ std::string HubScript::Describe(Agent& agent, const Welcome& body) {
 
 std::string HubScript::Describe(Agent& agent, const GroupChanged& body) {
   agent.hello.epoch = body.epoch;
-  return "";
+  return "group changed";
 }
 
 std::string HubScript::Describe(Agent& agent, const Assign& body) {

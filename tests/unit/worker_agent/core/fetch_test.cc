@@ -370,6 +370,27 @@ TEST_P(BothWays, WhatIsDroppedBeforeTheOutcomeIsHeardIsNotHeld) {
   EXPECT_TRUE(world.Holds(1, 5));
 }
 
+// R8: another hub has judged what was reported anew, and lists it.
+TEST_P(BothWays, WhatAnotherHubDroppedBeforeTheOutcomeIsHeardIsHeld) {
+  World world(Options());
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
+    world.schedule.Soon(worker, [&world, worker, op = call.op] {
+      world.Deliver(worker, DroppedDirective{world.at(worker).word.generation,
+                                             absl::AlreadyExistsError("another publication")});
+      world.Deliver(worker, SessionDown{});
+      world.Deliver(worker, SessionUp{});
+      world.hub.Reply(worker, op, absl::OkStatus(), FinishReply{5});
+    });
+    return true;
+  };
+  world.Ask(1, FetchVerb{});
+  EXPECT_EQ(world.Finish(1), absl::OkStatus());
+  EXPECT_TRUE(world.at(1).core->Report().holding);
+  EXPECT_TRUE(world.Holds(1, 5));
+}
+
 TEST_P(BothWays, AVersionHeldByNobodyIsNotFoundAndWhatIsHeldStays) {
   World world(Options());
   ASSERT_TRUE(world.Publish(0, 5).ok());
