@@ -194,7 +194,7 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   // Who published it may have reported before, and counts as who does later.
   if (news) {
     MoveLatest(publication, /*rewind=*/false);
-    CompletePublished(publication, news);
+    CompletePublished(publication, /*news=*/true);
   }
   ReferenceState state = ReferenceState::kFilling;
   if (filling == Filling::kDone) {

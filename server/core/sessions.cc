@@ -285,10 +285,10 @@ void Hub::State::ForgetOldestDead() {
   const size_t limit = options_.limits.dead_workers + (recovering_ ? restored_ : 0);
   while (dead_.size() > limit) {
     const WorkerKey key = dead_.begin()->second;
-    const absl::Status reason = absl::AbortedError(absl::StrCat(ToString(key), " is gone"));
-    GiveUpFetches(workers_.at(key), reason);
+    const std::string why = absl::StrCat(ToString(key), " is gone");
+    GiveUpFetches(workers_.at(key), absl::AbortedError(why));
     // R2: a later worker of this rank will not be known to replace it.
-    BeginEpoch({key.model, key.group}, NewEpoch(), absl::StrCat(ToString(key), " is gone"));
+    BeginEpoch({key.model, key.group}, NewEpoch(), why);
     dead_.erase(dead_.begin());
     rows_.erase(workers_.at(key).serial);
     workers_.erase(key);
