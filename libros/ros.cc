@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -77,8 +78,16 @@ agent::AgentOptions ToAgent(const ConnectOptions& options) {
   return out;
 }
 
+std::optional<ContentIdentity> IdentityFrom(const tensorhub::ContentDigest& digest) {
+  if (!digest) return std::nullopt;
+  ContentIdentity identity;
+  const std::string bytes = tensorhub::ToBytes(digest);
+  std::copy(bytes.begin(), bytes.end(), identity.begin());
+  return identity;
+}
+
 VersionInfo ToInfo(const agent::ListedVersion& listed) {
-  VersionInfo info{listed.version, listed.state, listed.bytes, {}};
+  VersionInfo info{listed.version, listed.state, listed.bytes, {}, IdentityFrom(listed.identity)};
   for (const agent::ListedReplica& replica : listed.replicas) {
     info.replicas.push_back({replica.group, replica.ranks_complete, replica.ranks, replica.state});
   }
@@ -203,8 +212,12 @@ absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchO
       impl_->agent().RunVerb(agent::FetchVerb{ToAgent(selector), *left}, std::move(progress));
   if (result.status.ok()) result.status = impl_->agent().ShowTo(work);
   if (!result.status.ok()) return result.status;
-  return FetchResult{result.fetch.version, result.fetch.bytes_read, result.fetch.bytes_skipped,
-                     std::move(result.fetch.way), std::move(result.fetch.sources)};
+  return FetchResult{result.fetch.version,
+                     result.fetch.bytes_read,
+                     result.fetch.bytes_skipped,
+                     std::move(result.fetch.way),
+                     std::move(result.fetch.sources),
+                     IdentityFrom(result.fetch.identity)};
 }
 
 std::optional<uint64_t> Client::Held() {

@@ -73,6 +73,8 @@ v1::Holding ToProto(const HoldingReport& report) {
   out.set_visible(report.visible);
   out.set_medium(report.medium);
   *out.mutable_group_epoch() = ToProto(report.epoch);
+  out.set_digest(IdBytes(report.digest));
+  out.set_hashing(report.hashing);
   return out;
 }
 
@@ -130,6 +132,13 @@ void Put(const ProbeAnswerMessage& message, v1::WorkerMessage& out) {
   answer.set_verified(message.verified);
 }
 
+void Put(const ContentHashedMessage& message, v1::WorkerMessage& out) {
+  v1::ContentHashed& hashed = *out.mutable_content_hashed();
+  hashed.set_publication(IdBytes(message.publication));
+  hashed.set_generation(message.generation);
+  hashed.set_digest(IdBytes(message.digest));
+}
+
 void Put(const CopyFailedMessage& message, v1::WorkerMessage& out) {
   v1::CopyFailed& failed = *out.mutable_copy_failed();
   failed.set_version(message.version);
@@ -141,6 +150,7 @@ absl::StatusOr<std::optional<Event>> AssignEvent(const v1::Assign& in) {
   AssignDirective out;
   absl::Status status = Read(in.transaction(), "Assign.transaction", out.transaction);
   if (status.ok()) status = Read(in.publication(), "Assign.publication", out.publication);
+  if (status.ok()) status = ReadOptional(in.digest(), "Assign.digest", out.digest);
   if (status.ok() && in.tier() > static_cast<uint32_t>(Tier::kRemote)) {
     status = BadField("Assign.tier");
   }
@@ -257,6 +267,9 @@ v1::PublishRequest ToProto(const PublishCall& call) {
   out.set_timeout_ms(Unsigned(call.timeout_ms));
   out.set_rewind(call.rewind);
   out.set_medium(call.medium);
+  out.set_hashes(call.hashes);
+  out.set_digest(IdBytes(call.digest));
+  out.set_compared(IdBytes(call.compared));
   return out;
 }
 
@@ -299,6 +312,7 @@ v1::FinishReadRequest ToProto(const FinishReadCall& call) {
   out.set_transaction(IdBytes(call.transaction));
   out.set_code(StatusCodeToWire(call.result));
   out.set_reason(ReasonOf(call.result));
+  out.set_digest(IdBytes(call.digest));
   return out;
 }
 
@@ -311,6 +325,10 @@ absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply) {
   out.chunk_bytes = response.chunk_bytes();
   out.visible = response.visible();
   out.epoch = FromProto(response.group_epoch());
+  out.compare = response.compare();
+  out.holder = FromProto(response.holder());
+  out.endpoint = response.holder_endpoint();
+  out.generation = response.holder_generation();
   const absl::Status status =
       Read(response.publication(), "PublishResponse.publication", out.publication);
   if (status.ok()) reply.payload = out;
@@ -343,7 +361,11 @@ absl::Status FromProto(const v1::JoinFetchResponse& response, CallReply& reply) 
 absl::Status FromProto(const v1::BeginReadResponse&, CallReply&) { return absl::OkStatus(); }
 
 absl::Status FromProto(const v1::FinishReadResponse& response, CallReply& reply) {
-  reply.payload = FinishReply{response.version()};
+  FinishReply out{response.version()};
+  const absl::Status status =
+      ReadOptional(response.identity(), "FinishReadResponse.identity", out.identity);
+  if (!status.ok()) return status;
+  reply.payload = out;
   return StatusFromWire(response.code(), response.reason());
 }
 

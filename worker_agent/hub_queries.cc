@@ -46,6 +46,7 @@ std::vector<ListedVersion> Join(const v1::ListVersionsResponse& versions,
       if (reference.version() == info.version()) Add(reference, info.world_size(), groups);
     }
     ListedVersion version{info.version(), info.state(), info.bytes(), {}};
+    version.identity = FromBytes(info.identity()).value_or(ContentDigest{});
     for (auto& [name, replica] : groups) version.replicas.push_back(std::move(replica));
     listed.push_back(std::move(version));
   }

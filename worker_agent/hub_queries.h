@@ -44,6 +44,7 @@ struct ListedVersion {
   std::string state;
   uint64_t bytes = 0;
   std::vector<ListedReplica> replicas;
+  ContentDigest identity = {};  // none: not known
 };
 
 class HubQueries {

@@ -86,13 +86,14 @@ void Hub::State::Restore() {
     Model& model = models_[name];
     model.latest = row.latest;
     model.visible[row.latest] = row.publication;
+    model.identity = row.identity;
   }
   for (const auto& [name, row] : durable_.retention) RestoreRetention(name, row);
   for (const auto& [key, row] : durable_.groups) {
     Group& group = groups_[key];
     for (const auto& [rank, member] : row.members) RestoreMember(key, rank, member, row.world_size);
     if (row.outcome) {
-      group.last = Outcome{TransactionOf(row), *row.outcome, {}};
+      group.last = Outcome{TransactionOf(row), *row.outcome, row.identity, {}};
       for (const auto& [rank, member] : row.members) group.last->owed.insert(rank);
     } else {
       group.open = TransactionOf(row);
@@ -120,7 +121,7 @@ std::optional<ModelRow> Hub::State::RowOfModel(const std::string& name) const {
   const auto it = models_.find(name);
   if (it == models_.end() || !it->second.latest) return std::nullopt;
   const Version latest = *it->second.latest;
-  return ModelRow{latest, it->second.visible.at(latest)};
+  return ModelRow{latest, it->second.visible.at(latest), it->second.identity};
 }
 
 std::optional<RetentionRow> Hub::State::RowOfRetention(const std::string& name) const {
@@ -154,6 +155,7 @@ std::optional<GroupRow> Hub::State::RowOfGroup(const GroupKey& key) const {
   if (!group.last || group.last->owed.empty()) return std::nullopt;
   GroupRow row = RowOf(group.last->transaction);
   row.outcome = group.last->status;
+  row.identity = group.last->identity;
   return row;
 }
 

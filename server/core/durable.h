@@ -15,6 +15,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/time.h"
 
@@ -30,6 +31,7 @@ struct GroupKey {
 struct ModelRow {
   Version latest = 0;
   PublicationId publication;
+  ContentDigest identity = {};  // none: not known
   bool operator==(const ModelRow&) const = default;
 };
 
@@ -51,6 +53,7 @@ struct GroupRow {
   uint64_t chunk_bytes = 0;
   std::map<Rank, MemberRow> members;
   std::optional<absl::Status> outcome;  // none: open
+  ContentDigest identity = {};          // of what was fetched; none: not known
   bool operator==(const GroupRow&) const = default;
 };
 

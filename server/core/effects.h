@@ -21,11 +21,21 @@
 
 namespace tensorhub::hub {
 
+// R1: who can say what is wrong with another content: a holder of the shard, which has its digests.
+struct ComparedWith {
+  WorkerIdentity holder;  // incarnation 0: nobody to ask
+  std::string endpoint;
+  Generation generation = 0;
+};
 struct PublishReply {
   PublicationId publication;
   uint64_t chunk_bytes = 0;
   bool visible = false;
   GroupEpoch epoch = {};
+  // Not published yet: the number has a content already. Publish again with the digest of these
+  // bytes, cut into chunks of that size.
+  bool compare = false;
+  ComparedWith with = {};
 };
 struct UnpublishReply {
   bool drained = false;  // false: the time ran out; raise the generation all the same
@@ -43,6 +53,7 @@ struct FetchDecision {
 };
 struct FinishReadReply {  // with every outcome, also with one that is an error
   Version version = 0;
+  ContentDigest identity = {};  // of what was fetched; none: not known
 };
 struct WaitReply {
   Version version = 0;
@@ -77,6 +88,7 @@ struct Assign {
   PublicationId publication;
   Tier tier = Tier::kRemote;
   TimeMs progress_ms = 0;  // between reports of progress
+  ContentDigest digest;    // of the shard (R1); none: not known yet
 };
 // Stop reading, then settle with FinishRead.
 struct AbortRead {

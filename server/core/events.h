@@ -15,6 +15,7 @@
 #include <variant>
 
 #include "absl/status/status.h"
+#include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/layout.h"
 #include "common/location.h"
@@ -39,11 +40,13 @@ struct Holding {
   Fingerprint attachment;  // none: all zero
   Generation generation = 0;
   uint32_t valid_chunks = 0;
-  bool complete = false;    // published here, or fetched and committed
-  bool published = false;   // by this worker itself (not fetched)
-  bool visible = false;     // the worker has heard that the version became visible
-  std::string medium = {};  // for people
-  GroupEpoch epoch = {};    // in which it was published, as the reply said
+  bool complete = false;      // published here, or fetched and committed
+  bool published = false;     // by this worker itself (not fetched)
+  bool visible = false;       // the worker has heard that the version became visible
+  std::string medium = {};    // for people
+  GroupEpoch epoch = {};      // in which it was published, as the reply said
+  ContentDigest digest = {};  // of the shard; none: not known
+  bool hashing = false;       // it makes the digests just now, and will say
 };
 
 // A fetch whose decision the worker knows and whose outcome it does not.
@@ -133,6 +136,14 @@ struct ProbeAnswer {
   bool verified = false;  // its bytes were hashed again
 };
 
+// R1: what it published has been hashed.
+struct ContentHashed {
+  SessionId session = 0;
+  PublicationId publication;
+  Generation generation = 0;
+  ContentDigest digest;
+};
+
 // R7: the copy that was asked for (MakeCopy) is not made.
 struct CopyFailed {
   SessionId session = 0;
@@ -159,6 +170,11 @@ struct PublishOp : Operation {
   TimeMs timeout_ms = 0;    // of wait_for_group
   bool rewind = false;      // lower the `latest` mark to this version (R2)
   std::string medium = {};  // for people
+  // R1: it makes digests, and says later what they give (ContentHashed).
+  bool hashes = false;
+  // What these bytes give, cut as that publication is (PublishReply::compare); none: not compared.
+  ContentDigest digest;
+  PublicationId compared;
 };
 
 // A reader's buffers are free and have this generation: sources may be assigned.
@@ -194,6 +210,7 @@ struct BeginReadOp : Operation, ReadStart {};
 struct FinishReadOp : Operation {
   TransactionId transaction;
   absl::Status result;
+  ContentDigest digest;  // of the shard that it holds then; none: not known
 };
 
 struct LeaveOp : Operation {};
@@ -259,9 +276,9 @@ struct Tick {};
 
 using Event =
     std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed,
-                 SourceSilent, ProbeAnswer, CopyFailed, PublishOp, UnpublishOp, JoinFetchOp,
-                 BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp, PutAttachmentOp, RetainOp,
-                 PinOp, UnpinOp, RewindOp, CallCancelled, Tick>;
+                 SourceSilent, ProbeAnswer, ContentHashed, CopyFailed, PublishOp, UnpublishOp,
+                 JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp,
+                 PutAttachmentOp, RetainOp, PinOp, UnpinOp, RewindOp, CallCancelled, Tick>;
 
 }  // namespace tensorhub::hub
 

@@ -128,8 +128,12 @@ void Hub::State::OperationDeadline(Worker& worker) {
 void Hub::State::Settle() {
   for (;;) {
     Refresh(orphans_.empty() ? nullptr : orphans_.begin()->reader);
-    if (drained_.empty() && orphans_.empty() && news_.empty() && !retention_changed_) return;
-    if (retention_changed_) {
+    joiners_due_ = joiners_due_ && !joiners_.empty() && !recovering_;
+    const bool quiet = drained_.empty() && orphans_.empty() && news_.empty();
+    if (quiet && !retention_changed_ && !joiners_due_) return;
+    if (joiners_due_) {
+      SettleJoiners();
+    } else if (retention_changed_) {
       SettleLeavers();
     } else if (!drained_.empty()) {
       Worker& worker = **drained_.begin();

@@ -14,6 +14,7 @@ namespace tensorhub::hub {
 void Hub::State::CheckInvariants() const {
   // Settle left nothing behind.
   TH_CHECK(orphans_.empty() && drained_.empty() && news_.empty() && stale_.empty());
+  TH_CHECK(!joiners_due_ || joiners_.empty() || recovering_);
   CheckAwaited();
   size_t alive = 0;
   size_t sessions = 0;
@@ -265,11 +266,30 @@ void Hub::State::CheckPublication(const Publication& publication) const {
     TH_CHECK(complete == shard.complete && draining == shard.draining.size());
     CheckSeeds(shard);
     if (complete > 0) ++whole_shards;
+    CheckDigests(shard);
   }
+  // R1: what is not known of a shard is not known of the whole.
+  const bool identified =
+      std::all_of(publication.shards.begin(), publication.shards.end(),
+                  [](const auto& entry) { return static_cast<bool>(entry.second.digest); });
+  const bool all = publication.shards.size() == publication.world_size && identified;
+  TH_CHECK(!all || publication.identity);
   // R1: with no holder left it is forgotten.
   TH_CHECK(references > 0 && references == publication.references);
   TH_CHECK(whole_shards == publication.whole_shards);
   TH_CHECK(complete_ranks == publication.complete_ranks);
+}
+
+// R1: what its publisher says counts, and a reader's word only where there is nobody to say it.
+void Hub::State::CheckDigests(const Shard& shard) const {
+  if (shard.digest) return;
+  bool hashing = false;
+  bool said = false;
+  for (const auto& [serial, holder] : shard.holders) {
+    hashing |= holder->reference->hashing;
+    said |= static_cast<bool>(holder->reference->digest);
+  }
+  TH_CHECK(hashing || !said);
 }
 
 // R7: every pin that ends has its place in the order of ends.

@@ -86,15 +86,25 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
     const uint64_t bytes = layouts_.at(op.layout)->total_bytes();
     status = CheckChunking({bytes, publication->chunk_bytes});
   }
+  Joining joining = Joining::kMayHold;
+  if (status.ok() && !worker.reference) {
+    const absl::StatusOr<Joining> compared = CompareContent(*publication, worker, op);
+    status = compared.status();
+    if (compared.ok()) joining = *compared;
+  }
   if (!status.ok()) {
     ForgetIfUnheld(name, op.version);
     return Finish(worker, status);
   }
-  if (!worker.reference) {
-    const Shard& shard = EnsureShard(*publication, worker.id.key.rank, op.layout, op.attachment);
-    AddReference(worker, *publication, op.generation, ReferenceState::kPublishing, *shard.chunks);
-    worker.reference->epoch = EpochOfPublish(worker.id.key);
+  if (joining == Joining::kWaits) return AwaitContent(worker, op);
+  if (joining == Joining::kCompares) {
+    return Finish(worker, absl::OkStatus(),
+                  PublishReply{.publication = publication->id,
+                               .chunk_bytes = publication->chunk_bytes,
+                               .compare = true,
+                               .with = HolderToAsk(*publication, worker.id.key.rank)});
   }
+  if (!worker.reference) Hold(worker, *publication, op);
   worker.reference->rewind |= op.rewind;
   worker.medium = op.medium;
   CompleteIfWhole(*publication, worker.id.key.group);
@@ -121,13 +131,6 @@ absl::Status Hub::State::CheckSameContent(const Publication& publication, const 
     return absl::AlreadyExistsError(
         absl::StrCat(version, "world size ", publication.world_size, ", not ", worker.world_size));
   }
-  // R2: the ranks of one group publish one content.
-  const bool group_holds = publication.complete_ranks.contains(worker.id.key.group);
-  if (LacksShard(publication, worker.id.key.rank) && !group_holds) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "version ", op.version, " exists, and its shard ", worker.id.key.rank,
-        " was lost, so that nobody knows whether this is the same; publish another version"));
-  }
   const auto it = publication.shards.find(worker.id.key.rank);
   if (it == publication.shards.end()) return absl::OkStatus();
   const Shard& shard = it->second;
@@ -144,6 +147,25 @@ absl::Status Hub::State::CheckSameContent(const Publication& publication, const 
     return absl::AlreadyExistsError(absl::StrCat(version, "another attachment", rank));
   }
   return absl::OkStatus();
+}
+
+void Hub::State::Hold(Worker& worker, Publication& publication, const PublishOp& op) {
+  Shard& shard = EnsureShard(publication, worker.id.key.rank, op.layout, op.attachment);
+  AddReference(worker, publication, op.generation, ReferenceState::kPublishing, *shard.chunks);
+  Reference& reference = *worker.reference;
+  reference.epoch = EpochOfPublish(worker.id.key);
+  const bool compared = op.digest && op.compared == publication.id;
+  if (compared) reference.digest = op.digest;
+  reference.hashing = !compared && op.hashes;
+  SettleDigest(publication, shard);
+}
+
+// What waits is asked for again, with the time that is left of it.
+PublishOp Hub::State::TakeDeferred(Worker& worker) {
+  PublishOp op = *std::exchange(worker.op.deferred, std::nullopt);
+  if (worker.op.deadline != 0) op.timeout_ms = std::max<TimeMs>(worker.op.deadline - now_, 0);
+  ClearDeadline(worker);
+  return op;
 }
 
 Publication& Hub::State::Create(Model& model, const PublishOp& op, const Worker& worker) {
@@ -168,6 +190,13 @@ PublishReply Hub::State::PublishReplyOf(const Publication& publication,
 }
 
 void Hub::State::PublishDeadline(Worker& worker) {
+  if (worker.op.deferred) {
+    return Finish(worker,
+                  absl::DeadlineExceededError(absl::StrCat(
+                      "version ", worker.op.deferred->version, " exists, and its publishers",
+                      " have not all published it in time, or not hashed it; nothing is",
+                      " published here: publish again, or another number")));
+  }
   const Publication& publication = PublicationOf(worker);
   const std::string& group = worker.id.key.group;
   const auto published = [&](Rank rank) {
@@ -195,6 +224,7 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
     for (Worker* worker : ranks) rewind |= std::exchange(worker->reference->rewind, false);
   }
   const bool first = whole && !std::exchange(publication.visible, true);
+  joiners_due_ |= first;
   if (first || rewind) MoveLatest(publication, rewind);
   if (publication.visible) CompletePublished(publication, first);
 }

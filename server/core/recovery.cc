@@ -24,8 +24,7 @@ void Hub::State::EndRecovery() {
   for (auto& [key, worker] : workers_) {
     if (Reads(worker)) IsFed(worker) ? ReturnInside(worker) : Orphaned(worker);
     if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;
-    const PublishOp op = *std::exchange(worker.op.deferred, std::nullopt);
-    Publish(worker, op);
+    Publish(worker, TakeDeferred(worker));
   }
   for (auto& [key, group] : groups_) SettleRecovered(key, group);
   for (const auto& [name, model] : models_) {
@@ -154,11 +153,15 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
       held->world_size != holding.world_size || held->chunk_bytes != holding.chunk_bytes) {
     return absl::AlreadyExistsError("the number has another publication by now");
   }
-  const auto shard = held->shards.find(worker.id.key.rank);
-  if (shard == held->shards.end() || shard->second.layout == holding.layout) {
-    return absl::OkStatus();
+  const auto found = held->shards.find(worker.id.key.rank);
+  if (found == held->shards.end()) return absl::OkStatus();
+  const Shard& shard = found->second;
+  if (shard.layout != holding.layout) {
+    return absl::AlreadyExistsError("the version has another layout");
   }
-  return absl::AlreadyExistsError("the version has another layout");
+  const bool other = shard.digest && holding.digest && shard.digest != holding.digest;
+  if (other) return absl::AlreadyExistsError("the version has other bytes");
+  return absl::OkStatus();
 }
 
 Publication& Hub::State::Recreate(const std::string& name, const Holding& holding) {
@@ -174,6 +177,7 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
   // All its holders were gone for a while; that it was visible is known.
   const auto visible = model.visible.find(holding.version);
   publication.visible = visible != model.visible.end() && visible->second == publication.id;
+  if (publication.visible && model.latest == holding.version) publication.identity = model.identity;
   return publication;
 }
 
@@ -186,12 +190,12 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
     return absl::AbortedError("it was given up before it was whole; publish it again");
   }
   Publication& publication = Recreate(worker.id.key.model, holding);
-  const Shard& shard =
-      EnsureShard(publication, worker.id.key.rank, holding.layout, holding.attachment);
+  Shard& shard = EnsureShard(publication, worker.id.key.rank, holding.layout, holding.attachment);
   // What was fetched, or is being fetched, was visible; what was published may not have been.
   const bool seen = holding.visible || !holding.published;
   const bool news = seen && !std::exchange(publication.visible, true);
   // Who published it may have reported before, and counts as who does later.
+  joiners_due_ |= news;
   if (news) {
     MoveLatest(publication, /*rewind=*/false);
     CompletePublished(publication, /*news=*/true);
@@ -205,6 +209,9 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   AddReference(worker, publication, holding.generation, state,
                has_all ? chunks : holding.valid_chunks);
   worker.reference->epoch = Known(worker.id.key, holding.epoch);
+  worker.reference->digest = holding.digest;
+  worker.reference->hashing = holding.hashing;
+  SettleDigest(publication, shard);
   worker.medium = holding.medium;
   if (state == ReferenceState::kPublishing) CompleteIfWhole(publication, worker.id.key.group);
   return absl::OkStatus();

@@ -140,6 +140,12 @@ void Hub::State::RemoveReference(Worker& worker) {
   --publication.references;
   const Version version = worker.reference->version;
   worker.reference.reset();
+  joiners_due_ = true;
+  if (shard.holders.empty() && !publication.visible) {
+    publication.shards.erase(worker.id.key.rank);  // R1: nobody has read it, and nobody will
+  } else {
+    SettleDigest(publication, shard);
+  }
   ForgetIfUnheld(worker.id.key.model, version);
 }
 

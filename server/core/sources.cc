@@ -102,6 +102,7 @@ void Hub::State::SendAssign(const Worker& reader) {
   assign.publication = read.publication;
   assign.tier = assignment.tier;
   assign.progress_ms = ReportMs();
+  assign.digest = reader.reference->shard->digest;
   Send(reader, std::move(assign));
 }
 

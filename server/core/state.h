@@ -162,6 +162,8 @@ class Hub::State {
   absl::Status CheckSameContent(const Publication& publication, const Worker& worker,
                                 const PublishOp& op) const;
   Publication& Create(Model& model, const PublishOp& op, const Worker& worker);
+  void Hold(Worker& worker, Publication& publication, const PublishOp& op);
+  PublishOp TakeDeferred(Worker& worker);
   void AnswerPublish(Worker& worker, const PublishOp& op);
   void PublishDeadline(Worker& worker);
   void CompleteIfWhole(Publication& publication, const std::string& group);
@@ -169,6 +171,19 @@ class Hub::State {
   void BecomeVisible(Publication& publication);
   void TellVisible(Worker& holder, const Publication& publication);
   PublishReply PublishReplyOf(const Publication& publication, const Worker& worker) const;
+
+  // content.cc: R1, one content behind a number
+  enum class Joining { kMayHold, kCompares, kWaits };
+  bool IsReadAs(const Worker& worker, Generation generation, const Publication& publication) const;
+  absl::StatusOr<Joining> CompareContent(const Publication& publication, const Worker& worker,
+                                         const PublishOp& op) const;
+  ComparedWith HolderToAsk(const Publication& publication, Rank rank) const;
+  void AwaitContent(Worker& worker, const PublishOp& op);
+  void SettleJoiners();
+  void On(const ContentHashed& event);
+  void LearnDigest(Worker& holder, const ContentDigest& digest);
+  void SettleDigest(Publication& publication, Shard& shard);
+  void SettleIdentity(Publication& publication);
 
   // group_epoch.cc: R2, who belongs together
   GroupEpoch NewEpoch() { return {options_.life, ++epochs_}; }
@@ -378,7 +393,8 @@ class Hub::State {
   absl::Status BeginRead(Worker& worker, const ReadStart& start);
   void StartRead(Worker& worker, Member& member);
   void On(const FinishReadOp& op);
-  void FinishOk(Worker& worker, Member& member);
+  void FinishOk(Worker& worker, Member& member, const ContentDigest& digest);
+  ContentDigest IdentityOf(const std::string& model, const Transaction& transaction) const;
   void FinishFailed(const Worker& worker, const absl::Status& result);
   void FinishLate(Worker& worker, const FinishReadOp& op);
   void CommitIfWhole(const GroupKey& key);
@@ -412,6 +428,7 @@ class Hub::State {
   void CheckReference(const Worker& worker) const;
   void CheckRead(const Worker& worker) const;
   void CheckPublication(const Publication& publication) const;
+  void CheckDigests(const Shard& shard) const;
   void CheckNoCycle(const Worker& worker) const;
   void CheckChoice(const Worker& worker) const;
   void CheckSeeds(const Shard& shard) const;
@@ -465,6 +482,8 @@ class Hub::State {
   std::vector<Worker*> stale_;           // rows that their shards' indices may have wrong
   std::set<std::string> news_;           // models with a version that became visible
   std::set<Serial> leavers_;             // that wait for a keeper of what they hold
+  std::set<Serial> joiners_;             // that wait to be compared (R1); a superset
+  bool joiners_due_ = false;
   bool retention_changed_ = false;
 
   // Of the event in progress.

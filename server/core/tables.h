@@ -19,6 +19,7 @@
 #include <tuple>
 
 #include "absl/container/btree_map.h"
+#include "common/content_identity.h"
 #include "server/core/effects.h"
 #include "server/core/events.h"
 #include "server/core/holder_index.h"
@@ -55,6 +56,8 @@ struct Reference {
   TimeMs drain_end = 0;          // of kDraining
   Shard* shard = nullptr;        // which is there as long as it has holders
   GroupEpoch epoch;              // of kPublishing: to which it belongs (R2)
+  ContentDigest digest;          // of its shard, as its holder says; none: not said
+  bool hashing = false;          // that is still to come
   bool rewind = false;           // once its group has published, `latest` falls to this version
 };
 
@@ -234,6 +237,7 @@ inline bool IsPresent(const ReaderSlot& slot) {
 struct Shard {
   Fingerprint layout;
   Fingerprint attachment;
+  ContentDigest digest;  // R1; none: not known (yet)
   uint64_t bytes = 0;
   std::optional<uint32_t> chunks;  // unknown after a restart until somebody says it
   absl::btree_map<Serial, Worker*> holders;
@@ -251,7 +255,8 @@ struct Publication {
   Version version = 0;
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
-  bool visible = false;  // ever
+  bool visible = false;    // ever
+  ContentDigest identity;  // R1; none: a shard's digest is not known (yet)
   std::map<Rank, Shard> shards;
   uint32_t whole_shards = 0;  // with a complete holder
   uint32_t references = 0;
@@ -273,6 +278,7 @@ struct Model {
   uint64_t revision = 0;
   std::map<Version, Publication> held;       // with at least one reference
   std::map<Version, PublicationId> visible;  // ever, also those that nobody holds any more
+  ContentDigest identity;                    // of `latest`
 };
 
 // A rank that waits for the others (R6).
@@ -288,6 +294,7 @@ struct Member {
   bool already_held = false;
   bool begun = false;
   bool finished = false;
+  ContentDigest digest = {};  // of its shard, as it says when it has finished
   // False only while recovering: it has neither reported this fetch nor asked for the decision.
   bool known = false;
 };
@@ -304,7 +311,8 @@ struct Transaction {
 struct Outcome {
   Transaction transaction;
   absl::Status status;
-  std::set<Rank> owed;  // those that may still ask for it
+  ContentDigest identity;  // of what was fetched; none: not known
+  std::set<Rank> owed;     // those that may still ask for it
 };
 
 struct Group {

@@ -105,10 +105,10 @@ void Hub::State::On(const FinishReadOp& op) {
   Member* member = FindMember(worker->id, op.transaction);
   if (member == nullptr) return FinishLate(*worker, op);
   if (!op.result.ok()) return FinishFailed(*worker, op.result);
-  FinishOk(*worker, *member);
+  FinishOk(*worker, *member, op.digest);
 }
 
-void Hub::State::FinishOk(Worker& worker, Member& member) {
+void Hub::State::FinishOk(Worker& worker, Member& member, const ContentDigest& digest) {
   const bool filling = worker.reference && worker.reference->state == ReferenceState::kFilling &&
                        worker.reference->publication == GroupOf(worker.id.key).open->publication;
   if (!member.already_held && !member.finished && !filling) {
@@ -116,8 +116,16 @@ void Hub::State::FinishOk(Worker& worker, Member& member) {
   }
   if (filling) {
     Reference& reference = *worker.reference;
+    // R1: what it read is the version's, or nothing.
+    if (digest && reference.shard->digest && digest != reference.shard->digest) {
+      return FinishFailed(worker, absl::DataLossError("what it read is not that version"));
+    }
     reference.valid_chunks = reference.shard->chunks.value_or(reference.valid_chunks);
+    reference.digest = digest;
+    SettleDigest(PublicationOf(worker), *reference.shard);
+    joiners_due_ = true;
   }
+  member.digest = digest;
   EndRead(worker);
   DrawNearer(worker);
   member.finished = true;
@@ -138,7 +146,21 @@ void Hub::State::FinishLate(Worker& worker, const FinishReadOp& op) {
   if (IsIn(worker, op.transaction)) EndRead(worker);
   const std::optional<Outcome>& last = GroupOf(worker.id.key).last;
   Finish(worker, OutcomeOf(worker.id.key, op.transaction),
-         FinishReadReply{last ? last->transaction.version : Version{0}});
+         last ? FinishReadReply{last->transaction.version, last->identity} : FinishReadReply{});
+}
+
+// R1: the receipt. All ranks of the group get the same, once.
+ContentDigest Hub::State::IdentityOf(const std::string& model,
+                                     const Transaction& transaction) const {
+  const Publication* publication = FindPublication(model, transaction.version);
+  const bool held = publication != nullptr && publication->id == transaction.publication;
+  if (held && publication->identity) return publication->identity;
+  std::vector<ContentDigest> digests;
+  for (const auto& [rank, member] : transaction.members) {
+    if (!member.digest) return {};
+    digests.push_back(member.digest);
+  }
+  return ContentIdentity(digests);
 }
 
 // R6: one event.
@@ -148,7 +170,9 @@ void Hub::State::CommitIfWhole(const GroupKey& key) {
   for (const auto& [rank, member] : group.open->members) {
     if (!member.finished) return;
   }
+  const ContentDigest identity = IdentityOf(key.model, *group.open);
   Conclude(key, group, absl::OkStatus());
+  group.last->identity = identity;
   const Transaction transaction = group.last->transaction;
   for (const auto& [rank, member] : transaction.members) {
     Worker& worker = *FindWorker({key.model, key.group, rank});
@@ -156,7 +180,7 @@ void Hub::State::CommitIfWhole(const GroupKey& key) {
     if (filled) SetState(worker, ReferenceState::kComplete);
     if (filled) ReleaseIfUnwanted(worker);
     if (IsPending(worker, OpKind::kFinishRead)) {
-      Finish(worker, absl::OkStatus(), FinishReadReply{transaction.version});
+      Finish(worker, absl::OkStatus(), FinishReadReply{transaction.version, identity});
     }
   }
   const Publication* publication = FindPublication(key.model, transaction.version);
@@ -224,7 +248,7 @@ void Hub::State::AbortUnfinished(const Worker& worker, const absl::Status& reaso
 }
 
 void Hub::State::Conclude(const GroupKey& key, Group& group, const absl::Status& status) {
-  group.last = Outcome{*std::exchange(group.open, std::nullopt), status, {}};
+  group.last = Outcome{*std::exchange(group.open, std::nullopt), status, {}, {}};
   for (const auto& [rank, member] : group.last->transaction.members) group.last->owed.insert(rank);
   changed_groups_.insert(key);
 }

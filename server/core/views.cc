@@ -31,6 +31,7 @@ VersionView ViewOf(const Publication& publication) {
   view.version = publication.version;
   view.publication = publication.id;
   view.state = StateOf(publication);
+  view.identity = publication.identity;
   view.world_size = publication.world_size;
   view.chunk_bytes = publication.chunk_bytes;
   view.complete_replicas = CompleteReplicas(publication);
@@ -105,6 +106,7 @@ std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
     view.version = version;
     view.publication = publication;
     view.state = VersionState::kLost;
+    if (version == found->second.latest) view.identity = found->second.identity;
   }
   for (const auto& [version, publication] : found->second.held) {
     VersionView& view = views[version] = ViewOf(publication);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/location.h"
 #include "common/time.h"
@@ -33,6 +34,7 @@ struct VersionView {
   Version version = 0;
   PublicationId publication;
   VersionState state = VersionState::kPublishing;
+  ContentDigest identity;  // none: not known (yet)
   uint32_t world_size = 0;
   uint64_t bytes = 0;  // of all shards
   uint64_t chunk_bytes = 0;

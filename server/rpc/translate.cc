@@ -35,6 +35,8 @@ hub::Holding HoldingOf(FieldChecks& check, const pb::Holding& holding) {
   out.visible = holding.visible();
   out.medium = ReadableText(holding.medium(), kMediumBytesMax);
   out.epoch = EpochOf(holding.group_epoch());
+  out.digest = check.IdOrNone(holding.digest(), "digest");
+  out.hashing = holding.hashing();
   check.SetPrefix("");
   return out;
 }
@@ -165,6 +167,14 @@ hub::Event ProbeAnswerOf(FieldChecks& check, const pb::ProbeAnswer& answer,
                           .verified = answer.verified()};
 }
 
+hub::Event HashedOf(FieldChecks& check, const pb::ContentHashed& hashed, hub::SessionId session) {
+  check.SetPrefix("content_hashed.");
+  return hub::ContentHashed{.session = session,
+                            .publication = check.Id(hashed.publication(), "publication"),
+                            .generation = check.GenerationOf(hashed.generation()),
+                            .digest = check.Id(hashed.digest(), "digest")};
+}
+
 hub::Event CopyFailedOf(FieldChecks& check, const pb::CopyFailed& failed, hub::SessionId session) {
   check.SetPrefix("copy_failed.");
   check.Require(failed.code() != 0, "code", "is OK; a failure has another code");
@@ -192,6 +202,8 @@ absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::Session
       return EventOf(check, ProbeAnswerOf(check, message.probe_answer(), session));
     case pb::WorkerMessage::kCopyFailed:
       return EventOf(check, CopyFailedOf(check, message.copy_failed(), session));
+    case pb::WorkerMessage::kContentHashed:
+      return EventOf(check, HashedOf(check, message.content_hashed(), session));
     case pb::WorkerMessage::kOpen:
       return absl::InvalidArgumentError("open: this session is open already");
     case pb::WorkerMessage::BODY_NOT_SET:
@@ -229,6 +241,9 @@ absl::StatusOr<hub::Event> ToCore(const pb::PublishRequest& request, hub::CallId
   op.timeout_ms = check.Time(request.timeout_ms());
   op.rewind = request.rewind();
   op.medium = ReadableText(request.medium(), kMediumBytesMax);
+  op.hashes = request.hashes();
+  op.digest = check.IdOrNone(request.digest(), "digest");
+  op.compared = check.IdOrNone(request.compared(), "compared");
   return EventOf(check, op);
 }
 
@@ -268,6 +283,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::FinishReadRequest& request, hub::Cal
   auto op = OperationOf<hub::FinishReadOp>(check, request, call);
   op.transaction = check.Id(request.transaction(), "transaction");
   op.result = check.Result(request.code(), request.reason());
+  op.digest = check.IdOrNone(request.digest(), "digest");
   return EventOf(check, op);
 }
 

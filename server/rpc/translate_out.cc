@@ -38,6 +38,7 @@ void Fill(const hub::Assign& assign, const ServerIdentity&, pb::HubMessage& mess
   out.set_publication(IdBytes(assign.publication));
   out.set_tier(static_cast<uint32_t>(assign.tier));
   out.set_progress_ms(static_cast<uint64_t>(assign.progress_ms));
+  out.set_digest(IdBytes(assign.digest));
 }
 
 void Fill(const hub::AbortRead& abort, const ServerIdentity&, pb::HubMessage& message) {
@@ -117,6 +118,11 @@ absl::Status FillResponse(const hub::Reply& reply, pb::PublishResponse& response
     response.set_chunk_bytes(payload.chunk_bytes);
     response.set_visible(payload.visible);
     Fill(payload.epoch, *response.mutable_group_epoch());
+    response.set_compare(payload.compare);
+    if (payload.with.holder.incarnation == 0) return;
+    ToProto(payload.with.holder, *response.mutable_holder());
+    response.set_holder_endpoint(payload.with.endpoint);
+    response.set_holder_generation(payload.with.generation);
   });
 }
 
@@ -145,6 +151,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::FinishReadResponse& respo
     response.set_version(payload.version);
     response.set_code(StatusCodeToWire(reply.status));
     response.set_reason(std::string(reply.status.message()));
+    response.set_identity(IdBytes(payload.identity));
   });
 }
 

@@ -55,6 +55,7 @@ void Fill(const hub::ModelView& view, v1::ModelInfo& out) {
 void Fill(const hub::VersionView& view, v1::VersionInfo& out) {
   out.set_version(view.version);
   out.set_publication(IdBytes(view.publication));
+  out.set_identity(IdBytes(view.identity));
   out.set_state(std::string(ToString(view.state)));
   out.set_world_size(view.world_size);
   out.set_bytes(view.bytes);

@@ -20,6 +20,13 @@ std::optional<Id128> IdFrom(const Statement& row, int column) {
   return id && *id ? id : std::nullopt;
 }
 
+// Empty: none.
+std::optional<Id128> IdOrNoneFrom(const Statement& row, int column) {
+  return row.Bytes(column).empty() ? Id128{} : IdFrom(row, column);
+}
+
+std::string OrEmpty(const Id128& id) { return id ? ToBytes(id) : std::string(); }
+
 bool AreNames(const std::string& model, const std::string& group) {
   return !NameProblem(model) && !NameProblem(group);
 }
@@ -29,7 +36,9 @@ std::optional<hub::GroupRow> GroupFrom(const Statement& row) {
   const std::optional<Id128> publication = IdFrom(row, 3);
   auto members = DecodeMembers(row.Bytes(7));
   const uint64_t world_size = row.Number(5);
+  const std::optional<Id128> identity = IdOrNoneFrom(row, 10);
   if (!transaction || !publication || !members || members->empty()) return std::nullopt;
+  if (!identity) return std::nullopt;
   if (world_size == 0 || world_size > kWorldSizeMax) return std::nullopt;
   if (members->rbegin()->first >= world_size) return std::nullopt;
   hub::GroupRow group;
@@ -39,6 +48,7 @@ std::optional<hub::GroupRow> GroupFrom(const Statement& row) {
   group.world_size = static_cast<uint32_t>(world_size);
   group.chunk_bytes = row.Number(6);
   group.members = *std::move(members);
+  group.identity = *identity;
   if (row.IsNull(8)) return group;
   const uint64_t code = row.Number(8);
   if (code > kStatusCodeMax) return std::nullopt;
@@ -51,7 +61,7 @@ std::optional<hub::GroupRow> GroupFrom(const Statement& row) {
 absl::StatusOr<std::map<std::string, hub::ModelRow>> ReadModels(Sqlite& database) {
   std::map<std::string, hub::ModelRow> models;
   absl::StatusOr<Statement> select =
-      database.Prepare("SELECT model, latest, publication FROM models");
+      database.Prepare("SELECT model, latest, publication, identity FROM models");
   if (!select.ok()) return select.status();
   while (true) {
     const absl::StatusOr<bool> row = select->Step();
@@ -59,10 +69,11 @@ absl::StatusOr<std::map<std::string, hub::ModelRow>> ReadModels(Sqlite& database
     if (!*row) return models;
     const std::string name = select->Bytes(0);
     const std::optional<Id128> publication = IdFrom(*select, 2);
-    if (NameProblem(name) || !publication) {
+    const std::optional<Id128> identity = IdOrNoneFrom(*select, 3);
+    if (NameProblem(name) || !publication || !identity) {
       return Damaged(database.path(), absl::StrCat("table models, row \"", name, "\""));
     }
-    models[name] = {select->Number(1), *publication};
+    models[name] = {select->Number(1), *publication, *identity};
   }
 }
 
@@ -70,7 +81,7 @@ absl::StatusOr<std::map<hub::GroupKey, hub::GroupRow>> ReadGroups(Sqlite& databa
   std::map<hub::GroupKey, hub::GroupRow> groups;
   absl::StatusOr<Statement> select = database.Prepare(
       "SELECT model, group_name, transaction_id, publication, version, world_size, chunk_bytes, "
-      "members, outcome_code, outcome_message FROM group_fetches");
+      "members, outcome_code, outcome_message, identity FROM group_fetches");
   if (!select.ok()) return select.status();
   while (true) {
     const absl::StatusOr<bool> row = select->Step();
@@ -171,12 +182,13 @@ absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
   RowWriter writer;
   const std::pair<Statement*, const char*> statements[] = {
       {&writer.put_model_,
-       "INSERT OR REPLACE INTO models (model, latest, publication) VALUES (?1, ?2, ?3)"},
+       "INSERT OR REPLACE INTO models (model, latest, publication, identity) "
+       "VALUES (?1, ?2, ?3, ?4)"},
       {&writer.drop_model_, "DELETE FROM models WHERE model = ?1"},
       {&writer.put_group_,
        "INSERT OR REPLACE INTO group_fetches (model, group_name, transaction_id, publication, "
-       "version, world_size, chunk_bytes, members, outcome_code, outcome_message) "
-       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
+       "version, world_size, chunk_bytes, members, outcome_code, outcome_message, identity) "
+       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
       {&writer.drop_group_, "DELETE FROM group_fetches WHERE model = ?1 AND group_name = ?2"},
       {&writer.put_retention_,
        "INSERT OR REPLACE INTO retention (model, keep_latest, pins) VALUES (?1, ?2, ?3)"},
@@ -212,6 +224,8 @@ absl::Status RowWriter::Write(const std::string& model, const std::optional<hub:
   put_model_.BindText(1, model);
   put_model_.Bind(2, row->latest);
   put_model_.BindBlob(3, publication);
+  const std::string identity = OrEmpty(row->identity);
+  put_model_.BindBlob(4, identity);
   return put_model_.Run();
 }
 
@@ -236,6 +250,8 @@ absl::Status RowWriter::Write(const hub::GroupKey& key, const std::optional<hub:
   put_group_.Bind(
       9, row->outcome ? std::optional(static_cast<int>(row->outcome->code())) : std::nullopt);
   put_group_.BindText(10, message);
+  const std::string identity = OrEmpty(row->identity);
+  put_group_.BindBlob(11, identity);
   return put_group_.Run();
 }
 

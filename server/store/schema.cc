@@ -49,6 +49,10 @@ CREATE TABLE retention (
   pins BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 )sql",
+    R"sql(
+ALTER TABLE models ADD COLUMN identity BLOB NOT NULL DEFAULT x'';
+ALTER TABLE group_fetches ADD COLUMN identity BLOB NOT NULL DEFAULT x'';
+)sql",
 };
 constexpr int kSchema = static_cast<int>(std::size(kSteps));
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The truth about versions: which bytes are behind a number, as those who publish know it and the
-// hub does not. A number means new bytes only when nobody has, or is about to publish, the old
-// ones: whoever does otherwise breaks the contract, which only digests would show.
+// hub does not. Publishers agree on them as long as somebody has them, or is about to publish them;
+// but for one that comes back from a checkpoint with bytes of its own (`OfItsOwn`), which the hub
+// must not take for the same.
 
 #ifndef TENSORHUB_TESTS_SIM_CONTENTS_H_
 #define TENSORHUB_TESTS_SIM_CONTENTS_H_
@@ -31,6 +32,7 @@ class Contents {
     if (entry.content == 0 || free) entry.content = ++last_;
     return entry.content;
   }
+  ContentId OfItsOwn() { return ++last_; }
   // While a publish is planned or under way.
   void Use(const Number& number) { ++entries_[number].users; }
   void Unuse(const Number& number, Nanos now) {

@@ -91,9 +91,30 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.breaks_of_calls = draws.Share(10'000, 300'000);
   plan.callers_die = draws.Share(3'000, 60'000);
   plan.sources_die = draws.Share(3'000, 60'000);
+  plan.other_bytes = draws.Share(20'000, 400'000);
+  constexpr DigestUse kUses[] = {DigestUse::kOn,   DigestUse::kOn,    DigestUse::kAuto,
+                                 DigestUse::kAuto, DigestUse::kMixed, DigestUse::kOff};
+  plan.digests = kUses[draws.Of(6)];
+  plan.hashing_max = draws.Upto(kMillisecond, 4 * kSecond);
   // Two live processes have two addresses.
   if (!plan.addresses_reused) plan.supplanted = draws.Every(4 * kSecond, 60 * kSecond);
   return plan;
+}
+
+agent::DigestMode FaultPlan::DrawDigests(Dice& dice) const {
+  constexpr agent::DigestMode kModes[] = {agent::DigestMode::kOn, agent::DigestMode::kAuto,
+                                          agent::DigestMode::kOff};
+  switch (digests) {
+    case DigestUse::kOn:
+      return agent::DigestMode::kOn;
+    case DigestUse::kAuto:
+      return agent::DigestMode::kAuto;
+    case DigestUse::kOff:
+      return agent::DigestMode::kOff;
+    case DigestUse::kMixed:
+      return kModes[dice.Below(3)];
+  }
+  return agent::DigestMode::kOn;
 }
 
 std::string FaultPlan::Describe() const {

@@ -12,11 +12,14 @@
 
 #include "common/random.h"
 #include "tests/sim/agenda.h"
+#include "worker_agent/core/agent_core.h"
 
 namespace tensorhub::fault {
 
 // In millionths.
 using Ppm = uint64_t;
+
+class Dice;
 
 struct FaultPlan {
   // Between a worker and the hub.
@@ -67,6 +70,13 @@ struct FaultPlan {
   bool small_limits = false;
   uint32_t keep_latest = 0;  // R7
   bool host_copies = false;  // of what is to be kept; some groups offer memory
+  // Publishers that come with other bytes under a number that is held already.
+  Ppm other_bytes = 0;
+  // Digests: who makes and checks them, and how long hashing takes at most.
+  enum class DigestUse { kOn, kAuto, kOff, kMixed };
+  DigestUse digests = DigestUse::kOn;
+  Nanos hashing_max = 0;
+  agent::DigestMode DrawDigests(Dice& dice) const;
   // Kinds of memory.
   Ppm taken_back = 0;  // of gets: their source's owner wants its buffers, at once
   Ppm one_sided = 0;   // of workers: peers on their host may read their memory

@@ -190,6 +190,7 @@ Group::Operation Group::DrawTraining() {
   operation.wait_for_group = scene_.dice.Below(3) == 0;
   operation.content = scene_.contents.ForPublish({model_.name, operation.version},
                                                  IsUsed(operation.version), scene_.agenda.now());
+  if (scene_.Happens(scene_.plan.other_bytes)) operation.content = scene_.contents.OfItsOwn();
   return operation;
 }
 

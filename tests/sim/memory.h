@@ -58,6 +58,14 @@ class Memory {
   // content once all of it was written with the same, from front to back.
   void Write(uint64_t begin, uint64_t bytes, const Cell* cells);
 
+  // Of one chunk's cells: equal where they are.
+  uint64_t DigestOf(const Chunking& chunking, uint32_t chunk) const {
+    Cells cells;
+    Read(chunking.begin(chunk), 0, CellsIn(chunking.begin(chunk), chunking.size(chunk)), cells);
+    const auto* bytes = reinterpret_cast<const char*>(cells.data());
+    return FingerprintOf({bytes, cells.size() * sizeof(Cell)}).lo;
+  }
+
   void Fill(ContentId content, Rank rank) {
     for (uint64_t i = 0; i < cells_.size(); ++i) cells_[i] = CellOf(content, rank, i);
   }

@@ -89,6 +89,8 @@ agent::CoreOptions Process::CoreOptionsOf() const {
   options.send_ahead_bytes = (1 + scene_.dice.Below(4)) * place_.frame_bytes;
   options.check_bytes = scene_.dice.Below(4) * memory_.chunking().chunk_bytes;
   options.idle_peers = number_ % 6;
+  options.digests = scene_.plan.DrawDigests(scene_.dice);
+  options.scan_bytes = (1 + scene_.dice.Below(8)) * memory_.chunking().chunk_bytes;
   return options;
 }
 
@@ -279,6 +281,18 @@ void Process::CarryOut(const agent::VerbDone& effect) {
   const OnVerbDone done = std::exchange(on_done_, nullptr);
   // The owner asks for the next thing later, never from within.
   scene_.agenda.After(0, &node_, [done, effect] { done(effect); });
+}
+
+// Later, with what is there by then.
+void Process::CarryOut(const agent::HashChunks& effect) {
+  const Nanos within = effect.urgent ? kMillisecond : scene_.plan.hashing_max;
+  scene_.agenda.After(scene_.dice.Time(0, within), &node_, [this, effect] {
+    agent::ChunksHashed hashed{effect.token, {}};
+    for (uint32_t chunk = effect.first; chunk < effect.first + effect.count; ++chunk) {
+      hashed.digests.push_back(memory_.DigestOf(effect.chunking, chunk));
+    }
+    Step(hashed);
+  });
 }
 
 // As threads of their own hear it, later.

@@ -116,7 +116,7 @@ class Process {
   void CarryOut(const agent::CloseGets& effect);
   void CarryOut(const agent::SetControlWord& effect);
   void CarryOut(const agent::VerbDone& effect);
-  void CarryOut(const agent::HashChunks&) {}  // digests are switched off here
+  void CarryOut(const agent::HashChunks& effect);
   void CarryOut(const agent::CopyWanted& effect);
   void CarryOut(const agent::CopyReleased&);
   void CarryOut(const agent::ReadersLeft&) {}

@@ -82,6 +82,7 @@ absl::Status ListVersions(const Globals& globals, const std::string& model) {
                {"filling_replicas", "FILLING", true},
                {"kept_by", "KEPT BY"},
                {"publication", "PUBLICATION"},
+               {"identity", "CONTENT"},
                {"layouts", ""},
                {"attachments", ""}},
               absl::StrCat("No versions of ", model, " are held by anybody."));
@@ -90,8 +91,8 @@ absl::Status ListVersions(const Globals& globals, const std::string& model) {
                   NumberCell(version.world_size()), BytesCell(version.bytes()),
                   BytesCell(version.chunk_bytes()), NumberCell(version.complete_replicas()),
                   NumberCell(version.filling_replicas()), NamesCell(version.kept_by()),
-                  IdCell(version.publication()), IdListCell(version.layouts()),
-                  IdListCell(version.attachments())});
+                  IdCell(version.publication()), IdCell(version.identity()),
+                  IdListCell(version.layouts()), IdListCell(version.attachments())});
   }
   table.Print(globals.format(), std::cout);
   return absl::OkStatus();

@@ -26,6 +26,9 @@ hub::PublishOp Op(const agent::PublishCall& call) {
   op.wait_for_group = call.wait_for_group;
   op.timeout_ms = call.timeout_ms;
   op.rewind = call.rewind;
+  op.hashes = call.hashes;
+  op.digest = call.digest;
+  op.compared = call.compared;
   return op;
 }
 
@@ -58,6 +61,7 @@ hub::FinishReadOp Op(const agent::FinishReadCall& call) {
   hub::FinishReadOp op;
   op.transaction = call.transaction;
   op.result = call.result;
+  op.digest = call.digest;
   return op;
 }
 
@@ -85,6 +89,7 @@ agent::AssignDirective ToAgent(const hub::Assign& in) {
   out.publication = in.publication;
   out.tier = in.tier;
   out.progress_ms = in.progress_ms;
+  out.digest = in.digest;
   return out;
 }
 
@@ -123,6 +128,9 @@ hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session) {
           [&](const agent::ProbeAnswerMessage& m) -> hub::Event {
             return hub::ProbeAnswer{session, m.generation, m.holds, m.verified};
           },
+          [&](const agent::ContentHashedMessage& m) -> hub::Event {
+            return hub::ContentHashed{session, m.publication, m.generation, m.digest};
+          },
           [&](const agent::CopyFailedMessage& m) -> hub::Event {
             return hub::CopyFailed{session, m.version, m.reason};
           }},
@@ -143,6 +151,8 @@ hub::Holding ToHub(const agent::HoldingReport& report) {
   holding.published = report.published;
   holding.visible = report.visible;
   holding.epoch = report.epoch;
+  holding.digest = report.digest;
+  holding.hashing = report.hashing;
   return holding;
 }
 
@@ -162,18 +172,20 @@ agent::CallReply ToAgent(const hub::Reply& reply, OpId op) {
   agent::CallReply out;
   out.op = op;
   out.status = reply.status;
-  std::visit(
-      Overloaded{
-          [&](const hub::PublishReply& r) {
-            out.payload = agent::PublishReply{r.publication, r.chunk_bytes, r.visible, r.epoch};
-          },
-          [&](const hub::UnpublishReply& r) {
-            out.payload = agent::UnpublishReply{r.readers_left, r.begun};
-          },
-          [&](const hub::FetchDecision& r) { out.payload = ToAgent(r); },
-          [&](const hub::FinishReadReply& r) { out.payload = agent::FinishReply{r.version}; },
-          [](const auto&) {}},
-      reply.payload);
+  std::visit(Overloaded{[&](const hub::PublishReply& r) {
+                          out.payload = agent::PublishReply{
+                              r.publication, r.chunk_bytes, r.visible,       r.epoch,
+                              r.compare,     r.with.holder, r.with.endpoint, r.with.generation};
+                        },
+                        [&](const hub::UnpublishReply& r) {
+                          out.payload = agent::UnpublishReply{r.readers_left, r.begun};
+                        },
+                        [&](const hub::FetchDecision& r) { out.payload = ToAgent(r); },
+                        [&](const hub::FinishReadReply& r) {
+                          out.payload = agent::FinishReply{r.version, r.identity};
+                        },
+                        [](const auto&) {}},
+             reply.payload);
   return out;
 }
 

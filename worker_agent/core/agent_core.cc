@@ -150,6 +150,7 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
     default:
       break;
   }
+  if (comparison_ && comparison_->query.OnMessage(*message)) return;
   LetRead([&] { reader_->OnMessage(*message, event.payload, now, effects); }, now, effects);
 }
 
@@ -188,6 +189,7 @@ void AgentCore::State::On(const PeerFailed& event, TimeMs now, Effects& effects)
 // Also lets go of its memory: a mapping here would keep a dead peer's memory from being freed.
 void AgentCore::State::Forget(const PeerFailed& gone, TimeMs now, Effects& effects) {
   if (reader_) reader_->OnPeerFailed(gone, now, effects);
+  if (comparison_) comparison_->query.OnPeerFailed(gone.peer);
   server_.DropPeer(gone.peer);
   peers_.imported.erase(gone.peer);
   effects.emplace_back(CloseGets{gone.peer});
@@ -328,6 +330,8 @@ StateReport AgentCore::State::Report() const {
     holding.published = reference_.published();
     holding.visible = reference_.visible();
     holding.epoch = content.epoch;
+    holding.digest = ContentDigestNow();
+    holding.hashing = scan_ && scan_->purpose() == ContentScan::Purpose::kMake;
     report.holding = holding;
   }
   if (decision_) {

@@ -18,6 +18,7 @@
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/core/chunk_server.h"
 #include "worker_agent/core/content_scan.h"
+#include "worker_agent/core/digest_query.h"
 #include "worker_agent/core/digests.h"
 #include "worker_agent/core/hub_calls.h"
 #include "worker_agent/core/reader.h"
@@ -75,6 +76,8 @@ class AgentCore::State {
   enum class Phase {
     kIdle,
     kPublishing,       // Publish called
+    kComparing,        // the version exists: these bytes are being hashed (R1)
+    kLocating,         // they differ: which chunk does is being asked for
     kAwaitingVisible,  // recorded; waits for the group
     kJoining,          // JoinFetch called
     kUnpublishing,     // Unpublish called (by the verb itself, or first by fetch or leave)
@@ -98,6 +101,14 @@ class AgentCore::State {
   void OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects);
   void AskWhoIsMissing(Effects& effects);
   void OnPublishDeadline(Effects& effects);
+  // comparing.cc
+  bool IsPublishing() const;
+  void Compare(const PublishReply& asked, TimeMs now, Effects& effects);
+  void PublishCompared(TimeMs now, Effects& effects);
+  void Locate(const absl::Status& refusal, TimeMs now);
+  void RefuseContent(Effects& effects);
+  void ComparedTooLate(Effects& effects);
+  void EndComparison(Effects& effects);
   void OnUnpublishReply(const CallReply& reply, TimeMs now, Effects& effects);
   void OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects);
   void OnBeginReply(const CallReply& reply, TimeMs now, Effects& effects);
@@ -128,6 +139,8 @@ class AgentCore::State {
   void SayAgainWhatIsOver(Effects& effects) const;
   void Done(const absl::Status& status, Effects& effects);
   void MakeDigests(Effects& effects);
+  ContentDigest ContentDigestNow() const;
+  void TellContent(Effects& effects) const;
   void EndDigests(Effects& effects);
   void CheckContent(Effects& effects);
   void ScanOn(Effects& effects);
@@ -186,6 +199,14 @@ class AgentCore::State {
   };
   std::optional<NextRead> next_read_;
   std::optional<Reader> reader_;
+  // R1: of a publish whose version exists: with what its bytes are compared.
+  struct Comparison {
+    PublicationId publication;
+    Chunking chunking;
+    DigestQuery query;
+  };
+  std::optional<Comparison> comparison_;
+  ContentDigest identity_;                   // of what was fetched, as the hub says
   absl::Status result_;                      // what this rank reports with FinishRead
   std::optional<DroppedDirective> dropped_;  // what it reads, before the outcome is known
 };

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/check.h"
+#include "common/content_identity.h"
 
 namespace tensorhub::agent {
 
@@ -31,20 +32,30 @@ class Digests {
     return list_[chunk];
   }
 
+  // R1: of the whole content; none while some are not known.
+  ContentDigest Whole(const Fingerprint& layout, const Chunking& chunking) const {
+    if (known() < chunking.count()) return {};
+    if (!whole_) whole_ = ShardDigest(layout, chunking, list_);
+    return whole_;
+  }
+
   void Reset() { *this = Digests(); }
   void Append(const std::vector<uint64_t>& digests) {
     list_.insert(list_.end(), digests.begin(), digests.end());
+    whole_ = {};
   }
   void SetEnded(bool ended) { ended_ = ended; }
   // Those of the chunks from there on are asked for anew.
   void ForgetFrom(uint32_t chunk) {
     if (chunk < known()) list_.resize(chunk);
     ended_ = false;
+    whole_ = {};
   }
 
  private:
   std::vector<uint64_t> list_;
   bool ended_ = false;
+  mutable ContentDigest whole_;  // once it was asked for
 };
 
 // One message's worth: they travel in the header's text, which transports carry whole.

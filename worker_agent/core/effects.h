@@ -32,6 +32,9 @@ struct PublishCall {
   bool rewind = false;
   TimeMs timeout_ms = 0;
   std::string medium = {};
+  bool hashes = false;        // digests are made of what is published (ContentHashedMessage)
+  ContentDigest digest = {};  // of these bytes, cut as `compared` is (PublishReply::compare)
+  PublicationId compared = {};
 };
 struct JoinFetchCall {
   Selector selector;
@@ -54,6 +57,7 @@ struct UnpublishCall {
 struct FinishReadCall {
   TransactionId transaction;
   absl::Status result;
+  ContentDigest digest;  // of the shard that is held then; none: not known
 };
 struct LeaveCall {};
 // A unary call to the hub; answered by CallReply. The same op may be called again.
@@ -97,6 +101,12 @@ struct ProbeAnswerMessage {
   bool holds = false;
   bool verified = false;  // as far as there are digests
 };
+// R1: what was published has been hashed.
+struct ContentHashedMessage {
+  PublicationId publication;
+  Generation generation = 0;
+  ContentDigest digest;
+};
 // R7: the copy that was asked for is not made.
 struct CopyFailedMessage {
   Version version = 0;
@@ -104,7 +114,7 @@ struct CopyFailedMessage {
 };
 struct SessionSend {
   std::variant<HeartbeatMessage, ProgressMessage, SourceReleasedMessage, SourceFailedMessage,
-               SourceSilentMessage, ProbeAnswerMessage, CopyFailedMessage>
+               SourceSilentMessage, ProbeAnswerMessage, ContentHashedMessage, CopyFailedMessage>
       message;
 };
 
@@ -207,6 +217,7 @@ struct CopyReleased {};
 
 struct FetchOutcome {
   Version version = 0;
+  ContentDigest identity;  // of the content, the same on all ranks; none: digests are off
   uint64_t bytes_read = 0;
   uint64_t bytes_skipped = 0;
   bool one_sided = false;
@@ -253,6 +264,8 @@ struct HoldingReport {
   bool visible = false;
   std::string medium = {};
   GroupEpoch epoch = {};  // in which it was published
+  ContentDigest digest = {};
+  bool hashing = false;  // it will be known
 };
 struct OpenFetchReport {
   TransactionId transaction;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/location.h"
 #include "common/time.h"
@@ -76,6 +77,7 @@ struct AssignDirective {
   PublicationId publication;
   Tier tier = Tier::kRemote;
   TimeMs progress_ms = 100;
+  ContentDigest digest = {};  // of the shard (R1); none: not known yet
 };
 struct AbortReadDirective {
   TransactionId transaction;
@@ -113,6 +115,12 @@ struct PublishReply {
   uint64_t chunk_bytes = 0;
   bool visible = false;
   GroupEpoch epoch = {};  // to which this publish belongs
+  // R1: nothing is published yet: publish again with the digest of these bytes, cut into chunks of
+  // that size. The holder can say which chunk differs, if one does; incarnation 0: nobody to ask.
+  bool compare = false;
+  WorkerIdentity holder = {};
+  std::string endpoint = {};
+  Generation generation = 0;
 };
 struct UnpublishReply {
   uint32_t readers_left = 0;  // when the drain time was up
@@ -129,6 +137,7 @@ struct FetchDecision {
 };
 struct FinishReply {  // with every outcome, also with one that is an error
   Version version = 0;
+  ContentDigest identity = {};  // of what was fetched; none: not known
 };
 // The answer to the Call effect with the same op. UNAVAILABLE without a payload: the hub was not
 // reached; the core repeats the call when it can be.

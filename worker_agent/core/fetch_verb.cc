@@ -76,6 +76,7 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   content.version = decision_->version;
   content.world_size = decision_->world_size;
   content.chunking = {registered_->total_bytes, decision_->chunk_bytes};
+  content.layout = registered_->layout;
   content.attachment = decision_->attachment;
   reference_.SetContent(content);
   reader_.emplace(options_, decision_->transaction, reference_, digests_, last_, peers_,
@@ -124,7 +125,7 @@ void AgentCore::State::StopReading(const absl::Status& reason, Effects& effects)
 void AgentCore::State::Finish(TimeMs now, Effects& effects) {
   phase_ = Phase::kFinishing;
   if (!result_.ok()) phase_deadline_ = now + kSettleMs;
-  calls_.Start(FinishReadCall{decision_->transaction, result_}, effects);
+  calls_.Start(FinishReadCall{decision_->transaction, result_, ContentDigestNow()}, effects);
 }
 
 // R6, R9: a success needs every byte, whatever the hub says.
@@ -144,6 +145,7 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
     EndDigests(effects);
     reference_.SetVisible();
   }
+  if (const auto* reply_ = std::get_if<FinishReply>(&reply.payload)) identity_ = reply_->identity;
   const std::optional<DroppedDirective> dropped = dropped_;
   Done(absl::OkStatus(), effects);
   if (dropped) On(*dropped, now, effects);
@@ -189,7 +191,7 @@ void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
       return StopReading(reason, effects);
     case Phase::kFinishing:
       // Asks again, now as one that gives up: the answer is the outcome, whichever it was.
-      calls_.Start(FinishReadCall{decision_->transaction, reason}, effects);
+      calls_.Start(FinishReadCall{decision_->transaction, reason, {}}, effects);
       phase_deadline_ = now + (ended_ && !calls_.session_up() ? 0 : kSettleMs);
       return;
     default:

@@ -19,8 +19,23 @@ void AgentCore::State::MakeDigests(Effects& effects) {
     return server_.OnDigests(effects);
   }
   const Chunking& chunking = reference_.content().chunking;
+  const bool compared = comparison_ && comparison_->chunking == chunking;
+  if (compared) return TellContent(effects);
+  digests_.Reset();
   scan_.emplace(ContentScan::Purpose::kMake, chunking, chunking.count(), options_.scan_bytes);
   ScanOn(effects);
+}
+
+// R1: of what these buffers hold; none: not known.
+ContentDigest AgentCore::State::ContentDigestNow() const {
+  const Reference::Content& content = reference_.content();
+  if (!content.publication) return {};
+  return digests_.Whole(content.layout, content.chunking);
+}
+
+void AgentCore::State::TellContent(Effects& effects) const {
+  effects.emplace_back(SessionSend{ContentHashedMessage{
+      reference_.content().publication, reference_.generation(), ContentDigestNow()}});
 }
 
 // Fetched: whoever reads from here must not wait for digests that nobody sends any more.
@@ -34,6 +49,7 @@ void AgentCore::State::ScanOn(Effects& effects) {
   if (!scan_->done()) return scan_->AskOn(next_token_++, effects);
   const bool checked = scan_->purpose() == ContentScan::Purpose::kCheck;
   scan_.reset();
+  if (!checked && reference_.content().publication) TellContent(effects);
   if (checked) return AnswerVerified(effects);
   if (check_asked_) CheckContent(effects);
 }
@@ -110,7 +126,7 @@ void AgentCore::State::OnDamage(uint32_t chunk, Effects& effects) {
   Disown(damage, effects);
   damage_ = damage;
   effects.emplace_back(CopyReleased{});
-  if (phase_ != Phase::kPublishing && phase_ != Phase::kAwaitingVisible) return;
+  if (!IsPublishing()) return;
   calls_.GiveUp(effects);
   Done(damage, effects);
 }

@@ -34,6 +34,11 @@ PublishCall AgentCore::State::CallOf(const PublishVerb& verb) const {
   call.generation = reference_.generation();
   call.rewind = verb.rewind;
   call.medium = registered_->medium;
+  call.hashes = options_.digests != DigestMode::kOff;
+  if (comparison_) {
+    call.digest = digests_.Whole(registered_->layout, comparison_->chunking);
+    call.compared = comparison_->publication;
+  }
   return call;
 }
 
@@ -46,11 +51,13 @@ absl::StatusOr<Reference::Content> AgentCore::State::Published(const CallReply& 
   content.publication = answer->publication;
   content.version = std::get<PublishVerb>(verb_).version;
   content.chunking = {registered_->total_bytes, answer->chunk_bytes};
+  content.layout = registered_->layout;
   content.attachment = registered_->attachment;
   content.world_size = options_.world_size;
   content.epoch = answer->epoch;
   if (absl::Status status = CheckChunking(content.chunking); !status.ok()) return status;
-  if (reference_.holds() && reference_.content().publication != content.publication) {
+  const bool anew = reference_.holds() && reference_.content().publication != content.publication;
+  if (anew || answer->compare) {
     return absl::AbortedError(absl::StrCat("version ", content.version,
                                            " was published anew meanwhile; call Unpublish, then",
                                            " Publish again"));
@@ -60,6 +67,10 @@ absl::StatusOr<Reference::Content> AgentCore::State::Published(const CallReply& 
 
 void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects) {
   const PublishVerb verb = std::get<PublishVerb>(verb_);
+  const auto* answer = std::get_if<PublishReply>(&reply.payload);
+  const bool compare = reply.status.ok() && answer != nullptr && answer->compare;
+  if (compare && !reference_.holds()) return Compare(*answer, now, effects);
+  if (comparison_ && absl::IsAlreadyExists(reply.status)) return Locate(reply.status, now);
   const auto content = Published(reply);
   if (!content.ok()) {
     // R1: nor may the hub list them as something else than they hold.
@@ -100,6 +111,8 @@ void AgentCore::State::OnPublishDeadline(Effects& effects) {
     if (!held) Disown(status, effects);
     return Done(status, effects);
   }
+  if (phase_ == Phase::kLocating) return RefuseContent(effects);
+  if (phase_ == Phase::kComparing) return ComparedTooLate(effects);
   if (phase_ != Phase::kAwaitingVisible) return;
   calls_.GiveUp(effects);
   if (result_.ok()) {

@@ -111,6 +111,7 @@ void Reader::AfterQuiet(TimeMs now, Effects& effects) {
   assigned_ = std::move(next_assigned_);
   next_assigned_.reset();
   tell_every_ms_ = assigned_->progress_ms;
+  if (assigned_->digest) wanted_ = assigned_->digest;
   Begin(now, effects);
 }
 
@@ -127,7 +128,7 @@ void Reader::Begin(TimeMs now, Effects& effects) {
   source_->lane = known->second.way;
   source_->checked = options_.digests == DigestMode::kOn ||
                      (options_.digests == DigestMode::kAuto && assigned_->tier != Tier::kHost);
-  digests_.ForgetFrom(reference_.valid_chunks());
+  if (!IsProven()) digests_.ForgetFrom(reference_.valid_chunks());
   plan_.Restart(reference_.valid_chunks(), source_->checked);
   const bool ask_one_sided =
       options_.one_sided && (assigned_->tier != Tier::kRemote || options_.reads_far);
@@ -175,8 +176,9 @@ void Reader::OnMessage(const PeerMessage& message, std::string_view payload, Tim
   source_->known_valid = std::max(source_->known_valid, message.valid);
   if (message.kind == PeerKind::kDigests) return OnDigests(message, now, effects);
   // A source that passes digests on begins with them.
-  if (!source_->spoke_of_digests) digests_.SetEnded(true);
+  if (!source_->spoke_of_digests && !IsProven()) digests_.SetEnded(true);
   source_->spoke_of_digests = true;
+  if (!CheckList(effects)) return;
   if (message.kind == PeerKind::kOpened) return OnOpened(message, payload, now, effects);
   if (message.kind == PeerKind::kData) return OnData(message, payload, now, effects);
   if (message.kind == PeerKind::kWord) return OnAskedWord(message, now, effects);
@@ -203,7 +205,7 @@ void Reader::OnStatus(const PeerMessage& message, TimeMs now, Effects& effects) 
 void Reader::GoOn(TimeMs now, Effects& effects) {
   if (!source_ || state_ != State::kReading) return;
   if (source_->way != Way::kServed && source_->way != Way::kOneSided) return;
-  plan_.Advance(next_token_, effects);
+  if (MayBelieve()) plan_.Advance(next_token_, effects);
   SkipSame(now, effects);
   if (!source_) return;
   if (source_->way == Way::kServed) return RaiseCredit(effects);

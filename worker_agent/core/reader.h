@@ -11,8 +11,9 @@
 // 2. A byte has one operation outstanding at most: a new source is turned to only when the old
 //    one's gets have all completed (served frames that come late name an old read and are dropped).
 // 3. Committed chunks are not read again.
-// 4. A chunk is held against the digest that its own source passed on: whatever differs is laid at
-//    one door.
+// 4. Where the version's digest is known, no chunk commits before the list of digests was found to
+//    be the version's (R1). Where it is not, a chunk is held against the digest that its own source
+//    passed on: whatever differs is laid at one door.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_READER_H_
 #define TENSORHUB_WORKER_AGENT_CORE_READER_H_
@@ -153,6 +154,9 @@ class Reader {
   }
   void HashArrived(Effects& effects);
   Verdict Judge(uint32_t chunk) const;
+  bool IsProven() const;
+  bool MayBelieve() const { return !wanted_ || IsProven(); }
+  bool CheckList(Effects& effects);
   void CommitArrived(TimeMs now, Effects& effects);
   void GoOn(TimeMs now, Effects& effects);
   void SkipSame(TimeMs now, Effects& effects);
@@ -175,6 +179,7 @@ class Reader {
 
   State state_ = State::kReading;
   std::optional<AssignDirective> assigned_;
+  ContentDigest wanted_;  // what its digests have to give (R1); none: not known yet
   std::optional<Source> source_;
   // Waits until the last source's gets have completed.
   std::optional<AssignDirective> next_assigned_;

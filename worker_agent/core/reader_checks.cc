@@ -23,6 +23,7 @@ void Reader::OnDigests(const PeerMessage& message, TimeMs now, Effects& effects)
   if (digests_.ended()) source_->next_hash = reference_.valid_chunks();
   digests_.Append(*digests);
   digests_.SetEnded((message.flags & kFlagNoMoreDigests) != 0);
+  if (!CheckList(effects)) return;
   CommitArrived(now, effects);
   GoOn(now, effects);
 }
@@ -78,12 +79,29 @@ void Reader::OnHashed(const ChunksHashed& event, TimeMs now, Effects& effects) {
   GoOn(now, effects);
 }
 
+// R1: all digests are there, and they give the version's. Where nobody knows that one yet, there is
+// one origin, which is believed.
+bool Reader::IsProven() const {
+  return wanted_ && digests_.Whole(reference_.content().layout, chunking()) == wanted_;
+}
+
+// R1: digests of one publication are never taken from two origins that differ.
+bool Reader::CheckList(Effects& effects) {
+  if (MayBelieve() || !digests_.AllThereFor(chunking().count())) return true;
+  const bool whole = digests_.known() >= chunking().count();
+  const std::string version = absl::StrCat(reference_.content().version);
+  Fail(whole ? absl::DataLossError("its digests are not those of version " + version)
+             : absl::FailedPreconditionError("it does not know the digests of version " + version),
+       effects);
+  return false;
+}
+
 Reader::Verdict Reader::Judge(uint32_t chunk) const {
+  if (!MayBelieve()) return Verdict::kPending;
   if (!source_->checked) {
     // Whoever reads from here may want to check: a list that is not whole now would stay so.
     const bool last = chunk + 1 == chunking().count();
-    const bool waits =
-        options_.digests != DigestMode::kOff && last && !digests_.AllThereFor(chunking().count());
+    const bool waits = last && !digests_.AllThereFor(chunking().count());
     return waits ? Verdict::kPending : Verdict::kGood;
   }
   if (chunk >= digests_.known()) return digests_.ended() ? Verdict::kGood : Verdict::kPending;

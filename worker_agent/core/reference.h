@@ -34,6 +34,7 @@ class Reference {
     Version version = 0;
     uint32_t world_size = 0;
     Chunking chunking;
+    Fingerprint layout;
     Fingerprint attachment;
     GroupEpoch epoch = {};  // of what was published here: to which it belongs (R2)
   };

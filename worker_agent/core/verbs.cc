@@ -28,6 +28,7 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
   done.status = status;
   if (status.ok() && decision_) {
     done.fetch.version = decision_->version;
+    done.fetch.identity = identity_;
     if (reader_) {
       done.fetch.bytes_read = reader_->bytes_read();
       done.fetch.bytes_skipped = reader_->bytes_skipped();
@@ -41,7 +42,9 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
   verb_deadline_.reset();
   phase_deadline_.reset();
   decision_.reset();
+  identity_ = {};
   reader_.reset();
+  EndComparison(effects);
   result_ = absl::OkStatus();
   dropped_.reset();
   effects.emplace_back(std::move(done));
@@ -135,7 +138,7 @@ void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects
   damage_ = absl::AbortedError(reason.message());
   effects.emplace_back(CopyReleased{});
   // R2: an answer that is still under way, or a notice, is about what has been dropped.
-  if (phase_ != Phase::kPublishing && phase_ != Phase::kAwaitingVisible) return;
+  if (!IsPublishing()) return;
   calls_.GiveUp(effects);
   Done(reason, effects);
 }
@@ -189,6 +192,8 @@ void AgentCore::State::Settle(TimeMs now, Effects& effects) {
     Finish(now, effects);
   }
   if (phase_ == Phase::kQuieting && reader_->Quiet()) Finish(now, effects);
+  if (phase_ == Phase::kComparing && !scan_) PublishCompared(now, effects);
+  if (phase_ == Phase::kLocating && comparison_->query.settled()) RefuseContent(effects);
 }
 
 void AgentCore::State::OnDeadline(TimeMs now, Effects& effects) {
@@ -205,6 +210,8 @@ void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
   switch (phase_) {
     case Phase::kAwaitingVisible:
       return AskWhoIsMissing(effects);
+    case Phase::kLocating:
+      return RefuseContent(effects);
     case Phase::kUnpublishing:
       return RaiseGeneration(/*answered=*/false, now, effects);
     case Phase::kDrainingSends:

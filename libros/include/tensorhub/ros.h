@@ -63,6 +63,7 @@
 #ifndef TENSORHUB_ROS_H_
 #define TENSORHUB_ROS_H_
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -203,6 +204,11 @@ struct FetchOptions {
   std::optional<void*> stream = {};
 };
 
+// What a version's content is, as everybody computes it alike: over the layouts and the bytes of
+// all its shards (common/content_identity.h). Two publications of the same content that are cut
+// into chunks alike have the same.
+using ContentIdentity = std::array<uint8_t, 16>;
+
 struct FetchResult {
   uint64_t version = 0;
   uint64_t bytes_read = 0;  // 0 if the version was held already
@@ -213,6 +219,9 @@ struct FetchResult {
   // none came.
   std::string way;
   std::string sources;  // "trainer/0", or several, in the order used
+  // A receipt: what the group has now, the same on all its ranks. None where the publisher makes no
+  // digests.
+  std::optional<ContentIdentity> identity;
 };
 
 struct WaitResult {
@@ -239,6 +248,7 @@ struct VersionInfo {
   std::string state;  // publishing, visible, lost
   uint64_t bytes = 0;
   std::vector<Replica> replicas;
+  std::optional<ContentIdentity> identity;  // none: the publisher has not hashed it (yet)
 };
 
 class Client {
@@ -268,7 +278,9 @@ class Client {
   absl::Status Register(const std::vector<Tensor>& tensors);
 
   // Makes the registered bytes readable as `version`. Returns when this rank is recorded; no byte
-  // moves. Publishing again what is published already succeeds.
+  // moves. Publishing again what is published already succeeds. A version that others hold (or
+  // this worker's predecessor published) is compared first: the memory is hashed, which takes a
+  // second for ten gigabytes or so; nobody reads from here before it was found to be the same.
   // While the server recovers, for one lease after its start, it waits unless the version is known
   // to be visible, or this rank to have published it; so does a rewind.
   //   FAILED_PRECONDITION  - nothing is registered, or memory of a GPU was freed since
@@ -280,7 +292,9 @@ class Client {
   //                        - the server is another one than before, or runs on older data
   //                        - what is said at the top of forks, callbacks and Leave
   //   ALREADY_EXISTS       the version exists with another content: its layout, attachment or world
-  //                        size, or its bytes
+  //                        size, or its bytes (the first shard and chunk that differ are named); or
+  //                        nobody can compare them, since digests are off here or where it was
+  //                        published, or the shard was lost: publish under another number
   //   ABORTED              a rank of the group restarted, published the version anew, or was away
   //                        for so long that the server has forgotten it; or one that came late, or
   //                        is there after the server's restart, is not known to have been in the

@@ -69,6 +69,7 @@ void R1Immutable::ForgetTheDead() {
 }
 
 void R1Immutable::OnPublished(const CallRecord& record, const hub::PublishReply& reply) {
+  if (reply.compare) return;  // nothing is published yet
   const Process& process = *record.process;
   // An answer may be late, or repeated: whoever is dead or has given it up meanwhile shows nobody
   // any bytes.

@@ -37,7 +37,8 @@ void R3Mutable::OnListed(const HubStep& step) {
       const uint32_t process = scene_.hub->stream(directive->session).process->number();
       if (std::holds_alternative<hub::Dropped>(directive->body)) unlisted_.insert(process);
     } else if (const auto* reply = std::get_if<hub::Reply>(&effect)) {
-      const bool lists = std::holds_alternative<hub::PublishReply>(reply->payload) ||
+      const auto* published = std::get_if<hub::PublishReply>(&reply->payload);
+      const bool lists = (published != nullptr && !published->compare) ||
                          std::holds_alternative<hub::FinishReadReply>(reply->payload);
       if (reply->status.ok() && lists) {
         unlisted_.erase(scene_.hub->call(reply->call).process->number());

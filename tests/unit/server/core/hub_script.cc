@@ -51,7 +51,8 @@ std::shared_ptr<const Layout> MakeLayout(const std::string& name, uint64_t bytes
 
 }  // namespace
 
-Words::Words(const std::string& line) : words_(absl::StrSplit(line, ' ', absl::SkipEmpty())) {
+Words::Words(const std::string& line)
+    : line_(line), words_(absl::StrSplit(line, ' ', absl::SkipEmpty())) {
   TH_CHECK(!words_.empty());
 }
 
@@ -91,6 +92,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"silence", &HubScript::Silence},
       {"kill", &HubScript::Kill},
       {"publish", &HubScript::Publish},
+      {"hashed", &HubScript::SayHashed},
       {"unpublish", &HubScript::Unpublish},
       {"join", &HubScript::Join},
       {"begin", &HubScript::Begin},
@@ -131,6 +133,7 @@ std::string HubScript::Do(const std::string& command) {
   const auto handler = Handlers().find(words.Command());
   TH_CHECK(handler != Handlers().end());
   (this->*handler->second)(words);
+  FollowUp();
   return std::exchange(out_, {});
 }
 
@@ -261,6 +264,8 @@ Holding HubScript::Claimed(const Agent& agent, const Words& words) const {
   holding.published = holding.complete;
   holding.visible = holding.complete && !words.Has("unseen");
   holding.epoch = agent.hello.epoch;
+  const std::string content = words.Text("content").value_or(ContentOf(holding.publication));
+  if (holding.complete && !content.empty()) holding.digest = DigestOf(agent, content);
   return holding;
 }
 
@@ -287,7 +292,8 @@ void HubScript::Heartbeats() {
 
 void HubScript::Publish(const Words& words) {
   Agent& agent = AgentOf(words);
-  if (!agent.holding) ++agent.generation;
+  if (!agent.holding && !agent.compares) ++agent.generation;
+  agent.said_publish = words.Line();
   PublishOp op;
   op.version = ParseVersion(words.At(2));
   op.generation = agent.generation = words.Number("gen", agent.generation);
@@ -295,8 +301,13 @@ void HubScript::Publish(const Words& words) {
   if (const auto note = words.Text("note")) op.attachment = NoteOf(*note);
   op.chunk_bytes = words.Number("chunk", kChunkBytes);
   op.wait_for_group = words.Text("wait").has_value();
-  op.timeout_ms = static_cast<TimeMs>(words.Number("wait", 0));
+  op.timeout_ms = static_cast<TimeMs>(words.Number("wait", 10'000));
   op.rewind = words.Has("rewind");
+  agent.content = words.Text("content").value_or(words.Text("layout").value_or("bytes"));
+  agent.hashes_later = words.Has("hash-later");
+  op.hashes = agent.hashes = !words.Has("no-digests");
+  op.compared = std::exchange(agent.compares, {});
+  if (op.compared) op.digest = DigestOf(agent, agent.content);
   CallHub(agent, "publish", op);
 }
 
@@ -337,6 +348,9 @@ void HubScript::Finish(const Words& words) {
   const auto error = words.Text("error");
   if (error) op.result = absl::DataLossError(*error);
   if (!error && agent.fetch) agent.fetch->finished = true;
+  const std::string content = words.Text("content").value_or(ContentOf(agent.decision.publication));
+  if (!error && !content.empty()) op.digest = DigestOf(agent, content);
+  if (agent.holding) agent.holding->digest = op.digest;
   CallHub(agent, "finish", op);
 }
 

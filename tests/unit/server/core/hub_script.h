@@ -18,11 +18,13 @@
 //   drop W           the session ends        silence W   and no heartbeat comes any more
 //   kill W           both
 //   publish W vN [gen=N] [layout=L] [note=A] [chunk=N] [wait=MS] [rewind]
+//          [content=C]: these bytes, `bytes` unless it says otherwise; [no-digests] [hash-later]
+//   hashed W [content=C]  what it published has been hashed: by itself, unless `hash-later`
 //   unpublish W [gen=N] [drain=MS] [leaving] [force] [then-read]
 //   retain N         pin NAME vN [ttl=MS]    unpin NAME    of the model `m` (R7)
 //   rewind vN        of the model `m` (R2)
 //   join W latest|vN|newer=N [timeout=MS] [layout=L]
-//   begin W [gen=N]  finish W [error=TEXT]   leave W     retry W     cancel W
+//   begin W [gen=N]  finish W [error=TEXT] [content=C]   leave W     retry W     cancel W
 //   unheard W        the answer to its last call will not arrive
 //   give-up W        it does not wait for its last join any more, and forgets what came of it
 //   progress W N     release W N|all         fail-source W [damaged]
@@ -42,7 +44,7 @@
 //                    anybody; then `restart kept`
 //   lose COMMAND     the same, but it ends before it has kept anything
 //   watch            print the changes of the models from here on
-//   show references|versions|transfers|workers|models|durable|status
+//   show references|versions|identities|transfers|workers|models|durable|status
 
 #ifndef TENSORHUB_TESTS_UNIT_SERVER_CORE_HUB_SCRIPT_H_
 #define TENSORHUB_TESTS_UNIT_SERVER_CORE_HUB_SCRIPT_H_
@@ -63,6 +65,7 @@ class Words {
  public:
   explicit Words(const std::string& line);
   const std::string& Command() const { return words_.at(0); }
+  const std::string& Line() const { return line_; }
   const std::string& At(size_t index) const;  // 0: the command
   size_t size() const { return words_.size(); }
   bool Has(const std::string& flag) const;
@@ -70,6 +73,7 @@ class Words {
   uint64_t Number(const std::string& key, uint64_t otherwise) const;
 
  private:
+  std::string line_;
   std::vector<std::string> words_;
 };
 
@@ -98,6 +102,11 @@ class HubScript {
     std::optional<Event> last;
     std::string last_verb;
     std::string layout = "L";
+    std::string content = "bytes";
+    bool hashes = true;
+    bool hashes_later = false;
+    PublicationId compares;    // it has been told to
+    std::string said_publish;  // the command
     Generation generation = 0;
     std::optional<Holding> holding;
     std::optional<OpenFetch> fetch;
@@ -142,6 +151,7 @@ class HubScript {
   void Unpin(const Words& words);
   void Rewind(const Words& words);
   void SayCopyFailed(const Words& words);
+  void SayHashed(const Words& words);
   void Pass(const Words& words);
   void Flow(const Words& words);
   void FlowInto(const std::string& name, TimeMs ms);
@@ -154,6 +164,11 @@ class HubScript {
 
   Agent& AgentOf(const Words& words);
   Holding Claimed(const Agent& agent, const Words& words) const;
+  // hub_script_content.cc
+  ContentDigest DigestOf(const Agent& agent, const std::string& content) const;
+  std::string ContentOf(const PublicationId& publication) const;
+  void LearnContent(Agent& agent, const PublishOp& op, const PublishReply& reply);
+  void FollowUp();
   Fingerprint LayoutOf(const std::string& name) const;
   Fingerprint NoteOf(const std::string& name) const;
   void PutDocuments();
@@ -204,6 +219,8 @@ class HubScript {
   std::map<std::string, std::shared_ptr<const Layout>> layouts_;
   std::map<std::string, std::shared_ptr<const std::string>> notes_;
   std::map<std::string, std::vector<Id128>> ids_;  // by prefix, in order of appearance
+  std::map<PublicationId, std::string> contents_;  // by their first publishers
+  std::vector<std::string> follow_ups_;            // commands that agents give themselves
 };
 
 }  // namespace tensorhub::hub

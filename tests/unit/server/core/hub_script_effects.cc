@@ -78,6 +78,8 @@ void HubScript::Carry(const Reply& reply) {
   const Call call = it->second;
   calls_.erase(it);
   if (call.agent) Learn(agents_[call.name], reply);
+  const auto* published = std::get_if<PublishReply>(&reply.payload);
+  if (published != nullptr && published->compare && !agents_[call.name].hashes_later) return;
   // An agent would take an outcome that is not marked as one for "the hub was not reached".
   const bool lost = call.verb == "finish" && absl::IsUnavailable(reply.status) &&
                     !std::holds_alternative<FinishReadReply>(reply.payload);
@@ -87,6 +89,11 @@ void HubScript::Carry(const Reply& reply) {
 
 std::string HubScript::Describe(const Reply& reply) {
   if (const auto* publish = std::get_if<PublishReply>(&reply.payload)) {
+    if (publish->compare) {
+      const std::string holder = NameOf(publish->with.holder.key);
+      return absl::StrCat(" compare with ", NameOf(publish->publication, "P"),
+                          publish->with.holder.incarnation == 0 ? "" : " of " + holder);
+    }
     return absl::StrCat(" ", NameOf(publish->publication, "P"), publish->visible ? " visible" : "");
   }
   if (const auto* unpublish = std::get_if<UnpublishReply>(&reply.payload)) {
@@ -113,7 +120,8 @@ void HubScript::Learn(Agent& agent, const Reply& reply) {
   if (!agent.last || reply.call != agent.call) return;
   const auto* publish = std::get_if<PublishOp>(&*agent.last);
   const auto* published = std::get_if<PublishReply>(&reply.payload);
-  if (publish != nullptr && published != nullptr) {
+  if (publish != nullptr && published != nullptr) LearnContent(agent, *publish, *published);
+  if (publish != nullptr && published != nullptr && !published->compare) {
     agent.holding = Holding{published->publication,
                             publish->version,
                             agent.hello.world_size,
@@ -126,7 +134,9 @@ void HubScript::Learn(Agent& agent, const Reply& reply) {
                             true,
                             published->visible,
                             /*medium=*/"",
-                            published->epoch};
+                            published->epoch,
+                            publish->digest,
+                            publish->hashes && !publish->digest};
   }
   const auto* unpublished = std::get_if<UnpublishReply>(&reply.payload);
   if (unpublished != nullptr) agent.holding.reset();
@@ -250,6 +260,11 @@ void HubScript::Show(const Words& words) {
       Print(absl::StrCat("v", view.version, " ", NameOf(view.publication, "P"), " ",
                          Text(ToString(view.state)), " bytes=", view.bytes,
                          " complete=", view.complete_replicas, " filling=", view.filling_replicas));
+    }
+  } else if (what == "identities") {
+    for (const VersionView& view : hub_->Versions("m")) {
+      Print(absl::StrCat("v", view.version, " ", NameOf(view.publication, "P"), " ",
+                         view.identity ? NameOf(view.identity, "I") : "not known"));
     }
   } else if (what == "transfers") {
     for (const TransferView& view : hub_->Transfers(now_)) {

@@ -1,0 +1,202 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R1: one content behind a number. Who publishes a number that exists is a joiner: it holds once
+// its shard's digest was found equal to the publication's, and until then it is not listed. The
+// digest of a shard is what its first publisher says; where that one has gone before it said it,
+// what a whole holder says.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+namespace {
+
+constexpr char kWhatToDo[] = "publish these weights under another number";
+
+// The digest is known once it has published, or read to the end.
+bool WillSay(const Worker& holder) {
+  return holder.reference->hashing || holder.reference->state == ReferenceState::kFilling;
+}
+
+bool AnyWillSay(const Publication& publication) {
+  for (const auto& [rank, shard] : publication.shards) {
+    if (shard.digest) continue;
+    for (const auto& [serial, holder] : shard.holders) {
+      if (WillSay(*holder)) return true;
+    }
+  }
+  return false;
+}
+
+// What is published but not whole has holders of one group only.
+bool IsAnothers(const Publication& publication, const std::string& group) {
+  for (const auto& [rank, shard] : publication.shards) {
+    if (!shard.holders.empty()) return shard.holders.begin()->second->id.key.group != group;
+  }
+  return false;
+}
+
+std::vector<ContentDigest> DigestsOf(const Publication& publication) {
+  std::vector<ContentDigest> digests(publication.world_size);
+  for (const auto& [rank, shard] : publication.shards) digests[rank] = shard.digest;
+  return digests;
+}
+
+bool AllKnown(const std::vector<ContentDigest>& digests) {
+  return std::all_of(digests.begin(), digests.end(),
+                     [](const ContentDigest& digest) { return static_cast<bool>(digest); });
+}
+
+// Nothing: it is not known. A shard that was lost is known by what all of them give.
+std::optional<bool> Agrees(const Publication& publication, Rank rank, const ContentDigest& digest) {
+  std::vector<ContentDigest> digests = DigestsOf(publication);
+  if (digests[rank]) return digests[rank] == digest;
+  digests[rank] = digest;
+  if (!publication.identity || !AllKnown(digests)) return std::nullopt;
+  return ContentIdentity(digests) == publication.identity;
+}
+
+absl::Status Differs(const PublishOp& op, Rank rank) {
+  return absl::AlreadyExistsError(absl::StrCat(
+      "version ", op.version, " exists with other bytes: shard ", rank, " differs; ", kWhatToDo));
+}
+
+absl::Status CannotCompare(const PublishOp& op, Rank rank, std::string_view why) {
+  return absl::AlreadyExistsError(absl::StrCat("version ", op.version, " exists, and shard ", rank,
+                                               " cannot be compared with it: ", std::string(why),
+                                               "; ", kWhatToDo));
+}
+
+}  // namespace
+
+// R1, its one place.
+absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication& publication,
+                                                               const Worker& worker,
+                                                               const PublishOp& op) const {
+  const Rank rank = worker.id.key.rank;
+  const auto shard = publication.shards.find(rank);
+  // R2: one group's until it is whole; then there is something to compare with.
+  if (!publication.visible) {
+    return IsAnothers(publication, worker.id.key.group) ? Joining::kWaits : Joining::kMayHold;
+  }
+  if (IsReadAs(worker, op.generation, publication)) return Joining::kMayHold;
+  if (!op.hashes && !op.digest) {
+    return CannotCompare(op, rank, "digests are off at this publisher");
+  }
+  const bool answers = op.digest && op.compared == publication.id;
+  if (answers) {
+    const std::optional<bool> agrees = Agrees(publication, rank, op.digest);
+    if (agrees) return *agrees ? absl::StatusOr<Joining>(Joining::kMayHold) : Differs(op, rank);
+  }
+  const bool known = (shard != publication.shards.end() && shard->second.digest) ||
+                     (publication.identity && shard == publication.shards.end());
+  if (known || AnyWillSay(publication)) return answers ? Joining::kWaits : Joining::kCompares;
+  const bool lost = shard == publication.shards.end() || shard->second.holders.empty();
+  return CannotCompare(op, rank,
+                       lost ? "it was lost, and nobody knows its bytes any more"
+                            : "digests were off where it was published");
+}
+
+// R4, R8: a reader says that it reads this version from these very buffers: they are of it, though
+// their owner has not heard so from the hub that was before.
+bool Hub::State::IsReadAs(const Worker& worker, Generation generation,
+                          const Publication& publication) const {
+  const auto awaited = awaited_.find(worker.id);
+  if (awaited == awaited_.end()) return false;
+  return std::any_of(awaited->second.begin(), awaited->second.end(), [&](const auto& reader) {
+    const Worker* row = FindRow(reader.reader);
+    return reader.generation == generation && row->read->publication == publication.id;
+  });
+}
+
+// Any holder that has the whole list; the joiner asks it which chunk differs, if one does.
+ComparedWith Hub::State::HolderToAsk(const Publication& publication, Rank rank) const {
+  const auto shard = publication.shards.find(rank);
+  if (shard == publication.shards.end()) return {};
+  for (const auto& [serial, holder] : shard->second.holders) {
+    const ReferenceState state = holder->reference->state;
+    const bool whole = state == ReferenceState::kPublishing || state == ReferenceState::kComplete;
+    if (whole) return {holder->id, holder->endpoint, holder->reference->generation};
+  }
+  return {};
+}
+
+// The publisher is still hashing what it will be held against; or some reader is about to know.
+void Hub::State::AwaitContent(Worker& worker, const PublishOp& op) {
+  worker.op.deferred = op;
+  worker.op.epoch = EpochOfPublish(worker.id.key);
+  SetDeadline(worker, op.timeout_ms);
+  joiners_.insert(worker.serial);
+}
+
+// Something became known, or somebody has gone: those that wait are looked at again.
+void Hub::State::SettleJoiners() {
+  joiners_due_ = false;
+  if (recovering_) return;
+  for (const Serial serial : std::exchange(joiners_, {})) {
+    Worker* worker = FindRow(serial);
+    const bool waits =
+        worker != nullptr && IsPending(*worker, OpKind::kPublish) && worker->op.deferred;
+    if (!waits) continue;
+    Publish(*worker, TakeDeferred(*worker));
+  }
+}
+
+void Hub::State::On(const ContentHashed& event) {
+  Worker* worker = FindSession(event.session);
+  if (worker == nullptr || !worker->reference) return;
+  const Reference& reference = *worker->reference;
+  const bool same =
+      reference.publication == event.publication && reference.generation == event.generation;
+  if (same) LearnDigest(*worker, event.digest);
+}
+
+// R9: what is known is not changed by another's word; who contradicts it does not hold that
+// version.
+void Hub::State::LearnDigest(Worker& holder, const ContentDigest& digest) {
+  holder.reference->digest = digest;
+  holder.reference->hashing = false;
+  SettleDigest(PublicationOf(holder), *holder.reference->shard);
+  joiners_due_ = true;
+  if (!holder.reference->shard->digest || holder.reference->shard->digest == digest) return;
+  const absl::Status reason = absl::AlreadyExistsError(
+      absl::StrCat("version ", holder.reference->version, " exists with other bytes"));
+  Say(LogLine::Level::kWarning,
+      absl::StrCat(ToString(holder.id.key), ": ", std::string(reason.message()),
+                   " than it says; it is not listed any more"));
+  Send(holder, Dropped{holder.reference->generation, reason});
+  AbortHeldBy(holder, reason);
+  Disowned(holder, holder.reference->generation);
+}
+
+// While its publisher has yet to say it, a reader's word does not count.
+void Hub::State::SettleDigest(Publication& publication, Shard& shard) {
+  if (!shard.digest) {
+    const Reference* said = nullptr;
+    for (const auto& [serial, holder] : shard.holders) {
+      if (holder->reference->hashing) return;
+      if (said == nullptr && holder->reference->digest) said = &*holder->reference;
+    }
+    if (said == nullptr) return;
+    shard.digest = said->digest;
+  }
+  SettleIdentity(publication);
+}
+
+void Hub::State::SettleIdentity(Publication& publication) {
+  if (publication.identity) return;
+  const std::vector<ContentDigest> digests = DigestsOf(publication);
+  if (!AllKnown(digests)) return;
+  publication.identity = ContentIdentity(digests);
+  Model& model = models_.at(publication.model);
+  if (model.latest != publication.version || !publication.visible) return;
+  model.identity = publication.identity;
+  changed_models_.insert(publication.model);
+}
+
+}  // namespace tensorhub::hub
