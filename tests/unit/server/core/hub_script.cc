@@ -90,6 +90,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"drop", &HubScript::Drop},
       {"silence", &HubScript::Silence},
       {"kill", &HubScript::Kill},
+      {"stalls", &HubScript::Stalls},
       {"publish", &HubScript::Publish},
       {"unpublish", &HubScript::Unpublish},
       {"join", &HubScript::Join},
@@ -272,6 +273,10 @@ void HubScript::Drop(const Words& words) {
 
 void HubScript::Silence(const Words& words) { AgentOf(words).silent = true; }
 
+void HubScript::Stalls(const Words& words) {
+  AgentOf(words).stalled_ms = static_cast<TimeMs>(ParseNumber(words.At(2)));
+}
+
 void HubScript::Kill(const Words& words) {
   Silence(words);
   Drop(words);
@@ -279,7 +284,7 @@ void HubScript::Kill(const Words& words) {
 
 void HubScript::Heartbeats() {
   for (auto& [name, agent] : agents_) {
-    if (agent.session != 0 && !agent.silent) Send(Heartbeat{agent.session});
+    if (agent.session != 0 && !agent.silent) Send(Heartbeat{agent.session, 0, agent.stalled_ms});
   }
 }
 
