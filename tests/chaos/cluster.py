@@ -14,6 +14,7 @@ RANKS = 2
 ROLLOUTS = 3
 SHARD = "tensors=12 bytes=25165824"  # 24 MiB a rank: long enough to be hit on the way
 JOIN_MS = 15000
+HELD_UP = ": the progress thread "  # what an agent's watchdog says
 
 
 class Broken(Exception):
@@ -88,6 +89,12 @@ class Cluster:
         for worker in self.workers():
             worker.kill()
         self.server.kill()
+
+    def check_logs(self):
+        """Nothing holds a progress thread up, whatever happens to the others (R8)."""
+        for worker in self.workers():
+            held = [line.strip() for line in worker.log() if HELD_UP in line]
+            demand(not held, f"{worker}: {held[:1]}")
 
     def check_view(self, version):
         """The server lists every rollout group as a complete holder, nobody as reading, and every
