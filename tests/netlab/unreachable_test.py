@@ -33,6 +33,7 @@ AT_ONCE = 2  # seconds, of a fetch that nothing keeps
 STARTING = 1  # second, of a program, on a machine that is busy
 RATE = "500mbit"  # of the laboratory's links
 SLOW = "20mbit"  # a shard takes seven seconds
+STUCK = "stuck"  # the group of who is meant to be held up
 HELD_UP = "the progress thread"  # what the agent's watchdog says
 
 
@@ -105,9 +106,9 @@ class UnreachableTest(unittest.TestCase):
         self.reader = self.join("reader", "h2")
         self.publish(1)
 
-    def join(self, group, host):
+    def join(self, group, host, way=TCP):
         worker = Worker(self.lab, self.folder, self.server, group=group, rank=0, world=1,
-                        place=host, way=TCP, shard=SHARD)
+                        place=host, way=way, shard=SHARD)
         self.addCleanup(worker.kill)
         self.assert_ok(worker.join(10000))
         return worker
@@ -127,7 +128,7 @@ class UnreachableTest(unittest.TestCase):
 
     def check_logs(self):
         for name in os.listdir(self.folder):
-            if name.endswith(".log"):
+            if name.endswith(".log") and name != f"{STUCK}-0.log":
                 held = [line for line in self.log(name).splitlines() if HELD_UP in line]
                 self.assertEqual(held, [], name)
 
@@ -277,6 +278,21 @@ class UnreachableTest(unittest.TestCase):
                            "world=1 timeout=3000", 3 + OVERTIME + STARTING)
         self.assertRegex(answer, "^error UNAVAILABLE")
         self.assertGreater(time.monotonic() - begin, 2)
+
+    def test_worker_that_stands_still(self):
+        """With connects that block, as UCX has them by itself. It is not taken for dead."""
+        way = Way("blocking", {**TCP.environment, "UCX_TCP_CONN_NB": "n"}, "")
+        stuck = self.join(STUCK, "h3", way)
+        self.network.refuse("blackhole", "h1", "h3")
+        stuck.send("fetch latest timeout=60000")
+        time.sleep(LEASE_MS / 1000 + 3)
+        listed = self.server.ask("workers")["workers"]
+        [seen] = [worker for worker in listed if worker["group"] == STUCK]
+        self.assertTrue(seen["connected"], seen)
+        self.assertGreater(seen["stalled_ms"], LEASE_MS, seen)
+        self.assertIn(f"{HELD_UP} stands still", self.log(f"{STUCK}-0.log"))
+        self.assertIn(f"{STUCK}/0 stands still", self.log("server.log"))
+        self.assert_in_session()
 
     def test_outage_of_the_source(self):
         self.outage("h1")
