@@ -29,37 +29,41 @@ int64_t NowUs() {
       .count();
 }
 
-// How long a thread of this process has waited for a processor so far; 0 where the kernel does not
-// say.
-class ProcessorWait {
+// What a thread of this process has had of processors since the last time; nothing where the kernel
+// does not say.
+class ProcessorUse {
  public:
-  explicit ProcessorWait(int64_t thread_id)
+  explicit ProcessorUse(int64_t thread_id)
       : fd_(open(absl::StrCat("/proc/self/task/", thread_id, "/schedstat").c_str(),
                  O_RDONLY | O_CLOEXEC)) {}
-  ~ProcessorWait() {
+  ~ProcessorUse() {
     if (fd_ >= 0) close(fd_);
   }
-  ProcessorWait(const ProcessorWait&) = delete;
-  ProcessorWait& operator=(const ProcessorWait&) = delete;
+  ProcessorUse(const ProcessorUse&) = delete;
+  ProcessorUse& operator=(const ProcessorUse&) = delete;
 
-  // Since the last call.
-  int64_t Since() {
-    const int64_t now_us = Total();
-    return now_us - std::exchange(total_us_, now_us);
+  struct Times {
+    int64_t ran_us = 0;
+    int64_t waited_us = 0;  // for one
+  };
+  Times Since() {
+    const Times now = Total();
+    const Times last = std::exchange(total_, now);
+    return {now.ran_us - last.ran_us, now.waited_us - last.waited_us};
   }
 
  private:
   // "time on a processor, time waiting for one, slices", in nanoseconds.
-  int64_t Total() const {
+  Times Total() const {
     char text[128] = {};
-    if (fd_ < 0 || pread(fd_, text, sizeof(text) - 1, 0) <= 0) return 0;
+    if (fd_ < 0 || pread(fd_, text, sizeof(text) - 1, 0) <= 0) return {};
     char* second = text;
-    std::strtoll(text, &second, 10);
-    return std::strtoll(second, nullptr, 10) / 1000;
+    const int64_t ran_ns = std::strtoll(text, &second, 10);
+    return {ran_ns / 1000, std::strtoll(second, nullptr, 10) / 1000};
   }
 
   const int fd_;
-  int64_t total_us_ = 0;
+  Times total_;
 };
 
 }  // namespace
@@ -126,9 +130,10 @@ void StallWatch::Note(const Long& ended) {
 }
 
 void StallWatch::Watch(int64_t thread_id) {
-  ProcessorWait waited(thread_id);
-  waited.Since();
-  StallAccount account(kLookUs, NowUs());
+  ProcessorUse use(thread_id);
+  use.Since();
+  StallAccount all(kLookUs, NowUs());
+  StallAccount waits = all;
   for (;;) {
     {
       MutexLock lock(mutex_);
@@ -137,41 +142,51 @@ void StallWatch::Watch(int64_t thread_id) {
       }
       if (stopping_) return;
     }
-    account.Begin(NowUs(), waited.Since());
-    Look(account);
+    const ProcessorUse::Times times = use.Since();
+    const int64_t now_us = NowUs();
+    all.Begin(now_us, times.waited_us);
+    waits.Begin(now_us, times.waited_us + times.ran_us);
+    Look(all, waits);
   }
 }
 
-void StallWatch::Look(StallAccount& account) {
+void StallWatch::Look(StallAccount& all, StallAccount& waits) {
   std::vector<Long> ended;
   {
     MutexLock lock(mutex_);
     ended.swap(long_);
   }
-  for (const Long& one : ended) Say(one, account.Ended(one.since_us, one.end_us));
+  for (const Long& one : ended) {
+    const int64_t took_us = all.Ended(one.since_us, one.end_us);
+    Say(one, took_us, waits.Ended(one.since_us, one.end_us));
+  }
   const int64_t since_us = since_us_.load(std::memory_order_acquire);
-  if (since_us != 0) LookAtTurn(since_us, account.UnderWay(since_us), NowUs());
+  if (since_us == 0) return;
+  const int64_t took_us = all.UnderWay(since_us);
+  LookAtTurn(since_us, took_us, waits.UnderWay(since_us));
 }
 
-void StallWatch::LookAtTurn(int64_t since_us, int64_t held_us, int64_t now_us) {
+void StallWatch::LookAtTurn(int64_t since_us, int64_t took_us, int64_t waited_us) {
   const bool owners = owners_.load(std::memory_order_relaxed);
-  if (held_us >= kSayWhileUs && said_us_ != since_us && !owners) {
+  if (took_us >= kSayWhileUs && said_us_ != since_us && !owners) {
     said_us_ = since_us;
-    Log().warn("{}: the progress thread stands still, since {} ms: {}", name_, held_us / 1000,
+    Log().warn("{}: the progress thread {}, since {} ms: {}", name_,
+               waited_us >= kLimitUs ? "stands still" : "is busy", took_us / 1000,
                what_.load(std::memory_order_relaxed));
   }
-  // Not held_us: whoever hears nothing from it does not care whose fault that is.
-  if (now_us - since_us >= kStallUs) while_stalled_((now_us - since_us) / 1000);
+  // By the clock: whoever hears nothing from it does not care whose fault that is.
+  const int64_t lasts_us = NowUs() - since_us;
+  if (lasts_us >= kStallUs) while_stalled_(lasts_us / 1000);
 }
 
-void StallWatch::Say(const Long& ended, int64_t held_us) const {
+void StallWatch::Say(const Long& ended, int64_t took_us, int64_t waited_us) const {
   if (ended.kind == Kind::kOwners) {
     return Log().info("{}: {} took {} ms", name_, ended.what,
                       (ended.end_us - ended.since_us) / 1000);
   }
-  if (held_us < kLimitUs) return;
-  Log().warn("{}: the progress thread was held up for {} ms: {}", name_, held_us / 1000,
-             ended.what);
+  if (took_us < kLimitUs) return;
+  Log().warn("{}: the progress thread was {} for {} ms: {}", name_,
+             waited_us >= kLimitUs ? "held up" : "busy", took_us / 1000, ended.what);
 }
 
 }  // namespace tensorhub::agent

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Watches a thread that turns in a loop, from another one. A turn that lasts longer than one may is
-// written to the log, with the call that took most of it; and somebody is told while the thread
-// stands still.
+// written to the log, with the call that took most of it, as one that was held up if it waited for
+// so long, or else as a busy one; and somebody is told while the thread stands still.
 //
 // Thread contract: Start, Stop, Turn and Call on the watched thread; `while_stalled` is called on
 // the watching one, and must not block.
@@ -85,9 +85,10 @@ class StallWatch {
   void EndTurn();
   void Note(const Long& ended) ABSL_LOCKS_EXCLUDED(mutex_);
   void Watch(int64_t thread_id) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Look(StallAccount& account) ABSL_LOCKS_EXCLUDED(mutex_);
-  void LookAtTurn(int64_t since_us, int64_t held_us, int64_t now_us);
-  void Say(const Long& ended, int64_t held_us) const;
+  // `all` counts what a turn takes, `waits` what of that no processor was used for.
+  void Look(StallAccount& all, StallAccount& waits) ABSL_LOCKS_EXCLUDED(mutex_);
+  void LookAtTurn(int64_t since_us, int64_t took_us, int64_t waited_us);
+  void Say(const Long& ended, int64_t took_us, int64_t waited_us) const;
 
   const std::string name_;
   const std::function<void(TimeMs)> while_stalled_;

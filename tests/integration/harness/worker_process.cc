@@ -17,7 +17,8 @@ WorkerProcess::WorkerProcess(std::map<std::string, std::string> env)
 }
 
 WorkerProcess::~WorkerProcess() {
-  for (const char* said : {"the progress thread was held up", "the progress thread stands still"}) {
+  for (const char* said : {"the progress thread was held up", "the progress thread stands still",
+                           "the progress thread is busy"}) {
     EXPECT_FALSE(process_.errors().Contains(said)) << process_.Describe();
   }
 }

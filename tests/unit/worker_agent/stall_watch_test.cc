@@ -7,6 +7,7 @@
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <atomic>
+#include <ctime>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -110,6 +111,18 @@ TEST_F(StallWatchTest, NamesWhatHeldTheThreadUp) {
   EXPECT_THAT(Said(), AllOf(HasSubstr("m/g/0: the progress thread was held up for "),
                             HasSubstr(": the inner call"), Not(HasSubstr("outer"))));
   EXPECT_EQ(stalled_ms_, 0);
+}
+
+// Which is a fault, too, but no waiting.
+TEST_F(StallWatchTest, TellsABusyThreadFromOneThatWaits) {
+  {
+    const StallWatch::Turn turn(watch_);
+    const StallWatch::Call call(watch_, "a sum");
+    timespec used = {};
+    while (used.tv_nsec < 300'000'000) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  }
+  EXPECT_THAT(Said(), AllOf(HasSubstr("m/g/0: the progress thread was busy for "),
+                            HasSubstr(": a sum"), Not(HasSubstr("held up"))));
 }
 
 TEST_F(StallWatchTest, SaysNothingOfShortTurnsAndOfSleep) {
