@@ -3,13 +3,60 @@
 
 // What the core wants done, effect by effect.
 
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "common/check.h"
 #include "worker_agent/log.h"
 #include "worker_agent/progress_loop.h"
 
 namespace tensorhub::agent {
+
+namespace {
+
+// What it is called where it holds the thread up.
+template <class T>
+constexpr const char* kName = "an effect";
+template <>
+constexpr const char* kName<Call> = "a call to the server";
+template <>
+constexpr const char* kName<SessionSend> = "a word to the server";
+template <>
+constexpr const char* kName<OpenPeer> = "connecting to a peer";
+template <>
+constexpr const char* kName<ClosePeer> = "closing a peer's connection";
+template <>
+constexpr const char* kName<SendMessage> = "sending a message";
+template <>
+constexpr const char* kName<SendData> = "sending a frame";
+template <>
+constexpr const char* kName<CopyIn> = "copying a frame in";
+template <>
+constexpr const char* kName<ImportMemory> = "mapping a peer's memory";
+template <>
+constexpr const char* kName<Get> = "a one-sided get";
+template <>
+constexpr const char* kName<CloseGets> = "unmapping a peer's memory";
+template <>
+constexpr const char* kName<HashChunks> = "hashing a chunk that has arrived";
+template <>
+constexpr const char* kName<SetControlWord> = "a device's end of copying";
+template <>
+constexpr const char* kName<FetchAdvanced> = "the program's own progress callback";
+template <>
+constexpr const char* kName<LogLine> = "writing to the log";
+
+}  // namespace
+
+void ProgressLoop::CarryOutOne(const Effect& effect) {
+  std::visit(
+      [this](const auto& body) {
+        const StallWatch::Call call(watch_, kName<std::decay_t<decltype(body)>>);
+        CarryOut(body);
+      },
+      effect);
+}
 
 void ProgressLoop::CarryOut(const Call& effect) {
   if (std::holds_alternative<LeaveCall>(effect.request)) hub_->ExpectEnd();

@@ -78,6 +78,7 @@ std::optional<TimeMs> HubClient::NextDeadline() const {
 
 void HubClient::Open() {
   open_at_.reset();
+  pulse_.Drop();
   state_ = State::kOpening;
   v1::WorkerMessage opening;
   *opening.mutable_open() = ToProto(options_.facts, owner_.report());
@@ -152,6 +153,7 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
     epoch_ = welcome.epoch();
   }
   state_ = State::kUp;
+  pulse_.Use(session_, TimeOr(welcome.heartbeat_ms(), kHeartbeatMs));
   failures_ = 0;
   last_failure_ = absl::OkStatus();
   Log().info("{} {} the server at {} (version {}, epoch {})", ToString(options_.facts.self.key),
@@ -167,6 +169,7 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
 void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
   if (number != number_ || state_ == State::kEnded) return;
   const bool was_up = state_ == State::kUp;
+  pulse_.Drop();
   session_.reset();
   state_ = leaving_ && ended.ok() ? State::kEnded : State::kIdle;
   if (state_ == State::kEnded) return;

@@ -4,7 +4,7 @@
 // One worker's relation with the hub: keeps a session open, reconnecting with a jittered back-off
 // for as long as the worker lives, and carries its calls. Knows which hub it is (R8).
 //
-// Thread contract: every method and every callback on the progress thread.
+// Thread contract: every method but BeatWhileStalled, and every callback, on the progress thread.
 
 #ifndef TENSORHUB_WORKER_AGENT_HUB_CLIENT_H_
 #define TENSORHUB_WORKER_AGENT_HUB_CLIENT_H_
@@ -22,6 +22,7 @@
 #include "worker_agent/hub_session.h"
 #include "worker_agent/hub_unary.h"
 #include "worker_agent/inbox.h"
+#include "worker_agent/pulse.h"
 
 namespace tensorhub::agent {
 
@@ -58,6 +59,9 @@ class HubClient {
   void MoveTo(const std::string& endpoint);
   // The worker leaves: the hub may end the session for good.
   void ExpectEnd() { leaving_ = true; }
+  // From any thread, again and again while the progress thread stands still, and for how long it
+  // has: the worker lives, and the hub is to know both.
+  void BeatWhileStalled(TimeMs stalled_ms) { pulse_.Beat(stalled_ms); }
 
  private:
   enum class State { kIdle, kOpening, kUp, kEnded };
@@ -87,6 +91,7 @@ class HubClient {
 
   State state_ = State::kIdle;
   std::shared_ptr<HubSession> session_;
+  Pulse pulse_;
   SessionNumber number_ = 0;
   bool leaving_ = false;
   bool connected_ = false;  // the first session has come up

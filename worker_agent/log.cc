@@ -3,11 +3,16 @@
 
 #include "worker_agent/log.h"
 
+#include <poll.h>
+#include <spdlog/async.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string_view>
+
+#include "worker_agent/thread.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -20,11 +25,36 @@ spdlog::level::level_enum LevelOf(std::string_view name) {
   return name == "error" ? spdlog::level::err : spdlog::level::warn;
 }
 
+// More than an agent says in an hour in which all goes wrong.
+constexpr size_t kWaitingMax = 1024;
+constexpr int kLastWordsMs = 200;
+
+// The thread that writes. Never destroyed: it may be waiting for whoever reads the log.
+spdlog::details::thread_pool& Writer();
+
+// What is said last, by a program that ends, is to be read as well.
+void AwaitWriter() {
+  for (int ms = 0; Writer().queue_size() > 0 && ms < kLastWordsMs; ms += 5) poll(nullptr, 0, 5);
+  poll(nullptr, 0, 1);  // the last one has been taken out, and is being written
+}
+
+std::shared_ptr<spdlog::details::thread_pool> SharedWriter() {
+  static const auto& writer = *new std::shared_ptr<spdlog::details::thread_pool>([] {
+    const WithoutSignals blocked;
+    std::atexit(&AwaitWriter);
+    return std::make_shared<spdlog::details::thread_pool>(kWaitingMax, 1);
+  }());
+  return writer;
+}
+
+spdlog::details::thread_pool& Writer() { return *SharedWriter(); }
+
 }  // namespace
 
 std::shared_ptr<spdlog::logger> MakeStderrLogger(const char* level) {
-  auto logger =
-      std::make_shared<spdlog::logger>(kName, std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger = std::make_shared<spdlog::async_logger>(
+      kName, std::make_shared<spdlog::sinks::stderr_sink_mt>(), SharedWriter(),
+      spdlog::async_overflow_policy::overrun_oldest);
   logger->set_level(LevelOf(level == nullptr ? "" : level));
   return logger;
 }

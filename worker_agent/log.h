@@ -3,7 +3,10 @@
 //
 // The agent's log. It lives in programs of others, so it leaves their logger and their standard
 // output alone: warnings go to standard error, more with TENSORHUB_LOG_LEVEL=debug|info|warn|error.
-// A program that wants it elsewhere registers an spdlog logger "tensorhub" before it connects.
+// A program that wants it elsewhere registers an spdlog logger "tensorhub" before it connects; one
+// that does not wait for whoever reads it, since the progress thread writes to it.
+// What goes to standard error is written by a thread of its own, for the same reason: of 1,024
+// lines that wait the oldest are dropped.
 //
 // Thread contract: any thread.
 

@@ -49,6 +49,8 @@ TimeMs NowMs() { return NowUs() / 1000; }
 ProgressLoop::ProgressLoop(Options options, std::shared_ptr<Inbox> inbox)
     : options_(std::move(options)),
       inbox_(std::move(inbox)),
+      watch_(ToString(options_.facts.self.key),
+             [this](TimeMs stalled_ms) { hub_->BeatWhileStalled(stalled_ms); }),
       peers_([this](const Event& event) { Feed(event); },
              [this](const Event& event) { later_.push_back(event); }),
       one_sided_(
@@ -91,7 +93,10 @@ absl::Status ProgressLoop::Start() {
 }
 
 void ProgressLoop::Run() {
-  while (!stopping_) Turn();
+  watch_.Start();
+  while (!stopping_) {
+    if (!Turn()) Sleep();
+  }
   ShutDown();
 }
 
@@ -111,13 +116,14 @@ void ProgressLoop::Feed(const Event& event) {
   now_ = NowMs();  // effects take time: a one-sided get copies inside the call
   core_->Step(event, now_, effects_);
   for (const Effect& effect : effects_) {
-    std::visit([this](const auto& body) { CarryOut(body); }, effect);
+    CarryOutOne(effect);
     if (!lost_.ok()) break;
   }
   effects_.clear();
 }
 
-void ProgressLoop::Turn() {
+bool ProgressLoop::Turn() {
+  const StallWatch::Turn watched(watch_);
   const int64_t turn_began_us = NowUs();
   hashed_ = false;
   fed_ = false;
@@ -137,13 +143,11 @@ void ProgressLoop::Turn() {
     spin_.OnActive(now_us - active_at_us_);
     active_at_us_ = now_us;
     fruitless_wakes_ = 0;
-    return;
+    return true;
   }
-  if (core_->Busy() && spin_.Allows(now_us - active_at_us_)) {
-    sched_yield();  // the bytes may be waiting for this very core
-    return;
-  }
-  Sleep();
+  if (!core_->Busy() || !spin_.Allows(now_us - active_at_us_)) return false;
+  sched_yield();  // the bytes may be waiting for this very core
+  return true;
 }
 
 bool ProgressLoop::RunLater() {
@@ -154,12 +158,22 @@ bool ProgressLoop::RunLater() {
   return true;
 }
 
+bool ProgressLoop::ProgressMessages() {
+  const StallWatch::Call call(watch_, "UCX's messages");
+  return messages_->Progress();
+}
+
+bool ProgressLoop::ProgressGets() {
+  const StallWatch::Call call(watch_, "UCX's gets, or a device's copies");
+  return one_sided_.Progress();
+}
+
 bool ProgressLoop::Progress() {
   bool any = false;
   const int64_t until_us = NowUs() + kRoundsMaxUs;
   while (NowUs() < until_us) {
-    const bool moved = messages_->Progress();
-    const bool got = one_sided_.Progress();
+    const bool moved = ProgressMessages();
+    const bool got = ProgressGets();
     if (const auto why = peers_.TakeDeaf()) MakeMessagesAnew(*why);
     if (!moved && !got) break;
     any = true;
@@ -174,6 +188,7 @@ bool ProgressLoop::Progress() {
 // no harm, since the core drops every read before it hears that the sends have ended, so that
 // nothing of them is ever confirmed.
 void ProgressLoop::MakeMessagesAnew(const std::string& why) {
+  const StallWatch::Call call(watch_, "making UCX's messages anew");
   const std::string self = ToString(options_.facts.self.key);
   absl::StatusOr<std::unique_ptr<MessageTransport>> made =
       moves_ < kMovesMax ? options_.make_messages(&peers_)
@@ -193,6 +208,7 @@ void ProgressLoop::MakeMessagesAnew(const std::string& why) {
 }
 
 void ProgressLoop::Tick() {
+  const StallWatch::Call call(watch_, "the session with the server");
   hub_->Tick(now_);
   const std::optional<TimeMs> due = core_->NextDeadline();
   if (due && now_ >= *due) Feed(agent::Tick{});
@@ -282,6 +298,7 @@ void ProgressLoop::SendLastWords() {
 
 void ProgressLoop::ShutDown() {
   if (std::exchange(shut_down_, true)) return;
+  watch_.Stop();
   inbox_->Close();
   on_verb_done_ = nullptr;  // whoever waits for it hears that there is no answer
   hasher_.Stop();

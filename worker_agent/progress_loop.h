@@ -32,6 +32,7 @@
 #include "worker_agent/message_peers.h"
 #include "worker_agent/one_sided.h"
 #include "worker_agent/spin_budget.h"
+#include "worker_agent/stall_watch.h"
 
 namespace tensorhub::agent {
 
@@ -91,9 +92,12 @@ class ProgressLoop {
 
  private:
   void Feed(const Event& event);
-  void Turn();
+  // False: nothing more to be done now.
+  bool Turn();
   bool RunLater();
   bool Progress();
+  bool ProgressMessages();
+  bool ProgressGets();
   // Other connections than these, which nothing comes over any more.
   void MakeMessagesAnew(const std::string& why);
   void Tick();
@@ -114,6 +118,7 @@ class ProgressLoop {
   void NoteWay(Incarnation peer, bool one_sided);
 
   // effects.cc
+  void CarryOutOne(const Effect& effect);
   void CarryOut(const Call& effect);
   void CarryOut(const CancelCall& effect);
   void CarryOut(const PutDocuments& effect);
@@ -142,6 +147,7 @@ class ProgressLoop {
 
   const Options options_;
   const std::shared_ptr<Inbox> inbox_;
+  StallWatch watch_;
   MessagePeers peers_;
   OneSided one_sided_;
   std::unique_ptr<MessageTransport> messages_;

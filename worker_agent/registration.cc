@@ -27,6 +27,7 @@ constexpr uint64_t kDeviceScanBytes = 1 << 30;
 }  // namespace
 
 absl::Status ProgressLoop::Register(Memory memory) {
+  const StallWatch::Call call(watch_, "registering tensors", StallWatch::Kind::kOwners);
   if (memory_) {
     return absl::FailedPreconditionError(
         "tensors are registered already; they are fixed for the life of a client");
@@ -121,6 +122,7 @@ std::string ProgressLoop::DescribeMemory() const {
 }
 
 absl::StatusOr<void*> ProgressLoop::Allocate(size_t bytes) {
+  const StallWatch::Call call(watch_, "allocating memory", StallWatch::Kind::kOwners);
   const bool first = one_sided_.regions().empty();
   if (first) {
     const absl::StatusOr<SharedRegion> page = one_sided_.Allocate(kPageBytes);

@@ -166,6 +166,19 @@ void Hub::State::Doubt(Worker& source, const Worker& asker, bool verify) {
   SetAbsent(source, true);
 }
 
+// R8: one that stands still lives, and holds what it holds, but serves nobody: so its lease is
+// renewed, and it is absent.
+void Hub::State::NoteStall(Worker& worker, TimeMs stalled_ms) {
+  const bool before = worker.stalled_ms > 0;
+  worker.stalled_ms = stalled_ms;
+  SetAbsent(worker, stalled_ms > 0);
+  if (before == (stalled_ms > 0)) return;
+  Say(LogLine::Level::kWarning,
+      before ? absl::StrCat(ToString(worker.id.key), " goes on")
+             : absl::StrCat(ToString(worker.id.key), " stands still, since ", stalled_ms,
+                            " ms: it lives, and serves nobody meanwhile; its own log says why"));
+}
+
 // One whose session has ended cannot answer; when it comes back, it reports what it holds.
 void Hub::State::Ask(Worker& source, const Worker& asker, bool verify) {
   if (source.session == 0) return;

@@ -93,6 +93,8 @@ struct Heartbeat {
   SessionId session = 0;
   // R6: a JoinFetch whose answer it does not wait for any more; 0: none.
   OpId gave_up_join = 0;
+  // R8: for how long its progress thread has been standing still.
+  TimeMs stalled_ms = 0;
 };
 
 // The reader's committed prefix, told from time to time.

@@ -61,6 +61,7 @@ const Worker& Hub::State::SourceOf(const Worker& reader) const { return *Present
 void Hub::State::On(const Heartbeat& event) {
   Worker* worker = FindSession(event.session);
   if (worker == nullptr) return;
+  NoteStall(*worker, event.stalled_ms);
   TellEpoch(*worker);
   GiveUpJoin(*worker, event.gave_up_join);
   Sample(*worker);

@@ -47,7 +47,7 @@ void Hub::State::Renew(SessionId session) {
   Worker* worker = FindSession(session);
   if (worker == nullptr) return;
   worker->lease_end = now_ + options_.lease_ms;
-  SetAbsent(*worker, false);
+  SetAbsent(*worker, worker->stalled_ms > 0);
 }
 
 void Hub::State::On(const SessionOpened& event) {
@@ -210,6 +210,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.number = event.number;
   worker.lease_end = now_ + options_.lease_ms;
   sessions_[event.session] = &worker;
+  worker.stalled_ms = 0;
   SetAbsent(worker, false);
   if (!joined) return;
   ++alive_;

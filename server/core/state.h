@@ -306,6 +306,7 @@ class Hub::State {
   void Release(Worker& reader, AssignmentNumber number);
   void ReleaseAll(Worker& reader);
   void SetAbsent(Worker& worker, bool absent);
+  void NoteStall(Worker& worker, TimeMs stalled_ms);
   void ReleaseOthers(Worker& reader, AssignmentNumber reported);
   void LeaveReported(Worker& reader, AssignmentNumber number);
   void EndRead(Worker& reader);

@@ -198,6 +198,9 @@ struct Worker {
   // runs on, but it takes no place at its source, and comes last in its tier as one. That its
   // session has ended alone does not count: streams break while bytes flow.
   bool absent = false;
+  // Its progress thread stands still, by its own word, for so long: absent, but its lease is
+  // renewed.
+  TimeMs stalled_ms = 0;
   std::optional<Question> question;
   std::set<WorkerIdentity> complainers;  // lately; at most kUnreliableFrom are counted
   TimeMs forget_at = 0;                  // when complaints are forgotten; 0: there are none

@@ -166,6 +166,7 @@ std::vector<WorkerView> Hub::State::Workers(TimeMs now) const {
     view.connected = worker.session != 0;
     view.stable = worker.stable;
     view.lease_left_ms = std::max<TimeMs>(0, worker.lease_end - now);
+    view.stalled_ms = worker.stalled_ms;
     view.holds = worker.reference.has_value();
     view.version = view.holds ? worker.reference->version : 0;
     views.push_back(std::move(view));

@@ -70,6 +70,7 @@ struct WorkerView {
   bool connected = false;
   bool stable = true;
   TimeMs lease_left_ms = 0;
+  TimeMs stalled_ms = 0;  // by its own word: it lives, and stands still
   bool holds = false;
   Version version = 0;
 };

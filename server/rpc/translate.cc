@@ -189,7 +189,8 @@ absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::Session
   FieldChecks check;
   switch (message.body_case()) {
     case pb::WorkerMessage::kHeartbeat:
-      return hub::Event(hub::Heartbeat{session, message.heartbeat().gave_up_join()});
+      return hub::Event(hub::Heartbeat{session, message.heartbeat().gave_up_join(),
+                                       check.Time(message.heartbeat().stalled_ms())});
     case pb::WorkerMessage::kProgress:
       return EventOf(check, ProgressOf(check, message.progress(), session));
     case pb::WorkerMessage::kSourceReleased:

@@ -92,6 +92,7 @@ void Fill(const hub::WorkerView& view, v1::WorkerInfo& out) {
   out.set_connected(view.connected);
   out.set_spot(!view.stable);
   out.set_lease_left_ms(view.lease_left_ms);
+  out.set_stalled_ms(view.stalled_ms);
   if (view.holds) out.set_version(view.version);
 }
 

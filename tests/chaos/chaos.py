@@ -180,6 +180,7 @@ class Life:
                 print(f"life {self._number} round {self._round}: {self._plan}", flush=True)
             the_round = Round(cluster, self._plan, version, paces, self._lab)
             version = the_round.run() + 1
+            cluster.check_logs()
             report.count(the_round)
 
     def _describe(self, problem):

@@ -5,6 +5,7 @@ word and by the server's."""
 
 import dataclasses
 import os
+import re
 import time
 
 from plan import LEASE_MS, SERVER
@@ -14,6 +15,9 @@ RANKS = 2
 ROLLOUTS = 3
 SHARD = "tensors=12 bytes=25165824"  # 24 MiB a rank: long enough to be hit on the way
 JOIN_MS = 15000
+# What an agent's watchdog says of a thread that waits, or turns and turns in one place. One that is
+# busy for a moment may be so on a busy machine, with memory that it touches first.
+HELD_UP = re.compile(": the progress thread (was held up|stands still|is busy)")
 
 
 class Broken(Exception):
@@ -88,6 +92,12 @@ class Cluster:
         for worker in self.workers():
             worker.kill()
         self.server.kill()
+
+    def check_logs(self):
+        """Nothing holds a progress thread up, whatever happens to the others (R8)."""
+        for worker in self.workers():
+            held = [line.strip() for line in worker.log() if HELD_UP.search(line)]
+            demand(not held, f"{worker}: {held[:1]}")
 
     def check_view(self, version):
         """The server lists every rollout group as a complete holder, nobody as reading, and every

@@ -164,8 +164,15 @@ class Worker:
     def start(self):
         self.life += 1
         self._process = Process(self._places.command(self._place, ["tensorhub-test-worker"]),
-                                os.path.join(self._folder, f"{self.group}-{self.rank}.log"),
-                                self._way.environment)
+                                self._log_path(), self._way.environment)
+
+    def _log_path(self):
+        return os.path.join(self._folder, f"{self.group}-{self.rank}.log")
+
+    def log(self):
+        """The lines of all its lives."""
+        with open(self._log_path(), encoding="utf-8", errors="replace") as log:
+            return log.readlines()
 
     def join(self, timeout_ms):
         """Connects and registers. A predecessor that was killed may still be known: it waits."""

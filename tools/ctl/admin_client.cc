@@ -3,6 +3,8 @@
 
 #include "tools/ctl/admin_client.h"
 
+#include <algorithm>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -47,10 +49,11 @@ AdminClient::AdminClient(std::string server, milliseconds connect_timeout)
 
 absl::Status AdminClient::WaitUntilConnected(Clock::time_point deadline) {
   if (channel_->WaitForConnected(deadline)) return absl::OkStatus();
+  const auto tried = std::min<Clock::duration>(connect_timeout_, give_up_by_ - made_);
   return absl::UnavailableError(absl::StrFormat(
       "no server answers at %s (tried for %.1f s); start tensorhub-server there, or name "
       "another with --server HOST:PORT",
-      server_, std::chrono::duration<double>(connect_timeout_).count()));
+      server_, std::chrono::duration<double>(tried).count()));
 }
 
 absl::Status AdminClient::Explain(const grpc::Status& status) const {
@@ -65,10 +68,11 @@ absl::Status AdminClient::Explain(const grpc::Status& status) const {
 }
 
 absl::Status AdminClient::NoAnswer() const {
+  const bool hurry = Clock::now() >= give_up_by_;
   return absl::DeadlineExceededError(absl::StrFormat(
-      "the server at %s is connected and has not answered for %d s: look at its log, and at its "
-      "disk; what was ordered may still be carried out",
-      server_, kAnswerTimeout.count()));
+      "the server at %s is connected and has not answered %s: look at its log, and at its disk; "
+      "what was ordered may still be carried out",
+      server_, hurry ? "in time" : absl::StrFormat("for %d s", kAnswerTimeout.count())));
 }
 
 absl::Status AdminClient::Cut() const {
@@ -79,11 +83,11 @@ absl::Status AdminClient::Cut() const {
 template <typename Request, typename Response>
 absl::StatusOr<Response> AdminClient::Call(Method<Request, Response> method, const Request& request,
                                            bool* repeated) {
-  const Clock::time_point give_up = Clock::now() + connect_timeout_;
+  const Clock::time_point give_up = std::min(Clock::now() + connect_timeout_, give_up_by_);
   for (;;) {
     if (absl::Status status = WaitUntilConnected(give_up); !status.ok()) return status;
     grpc::ClientContext context;
-    context.set_deadline(Clock::now() + kAnswerTimeout);
+    context.set_deadline(std::min(Clock::now() + kAnswerTimeout, give_up_by_));
     Response response;
     const grpc::Status status = ((*stub_).*method)(&context, request, &response);
     if (status.ok()) return response;

@@ -29,6 +29,9 @@ class AdminClient {
 
   const std::string& server() const { return server_; }
 
+  // No call waits any longer than until then, for whatever.
+  void GiveUpBy(Clock::time_point deadline) { give_up_by_ = deadline; }
+
   // UNAVAILABLE: nobody answered until `deadline`.
   absl::Status WaitUntilConnected(Clock::time_point deadline);
 
@@ -68,6 +71,8 @@ class AdminClient {
   const std::chrono::milliseconds connect_timeout_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Admin::Stub> stub_;
+  const Clock::time_point made_ = Clock::now();
+  Clock::time_point give_up_by_ = Clock::time_point::max();
 };
 
 }  // namespace tensorhub::ctl

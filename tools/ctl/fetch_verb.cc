@@ -134,7 +134,7 @@ absl::Status FetchInto(const Globals& globals, const FetchArguments& arguments,
                     .model = arguments.model.name,
                     .location = arguments.location.text,
                     .connect_timeout = globals.connect_timeout,
-                    .timeout = arguments.timeout});
+                    .give_up = start + arguments.timeout});
   if (absl::Status status = fetch.Prepare(plan); !status.ok()) return status;
   const Clock::time_point reading = Clock::now();
   if (absl::Status status = fetch.Read(plan); !status.ok()) return status;
@@ -150,8 +150,8 @@ absl::Status FetchInto(const Globals& globals, const FetchArguments& arguments,
 
 // A server that has just started learns from its workers what they hold, for about one lease; till
 // then absence proves nothing.
-absl::StatusOr<FetchPlan> DescribeRecovered(AdminClient& admin, const FetchArguments& arguments) {
-  const Clock::time_point give_up = Clock::now() + arguments.timeout;
+absl::StatusOr<FetchPlan> DescribeRecovered(AdminClient& admin, const FetchArguments& arguments,
+                                            Clock::time_point give_up) {
   for (;;) {
     const auto before = admin.GetStatus();
     if (!before.ok()) return before.status();
@@ -174,8 +174,10 @@ absl::Status Fetch(const Globals& globals, const FetchArguments& arguments) {
     return status;
   }
   AdminClient admin(globals.server, globals.connect_timeout);
+  const Clock::time_point give_up = start + arguments.timeout;
+  admin.GiveUpBy(AdminClient::Clock::now() + arguments.timeout);
   for (int attempt = 1;; ++attempt) {
-    const auto plan = DescribeRecovered(admin, arguments);
+    const auto plan = DescribeRecovered(admin, arguments, give_up);
     if (!plan.ok()) return plan.status();
     absl::Status status = FetchInto(globals, arguments, *plan, cleanup, start);
     const bool again = absl::IsNotFound(status) && !arguments.version.exact;
@@ -193,7 +195,7 @@ void AddFetchVerb(Verbs& verbs) {
   command.Argument("VERSION", &arguments->version, "the version's number, or latest");
   command.Argument("DIR", &arguments->directory, "the directory to make; missing or empty");
   command.Flag("location", &arguments->location, "where this host is");
-  command.Flag("timeout", &arguments->timeout, "how long reading may take");
+  command.Flag("timeout", &arguments->timeout, "how long it may take until all has been read");
   command.Example("tensorhubctl fetch qwen3-8b/actor latest ./qwen3-8b");
 }
 

@@ -3,6 +3,7 @@
 
 #include "tools/ctl/group_fetch.h"
 
+#include <algorithm>
 #include <iostream>
 #include <set>
 #include <thread>
@@ -20,6 +21,23 @@ constexpr std::chrono::milliseconds kLookInterval{20};
 
 }  // namespace
 
+GroupFetch::~GroupFetch() {
+  std::vector<std::thread> leaving;
+  for (const auto& rank : ranks_) {
+    if (rank->client == nullptr || rank->result.ok()) continue;
+    leaving.emplace_back(
+        [&rank] { rank->client->Leave({.drain_timeout = kLookInterval}).IgnoreError(); });
+  }
+  for (std::thread& thread : leaving) thread.join();
+}
+
+// A call wants some time.
+std::chrono::milliseconds GroupFetch::TimeLeft() const {
+  const auto left = options_.give_up - std::chrono::steady_clock::now();
+  return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left),
+                  std::chrono::milliseconds(1));
+}
+
 absl::Status GroupFetch::Prepare(const FetchPlan& plan) {
   if (absl::Status status = CheckMemoryFor(plan.data_bytes()); !status.ok()) return status;
   const std::string group = UniqueGroup("ctl-fetch");
@@ -33,16 +51,17 @@ absl::Status GroupFetch::Prepare(const FetchPlan& plan) {
 absl::Status GroupFetch::PrepareRank(const FetchPlan& plan, size_t index,
                                      const std::string& group) {
   Rank& rank = *ranks_[index];
-  auto client = ros::Client::Connect({.server = options_.server,
-                                      .model = options_.model,
-                                      .group = group,
-                                      .rank = static_cast<uint32_t>(index),
-                                      .world_size = static_cast<uint32_t>(plan.ranks.size()),
-                                      .location = options_.location,
-                                      .spot = true,  // gone as soon as the files are written
-                                      .connect_timeout = options_.connect_timeout,
-                                      .host_copy_bytes = 0,
-                                      .attachment = {}});
+  auto client =
+      ros::Client::Connect({.server = options_.server,
+                            .model = options_.model,
+                            .group = group,
+                            .rank = static_cast<uint32_t>(index),
+                            .world_size = static_cast<uint32_t>(plan.ranks.size()),
+                            .location = options_.location,
+                            .spot = true,  // gone as soon as the files are written
+                            .connect_timeout = std::min(options_.connect_timeout, TimeLeft()),
+                            .host_copy_bytes = 0,
+                            .attachment = {}});
   if (!client.ok()) return client.status();
   rank.client = std::move(*client);
   absl::StatusOr<ShardMemory> memory = AllocateShard(*rank.client, plan.ranks[index].data_bytes());
@@ -66,7 +85,7 @@ absl::Status GroupFetch::Read(const FetchPlan& plan) {
 }
 
 void GroupFetch::ReadRank(Rank& rank, uint64_t version) {
-  ros::FetchOptions options{.timeout = options_.timeout, .progress = {}};
+  ros::FetchOptions options{.timeout = TimeLeft(), .progress = {}};
   options.progress = [&rank](const ros::FetchProgress& progress) {
     MutexLock lock(rank.mutex);
     rank.done = progress.bytes_done;

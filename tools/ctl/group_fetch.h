@@ -31,10 +31,12 @@ class GroupFetch {
     std::string model;
     std::string location;
     std::chrono::milliseconds connect_timeout{5000};
-    std::chrono::milliseconds timeout{600000};
+    std::chrono::steady_clock::time_point give_up;  // when all has to have been read
   };
 
   explicit GroupFetch(Options options) : options_(std::move(options)) {}
+  // Who did not get it is gone in no time, whoever answers.
+  ~GroupFetch();
   GroupFetch(const GroupFetch&) = delete;
   GroupFetch& operator=(const GroupFetch&) = delete;
 
@@ -63,6 +65,7 @@ class GroupFetch {
   void ReadRank(Rank& rank, uint64_t version);
   void ShowProgress(uint64_t total, std::atomic<size_t>& running);
   absl::Status FirstError() const;
+  std::chrono::milliseconds TimeLeft() const;
 
   const Options options_;
   std::vector<std::unique_ptr<Rank>> ranks_;

@@ -134,6 +134,12 @@ absl::Status ListReplicas(const Globals& globals, const std::string& model,
   return absl::OkStatus();
 }
 
+// R8: who is connected may stand still.
+Cell ConnectedCell(const v1::WorkerInfo& worker) {
+  if (!worker.connected() || worker.stalled_ms() == 0) return BoolCell(worker.connected());
+  return MixedCell("stands still", true);
+}
+
 absl::Status ListWorkers(const Globals& globals) {
   AdminClient admin(globals.server, globals.connect_timeout);
   const auto response = admin.ListWorkers();
@@ -148,15 +154,16 @@ absl::Status ListWorkers(const Globals& globals) {
                {"spot", "SPOT"},
                {"lease_left_ms", "LEASE", true},
                {"location", "LOCATION"},
+               {"stalled_ms", ""},
                {"incarnation", ""}},
               "No workers: nobody has joined, or all have left.");
   for (const v1::WorkerInfo& worker : response->workers()) {
     table.AddRow({TextCell(worker.model()), TextCell(worker.group()), NumberCell(worker.rank()),
                   NumberCell(worker.world_size()),
                   worker.has_version() ? NumberCell(worker.version()) : NoCell(),
-                  BoolCell(worker.connected()), BoolCell(worker.spot()),
+                  ConnectedCell(worker), BoolCell(worker.spot()),
                   MillisCell(worker.lease_left_ms()), TextCell(worker.location()),
-                  IncarnationCell(worker.incarnation())});
+                  MillisCell(worker.stalled_ms()), IncarnationCell(worker.incarnation())});
   }
   table.Print(globals.format(), std::cout);
   return absl::OkStatus();

@@ -9,6 +9,7 @@
 #ifndef TENSORHUB_WORKER_AGENT_CORE_AGENT_STATE_H_
 #define TENSORHUB_WORKER_AGENT_CORE_AGENT_STATE_H_
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -128,6 +129,7 @@ class AgentCore::State {
   void Finish(TimeMs now, Effects& effects);
   void GoNoFurther(const absl::Status& reason, TimeMs now, Effects& effects);
   void OnDeadline(TimeMs now, Effects& effects);
+  TimeMs InTime(TimeMs deadline) const { return std::min(deadline, over_at_.value_or(deadline)); }
   void OnPhaseDeadline(TimeMs now, Effects& effects);
   void OnVerbDeadline(TimeMs now, Effects& effects);
   absl::Status FetchTookTooLong() const;
@@ -184,6 +186,7 @@ class AgentCore::State {
   Verb verb_;
   std::optional<TimeMs> verb_deadline_;
   std::optional<TimeMs> phase_deadline_;
+  std::optional<TimeMs> over_at_;  // when a fetch has to have ended, whoever answers
   PublicationId last_visible_;
   // The last ones; said again whenever a session opens.
   std::optional<Generation> disowned_;

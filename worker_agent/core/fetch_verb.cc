@@ -17,12 +17,16 @@ namespace {
 constexpr TimeMs kFetchDrainMs = 10000;
 // Held buffers become free, then those of a read.
 constexpr Generation kRaisesToRead = 2;
+// R8: of its own ends a fetch takes care until then after its timeout, heard or not. Its caller
+// counts on a second, in which this is to be heard of, too.
+constexpr TimeMs kOvertimeMs = 500;
 
 }  // namespace
 
 void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects) {
   phase_ = Phase::kJoining;
   verb_deadline_ = now + verb.timeout_ms;
+  over_at_ = *verb_deadline_ + kOvertimeMs;
   calls_.Start(JoinFetchCall{verb.selector, registered_->layout, verb.timeout_ms}, effects);
 }
 
@@ -124,7 +128,7 @@ void AgentCore::State::StopReading(const absl::Status& reason, Effects& effects)
 
 void AgentCore::State::Finish(TimeMs now, Effects& effects) {
   phase_ = Phase::kFinishing;
-  if (!result_.ok()) phase_deadline_ = now + kSettleMs;
+  if (!result_.ok()) phase_deadline_ = InTime(now + kSettleMs);
   calls_.Start(FinishReadCall{decision_->transaction, result_, ContentDigestNow()}, effects);
 }
 
@@ -192,7 +196,7 @@ void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
     case Phase::kFinishing:
       // Asks again, now as one that gives up: the answer is the outcome, whichever it was.
       calls_.Start(FinishReadCall{decision_->transaction, reason, {}}, effects);
-      phase_deadline_ = now + (ended_ && !calls_.session_up() ? 0 : kSettleMs);
+      phase_deadline_ = InTime(now + (ended_ && !calls_.session_up() ? 0 : kSettleMs));
       return;
     default:
       return;

@@ -117,14 +117,16 @@ void Reader::AfterQuiet(TimeMs now, Effects& effects) {
 
 void Reader::Begin(TimeMs now, Effects& effects) {
   const Incarnation peer = assigned_->source.incarnation;
-  const auto [known, fresh] = peers_.open.try_emplace(peer);
+  const auto [known, added] = peers_.open.try_emplace(peer);
   known->second.used_at = now;
-  if (fresh || known->second.endpoint != assigned_->endpoint) {
+  const bool fresh = added || known->second.endpoint != assigned_->endpoint;
+  if (fresh) {
     known->second.endpoint = assigned_->endpoint;
     OpenWithHello(options_, peer, assigned_->endpoint, effects);
   }
   source_ = Source{};
   source_->heard_at = now;
+  source_->fresh = fresh;
   source_->lane = known->second.way;
   source_->checked = options_.digests == DigestMode::kOn ||
                      (options_.digests == DigestMode::kAuto && assigned_->tier != Tier::kHost);
@@ -154,6 +156,7 @@ void Reader::Open(bool ask_one_sided, Effects& effects) {
 
 void Reader::Heard(TimeMs now) {
   source_->heard_at = now;
+  source_->heard = true;
   source_->doubted = false;
 }
 
@@ -305,10 +308,25 @@ void Reader::OnSessionUp(Effects& effects) {
   if (source_) source_->doubted = false;
 }
 
+// R8: a connection from before may be dead without anybody's knowing: after an outage the kernel
+// sends what waits in it only when its own pauses are over, which have grown as long as the outage
+// was. So the source is asked once more over another before it is doubted.
+void Reader::ConnectAnew(TimeMs now, Effects& effects) {
+  const Incarnation peer = assigned_->source.incarnation;
+  next_assigned_ = assigned_;
+  next_assigned_->endpoint = peers_.open.at(peer).endpoint;
+  LeaveSource(/*close_gets=*/false, effects);
+  effects.emplace_back(ClosePeer{peer});
+  peers_.open.erase(peer);
+  AfterQuiet(now, effects);
+}
+
 void Reader::OnTick(TimeMs now, Effects& effects) {
   if (close_gets_at_ && now >= *close_gets_at_) ForceQuiet(effects);
   if (!source_) return;
   const TimeMs silent_ms = now - source_->heard_at;
+  const bool stale = !source_->heard && !source_->fresh && Quiet();
+  if (stale && silent_ms >= options_.doubt_ms) return ConnectAnew(now, effects);
   if (silent_ms >= options_.doubt_ms && !source_->doubted) {
     source_->doubted = true;
     effects.emplace_back(SessionSend{SourceSilentMessage{transaction_, assigned_->assignment}});

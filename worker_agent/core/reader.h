@@ -103,6 +103,8 @@ class Reader {
     uint64_t read = 0;
     Way way = Way::kOpening;
     TimeMs heard_at = 0;
+    bool heard = false;        // since it was turned to
+    bool fresh = false;        // so is the connection
     bool doubted = false;      // as was told to the hub, since it was heard last
     uint32_t known_valid = 0;  // by a word or message under the assigned generation
     uint32_t confirmed = 0;
@@ -129,6 +131,7 @@ class Reader {
   void Say(const PeerMessage& message, Effects& effects);
   void Begin(TimeMs now, Effects& effects);
   void Heard(TimeMs now);
+  void ConnectAnew(TimeMs now, Effects& effects);
   void Open(bool ask_one_sided, Effects& effects);
   void BeginServed(TimeMs now, Effects& effects);
   void StartStream();

@@ -16,6 +16,9 @@ namespace {
 // Less than CoreOptions::doubt_ms: the next read may have been begun, and readers sent here.
 constexpr TimeMs kSendsDrainMs = 500;
 
+// For the hub's answer to a leave, at least: its owner may be in a hurry.
+constexpr TimeMs kHurryMs = 100;
+
 bool LeftReaders(const CallReply& reply) {
   const auto* unpublished = std::get_if<UnpublishReply>(&reply.payload);
   return unpublished != nullptr && unpublished->readers_left > 0;
@@ -75,7 +78,7 @@ void AgentCore::State::RaiseGeneration(bool answered, TimeMs now, Effects& effec
   calls_.GiveUp(effects);
   answered ? Free(reason, effects) : Disown(reason, effects);
   phase_ = Phase::kDrainingSends;
-  phase_deadline_ = now + kSendsDrainMs;
+  phase_deadline_ = InTime(now + kSendsDrainMs);
 }
 
 void AgentCore::State::AfterUnpublish(TimeMs now, Effects& effects) {
@@ -85,7 +88,8 @@ void AgentCore::State::AfterUnpublish(TimeMs now, Effects& effects) {
   }
   if (std::holds_alternative<UnpublishVerb>(verb_)) return Done(absl::OkStatus(), effects);
   phase_ = Phase::kLeaving;
-  phase_deadline_ = now + (calls_.session_up() ? kSettleMs : 0);
+  const TimeMs settle_ms = std::clamp(std::get<LeaveVerb>(verb_).drain_ms, kHurryMs, kSettleMs);
+  phase_deadline_ = now + (calls_.session_up() ? settle_ms : 0);
   calls_.Start(LeaveCall{}, effects);
 }
 

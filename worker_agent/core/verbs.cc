@@ -41,6 +41,7 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
   EndNextRead(effects);
   verb_deadline_.reset();
   phase_deadline_.reset();
+  over_at_.reset();
   decision_.reset();
   identity_ = {};
   reader_.reset();

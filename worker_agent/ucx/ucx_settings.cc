@@ -36,6 +36,7 @@ constexpr UcxSetting kProcess[] = {
     {"TCP_TX_SEG_SIZE", "263168", "one frame per segment, not 33 (the default is 8K)"},
     {"TCP_RX_SEG_SIZE", "263168", "a frame arrives whole, no reassembly; larger costs a memmove"},
     {"TCP_PUT_ENABLE", "n", "a TCP put lets any peer write anywhere in this process"},
+    {"TCP_CONN_NB", "y", "else connecting to who does not answer blocks, for two minutes"},
     {"POSIX_SEG_SIZE", "65472", "the largest below 64 KiB in whole cache lines; see above"},
     {"POSIX_FIFO_SIZE", "32", "2 MiB resident per worker, and in each local peer that sends to it"},
     {"POSIX_RX_BUFS_GROW", "34", "what the FIFO needs; the default 512 reserves 32 MiB"},

@@ -33,10 +33,11 @@
 // neither its parent's nor one of its own (FAILED_PRECONDITION): fork first, or start a new
 // program.
 //
-// Callbacks run on the client's progress thread, which also serves peers and tells the server that
-// this worker lives: a callback that blocks for 3 s loses the peers that read from here, one that
-// blocks for 5 s the lease. It must not throw. What it calls of its own client is refused with
-// FAILED_PRECONDITION, and Held says nothing; destroying the client there is a mistake.
+// Callbacks run on the client's progress thread, which also serves peers: a callback that blocks
+// for 0.1 s is a warning in the log, one that blocks for 3 s loses the peers that read from here.
+// (That this worker lives the server hears meanwhile, and that it stands still.) It must not throw.
+// What it calls of its own client is refused with FAILED_PRECONDITION, and Held says nothing;
+// destroying the client there is a mistake.
 //
 // What Connect does to the process, once: it sets UCX_… variables in the environment that are not
 // set already (so connect before other threads read the environment; children inherit them), hands
@@ -315,7 +316,8 @@ class Client {
   // group must call it with equal selectors, and all get the same version or the same error.
   // Afterwards this worker serves the version to others. Latest and Version of what nobody holds
   // are NOT_FOUND at once; NewerThan waits until the timeout. While the server recovers, for one
-  // lease after its start, all of them wait, since holders may still report.
+  // lease after its start, all of them wait, since holders may still report. Ends by the timeout
+  // and a second, whatever becomes of the network.
   //
   // What the buffers held is unpublished once the version is decided; its readers have ten seconds
   // of the timeout. An error before that (NOT_FOUND, INVALID_ARGUMENT, another layout, a NewerThan

@@ -3,6 +3,8 @@
 
 #include "tests/integration/harness/worker_process.h"
 
+#include <gtest/gtest.h>
+
 #include <optional>
 #include <utility>
 
@@ -12,6 +14,13 @@ namespace tensorhub::harness {
 
 WorkerProcess::WorkerProcess(std::map<std::string, std::string> env)
     : process_({.binary = BinaryPath("tensorhub-test-worker"), .args = {}, .env = std::move(env)}) {
+}
+
+WorkerProcess::~WorkerProcess() {
+  for (const char* said : {"the progress thread was held up", "the progress thread stands still",
+                           "the progress thread is busy"}) {
+    EXPECT_FALSE(process_.errors().Contains(said)) << process_.Describe();
+  }
 }
 
 void WorkerProcess::Send(const std::string& command) {

@@ -17,6 +17,8 @@ namespace tensorhub::harness {
 class WorkerProcess {
  public:
   explicit WorkerProcess(std::map<std::string, std::string> env = {});
+  // The test fails if anything held the worker's progress thread up: nothing may.
+  ~WorkerProcess();
 
   // Sends a command and waits for its answer: "ok …" or "error CODE message". If none comes:
   // "dead" or "silent", followed by what the process said.

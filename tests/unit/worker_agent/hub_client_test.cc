@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -377,6 +378,19 @@ TEST(HubMessages, AnOutcomeIsAnAnswerAlsoIfItIsAnError) {
   CallReply reply;
   EXPECT_EQ(FromProto(response, reply), absl::UnavailableError("every source failed"));
   EXPECT_EQ(std::get<FinishReply>(reply.payload).version, 7u);
+}
+
+// R8: from another thread, and only where there is a session to say it on. (The hub ends this one
+// when it has heard something.)
+TEST_F(HubClientTest, BeatsWhileTheProgressThreadStandsStill) {
+  hub_.Add(UpUntilMessage('A', 5));
+  Connect();
+  client_->BeatWhileStalled(600);
+  ASSERT_TRUE(AwaitCount<SessionUp>(1));
+  EXPECT_EQ(Count<SessionDown>(), 0);
+  std::thread([this] { client_->BeatWhileStalled(700); }).join();
+  EXPECT_TRUE(AwaitCount<SessionDown>(1));
+  client_->BeatWhileStalled(800);
 }
 
 TEST_F(HubClientTest, AfterLeavingTheEndIsTheEnd) {

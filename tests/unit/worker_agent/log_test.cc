@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -23,7 +25,7 @@ std::string Said(const char* level) {
   logger->info("a fact");
   logger->warn("a warning");
   logger->error("an error");
-  logger->flush();
+  poll(nullptr, 0, 50);  // another thread writes
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   return testing::internal::GetCapturedStderr();
 }
@@ -34,6 +36,18 @@ TEST(Log, GoesToStandardErrorFromWarningsOn) {
     EXPECT_THAT(Said(level), HasSubstr("an error"));
     EXPECT_THAT(Said(level), Not(HasSubstr("a fact")));
   }
+}
+
+// A pipe that nobody reads holds nobody up who writes to the log.
+TEST(Log, WaitsForNobodyWhoReadsIt) {
+  int ends[2] = {};
+  ASSERT_EQ(pipe(ends), 0);
+  const int before = dup(STDERR_FILENO);
+  dup2(ends[1], STDERR_FILENO);
+  const auto logger = MakeStderrLogger("warn");
+  for (int line = 0; line < 5000; ++line) logger->warn("{}", std::string(100, '.'));
+  dup2(before, STDERR_FILENO);
+  for (const int fd : {ends[0], ends[1], before}) close(fd);
 }
 
 TEST(Log, SaysMoreOrLessIfAsked) {

@@ -91,6 +91,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"drop", &HubScript::Drop},
       {"silence", &HubScript::Silence},
       {"kill", &HubScript::Kill},
+      {"stalls", &HubScript::Stalls},
       {"publish", &HubScript::Publish},
       {"hashed", &HubScript::SayHashed},
       {"unpublish", &HubScript::Unpublish},
@@ -277,6 +278,10 @@ void HubScript::Drop(const Words& words) {
 
 void HubScript::Silence(const Words& words) { AgentOf(words).silent = true; }
 
+void HubScript::Stalls(const Words& words) {
+  AgentOf(words).stalled_ms = static_cast<TimeMs>(ParseNumber(words.At(2)));
+}
+
 void HubScript::Kill(const Words& words) {
   Silence(words);
   Drop(words);
@@ -284,7 +289,7 @@ void HubScript::Kill(const Words& words) {
 
 void HubScript::Heartbeats() {
   for (auto& [name, agent] : agents_) {
-    if (agent.session != 0 && !agent.silent) Send(Heartbeat{agent.session});
+    if (agent.session != 0 && !agent.silent) Send(Heartbeat{agent.session, 0, agent.stalled_ms});
   }
 }
 

@@ -17,6 +17,7 @@
 //          [told-as=W]: it was told of its group's epoch what that one was
 //   drop W           the session ends        silence W   and no heartbeat comes any more
 //   kill W           both
+//   stalls W MS      its heartbeats say from now on that it stands still; 0: no more
 //   publish W vN [gen=N] [layout=L] [note=A] [chunk=N] [wait=MS] [rewind]
 //          [content=C]: these bytes, `bytes` unless it says otherwise; [no-digests] [hash-later]
 //   hashed W [content=C]  what it published has been hashed: by itself, unless `hash-later`
@@ -97,6 +98,7 @@ class HubScript {
     SessionOpened hello;
     SessionId session = 0;  // 0: none
     bool silent = false;
+    TimeMs stalled_ms = 0;
     OpId op = 0;
     CallId call = 0;
     std::optional<Event> last;
@@ -127,6 +129,7 @@ class HubScript {
   void Open(const Words& words);
   void Drop(const Words& words);
   void Silence(const Words& words);
+  void Stalls(const Words& words);
   void Kill(const Words& words);
   void Publish(const Words& words);
   void Unpublish(const Words& words);

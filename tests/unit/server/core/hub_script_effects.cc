@@ -277,6 +277,7 @@ void HubScript::Show(const Words& words) {
     for (const WorkerView& view : hub_->Workers(now_)) {
       Print(absl::StrCat(NameOf(view.worker.key), " inc=", view.worker.incarnation,
                          view.connected ? " connected" : " cut off", " lease=", view.lease_left_ms,
+                         view.stalled_ms > 0 ? " stands still" : "",
                          view.holds ? absl::StrCat(" v", view.version) : ""));
     }
   } else if (what == "models") {

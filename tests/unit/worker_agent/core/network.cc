@@ -103,6 +103,12 @@ void Network::Do(size_t from, const TestHearing& /*effect*/) {
   schedule_.Soon(from, [this, from, endpoint] { machines_.Deliver(from, Moved{endpoint}); });
 }
 
+void Network::Clog(size_t a, size_t b) {
+  for (const auto& [pair, connection] : open_) {
+    if (pair == Pair{a, b} || pair == Pair{b, a}) orphaned_.insert(connection);
+  }
+}
+
 bool Network::Lost(const Frame& frame) const {
   const auto open = open_.find(frame.pair);
   return frame.lost || open == open_.end() || open->second != frame.connection ||

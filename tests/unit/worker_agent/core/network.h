@@ -124,6 +124,8 @@ class Network {
 
   void BreakLink(size_t a, size_t b);
   void Kill(size_t process);
+  // What is sent on their connections of now is lost, and neither hears of that.
+  void Clog(size_t a, size_t b);
   // Nothing that is sent to it arrives any more, until it has tested its hearing.
   void Deafen(size_t process) { deaf_.insert(process); }
   bool HasGets(size_t process) const;

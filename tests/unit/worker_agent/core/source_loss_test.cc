@@ -76,6 +76,36 @@ TEST_P(SourceLoss, OfAStoppedProcessIsNoticedByItsSilence) {
   EXPECT_EQ(world->at(2).done.back().fetch.sources, "g0/0");
 }
 
+// As after an outage, which the kernel goes on waiting out: nobody is to blame for that.
+TEST_P(SourceLoss, OfAConnectionFromBeforeCostsAnother) {
+  World world({.workers = 2, .one_sided = GetParam()});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Fetch(1).ok());
+  ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+  ASSERT_TRUE(world.Publish(0, 6).ok());
+  world.network.Clog(0, 1);
+  const TimeMs before = world.now_ms();
+  EXPECT_EQ(world.Fetch(1), absl::OkStatus());
+  EXPECT_TRUE(world.Holds(1, 6));
+  EXPECT_LE(world.now_ms() - before, 1000);
+  EXPECT_EQ(FailuresSaid(world), 0u);
+  EXPECT_EQ(world.hub.Said<SourceSilentMessage>(), 0u);
+}
+
+// And it is the source's fault if that does not help: it is as silent as it may be, and no longer.
+TEST_P(SourceLoss, OverAnotherConnectionIsASourcesOwn) {
+  World world({.workers = 2, .one_sided = GetParam()});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  ASSERT_TRUE(world.Fetch(1).ok());
+  ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+  ASSERT_TRUE(world.Publish(0, 6).ok());
+  world.schedule.Pause(0);
+  world.Ask(1, FetchVerb{});
+  world.RunFor(750 + 3000 + 500);
+  EXPECT_EQ(FailuresSaid(world), 1u);
+  EXPECT_EQ(world.hub.Said<SourceSilentMessage>(), 1u);
+}
+
 TEST_P(SourceLoss, IsDoubtedOnceBeforeItIsGivenUp) {
   if (GetParam()) GTEST_SKIP() << "memory of a stopped process can be read one-sidedly";
   const auto world = Reading();

@@ -1,0 +1,158 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/stall_watch.h"
+
+#include <poll.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include <atomic>
+#include <ctime>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "worker_agent/log.h"
+#include "worker_agent/stall_account.h"
+
+namespace tensorhub::agent {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int64_t kLookUs = 25'000;
+
+// What is counted of a turn of `wall_us`, in each look of which the thread waits for a processor
+// for `waited_us`.
+int64_t HeldUp(int64_t wall_us, int64_t waited_us) {
+  StallAccount account(kLookUs, 0);
+  constexpr int64_t kSinceUs = 10'000;
+  int64_t now_us = 0;
+  while (now_us + kLookUs < kSinceUs + wall_us) {
+    now_us += kLookUs;
+    account.Begin(now_us, waited_us);
+    if (now_us > kSinceUs) account.UnderWay(kSinceUs);
+  }
+  account.Begin(now_us + kLookUs, waited_us);
+  return account.Ended(kSinceUs, kSinceUs + wall_us);
+}
+
+TEST(StallAccount, CountsAllThatACallTakes) {
+  for (const int64_t wall_us : {5'000, 40'000, 100'000, 1'234'000}) {
+    EXPECT_EQ(HeldUp(wall_us, 0), wall_us);
+  }
+}
+
+TEST(StallAccount, WaitingForAProcessorIsNobodysFault) {
+  EXPECT_LE(HeldUp(1'000'000, 20'000), 210'000);
+  EXPECT_EQ(HeldUp(1'000'000, kLookUs), 0);
+}
+
+// The looker comes late where its process was stopped.
+TEST(StallAccount, NorIsHavingBeenStopped) {
+  StallAccount account(kLookUs, 0);
+  account.Begin(kLookUs, 0);
+  account.UnderWay(20'000);
+  account.Begin(10'000'000, 0);
+  EXPECT_LE(account.Ended(20'000, 9'999'000), 5'000 + kLookUs * 5 / 4);
+}
+
+TEST(StallAccount, TheNextTurnBeginsAnew) {
+  StallAccount account(kLookUs, 0);
+  for (int64_t look = 1; look <= 10; ++look) {
+    account.Begin(look * kLookUs, 0);
+    EXPECT_LE(account.UnderWay(look * kLookUs - 3'000), 3'000);
+  }
+}
+
+// The log of this process; it is made once.
+std::ostringstream& Lines() {
+  static auto& lines = *new std::ostringstream;
+  [[maybe_unused]] static const bool made = [] {
+    Log().sinks().push_back(std::make_shared<spdlog::sinks::ostream_sink_mt>(lines));
+    Log().set_level(spdlog::level::info);
+    return true;
+  }();
+  return lines;
+}
+
+std::string Said() {
+  poll(nullptr, 0, 100);  // the watch looks now and then
+  std::string said = Lines().str();
+  Lines().str("");
+  return said;
+}
+
+void Block(int ms) { poll(nullptr, 0, ms); }
+
+class StallWatchTest : public ::testing::Test {
+ protected:
+  StallWatchTest() {
+    Lines().str("");
+    watch_.Start();
+  }
+  ~StallWatchTest() override { watch_.Stop(); }
+
+  std::atomic<TimeMs> stalled_ms_{0};
+  StallWatch watch_{"m/g/0", [this](TimeMs stalled_ms) { stalled_ms_ = stalled_ms; }};
+};
+
+TEST_F(StallWatchTest, NamesWhatHeldTheThreadUp) {
+  {
+    const StallWatch::Turn turn(watch_);
+    const StallWatch::Call outer(watch_, "the outer call");
+    const StallWatch::Call inner(watch_, "the inner call");
+    Block(300);
+  }
+  EXPECT_THAT(Said(), AllOf(HasSubstr("m/g/0: the progress thread was held up for "),
+                            HasSubstr(": the inner call"), Not(HasSubstr("outer"))));
+  EXPECT_EQ(stalled_ms_, 0);
+}
+
+// Which is a fault, too, but no waiting.
+TEST_F(StallWatchTest, TellsABusyThreadFromOneThatWaits) {
+  {
+    const StallWatch::Turn turn(watch_);
+    const StallWatch::Call call(watch_, "a sum");
+    timespec used = {};
+    while (used.tv_nsec < 300'000'000) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  }
+  EXPECT_THAT(Said(), AllOf(HasSubstr("m/g/0: the progress thread was busy for "),
+                            HasSubstr(": a sum"), Not(HasSubstr("held up"))));
+}
+
+TEST_F(StallWatchTest, SaysNothingOfShortTurnsAndOfSleep) {
+  for (int i = 0; i < 20; ++i) {
+    const StallWatch::Turn turn(watch_);
+    const StallWatch::Call call(watch_, "a call");
+    Block(10);
+  }
+  Block(300);
+  EXPECT_EQ(Said(), "");
+}
+
+TEST_F(StallWatchTest, TellsWhileTheThreadStandsStill) {
+  const StallWatch::Turn turn(watch_);
+  const StallWatch::Call call(watch_, "a call that never ends");
+  Block(1500);
+  EXPECT_GE(stalled_ms_, 1000);
+  EXPECT_THAT(Said(), AllOf(HasSubstr("the progress thread stands still"),
+                            HasSubstr("a call that never ends")));
+}
+
+TEST_F(StallWatchTest, WhatTheOwnerAskedForMayTakeItsTime) {
+  {
+    const StallWatch::Turn turn(watch_);
+    const StallWatch::Call call(watch_, "allocating memory", StallWatch::Kind::kOwners);
+    Block(700);
+  }
+  EXPECT_THAT(Said(), AllOf(HasSubstr("allocating memory took "), Not(HasSubstr("held up"))));
+  EXPECT_GE(stalled_ms_, 500);
+}
+
+}  // namespace
+}  // namespace tensorhub::agent
