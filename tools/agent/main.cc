@@ -16,9 +16,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
-#include "common/cli/lock_tracking.h"
 #include "common/cli/log_thread.h"
 #include "common/cli/logging.h"
+#include "common/cli/program.h"
 #include "common/mutex.h"
 #include "tools/agent/subscription.h"
 #include "tools/ctl/arguments.h"
@@ -118,7 +118,7 @@ class Agent {
 };
 
 int Main(int argc, char** argv) {
-  cli::StopLockTracking();
+  cli::StartProgram();
   // What is held outlasts whoever reads the output; and a file that may not grow, of shared memory,
   // say, is an error like others.
   std::signal(SIGPIPE, SIG_IGN);

@@ -23,6 +23,16 @@ absl::Status CheckMemoryFor(uint64_t bytes) {
                                                    HumanBytes(*available)));
 }
 
+namespace {
+
+// A wish: making pages is what loading and fetching would spend most of their time on.
+std::byte* InHugePages(void* memory, uint64_t bytes) {
+  static_cast<void>(::madvise(memory, bytes, MADV_HUGEPAGE));
+  return static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
 void FreeShard::operator()(std::byte* memory) const {
   if (mapped_bytes > 0) ::munmap(memory, mapped_bytes);
 }
@@ -31,7 +41,7 @@ absl::StatusOr<ShardMemory> AllocateShard(ros::Client& client, uint64_t bytes) {
   if (bytes == 0) return ShardMemory();
   if (absl::Status status = CheckMemoryFor(bytes); !status.ok()) return status;
   const absl::StatusOr<void*> shared = client.Allocate(bytes);
-  if (shared.ok()) return ShardMemory(static_cast<std::byte*>(*shared), FreeShard());
+  if (shared.ok()) return ShardMemory(InHugePages(*shared, bytes), FreeShard());
   spdlog::info("using ordinary memory: {}", std::string(shared.status().message()));
   return MapShard(bytes);
 }
@@ -42,7 +52,7 @@ absl::StatusOr<ShardMemory> MapShard(uint64_t bytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for ", HumanBytes(bytes), " of tensors"));
   }
-  return ShardMemory(static_cast<std::byte*>(memory), FreeShard{bytes});
+  return ShardMemory(InHugePages(memory, bytes), FreeShard{bytes});
 }
 
 std::vector<ros::Tensor> TensorsOf(const safetensors::Attachment& contents, std::byte* memory) {

@@ -64,6 +64,16 @@ absl::Status SyncDirectory(const std::string& path) {
   return result == 0 ? absl::OkStatus() : Failed(error, path, "cannot be made durable");
 }
 
+// The folders in it first.
+absl::Status SyncTree(const std::string& path) {
+  std::error_code error;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    if (!it->is_directory(error)) continue;
+    if (absl::Status status = SyncTree(it->path()); !status.ok()) return status;
+  }
+  return SyncDirectory(path);
+}
+
 // What is mounted from the same file system is not noticed, and fails at the end.
 bool IsMountPoint(const std::string& directory) {
   struct stat of_it = {};
@@ -145,6 +155,8 @@ absl::StatusOr<int> DirectoryWriter::OpenNew(const std::string& name) {
   MutexLock lock(mutex_);
   const std::string path = fs::path(partial_) / name;
   if (abandoned_) return absl::CancelledError("interrupted");
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return Failed(errno, path, "cannot be made");
   return fd;
@@ -192,7 +204,7 @@ absl::Status DirectoryWriter::Finish(int fd, const std::string& name) {
 }
 
 absl::Status DirectoryWriter::Commit() {
-  if (absl::Status status = SyncDirectory(partial_); !status.ok()) return status;
+  if (absl::Status status = SyncTree(partial_); !status.ok()) return status;
   MutexLock lock(mutex_);
   if (abandoned_) return absl::CancelledError("interrupted");
   // Replaces an empty directory; anything else that appeared meanwhile stays.

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The binaries in surroundings as supervisors, terminals and containers give them.
+
+    surroundings_test.py FOLDER-OF-THE-BINARIES
+"""
+
+import json
+import os
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import binaries  # noqa: E402  (in the folder above)
+
+TIMEOUT = 30
+PUBLISHED = "published"
+
+
+def write_safetensors(path, name):
+    header = json.dumps({name: {"dtype": "U8", "shape": [64], "data_offsets": [0, 64]}}).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header + name.encode().ljust(64))
+
+
+class SurroundingsTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.model = os.path.join(self.folder, "in")
+        os.mkdir(self.model)
+
+    def start(self, *words, **how):
+        process = subprocess.Popen([binaries.path(words[0]), *words[1:]], text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, **how)
+        for step in (process.stderr.close, process.stdout.close, process.wait, process.kill):
+            self.addCleanup(step)
+        return process
+
+    def serve(self, *words, **how):
+        self.server = self.start("tensorhub-server", "--listen", "127.0.0.1:0", *words, **how)
+        self.address = self.server.stdout.readline().split()[-1]
+
+    def publish(self, *words, **how):
+        process = self.start("tensorhubctl", "--server", self.address, "publish", "m", "1",
+                             self.model, *words, **how)
+        line = process.stdout.readline()
+        self.assertTrue(line.startswith(PUBLISHED), line or process.stderr.read())
+        return process
+
+    def fetch(self, into, **how):
+        words = ("--server", self.address, "fetch", "m", "1", os.path.join(self.folder, into))
+        run = subprocess.run([binaries.path("tensorhubctl"), *words], text=True, check=False,
+                             capture_output=True, timeout=TIMEOUT, **how)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    def test_a_program_started_without_standard_streams_has_null_ones(self):
+        write_safetensors(os.path.join(self.model, "model.safetensors"), "w")
+        data = os.path.join(self.folder, "data")
+        self.serve("--data-dir", data, "--log-level", "debug",
+                   preexec_fn=lambda: (os.close(0), os.close(2)))
+        publisher = self.publish(preexec_fn=lambda: os.close(0),
+                                 env={**os.environ, "TENSORHUB_LOG_LEVEL": "debug"})
+        for process, closed in ((self.server, (0, 2)), (publisher, (0,))):
+            for fd in closed:
+                self.assertEqual(os.readlink(f"/proc/{process.pid}/fd/{fd}"), "/dev/null")
+        self.fetch("out", preexec_fn=lambda: (os.close(0),))
+        self.assertEqual(os.path.getsize(os.path.join(data, "LOCK")), 0)
+
+    def test_more_shards_than_files_that_may_be_open(self):
+        for shard in range(1, 101):
+            write_safetensors(os.path.join(self.model, f"m-{shard:05}-of-00100.safetensors"),
+                              f"w{shard}")
+        self.serve()
+        few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (96, 96))}
+        publisher = self.publish(**few)
+        open_files = [os.readlink(entry.path) for entry in
+                      os.scandir(f"/proc/{publisher.pid}/fd") if os.path.lexists(entry.path)]
+        self.assertEqual([name for name in open_files if name.startswith(self.folder)], [])
+        self.fetch("out", **few)
+        self.assertEqual(len(os.listdir(os.path.join(self.folder, "out"))), 100)
+
+
+if __name__ == "__main__":
+    binaries.main()
