@@ -117,6 +117,7 @@ void BlockStopSignals() {
   const sigset_t signals = SignalSet({SIGTERM, SIGINT, kFailed});
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);   // a daemon, with nothing to reload
   signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the store
 }
 

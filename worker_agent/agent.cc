@@ -21,6 +21,7 @@
 #include "worker_agent/ucx/ucx_gets.h"
 #include "worker_agent/ucx/ucx_messages.h"
 #include "worker_agent/ucx/ucx_settings.h"
+#include "worker_agent/ucx/ucx_signals.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -96,6 +97,7 @@ Agent::~Agent() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options) {
   OccupyStandardStreams();  // before anything of ours is opened
+  GiveSignalsBack();
   if (absl::Status status = CheckDescriptors(); !status.ok()) return status;
   PrepareProcessForUcx();  // changes the environment, so before there are threads of ours
   std::unique_ptr<Agent> agent;

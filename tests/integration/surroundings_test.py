@@ -10,6 +10,8 @@ import json
 import os
 import resource
 import shutil
+import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -86,6 +88,34 @@ class SurroundingsTest(unittest.TestCase):
         self.assertEqual([name for name in open_files if name.startswith(self.folder)], [])
         self.fetch("out", **few)
         self.assertEqual(len(os.listdir(os.path.join(self.folder, "out"))), 100)
+
+    def test_a_terminal_that_goes_ends_tools_and_not_daemons(self):
+        write_safetensors(os.path.join(self.model, "model.safetensors"), "w")
+        self.serve()
+        agent = self.start("tensorhub-agent", "--server", self.address, "--model", "m")
+        publisher = self.publish()
+        ignoring = self.publish("--group", "nohup",
+                                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.assertIn("holding", agent.stdout.readline())
+        for process in (self.server, agent, ignoring, publisher):
+            process.send_signal(signal.SIGHUP)
+        self.assertEqual(publisher.wait(TIMEOUT), 0)
+        self.assertEqual([self.server.poll(), agent.poll(), ignoring.poll()], [None] * 3)
+
+    def test_the_librarys_users_have_their_signals(self):
+        worker = self.start("tensorhub-test-worker")
+        with open(f"/proc/{worker.pid}/status", encoding="ascii") as status:
+            caught = next(line for line in status if line.startswith("SigCgt")).split()[1]
+        self.assertEqual(int(caught, 16) >> (signal.SIGHUP - 1) & 1, 0, "UCX has taken SIGHUP")
+
+    def test_an_agent_says_that_its_server_is_away(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        agent = self.start("tensorhub-agent", "--server", f"127.0.0.1:{port}", "--model", "m",
+                           "--connect-timeout", "200ms")
+        self.assertIn("is not reached", agent.stderr.readline())
+        self.start("tensorhub-server", "--listen", f"127.0.0.1:{port}")
+        self.assertIn("is back", agent.stderr.readline())
 
 
 if __name__ == "__main__":

@@ -123,6 +123,7 @@ int Main(int argc, char** argv) {
   // say, is an error like others.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);  // a daemon, with nothing to reload
   Flags flags;
   cli::CommandLine line("tensorhub-agent",
                         "Keeps the newest version of models in this host's memory, for whoever "

@@ -98,6 +98,7 @@ bool Subscription::stopping() {
 absl::Status Subscription::Run() {
   while (!stopping()) {
     Recheck();
+    if (!Reached()) continue;
     const std::optional<uint64_t> version = Await();
     if (!version) continue;
     const absl::Status status = Hold(*version);
@@ -121,6 +122,20 @@ void Subscription::Recheck() {
     LeaveAll();
     return ranks_.clear();
   }
+}
+
+// Waiting for a version does not tell a server that is away from one that has nothing new.
+bool Subscription::Reached() {
+  const absl::Status status = queries_.List(options_.connect_timeout.count()).status();
+  const bool away = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  if (away) {
+    Rest(std::string(status.message()));
+  } else if (away_) {
+    why_.clear();
+    spdlog::warn("{}: the server {} is back", options_.model, options_.server);
+  }
+  away_ = away;
+  return !away;
 }
 
 std::optional<uint64_t> Subscription::Await() {

@@ -58,6 +58,8 @@ class Subscription {
     absl::Status fetched;
   };
 
+  // False, after a rest: it is not, and the log says so.
+  bool Reached();
   // The newest version there is, once it is another than the one held; nothing: try again.
   std::optional<uint64_t> Await();
   std::optional<uint64_t> Rewound();
@@ -78,7 +80,8 @@ class Subscription {
   std::vector<Rank> ranks_;
   std::vector<Layout> layouts_;  // of the ranks, once there are any
   std::optional<uint64_t> held_;
-  std::string why_;  // it rested last
+  std::string why_;    // it rested last
+  bool away_ = false;  // the server
   std::chrono::milliseconds rest_{0};
 
   Mutex mutex_;
