@@ -5,11 +5,15 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "common/memory_left.h"
+#include "common/mutex.h"
 #include "spdlog/spdlog.h"
 #include "tools/ctl/units.h"
 
@@ -25,6 +29,9 @@ absl::Status CheckMemoryFor(uint64_t bytes) {
 
 namespace {
 
+constexpr uint64_t kStep = uint64_t{64} << 20;
+constexpr unsigned kThreadsMax = 8;
+
 // A wish: making pages is what loading and fetching would spend most of their time on.
 std::byte* InHugePages(void* memory, uint64_t bytes) {
   static_cast<void>(::madvise(memory, bytes, MADV_HUGEPAGE));
@@ -32,6 +39,28 @@ std::byte* InHugePages(void* memory, uint64_t bytes) {
 }
 
 }  // namespace
+
+absl::Status MakePages(std::byte* memory, uint64_t bytes) {
+  std::atomic<uint64_t> next = 0;
+  Mutex mutex;
+  absl::Status first_error;
+  const auto run = [&] {
+    for (uint64_t at = next.fetch_add(kStep); at < bytes; at = next.fetch_add(kStep)) {
+      if (const absl::Status status = CheckMemoryFor(bytes - at); !status.ok()) {
+        MutexLock lock(mutex);
+        return first_error.Update(status);
+      }
+      // Refused by kernels before 5.14; then whoever writes makes the pages.
+      static_cast<void>(::madvise(memory + at, std::min(kStep, bytes - at), MADV_POPULATE_WRITE));
+    }
+  };
+  std::vector<std::thread> threads(
+      std::min<uint64_t>(std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax),
+                         (bytes + kStep - 1) / kStep));
+  for (std::thread& thread : threads) thread = std::thread(run);
+  for (std::thread& thread : threads) thread.join();
+  return first_error;
+}
 
 void FreeShard::operator()(std::byte* memory) const {
   if (mapped_bytes > 0) ::munmap(memory, mapped_bytes);

@@ -3,6 +3,8 @@
 
 #include "tools/safetensors/parallel_read.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <optional>
 #include <thread>
@@ -16,10 +18,21 @@ namespace {
 constexpr uint64_t kPieceBytes = uint64_t{16} << 20;
 constexpr unsigned kThreadsMax = 8;
 
+// All at once is cheaper than one by one, as the read would. A wish: kernels before 5.14 refuse it.
+void MakePages(const FileRange& range) {
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(range.to) + kPage - 1) / kPage * kPage;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(range.to) + range.bytes) / kPage * kPage;
+  if (begin >= end) return;
+  std::byte* const first = range.to + (begin - reinterpret_cast<uintptr_t>(range.to));
+  static_cast<void>(::madvise(first, end - begin, MADV_POPULATE_WRITE));
+}
+
 absl::Status ReadRange(const FileRange& range) {
   const absl::StatusOr<InputFile> file = InputFile::Open(*range.path);
   if (!file.ok()) return file.status();
   if (absl::Status status = file->CheckStill(*range.state); !status.ok()) return status;
+  MakePages(range);
   absl::Status status = file->ReadAt(range.offset, range.to, range.bytes);
   return status.ok() ? file->CheckStill(*range.state) : status;
 }
