@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -46,8 +47,8 @@ class SurroundingsTest(unittest.TestCase):
             self.addCleanup(step)
         return process
 
-    def serve(self, *words, **how):
-        self.server = self.start("tensorhub-server", "--listen", "127.0.0.1:0", *words, **how)
+    def serve(self, *words, listen="127.0.0.1:0", **how):
+        self.server = self.start("tensorhub-server", "--listen", listen, *words, **how)
         self.address = self.server.stdout.readline().split()[-1]
 
     def publish(self, *words, **how):
@@ -116,6 +117,25 @@ class SurroundingsTest(unittest.TestCase):
         self.assertIn("is not reached", agent.stderr.readline())
         self.start("tensorhub-server", "--listen", f"127.0.0.1:{port}")
         self.assertIn("is back", agent.stderr.readline())
+
+    def test_an_agent_keeps_a_versions_files_for_a_server_that_restarts(self):
+        write_safetensors(os.path.join(self.model, "w.safetensors"), "w")
+        with open(os.path.join(self.model, "config.json"), "w", encoding="ascii") as file:
+            file.write("{}")
+        self.serve("--lease", "500ms")
+        publisher = self.publish()
+        agent = self.start("tensorhub-agent", "--server", self.address, "--model", "m")
+        self.assertIn("holding", agent.stdout.readline())
+        for process in (publisher, self.server):
+            process.terminate()
+            self.assertEqual(process.wait(TIMEOUT), 0)
+        self.serve("--lease", "500ms", listen=self.address)
+        until = time.monotonic() + TIMEOUT
+        while "/0 is here" not in self.server.stderr.readline():
+            self.assertLess(time.monotonic(), until)
+        self.fetch("out")
+        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))),
+                         ["config.json", "w.safetensors"])
 
 
 if __name__ == "__main__":
