@@ -152,8 +152,15 @@ absl::StatusOr<std::pair<std::string, int>> MakePartial(const std::string& direc
   return CannotBeMade(EAGAIN, directory);
 }
 
-// Where the file system can, so that a full disk shows before anything is written.
+bool InMemory(const struct statfs& info) {
+  return info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC;
+}
+
+// Where the file system can, so that a full disk shows before anything is written. In memory it
+// would make all pages, on one thread.
 absl::Status Reserve(int fd, const std::string& path, uint64_t bytes) {
+  struct statfs info = {};
+  if (::fstatfs(fd, &info) != 0 || InMemory(info)) return absl::OkStatus();
   if (bytes == 0 || ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) == 0) return absl::OkStatus();
   const int error = errno;
   if (error != ENOSPC && error != EDQUOT && error != EFBIG) return absl::OkStatus();
@@ -195,7 +202,7 @@ absl::StatusOr<std::unique_ptr<DirectoryWriter>> DirectoryWriter::Create(const s
 bool DirectoryWriter::IsInMemory(const std::string& directory) {
   struct statfs info = {};
   if (::statfs(ParentOf(WithoutTrailingSlashes(directory)).c_str(), &info) != 0) return false;
-  return info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC;
+  return InMemory(info);
 }
 
 DirectoryWriter::DirectoryWriter(std::string directory, std::string partial, int lock)
