@@ -32,6 +32,29 @@ def write_safetensors(path, name):
         file.write(struct.pack("<Q", len(header)) + header + name.encode().ljust(64))
 
 
+# A network whose DNS server is silent, and a name that /etc/hosts has an IPv4 address for.
+SILENT_DNS = """
+set -e
+mount --make-rprivate /
+ip link set lo up
+ip link add d0 type veth peer name d1
+ip link set d1 up
+ip addr add 10.99.0.1/24 dev d0
+ip link set d0 up
+ip neigh add 10.99.0.53 lladdr 02:00:00:00:00:01 dev d0
+echo 127.0.0.1 hub.example > hosts
+echo nameserver 10.99.0.53 > resolv
+mount --bind hosts /etc/hosts
+mount --bind resolv /etc/resolv.conf
+"$1" --listen 127.0.0.1:7071 2> /dev/null &
+trap 'kill $!' EXIT
+for name in tool worker; do
+  if [ $name = tool ]; then verb=status; else verb="publish m 1 in --for 1ms"; fi
+  "$2" --server hub.example:7071 $verb
+done
+"""
+
+
 class SurroundingsTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
@@ -108,6 +131,19 @@ class SurroundingsTest(unittest.TestCase):
         with open(f"/proc/{worker.pid}/status", encoding="ascii") as status:
             caught = next(line for line in status if line.startswith("SigCgt")).split()[1]
         self.assertEqual(int(caught, 16) >> (signal.SIGHUP - 1) & 1, 0, "UCX has taken SIGHUP")
+
+    def test_a_name_that_only_etc_hosts_knows(self):
+        if subprocess.run(["unshare", "-nm", "true"], check=False, capture_output=True).returncode:
+            print("skipped: namespaces need root", file=sys.stderr)
+            self.skipTest("namespaces need root")
+        write_safetensors(os.path.join(self.model, "w.safetensors"), "w")
+        run = subprocess.run(["unshare", "-nm", "bash", "-c", SILENT_DNS, "-",
+                              os.path.abspath(binaries.path("tensorhub-server")),
+                              os.path.abspath(binaries.path("tensorhubctl"))],
+                             cwd=self.folder, check=False, text=True, capture_output=True,
+                             timeout=TIMEOUT)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("published m", run.stdout)
 
     def test_an_agent_says_that_its_server_is_away(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
