@@ -13,9 +13,9 @@
 
 namespace tensorhub {
 
-// Bytes: what the host has left, or the process's control group (a container's limit; version 2),
-// whichever is less. Nothing where the system does not say. `root` stands before /proc and /sys,
-// for tests.
+// Bytes: what the host has left, or the process's control group (a container's limit; version 1 or
+// 2), whichever is less. Nothing where the system does not say. `root` stands before /proc and
+// /sys, for tests.
 std::optional<uint64_t> MemoryLeft(const std::string& root = "");
 
 }  // namespace tensorhub

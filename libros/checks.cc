@@ -54,18 +54,20 @@ absl::Status CheckRank(const ConnectOptions& options) {
       absl::StrFormat("rank %d: must be below world_size (%d)", options.rank, options.world_size));
 }
 
-absl::Status CheckLocation(const std::string& location) {
+absl::Status CheckLocation(const std::string& name, const std::string& location) {
   if (!IsPrintable(location)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("location ", Shown(location),
+        absl::StrCat(name, " ", Shown(location),
                      ": has a space or a byte that is not printable ASCII; write "
                      "region/datacenter/rack/host/device"));
   }
   const absl::Status status = tensorhub::Location::Parse(location).status();
   if (status.ok()) return status;
   return absl::InvalidArgumentError(
-      absl::StrCat("location ", Shown(location), ": ", std::string(status.message())));
+      absl::StrCat(name, " ", Shown(location), ": ", std::string(status.message())));
 }
+
+constexpr char kLocation[] = "TENSORHUB_LOCATION";
 
 // 0 is meaningful here: readers without another source fail at once.
 absl::Status CheckDrain(std::chrono::milliseconds drain) {
@@ -81,6 +83,10 @@ std::string FromEnvironment(const char* name) {
 }
 
 }  // namespace
+
+std::string LocationOf(const ConnectOptions& options) {
+  return options.location.empty() ? FromEnvironment(kLocation) : options.location;
+}
 
 absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options) {
   const std::string word = FromEnvironment("TENSORHUB_DIGESTS");
@@ -106,7 +112,9 @@ absl::Status Check(const ConnectOptions& options) {
   if (status.ok()) status = CheckName("model", options.model);
   if (status.ok()) status = CheckName("group", options.group);
   if (status.ok()) status = CheckRank(options);
-  if (status.ok()) status = CheckLocation(options.location);
+  if (status.ok()) {
+    status = CheckLocation(options.location.empty() ? kLocation : "location", LocationOf(options));
+  }
   if (status.ok()) status = CheckTimeout("connect_timeout", options.connect_timeout);
   if (status.ok()) status = DigestsOf(options).status();
   if (status.ok()) status = DeviceCopies().status();

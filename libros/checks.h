@@ -17,6 +17,8 @@ namespace ros {
 
 // The mode, by the option and TENSORHUB_DIGESTS; INVALID_ARGUMENT names the variable.
 absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options);
+// The option, or else TENSORHUB_LOCATION.
+std::string LocationOf(const ConnectOptions& options);
 // Whether device memory on this host is read by the device's own copies, by TENSORHUB_DEVICE_READS.
 absl::StatusOr<bool> DeviceCopies();
 absl::Status Check(const ConnectOptions& options);

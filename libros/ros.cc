@@ -67,7 +67,7 @@ agent::AgentOptions ToAgent(const ConnectOptions& options) {
   out.server = options.server;
   out.key = {options.model, options.group, options.rank};
   out.world_size = options.world_size;
-  out.location = options.location;
+  out.location = LocationOf(options);
   out.spot = options.spot;
   out.connect_timeout_ms = Milliseconds(options.connect_timeout);
   out.attachment = options.attachment;

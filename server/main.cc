@@ -21,8 +21,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
-#include "common/cli/lock_tracking.h"
 #include "common/cli/log_thread.h"
+#include "common/cli/program.h"
 #include "common/random.h"
 #include "server/rpc/rpc_server.h"
 #include "server/store/memory_store.h"
@@ -117,6 +117,7 @@ void BlockStopSignals() {
   const sigset_t signals = SignalSet({SIGTERM, SIGINT, kFailed});
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);   // a daemon, with nothing to reload
   signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the store
 }
 
@@ -233,7 +234,7 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen, const cli::LogOp
 }
 
 int Main(int argc, char** argv) {
-  cli::StopLockTracking();
+  cli::StartProgram();
   Flags flags;
   cli::CommandLine line(kName, "The hub of TensorHub: knows which worker holds which version.");
   Declare(line, flags);

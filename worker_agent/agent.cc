@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/descriptors.h"
 #include "common/random.h"
 #include "worker_agent/host_copies.h"
 #include "worker_agent/hub_channel.h"
@@ -20,6 +21,7 @@
 #include "worker_agent/ucx/ucx_gets.h"
 #include "worker_agent/ucx/ucx_messages.h"
 #include "worker_agent/ucx/ucx_settings.h"
+#include "worker_agent/ucx/ucx_signals.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -94,6 +96,8 @@ Agent::Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& 
 Agent::~Agent() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options) {
+  OccupyStandardStreams();  // before anything of ours is opened
+  GiveSignalsBack();
   if (absl::Status status = CheckDescriptors(); !status.ok()) return status;
   PrepareProcessForUcx();  // changes the environment, so before there are threads of ours
   std::unique_ptr<Agent> agent;

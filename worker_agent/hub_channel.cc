@@ -12,6 +12,7 @@
 
 #include "common/grpc_flow_control.h"
 #include "common/grpc_keepalive.h"
+#include "common/grpc_names.h"
 #include "common/limits.h"
 
 namespace tensorhub::agent {
@@ -25,6 +26,7 @@ void QuietGrpc() {
 
 std::shared_ptr<grpc::Channel> Make(const std::string& server, Connection connection) {
   QuietGrpc();
+  ResolveNamesAsTheSystem();
   grpc::ChannelArguments arguments;
   const auto set = [&](const char* name, int value) { arguments.SetInt(name, value); };
   SetKeepalive(set);

@@ -16,7 +16,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr TimeMs kListMs = 10000;
 constexpr std::chrono::milliseconds kPause(200);
 // The hub answers at the time-out itself; its answer has to travel.
 constexpr TimeMs kGraceMs = 500;
@@ -83,18 +82,18 @@ absl::StatusOr<Version> HubQueries::WaitForVersion(const VersionWait& wait) {
   return response.version();
 }
 
-absl::StatusOr<std::vector<ListedVersion>> HubQueries::List() {
+absl::StatusOr<std::vector<ListedVersion>> HubQueries::List(TimeMs within_ms) {
   v1::ListVersionsRequest ask_versions;
   ask_versions.set_model(model_);
   v1::ListVersionsResponse versions;
-  absl::Status status = Repeat(kListMs, [&](grpc::ClientContext& context, TimeMs) {
+  absl::Status status = Repeat(within_ms, [&](grpc::ClientContext& context, TimeMs) {
     return admin_->ListVersions(&context, ask_versions, &versions);
   });
   if (!status.ok()) return status;
   v1::ListReplicasRequest ask_replicas;
   ask_replicas.set_model(model_);
   v1::ListReplicasResponse replicas;
-  status = Repeat(kListMs, [&](grpc::ClientContext& context, TimeMs) {
+  status = Repeat(within_ms, [&](grpc::ClientContext& context, TimeMs) {
     return admin_->ListReplicas(&context, ask_replicas, &replicas);
   });
   if (!status.ok()) return status;

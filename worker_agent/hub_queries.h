@@ -55,7 +55,7 @@ class HubQueries {
   // Rides out an absent server. DEADLINE_EXCEEDED after the time-out.
   absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
   // Oldest first. UNAVAILABLE if the server does not answer for 10 s.
-  absl::StatusOr<std::vector<ListedVersion>> List();
+  absl::StatusOr<std::vector<ListedVersion>> List(TimeMs within_ms = 10000);
   // Ends calls under way, and refuses later ones, with FAILED_PRECONDITION.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 

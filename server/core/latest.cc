@@ -13,20 +13,35 @@
 namespace tensorhub::hub {
 namespace {
 
-std::string AnyHolder(const Publication& publication) {
+// Somebody who can unpublish it, if there is one.
+const Worker* AnyHolder(const Publication& publication) {
+  const Worker* copy = nullptr;
   for (const auto& [rank, shard] : publication.shards) {
-    if (!shard.holders.empty()) return ToString(shard.holders.begin()->second->id.key);
+    for (const auto& [id, holder] : shard.holders) {
+      if (holder->copy_of.empty()) return holder;
+      copy = holder;
+    }
   }
-  return "nobody";
+  return copy;
+}
+
+// A copy for retention is nobody's to unpublish: it goes when nobody wants it kept.
+std::string HowToGiveUp(const Worker* holder) {
+  if (holder == nullptr) return "nobody; try again";
+  return absl::StrCat(ToString(holder->id.key),
+                      holder->copy_of.empty()
+                          ? "; unpublish it there"
+                          : absl::StrCat(" to keep it; give it up with `tensorhubctl retain ",
+                                         holder->id.key.model, " 0`"));
 }
 
 absl::Status CheckRewind(const Model& model, Version version) {
   const auto newer = model.held.upper_bound(version);
   if (newer == model.held.end()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "cannot rewind to version ", version, " while version ", newer->first, " is held by ",
-      AnyHolder(newer->second), "; unpublish it there, or publish these weights under a ",
-      "number above ", model.held.rbegin()->first));
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot rewind to version ", version, " while version ", newer->first,
+                   " is held by ", HowToGiveUp(AnyHolder(newer->second)),
+                   ", or publish these weights under a number above ", model.held.rbegin()->first));
 }
 
 }  // namespace

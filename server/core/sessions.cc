@@ -103,9 +103,11 @@ absl::Status Hub::State::CheckOpening(const SessionOpened& event) {
   absl::Status status;
   ForEachLive({key.model, key.group}, [&](const Worker& other) {
     if (other.id.key == key || other.world_size == event.world_size || !status.ok()) return;
-    status = absl::InvalidArgumentError(
+    // It may come again: a group of another size has to end first.
+    status = absl::AlreadyExistsError(
         absl::StrCat("world_size ", event.world_size, " of ", ToString(key), " differs from ",
-                     other.world_size, " of ", ToString(other.id.key)));
+                     other.world_size, " of ", ToString(other.id.key),
+                     "; wait until that one has ended, or take another group name"));
   });
   if (!status.ok()) return status;
   return CheckRoom(event);

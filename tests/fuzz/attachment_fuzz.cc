@@ -23,8 +23,9 @@ safetensors::Header HeaderOf(const std::string& tensor, uint64_t bytes) {
 }
 
 void CheckName(std::set<std::string>& names, const std::string& name) {
-  TH_CHECK(!safetensors::FileNameProblem(name));
-  TH_CHECK(name.find('/') == std::string::npos);
+  TH_CHECK(!safetensors::FilePathProblem(name));
+  TH_CHECK(name.front() != '/' && name.back() != '/' && name.find("..") != 0);
+  TH_CHECK(name.find("/.") == std::string::npos && name.find("//") == std::string::npos);
   TH_CHECK(names.insert(name).second);
 }
 
@@ -54,6 +55,10 @@ std::vector<std::string> Seeds() {
   attachment.files.push_back({"model-1.safetensors", HeaderOf("a", 3)});
   attachment.files.push_back({"model-2.safetensors", HeaderOf("b", 0)});
   attachment.extras.push_back({"model.safetensors.index.json", "{}"});
+  Attachment pipeline;
+  pipeline.files.push_back({"vae/model.safetensors", HeaderOf("a", 3)});
+  pipeline.files.push_back({"unet/model.safetensors", HeaderOf("a", 3)});
+  pipeline.extras.push_back({"vae/config.json", "{}"});
   // Files that each could be one, and together are more than 2^64 bytes.
   Attachment vast;
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h", "i"}) {

@@ -16,9 +16,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
-#include "common/cli/lock_tracking.h"
 #include "common/cli/log_thread.h"
 #include "common/cli/logging.h"
+#include "common/cli/program.h"
 #include "common/mutex.h"
 #include "tools/agent/subscription.h"
 #include "tools/ctl/arguments.h"
@@ -118,11 +118,12 @@ class Agent {
 };
 
 int Main(int argc, char** argv) {
-  cli::StopLockTracking();
+  cli::StartProgram();
   // What is held outlasts whoever reads the output; and a file that may not grow, of shared memory,
   // say, is an error like others.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);  // a daemon, with nothing to reload
   Flags flags;
   cli::CommandLine line("tensorhub-agent",
                         "Keeps the newest version of models in this host's memory, for whoever "

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/ids.h"
 #include "spdlog/spdlog.h"
 #include "tools/ctl/fetch_plan.h"
 #include "tools/ctl/units.h"
@@ -98,6 +99,7 @@ bool Subscription::stopping() {
 absl::Status Subscription::Run() {
   while (!stopping()) {
     Recheck();
+    if (!Reached()) continue;
     const std::optional<uint64_t> version = Await();
     if (!version) continue;
     const absl::Status status = Hold(*version);
@@ -121,6 +123,20 @@ void Subscription::Recheck() {
     LeaveAll();
     return ranks_.clear();
   }
+}
+
+// Waiting for a version does not tell a server that is away from one that has nothing new.
+bool Subscription::Reached() {
+  const absl::Status status = queries_.List(options_.connect_timeout.count()).status();
+  const bool away = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  if (away) {
+    Rest(std::string(status.message()));
+  } else if (away_) {
+    why_.clear();
+    spdlog::warn("{}: the server {} is back", options_.model, options_.server);
+  }
+  away_ = away;
+  return !away;
 }
 
 std::optional<uint64_t> Subscription::Await() {
@@ -148,6 +164,7 @@ std::optional<uint64_t> Subscription::Rewound() {
 absl::StatusOr<std::vector<Layout>> Subscription::LayoutsOf(uint64_t version) {
   const absl::StatusOr<v1::VersionInfo> info = ctl::FindVersion(admin_, options_.model, version);
   if (!info.ok()) return info.status();
+  attachments_.assign(info->attachments().begin(), info->attachments().end());
   std::vector<Layout> layouts;
   for (const std::string& fingerprint : info->layouts()) {
     absl::StatusOr<Layout> layout = ctl::FetchLayout(admin_, fingerprint);
@@ -155,6 +172,18 @@ absl::StatusOr<std::vector<Layout>> Subscription::LayoutsOf(uint64_t version) {
     layouts.push_back(*std::move(layout));
   }
   return layouts;
+}
+
+// Whoever holds a version may be asked what it was attached, by a server that has restarted.
+std::string Subscription::AttachmentOf(size_t rank) {
+  const std::string fingerprint = rank < attachments_.size() ? attachments_[rank] : "";
+  const std::optional<Id128> id = FromBytes(fingerprint);
+  if (!id || !*id) return "";
+  absl::StatusOr<std::string> content = admin_.GetAttachment(fingerprint);
+  if (content.ok()) return *std::move(content);
+  spdlog::warn("{}: without what is attached to it: {}", options_.model,
+               std::string(content.status().message()));
+  return "";
 }
 
 absl::Status Subscription::Hold(uint64_t version) {
@@ -198,6 +227,7 @@ absl::Status Subscription::Join() {
     options.world_size = static_cast<uint32_t>(ranks_.size());
     options.location = options_.location;
     options.connect_timeout = options_.connect_timeout;
+    options.attachment = AttachmentOf(i);
     auto client = ros::Client::Connect(options);
     if (!client.ok()) return client.status();
     ranks_[i].client = *std::move(client);

@@ -58,6 +58,8 @@ class Subscription {
     absl::Status fetched;
   };
 
+  // False, after a rest: it is not, and the log says so.
+  bool Reached();
   // The newest version there is, once it is another than the one held; nothing: try again.
   std::optional<uint64_t> Await();
   std::optional<uint64_t> Rewound();
@@ -65,6 +67,7 @@ class Subscription {
   void Recheck();
   // Of its ranks. NOT_FOUND if nobody holds it.
   absl::StatusOr<std::vector<Layout>> LayoutsOf(uint64_t version);
+  std::string AttachmentOf(size_t rank);
   absl::Status Hold(uint64_t version);
   absl::Status Join();
   absl::Status Fetch(uint64_t version) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -76,9 +79,11 @@ class Subscription {
   ctl::AdminClient admin_;
   agent::HubQueries queries_;
   std::vector<Rank> ranks_;
-  std::vector<Layout> layouts_;  // of the ranks, once there are any
+  std::vector<Layout> layouts_;           // of the ranks, once there are any
+  std::vector<std::string> attachments_;  // fingerprints, of the version looked at last
   std::optional<uint64_t> held_;
-  std::string why_;  // it rested last
+  std::string why_;    // it rested last
+  bool away_ = false;  // the server
   std::chrono::milliseconds rest_{0};
 
   Mutex mutex_;

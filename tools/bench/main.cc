@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "common/cli/flags.h"
-#include "common/cli/lock_tracking.h"
+#include "common/cli/program.h"
 #include "tools/bench/agent_role.h"
 #include "tools/bench/bare_gets.h"
 #include "tools/bench/bare_messages.h"
@@ -39,7 +39,7 @@ int RunRole(const std::string& role, const std::string& arguments) {
 }
 
 int Main(int argc, char** argv) {
-  cli::StopLockTracking();
+  cli::StartProgram();
   if (argc == 3 && argv[1][0] == '@') return RunRole(argv[1], argv[2]);
   std::vector<std::unique_ptr<Scenario>> scenarios;
   scenarios.push_back(MakeReadScenario());

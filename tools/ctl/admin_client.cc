@@ -13,6 +13,7 @@
 #include "common/cli/logging.h"
 #include "common/grpc_flow_control.h"
 #include "common/grpc_keepalive.h"
+#include "common/grpc_names.h"
 #include "common/grpc_status.h"
 
 namespace tensorhub::ctl {
@@ -25,6 +26,7 @@ constexpr std::chrono::seconds kAnswerTimeout{30};
 constexpr milliseconds kRetryInterval{100};
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
+  ResolveNamesAsTheSystem();
   grpc::ChannelArguments arguments;
   // A restarting server is noticed at once, not after gRPC's growing pauses.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);

@@ -22,6 +22,7 @@
 #include "tools/ctl/fetch_plan.h"
 #include "tools/ctl/group_fetch.h"
 #include "tools/ctl/progress_bar.h"
+#include "tools/ctl/shard_memory.h"
 #include "tools/ctl/signals.h"
 #include "tools/ctl/units.h"
 #include "tools/ctl/verbs.h"
@@ -125,8 +126,18 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Files in /dev/shm, say, take as much again as the tensors.
+absl::Status CheckMemory(const FetchArguments& arguments, const FetchPlan& plan) {
+  const bool twice = DirectoryWriter::IsInMemory(arguments.directory);
+  const absl::Status status = CheckMemoryFor(plan.data_bytes() + (twice ? plan.disk_bytes() : 0));
+  if (status.ok() || !twice) return status;
+  return absl::Status(status.code(), absl::StrCat(std::string(status.message()), "; files in ",
+                                                  arguments.directory, " are in memory as well"));
+}
+
 absl::Status FetchInto(const Globals& globals, const FetchArguments& arguments,
                        const FetchPlan& plan, Cleanup& cleanup, Clock::time_point start) {
+  if (absl::Status status = CheckMemory(arguments, plan); !status.ok()) return status;
   auto writer = DirectoryWriter::Create(arguments.directory, plan.disk_bytes());
   if (!writer.ok()) return writer.status();
   const Guarded guarded(cleanup, writer->get());

@@ -67,6 +67,8 @@ absl::Status GroupFetch::PrepareRank(const FetchPlan& plan, size_t index,
   absl::StatusOr<ShardMemory> memory = AllocateShard(*rank.client, plan.ranks[index].data_bytes());
   if (!memory.ok()) return memory.status();
   rank.memory = *std::move(memory);
+  absl::Status status = MakePages(rank.memory.get(), plan.ranks[index].data_bytes());
+  if (!status.ok()) return status;
   return rank.client->Register(TensorsOf(plan.ranks[index], rank.memory.get()));
 }
 

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/cli/flags.h"
-#include "common/cli/lock_tracking.h"
+#include "common/cli/program.h"
 #include "tools/ctl/arguments.h"
 #include "tools/ctl/doctor/idle_read.h"
 #include "tools/ctl/verbs.h"
@@ -31,7 +31,7 @@ cli::Problem Check(const Globals& globals) {
 }
 
 int Main(int argc, char** argv) {
-  cli::StopLockTracking();
+  cli::StartProgram();
   // What cannot be written is an error like others, after which nothing half-written stays.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_join.h"
+#include "spdlog/spdlog.h"
 #include "tensorhub/ros.h"
 #include "tools/ctl/arguments.h"
 #include "tools/ctl/progress_bar.h"
@@ -34,13 +36,16 @@ struct PublishArguments {
   LocationFlag location;
   bool wait = false;
   bool rewind = false;
+  bool weights_only = false;
 };
 
 absl::Status Load(const Checkpoint& checkpoint, std::byte* memory) {
   const uint64_t total = checkpoint.contents().data_bytes();
   ProgressBar bar(StderrOptions("loading", total), std::cerr, ProgressBar::Clock::now());
-  return checkpoint.Load(memory,
-                         [&](uint64_t done) { bar.Update(done, "", ProgressBar::Clock::now()); });
+  return checkpoint.Load(memory, [&](uint64_t done) {
+    bar.Update(done, "", ProgressBar::Clock::now());
+    return CheckMemoryFor(total - done);  // others may have taken it meanwhile
+  });
 }
 
 absl::StatusOr<std::unique_ptr<ros::Client>> Connect(const Globals& globals,
@@ -70,13 +75,28 @@ absl::Status LoadAndRegister(ros::Client& client, const Checkpoint& checkpoint,
   return client.Register(TensorsOf(contents, memory.get()));
 }
 
+// What travels along beside the weights, by name.
+std::vector<std::string> CompanionsOf(const safetensors::Attachment& contents) {
+  std::vector<std::string> names;
+  for (const safetensors::ExtraFile& file : contents.extras) names.push_back(file.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void WarnOf(const std::vector<std::string>& left_out) {
+  if (left_out.empty()) return;
+  spdlog::warn("too large to travel with the weights, or oddly named, and so left out: {}",
+               cli::OneLine(absl::StrJoin(left_out, ", ")));
+}
+
 void PrintPublished(const Globals& globals, const PublishArguments& arguments,
                     const safetensors::Attachment& contents) {
   if (globals.format() == OutputFormat::kJson) {
     PrintJson({{"model", arguments.model.name},
                {"version", arguments.version.value},
                {"tensors", contents.tensor_count()},
-               {"bytes", contents.data_bytes()}},
+               {"bytes", contents.data_bytes()},
+               {"companions", CompanionsOf(contents)}},
               std::cout);
   } else {
     std::cout << "published " << arguments.model.name << " version " << arguments.version.value
@@ -87,6 +107,8 @@ void PrintPublished(const Globals& globals, const PublishArguments& arguments,
                             HumanSeconds(static_cast<double>(arguments.duration->count()) / 1e3)
                       : "until interrupted")
               << '\n';
+    const std::vector<std::string> companions = CompanionsOf(contents);
+    if (!companions.empty()) std::cout << "with " << absl::StrJoin(companions, ", ") << '\n';
   }
   std::cout.flush();
 }
@@ -116,8 +138,10 @@ absl::Status Publish(const Globals& globals, const PublishArguments& arguments) 
     if (!serving || stop.raised()) ExitNow(ExitCodeOf(signal));
     stop.Raise();
   });
-  const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(arguments.paths);
+  const absl::StatusOr<Checkpoint> checkpoint =
+      Checkpoint::Open(arguments.paths, {.companions = !arguments.weights_only});
   if (!checkpoint.ok()) return checkpoint.status();
+  WarnOf(checkpoint->left_out());
   absl::StatusOr<std::string> attachment = Encode(checkpoint->contents());
   if (!attachment.ok()) return attachment.status();
   ShardMemory memory;  // outlives the client
@@ -150,6 +174,8 @@ void AddPublishVerb(Verbs& verbs) {
   command.Flag("location", &arguments->location, "where this host is");
   command.Flag("wait", &arguments->wait, "go on only once the version is visible");
   command.Flag("rewind", &arguments->rewind, "lower the latest version to this one");
+  command.Flag("weights-only", &arguments->weights_only,
+               "leave out a directory's configuration, tokenizer and other small files");
   command.Example("tensorhubctl publish qwen3-8b/actor 1 ~/models/qwen3-8b");
 }
 

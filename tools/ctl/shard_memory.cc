@@ -5,11 +5,15 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "common/memory_left.h"
+#include "common/mutex.h"
 #include "spdlog/spdlog.h"
 #include "tools/ctl/units.h"
 
@@ -23,6 +27,41 @@ absl::Status CheckMemoryFor(uint64_t bytes) {
                                                    HumanBytes(*available)));
 }
 
+namespace {
+
+constexpr uint64_t kStep = uint64_t{64} << 20;
+constexpr unsigned kThreadsMax = 8;
+
+// A wish: making pages is what loading and fetching would spend most of their time on.
+std::byte* InHugePages(void* memory, uint64_t bytes) {
+  static_cast<void>(::madvise(memory, bytes, MADV_HUGEPAGE));
+  return static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+absl::Status MakePages(std::byte* memory, uint64_t bytes) {
+  std::atomic<uint64_t> next = 0;
+  Mutex mutex;
+  absl::Status first_error;
+  const auto run = [&] {
+    for (uint64_t at = next.fetch_add(kStep); at < bytes; at = next.fetch_add(kStep)) {
+      if (const absl::Status status = CheckMemoryFor(bytes - at); !status.ok()) {
+        MutexLock lock(mutex);
+        return first_error.Update(status);
+      }
+      // Refused by kernels before 5.14; then whoever writes makes the pages.
+      static_cast<void>(::madvise(memory + at, std::min(kStep, bytes - at), MADV_POPULATE_WRITE));
+    }
+  };
+  std::vector<std::thread> threads(
+      std::min<uint64_t>(std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax),
+                         (bytes + kStep - 1) / kStep));
+  for (std::thread& thread : threads) thread = std::thread(run);
+  for (std::thread& thread : threads) thread.join();
+  return first_error;
+}
+
 void FreeShard::operator()(std::byte* memory) const {
   if (mapped_bytes > 0) ::munmap(memory, mapped_bytes);
 }
@@ -31,7 +70,7 @@ absl::StatusOr<ShardMemory> AllocateShard(ros::Client& client, uint64_t bytes) {
   if (bytes == 0) return ShardMemory();
   if (absl::Status status = CheckMemoryFor(bytes); !status.ok()) return status;
   const absl::StatusOr<void*> shared = client.Allocate(bytes);
-  if (shared.ok()) return ShardMemory(static_cast<std::byte*>(*shared), FreeShard());
+  if (shared.ok()) return ShardMemory(InHugePages(*shared, bytes), FreeShard());
   spdlog::info("using ordinary memory: {}", std::string(shared.status().message()));
   return MapShard(bytes);
 }
@@ -42,7 +81,7 @@ absl::StatusOr<ShardMemory> MapShard(uint64_t bytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for ", HumanBytes(bytes), " of tensors"));
   }
-  return ShardMemory(static_cast<std::byte*>(memory), FreeShard{bytes});
+  return ShardMemory(InHugePages(memory, bytes), FreeShard{bytes});
 }
 
 std::vector<ros::Tensor> TensorsOf(const safetensors::Attachment& contents, std::byte* memory) {

@@ -37,6 +37,10 @@ absl::StatusOr<ShardMemory> AllocateShard(ros::Client& client, uint64_t bytes);
 // Ordinary memory only, of more than no bytes.
 absl::StatusOr<ShardMemory> MapShard(uint64_t bytes);
 
+// Makes all pages of it now, by several threads, before peers' bytes come in one by one.
+// RESOURCE_EXHAUSTED once there is not as much memory left any more: others may take some, too.
+absl::Status MakePages(std::byte* memory, uint64_t bytes);
+
 // The tensors of the attachment's files, which lie in `memory` one after the other.
 std::vector<ros::Tensor> TensorsOf(const safetensors::Attachment& contents, std::byte* memory);
 

@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// SIGINT and SIGTERM as a call on a thread of their own, where it may do anything; a signal handler
-// may do next to nothing.
+// SIGINT, SIGTERM, and SIGHUP unless it is ignored, as a call on a thread of their own, where it
+// may do anything; a signal handler may do next to nothing.
 //
 // Make it before any other thread exists: threads inherit that the signals are blocked.
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/cli/flags.h"
-#include "common/cli/lock_tracking.h"
+#include "common/cli/program.h"
 #include "tools/demo/model_maker.h"
 #include "tools/demo/roles.h"
 
@@ -83,7 +83,7 @@ cli::Problem ProblemOf(const std::string& verb, const Flags& flags) {
 }
 
 int Main(int argc, char** argv) {
-  cli::StopLockTracking();
+  cli::StartProgram();
   Flags flags;
   cli::CommandLine line("tensorhub-demo", "The processes of the demonstration.");
   AddVerbs(line, flags);

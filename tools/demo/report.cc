@@ -139,7 +139,8 @@ class Report {
 }  // namespace
 
 absl::Status RunReport(const Setting& setting) {
-  const auto checkpoint = safetensors::Checkpoint::Open({setting.checkpoint});
+  const auto checkpoint =
+      safetensors::Checkpoint::Open({setting.checkpoint}, {.companions = false});
   if (!checkpoint.ok()) return checkpoint.status();
   const uint64_t bytes = checkpoint->contents().data_bytes();
   std::cout << checkpoint->contents().tensor_count() << " tensors, " << ctl::HumanBytes(bytes)

@@ -62,7 +62,8 @@ absl::StatusOr<uint64_t> FetchAndCheck(ros::Client& client, const Setting& setti
 absl::Status RunRollout(const Setting& setting, uint32_t number, uint32_t rank) {
   ctl::LeaveOnSignal leaving(kGrace);
   const std::string group = RolloutName(number);
-  const auto checkpoint = safetensors::Checkpoint::Open({setting.checkpoint});
+  const auto checkpoint =
+      safetensors::Checkpoint::Open({setting.checkpoint}, {.companions = false});
   if (!checkpoint.ok()) return checkpoint.status();
   Shard shard(*checkpoint, rank, setting.ranks);  // outlives the client
   const auto client = ConnectTo(setting, group, rank);

@@ -58,7 +58,8 @@ absl::StatusOr<std::unique_ptr<ros::Client>> ConnectTo(const Setting& setting,
 
 absl::Status RunTrainer(const Setting& setting, uint32_t rank) {
   ctl::LeaveOnSignal leaving(kGrace);
-  const auto checkpoint = safetensors::Checkpoint::Open({setting.checkpoint});
+  const auto checkpoint =
+      safetensors::Checkpoint::Open({setting.checkpoint}, {.companions = false});
   if (!checkpoint.ok()) return checkpoint.status();
   Shard shard(*checkpoint, rank, setting.ranks);  // outlives the client
   const auto client = ConnectTo(setting, "trainer", rank);

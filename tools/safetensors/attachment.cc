@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -53,12 +54,18 @@ absl::Status ReadList(ByteReader& reader, const Add& add) {
 
 absl::Status CheckNames(const Attachment& attachment) {
   std::set<std::string> seen;
+  std::set<std::string> folders;
   const auto check = [&](const std::string& name) {
-    if (auto problem = FileNameProblem(name)) {
+    if (auto problem = FilePathProblem(name)) {
       return Bad(absl::StrCat("names a file ", Shown(name), " that ", *problem));
     }
     if (!seen.insert(name).second)
       return Bad(absl::StrCat("names the file ", Shown(name), " twice"));
+    for (std::string_view folder = FolderOf(name); !folder.empty();) {
+      folder.remove_suffix(1);
+      folders.emplace(folder);
+      folder = FolderOf(folder);
+    }
     return absl::OkStatus();
   };
   for (const SplitFile& file : attachment.files) {
@@ -66,6 +73,11 @@ absl::Status CheckNames(const Attachment& attachment) {
   }
   for (const ExtraFile& file : attachment.extras) {
     if (absl::Status status = check(file.name); !status.ok()) return status;
+  }
+  for (const std::string& folder : folders) {
+    if (seen.contains(folder)) {
+      return Bad(absl::StrCat("has ", Shown(folder), " both as a file and as a folder"));
+    }
   }
   return absl::OkStatus();
 }
@@ -86,7 +98,9 @@ absl::Status CheckTensors(const Attachment& attachment) {
 }
 
 std::string Prefixed(const std::string& name, size_t rank, size_t world_size) {
-  return absl::StrFormat("rank-%05d-of-%05d-%s", rank + 1, world_size, name);
+  const std::string folder(FolderOf(name));
+  return absl::StrFormat("%srank-%05d-of-%05d-%s", folder, rank + 1, world_size,
+                         name.substr(folder.size()));
 }
 
 }  // namespace
@@ -101,6 +115,23 @@ size_t Attachment::tensor_count() const {
   return std::accumulate(
       files.begin(), files.end(), size_t{0},
       [](size_t sum, const SplitFile& file) { return sum + file.header.tensors.size(); });
+}
+
+void TellTensorsApart(Attachment& attachment) {
+  std::unordered_map<std::string_view, std::string_view> folders;
+  bool apart = true;
+  for (const SplitFile& file : attachment.files) {
+    for (const TensorEntry& tensor : file.header.tensors) {
+      const auto [other, added] = folders.emplace(tensor.spec.name, FolderOf(file.name));
+      apart = apart && (added || other->second == FolderOf(file.name));
+    }
+  }
+  if (apart) return;
+  for (SplitFile& file : attachment.files) {
+    for (TensorEntry& tensor : file.header.tensors) {
+      tensor.spec.name.insert(0, FolderOf(file.name));
+    }
+  }
 }
 
 absl::StatusOr<std::string> Encode(const Attachment& attachment) {
@@ -146,6 +177,7 @@ absl::StatusOr<Attachment> Decode(std::string_view encoded) {
   if (!status.ok()) return status;
   if (reader.left() != 0) return Bad("goes on after its end");
   if (status = CheckNames(attachment); !status.ok()) return status;
+  TellTensorsApart(attachment);
   if (status = CheckTensors(attachment); !status.ok()) return status;
   return attachment;
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What travels with a published checkpoint beside its tensors, so that fetching it writes the same
-// files again, bit for bit: each file's name and raw header, and other small files (the index)
-// whole. Opaque to the hub; encoded little endian as
+// files again, bit for bit: each file's name and raw header, and other small files (the index,
+// configuration, tokenizer) whole. Opaque to the hub; encoded little endian as
 //
 //   "THSA" u32 1   u32 files  { u32 name bytes  name  u32 header bytes  header }
 //                  u32 extras { u32 name bytes  name  u32 content bytes  content }
@@ -34,8 +34,8 @@ struct ExtraFile {
   std::string content;
 };
 
-// One shard as files. File and extra names are distinct plain file names; no tensor is in two
-// files.
+// One shard as files. File and extra names are distinct, plain ones or paths of such; no tensor is
+// in two files.
 struct Attachment {
   std::vector<SplitFile> files;
   std::vector<ExtraFile> extras;
@@ -43,6 +43,10 @@ struct Attachment {
   uint64_t data_bytes() const;
   size_t tensor_count() const;
 };
+
+// The models of a pipeline may use the same names. If files of two folders do, the tensors of all
+// that are in folders are called FOLDER/NAME from now on. Decode does it; not to be done twice.
+void TellTensorsApart(Attachment& attachment);
 
 // RESOURCE_EXHAUSTED if that is more than an attachment may take.
 absl::StatusOr<std::string> Encode(const Attachment& attachment);

@@ -4,16 +4,22 @@
 #include "tools/safetensors/directory_writer.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -25,7 +31,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kBlockBytes = size_t{4} << 20;
+constexpr size_t kBlockBytes = size_t{8} << 20;
+constexpr unsigned kThreadsMax = 4;
+constexpr std::string_view kPartial = ".partial-";
+constexpr int kAttempts = 3;
 
 absl::Status Failed(int error, const std::string& path, const std::string& what) {
   const absl::StatusCode code = error == ENOSPC || error == EDQUOT
@@ -64,6 +73,16 @@ absl::Status SyncDirectory(const std::string& path) {
   return result == 0 ? absl::OkStatus() : Failed(error, path, "cannot be made durable");
 }
 
+// The folders in it first.
+absl::Status SyncTree(const std::string& path) {
+  std::error_code error;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    if (!it->is_directory(error)) continue;
+    if (absl::Status status = SyncTree(it->path()); !status.ok()) return status;
+  }
+  return SyncDirectory(path);
+}
+
 // What is mounted from the same file system is not noticed, and fails at the end.
 bool IsMountPoint(const std::string& directory) {
   struct stat of_it = {};
@@ -82,9 +101,70 @@ const char* ReasonToStay(const std::string& directory) {
   return IsMountPoint(directory) ? "is a mount point" : nullptr;
 }
 
+// The lock that a writer has on its partial directory, as a descriptor; -1: somebody lives who has
+// it.
+int LockDirectory(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0 || ::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+bool IsStillThere(int fd, const std::string& path) {
+  struct stat open_one = {};
+  struct stat named = {};
+  return ::fstat(fd, &open_one) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev;
+}
+
 std::string ParentOf(const std::string& directory) {
   const std::string parent = fs::path(directory).parent_path().string();
   return parent.empty() ? "." : parent;
+}
+
+// What killed writers left beside it.
+void RemoveDead(const std::string& directory) {
+  const std::string start = fs::path(directory).filename().string().append(kPartial);
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator it(ParentOf(directory), error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().filename().string().starts_with(start)) found.push_back(it->path());
+  }
+  for (const fs::path& path : found) {
+    const int lock = LockDirectory(path);
+    if (lock < 0) continue;
+    fs::remove_all(path, error);
+    ::close(lock);
+  }
+}
+
+// Makes it and locks it. Another writer may take it for dead in between; then there is another one.
+absl::StatusOr<std::pair<std::string, int>> MakePartial(const std::string& directory) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::string partial =
+        absl::StrFormat("%s%s%016x", directory, kPartial, Random(RandomSeed()).Next());
+    if (::mkdir(partial.c_str(), 0777) != 0) return CannotBeMade(errno, directory);
+    const int lock = LockDirectory(partial);
+    if (lock >= 0 && IsStillThere(lock, partial)) return std::pair(partial, lock);
+    if (lock >= 0) ::close(lock);
+  }
+  return CannotBeMade(EAGAIN, directory);
+}
+
+bool InMemory(const struct statfs& info) {
+  return info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC;
+}
+
+// Where the file system can, so that a full disk shows before anything is written. In memory it
+// would make all pages, on one thread.
+absl::Status Reserve(int fd, const std::string& path, uint64_t bytes) {
+  struct statfs info = {};
+  if (::fstatfs(fd, &info) != 0 || InMemory(info)) return absl::OkStatus();
+  if (bytes == 0 || ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) == 0) return absl::OkStatus();
+  const int error = errno;
+  if (error != ENOSPC && error != EDQUOT && error != EFBIG) return absl::OkStatus();
+  return Failed(error, path, "cannot be written");
 }
 
 }  // namespace
@@ -111,17 +191,27 @@ absl::StatusOr<std::unique_ptr<DirectoryWriter>> DirectoryWriter::Create(const s
   const std::string directory = WithoutTrailingSlashes(path);
   if (directory.empty()) return absl::InvalidArgumentError("the directory's name is empty");
   if (absl::Status status = CheckVacant(directory); !status.ok()) return status;
+  RemoveDead(directory);
   if (absl::Status status = CheckSpace(ParentOf(directory), bytes); !status.ok()) return status;
-  const std::string partial =
-      absl::StrFormat("%s.partial-%016x", directory, Random(RandomSeed()).Next());
-  if (::mkdir(partial.c_str(), 0777) != 0) return CannotBeMade(errno, directory);
-  return std::unique_ptr<DirectoryWriter>(new DirectoryWriter(directory, partial));
+  const auto partial = MakePartial(directory);
+  if (!partial.ok()) return partial.status();
+  return std::unique_ptr<DirectoryWriter>(
+      new DirectoryWriter(directory, partial->first, partial->second));
 }
 
-DirectoryWriter::DirectoryWriter(std::string directory, std::string partial)
-    : directory_(std::move(directory)), partial_(std::move(partial)) {}
+bool DirectoryWriter::IsInMemory(const std::string& directory) {
+  struct statfs info = {};
+  if (::statfs(ParentOf(WithoutTrailingSlashes(directory)).c_str(), &info) != 0) return false;
+  return InMemory(info);
+}
 
-DirectoryWriter::~DirectoryWriter() { Abandon(); }
+DirectoryWriter::DirectoryWriter(std::string directory, std::string partial, int lock)
+    : directory_(std::move(directory)), partial_(std::move(partial)), lock_(lock) {}
+
+DirectoryWriter::~DirectoryWriter() {
+  Abandon();
+  ::close(lock_);
+}
 
 absl::Status DirectoryWriter::Write(const Attachment& attachment, const std::byte* memory,
                                     const std::function<void(uint64_t)>& progress) {
@@ -145,43 +235,77 @@ absl::StatusOr<int> DirectoryWriter::OpenNew(const std::string& name) {
   MutexLock lock(mutex_);
   const std::string path = fs::path(partial_) / name;
   if (abandoned_) return absl::CancelledError("interrupted");
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return Failed(errno, path, "cannot be made");
   return fd;
 }
 
 absl::Status DirectoryWriter::WriteFile(const std::string& name, std::string_view first,
-                                        std::string_view second,
-                                        const std::function<void(uint64_t)>& progress) {
+                                        std::string_view second, const Progress& progress) {
   const absl::StatusOr<int> fd = OpenNew(name);
   if (!fd.ok()) return fd.status();
-  absl::Status status = Append(*fd, name, first, nullptr);
-  if (status.ok()) status = Append(*fd, name, second, progress);
+  absl::Status status = Reserve(*fd, directory_ + "/" + name, first.size() + second.size());
+  if (status.ok()) status = WriteBlocks(*fd, name, 0, first, nullptr);
+  if (status.ok()) status = WriteBlocks(*fd, name, first.size(), second, progress);
   const absl::Status finished = Finish(*fd, name);
   return status.ok() ? finished : status;
 }
 
-absl::Status DirectoryWriter::Append(int fd, const std::string& name, std::string_view bytes,
-                                     const std::function<void(uint64_t)>& progress) {
-  while (!bytes.empty()) {
-    const std::string_view block = bytes.substr(0, kBlockBytes);
-    if (absl::Status status = WriteBlock(fd, name, block); !status.ok()) return status;
-    bytes.remove_prefix(block.size());
-    if (progress) progress(block.size());
-  }
-  return absl::OkStatus();
+// By several threads: one alone cannot fill the page cache as fast as a disk may be, or memory.
+absl::Status DirectoryWriter::WriteBlocks(int fd, const std::string& name, uint64_t offset,
+                                          std::string_view content, const Progress& progress) {
+  const size_t blocks = (content.size() + kBlockBytes - 1) / kBlockBytes;
+  std::atomic<size_t> next = 0;
+  Mutex mutex;
+  absl::Status first_error;
+  const auto run = [&] {
+    for (size_t i = next++; i < blocks; i = next++) {
+      const std::string_view block = content.substr(i * kBlockBytes, kBlockBytes);
+      const absl::Status status = WriteBlock(fd, name, offset + i * kBlockBytes, block);
+      MutexLock lock(mutex);
+      first_error.Update(status);
+      if (!first_error.ok()) return;
+      if (progress) progress(block.size());
+    }
+  };
+  const size_t threads =
+      std::min<size_t>(std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax), blocks);
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < threads; ++i) others.emplace_back(run);
+  run();
+  for (std::thread& thread : others) thread.join();
+  return first_error;
 }
 
-absl::Status DirectoryWriter::WriteBlock(int fd, const std::string& name, std::string_view block) {
+bool DirectoryWriter::Enter() {
   MutexLock lock(mutex_);
-  if (abandoned_) return absl::CancelledError("interrupted");
-  while (!block.empty()) {
-    const ssize_t written = ::write(fd, block.data(), block.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Failed(errno, directory_ + "/" + name, "cannot be written");
-    block.remove_prefix(static_cast<size_t>(written));
+  if (!abandoned_) ++writing_;
+  return !abandoned_;
+}
+
+void DirectoryWriter::Leave() {
+  MutexLock lock(mutex_);
+  if (--writing_ == 0) left_.NotifyAll();
+}
+
+absl::Status DirectoryWriter::WriteBlock(int fd, const std::string& name, uint64_t offset,
+                                         std::string_view block) {
+  if (!Enter()) return absl::CancelledError("interrupted");
+  int error = 0;
+  for (std::string_view left = block; !left.empty() && error == 0;) {
+    const auto at = static_cast<off_t>(offset + block.size() - left.size());
+    const ssize_t written = ::pwrite(fd, left.data(), left.size(), at);
+    if (written < 0 && errno != EINTR) error = errno;
+    if (written > 0) left.remove_prefix(static_cast<size_t>(written));
   }
-  return absl::OkStatus();
+  // The disk works while the rest is copied; a wish.
+  static_cast<void>(::sync_file_range(fd, static_cast<off_t>(offset),
+                                      static_cast<off_t>(block.size()), SYNC_FILE_RANGE_WRITE));
+  Leave();
+  if (error == 0) return absl::OkStatus();
+  return Failed(error, directory_ + "/" + name, "cannot be written");
 }
 
 absl::Status DirectoryWriter::Finish(int fd, const std::string& name) {
@@ -192,7 +316,7 @@ absl::Status DirectoryWriter::Finish(int fd, const std::string& name) {
 }
 
 absl::Status DirectoryWriter::Commit() {
-  if (absl::Status status = SyncDirectory(partial_); !status.ok()) return status;
+  if (absl::Status status = SyncTree(partial_); !status.ok()) return status;
   MutexLock lock(mutex_);
   if (abandoned_) return absl::CancelledError("interrupted");
   // Replaces an empty directory; anything else that appeared meanwhile stays.
@@ -207,6 +331,7 @@ void DirectoryWriter::Abandon() {
   MutexLock lock(mutex_);
   if (abandoned_ || committed_) return;
   abandoned_ = true;
+  while (writing_ > 0) left_.Wait(mutex_);
   std::error_code error;
   fs::remove_all(partial_, error);
   if (error) std::fprintf(stderr, "%s: cannot be removed\n", partial_.c_str());

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes a checkpoint's directory as a whole or not at all: into `DIR.partial-<random>` beside it,
-// made durable, then renamed. Whatever ends the writer early removes the partial directory.
+// made durable, then renamed. Whatever ends the writer early removes the partial directory; that of
+// a process that was killed is removed by the next writer of the same directory.
 //
-// Threads: one writer; Abandon may come from another thread (a signal's) at any time and waits for
-// the block being written.
+// Threads: one writer, which writes with several; Abandon may come from another thread (a signal's)
+// at any time and waits for the blocks being written.
 
 #ifndef TENSORHUB_TOOLS_SAFETENSORS_DIRECTORY_WRITER_H_
 #define TENSORHUB_TOOLS_SAFETENSORS_DIRECTORY_WRITER_H_
@@ -30,6 +31,9 @@ class DirectoryWriter {
   // directory, ends in `.` or `..`, or something is mounted there: nothing could take its place.
   static absl::Status CheckVacant(const std::string& directory);
 
+  // Whether what is written there takes memory, as in /dev/shm.
+  static bool IsInMemory(const std::string& directory);
+
   // As CheckVacant; otherwise as the file system says.
   // `bytes` is what will be written: RESOURCE_EXHAUSTED if the disk has less.
   static absl::StatusOr<std::unique_ptr<DirectoryWriter>> Create(const std::string& directory,
@@ -51,18 +55,25 @@ class DirectoryWriter {
   void Abandon();
 
  private:
-  DirectoryWriter(std::string directory, std::string partial);
+  using Progress = std::function<void(uint64_t)>;
+
+  DirectoryWriter(std::string directory, std::string partial, int lock);
   absl::StatusOr<int> OpenNew(const std::string& name);
   absl::Status WriteFile(const std::string& name, std::string_view first, std::string_view second,
-                         const std::function<void(uint64_t)>& progress);
-  absl::Status WriteBlock(int fd, const std::string& name, std::string_view block);
-  absl::Status Append(int fd, const std::string& name, std::string_view bytes,
-                      const std::function<void(uint64_t)>& progress);
+                         const Progress& progress);
+  absl::Status WriteBlocks(int fd, const std::string& name, uint64_t offset,
+                           std::string_view content, const Progress& progress);
+  absl::Status WriteBlock(int fd, const std::string& name, uint64_t offset, std::string_view block);
   absl::Status Finish(int fd, const std::string& name);
+  bool Enter() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Leave() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string directory_;
   const std::string partial_;
+  const int lock_;  // says that this process lives
   Mutex mutex_;
+  CondVar left_;
+  int writing_ ABSL_GUARDED_BY(mutex_) = 0;
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
   bool committed_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -3,7 +3,8 @@
 //
 // The header of one safetensors file: eight bytes of length (little endian), then a JSON object
 // of tensors with their places in the data that follows. The raw bytes are kept, because a header
-// that was parsed and printed again would not be the same file.
+// that was parsed and printed again would not be the same file. What is a valid one is what the
+// format's own library (safetensors 0.8) says, but for what docs/checkpoints.md lists.
 //
 // Invariants of a parsed header:
 // 1. Names are unique; sizes fit dtype and shape.

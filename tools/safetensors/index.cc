@@ -33,7 +33,7 @@ absl::StatusOr<std::map<std::string, std::string>> ParseIndex(std::string_view n
       return Bad(name, absl::StrCat("tensor ", Shown(tensor), " is given no file name"));
     }
     const std::string file_name = file.get<std::string>();
-    if (auto problem = FileNameProblem(file_name)) {
+    if (auto problem = FilePathProblem(file_name)) {
       return Bad(name, absl::StrCat("tensor ", Shown(tensor), " is placed in ", Shown(file_name),
                                     ", which ", *problem));
     }

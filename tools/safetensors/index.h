@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Hugging Face index, `model.safetensors.index.json`: which tensor is in which shard.
+// A Hugging Face index, such as `model.safetensors.index.json`: which tensor is in which shard.
 
 #ifndef TENSORHUB_TOOLS_SAFETENSORS_INDEX_H_
 #define TENSORHUB_TOOLS_SAFETENSORS_INDEX_H_
@@ -14,10 +14,10 @@
 
 namespace tensorhub::safetensors {
 
-inline constexpr std::string_view kIndexName = "model.safetensors.index.json";
+inline constexpr std::string_view kIndexSuffix = ".safetensors.index.json";
 
-// Tensor name to file name; every file name is a plain one. INVALID_ARGUMENT names `name` (the
-// index) and the entry.
+// Tensor name to file, in the index' folder or below. INVALID_ARGUMENT names `name` (the index) and
+// the entry.
 absl::StatusOr<std::map<std::string, std::string>> ParseIndex(std::string_view name,
                                                               std::string_view text);
 

@@ -22,7 +22,17 @@ absl::Status Failed(int error, const std::string& path, const std::string& what)
                       absl::StrCat(path, ": ", what, ": ", std::strerror(error)));
 }
 
+FileState StateOf(const struct stat& info) {
+  return {static_cast<uint64_t>(info.st_dev), static_cast<uint64_t>(info.st_ino),
+          static_cast<uint64_t>(info.st_size), info.st_mtim};
+}
+
 }  // namespace
+
+bool FileState::operator==(const FileState& other) const {
+  return device == other.device && inode == other.inode && bytes == other.bytes &&
+         changed.tv_sec == other.changed.tv_sec && changed.tv_nsec == other.changed.tv_nsec;
+}
 
 absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
   // Not blocking: a named pipe would otherwise wait for a writer.
@@ -33,17 +43,25 @@ absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
     ::close(fd);
     return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
   }
-  return InputFile(path, fd, static_cast<uint64_t>(info.st_size));
+  return InputFile(path, fd, StateOf(info));
 }
 
-InputFile::InputFile(std::string path, int fd, uint64_t bytes)
-    : path_(std::move(path)), fd_(fd), bytes_(bytes) {}
+InputFile::InputFile(std::string path, int fd, const FileState& state)
+    : path_(std::move(path)), fd_(fd), state_(state) {}
 
 InputFile::InputFile(InputFile&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), bytes_(other.bytes_) {}
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), state_(other.state_) {}
 
 InputFile::~InputFile() {
   if (fd_ >= 0) ::close(fd_);
+}
+
+absl::Status InputFile::CheckStill(const FileState& state) const {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) return Failed(errno, path_, "cannot be looked at");
+  if (StateOf(info) == state) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(path_, ": was written to while it was read; try again once it is complete"));
 }
 
 absl::Status InputFile::ReadAt(uint64_t offset, void* out, size_t count) const {
@@ -74,6 +92,7 @@ absl::StatusOr<std::string> ReadWhole(const std::string& path, uint64_t bytes_ma
   if (absl::Status status = file->ReadAt(0, content.data(), content.size()); !status.ok()) {
     return status;
   }
+  if (absl::Status status = file->CheckStill(file->state()); !status.ok()) return status;
   return content;
 }
 

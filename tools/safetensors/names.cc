@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kShownBytesMax = 200;
 constexpr size_t kFileNameBytesMax = 255;  // what Linux file systems take
+constexpr std::ptrdiff_t kDepthMax = 8;
 
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -35,5 +36,17 @@ std::optional<std::string> FileNameProblem(std::string_view name) {
   if (std::any_of(name.begin(), name.end(), IsControl)) return "contains control characters";
   return std::nullopt;
 }
+
+std::optional<std::string> FilePathProblem(std::string_view path) {
+  if (std::count(path.begin(), path.end(), '/') >= kDepthMax) return "is too deep in folders";
+  for (;;) {
+    const std::string_view name = path.substr(0, path.find('/'));
+    if (auto problem = FileNameProblem(name)) return problem;
+    if (name.size() == path.size()) return std::nullopt;
+    path.remove_prefix(name.size() + 1);
+  }
+}
+
+std::string_view FolderOf(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
 
 }  // namespace tensorhub::safetensors

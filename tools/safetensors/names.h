@@ -24,6 +24,13 @@ std::string Text(const absl::Status& status);
 // everything that could lead elsewhere: separators, "..", hidden files, control characters.
 std::optional<std::string> FileNameProblem(std::string_view name);
 
+// The same for a path below the directory at hand, "transformer/config.json": plain names, joined
+// by single slashes, a few levels deep.
+std::optional<std::string> FilePathProblem(std::string_view path);
+
+// What is before the last name of such a path, with its slash: "transformer/"; or nothing.
+std::string_view FolderOf(std::string_view path);
+
 }  // namespace tensorhub::safetensors
 
 #endif  // TENSORHUB_TOOLS_SAFETENSORS_NAMES_H_

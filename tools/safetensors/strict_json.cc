@@ -3,6 +3,7 @@
 
 #include "tools/safetensors/strict_json.h"
 
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -70,9 +71,19 @@ class Inspector : public nlohmann::json_sax<json> {
   std::string problem_;
 };
 
+// The parser behind this takes both: a zero as the end, and skips a byte-order mark.
+std::optional<size_t> StrangeByte(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) return 0;
+  const size_t zero = text.find('\0');
+  return zero == text.npos ? std::nullopt : std::optional(zero);
+}
+
 }  // namespace
 
 absl::StatusOr<json> ParseStrictJson(std::string_view text, const JsonLimits& limits) {
+  if (const std::optional<size_t> at = StrangeByte(text)) {
+    return absl::InvalidArgumentError(absl::StrCat("is not valid JSON (at byte ", *at, ")"));
+  }
   Inspector inspector(limits);
   if (!json::sax_parse(text, &inspector)) return absl::InvalidArgumentError(inspector.problem());
   json value = json::parse(text, nullptr, /*allow_exceptions=*/false);

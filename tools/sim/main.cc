@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "common/cli/flags.h"
+#include "common/cli/program.h"
 #include "tools/bench/figures.h"
 #include "tools/sim/check.h"
 #include "tools/sim/scale.h"
@@ -30,6 +31,7 @@ int Print(const bench::Report& report, bool json) {
 }
 
 int Main(int argc, char** argv) {
+  cli::StartProgram();
   std::string output = "table";
   ScaleVerb scale;
   CheckVerb check;

@@ -135,7 +135,7 @@ struct ConnectOptions {
   uint32_t rank = 0;
   uint32_t world_size = 1;  // ranks in the group
   // region/datacenter/rack/host/device; trailing parts may be left out. Sources are chosen nearest
-  // first, so at least the host is worth saying.
+  // first, so at least the host is worth saying. Empty: what TENSORHUB_LOCATION says, if it is set.
   std::string location;
   // This worker may vanish at any time; versions are not entrusted to it alone.
   bool spot = false;

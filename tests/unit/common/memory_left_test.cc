@@ -56,6 +56,20 @@ TEST_F(MemoryLeftTest, IsThatOfAnyGroupAbove) {
   EXPECT_EQ(MemoryLeft(root_), 17000u);
 }
 
+// Under the host's name for it, as without a namespace of control groups.
+TEST_F(MemoryLeftTest, IsThatOfAVersionOneGroup) {
+  Write("/proc/meminfo", "MemAvailable: 80 kB\n");
+  Write("/proc/self/cgroup", "5:cpu,memory_x:/no\n4:memory:/docker/123\n0::/\n");
+  const std::string mount = "/sys/fs/cgroup/memory";
+  Write(mount + "/memory.limit_in_bytes", "9000\n");
+  Write(mount + "/memory.usage_in_bytes", "5000\n");
+  Write(mount + "/memory.stat", "cache 2000\ntotal_inactive_file 1500\ntotal_active_file 400\n");
+  EXPECT_EQ(MemoryLeft(root_), 9000u - 5000 + 1900);
+  Write(mount + "/docker/123/memory.limit_in_bytes", "9223372036854771712\n");
+  Write(mount + "/docker/123/memory.usage_in_bytes", "5000\n");
+  EXPECT_EQ(MemoryLeft(root_), 9000u - 5000 + 1900);
+}
+
 TEST_F(MemoryLeftTest, MayBeUnknown) {
   EXPECT_EQ(MemoryLeft(root_), std::nullopt);
   Write("/proc/meminfo", "MemAvailable: lots\n");

@@ -46,6 +46,18 @@ TEST(ChecksTest, GoodOptionsPass) {
 }
 
 // The environment is for a whole program; what the program itself says comes first.
+TEST(ChecksTest, ALocationThatIsNotGivenIsTheEnvironments) {
+  ConnectOptions options = Good();
+  setenv("TENSORHUB_LOCATION", "us/dc1/r4/h7", 1);
+  EXPECT_EQ(LocationOf(options), "us/dc1/r4/h7");
+  setenv("TENSORHUB_LOCATION", "us//r4", 1);
+  EXPECT_THAT(std::string(Check(options).message()), HasSubstr("TENSORHUB_LOCATION \"us//r4\""));
+  options.location = "eu/dc2";
+  EXPECT_EQ(LocationOf(options), "eu/dc2");
+  EXPECT_TRUE(Check(options).ok());
+  unsetenv("TENSORHUB_LOCATION");
+}
+
 TEST(ChecksTest, DigestsByOptionThenByEnvironment) {
   ConnectOptions options = Good();
   EXPECT_EQ(*DigestsOf(options), Digests::kAuto);

@@ -64,8 +64,8 @@ TEST(AttachmentTest, FlippedBytesNeverCrash) {
 }
 
 TEST(AttachmentTest, NamesMustBePlainFileNames) {
-  for (const char* name :
-       {"", ".", "..", "../x", "a/b", "/etc/passwd", ".hidden", "a\\b", "a\nb"}) {
+  for (const char* name : {"", ".", "..", "../x", "a/../b", "a//b", "a/", "/etc/passwd",
+                           "a/.hidden", ".hidden", "a/b/c/d/e/f/g/h/i", "a\\b", "a\nb"}) {
     Attachment attachment = Two();
     attachment.files[0].name = name;
     EXPECT_THAT(DecodeError(Encode(attachment).value()), HasSubstr("names a file")) << name;
@@ -73,6 +73,25 @@ TEST(AttachmentTest, NamesMustBePlainFileNames) {
     attachment.extras[0].name = name;
     EXPECT_THAT(DecodeError(Encode(attachment).value()), HasSubstr("names a file")) << name;
   }
+}
+
+TEST(AttachmentTest, AFileIsNoFolder) {
+  Attachment attachment = Two();
+  attachment.extras[0].name = attachment.files[0].name + "/x";
+  EXPECT_THAT(DecodeError(Encode(attachment).value()), HasSubstr("both as a file and as a folder"));
+}
+
+TEST(AttachmentTest, TensorsOfAPipelineAreToldApartIfTheyMustBe) {
+  const auto names = [](const char* first, const char* second) {
+    const Attachment attachment{
+        .files = {File("unet/m.safetensors", first), File("vae/m.safetensors", second)},
+        .extras = {}};
+    const auto decoded = Decode(Encode(attachment).value()).value();
+    return decoded.files[0].header.tensors[0].spec.name + " " +
+           decoded.files[1].header.tensors[0].spec.name;
+  };
+  EXPECT_EQ(names("x", "y"), "x y");
+  EXPECT_EQ(names("x", "x"), "unet/x vae/x");
 }
 
 TEST(AttachmentTest, NamesAndTensorsMustBeDistinct) {

@@ -56,6 +56,26 @@ TEST(DirectoryWriterTest, AnAbandonedWriterLeavesNothing) {
   EXPECT_EQ(EntriesOf(temp.str()), 0u);
 }
 
+// One that was killed holds no lock any more.
+TEST(DirectoryWriterTest, WhatAKilledWriterLeftIsRemoved) {
+  TempDirectory temp;
+  std::filesystem::create_directories(temp / "out.partial-0123456789abcdef/folder");
+  WriteTo(temp / "out.partial-0123456789abcdef/folder/x", "left");
+  WriteTo(temp / "out.partial", "somebody else's");
+  const auto living = DirectoryWriter::Create(temp / "out", 3);
+  ASSERT_TRUE(living.ok()) << living.status();
+  EXPECT_EQ(EntriesOf(temp.str()), 2u);
+  const auto other = DirectoryWriter::Create(temp / "out", 3);
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_EQ(EntriesOf(temp.str()), 3u);
+  EXPECT_TRUE((*living)->Write(One(), Data()).ok());
+}
+
+TEST(DirectoryWriterTest, MemoryIsToldFromDisks) {
+  EXPECT_TRUE(DirectoryWriter::IsInMemory("/dev/shm/out"));
+  EXPECT_FALSE(DirectoryWriter::IsInMemory("/proc/out"));
+}
+
 TEST(DirectoryWriterTest, AnEmptyDirectoryIsReplacedAFullOneIsNot) {
   TempDirectory temp;
   std::filesystem::create_directory(temp / "empty");

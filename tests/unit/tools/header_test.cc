@@ -74,8 +74,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadHeader{R"({"t":{"dtype":"U8","data_offsets":[0,1]}})", "tensor \"t\" has no shape"},
         BadHeader{R"({"t":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}})", "has no shape"},
         BadHeader{R"({"t":{"dtype":"U8","shape":[1.5],"data_offsets":[0,1]}})", "has no shape"},
-        BadHeader{R"({"t":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":0}})",
-                  "unknown field \"x\""},
+        BadHeader{R"({"t":{"dtype":"U8","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}})",
+                  "overflows"},
+        BadHeader{"\xEF\xBB\xBF{}", "not valid JSON (at byte 0)"},
         BadHeader{R"({"t":{"dtype":"F64","shape":[4294967296,4294967296],"data_offsets":[0,0]}})",
                   "tensor \"t\""},
         BadHeader{R"({"t":{"dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,0]}})",
@@ -94,12 +95,25 @@ INSTANTIATE_TEST_SUITE_P(
         BadHeader{R"({"__metadata__":[]})", "__metadata__ is no JSON object"},
         BadHeader{R"({"__metadata__":{"a":1}})", "__metadata__ field \"a\" is not a string"},
         BadHeader{R"({"t":{"dtype":"U8","shape":[[[[1]]]],"data_offsets":[0,1]}})",
-                  "nested deeper"}));
+                  "has no shape"}));
+
+TEST(HeaderTest, AZeroIsNotTheEndOfTheText) {
+  const auto header = ParseHeader("f", Raw(std::string("{}\0", 3)));
+  EXPECT_THAT(std::string(header.status().message()), HasSubstr("not valid JSON (at byte 2)"));
+}
+
+TEST(HeaderTest, WhatTheFormatsOwnLibraryTakes) {
+  for (const char* json :
+       {R"({"__metadata__":null})", R"({"t":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}} )",
+        R"({"t":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":{"y":[[[1e40]]]}}})"}) {
+    EXPECT_TRUE(ParseHeader("f", Raw(json)).ok()) << json;
+  }
+}
 
 TEST(HeaderTest, ADepthBombIsRefusedQuickly) {
   const auto header = ParseHeader("f", Raw(std::string(10'000'000, '[')));
   ASSERT_FALSE(header.ok());
-  EXPECT_THAT(std::string(header.status().message()), HasSubstr("nested deeper than 3"));
+  EXPECT_THAT(std::string(header.status().message()), HasSubstr("nested deeper than 127"));
 }
 
 TEST(HeaderTest, LengthsAreCheckedBeforeAnythingIsRead) {
