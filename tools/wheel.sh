@@ -26,11 +26,10 @@ work=$folder/work
 
 tensorhub_install test
 env=$(tensorhub_python_env)
-ucx=$(find "$TENSORHUB_BUILD_ROOT/ucx" -mindepth 2 -maxdepth 2 -name libucx 2>/dev/null | sort | tail -1)
-if [[ -z $ucx ]]; then
-  "$TENSORHUB_ROOT/tools/gpu/get_ucx.sh" > /dev/null
-  ucx=$(find "$TENSORHUB_BUILD_ROOT/ucx" -mindepth 2 -maxdepth 2 -name libucx | sort | tail -1)
-fi
+ucx_in() { find "$TENSORHUB_BUILD_ROOT/ucx" -mindepth 2 -maxdepth 2 -name libucx | sort | tail -1; }
+mkdir -p "$TENSORHUB_BUILD_ROOT/ucx"
+[[ -n $(ucx_in) ]] || "$TENSORHUB_ROOT/tools/gpu/get_ucx.sh" > /dev/null
+ucx=$(ucx_in)
 
 # Without isolation, so that the paths stay the same and what has been built is kept.
 build() {

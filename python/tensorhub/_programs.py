@@ -121,7 +121,7 @@ def serve(data_dir: str | os.PathLike[str] | None = None, *, listen: str = "127.
     if data_dir is not None:
         command += ["--data-dir", os.fspath(data_dir)]
     if "TENSORHUB_LOG_LEVEL" not in os.environ:
-        command += ["--log-level", "warn"]
+        command += ["--log-level", "error"]
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment(),
         start_new_session=True, preexec_fn=end_with_parent(),

@@ -12,9 +12,9 @@ import os
 import subprocess
 from types import TracebackType
 
-from tensorhub import _programs
+from tensorhub import _native, _programs
 from tensorhub._arguments import milliseconds, text, whole_number
-from tensorhub._errors import Error, UnknownError, with_code
+from tensorhub._errors import Error, UnknownError, raise_for, with_code
 from tensorhub._types import Selector, latest
 
 __all__ = ["Publication", "fetch", "publish"]
@@ -116,10 +116,14 @@ def fetch(
     chosen = selector or latest()
     if chosen.kind == "newer_than":
         raise ValueError("selector: give latest() or version(n); Client.wait waits for a newer one")
-    wanted = "latest" if chosen.kind == "latest" else str(chosen.number)
+    wanted = None if chosen.kind == "latest" else chosen.number
+    number, message, found, _ = _native.describe_version(
+        text("server", server), text("model", model), wanted
+    )
+    raise_for(number, message)
     command = _command(server, "fetch", location)
     command += ["--timeout", f"{max(milliseconds('timeout', timeout), 1)}ms"]
-    command += [text("model", model), wanted, os.fspath(directory)]
+    command += [text("model", model), str(found), os.fspath(directory)]
     done = subprocess.run(
         command, env=_programs.environment(), capture_output=True, text=True, check=False
     )

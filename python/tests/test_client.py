@@ -126,7 +126,9 @@ def test_progress_is_reported_in_the_calling_thread(connect):
     )
     assert reports
     assert {ident for _, ident in reports} == {threading.get_ident()}
-    assert all(0 <= report.bytes_done <= report.bytes_total == source.nbytes for report, _ in reports)
+    assert all(
+        0 <= report.bytes_done <= report.bytes_total == source.nbytes for report, _ in reports
+    )
 
 
 def test_a_callback_that_raises_ends_the_fetch(connect):
