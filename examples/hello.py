@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first synced step: a trainer's ten lines and a rollout worker's, in two processes.
 
-    python examples/hello.py                           # all of it, with a server of its own
-    python examples/hello.py trainer HOST:PORT         # or each where you like,
-    python examples/hello.py rollout HOST:PORT         # beside a running tensorhub-server
+python examples/hello.py                           # all of it, with a server of its own
+python examples/hello.py trainer HOST:PORT         # or each where you like,
+python examples/hello.py rollout HOST:PORT         # beside a running tensorhub-server
 """
 
 import subprocess

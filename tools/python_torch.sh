@@ -20,9 +20,9 @@ version=${1:-2.15.0}
 env=$(tensorhub_python_env)
 pip=("$env/bin/pip" install --quiet --disable-pip-version-check)
 "${pip[@]}" --no-deps "torch==$version" nvidia-cuda-runtime nvidia-cuda-cupti
-packages=$("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-"$env/bin/python" -B "$TENSORHUB_ROOT/tools/torch_stubs.py" "$packages/torch/lib"
+site=$("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+"$env/bin/python" -B "$TENSORHUB_ROOT/tools/torch_stubs.py" "$site/torch/lib"
 # What is replaced is not to be asked for by what is installed later.
-sed -i -E '/^Requires-Dist: (nvidia|cuda|triton)/d' "$packages"/torch-*.dist-info/METADATA
+sed -i -E '/^Requires-Dist: (nvidia|cuda|triton)/d' "$site"/torch-*.dist-info/METADATA
 "${pip[@]}" "torch==$version"
 "$env/bin/python" -c 'import torch; print("torch", torch.__version__, torch.ones(2).sum().item())'

@@ -32,8 +32,9 @@ mkdir -p "$TENSORHUB_BUILD_ROOT/ucx"
 ucx=$(ucx_in)
 
 # Without isolation, so that the paths stay the same and what has been built is kept.
+# The compiler by the name that CMake gives it, which is part of what ccache goes by.
 build() {
-  CMAKE_BUILD_PARALLEL_LEVEL=$(build_jobs) "$env/bin/pip" wheel --quiet --disable-pip-version-check \
+  CC=cc CXX=c++ CMAKE_BUILD_PARALLEL_LEVEL=$(build_jobs) "$env/bin/pip" wheel --quiet --disable-pip-version-check \
     --no-deps --no-build-isolation --wheel-dir "$work/raw" "$TENSORHUB_ROOT" \
     -C build-dir="$TENSORHUB_BUILD_ROOT/pip" >&2
 }

@@ -21,14 +21,16 @@ for files; ``tensorhub.serve()`` starts a server for a notebook or a test. docs/
 
 from __future__ import annotations
 
+import importlib as _importlib
 import sys as _sys
 from dataclasses import dataclass as _dataclass
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from tensorhub import _ucx
 
 _ucx_in_use = _ucx.load()  # before the library that needs it
 
-from tensorhub import aio  # noqa: E402
 from tensorhub._client import Client, connect  # noqa: E402
 from tensorhub._errors import (  # noqa: E402
     AbortedError,
@@ -62,6 +64,11 @@ from tensorhub._types import (  # noqa: E402
     version,
 )
 
+if _TYPE_CHECKING:
+    from tensorhub import aio as aio
+    from tensorhub import safetensors as safetensors
+    from tensorhub import torch as torch
+
 __all__ = [
     "AbortedError",
     "AlreadyExistsError",
@@ -88,7 +95,6 @@ __all__ = [
     "UnknownError",
     "VersionInfo",
     "__version__",
-    "aio",
     "connect",
     "info",
     "latest",
@@ -97,6 +103,13 @@ __all__ = [
     "sliced",
     "version",
 ]
+
+
+def __getattr__(name: str) -> _ModuleType:
+    # What not everybody uses, and takes time to import.
+    if name in ("aio", "safetensors", "torch"):
+        return _importlib.import_module(f"tensorhub.{name}")
+    raise AttributeError(f"module 'tensorhub' has no attribute {name!r}")
 
 
 @_dataclass(frozen=True)
