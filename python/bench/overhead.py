@@ -4,8 +4,8 @@
 
     python python/bench/overhead.py [--bench build/release/bin/tensorhub-bench] [--quick]
 
-Prints one JSON object. Times are medians, in the unit that the name ends with. The processes of each
-measurement are its own; run it on a quiet machine, or look at ratios only.
+Prints one JSON object. Times are medians, in the unit that the name ends with. Each measurement has
+processes of its own; run it on a quiet machine, or look at ratios only.
 """
 
 import argparse
@@ -101,8 +101,8 @@ def beside(bench, quick):
     quickly = ["--quick"] if quick else []
     found = {}
     for verb in (["publish"], ["read", "--way", "served", "--path", "shm"]):
-        done = subprocess.run([bench, "-o", "json", *verb, *quickly], capture_output=True, text=True,
-                              check=True)  # fmt: skip
+        command = [bench, "-o", "json", *verb, *quickly]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         found[verb[0]] = json.loads(done.stdout)
     return found
 
