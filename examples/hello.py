@@ -29,6 +29,8 @@ def trainer(server: str) -> None:
             print(f"trainer: published step {step}", flush=True)
             while all(replica.group == "trainer" for replica in client.list()[-1].replicas):
                 time.sleep(0.02)  # a real one would train on
+        client.unpublish()
+        client.publish(4)  # nobody fetches it: the rollout worker sees it, and leaves
 
 
 def rollout(server: str) -> None:
@@ -42,6 +44,7 @@ def rollout(server: str) -> None:
             assert all((array == step).all() for array in weights.values())
             print(f"rollout: step {step}, {result.bytes_read} bytes from {result.sources}, "
                   f"{result.way}", flush=True)  # fmt: skip
+        client.wait(tensorhub.newer_than(3), timeout=60)  # until then the trainer looks for us
 
 
 def both() -> None:

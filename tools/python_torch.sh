@@ -2,8 +2,8 @@
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Puts a torch that runs on the CPU into build/python, for the tests of modules and for examples/rl:
-# PyPI's own, without the gigabytes of NVIDIA's libraries that it links. Those are replaced by empty
+# Puts a torch that runs on the CPU into build/python, for the tests of modules: PyPI's
+# own, without the gigabytes of NVIDIA's libraries that it links. Those are replaced by empty
 # ones (tools/torch_stubs.py), so it is for tests only. A minute, and 1.4 GB.
 #
 #   tools/python_torch.sh [VERSION]     (default: 2.15.0)

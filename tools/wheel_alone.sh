@@ -64,13 +64,13 @@ wheel, = glob.glob("/tmp/*.whl")
 run = lambda *command: subprocess.run(command, check=True)
 run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, "numpy")
 first = None
-hello = subprocess.Popen([python, "/tmp/hello.py"], stdout=subprocess.PIPE, text=True)
+hello = subprocess.Popen([python, "-X", "faulthandler", "/tmp/hello.py"], stdout=subprocess.PIPE, text=True)
 for line in hello.stdout:
     print(line, end="", flush=True)
     if line.startswith("rollout: step 1") and first is None:
         first = time.monotonic() - began
 if hello.wait() or first is None:
-    sys.exit("hello.py failed")
+    sys.exit(f"hello.py failed: {hello.returncode}, first step after {first} s")
 run(python, "-c", "import tensorhub; print(tensorhub.info())")
 for program in ("tensorhub-server", "tensorhubctl", "tensorhub-agent"):
     run("/tmp/env/bin/" + program, "--version")
