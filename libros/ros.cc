@@ -75,6 +75,7 @@ agent::AgentOptions ToAgent(const ConnectOptions& options) {
   out.host_copy_bytes = options.host_copy_bytes;
   out.through_host = options.gpu_through_host;
   out.device_copies = DeviceCopies().value_or(true);
+  out.cancel = options.cancel;
   return out;
 }
 
@@ -183,7 +184,7 @@ absl::Status Client::Publish(uint64_t version, const PublishOptions& options) {
       impl_->agent().Await({options.stream, options.event}, Milliseconds(options.timeout));
   if (!left.ok()) return left.status();
   verb.timeout_ms = *left;
-  return impl_->agent().RunVerb(verb).status;
+  return impl_->agent().RunVerb(verb, nullptr, options.cancel).status;
 }
 
 absl::Status Client::Unpublish(const UnpublishOptions& options) {
@@ -208,8 +209,8 @@ absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchO
   const agent::DeviceWork work{options.stream, nullptr};
   const absl::StatusOr<int64_t> left = impl_->agent().Await(work, Milliseconds(options.timeout));
   if (!left.ok()) return left.status();
-  agent::VerbDone result =
-      impl_->agent().RunVerb(agent::FetchVerb{ToAgent(selector), *left}, std::move(progress));
+  agent::VerbDone result = impl_->agent().RunVerb(agent::FetchVerb{ToAgent(selector), *left},
+                                                  std::move(progress), options.cancel);
   if (result.status.ok()) result.status = impl_->agent().ShowTo(work);
   if (!result.status.ok()) return result.status;
   return FetchResult{result.fetch.version,
@@ -238,6 +239,7 @@ absl::StatusOr<WaitResult> Client::WaitForVersion(const Selector& selector,
   agent::VersionWait wait = ToWait(selector);
   wait.max_lag = options.max_lag;
   wait.timeout_ms = Milliseconds(timeout);
+  wait.cancel = options.cancel;
   const absl::StatusOr<uint64_t> version = impl_->agent().WaitForVersion(wait);
   if (!version.ok()) return version.status();
   return WaitResult{*version};

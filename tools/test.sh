@@ -117,6 +117,8 @@ check "release: build" tensorhub_build release
 tests release unit
 tests release sim
 tests release integration
+# Late, so that ccache has what the wheel is made of.
+check "python: wheel, ruff, mypy, tests" tools/test_python.sh
 
 if [[ "$mode" == full ]]; then
   check "asan-ubsan: build with thread-safety analysis" tensorhub_build asan-ubsan

@@ -30,6 +30,10 @@ absl::Status Stopped() {
   return absl::FailedPreconditionError("this client has left; connect a new one");
 }
 
+absl::Status CancelledByCaller() {
+  return absl::CancelledError("the call was cancelled by its caller");
+}
+
 ProgressLoop::Options LoopOptions(const AgentOptions& options,
                                   std::shared_ptr<grpc::Channel> channel) {
   Random random(RandomSeed());
@@ -110,7 +114,11 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options)
     agent->thread_ = StartWithoutSignals([self = agent.get(), loop = LoopOptions(options, channel),
                                           connected] { self->RunLoop(loop, connected); });
   }
+  const std::stop_callback on_cancel(options.cancel, [self = agent.get()] {
+    self->inbox_->Post([self] { self->loop_->Stop(); });
+  });
   const absl::Status status = connected->Wait();
+  if (options.cancel.stop_requested()) return CancelledByCaller();
   if (!status.ok()) return status;
   return agent;
 }
@@ -211,10 +219,15 @@ absl::Status Agent::CheckMemory(const Verb& verb) {
   return where == nullptr ? absl::OkStatus() : where->CheckThere();
 }
 
-void Agent::TakeTurn() {
+bool Agent::TakeTurn(const std::stop_token& cancel) {
+  const std::stop_callback wake(cancel, [this] {
+    MutexLock lock(verb_mutex_);  // whoever is about to wait has looked, or will
+    verb_ended_.NotifyAll();
+  });
   MutexLock lock(verb_mutex_);
-  while (verb_running_) verb_ended_.Wait(verb_mutex_);
-  verb_running_ = true;
+  while (verb_running_ && !cancel.stop_requested()) verb_ended_.Wait(verb_mutex_);
+  if (cancel.stop_requested()) return false;
+  return verb_running_ = true;
 }
 
 void Agent::EndTurn() {
@@ -223,11 +236,11 @@ void Agent::EndTurn() {
   verb_ended_.NotifyAll();
 }
 
-VerbDone Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
+VerbDone Agent::RunVerb(const Verb& verb, OnProgress on_progress, std::stop_token cancel) {
   absl::Status status = CheckCaller();
   if (status.ok()) status = CheckMemory(verb);
   if (!status.ok()) return {status, {}};
-  TakeTurn();
+  if (!TakeTurn(cancel)) return {CancelledByCaller(), {}};
   auto answer = std::make_shared<Answer<VerbDone>>();
   auto giver = std::make_shared<Answer<VerbDone>::Giver>(answer, VerbDone{Ended(), {}});
   inbox_->Post([this, giver, verb, on_progress = std::move(on_progress)] {
@@ -235,7 +248,12 @@ VerbDone Agent::RunVerb(const Verb& verb, OnProgress on_progress) {
         verb, [giver](const VerbDone& done) { giver->Give(done); }, on_progress);
   });
   giver.reset();
-  VerbDone done = answer->Wait();
+  VerbDone done = [&] {
+    // Behind the verb in the inbox, and before whatever has the next turn.
+    const std::stop_callback on_cancel(cancel,
+                                       [this] { inbox_->Post([this] { loop_->AskToCancel(); }); });
+    return answer->Wait();
+  }();
   EndTurn();
   return done;
 }

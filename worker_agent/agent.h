@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,6 +60,7 @@ struct AgentOptions {
   // R7: it is such a copy, of what that group holds; called on the progress thread, must not block.
   std::string copy_of = {};
   std::function<void()> on_copy_released = [] {};
+  std::stop_token cancel = {};  // of Start
 };
 
 class HostCopies;
@@ -68,7 +70,7 @@ class Agent {
   using OnProgress = std::function<void(const FetchAdvanced&)>;
 
   // Returns when the hub has accepted the worker. UNAVAILABLE: it did not answer in time;
-  // ALREADY_EXISTS: the rank is taken; else what the hub refused, or UCX.
+  // CANCELLED; ALREADY_EXISTS: the rank is taken; else what the hub refused, or UCX.
   static absl::StatusOr<std::unique_ptr<Agent>> Start(const AgentOptions& options);
   ~Agent();  // Stop
   Agent(const Agent&) = delete;
@@ -81,7 +83,8 @@ class Agent {
   absl::StatusOr<TimeMs> Await(const DeviceWork& work, TimeMs timeout_ms)
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
   absl::Status ShowTo(const DeviceWork& work) ABSL_LOCKS_EXCLUDED(verb_mutex_);
-  VerbDone RunVerb(const Verb& verb, OnProgress on_progress = nullptr)
+  // Ends with CANCELLED soon after `cancel` is asked; only a Publish or Fetch does once it runs.
+  VerbDone RunVerb(const Verb& verb, OnProgress on_progress = nullptr, std::stop_token cancel = {})
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
   // LeaveVerb, without waiting for what others asked before: their verbs and waits end with
   // CANCELLED or FAILED_PRECONDITION.
@@ -112,7 +115,8 @@ class Agent {
   absl::Status TakeMemory(const std::vector<TensorBuffer>& tensors)
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
   // Of whatever is done to the registered memory: one after the other.
-  void TakeTurn() ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  // False, and it is nobody's turn, if that was cancelled first.
+  bool TakeTurn(const std::stop_token& cancel = {}) ABSL_LOCKS_EXCLUDED(verb_mutex_);
   void EndTurn() ABSL_LOCKS_EXCLUDED(verb_mutex_);
   void RunLoop(ProgressLoop::Options options,
                const std::shared_ptr<Answer<absl::Status>>& connected);

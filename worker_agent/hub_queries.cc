@@ -70,10 +70,15 @@ absl::StatusOr<Version> HubQueries::WaitForVersion(const VersionWait& wait) {
   request.set_newer_than(wait.newer_than);
   request.set_max_lag(wait.max_lag);
   v1::WaitForVersionResponse response;
-  absl::Status status = Repeat(wait.timeout_ms, [&](grpc::ClientContext& context, TimeMs left_ms) {
+  const Ask ask = [&](grpc::ClientContext& context, TimeMs left_ms) {
+    const std::stop_callback on_cancel(wait.cancel, [&context] { context.TryCancel(); });
     request.set_timeout_ms(static_cast<uint64_t>(left_ms));
     return hub_->WaitForVersion(&context, request, &response);
-  });
+  };
+  absl::Status status = Repeat(wait.timeout_ms, ask, wait.cancel);
+  if (wait.cancel.stop_requested()) {
+    return absl::CancelledError("the wait was cancelled by its caller");
+  }
   if (absl::IsUnavailable(status)) {
     status = absl::DeadlineExceededError(
         absl::StrCat("no version came in time: ", std::string(status.message())));
@@ -100,13 +105,14 @@ absl::StatusOr<std::vector<ListedVersion>> HubQueries::List(TimeMs within_ms) {
   return Join(versions, replicas);
 }
 
-absl::Status HubQueries::Repeat(TimeMs timeout_ms, const Ask& ask) {
+absl::Status HubQueries::Repeat(TimeMs timeout_ms, const Ask& ask, const std::stop_token& cancel) {
   const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
     const absl::Status status = Once(ask, std::max<TimeMs>(left.count(), 1));
     if (!absl::IsUnavailable(status) || Clock::now() + kPause >= until) return status;
     if (!Pause()) return Left();
+    if (cancel.stop_requested()) return status;
   }
 }
 

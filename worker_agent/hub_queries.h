@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct VersionWait {
   Version newer_than = 0;
   uint64_t max_lag = 0;
   TimeMs timeout_ms = 0;
+  std::stop_token cancel = {};
 };
 
 struct ListedReplica {
@@ -52,7 +54,7 @@ class HubQueries {
   // `server` is the address that errors name.
   HubQueries(const std::shared_ptr<grpc::Channel>& channel, std::string server, std::string model);
 
-  // Rides out an absent server. DEADLINE_EXCEEDED after the time-out.
+  // Rides out an absent server. DEADLINE_EXCEEDED after the time-out; CANCELLED.
   absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
   // Oldest first. UNAVAILABLE if the server does not answer for 10 s.
   absl::StatusOr<std::vector<ListedVersion>> List(TimeMs within_ms = 10000);
@@ -62,7 +64,8 @@ class HubQueries {
  private:
   using Ask = std::function<grpc::Status(grpc::ClientContext&, TimeMs left_ms)>;
 
-  absl::Status Repeat(TimeMs timeout_ms, const Ask& ask) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Repeat(TimeMs timeout_ms, const Ask& ask, const std::stop_token& cancel = {})
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Once(const Ask& ask, TimeMs left_ms) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Named(const absl::Status& status) const;
   bool Pause() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -267,6 +267,8 @@ void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_p
 
 void ProgressLoop::AskToLeave(TimeMs drain_ms) { Feed(LeaveAsked{drain_ms}); }
 
+void ProgressLoop::AskToCancel() { Feed(CancelAsked{}); }
+
 void ProgressLoop::TellCopyFailed(Version version, const absl::Status& reason) {
   Feed(CopyFailed{version, reason});
 }

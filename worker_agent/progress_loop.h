@@ -84,6 +84,7 @@ class ProgressLoop {
   absl::Status Register(Memory memory);
   void AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress);
   void AskToLeave(TimeMs drain_ms);
+  void AskToCancel();
   void TellCopyFailed(Version version, const absl::Status& reason);
   absl::StatusOr<void*> Allocate(size_t bytes);
   std::optional<Version> Held() const;

@@ -37,7 +37,8 @@ ARROWS = {
     "worker_agent/ucx": ("common", "worker_agent/ucx", "worker_agent/transport.h"),
     "libros": ("common", "worker_agent", "libros", "tensorhub"),
     "libros/include": ("tensorhub/ros",),
-    "python": ("common", "libros", "tensorhub/ros"),
+    # It describes versions as tensorhubctl does.
+    "python": ("common", "libros", "tensorhub/ros", "python", "tools/ctl"),
     "tools": ("common", "worker_agent", "libros", "tensorhub", "tools"),
     # The simulator runs the hub's own core.
     # `tensorhub-bench decision` measures the hub without the network.

@@ -39,6 +39,7 @@ class AgentCore::State {
   void On(const Registered& event, TimeMs now, Effects& effects);
   void On(const VerbAsked& event, TimeMs now, Effects& effects);
   void On(const LeaveAsked& event, TimeMs now, Effects& effects);
+  void On(const CancelAsked& event, TimeMs now, Effects& effects);
   void On(const Stopping& event, TimeMs now, Effects& effects);
   void On(const SessionUp& event, TimeMs now, Effects& effects);
   void On(const SessionDown& event, TimeMs now, Effects& effects);
@@ -128,6 +129,7 @@ class AgentCore::State {
   void StopReading(const absl::Status& reason, Effects& effects);
   void Finish(TimeMs now, Effects& effects);
   void GoNoFurther(const absl::Status& reason, TimeMs now, Effects& effects);
+  void EndVerbSoon(TimeMs now, Effects& effects);
   void OnDeadline(TimeMs now, Effects& effects);
   TimeMs InTime(TimeMs deadline) const { return std::min(deadline, over_at_.value_or(deadline)); }
   void OnPhaseDeadline(TimeMs now, Effects& effects);
@@ -182,7 +184,11 @@ class AgentCore::State {
   GroupEpoch came_in_;  // as it was told first
   std::optional<TimeMs> heartbeat_at_;
 
+  // Why the verb that runs is to end before its deadline.
+  const std::optional<absl::Status>& cut_short() const { return ended_ ? ended_ : cancelled_; }
+
   Phase phase_ = Phase::kIdle;
+  std::optional<absl::Status> cancelled_;  // the owner took the verb that runs back
   Verb verb_;
   std::optional<TimeMs> verb_deadline_;
   std::optional<TimeMs> phase_deadline_;

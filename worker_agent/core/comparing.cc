@@ -67,7 +67,7 @@ void AgentCore::State::RefuseContent(Effects& effects) {
 }
 
 void AgentCore::State::ComparedTooLate(Effects& effects) {
-  const absl::Status status = ended_.value_or(absl::DeadlineExceededError(
+  const absl::Status status = cut_short().value_or(absl::DeadlineExceededError(
       absl::StrCat("version ", std::get<PublishVerb>(verb_).version, " exists, and only ",
                    digests_.known(), " of ", comparison_->chunking.count(), " chunks of these",
                    " bytes were compared with it before the deadline; nothing is published: ",

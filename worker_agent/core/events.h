@@ -227,6 +227,8 @@ struct VerbAsked {
 struct LeaveAsked {
   TimeMs drain_ms = 0;  // as the LeaveVerb's
 };
+// The owner wants the Publish or Fetch that runs to end soon, by its own way out.
+struct CancelAsked {};
 // This worker ends, with whatever state it is in: its peers are told. The last event.
 struct Stopping {};
 // The owner's answer to CopyWanted, if it is no.
@@ -237,7 +239,7 @@ struct CopyFailed {
 struct Tick {};
 
 using Event =
-    std::variant<Registered, VerbAsked, LeaveAsked, Stopping, SessionUp, SessionDown,
+    std::variant<Registered, VerbAsked, LeaveAsked, CancelAsked, Stopping, SessionUp, SessionDown,
                  SessionRefused, AssignDirective, AbortReadDirective, ProbeDirective,
                  DroppedDirective, VisibleDirective, GroupChangedDirective, MakeCopyDirective,
                  ReleaseCopyDirective, CallReply, MessageArrived, SendDone, GetDone, WordArrived,

@@ -34,7 +34,7 @@ void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects
 absl::Status AgentCore::State::CheckDecision(const FetchDecision& decision) const {
   if (!decision.publication) return BadAnswer();
   if (!verb_deadline_) {
-    return ended_.value_or(
+    return cut_short().value_or(
         absl::DeadlineExceededError("the server decided only when the deadline had passed"));
   }
   if (decision.already_held && !(reference_.holds() && HasWhole(decision))) {
@@ -178,10 +178,11 @@ absl::Status AgentCore::State::FetchTookTooLong() const {
 }
 
 void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
-  const absl::Status reason = ended_.value_or(FetchTookTooLong());
+  const absl::Status reason = cut_short().value_or(FetchTookTooLong());
   switch (phase_) {
     case Phase::kJoining:
-      phase_deadline_ = now + (ended_ ? 0 : kAnswerGraceMs);  // the hub answers at the deadline
+      phase_deadline_ =
+          now + (cut_short() ? 0 : kAnswerGraceMs);  // the hub answers at the deadline
       return;
     case Phase::kUnpublishing:
     case Phase::kDrainingSends:
@@ -196,7 +197,7 @@ void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
     case Phase::kFinishing:
       // Asks again, now as one that gives up: the answer is the outcome, whichever it was.
       calls_.Start(FinishReadCall{decision_->transaction, reason, {}}, effects);
-      phase_deadline_ = InTime(now + (ended_ && !calls_.session_up() ? 0 : kSettleMs));
+      phase_deadline_ = InTime(now + (cut_short() && !calls_.session_up() ? 0 : kSettleMs));
       return;
     default:
       return;

@@ -105,7 +105,7 @@ void AgentCore::State::OnPublishDeadline(Effects& effects) {
   if (phase_ == Phase::kPublishing) {
     calls_.GiveUp(effects);
     const bool held = reference_.holds();
-    const absl::Status status = ended_.value_or(absl::DeadlineExceededError(
+    const absl::Status status = cut_short().value_or(absl::DeadlineExceededError(
         absl::StrCat("the server did not answer the publish before the deadline; ",
                      held ? "what was published before stays so" : "nothing is published")));
     if (!held) Disown(status, effects);
@@ -120,7 +120,7 @@ void AgentCore::State::OnPublishDeadline(Effects& effects) {
         absl::StrCat("version ", reference_.content().version, " is recorded for this rank, but",
                      " not every rank of the group has published it"));
   }
-  Done(ended_.value_or(result_), effects);
+  Done(cut_short().value_or(result_), effects);
 }
 
 }  // namespace tensorhub::agent

@@ -42,6 +42,7 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
   verb_deadline_.reset();
   phase_deadline_.reset();
   over_at_.reset();
+  cancelled_.reset();
   decision_.reset();
   identity_ = {};
   reader_.reset();
@@ -120,9 +121,22 @@ void AgentCore::State::On(const VerbAsked& event, TimeMs now, Effects& effects) 
 // Ends the verb, if there is one, by its own way out.
 void AgentCore::State::GoNoFurther(const absl::Status& reason, TimeMs now, Effects& effects) {
   if (!ended_) ended_ = reason;
+  EndVerbSoon(now, effects);
+}
+
+void AgentCore::State::EndVerbSoon(TimeMs now, Effects& effects) {
   if (phase_ == Phase::kIdle) return;
   if (reader_) reader_->Stop(effects);
   verb_deadline_ = now;
+}
+
+void AgentCore::State::On(const CancelAsked& /*event*/, TimeMs now, Effects& effects) {
+  const bool publishes = std::holds_alternative<PublishVerb>(verb_);
+  if (phase_ == Phase::kIdle || cancelled_) return;
+  if (!publishes && !std::holds_alternative<FetchVerb>(verb_)) return;
+  cancelled_ = absl::CancelledError(
+      absl::StrCat("the ", publishes ? "publish" : "fetch", " was cancelled by its caller"));
+  EndVerbSoon(now, effects);
 }
 
 void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects& effects) {
@@ -219,7 +233,7 @@ void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
       return AfterUnpublish(now, effects);
     case Phase::kJoining:
       GiveUpJoin(effects);
-      return Done(ended_.value_or(absl::DeadlineExceededError(
+      return Done(cut_short().value_or(absl::DeadlineExceededError(
                       "the server did not answer before the deadline; is it running?")),
                   effects);
     case Phase::kFinishing:

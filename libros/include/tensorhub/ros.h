@@ -51,7 +51,9 @@
 //   ALREADY_EXISTS       the rank is taken; the version exists with another content
 //   FAILED_PRECONDITION  not registered, still published, forked, another layout than the version's
 //   CANCELLED            Leave was called while this call ran (in WaitForVersion and List:
-//                        FAILED_PRECONDITION)
+//                        FAILED_PRECONDITION), or its options' `cancel` was asked to stop. It
+//                        ends within a tenth of a second then; a Fetch or Publish leaves what its
+//                        deadline would leave (Held tells), and the client goes on
 //   ABORTED              another rank of the group failed, or this worker was replaced
 //   DEADLINE_EXCEEDED    the deadline passed; Publish and Fetch say what the buffers hold then
 //   UNAVAILABLE          the server cannot be reached, or every source failed
@@ -71,6 +73,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -158,6 +161,7 @@ struct ConnectOptions {
   // built without CUDA). What other hosts read then goes through host memory, on both sides, at a
   // fraction of the speed. Otherwise Register fails there.
   bool gpu_through_host = false;
+  std::stop_token cancel = {};
 };
 
 struct PublishOptions {
@@ -173,6 +177,7 @@ struct PublishOptions {
   std::optional<void*> stream = {};
   // The same by an event that was recorded behind that work (cudaEvent_t, CUevent).
   void* event = nullptr;
+  std::stop_token cancel = {};
 };
 
 struct UnpublishOptions {
@@ -203,6 +208,7 @@ struct FetchOptions {
   // done before it gives them up, within `timeout`. Give it nothing more that touches them before
   // Fetch returns.
   std::optional<void*> stream = {};
+  std::stop_token cancel = {};
 };
 
 // What a version's content is, as everybody computes it alike: over the layouts and the bytes of
@@ -236,6 +242,7 @@ struct WaitOptions {
   // Version(0) ignore it, since any version matches. A server that was restarted counts `latest`
   // and what is held; and no more than some thousands that nobody holds.
   uint64_t max_lag = 0;
+  std::stop_token cancel = {};
 };
 
 struct Replica {

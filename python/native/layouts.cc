@@ -1,0 +1,91 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "python/native/layouts.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/layout.h"
+#include "python/native/call.h"
+#include "tools/ctl/fetch_plan.h"
+
+namespace tensorhub::python {
+namespace {
+
+namespace nb = nanobind;
+
+struct Described {
+  absl::Status status;
+  uint64_t version = 0;
+  std::vector<Layout> ranks = {};
+};
+
+Described Ask(const std::string& server, const std::string& model,
+              const std::optional<uint64_t>& wanted) {
+  ctl::AdminClient admin(server, std::chrono::seconds(5));
+  const auto found = ctl::DescribeVersion(admin, model, {wanted});
+  if (!found.ok()) return {found.status()};
+  const auto info = ctl::FindVersion(admin, model, found->version);
+  if (!info.ok()) return {info.status()};
+  Described described;
+  described.version = info->version();
+  for (const std::string& fingerprint : info->layouts()) {
+    absl::StatusOr<Layout> layout = ctl::FetchLayout(admin, fingerprint);
+    if (!layout.ok()) return {layout.status()};
+    described.ranks.push_back(*std::move(layout));
+  }
+  return described;
+}
+
+nb::list Numbers(const std::vector<uint64_t>& numbers) {
+  nb::list list;
+  for (const uint64_t number : numbers) list.append(number);
+  return list;
+}
+
+nb::list ToPython(const Layout& layout) {
+  nb::list tensors;
+  for (const Layout::Entry& entry : layout.entries()) {
+    const TensorSpec& spec = entry.spec;
+    nb::object whole = nb::none();
+    nb::object offset = nb::none();
+    if (spec.slice) {
+      whole = Numbers(spec.slice->global_shape);
+      offset = Numbers(spec.slice->offset);
+    }
+    const std::string dtype(ToString(spec.dtype));
+    tensors.append(nb::make_tuple(spec.name, dtype, Numbers(spec.shape), whole, offset));
+  }
+  return tensors;
+}
+
+// (code, message, version, for each rank its tensors): of the latest version without `wanted`.
+nb::tuple DescribeVersion(const std::string& server, const std::string& model,
+                          std::optional<uint64_t> wanted) {
+  Described described;
+  {
+    const nb::gil_scoped_release released;
+    described = Ask(server, model, wanted);
+  }
+  nb::list ranks;
+  for (const Layout& layout : described.ranks) ranks.append(ToPython(layout));
+  const std::string message(described.status.message());
+  return nb::make_tuple(static_cast<int>(described.status.code()), message, described.version,
+                        ranks);
+}
+
+}  // namespace
+
+void BindLayouts(nb::module_& module) {
+  module.def("describe_version", &DescribeVersion, nb::arg("server"), nb::arg("model"),
+             nb::arg("version").none());
+}
+
+}  // namespace tensorhub::python

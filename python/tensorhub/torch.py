@@ -1,0 +1,220 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch modules: registered, published and fetched as a whole, in place.
+
+A trainer::
+
+    register_module(client, model)
+    publish_module(client, model, step)     # looks first whether every parameter is where it was
+    client.unpublish()
+    optimizer.step()
+
+A rollout worker::
+
+    register_module(client, model)
+    fetch_module(client, model, tensorhub.newer_than(step))
+
+What is registered is what ``module.state_dict()`` has: parameters and persistent buffers, under the
+same names; what several names share once, under the first. Of a DTensor (FSDP2, tensor parallel) it
+is the local part, with its place in the whole.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from tensorhub import _layouts
+from tensorhub._client import Client
+from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
+from tensorhub._progress import Progress
+from tensorhub._tensors import DTYPES
+from tensorhub._types import FetchResult, Selector, Sliced, latest, sliced, version
+
+__all__ = ["fetch_module", "load_state", "publish_module", "register_module", "tensors_of"]
+
+_LISTED_MAX = 10
+
+
+class _Registered:
+    """Where a module's tensors were when it was registered."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self.module = weakref.ref(module)
+        self.places = dict(_places(module))
+
+    def moved(self, module: torch.nn.Module) -> list[str]:
+        now = dict(_places(module))
+        return [name for name, place in self.places.items() if now.get(name) != place] + [
+            name for name in now if name not in self.places
+        ]
+
+
+_registered: weakref.WeakKeyDictionary[Client, _Registered] = weakref.WeakKeyDictionary()
+
+
+def register_module(client: Client, module: torch.nn.Module) -> None:
+    """Registers a module's parameters and persistent buffers, once per client.
+
+    Tied ones are registered once, under their first name. InvalidArgumentError names the tensor: on
+    the meta device, not contiguous, partly the same memory as another, sparse, quantised. The
+    client keeps the memory alive, not the module.
+    """
+    client.register(tensors_of(module))
+    _registered[client] = _Registered(module)
+
+
+def publish_module(client: Client, module: torch.nn.Module, number: int, **options: Any) -> None:
+    """Publishes a registered module as version ``number``; options as :meth:`Client.publish`.
+
+    FailedPreconditionError names parameters whose memory was replaced since (``param.data = ...``,
+    ``module.to(...)``, ``load_state_dict(assign=True)``): peers would read the old one. On a GPU,
+    what the current stream was given so far is waited for.
+    """
+    _check_places(client, module, "publish")
+    if "stream" not in options and "event" not in options:
+        options["stream"] = _current_stream(module)
+    client.publish(number, **options)
+
+
+def fetch_module(
+    client: Client,
+    module: torch.nn.Module,
+    selector: Selector | None = None,
+    *,
+    timeout: float = 600.0,
+    progress: Progress | bool | None = None,
+) -> FetchResult:
+    """Fetches a version (the latest one without a selector) into a registered module, in place.
+
+    Autograd notices, as of any change in place. Errors as :meth:`Client.fetch`, and as
+    :func:`publish_module` if parameters are elsewhere now.
+    """
+    _check_places(client, module, "fetch")
+    return client.fetch(
+        selector or latest(), timeout=timeout, progress=progress, stream=_current_stream(module)
+    )
+
+
+def load_state(
+    client: Client,
+    selector: Selector | None = None,
+    *,
+    timeout: float = 600.0,
+    device: str | torch.device = "cpu",
+    progress: Progress | bool | None = None,
+) -> dict[str, torch.Tensor]:
+    """A version as a fresh state dict, for ``module.load_state_dict(..., assign=True)``.
+
+    Makes the tensors by the version's own layout and registers them with the client, on which
+    nothing may be registered yet; later versions of the same layout are fetched into them by
+    ``client.fetch``. Of a version in several ranks it is this client's part.
+    """
+    chosen = selector or latest()
+    if chosen.kind == "newer_than":
+        chosen = version(client.wait(chosen, timeout))
+    wanted = chosen.number if chosen.kind == "version" else None
+    number, specs = _layouts.layout_of(client, wanted)
+    state = {spec.name: _empty(spec, device) for spec in specs}
+    given: dict[str, Any] = {
+        spec.name: sliced(state[spec.name], spec.global_shape, spec.offset)
+        if spec.global_shape is not None
+        else state[spec.name]
+        for spec in specs
+    }
+    client.register(given)
+    client.fetch(version(number), timeout=timeout, progress=progress)
+    return state
+
+
+def tensors_of(module: torch.nn.Module) -> dict[str, Any]:
+    """What ``register`` is given for a module: names to tensors, or to pieces of larger ones."""
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"module must be a torch.nn.Module, not {type(module).__name__}")
+    return dict(_walk(module))
+
+
+def _walk(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
+    seen: set[tuple[Any, ...]] = set()
+    for name, tensor in module.state_dict(keep_vars=True).items():
+        if not isinstance(tensor, torch.Tensor):
+            continue  # a module's extra state
+        local = _local(name, tensor)
+        array = local.array if isinstance(local, Sliced) else local
+        if array.device.type != "meta" and array.numel() > 0:
+            place = (
+                array.device,
+                array.data_ptr(),
+                array.dtype,
+                tuple(array.shape),
+                array.stride(),
+            )
+            if place in seen:
+                continue  # tied
+            seen.add(place)
+        yield name, local
+
+
+def _local(name: str, tensor: torch.Tensor) -> Any:
+    if not hasattr(tensor, "device_mesh"):
+        return tensor
+    given: Any = tensor
+    if any(placement.is_partial() for placement in given.placements):
+        raise InvalidArgumentError(
+            f"tensor {name!r} is a DTensor of partial sums; redistribute it first"
+        )
+    local = given.to_local()
+    chunks = given.__create_chunk_list__()
+    whole = tuple(given.shape)
+    if len(chunks) != 1 or tuple(chunks[0].sizes) != tuple(local.shape):
+        raise InvalidArgumentError(
+            f"tensor {name!r} is a DTensor whose local part is no single box of the whole "
+            f"({len(chunks)} pieces); redistribute it to plain Shard placements"
+        )
+    if tuple(local.shape) == whole:
+        return local
+    return sliced(local, whole, tuple(chunks[0].offsets))
+
+
+def _places(module: torch.nn.Module) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    for name, local in _walk(module):
+        array = local.array if isinstance(local, Sliced) else local
+        yield name, (array.data_ptr(), tuple(array.shape), array.dtype, array.device)
+
+
+def _check_places(client: Client, module: torch.nn.Module, what: str) -> None:
+    registered = _registered.get(client)
+    if registered is None or registered.module() is not module:
+        raise FailedPreconditionError(
+            f"this module is not registered with this client; call register_module before {what}"
+        )
+    moved = registered.moved(module)
+    if moved:
+        more = f" and {len(moved) - _LISTED_MAX} more" if len(moved) > _LISTED_MAX else ""
+        raise FailedPreconditionError(
+            f"the memory of {', '.join(moved[:_LISTED_MAX])}{more} was replaced after "
+            "register_module; change tensors in place (copy_), or connect a new client and "
+            "register again"
+        )
+
+
+def _current_stream(module: torch.nn.Module) -> Any:
+    for tensor in module.state_dict(keep_vars=True).values():
+        if isinstance(tensor, torch.Tensor) and tensor.device.type == "cuda":
+            return torch.cuda.current_stream(tensor.device)
+    return None
+
+
+def _empty(spec: _layouts.TensorSpec, device: str | torch.device) -> torch.Tensor:
+    dtypes = {short: long for long, short in DTYPES.items() if hasattr(torch, long)}
+    named = dtypes.get(spec.dtype)
+    if named is None:
+        raise InvalidArgumentError(f"tensor {spec.name!r} has dtype {spec.dtype}, which this torch "
+                                   f"({torch.__version__}) has not")  # fmt: skip
+    shape = list(spec.shape)
+    if named.endswith("_x2") and shape:
+        shape[-1] //= 2
+    return torch.empty(shape, dtype=getattr(torch, named), device=device)

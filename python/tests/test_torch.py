@@ -1,0 +1,216 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Modules of PyTorch, and its tensors."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import tensorhub
+
+torch = pytest.importorskip("torch", reason="torch is not installed in this environment")
+
+from tensorhub._tensors import read_tensors  # noqa: E402
+from tensorhub.torch import (  # noqa: E402
+    fetch_module,
+    load_state,
+    publish_module,
+    register_module,
+    tensors_of,
+)
+
+
+class Tied(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(50, 8)
+        self.norm = torch.nn.BatchNorm1d(8)
+        self.head = torch.nn.Linear(8, 50, bias=False)
+        self.head.weight = self.embedding.weight
+
+
+def same(one, two):
+    return all(
+        torch.equal(mine, theirs)
+        for mine, theirs in zip(one.state_dict().values(), two.state_dict().values(), strict=True)
+    )
+
+
+def test_a_module_arrives(connect):
+    theirs, ours = Tied().to(torch.bfloat16), Tied().to(torch.bfloat16)
+    trainer, rollout = connect("trainer"), connect("rollout")
+    register_module(trainer, theirs)
+    register_module(rollout, ours)
+    publish_module(trainer, theirs, 1)
+    assert fetch_module(rollout, ours).version == 1
+    assert same(theirs, ours)
+    trainer.unpublish()
+    with torch.no_grad():
+        theirs.embedding.weight.add_(1)
+    publish_module(trainer, theirs, 2)
+    fetch_module(rollout, ours, tensorhub.newer_than(1))
+    assert same(theirs, ours)
+    assert ours.head.weight is ours.embedding.weight
+
+
+def test_tied_weights_have_one_name_and_buffers_are_in():
+    names = set(tensors_of(Tied()))
+    assert "embedding.weight" in names
+    assert "head.weight" not in names
+    assert {"norm.running_mean", "norm.num_batches_tracked"} <= names
+
+
+def test_an_optimizer_may_step_between(connect):
+    model = torch.nn.Linear(4, 4)
+    client = connect("trainer")
+    register_module(client, model)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for step in range(1, 4):
+        model(torch.ones(4)).sum().backward()
+        client.unpublish()
+        optimizer.step()
+        publish_module(client, model, step)
+
+
+def test_replaced_storage_is_found_before_anything_is_published(connect):
+    model = torch.nn.Linear(4, 4)
+    client = connect("trainer")
+    with pytest.raises(tensorhub.FailedPreconditionError, match="register_module"):
+        publish_module(client, model, 1)
+    register_module(client, model)
+    model.weight.data = torch.zeros(4, 4)
+    with pytest.raises(tensorhub.FailedPreconditionError, match=r"memory of weight was replaced"):
+        publish_module(client, model, 1)
+    assert client.held() is None
+    with pytest.raises(tensorhub.FailedPreconditionError, match="weight"):
+        fetch_module(client, model)
+
+
+def test_autograd_notices_a_fetch(connect):
+    trainer, rollout = connect("trainer"), connect("rollout")
+    trainer.register({"w": torch.ones(5)})
+    weights = torch.zeros(5, requires_grad=True)
+    rollout.register({"w": weights})
+    trainer.publish(1)
+    loss = (weights * weights).sum()
+    before = weights._version
+    rollout.fetch(tensorhub.latest())
+    assert weights._version > before
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_a_fresh_state_dict(connect):
+    theirs, ours = Tied(), Tied()
+    trainer = connect("trainer")
+    register_module(trainer, theirs)
+    publish_module(trainer, theirs, 4)
+    state = load_state(connect("rollout"))
+    ours.load_state_dict(state, strict=False)
+    assert same(theirs, ours)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("bfloat16", "BF16"), ("float8_e4m3fn", "F8_E4M3"), ("float8_e5m2", "F8_E5M2"),
+        ("float8_e8m0fnu", "F8_E8M0"), ("bool", "BOOL"), ("uint16", "U16"), ("uint64", "U64"),
+        ("float64", "F64"), ("complex64", "C64"),
+    ],
+)  # fmt: skip
+def test_dtypes(connect, name, dtype):
+    ours = torch.zeros(4, 6, dtype=getattr(torch, name))
+    theirs = torch.randint(0, 2, (ours.nbytes,), dtype=torch.uint8).view(ours.dtype).view(4, 6)
+    trainer, rollout = connect("trainer"), connect("rollout")
+    trainer.register({"w": theirs})
+    rollout.register({"w": ours})
+    assert read_tensors({"w": ours}).described[0][2:5] == (ours.nbytes, dtype, (4, 6))
+    trainer.publish(1)
+    rollout.fetch(tensorhub.latest())
+    assert torch.equal(theirs.view(torch.uint8), ours.view(torch.uint8))
+
+
+def test_packed_float4():
+    if not hasattr(torch, "float4_e2m1fn_x2"):
+        pytest.skip("this torch has no float4")
+    packed = torch.zeros(4, 6, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+    assert read_tensors({"w": packed}).described[0][2:5] == (24, "F4", (4, 12))
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: torch.zeros(4, 4).t()[1:], "'w' is not contiguous"),
+        (lambda: torch.zeros(4, device="meta"), "'w' is on the meta device"),
+        (lambda: torch.zeros(4, dtype=torch.complex128), "'w' has dtype complex128"),
+        (lambda: torch.zeros(4, 4).to_sparse(), "'w' is torch.sparse_coo"),
+        (lambda: torch.zeros(1).expand(4), "'w' is not contiguous"),
+    ],
+)
+def test_what_cannot_be_registered(make, said):
+    with pytest.raises(tensorhub.InvalidArgumentError, match=said):
+        read_tensors({"w": make()})
+
+
+_FSDP = """
+import os, sys
+import torch, torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+import tensorhub
+from tensorhub.torch import fetch_module, publish_module, register_module, tensors_of
+server, model_name = sys.argv[1:3]
+rank = int(os.environ["RANK"])
+dist.init_process_group("gloo")
+mesh = init_device_mesh("cpu", (2,))
+def build(seed):
+    torch.manual_seed(seed)
+    model = torch.nn.Sequential(torch.nn.Linear(7, 5), torch.nn.Linear(5, 3))
+    for layer in model:
+        fully_shard(layer, mesh=mesh)
+    return fully_shard(model, mesh=mesh)
+theirs, ours = build(1), build(2)
+name, piece = next(iter(tensors_of(theirs).items()))
+assert piece.global_shape == (5, 7), piece
+assert piece.offset == ((0, 0), (3, 0))[rank], piece.offset
+trainer = tensorhub.connect(server, model_name, "trainer", rank, 2)
+rollout = tensorhub.connect(server, model_name, "rollout", rank, 2)
+register_module(trainer, theirs)
+register_module(rollout, ours)
+publish_module(trainer, theirs, 1, wait_for_group=True)
+fetch_module(rollout, ours)
+for mine, yours in zip(ours.parameters(), theirs.parameters(), strict=True):
+    assert torch.equal(mine.full_tensor(), yours.full_tensor())
+dist.barrier()
+rollout.leave(); trainer.leave()
+dist.destroy_process_group()
+"""
+
+
+def test_fsdp_registers_its_shards(server, connect, tmp_path):
+    environment = dict(
+        os.environ, WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(_free_port()),
+        OMP_NUM_THREADS="1",
+    )  # fmt: skip
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(_FSDP), server, connect.model],
+            env=dict(environment, RANK=str(rank)),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    for rank in ranks:
+        _, complaint = rank.communicate(timeout=120)
+        assert rank.returncode == 0, complaint
+
+
+def _free_port():
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
