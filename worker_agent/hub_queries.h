@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/mutex.h"
 #include "common/time.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -27,6 +28,10 @@ void Signal(int event) {
 
 nb::object ToPython(std::monostate) { return nb::none(); }
 nb::object ToPython(uint64_t number) { return nb::int_(number); }
+nb::object ToPython(const std::optional<ros::ContentIdentity>& identity) {
+  if (!identity) return nb::none();
+  return nb::bytes(reinterpret_cast<const char*>(identity->data()), identity->size());
+}
 nb::object ToPython(const ros::FetchResult& result) {
   nb::dict fields;
   fields["version"] = result.version;
@@ -34,6 +39,7 @@ nb::object ToPython(const ros::FetchResult& result) {
   fields["bytes_skipped"] = result.bytes_skipped;
   fields["way"] = result.way;
   fields["sources"] = result.sources;
+  fields["identity"] = ToPython(result.identity);
   return fields;
 }
 nb::object ToPython(const std::vector<ros::VersionInfo>& versions) {
@@ -44,7 +50,8 @@ nb::object ToPython(const std::vector<ros::VersionInfo>& versions) {
       replicas.append(
           nb::make_tuple(replica.group, replica.ranks_complete, replica.ranks, replica.state));
     }
-    listed.append(nb::make_tuple(version.version, version.state, version.bytes, replicas));
+    listed.append(nb::make_tuple(version.version, version.state, version.bytes, replicas,
+                                 ToPython(version.identity)));
   }
   return listed;
 }
@@ -135,9 +142,9 @@ nb::tuple Call::Result() {
     outcome = *shared_->outcome_;
   }
   const std::string message(outcome.status.message());
-  return nb::make_tuple(static_cast<int>(outcome.status.code()), message,
-                        std::visit([](const auto& value) { return ToPython(value); },
-                                   outcome.value));
+  return nb::make_tuple(
+      static_cast<int>(outcome.status.code()), message,
+      std::visit([](const auto& value) { return ToPython(value); }, outcome.value));
 }
 
 void BindCall(nb::module_& module) {

@@ -390,8 +390,10 @@ class Client:
     @staticmethod
     def _listed(value: Sequence[tuple[Any, ...]]) -> tuple[VersionInfo, ...]:
         return tuple(
-            VersionInfo(number, state, size, tuple(Replica(*replica) for replica in replicas))
-            for number, state, size, replicas in value
+            VersionInfo(
+                number, state, size, tuple(Replica(*replica) for replica in replicas), identity
+            )
+            for number, state, size, replicas, identity in value
         )
 
 

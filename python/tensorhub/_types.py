@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional, TypeAlias
 
 from tensorhub._arguments import whole_number
 
@@ -57,6 +57,9 @@ def newer_than(number: int) -> Selector:
     return Selector("newer_than", whole_number("number", number))
 
 
+Identity: TypeAlias = Optional[bytes]  # noqa: UP045
+
+
 @dataclass(frozen=True)
 class FetchResult:
     """What a fetch brought."""
@@ -70,6 +73,9 @@ class FetchResult:
     """How the bytes came, such as ``"one-sided over sysv"``; empty if none did."""
     sources: str
     """Who they came from, ``"trainer/0"``, or several, in the order used."""
+    identity: Identity = None
+    """A receipt: 16 bytes over what the group has now, the same on all its ranks. ``None`` where
+    the publisher makes no digests."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,8 @@ class VersionInfo:
     """``publishing``, ``visible`` or ``lost``."""
     bytes: int
     replicas: tuple[Replica, ...]
+    identity: Identity = None
+    """16 bytes over its content; ``None``: not known (yet)."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,9 @@ def test_a_version_arrives_in_place(connect):
     assert result.sources == "trainer/0"
     assert np.array_equal(source, target)
     assert (trainer.held(), rollout.held()) == (1, 1)
-    assert rollout.fetch(tensorhub.latest()).bytes_read == 0
+    again = rollout.fetch(tensorhub.latest())
+    assert again.bytes_read == 0
+    assert len(result.identity) == 16 and again.identity == result.identity
     trainer.unpublish()
     assert trainer.held() is None
     source += 1

@@ -68,6 +68,39 @@ TEST(RestartTest, UnpublishNeedsNoServer) {
   EXPECT_LT(std::stoi(Field(unpublished, "ms")), 500 + 2000 + 3000);
 }
 
+// R1: a trainer that crashed in the middle of a run, and comes back from its checkpoint with a step
+// that is not what it was, while a rollout holds that one.
+TEST(RestartTest, OfATrainerWithOtherBytes) {
+  for (const bool server_too : {false, true}) {
+    Cluster cluster;
+    Worker reader = cluster.Join("reader");
+    std::string receipt;
+    {
+      Worker trainer = cluster.Join("trainer");
+      FillAndPublish(*trainer, 50);
+      const std::string fetched = reader->Do("fetch latest");
+      ExpectFetched(*reader, fetched, 50);
+      receipt = Field(fetched, "identity");
+      EXPECT_EQ(receipt.size(), 32u);
+      trainer->process().Kill();
+    }
+    if (server_too) cluster.server().Restart();
+    Worker trainer = cluster.Join("trainer");
+    ASSERT_EQ(trainer->Do("fill 51"), "ok");
+    EXPECT_THAT(trainer->Do("publish 50"),
+                testing::AllOf(StartsWith("error ALREADY_EXISTS"), HasSubstr("shard 0 differs"),
+                               HasSubstr("the first chunk that differs: 0 of ")));
+    // The same bytes once more are welcome, and serve.
+    ASSERT_EQ(trainer->Do("fill 50"), "ok");
+    EXPECT_THAT(trainer->Do("publish 50"), StartsWith("ok"));
+    reader->process().Kill();
+    Worker other = cluster.Join("other");
+    const std::string fetched = other->Do("fetch latest");
+    ExpectFetched(*other, fetched, 50);
+    EXPECT_EQ(Field(fetched, "identity"), receipt);
+  }
+}
+
 TEST(RestartTest, LatestDoesNotGoBackwards) {
   Cluster cluster;
   Worker trainer = cluster.Join("trainer");

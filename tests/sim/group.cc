@@ -190,7 +190,8 @@ Group::Operation Group::DrawTraining() {
   operation.wait_for_group = scene_.dice.Below(3) == 0;
   operation.content = scene_.contents.ForPublish({model_.name, operation.version},
                                                  IsUsed(operation.version), scene_.agenda.now());
-  if (scene_.Happens(scene_.plan.other_bytes)) operation.content = scene_.contents.OfItsOwn();
+  const bool own = scene_.Happens(scene_.plan.other_bytes) && !HasAny(operation.version);
+  if (own) operation.content = scene_.contents.OfItsOwn();
   return operation;
 }
 
@@ -208,6 +209,15 @@ Group::Operation Group::DrawFetch() {
                           model_.newest - std::min(back, model_.newest)};
   }
   return operation;
+}
+
+// One of its ranks. They publish one content under a number, unless they all begin anew.
+bool Group::HasAny(Version version) const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [&](const RankState& rank) {
+    if (rank.process == nullptr) return false;
+    const auto holding = rank.process->Report().holding;
+    return holding && holding->version == version;
+  });
 }
 
 // Somebody has it, or the hub believes so: then the number means what it meant.

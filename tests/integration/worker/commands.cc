@@ -161,9 +161,13 @@ Commands::Answer Commands::Fetch(const Command& command) {
   const auto result = client_->Fetch(
       command.Selector(), {.timeout = command.Time("timeout", 60000), .progress = PrintProgress});
   if (!result.ok()) return result.status();
-  return absl::StrFormat("version=%d bytes=%d skipped=%d way=%s sources=%s ms=%d", result->version,
-                         result->bytes_read, result->bytes_skipped, result->way, result->sources,
-                         Since(start).count());
+  std::string identity;
+  for (const uint8_t byte : result->identity.value_or(ros::ContentIdentity{})) {
+    absl::StrAppendFormat(&identity, "%02x", byte);
+  }
+  return absl::StrFormat("version=%d bytes=%d skipped=%d way=%s sources=%s ms=%d identity=%s",
+                         result->version, result->bytes_read, result->bytes_skipped, result->way,
+                         result->sources, Since(start).count(), result->identity ? identity : "");
 }
 
 Commands::Answer Commands::Wait(const Command& command) {

@@ -64,6 +64,7 @@ class Checkers {
   }
   void OnWord(const Process& process, ControlWord before) { r4_.OnWord(process, before); }
   void OnVerbDone(const Process& process, const agent::VerbDone& done) {
+    r1_.OnVerbDone(process, done);
     r4_.OnVerbDone(process, done);
   }
 

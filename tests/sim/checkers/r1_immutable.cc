@@ -85,10 +85,21 @@ void R1Immutable::OnPublished(const CallRecord& record, const hub::PublishReply&
                              ToHex(holder.publication), " for ", scene_.processes[other]->name()));
   }
   holders_[process.number()] = {number, reply.publication};
-  // Who publishes again what it fetched of an empty shard may not know what it is.
-  if (record.content == 0) return;
+  // All contents of an empty shard are the same, and who publishes again what it fetched of one may
+  // not know what it is.
+  if (record.content == 0 || process.memory().chunking().count() == 0) return;
   const auto problem = scene_.contents.Bind(reply.publication, {number, record.content});
   if (problem) scene_.Fail("R1", *problem);
+}
+
+// Whoever is told that it has published holds what later fetches of that publication get.
+void R1Immutable::OnVerbDone(const Process& process, const agent::VerbDone& done) {
+  if (!done.status.ok() || !std::holds_alternative<agent::PublishVerb>(process.verb())) return;
+  const auto holding = process.Report().holding;
+  if (!holding || process.publishing() == 0 || process.memory().chunking().count() == 0) return;
+  const Contents::Number number{process.identity().key.model, holding->version};
+  const auto problem = scene_.contents.Bind(holding->publication, {number, process.publishing()});
+  if (problem) scene_.Fail("R1", absl::StrCat(process.name(), ": ", *problem));
 }
 
 void R1Immutable::OnDecided(const CallRecord& record, const hub::FetchDecision& decision) {
@@ -120,6 +131,7 @@ void R1Immutable::Learn(const Contents::Number& number, const PublicationId& id)
     const Process* process = FindProcess(scene_, view.worker.incarnation);
     const ContentId content = process == nullptr ? 0 : process->Published(view.generation);
     if (content == 0 || process->memory().word().generation != view.generation) continue;
+    if (process->memory().chunking().count() == 0) continue;
     if (const auto problem = scene_.contents.Bind(id, {number, content})) {
       scene_.Fail("R1", *problem);
     }

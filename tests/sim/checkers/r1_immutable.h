@@ -19,6 +19,7 @@ class R1Immutable {
   explicit R1Immutable(Scene& scene) : scene_(scene) {}
   void OnHubStart() { holders_.clear(); }
   void OnHubStep(const HubStep& step);
+  void OnVerbDone(const Process& process, const agent::VerbDone& done);
 
  private:
   // Whom the hub has told that its reference stands, and who has said nothing else since.

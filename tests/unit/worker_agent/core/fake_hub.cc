@@ -267,6 +267,7 @@ void FakeHub::Assign(size_t reader, size_t source) {
   assign.publication = PublicationOf(read.version);
   assign.tier = tier;
   assign.progress_ms = progress_ms;
+  assign.digest = digest_of_assigned;
   Direct(reader, assign);
 }
 

@@ -33,6 +33,7 @@ class FakeHub {
   Tier tier = Tier::kRemote;
   // As Assign tells it.
   TimeMs progress_ms = 100;
+  ContentDigest digest_of_assigned;     // likewise
   std::map<size_t, std::string> moved;  // to these endpoints
   bool visible_at_once = true;
   // Told by the first PutDocuments.
