@@ -86,15 +86,14 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
   }
   if (IsReadAs(worker, op.generation, publication)) return Joining::kMayHold;
   if (!op.hashes && !op.digest) {
-    return CannotCompare(op, rank, "digests are off at this publisher");
+    return CannotCompare(op, rank, "digests are off at this publisher, or it is an older one");
   }
   const bool answers = op.digest && op.compared == publication.id;
   if (answers) {
     const std::optional<bool> agrees = Agrees(publication, rank, op.digest);
     if (agrees) return *agrees ? absl::StatusOr<Joining>(Joining::kMayHold) : Differs(op, rank);
   }
-  const bool known = (shard != publication.shards.end() && shard->second.digest) ||
-                     (publication.identity && shard == publication.shards.end());
+  const bool known = Agrees(publication, rank, ContentDigest{0, 1}).has_value();
   if (known || AnyWillSay(publication)) return answers ? Joining::kWaits : Joining::kCompares;
   const bool lost = shard == publication.shards.end() || shard->second.holders.empty();
   return CannotCompare(op, rank,
@@ -153,25 +152,48 @@ void Hub::State::On(const ContentHashed& event) {
   const Reference& reference = *worker->reference;
   const bool same =
       reference.publication == event.publication && reference.generation == event.generation;
-  if (same) LearnDigest(*worker, event.digest);
+  if (same && reference.hashing) LearnDigest(*worker, event.digest);
 }
 
-// R9: what is known is not changed by another's word; who contradicts it does not hold that
-// version.
+// From a publisher that was to say it. R9: it counts more than what readers have said meanwhile;
+// what is known is not changed by another's word.
 void Hub::State::LearnDigest(Worker& holder, const ContentDigest& digest) {
+  Shard& shard = *holder.reference->shard;
   holder.reference->digest = digest;
   holder.reference->hashing = false;
-  SettleDigest(PublicationOf(holder), *holder.reference->shard);
+  if (!shard.digest) shard.digest = digest;
   joiners_due_ = true;
-  if (!holder.reference->shard->digest || holder.reference->shard->digest == digest) return;
+  SettleDigest(PublicationOf(holder), shard);
+  std::vector<Worker*> contradict;
+  for (const auto& [serial, other] : shard.holders) {
+    const ContentDigest& said = other->reference->digest;
+    if (said && said != shard.digest) contradict.push_back(other);
+  }
+  for (Worker* other : contradict) {
+    if (other->reference) DropOther(*other);
+  }
+}
+
+// R1: it does not hold that version.
+void Hub::State::DropOther(Worker& holder) {
+  const Generation generation = holder.reference->generation;
   const absl::Status reason = absl::AlreadyExistsError(
       absl::StrCat("version ", holder.reference->version, " exists with other bytes"));
   Say(LogLine::Level::kWarning,
       absl::StrCat(ToString(holder.id.key), ": ", std::string(reason.message()),
                    " than it says; it is not listed any more"));
-  Send(holder, Dropped{holder.reference->generation, reason});
-  AbortHeldBy(holder, reason);
-  Disowned(holder, holder.reference->generation);
+  Send(holder, Dropped{generation, reason});
+  Disowned(holder, generation);
+}
+
+// R8: the word that its session lost, in its report.
+void Hub::State::HearDigest(Worker& worker, const Holding& holding) {
+  if (!worker.reference || !worker.reference->hashing) return;
+  if (worker.reference->generation != holding.generation) return;
+  if (holding.digest) return LearnDigest(worker, holding.digest);
+  worker.reference->hashing = holding.hashing;
+  joiners_due_ = true;
+  SettleDigest(PublicationOf(worker), *worker.reference->shard);
 }
 
 // While its publisher has yet to say it, a reader's word does not count.

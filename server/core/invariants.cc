@@ -12,9 +12,7 @@
 namespace tensorhub::hub {
 
 void Hub::State::CheckInvariants() const {
-  // Settle left nothing behind.
-  TH_CHECK(orphans_.empty() && drained_.empty() && news_.empty() && stale_.empty());
-  TH_CHECK(!joiners_due_ || joiners_.empty() || recovering_);
+  CheckSettled();
   CheckAwaited();
   size_t alive = 0;
   size_t sessions = 0;
@@ -81,6 +79,12 @@ void Hub::State::CheckInvariants() const {
   TH_CHECK(layouts_.size() <= limits.layouts.count && layout_bytes_ <= limits.layouts.bytes);
   TH_CHECK(attachments_.size() <= limits.attachments.count &&
            attachment_bytes_ <= limits.attachments.bytes);
+}
+
+// Settle left nothing behind.
+void Hub::State::CheckSettled() const {
+  TH_CHECK(orphans_.empty() && drained_.empty() && news_.empty() && stale_.empty());
+  TH_CHECK(!joiners_due_ || joiners_.empty() || recovering_);
 }
 
 void Hub::State::CheckWaits() const {

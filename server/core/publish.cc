@@ -25,7 +25,9 @@ absl::Status CheckGeneration(const Worker& worker, Generation generation) {
 
 // What was visible was whole: this hub has started since, and nobody has reported that shard.
 bool LacksShard(const Publication& publication, Rank rank) {
-  return publication.visible && !publication.shards.contains(rank);
+  const auto shard = publication.shards.find(rank);
+  return publication.visible &&
+         (shard == publication.shards.end() || shard->second.holders.empty());
 }
 
 bool IsWhole(const Reference& reference) {

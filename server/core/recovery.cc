@@ -43,6 +43,7 @@ void Hub::State::OfferReported(Worker& holder) {
 // Everything that a worker says of itself when a session opens.
 void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
   if (worker.reference && !Confirms(worker, event)) DropUnconfirmed(worker);
+  if (event.holding) HearDigest(worker, *event.holding);
   if (!worker.reference && event.holding) {
     if (absl::Status status = ListReported(worker, event); !status.ok()) {
       Say(LogLine::Level::kWarning,

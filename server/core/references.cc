@@ -143,6 +143,7 @@ void Hub::State::RemoveReference(Worker& worker) {
   joiners_due_ = true;
   if (shard.holders.empty() && !publication.visible) {
     publication.shards.erase(worker.id.key.rank);  // R1: nobody has read it, and nobody will
+    publication.identity = {};
   } else {
     SettleDigest(publication, shard);
   }

@@ -182,6 +182,8 @@ class Hub::State {
   void SettleJoiners();
   void On(const ContentHashed& event);
   void LearnDigest(Worker& holder, const ContentDigest& digest);
+  void DropOther(Worker& holder);
+  void HearDigest(Worker& worker, const Holding& holding);
   void SettleDigest(Publication& publication, Shard& shard);
   void SettleIdentity(Publication& publication);
 
@@ -424,6 +426,7 @@ class Hub::State {
   void LearnSizes(const Layout& layout);
 
   // invariants.cc
+  void CheckSettled() const;
   void CheckAwaited() const;
   void CheckEpoch(const Worker& worker) const;
   void CheckReference(const Worker& worker) const;

@@ -26,6 +26,7 @@ void Fill(const hub::Welcome& welcome, const ServerIdentity& identity, pb::HubMe
   out.set_epoch(identity.epoch);
   out.set_server_version(TENSORHUB_VERSION);
   Fill(welcome.epoch, *out.mutable_group_epoch());
+  out.set_hears_content(true);
 }
 
 void Fill(const hub::Assign& assign, const ServerIdentity&, pb::HubMessage& message) {

@@ -211,8 +211,16 @@ Group::Operation Group::DrawFetch() {
   return operation;
 }
 
-// One of its ranks. They publish one content under a number, unless they all begin anew.
+// One of its ranks, be it that it has not heard of it. They publish one content under a number,
+// unless they all begin anew.
 bool Group::HasAny(Version version) const {
+  if (!scene_.hub->up()) return true;
+  const std::vector<hub::ReferenceView> listed =
+      scene_.hub->core().References(model_.name, version);
+  const std::string& group = ranks_[0].place->key.group;
+  const bool any = std::any_of(listed.begin(), listed.end(),
+                               [&](const auto& view) { return view.group == group; });
+  if (any) return true;
   return std::any_of(ranks_.begin(), ranks_.end(), [&](const RankState& rank) {
     if (rank.process == nullptr) return false;
     const auto holding = rank.process->Report().holding;

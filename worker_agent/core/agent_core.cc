@@ -34,6 +34,7 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   heartbeat_ms_ = std::max<TimeMs>(event.heartbeat_ms, 1);
   heartbeat_at_ = now + heartbeat_ms_;
   epoch_ = event.epoch;
+  hears_content_ = event.hears_content;
   if (came_in_ == GroupEpoch{}) came_in_ = event.epoch;
   dropped_.reset();  // it is another hub, perhaps, and judges what is reported anew
   // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.

@@ -183,6 +183,7 @@ class AgentCore::State {
   GroupEpoch epoch_;    // the group's, as the hub told it last
   GroupEpoch came_in_;  // as it was told first
   std::optional<TimeMs> heartbeat_at_;
+  bool hears_content_ = true;  // the hub
 
   // Why the verb that runs is to end before its deadline.
   const std::optional<absl::Status>& cut_short() const { return ended_ ? ended_ : cancelled_; }

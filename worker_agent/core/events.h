@@ -60,7 +60,8 @@ struct SessionUp {
   TimeMs heartbeat_ms = 1000;
   // It lacks the layout or the attachment of what this worker reported to hold.
   bool wants_documents = false;
-  GroupEpoch epoch = {};  // its group's
+  GroupEpoch epoch = {};      // its group's
+  bool hears_content = true;  // false: an older hub, which would refuse a ContentHashedMessage
 };
 struct SessionDown {};
 // The hub refused this worker for good (replaced, another hub): every verb fails with it.

@@ -34,6 +34,7 @@ ContentDigest AgentCore::State::ContentDigestNow() const {
 }
 
 void AgentCore::State::TellContent(Effects& effects) const {
+  if (!hears_content_) return;
   effects.emplace_back(SessionSend{ContentHashedMessage{
       reference_.content().publication, reference_.generation(), ContentDigestNow()}});
 }

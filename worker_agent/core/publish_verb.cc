@@ -70,7 +70,8 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
   const auto* answer = std::get_if<PublishReply>(&reply.payload);
   const bool compare = reply.status.ok() && answer != nullptr && answer->compare;
   if (compare && !reference_.holds()) return Compare(*answer, now, effects);
-  if (comparison_ && absl::IsAlreadyExists(reply.status)) return Locate(reply.status, now);
+  const bool differs = comparison_ && absl::IsAlreadyExists(reply.status);
+  if (differs && !reference_.holds()) return Locate(reply.status, now);
   const auto content = Published(reply);
   if (!content.ok()) {
     // R1: nor may the hub list them as something else than they hold.

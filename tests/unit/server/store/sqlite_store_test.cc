@@ -96,15 +96,18 @@ TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               testing::AllOf(HasSubstr(file("hub.db")), HasSubstr("schema 7"), HasSubstr("newer")));
-  Run("PRAGMA user_version = 2");
+  Run("PRAGMA user_version = 3");
   LoadOnce();
 }
 
 TEST_F(SqliteStoreTest, AnOlderSchemaIsBroughtUpToDate) {
   hub::DurableState state = SomeState();
   ASSERT_TRUE(Open()->Commit(RowsOf(state)).ok());
-  Run("DROP TABLE retention; PRAGMA user_version = 1");
+  Run("DROP TABLE retention; ALTER TABLE models DROP COLUMN identity;"
+      "ALTER TABLE group_fetches DROP COLUMN identity; PRAGMA user_version = 1");
   state.retention.clear();
+  for (auto& [name, row] : state.models) row.identity = {};
+  for (auto& [key, row] : state.groups) row.identity = {};
   EXPECT_EQ(LoadOnce().state, state);
   ASSERT_TRUE(Open()->Commit(RowsOf(SomeState())).ok());
   EXPECT_EQ(LoadOnce().state, SomeState());
