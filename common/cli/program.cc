@@ -3,6 +3,8 @@
 
 #include "common/cli/program.h"
 
+#include <cstdlib>
+
 #include "absl/synchronization/mutex.h"
 #include "common/descriptors.h"
 
@@ -18,8 +20,10 @@ namespace {
 
 }  // namespace
 
+// Names are looked up as the system does: gRPC reads this when it starts (common/grpc_names.h).
 void StartProgram() {
   OccupyStandardStreams();
+  setenv("GRPC_DNS_RESOLVER", "native", /*overwrite=*/0);
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }
 

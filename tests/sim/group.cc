@@ -190,7 +190,8 @@ Group::Operation Group::DrawTraining() {
   operation.wait_for_group = scene_.dice.Below(3) == 0;
   operation.content = scene_.contents.ForPublish({model_.name, operation.version},
                                                  IsUsed(operation.version), scene_.agenda.now());
-  const bool own = scene_.Happens(scene_.plan.other_bytes) && !HasAny(operation.version);
+  // Of several ranks, all would have to begin anew with it at once.
+  const bool own = world_size() == 1 && scene_.Happens(scene_.plan.other_bytes);
   if (own) operation.content = scene_.contents.OfItsOwn();
   return operation;
 }
@@ -209,23 +210,6 @@ Group::Operation Group::DrawFetch() {
                           model_.newest - std::min(back, model_.newest)};
   }
   return operation;
-}
-
-// One of its ranks, be it that it has not heard of it. They publish one content under a number,
-// unless they all begin anew.
-bool Group::HasAny(Version version) const {
-  if (!scene_.hub->up()) return true;
-  const std::vector<hub::ReferenceView> listed =
-      scene_.hub->core().References(model_.name, version);
-  const std::string& group = ranks_[0].place->key.group;
-  const bool any = std::any_of(listed.begin(), listed.end(),
-                               [&](const auto& view) { return view.group == group; });
-  if (any) return true;
-  return std::any_of(ranks_.begin(), ranks_.end(), [&](const RankState& rank) {
-    if (rank.process == nullptr) return false;
-    const auto holding = rank.process->Report().holding;
-    return holding && holding->version == version;
-  });
 }
 
 // Somebody has it, or the hub believes so: then the number means what it meant.

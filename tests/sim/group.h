@@ -95,7 +95,6 @@ class Group {
   Operation Draw();
   Operation DrawTraining();
   Operation DrawFetch();
-  bool HasAny(Version version) const;
   bool IsUsed(Version version) const;
   void Run(const Operation& operation);
   void RunRank(Rank rank, uint64_t number);

@@ -81,8 +81,8 @@ absl::Status ListVersions(const Globals& globals, const std::string& model) {
                {"complete_replicas", "COMPLETE", true},
                {"filling_replicas", "FILLING", true},
                {"kept_by", "KEPT BY"},
-               {"publication", "PUBLICATION"},
                {"identity", "CONTENT"},
+               {"publication", "PUBLICATION"},
                {"layouts", ""},
                {"attachments", ""}},
               absl::StrCat("No versions of ", model, " are held by anybody."));
@@ -91,7 +91,7 @@ absl::Status ListVersions(const Globals& globals, const std::string& model) {
                   NumberCell(version.world_size()), BytesCell(version.bytes()),
                   BytesCell(version.chunk_bytes()), NumberCell(version.complete_replicas()),
                   NumberCell(version.filling_replicas()), NamesCell(version.kept_by()),
-                  IdCell(version.publication()), IdCell(version.identity()),
+                  IdCell(version.identity()), IdCell(version.publication()),
                   IdListCell(version.layouts()), IdListCell(version.attachments())});
   }
   table.Print(globals.format(), std::cout);
