@@ -25,8 +25,8 @@
 namespace tensorhub::python {
 
 // What a call may bring.
-using Value = std::variant<std::monostate, uint64_t, ros::FetchResult, std::vector<ros::VersionInfo>,
-                           std::shared_ptr<ros::Client>>;
+using Value = std::variant<std::monostate, uint64_t, ros::FetchResult,
+                           std::vector<ros::VersionInfo>, std::shared_ptr<ros::Client>>;
 
 struct Outcome {
   absl::Status status;

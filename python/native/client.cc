@@ -24,8 +24,8 @@ namespace {
 namespace nb = nanobind;
 using std::chrono::milliseconds;
 
-// Name, address, bytes, dtype, shape, device (negative: the host's memory), and of a piece the whole
-// tensor's shape and where in it the piece begins.
+// Name, address, bytes, dtype, shape, device (negative: the host's memory), and of a piece the
+// whole tensor's shape and where in it the piece begins.
 using Shape = std::vector<uint64_t>;
 using Described = std::tuple<std::string, uintptr_t, size_t, std::string, Shape, int,
                              std::optional<Shape>, Shape>;

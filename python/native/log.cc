@@ -92,8 +92,8 @@ void UseQueue(int python_level) {
 void BindLog(nb::module_& module) {
   module.def("use_log_queue", &UseQueue, nb::arg("level"));
   module.def(
-      "take_log_lines", [](double seconds) { return TheQueue().Take(seconds); },
-      nb::arg("seconds"), nb::call_guard<nb::gil_scoped_release>());
+      "take_log_lines", [](double seconds) { return TheQueue().Take(seconds); }, nb::arg("seconds"),
+      nb::call_guard<nb::gil_scoped_release>());
   module.def("close_log_queue", [] { TheQueue().Close(); });
 }
 

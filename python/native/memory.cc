@@ -36,8 +36,8 @@ nb::object Describe(Array array, bool writable) {
   found["device_id"] = array.device_id();
   found["writable"] = writable;
   auto kept = std::make_unique<Array>(std::move(array));
-  found["kept"] = nb::capsule(
-      kept.release(), [](void* held) noexcept { delete static_cast<Array*>(held); });
+  found["kept"] =
+      nb::capsule(kept.release(), [](void* held) noexcept { delete static_cast<Array*>(held); });
   return found;
 }
 
@@ -58,8 +58,8 @@ void BindMemory(nb::module_& module) {
   module.def(
       "array_at",
       [](uintptr_t address, size_t bytes, nb::object owner) {
-        return nb::ndarray<nb::memview, uint8_t, nb::ndim<1>>(
-            reinterpret_cast<uint8_t*>(address), {bytes}, std::move(owner));
+        return nb::ndarray<nb::memview, uint8_t, nb::ndim<1>>(reinterpret_cast<uint8_t*>(address),
+                                                              {bytes}, std::move(owner));
       },
       nb::arg("address"), nb::arg("bytes"), nb::arg("owner"));
 }

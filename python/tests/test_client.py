@@ -29,7 +29,8 @@ def test_a_version_arrives_in_place(connect):
     assert (trainer.held(), rollout.held()) == (1, 1)
     again = rollout.fetch(tensorhub.latest())
     assert again.bytes_read == 0
-    assert len(result.identity) == 16 and again.identity == result.identity
+    assert len(result.identity) == 16
+    assert again.identity == result.identity
     trainer.unpublish()
     assert trainer.held() is None
     source += 1
