@@ -41,6 +41,14 @@ bool IsAnothers(const Publication& publication, const std::string& group) {
   return false;
 }
 
+// R4: a generation has one content.
+bool MadeItWhole(const Worker& worker, Generation generation, const Publication& publication) {
+  const PublishersRow& publishers = publication.publishers;
+  const auto rank = publishers.ranks.find(worker.id.key.rank);
+  return rank != publishers.ranks.end() && publishers.group == worker.id.key.group &&
+         rank->second == PublisherRow{worker.id.incarnation, generation};
+}
+
 std::vector<ContentDigest> DigestsOf(const Publication& publication) {
   std::vector<ContentDigest> digests(publication.world_size);
   for (const auto& [rank, shard] : publication.shards) digests[rank] = shard.digest;
@@ -84,6 +92,7 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
   if (!publication.visible) {
     return IsAnothers(publication, worker.id.key.group) ? Joining::kWaits : Joining::kMayHold;
   }
+  if (MadeItWhole(worker, op.generation, publication)) return Joining::kMayHold;
   if (IsReadAs(worker, op.generation, publication)) return Joining::kMayHold;
   if (!op.hashes && !op.digest) {
     return CannotCompare(op, rank, "digests are off at this publisher, or it is an older one");

@@ -87,6 +87,7 @@ void Hub::State::Restore() {
     model.latest = row.latest;
     model.visible[row.latest] = row.publication;
     model.identity = row.identity;
+    model.publishers = row.publishers;
   }
   for (const auto& [name, row] : durable_.retention) RestoreRetention(name, row);
   for (const auto& [key, row] : durable_.groups) {
@@ -120,8 +121,9 @@ void Hub::State::RestoreMember(const GroupKey& key, Rank rank, const MemberRow& 
 std::optional<ModelRow> Hub::State::RowOfModel(const std::string& name) const {
   const auto it = models_.find(name);
   if (it == models_.end() || !it->second.latest) return std::nullopt;
-  const Version latest = *it->second.latest;
-  return ModelRow{latest, it->second.visible.at(latest), it->second.identity};
+  const Model& model = it->second;
+  const Version latest = *model.latest;
+  return ModelRow{latest, model.visible.at(latest), model.identity, model.publishers};
 }
 
 std::optional<RetentionRow> Hub::State::RowOfRetention(const std::string& name) const {

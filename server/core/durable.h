@@ -27,11 +27,27 @@ struct GroupKey {
   auto operator<=>(const GroupKey&) const = default;
 };
 
+// A rank of the group that made a version whole, and its buffers: a generation has one content.
+struct PublisherRow {
+  Incarnation incarnation = 0;
+  Generation generation = 0;
+  bool operator==(const PublisherRow&) const = default;
+};
+
+// Who made it whole (R2). One of them that has not heard so when the server restarts publishes it
+// again, and is told by its row from whoever may have other bytes (R1).
+struct PublishersRow {
+  std::string group;
+  std::map<Rank, PublisherRow> ranks;
+  bool operator==(const PublishersRow&) const = default;
+};
+
 // The newest version that ever became visible, unless it was rewound.
 struct ModelRow {
   Version latest = 0;
   PublicationId publication;
   ContentDigest identity = {};  // none: not known
+  PublishersRow publishers = {};
   bool operator==(const ModelRow&) const = default;
 };
 

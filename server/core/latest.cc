@@ -69,7 +69,10 @@ void Hub::State::MoveLatest(const Publication& publication, bool rewind) {
   if (lower) model.visible.erase(model.visible.upper_bound(version), model.visible.end());
   if (lower || !model.latest || version > *model.latest) model.latest = version;
   model.visible[version] = publication.id;
-  if (model.latest == version) model.identity = publication.identity;
+  if (model.latest == version) {
+    model.identity = publication.identity;
+    model.publishers = publication.publishers;
+  }
   changed_models_.insert(publication.model);
   news_.insert(publication.model);
   RetentionChanged(publication.model);

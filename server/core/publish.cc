@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/remedy.h"
@@ -38,6 +39,14 @@ bool IsWhole(const Reference& reference) {
 bool Holds(const Worker& worker, const PublishOp& op) {
   return worker.reference && worker.reference->version == op.version &&
          worker.reference->generation == op.generation && IsWhole(*worker.reference);
+}
+
+PublishersRow PublishersOf(const std::vector<Worker*>& group) {
+  PublishersRow row{group.front()->id.key.group, {}};
+  for (const Worker* worker : group) {
+    row.ranks[worker->id.key.rank] = {worker->id.incarnation, worker->reference->generation};
+  }
+  return row;
 }
 
 bool HasPublished(const Worker& worker, const Publication& publication) {
@@ -226,6 +235,7 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
     for (Worker* worker : ranks) rewind |= std::exchange(worker->reference->rewind, false);
   }
   const bool first = whole && !std::exchange(publication.visible, true);
+  if (first) publication.publishers = PublishersOf(ranks);
   joiners_due_ |= first;
   if (first || rewind) MoveLatest(publication, rewind);
   if (publication.visible) CompletePublished(publication, first);

@@ -178,7 +178,10 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
   // All its holders were gone for a while; that it was visible is known.
   const auto visible = model.visible.find(holding.version);
   publication.visible = visible != model.visible.end() && visible->second == publication.id;
-  if (publication.visible && model.latest == holding.version) publication.identity = model.identity;
+  if (publication.visible && model.latest == holding.version) {
+    publication.identity = model.identity;
+    publication.publishers = model.publishers;
+  }
   return publication;
 }
 

@@ -20,6 +20,7 @@
 
 #include "absl/container/btree_map.h"
 #include "common/content_identity.h"
+#include "server/core/durable.h"
 #include "server/core/effects.h"
 #include "server/core/events.h"
 #include "server/core/holder_index.h"
@@ -258,8 +259,9 @@ struct Publication {
   Version version = 0;
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
-  bool visible = false;    // ever
-  ContentDigest identity;  // R1; none: a shard's digest is not known (yet)
+  bool visible = false;      // ever
+  ContentDigest identity;    // R1; none: a shard's digest is not known (yet)
+  PublishersRow publishers;  // who made it whole; none: not known
   std::map<Rank, Shard> shards;
   uint32_t whole_shards = 0;  // with a complete holder
   uint32_t references = 0;
@@ -282,6 +284,7 @@ struct Model {
   std::map<Version, Publication> held;       // with at least one reference
   std::map<Version, PublicationId> visible;  // ever, also those that nobody holds any more
   ContentDigest identity;                    // of `latest`
+  PublishersRow publishers;                  // of `latest`; none: not known
 };
 
 // A rank that waits for the others (R6).

@@ -61,7 +61,7 @@ std::optional<hub::GroupRow> GroupFrom(const Statement& row) {
 absl::StatusOr<std::map<std::string, hub::ModelRow>> ReadModels(Sqlite& database) {
   std::map<std::string, hub::ModelRow> models;
   absl::StatusOr<Statement> select =
-      database.Prepare("SELECT model, latest, publication, identity FROM models");
+      database.Prepare("SELECT model, latest, publication, identity, publishers FROM models");
   if (!select.ok()) return select.status();
   while (true) {
     const absl::StatusOr<bool> row = select->Step();
@@ -70,10 +70,11 @@ absl::StatusOr<std::map<std::string, hub::ModelRow>> ReadModels(Sqlite& database
     const std::string name = select->Bytes(0);
     const std::optional<Id128> publication = IdFrom(*select, 2);
     const std::optional<Id128> identity = IdOrNoneFrom(*select, 3);
-    if (NameProblem(name) || !publication || !identity) {
+    auto publishers = DecodePublishers(select->Bytes(4));
+    if (NameProblem(name) || !publication || !identity || !publishers) {
       return Damaged(database.path(), absl::StrCat("table models, row \"", name, "\""));
     }
-    models[name] = {select->Number(1), *publication, *identity};
+    models[name] = {select->Number(1), *publication, *identity, *std::move(publishers)};
   }
 }
 
@@ -149,6 +150,37 @@ std::optional<std::map<Rank, hub::MemberRow>> DecodeMembers(std::string_view byt
   return reader.ok() ? std::optional(std::move(members)) : std::nullopt;
 }
 
+// Nothing: they are not known.
+std::string EncodePublishers(const hub::PublishersRow& publishers) {
+  std::string bytes;
+  if (publishers.ranks.empty()) return bytes;
+  ByteWriter writer(bytes);
+  writer.PutVarint(publishers.group.size());
+  writer.PutBytes(publishers.group);
+  for (const auto& [rank, publisher] : publishers.ranks) {
+    writer.Put(uint32_t{rank});
+    writer.Put(uint64_t{publisher.incarnation});
+    writer.Put(uint64_t{publisher.generation});
+  }
+  return bytes;
+}
+
+std::optional<hub::PublishersRow> DecodePublishers(std::string_view bytes) {
+  hub::PublishersRow publishers;
+  if (bytes.empty()) return publishers;
+  ByteReader reader(bytes);
+  publishers.group = std::string(reader.TakeBytes(reader.TakeVarint()));
+  if (!reader.ok() || NameProblem(publishers.group)) return std::nullopt;
+  while (reader.ok() && reader.left() > 0) {
+    const Rank rank = reader.Take<uint32_t>();
+    hub::PublisherRow publisher;
+    publisher.incarnation = reader.Take<uint64_t>();
+    publisher.generation = reader.Take<uint64_t>();
+    if (!publishers.ranks.emplace(rank, publisher).second) return std::nullopt;
+  }
+  return reader.ok() ? std::optional(std::move(publishers)) : std::nullopt;
+}
+
 std::string EncodePins(const std::map<std::string, hub::PinRow>& pins) {
   std::string bytes;
   ByteWriter writer(bytes);
@@ -182,8 +214,8 @@ absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
   RowWriter writer;
   const std::pair<Statement*, const char*> statements[] = {
       {&writer.put_model_,
-       "INSERT OR REPLACE INTO models (model, latest, publication, identity) "
-       "VALUES (?1, ?2, ?3, ?4)"},
+       "INSERT OR REPLACE INTO models (model, latest, publication, identity, publishers) "
+       "VALUES (?1, ?2, ?3, ?4, ?5)"},
       {&writer.drop_model_, "DELETE FROM models WHERE model = ?1"},
       {&writer.put_group_,
        "INSERT OR REPLACE INTO group_fetches (model, group_name, transaction_id, publication, "
@@ -226,6 +258,8 @@ absl::Status RowWriter::Write(const std::string& model, const std::optional<hub:
   put_model_.BindBlob(3, publication);
   const std::string identity = OrEmpty(row->identity);
   put_model_.BindBlob(4, identity);
+  const std::string publishers = EncodePublishers(row->publishers);
+  put_model_.BindBlob(5, publishers);
   return put_model_.Run();
 }
 

@@ -45,6 +45,10 @@ class RowWriter {
 std::string EncodeMembers(const std::map<Rank, hub::MemberRow>& members);
 std::optional<std::map<Rank, hub::MemberRow>> DecodeMembers(std::string_view bytes);
 
+// The group, then one record per rank, of fixed length.
+std::string EncodePublishers(const hub::PublishersRow& publishers);
+std::optional<hub::PublishersRow> DecodePublishers(std::string_view bytes);
+
 // One record per pin, by name.
 std::string EncodePins(const std::map<std::string, hub::PinRow>& pins);
 std::optional<std::map<std::string, hub::PinRow>> DecodePins(std::string_view bytes);

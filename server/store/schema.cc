@@ -51,6 +51,7 @@ CREATE TABLE retention (
 )sql",
     R"sql(
 ALTER TABLE models ADD COLUMN identity BLOB NOT NULL DEFAULT x'';
+ALTER TABLE models ADD COLUMN publishers BLOB NOT NULL DEFAULT x'';
 ALTER TABLE group_fetches ADD COLUMN identity BLOB NOT NULL DEFAULT x'';
 )sql",
 };

@@ -88,6 +88,10 @@ class SurroundingsTest(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_a_program_started_without_standard_streams_has_null_ones(self):
+        if os.environ.get("TENSORHUB_SANITIZE"):
+            # What has to come before gRPC's own descriptors would come before the sanitizers, too.
+            print("skipped: null standard streams: not in a sanitizer build")
+            self.skipTest("a sanitizer build")
         write_safetensors(os.path.join(self.model, "model.safetensors"), "w")
         data = os.path.join(self.folder, "data")
         self.serve("--data-dir", data, "--log-level", "debug",

@@ -149,7 +149,8 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
     EndDigests(effects);
     reference_.SetVisible();
   }
-  if (const auto* reply_ = std::get_if<FinishReply>(&reply.payload)) identity_ = reply_->identity;
+  if (const auto* finished = std::get_if<FinishReply>(&reply.payload))
+    identity_ = finished->identity;
   const std::optional<DroppedDirective> dropped = dropped_;
   Done(absl::OkStatus(), effects);
   if (dropped) On(*dropped, now, effects);

@@ -45,6 +45,12 @@ void R2Visible::OnHubStep(const HubStep& step) {
     published_.try_emplace(key, earlier_[key]);
   }
   for (const hub::Effect& effect : step.effects) {
+    // The mark, which is kept, and what a model's watchers are told.
+    if (const auto* rows = std::get_if<hub::Persist>(&effect)) {
+      for (const auto& [model, row] : rows->models) {
+        if (row && !seen_.contains(row->publication)) OnVisible(model, row->latest, false);
+      }
+    }
     const auto* change = std::get_if<hub::ModelChange>(&effect);
     if (change == nullptr || change->kind != hub::ModelChange::Kind::kVersionVisible) continue;
     OnVisible(change->model, change->version, IsGone(step, *change));

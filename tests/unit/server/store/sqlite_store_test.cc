@@ -56,7 +56,8 @@ TEST_F(SqliteStoreTest, RowsAreReplacedAndGo) {
   const auto store = Open();
   ASSERT_TRUE(store->Commit(RowsOf(state)).ok());
   hub::Persist rows;
-  rows.models["m/actor"] = hub::ModelRow{6, {9, 9}};
+  rows.models["m/actor"] =
+      hub::ModelRow{6, {9, 9}, {8, 8}, {"trainer", {{0, {5, 1}}, {1, {6, kGenerationMax}}}}};
   rows.models["third"] = hub::ModelRow{1, {3, 3}};
   rows.models["other"] = std::nullopt;
   rows.groups[{"m/actor", "rollout"}] = std::nullopt;
@@ -104,9 +105,10 @@ TEST_F(SqliteStoreTest, AnOlderSchemaIsBroughtUpToDate) {
   hub::DurableState state = SomeState();
   ASSERT_TRUE(Open()->Commit(RowsOf(state)).ok());
   Run("DROP TABLE retention; ALTER TABLE models DROP COLUMN identity;"
+      "ALTER TABLE models DROP COLUMN publishers;"
       "ALTER TABLE group_fetches DROP COLUMN identity; PRAGMA user_version = 1");
   state.retention.clear();
-  for (auto& [name, row] : state.models) row.identity = {};
+  for (auto& [name, row] : state.models) row.identity = {}, row.publishers = {};
   for (auto& [key, row] : state.groups) row.identity = {};
   EXPECT_EQ(LoadOnce().state, state);
   ASSERT_TRUE(Open()->Commit(RowsOf(SomeState())).ok());
