@@ -88,6 +88,11 @@ std::string LocationOf(const ConnectOptions& options) {
   return options.location.empty() ? FromEnvironment(kLocation) : options.location;
 }
 
+std::string DataAddressOf(const ConnectOptions& options) {
+  return options.data_address.empty() ? FromEnvironment("TENSORHUB_DATA_ADDRESS")
+                                      : options.data_address;
+}
+
 absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options) {
   const std::string word = FromEnvironment("TENSORHUB_DIGESTS");
   if (!word.empty() && word != "auto" && word != "on" && word != "off") {

@@ -19,6 +19,8 @@ namespace ros {
 absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options);
 // The option, or else TENSORHUB_LOCATION.
 std::string LocationOf(const ConnectOptions& options);
+// The option, or else TENSORHUB_DATA_ADDRESS.
+std::string DataAddressOf(const ConnectOptions& options);
 // Whether device memory on this host is read by the device's own copies, by TENSORHUB_DEVICE_READS.
 absl::StatusOr<bool> DeviceCopies();
 absl::Status Check(const ConnectOptions& options);

@@ -68,6 +68,7 @@ agent::AgentOptions ToAgent(const ConnectOptions& options) {
   out.key = {options.model, options.group, options.rank};
   out.world_size = options.world_size;
   out.location = LocationOf(options);
+  out.data_address = DataAddressOf(options);
   out.spot = options.spot;
   out.connect_timeout_ms = Milliseconds(options.connect_timeout);
   out.attachment = options.attachment;

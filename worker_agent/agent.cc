@@ -15,11 +15,11 @@
 #include "common/descriptors.h"
 #include "common/random.h"
 #include "worker_agent/host_copies.h"
+#include "worker_agent/host_ways.h"
 #include "worker_agent/hub_channel.h"
 #include "worker_agent/log.h"
 #include "worker_agent/thread.h"
 #include "worker_agent/ucx/ucx_gets.h"
-#include "worker_agent/ucx/ucx_messages.h"
 #include "worker_agent/ucx/ucx_settings.h"
 #include "worker_agent/ucx/ucx_signals.h"
 
@@ -53,7 +53,13 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
   loop.one_sided = options.one_sided;
   loop.digests = options.digests;
   loop.seed = random.Next();
-  loop.make_messages = [](MessageTransport::Sink* sink) { return UcxMessages::Create(sink); };
+  loop.make_messages =
+      [data_address = options.data_address](
+          MessageTransport::Sink* sink) -> absl::StatusOr<std::unique_ptr<MessageTransport>> {
+    const absl::StatusOr<Ways::Host> host = WaysOfThisHost(data_address);
+    if (!host.ok()) return host.status();
+    return Ways::Create(sink, *host);
+  };
   loop.make_gets = [](GetTransport::Sink* sink) { return UcxGets::Create(sink); };
   loop.make_device_gets = [](GetTransport::Sink* sink) {
     return UcxGets::Create(sink, UcxGets::Kind::kDevice);

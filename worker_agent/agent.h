@@ -40,6 +40,8 @@ struct AgentOptions {
   WorkerKey key;
   uint32_t world_size = 1;
   std::string location;
+  // Of this host's networks, those to use (ChooseNetworks); empty: all that lead anywhere.
+  std::string data_address;
   bool spot = false;
   TimeMs connect_timeout_ms = 5000;
   // Travels with what is published.

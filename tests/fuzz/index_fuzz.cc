@@ -30,7 +30,7 @@ void Run(std::string_view input) {
   }
   for (const auto& [tensor, file] : *index) {
     // In the checkpoint's folder or below it.
-    for (const std::string_view name : absl::StrSplit(file, '/')) {
+    for (const absl::string_view name : absl::StrSplit(file, '/')) {
       TH_CHECK(!name.empty() && name.front() != '.');
     }
     TH_CHECK(file.find('\0') == std::string::npos);

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_format.h"
+#include "worker_agent/ucx/ucx_log.h"
 #include "worker_agent/ucx/ucx_status.h"
 
 namespace tensorhub::agent {
@@ -51,10 +52,11 @@ absl::StatusOr<PeerId> UcxEndpoints::Connect(EnvelopeKind kind, std::string_view
   params.address = reinterpret_cast<const ucp_address_t*>(aligned.data());
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler = {&UcxEndpoints::OnError, endpoint.get()};
+  const KeptComplaints complaints;
   const ucs_status_t status = ucp_ep_create(worker_->worker(), &params, &endpoint->ep);
   if (status != UCS_OK) {
-    return absl::UnavailableError(
-        absl::StrFormat("no UCX transport connects to the peer: %s", ucs_status_string(status)));
+    return absl::UnavailableError(complaints.Explain(
+        absl::StrFormat("no UCX transport connects to the peer: %s", ucs_status_string(status))));
   }
   const PeerId id = endpoint->id;
   endpoints_.emplace(id, std::move(endpoint));

@@ -17,7 +17,12 @@
 namespace tensorhub::agent {
 
 // What an envelope holds, so that a get address is never taken for a message address.
-enum class EnvelopeKind : char { kMessageAddress = 'm', kGetAddress = 'g', kMemoryKey = 'k' };
+enum class EnvelopeKind : char {
+  kMessageAddress = 'm',
+  kGetAddress = 'g',
+  kMemoryKey = 'k',
+  kWays = 'w'  // message addresses, one per way (worker_agent/way_offers.h)
+};
 
 std::string WrapEnvelope(EnvelopeKind kind, std::string_view content);
 

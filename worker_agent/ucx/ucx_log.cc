@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "absl/strings/str_format.h"
 
@@ -24,15 +25,25 @@ const char* LevelName(ucs_log_level_t level) {
   return level == UCS_LOG_LEVEL_WARN ? "warning" : "note";
 }
 
+thread_local std::string* kept = nullptr;
+
 // A line is one write, so that the lines of several threads do not mix.
 ucs_log_func_rc_t WriteLine(const char* file, unsigned line, const char* /*function*/,
                             ucs_log_level_t level, const ucs_log_component_config_t* /*component*/,
                             const char* message, va_list arguments) {
   char text[1024];
   std::vsnprintf(text, sizeof(text), message, arguments);
-  const char* const folder_end = std::strrchr(file, '/');
-  const std::string whole = absl::StrFormat("UCX %s: %s (%s:%u)\n", LevelName(level), text,
-                                            folder_end != nullptr ? folder_end + 1 : file, line);
+  const char* const name = std::strrchr(file, '/');
+  const std::string_view source = name != nullptr ? name + 1 : file;
+  if (kept != nullptr && level == UCS_LOG_LEVEL_ERROR) {
+    if (kept->empty()) *kept = text;
+    return UCS_LOG_FUNC_RC_STOP;
+  }
+  // A local peer's memory that may not be mapped, found while it connects: it goes another way
+  // then.
+  if (level == UCS_LOG_LEVEL_ERROR && source.starts_with("mm_")) return UCS_LOG_FUNC_RC_STOP;
+  const std::string whole =
+      absl::StrFormat("UCX %s: %s (%s:%u)\n", LevelName(level), text, std::string(source), line);
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, whole.data(), whole.size());
   return UCS_LOG_FUNC_RC_STOP;
 }
@@ -41,6 +52,14 @@ ucs_log_func_rc_t WriteLine(const char* file, unsigned line, const char* /*funct
 
 void SendUcxLogToStandardError() {
   if (std::getenv("UCX_LOG_FILE") == nullptr) ucs_log_push_handler(&WriteLine);
+}
+
+KeptComplaints::KeptComplaints() : before_(kept) { kept = &first_; }
+
+KeptComplaints::~KeptComplaints() { kept = before_; }
+
+std::string KeptComplaints::Explain(const std::string& text) const {
+  return first_.empty() ? text : absl::StrFormat("%s (%s)", text, first_);
 }
 
 void SilenceUcx() {

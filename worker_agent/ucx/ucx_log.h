@@ -7,6 +7,8 @@
 #ifndef TENSORHUB_WORKER_AGENT_UCX_UCX_LOG_H_
 #define TENSORHUB_WORKER_AGENT_UCX_UCX_LOG_H_
 
+#include <string>
+
 namespace tensorhub::agent {
 
 // To standard error from now on, unless the environment names a file (UCX_LOG_FILE). What UCX says
@@ -16,6 +18,22 @@ void SendUcxLogToStandardError();
 // For programs who say themselves what failed: only what ends the process is logged from now on,
 // unless the environment asks for more (UCX_LOG_LEVEL).
 void SilenceUcx();
+
+// While it lives, what UCX complains of on this thread is kept and not written: what it tries may
+// fail, and whoever tries says what came of it.
+class KeptComplaints {
+ public:
+  KeptComplaints();
+  ~KeptComplaints();
+  KeptComplaints(const KeptComplaints&) = delete;
+  KeptComplaints& operator=(const KeptComplaints&) = delete;
+  // `text`, and UCX's first words in brackets, if it said any.
+  std::string Explain(const std::string& text) const;
+
+ private:
+  std::string* const before_;
+  std::string first_;
+};
 
 }  // namespace tensorhub::agent
 

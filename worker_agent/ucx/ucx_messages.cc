@@ -4,7 +4,6 @@
 #include "worker_agent/ucx/ucx_messages.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <utility>
 
 #include "common/check.h"
@@ -22,18 +21,19 @@ constexpr uint64_t kRequestBytes = 1024;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<UcxMessages>> UcxMessages::Create(Sink* sink) {
+absl::StatusOr<std::unique_ptr<UcxMessages>> UcxMessages::Create(Sink* sink, const Lanes& lanes) {
   std::unique_ptr<UcxMessages> messages(new UcxMessages(sink));
-  if (absl::Status status = messages->Open(); !status.ok()) return status;
+  if (absl::Status status = messages->Open(lanes); !status.ok()) return status;
   return messages;
 }
 
-absl::Status UcxMessages::Open() {
+absl::Status UcxMessages::Open(const Lanes& lanes) {
   UcxWorker::Options options;
   options.name = "tensorhub-messages";
   options.features = UCP_FEATURE_AM;
   options.settings = MessageSettings();
-  options.transports = MessageTransports(std::getenv("UCX_TLS"));
+  options.transports = lanes.transports;
+  options.devices = lanes.devices;
   absl::StatusOr<std::unique_ptr<UcxWorker>> worker;
   listeners_ = Listeners::OpenedBy([&] { worker = UcxWorker::Create(options); });
   if (!worker.ok()) return worker.status();

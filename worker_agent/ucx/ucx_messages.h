@@ -34,8 +34,14 @@ namespace tensorhub::agent {
 
 class UcxMessages : public MessageTransport {
  public:
+  // What it goes by: UCX_TLS and UCX_NET_DEVICES of its context. Devices empty: the environment's.
+  struct Lanes {
+    std::string transports;
+    std::string devices;
+  };
+
   // `sink` must outlive the transport.
-  static absl::StatusOr<std::unique_ptr<UcxMessages>> Create(Sink* sink);
+  static absl::StatusOr<std::unique_ptr<UcxMessages>> Create(Sink* sink, const Lanes& lanes);
   ~UcxMessages() override;
   UcxMessages(const UcxMessages&) = delete;
   UcxMessages& operator=(const UcxMessages&) = delete;
@@ -73,7 +79,7 @@ class UcxMessages : public MessageTransport {
   };
 
   explicit UcxMessages(Sink* sink) : sink_(sink) {}
-  absl::Status Open();
+  absl::Status Open(const Lanes& lanes);
 
   SendOp* TakeOp();
   void DeliverArrived();

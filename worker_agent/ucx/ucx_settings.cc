@@ -8,8 +8,10 @@
 #include <ucs/config/global_opts.h>
 #include <ucs/debug/debug.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <string_view>
 #include <system_error>
@@ -145,15 +147,51 @@ std::string OneSidedTransports(const char* user_tls) {
   return absl::StrJoin(kept, ",");
 }
 
-std::string MessageTransports(const char* user_tls) {
+std::string MemoryTransports(const char* user_tls) {
   const absl::string_view given = user_tls == nullptr ? "" : user_tls;
-  if (!given.empty() && given[0] == '^') return absl::StrCat(given, ",self");
-  std::vector<std::string> kept;
-  for (absl::string_view name : absl::StrSplit(given, ',', absl::SkipEmpty())) {
-    if (name == "all") return "^self";
-    if (name != "self") kept.emplace_back(name);
+  const bool refuses = !given.empty() && given[0] == '^';
+  std::vector<absl::string_view> kept = {"posix", "sysv"};
+  std::vector<absl::string_view> named;
+  for (absl::string_view name : absl::StrSplit(refuses ? given.substr(1) : given, ',')) {
+    if (name == "all" || name == "shm" || name == "sm" || name == "mm") named = kept;
+    if (name == "posix" || name == "sysv") named.push_back(name);
   }
-  return kept.empty() ? "^self" : absl::StrJoin(kept, ",");
+  const bool chosen = !given.empty() && !refuses;
+  std::erase_if(kept, [&](absl::string_view name) {
+    const bool is_named = std::find(named.begin(), named.end(), name) != named.end();
+    return chosen ? !is_named : is_named;
+  });
+  return absl::StrJoin(kept, ",");
+}
+
+std::string NetworkTransports(const char* user_tls) {
+  static constexpr absl::string_view kShared[] = {"self", "posix", "sysv", "shm",  "sm",
+                                                  "mm",   "cma",   "knem", "xpmem"};
+  const absl::string_view given = user_tls == nullptr ? "" : user_tls;
+  if (!given.empty() && given[0] == '^') return absl::StrCat(given, ",self,sm");
+  std::vector<absl::string_view> kept;
+  for (absl::string_view name : absl::StrSplit(given, ',', absl::SkipEmpty())) {
+    if (name == "all") return "^self,sm";
+    const bool shared =
+        std::find(std::begin(kShared), std::end(kShared), name) != std::end(kShared);
+    if (!shared) kept.push_back(name);
+  }
+  return given.empty() ? "^self,sm" : absl::StrJoin(kept, ",");
+}
+
+std::vector<std::string> RdmaPorts() {
+  namespace fs = std::filesystem;
+  std::vector<std::string> ports;
+  std::error_code error;
+  for (const auto& card : fs::directory_iterator("/sys/class/infiniband", error)) {
+    std::error_code none;
+    for (const auto& port : fs::directory_iterator(card.path() / "ports", none)) {
+      ports.push_back(
+          absl::StrCat(card.path().filename().string(), ":", port.path().filename().string()));
+    }
+  }
+  std::sort(ports.begin(), ports.end());
+  return ports;
 }
 
 bool HasRdmaDevices() {

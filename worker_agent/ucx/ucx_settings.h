@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -55,10 +56,16 @@ absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> set
 // The part of `user_tls` (UCX_TLS, null if unset) that gets may use: the shared-memory transports.
 std::string OneSidedTransports(const char* user_tls);
 
-// The part of `user_tls` that messages may use: all but what takes a process's messages to itself
-// past the way of everybody else's (UcxHearing). What a file of UCX's settings says of it does not
-// count.
-std::string MessageTransports(const char* user_tls);
+// The parts of `user_tls` that messages may use: what goes through memory that two processes of one
+// host share, and all the rest, but for what takes a process's messages to itself past the way of
+// everybody else's (UcxHearing). What a file of UCX's settings says of it does not count. Empty:
+// the user allows none of them.
+std::string MemoryTransports(const char* user_tls);
+std::string NetworkTransports(const char* user_tls);
+
+// The ports of cards that read and write memory by themselves, as UCX_NET_DEVICES has them:
+// "mlx5_0:1".
+std::vector<std::string> RdmaPorts();
 
 // Whether this host has cards that read and write memory by themselves.
 bool HasRdmaDevices();

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "worker_agent/ucx/ucx_log.h"
 #include "worker_agent/ucx/ucx_status.h"
 
 namespace tensorhub::agent {
@@ -34,6 +35,10 @@ absl::StatusOr<UcpConfig> ReadConfig(const UcxWorker::Options& options) {
     const ucs_status_t set = ucp_config_modify(raw, "TLS", options.transports.c_str());
     if (set != UCS_OK) return UcxStatus(set, "setting UCX_TLS to " + options.transports);
   }
+  if (!options.devices.empty()) {
+    const ucs_status_t set = ucp_config_modify(raw, "NET_DEVICES", options.devices.c_str());
+    if (set != UCS_OK) return UcxStatus(set, "setting UCX_NET_DEVICES to " + options.devices);
+  }
   return config;
 }
 
@@ -49,9 +54,11 @@ std::string WithoutPathIndex(std::string_view word) {
 absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Create(const Options& options) {
   PrepareProcessForUcx();
   std::unique_ptr<UcxWorker> worker(new UcxWorker);
-  if (absl::Status status = worker->OpenContext(options); !status.ok()) return status;
-  if (absl::Status status = worker->OpenWorker(options.address_kind); !status.ok()) return status;
-  return worker;
+  const KeptComplaints complaints;
+  absl::Status status = worker->OpenContext(options);
+  if (status.ok()) status = worker->OpenWorker(options.address_kind);
+  if (status.ok()) return worker;
+  return absl::Status(status.code(), complaints.Explain(std::string(status.message())));
 }
 
 // Each that is left costs its memory and a dozen descriptors (R9): only so many are.

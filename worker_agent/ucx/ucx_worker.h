@@ -29,7 +29,8 @@ class UcxWorker {
     const char* name = "tensorhub";
     uint64_t features = 0;  // UCP_FEATURE_...; WAKEUP is added
     std::span<const UcxSetting> settings;
-    std::string transports;  // UCX_TLS for this context; empty: the environment's
+    std::string transports;    // UCX_TLS for this context; empty: the environment's
+    std::string devices = {};  // UCX_NET_DEVICES for it; empty: the environment's
     EnvelopeKind address_kind = EnvelopeKind::kMessageAddress;
   };
 

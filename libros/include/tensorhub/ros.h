@@ -140,6 +140,10 @@ struct ConnectOptions {
   // region/datacenter/rack/host/device; trailing parts may be left out. Sources are chosen nearest
   // first, so at least the host is worth saying. Empty: what TENSORHUB_LOCATION says, if it is set.
   std::string location;
+  // By which of this host's networks peers read from here and are read: a device ("eth0"), an
+  // address ("10.0.3.7") or a subnet ("10.0.0.0/8"). Empty: what TENSORHUB_DATA_ADDRESS says, else
+  // all that lead out of the host. NOT_FOUND if there is none such.
+  std::string data_address = {};
   // This worker may vanish at any time; versions are not entrusted to it alone.
   bool spot = false;
   // How long an unreachable server is retried before Connect fails. A successor of a worker whose

@@ -23,7 +23,7 @@ class UcxMessagesTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     setenv("UCX_TLS", GetParam(), 1);
-    transport_ = UcxMessages::Create(&sink_).value();
+    transport_ = UcxMessages::Create(&sink_, LanesOfTheEnvironment()).value();
   }
   // Connects to an echo process; the first message tells it where to.
   PeerId ConnectTo(TestPeer& peer) {
@@ -51,7 +51,7 @@ class UcxMessagesTest : public ::testing::TestWithParam<const char*> {
 
 TEST_P(UcxMessagesTest, PiecesArriveInOrderBytewise) {
   RecordingMessages other_sink;
-  auto other = UcxMessages::Create(&other_sink).value();
+  auto other = UcxMessages::Create(&other_sink, LanesOfTheEnvironment()).value();
   const PeerId peer = transport_->Connect(other->Address()).value();
   // Few of them fill a message: those that travel from where they lie, and one more.
   for (const size_t count : {0, 1, 2, 3, 4, 5, 6, 7, 17, 300, 1024}) {
@@ -247,7 +247,7 @@ TEST_P(UcxMessagesTest, KnowsThatNobodyCanConnectAnyMore) {
   ASSERT_TRUE(SleepUntil([&] { return sink_.deaf == 1; }, *transport_));
   EXPECT_NE(sink_.why_deaf.find("ulimit -n"), std::string::npos) << sink_.why_deaf;
   RecordingMessages sink;
-  const auto anew = UcxMessages::Create(&sink);
+  const auto anew = UcxMessages::Create(&sink, LanesOfTheEnvironment());
   ASSERT_TRUE(anew.ok()) << anew.status();
   EXPECT_EQ(ListeningAt().size(), 2 * listening.size() - 1);
 }
@@ -262,7 +262,7 @@ TEST_P(UcxMessagesTest, RefusesMalformedAddresses) {
 
 TEST_P(UcxMessagesTest, EventFdWakes) {
   RecordingMessages other_sink;
-  auto other = UcxMessages::Create(&other_sink).value();
+  auto other = UcxMessages::Create(&other_sink, LanesOfTheEnvironment()).value();
   const PeerId peer = transport_->Connect(other->Address()).value();
   transport_->Send(peer, "first", {}, 1);  // connects
   ASSERT_TRUE(ProgressUntil([&] { return !other_sink.messages.empty(); }, *transport_, *other));
@@ -283,7 +283,7 @@ class UcxRendezvousTest : public UcxMessagesTest {};
 // The environment may ask for rendezvous; nothing breaks then.
 TEST_P(UcxRendezvousTest, ArrivesBytewise) {
   setenv("UCX_RNDV_THRESH", "16k", 1);
-  transport_ = UcxMessages::Create(&sink_).value();
+  transport_ = UcxMessages::Create(&sink_, LanesOfTheEnvironment()).value();
   TestPeer process("echo", GetParam());
   SendFrames(ConnectTo(process), 50);
   ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 50; }, *transport_));

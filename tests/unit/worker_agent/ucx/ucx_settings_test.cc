@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "worker_agent/ucx/ucx_device.h"
+#include "worker_agent/ucx/ucx_log.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -71,13 +72,38 @@ TEST(UcxSettings, GetsStayOnSharedMemory) {
   EXPECT_EQ(OneSidedTransports("tcp"), "self");
 }
 
+TEST(UcxSettings, MessagesOnOneHostAreMemory) {
+  EXPECT_EQ(MemoryTransports(nullptr), "posix,sysv");
+  EXPECT_EQ(MemoryTransports(""), "posix,sysv");
+  EXPECT_EQ(MemoryTransports("all"), "posix,sysv");
+  EXPECT_EQ(MemoryTransports("tcp,shm"), "posix,sysv");
+  EXPECT_EQ(MemoryTransports("tcp,sysv"), "sysv");
+  EXPECT_EQ(MemoryTransports("tcp"), "");
+  EXPECT_EQ(MemoryTransports("^posix"), "sysv");
+  EXPECT_EQ(MemoryTransports("^sm"), "");
+}
+
 TEST(UcxSettings, MessagesToOneselfTakeTheWayOfEverybody) {
-  EXPECT_EQ(MessageTransports(nullptr), "^self");
-  EXPECT_EQ(MessageTransports(""), "^self");
-  EXPECT_EQ(MessageTransports("all"), "^self");
-  EXPECT_EQ(MessageTransports("^tcp"), "^tcp,self");
-  EXPECT_EQ(MessageTransports("self,posix,tcp"), "posix,tcp");
-  EXPECT_EQ(MessageTransports("tcp"), "tcp");
+  EXPECT_EQ(NetworkTransports(nullptr), "^self,sm");
+  EXPECT_EQ(NetworkTransports(""), "^self,sm");
+  EXPECT_EQ(NetworkTransports("all"), "^self,sm");
+  EXPECT_EQ(NetworkTransports("^tcp"), "^tcp,self,sm");
+  EXPECT_EQ(NetworkTransports("self,posix,tcp,rc"), "tcp,rc");
+  EXPECT_EQ(NetworkTransports("posix"), "");
+}
+
+// What is tried may fail, and whoever tries says why.
+TEST(UcxSettings, ComplaintsAreKept) {
+  PrepareProcessForUcx();
+  ::testing::internal::CaptureStderr();
+  {
+    const KeptComplaints complaints;
+    EXPECT_EQ(complaints.Explain("no way"), "no way");
+    ucs_error("no %s", "room");
+    ucs_error("and more");
+    EXPECT_EQ(complaints.Explain("no way"), "no way (no room)");
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(UcxSettings, GetsOfDevicesNeedTheVersionThatAllowsThem) {

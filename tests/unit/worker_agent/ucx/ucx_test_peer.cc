@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 
+#include "absl/strings/str_replace.h"
 #include "common/check.h"
 #include "worker_agent/ucx/ucx_gets.h"
 #include "worker_agent/ucx/ucx_messages.h"
@@ -63,7 +64,7 @@ struct Echo : MessageTransport::Sink {
 
 void PlayEcho(int out) {
   Echo echo;
-  auto transport = UcxMessages::Create(&echo).value();
+  auto transport = UcxMessages::Create(&echo, LanesOfTheEnvironment()).value();
   echo.transport = transport.get();
   Say(out, transport->Address());
   while (!InputEnded()) transport->Progress();
@@ -83,6 +84,12 @@ void PlayRegion(int out) {
 }
 
 }  // namespace
+
+UcxMessages::Lanes LanesOfTheEnvironment() {
+  const std::string tls = std::getenv("UCX_TLS") == nullptr ? "all" : std::getenv("UCX_TLS");
+  if (tls == "all") return {"^self", ""};
+  return {absl::StrReplaceAll(tls, {{",self", ""}}), ""};
+}
 
 std::string Pattern(size_t bytes, unsigned seed) {
   std::string text(bytes, '\0');

@@ -21,10 +21,14 @@
 
 #include "absl/status/status.h"
 #include "worker_agent/transport.h"
+#include "worker_agent/ucx/ucx_messages.h"
 
 namespace tensorhub::agent {
 
 inline constexpr std::chrono::seconds kTestDeadline{20};
+
+// By UCX_TLS; what one sends to oneself goes as what others send (UcxHearing).
+UcxMessages::Lanes LanesOfTheEnvironment();
 
 struct RecordingMessages : MessageTransport::Sink {
   void OnMessage(std::string_view header, std::string_view payload) override {
