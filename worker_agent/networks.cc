@@ -173,8 +173,9 @@ absl::StatusOr<std::vector<Network>> ChooseNetworks(std::vector<Network> all,
   const std::vector<Network> there = all;
   const std::optional<Subnet> subnet = SubnetFrom(choice);
   if (!choice.empty() && !subnet && choice.find_first_of("/: ") != choice.npos) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "\"", std::string(choice), "\" is no device, address or subnet (eth0, 10.0.3.7, fd00::/8)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", std::string(choice),
+                     "\" is no device, address or subnet (eth0, 10.0.3.7, fd00::/8)"));
   }
   if (!choice.empty()) {
     std::erase_if(all, [&](const Network& network) {

@@ -107,21 +107,18 @@ std::vector<WayPair> OrderWays(
   const auto network = [](const WayOffer& way) { return way.kind == WayOffer::Kind::kNetwork; };
   const auto match = [&](const WayOffer& way) -> std::optional<Match> {
     if (!network(way)) {
-      const auto memory = Find(mine, [](const WayOffer& own) {
-        return own.kind == WayOffer::Kind::kMemory;
-      });
+      const auto memory =
+          Find(mine, [](const WayOffer& own) { return own.kind == WayOffer::Kind::kMemory; });
       return one_space && memory ? std::optional(Match{kSharedMemory, *memory}) : std::nullopt;
     }
     const std::string& address = way.network.address;
     if (!one_space && (way.network.loopback || HasAddress(mine, address))) return std::nullopt;
-    const auto subnet = Find(mine, [&](const WayOffer& own) {
-      return network(own) && IsWithin(own.network, address);
-    });
+    const auto subnet = Find(
+        mine, [&](const WayOffer& own) { return network(own) && IsWithin(own.network, address); });
     if (subnet) return Match{kSubnet, *subnet};
     if (const auto source = source_towards(address)) {
-      const auto own = Find(mine, [&](const WayOffer& o) {
-        return network(o) && o.network.address == *source;
-      });
+      const auto own =
+          Find(mine, [&](const WayOffer& o) { return network(o) && o.network.address == *source; });
       if (own) return Match{kRoute, *own};
     }
     const auto any = Find(mine, network);

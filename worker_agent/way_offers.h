@@ -29,7 +29,7 @@ struct WayOffer {
 
 // What a worker tells of itself.
 struct WayOffers {
-  std::string boot;       // of the kernel: who has another one is on another host
+  std::string boot;           // of the kernel: who has another one is on another host
   std::string network_space;  // of the network: the loopback, and addresses that others have too
   std::vector<WayOffer> ways;
   bool operator==(const WayOffers&) const = default;
@@ -48,10 +48,10 @@ struct WayPair {
   bool operator==(const WayPair&) const = default;
 };
 
-// Each way of theirs once at most, the best first: shared memory within one network space (UCX wakes
-// a neighbour by sockets that another one does not have), then networks in one subnet, then those
-// that `source_towards` (SourceTowards) knows a route to, then the rest. Left out is what would lead
-// to ourselves: an address that we have too and that is not the peer's.
+// Each way of theirs once at most, the best first: shared memory within one network space (UCX
+// wakes a neighbour by sockets that another one does not have), then networks in one subnet, then
+// those that `source_towards` (SourceTowards) knows a route to, then the rest. Left out is what
+// would lead to ourselves: an address that we have too and that is not the peer's.
 std::vector<WayPair> OrderWays(
     const WayOffers& mine, const WayOffers& theirs,
     const std::function<std::optional<std::string>(std::string_view)>& source_towards);

@@ -22,6 +22,7 @@ namespace {
 // Tokens of messages that may be sent once more. Those of whoever sends never have both bits.
 constexpr uint64_t kMessageTokens = uint64_t{3} << 62;
 constexpr size_t kProvenMax = 1024;
+constexpr size_t kSaidMax = 64;
 constexpr int64_t kProvenMs = 10 * 60 * 1000;
 constexpr size_t kEnvelopeBytes = 64;  // more than it takes
 
@@ -108,7 +109,6 @@ absl::StatusOr<PeerId> Ways::Connect(std::string_view address) {
     if (better != peer.left.end()) std::rotate(peer.left.begin(), better, better + 1);
   }
   std::reverse(peer.left.begin(), peer.left.end());
-  peer.refused = absl::UnavailableError("the peer is in no network of this host");
   const PeerId id = ++last_peer_;
   if (absl::Status status = ConnectNext(id, peer); !status.ok()) return status;
   peers_.emplace(id, std::move(peer));
@@ -131,7 +131,8 @@ absl::Status Ways::ConnectNext(PeerId id, Peer& peer) {
     peer.silent_at = now_ms_() + SilentMs(way.offer);
     return absl::OkStatus();
   }
-  return peer.refused;
+  if (!peer.refused.ok()) return peer.refused;
+  return absl::UnavailableError("the peer is in no network of this host");
 }
 
 bool Ways::TakeNext(Peer& peer) {
@@ -150,14 +151,15 @@ void Ways::Refuse(Peer& peer, const absl::Status& why) {
   const std::string name = NameOf(peer.theirs.ways[peer.way.theirs]);
   peer.refused =
       absl::Status(why.code(), absl::StrCat("over ", name, ": ", std::string(why.message())));
-  if (peer.left.empty() && peer.silent.empty()) return;
-  const std::string line = absl::StrCat("a peer is not reached over ", name, ", trying another way: ",
-                                        std::string(why.message()));
-  if (said_.insert(name).second) {
-    Log().warn("{}", line);
-  } else {
-    Log().info("{}", line);
-  }
+}
+
+// Only now: where no way connects, the error says so.
+void Ways::SayWhichWay(const Peer& peer) {
+  if (peer.refused.ok()) return;
+  const std::string name = NameOf(peer.theirs.ways[peer.way.theirs]);
+  const bool first = said_.size() < kSaidMax && said_.insert(name).second;
+  Log().log(first ? spdlog::level::warn : spdlog::level::info,
+            "a peer is reached over {}, and not {}", name, std::string(peer.refused.message()));
 }
 
 void Ways::Leave(Peer& peer) {
@@ -203,6 +205,7 @@ void Ways::OnMessageSent(uint64_t number, const absl::Status& status) {
 // What else is unsure is under way by this way, too, and ends as it does there.
 void Ways::Prove(Peer& peer) {
   if (std::exchange(peer.proven, true)) return;
+  SayWhichWay(peer);
   trying_.erase(ways_[peer.way.mine]->peers.at(peer.inner));
   peer.unsure.clear();
   if (proven_.size() >= kProvenMax) proven_.clear();
@@ -333,7 +336,8 @@ void Ways::Way::OnMessage(std::string_view header, std::string_view payload) {
 
 void Ways::Way::OnSent(uint64_t token, const absl::Status& status) {
   const bool ours = (token & kMessageTokens) == kMessageTokens;
-  ours ? owner->OnMessageSent(token & ~kMessageTokens, status) : owner->sink_->OnSent(token, status);
+  ours ? owner->OnMessageSent(token & ~kMessageTokens, status)
+       : owner->sink_->OnSent(token, status);
 }
 
 void Ways::Way::OnPeerFailed(PeerId inner, const absl::Status& status) {

@@ -112,7 +112,8 @@ class Ways : public MessageTransport {
   absl::Status ConnectNext(PeerId id, Peer& peer);
   bool TakeNext(Peer& peer);
   void Leave(Peer& peer);
-  void Refuse(Peer& peer, const absl::Status& why);
+  static void Refuse(Peer& peer, const absl::Status& why);
+  void SayWhichWay(const Peer& peer);
   void Start(uint64_t number, Message& message, const Peer& peer);
   void OnMessageSent(uint64_t number, const absl::Status& status);
   void Prove(Peer& peer);
@@ -138,8 +139,8 @@ class Ways : public MessageTransport {
   };
   std::map<std::string, Proven> proven_;  // by a peer's address; tried first until then
   std::set<std::string> said_;
-  std::vector<std::pair<uint64_t, absl::Status>> sent_;        // for OnSent, from the next Progress
-  std::vector<std::pair<PeerId, absl::Status>> failed_;        // for OnPeerFailed, the same
+  std::vector<std::pair<uint64_t, absl::Status>> sent_;  // for OnSent, from the next Progress
+  std::vector<std::pair<PeerId, absl::Status>> failed_;  // for OnPeerFailed, the same
   int events_ = -1;
   int alarm_ = -1;
 };

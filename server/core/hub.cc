@@ -64,28 +64,18 @@ std::optional<TimeMs> Hub::State::NextDeadline() const {
   return timers_.begin()->at;
 }
 
-// A hub that could not run in time (stopped, moved, swapped out) heard nobody meanwhile, so silence
-// proves nothing; as after a start, everybody has one lease from now.
+// A hub that could not run in time (stopped, moved, swapped out) heard nobody meanwhile.
 void Hub::State::FireTimers() {
   const bool was_away = !timers_.empty() && now_ - timers_.begin()->at > options_.heartbeat_ms / 2;
-  if (was_away) ForgiveSilence();
+  if (was_away) {
+    ForgiveSilence(
+        absl::StrCat("this server did not run for at least ", now_ - timers_.begin()->at, " ms"));
+  }
   while (!timers_.empty() && timers_.begin()->at <= now_) {
     const Timer timer = *timers_.begin();
     timers_.erase(timers_.begin());
     Fire(timer);
   }
-}
-
-void Hub::State::ForgiveSilence() {
-  Say(LogLine::Level::kWarning,
-      absl::StrCat("this server did not run for at least ", now_ - timers_.begin()->at,
-                   " ms; every worker has another ", options_.lease_ms, " ms to be heard"));
-  for (auto& [key, worker] : workers_) {
-    if (worker.alive) worker.lease_end = now_ + options_.lease_ms;
-  }
-  if (!recovering_) return;
-  absl::erase_if(timers_, [](const Timer& timer) { return timer.kind == Timer::Kind::kGrace; });
-  BeginRecovery(now_ + options_.lease_ms);
 }
 
 void Hub::State::Fire(const Timer& timer) {

@@ -50,6 +50,9 @@ struct HubOptions {
   // pauses of the trainer (a checkpoint, a debugger) do not cost its references.
   TimeMs lease_ms = 5000;
   TimeMs heartbeat_ms = 1000;
+  // Where nobody is heard at all it is this server that is cut off, and nobody is taken for dead
+  // (R8): for so long. Longer than a switch takes to restart.
+  TimeMs cut_off_ms = 300'000;
   // Started on the data of an earlier life: wait one lease for the workers to report (R8).
   bool recovering = false;
   // What the earlier life kept.

@@ -30,6 +30,7 @@ void Hub::State::CheckInvariants() const {
     TH_CHECK(!worker.alive ||
              timers_.contains(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0}));
     TH_CHECK(worker.fenced.size() <= kFencedMax);
+    TH_CHECK(!worker.fell_silent || (worker.alive && worker.session == 0));
     TH_CHECK(!worker.question || timers_.contains(Timer{worker.question->until,
                                                         Timer::Kind::kQuestion, worker.serial, 0}));
     TH_CHECK((worker.complainers.empty() && !worker.slow) ||

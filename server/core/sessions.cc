@@ -46,11 +46,12 @@ bool CameBefore(GroupEpoch one, GroupEpoch other) { return one != GroupEpoch{} &
 void Hub::State::Renew(SessionId session) {
   Worker* worker = FindSession(session);
   if (worker == nullptr) return;
-  worker->lease_end = now_ + options_.lease_ms;
+  Hear(*worker);
   SetAbsent(*worker, worker->stalled_ms > 0);
 }
 
 void Hub::State::On(const SessionOpened& event) {
+  HearSomebody();
   if (absl::Status status = CheckOpening(event); !status.ok()) {
     Say(LogLine::Level::kInfo, absl::StrCat("refused a session of ", ToString(event.worker.key),
                                             ": ", std::string(status.message())));
@@ -210,7 +211,8 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.alive = true;
   worker.session = event.session;
   worker.number = event.number;
-  worker.lease_end = now_ + options_.lease_ms;
+  SetFellSilent(worker, false);
+  Hear(worker);
   sessions_[event.session] = &worker;
   worker.stalled_ms = 0;
   SetAbsent(worker, false);
@@ -231,6 +233,7 @@ void Hub::State::On(const SessionClosed& event) {
   sessions_.erase(event.session);
   if (worker == nullptr || worker->session != event.session) return;
   worker->session = 0;
+  SetFellSilent(*worker, worker->alive && now_ - worker->heard > options_.heartbeat_ms);
   EndQuestion(*worker);
 }
 
@@ -242,6 +245,7 @@ void Hub::State::LeaseFired(Worker& worker) {
     timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
     return;
   }
+  if (IsExcused(worker)) return;
   Say(LogLine::Level::kWarning, absl::StrCat(ToString(worker.id.key), ": lease expired"));
   EndWorker(worker, absl::UnavailableError("lease expired"));
 }
@@ -267,6 +271,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   Forget(worker);
   CloseStream(worker, reason);
   timers_.erase(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
+  SetFellSilent(worker, false);
   worker.alive = false;
   --alive_;
   worker.died = now_;

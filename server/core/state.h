@@ -55,7 +55,6 @@ class Hub::State {
  private:
   // hub.cc: the frame of every event.
   void FireTimers();
-  void ForgiveSilence();
   void Fire(const Timer& timer);
   void OperationDeadline(Worker& worker);
   void Settle();
@@ -118,6 +117,14 @@ class Hub::State {
   void Locate(Worker& worker, const SessionOpened& event);
   void Attach(Worker& worker, const SessionOpened& event);
   void LeaseFired(Worker& worker);
+  // silence.cc: R8: who is silent, a worker or this server
+  void HearSomebody();
+  void Hear(Worker& worker);
+  bool FellSilent(const Worker& worker) const;
+  void SetFellSilent(Worker& worker, bool silent);
+  bool IsCutOff() const;
+  bool IsExcused(Worker& worker);
+  void ForgiveSilence(const std::string& why);
   void EndWorker(Worker& worker, const absl::Status& reason);
   void CloseStream(Worker& worker, const absl::Status& reason);
   void ForgetOldestDead();
@@ -489,6 +496,11 @@ class Hub::State {
   std::set<Serial> joiners_;             // that wait to be compared (R1); a superset
   bool joiners_due_ = false;
   bool retention_changed_ = false;
+
+  // R8: when any worker was heard last.
+  TimeMs heard_ = 0;
+  int fell_silent_ = 0;  // workers of whom that is true
+  bool cut_off_said_ = false;
 
   // Of the event in progress.
   TimeMs now_ = 0;

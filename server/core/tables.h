@@ -176,6 +176,8 @@ struct Worker {
   SessionId session = 0;      // 0: closed
   SessionNumber number = 0;   // the highest seen
   Generation generation = 0;  // the highest seen
+  TimeMs heard = 0;           // the last word
+  bool fell_silent = false;   // its session ended more than a heartbeat after that
   TimeMs lease_end = 0;
   TimeMs lease_timer = 0;
   TimeMs died = 0;

@@ -55,6 +55,9 @@ struct CallRecord {
 
 class HubNode {
  public:
+  // HubOptions::cut_off_ms.
+  static constexpr TimeMs kCutOffMs = 20'000;
+
   explicit HubNode(Scene& scene) : scene_(scene) {}
 
   void Start();

@@ -165,7 +165,7 @@ class SeedRun {
     for (const auto& group : cluster_.groups()) group->LeaveForGood();
     RunUntil(scene_.agenda.now() + kVerbsEnd, [this] { return !cluster_.busy(); });
     if (cluster_.busy()) scene_.Fail("R8", "leaving does not end");
-    RunFor(kSettle);
+    RunFor(kSettle + HubNode::kCutOffMs * (kSecond / 1000));
     if (scene_.violation) return;
     if (options_.looks_inside) hub_.core().CheckInvariants();
     checkers_.CheckEmpty();

@@ -83,7 +83,8 @@ TEST(NetworksTest, AChoiceThatNothingFitsNamesWhatThereIs) {
   EXPECT_THAT(Chosen(all, "eth7"),
               ElementsAre(testing::AllOf(HasSubstr("NOT_FOUND"), HasSubstr("eth7"),
                                          HasSubstr("eth0 10.0.0.1/24, ib0 fd00::7/64"))));
-  for (const char* bad : {"10.0.0.0/33", "10.0.0/8", "eth0/8", "fd00::/129", "a b", "10.0.0.0/-1"}) {
+  for (const char* bad :
+       {"10.0.0.0/33", "10.0.0/8", "eth0/8", "fd00::/129", "a b", "10.0.0.0/-1"}) {
     EXPECT_THAT(Chosen(all, bad), ElementsAre(HasSubstr("INVALID_ARGUMENT"))) << bad;
   }
 }

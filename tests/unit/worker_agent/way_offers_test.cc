@@ -41,8 +41,8 @@ std::vector<std::string> Order(const WayOffers& mine, const WayOffers& theirs,
   return names;
 }
 
-const WayOffers kHere = {"boot", "net", {Memory(), Over("eth0", Ip(10, 0, 0, 1)),
-                                         Over("eth1", Ip(10, 0, 1, 1))}};
+const WayOffers kHere = {
+    "boot", "net", {Memory(), Over("eth0", Ip(10, 0, 0, 1)), Over("eth1", Ip(10, 0, 1, 1))}};
 
 TEST(WayOffersTest, OnOneHostMemoryComesFirst) {
   EXPECT_THAT(Order(kHere, kHere), ElementsAre("memory>memory", "eth0>eth0", "eth1>eth1"));

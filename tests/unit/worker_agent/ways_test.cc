@@ -89,15 +89,16 @@ class WaysTest : public testing::Test, public MessageTransport::Sink {
   }
 
   WaysTest() {
-    Ways::Host host{"boot", "net", {}, [](std::string_view) { return std::nullopt; },
-                    [this] { return now_; }};
+    Ways::Host host{
+        "boot", "net", {}, [](std::string_view) { return std::nullopt; }, [this] { return now_; }};
     for (int i = 0; i < 3; ++i) {
-      host.candidates.push_back({Offer(i), [this, i](MessageTransport::Sink* sink)
+      host.candidates.push_back({Offer(i),
+                                 [this, i](MessageTransport::Sink* sink)
                                      -> absl::StatusOr<std::unique_ptr<MessageTransport>> {
-        auto way = std::make_unique<FakeWay>(std::to_string(i), sink);
-        made_.push_back(way.get());
-        return way;
-      }});
+                                   auto way = std::make_unique<FakeWay>(std::to_string(i), sink);
+                                   made_.push_back(way.get());
+                                   return way;
+                                 }});
     }
     ways_ = *Ways::Create(this, host);
   }
@@ -198,8 +199,8 @@ TEST_F(WaysTest, WhenNoneIsLeftThePeerHasFailed) {
     way(i).Fail();
     Turn();
   }
-  EXPECT_THAT(failed_, ElementsAre(testing::AllOf(HasSubstr("over eth2 10.0.2.1"),
-                                                  HasSubstr("reset"))));
+  EXPECT_THAT(failed_,
+              ElementsAre(testing::AllOf(HasSubstr("over eth2 10.0.2.1"), HasSubstr("reset"))));
   EXPECT_THAT(sent_, ElementsAre("7 failed"));
   ways_->Send(peer, "frame", {}, 8);
   Turn();
@@ -251,12 +252,15 @@ TEST_F(WaysTest, DamagedAddressesAreRefused) {
 }
 
 TEST(NoWaysTest, WhatCannotBeMadeIsLeftOut) {
-  const auto refuse = [](MessageTransport::Sink*)
-      -> absl::StatusOr<std::unique_ptr<MessageTransport>> {
+  const auto refuse =
+      [](MessageTransport::Sink*) -> absl::StatusOr<std::unique_ptr<MessageTransport>> {
     return absl::FailedPreconditionError("no memory");
   };
-  const Ways::Host host{"boot", "net", {{WayOffer{}, refuse}},
-                        [](std::string_view) { return std::nullopt; }, [] { return 0; }};
+  const Ways::Host host{"boot",
+                        "net",
+                        {{WayOffer{}, refuse}},
+                        [](std::string_view) { return std::nullopt; },
+                        [] { return 0; }};
   const auto ways = Ways::Create(nullptr, host);
   EXPECT_THAT(std::string(ways.status().message()), HasSubstr("no memory"));
 }

@@ -1,0 +1,76 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R8: whose silence it is. A lease says that a worker which is not heard is gone. Where nobody is
+// heard at all it is this server that was stopped, or cut off: then silence proves nothing, and as
+// after a start everybody has one lease from the moment at which it hears again.
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+// Any word of anybody who wants to be a worker.
+void Hub::State::HearSomebody() {
+  if (IsCutOff()) {
+    ForgiveSilence(absl::StrCat("this server was cut off: it heard nobody for ", now_ - heard_,
+                                " ms"));
+  }
+  heard_ = now_;
+  cut_off_said_ = false;
+}
+
+void Hub::State::Hear(Worker& worker) {
+  HearSomebody();
+  worker.heard = now_;
+  worker.lease_end = now_ + options_.lease_ms;
+}
+
+// A process that ends closes its session; its host, or the network, does not.
+bool Hub::State::FellSilent(const Worker& worker) const {
+  return worker.alive && (worker.session != 0 || worker.fell_silent);
+}
+
+void Hub::State::SetFellSilent(Worker& worker, bool silent) {
+  fell_silent_ += static_cast<int>(silent) - static_cast<int>(worker.fell_silent);
+  worker.fell_silent = silent;
+}
+
+// Two that fall silent together are not two that have died, as far as anybody can tell.
+bool Hub::State::IsCutOff() const {
+  constexpr size_t kTogether = 2;
+  const TimeMs silence = now_ - heard_;
+  if (silence < options_.lease_ms - options_.heartbeat_ms) return false;
+  if (silence > options_.cut_off_ms) return false;
+  return sessions_.size() + static_cast<size_t>(fell_silent_) >= kTogether;
+}
+
+// Instead of the end of its lease; asked again soon.
+bool Hub::State::IsExcused(Worker& worker) {
+  if (!FellSilent(worker) || !IsCutOff()) return false;
+  if (!std::exchange(cut_off_said_, true)) {
+    Say(LogLine::Level::kWarning,
+        absl::StrCat("no worker is heard any more, since ", now_ - heard_,
+                     " ms: this server may be cut off; nobody is taken for dead until one is heard"));
+  }
+  worker.lease_timer = now_ + options_.heartbeat_ms;
+  timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
+  return true;
+}
+
+void Hub::State::ForgiveSilence(const std::string& why) {
+  Say(LogLine::Level::kWarning, absl::StrCat(why, "; every worker has another ", options_.lease_ms,
+                                             " ms to be heard"));
+  heard_ = now_;
+  for (auto& [key, worker] : workers_) {
+    if (worker.alive) worker.lease_end = now_ + options_.lease_ms;
+  }
+  if (!recovering_) return;
+  absl::erase_if(timers_, [](const Timer& timer) { return timer.kind == Timer::Kind::kGrace; });
+  BeginRecovery(now_ + options_.lease_ms);
+}
+
+}  // namespace tensorhub::hub
