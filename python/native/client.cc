@@ -58,7 +58,8 @@ ros::Tensor ToTensor(Described described) {
 // The arguments have been checked; `digests` is the place in ros::Digests.
 std::unique_ptr<Call> Connect(const std::string& server, const std::string& model,
                               const std::string& group, uint32_t rank, uint32_t world_size,
-                              const std::string& location, bool spot, int64_t connect_timeout_ms,
+                              const std::string& location, const std::string& data_address,
+                              bool spot, int64_t connect_timeout_ms,
                               std::optional<uint64_t> host_copy_bytes, const nb::bytes& attachment,
                               int digests, bool gpu_through_host) {
   ros::ConnectOptions options;
@@ -68,6 +69,7 @@ std::unique_ptr<Call> Connect(const std::string& server, const std::string& mode
   options.rank = rank;
   options.world_size = world_size;
   options.location = location;
+  options.data_address = data_address;
   options.spot = spot;
   options.connect_timeout = milliseconds(connect_timeout_ms);
   options.host_copy_bytes = host_copy_bytes.value_or(options.host_copy_bytes);
@@ -189,8 +191,8 @@ Client::~Client() {
 
 void BindClient(nb::module_& module) {
   module.def("connect", &Connect, nb::arg("server"), nb::arg("model"), nb::arg("group"),
-             nb::arg("rank"), nb::arg("world_size"), nb::arg("location"), nb::arg("spot"),
-             nb::arg("connect_timeout_ms"), nb::arg("host_copy_bytes").none(),
+             nb::arg("rank"), nb::arg("world_size"), nb::arg("location"), nb::arg("data_address"),
+             nb::arg("spot"), nb::arg("connect_timeout_ms"), nb::arg("host_copy_bytes").none(),
              nb::arg("attachment"), nb::arg("digests"), nb::arg("gpu_through_host"));
   nb::class_<Client>(module, "Client")
       .def("register", &Register, nb::arg("tensors"))

@@ -76,6 +76,7 @@ def connect(
     world_size: int = 1,
     location: str = "",
     *,
+    data_address: str = "",
     spot: bool = False,
     connect_timeout: float = 5.0,
     host_copy_bytes: int | None = None,
@@ -87,6 +88,8 @@ def connect(
 
     ``server`` is HOST:PORT. ``location`` is region/datacenter/rack/host/device, of which trailing
     parts may be left out; sources are chosen nearest first, so at least the host is worth saying.
+    ``data_address``: by which of this host's networks bytes travel, a device ("eth0"), an address
+    or a subnet ("10.0.0.0/8"); by itself all that lead out of the host.
     ``spot``: this worker may vanish at any time, versions are not entrusted to it alone.
     ``connect_timeout``: how many seconds an unreachable server, or a rank that is still taken, is
     tried for. ``host_copy_bytes`` bounds copies in host memory of what this worker is the last to
@@ -95,6 +98,7 @@ def connect(
     cannot read them.
 
     UnavailableError: nobody answered. AlreadyExistsError: another live worker has the rank.
+    NotFoundError: this host has no such ``data_address``.
     FailedPreconditionError: in a process that was forked after a connect.
     """
     arguments = dict(locals())
@@ -109,6 +113,7 @@ def connect_call(
     rank: int,
     world_size: int,
     location: str,
+    data_address: str,
     spot: bool,
     connect_timeout: float,
     host_copy_bytes: int | None,
@@ -129,6 +134,7 @@ def connect_call(
         whole_number("rank", rank, _RANKS_MAX),
         whole_number("world_size", world_size, _RANKS_MAX),
         text("location", location),
+        text("data_address", data_address),
         flag("spot", spot),
         milliseconds("connect_timeout", connect_timeout),
         None if host_copy_bytes is None else whole_number("host_copy_bytes", host_copy_bytes),

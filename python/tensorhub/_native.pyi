@@ -35,6 +35,7 @@ def connect(
     rank: int,
     world_size: int,
     location: str,
+    data_address: str,
     spot: bool,
     connect_timeout_ms: int,
     host_copy_bytes: int | None,

@@ -55,6 +55,7 @@ async def connect(
     world_size: int = 1,
     location: str = "",
     *,
+    data_address: str = "",
     spot: bool = False,
     connect_timeout: float = 5.0,
     host_copy_bytes: int | None = None,

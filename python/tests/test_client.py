@@ -98,6 +98,11 @@ def test_an_absent_server_is_unavailable():
     assert time.monotonic() - began < 5
 
 
+def test_a_network_that_is_not_there_is_named(connect):
+    with pytest.raises(tensorhub.NotFoundError, match="data_address.*nowhere7.*there are"):
+        connect("trainer", data_address="nowhere7")
+
+
 def test_a_rank_is_one_process(connect):
     connect("trainer")
     with pytest.raises(tensorhub.AlreadyExistsError):
