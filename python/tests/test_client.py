@@ -99,7 +99,7 @@ def test_an_absent_server_is_unavailable():
 
 
 def test_a_network_that_is_not_there_is_named(connect):
-    with pytest.raises(tensorhub.NotFoundError, match="data_address.*nowhere7.*there are"):
+    with pytest.raises(tensorhub.NotFoundError, match=r"data_address.*nowhere7.*there are"):
         connect("trainer", data_address="nowhere7")
 
 

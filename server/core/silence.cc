@@ -16,8 +16,8 @@ namespace tensorhub::hub {
 // Any word of anybody who wants to be a worker.
 void Hub::State::HearSomebody() {
   if (IsCutOff()) {
-    ForgiveSilence(absl::StrCat("this server was cut off: it heard nobody for ", now_ - heard_,
-                                " ms"));
+    ForgiveSilence(
+        absl::StrCat("this server was cut off: it heard nobody for ", now_ - heard_, " ms"));
   }
   heard_ = now_;
   cut_off_said_ = false;
@@ -53,8 +53,9 @@ bool Hub::State::IsExcused(Worker& worker) {
   if (!FellSilent(worker) || !IsCutOff()) return false;
   if (!std::exchange(cut_off_said_, true)) {
     Say(LogLine::Level::kWarning,
-        absl::StrCat("no worker is heard any more, since ", now_ - heard_,
-                     " ms: this server may be cut off; nobody is taken for dead until one is heard"));
+        absl::StrCat(
+            "no worker is heard any more, since ", now_ - heard_,
+            " ms: this server may be cut off; nobody is taken for dead until one is heard"));
   }
   worker.lease_timer = now_ + options_.heartbeat_ms;
   timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
@@ -62,8 +63,8 @@ bool Hub::State::IsExcused(Worker& worker) {
 }
 
 void Hub::State::ForgiveSilence(const std::string& why) {
-  Say(LogLine::Level::kWarning, absl::StrCat(why, "; every worker has another ", options_.lease_ms,
-                                             " ms to be heard"));
+  Say(LogLine::Level::kWarning,
+      absl::StrCat(why, "; every worker has another ", options_.lease_ms, " ms to be heard"));
   heard_ = now_;
   for (auto& [key, worker] : workers_) {
     if (worker.alive) worker.lease_end = now_ + options_.lease_ms;
