@@ -180,7 +180,7 @@ void Ways::Send(PeerId id, std::string_view header, std::span<const ConstPiece> 
   if (peer.proven) return WayOf(peer).transport->Send(peer.inner, header, pieces, token);
   const uint64_t number = ++last_message_;
   Message& message = messages_[number];
-  message = {id, token, std::string(header), {pieces.begin(), pieces.end()}, 0, {}};
+  message = {id, token, std::string(header), {pieces.begin(), pieces.end()}, 0, false, {}};
   peer.unsure.push_back(number);
   if (!peer.moves) Start(number, message, peer);
 }
@@ -195,7 +195,8 @@ void Ways::OnMessageSent(uint64_t number, const absl::Status& status) {
   TH_CHECK(found != messages_.end());
   Message& message = found->second;
   --message.under_way;
-  message.outcome = status;
+  message.delivered |= status.ok();
+  message.outcome = message.delivered ? absl::OkStatus() : status;
   const auto peer = peers_.find(message.peer);
   if (status.ok() && peer != peers_.end() && !peer->second.moves) Prove(peer->second);
   const bool again = peer != peers_.end() && !peer->second.proven;

@@ -102,8 +102,9 @@ class Ways : public MessageTransport {
     uint64_t token = 0;
     std::string header;
     std::vector<ConstPiece> pieces;
-    int under_way = 0;
-    absl::Status outcome;  // of the last one that ended
+    int under_way = 0;  // on so many ways, of which all but the last are closed
+    bool delivered = false;
+    absl::Status outcome;
   };
 
   Ways(Sink* sink, const Host& host);

@@ -16,8 +16,8 @@ ROLLOUTS = 3
 SHARD = "tensors=12 bytes=25165824"  # 24 MiB a rank: long enough to be hit on the way
 JOIN_MS = 15000
 # What an agent's watchdog says of a thread that waits, or turns and turns in one place. One that is
-# busy, or waits, for a moment may do so on a busy machine: with memory that it touches first, or for
-# a processor that somebody else has.
+# busy, or waits, for a moment may do so on a busy machine: with memory that it touches first, or
+# for a processor that somebody else has.
 HELD_UP = re.compile(": the progress thread "
                      "(was held up for ([5-9][0-9]{2}|[0-9]{4,}) ms|stands still|is busy)")
 

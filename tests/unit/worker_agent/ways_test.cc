@@ -52,6 +52,7 @@ class FakeWay : public MessageTransport {
   std::string Describe(PeerId /*peer*/) const override { return name_; }
   std::string Summary() const override { return name_; }
   bool Progress() override {
+    if (holds_back && closed > 0) return false;
     const auto said = std::exchange(said_, {});
     for (const auto& say : said) say();
     return !said.empty();
@@ -69,6 +70,7 @@ class FakeWay : public MessageTransport {
   }
 
   absl::Status refuses;
+  bool holds_back = false;  // what it has to say once it is closed
   PeerId peer = 0;
   int closed = 0;
   std::vector<std::string> sent;
@@ -162,6 +164,21 @@ TEST_F(WaysTest, WhatIsRefusedLaterIsSentAgainInOrder) {
   Turn();
   EXPECT_THAT(sent_, ElementsAre("7 ok"));
   EXPECT_THAT(failed_, IsEmpty());
+}
+
+// What the closed way says of it comes last.
+TEST_F(WaysTest, WhatWasDeliveredIsNotUndoneByTheWayBefore) {
+  const PeerId peer = Connect();
+  ways_->Send(peer, "frame", {}, 7);
+  way(0).holds_back = true;
+  way(0).Fail();
+  Turn();
+  way(1).Deliver();
+  Turn();
+  EXPECT_THAT(sent_, IsEmpty()) << "the way before still reads its memory";
+  way(0).holds_back = false;
+  Turn();
+  EXPECT_THAT(sent_, ElementsAre("7 ok"));
 }
 
 TEST_F(WaysTest, SilenceLeadsOnAndWakesWhoeverWaits) {
