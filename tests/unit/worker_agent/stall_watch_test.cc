@@ -26,6 +26,13 @@ using ::testing::Not;
 
 constexpr int64_t kLookUs = 25'000;
 
+// The processor's time that this thread has had.
+int64_t ThreadTimeMs() {
+  timespec used = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return int64_t{used.tv_sec} * 1000 + used.tv_nsec / 1'000'000;
+}
+
 // What is counted of a turn of `wall_us`, in each look of which the thread waits for a processor
 // for `waited_us`.
 int64_t HeldUp(int64_t wall_us, int64_t waited_us) {
@@ -118,8 +125,9 @@ TEST_F(StallWatchTest, TellsABusyThreadFromOneThatWaits) {
   {
     const StallWatch::Turn turn(watch_);
     const StallWatch::Call call(watch_, "a sum");
-    timespec used = {};
-    while (used.tv_nsec < 300'000'000) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    const int64_t until = ThreadTimeMs() + 300;
+    while (ThreadTimeMs() < until) {
+    }
   }
   EXPECT_THAT(Said(), AllOf(HasSubstr("m/g/0: the progress thread was busy for "),
                             HasSubstr(": a sum"), Not(HasSubstr("held up"))));
