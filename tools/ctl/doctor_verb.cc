@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "tools/ctl/doctor/gpu_check.h"
 #include "tools/ctl/doctor/idle_read.h"
 #include "tools/ctl/doctor/machine.h"
+#include "tools/ctl/doctor/network_check.h"
 #include "tools/ctl/doctor/ucx_check.h"
 #include "tools/ctl/units.h"
 #include "tools/ctl/verbs.h"
@@ -88,6 +90,8 @@ void LookAtHost(std::vector<Finding>& findings) {
   const absl::StatusOr<agent::UcxFacts> ucx = agent::LookAtUcx();
   findings.push_back(JudgeUcx(ucx, machine));
   findings.push_back(JudgeUcxAddress(ucx));
+  const char* const choice = std::getenv("TENSORHUB_DATA_ADDRESS");
+  findings.push_back(JudgeNetworks(agent::ListNetworks(), choice == nullptr ? "" : choice));
   findings.push_back(JudgeSharedMemory(machine));
   findings.push_back(JudgeLockedMemory(machine));
   findings.push_back(JudgeHostRead(ReadHostMemoryOfIdleProcess(kIdleReadBytes)));

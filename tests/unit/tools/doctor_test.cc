@@ -17,6 +17,7 @@
 #include "tools/ctl/doctor/idle_memory.h"
 #include "tools/ctl/doctor/idle_read.h"
 #include "tools/ctl/doctor/machine.h"
+#include "tools/ctl/doctor/network_check.h"
 #include "tools/ctl/doctor/ucx_check.h"
 
 namespace tensorhub::ctl {
@@ -49,6 +50,27 @@ void ExpectVerdict(const Finding& finding, Verdict verdict, const std::string& r
   EXPECT_THAT(finding.remedy, HasSubstr(remedy));
   EXPECT_EQ(finding.remedy.empty(), remedy.empty()) << finding.remedy;
   EXPECT_NE(finding.detail, "");
+}
+
+agent::Network NetworkOf(const std::string& device, const std::string& address) {
+  return {device, address, 24};
+}
+
+TEST(DoctorTest, NetworksThatLeadNowhereAreNamed) {
+  agent::Network bridge = NetworkOf("docker0", {-84, 17, 0, 1});
+  bridge.isolated = true;
+  const agent::Network lan = NetworkOf("eth0", {10, 0, 0, 1});
+  const Finding both = JudgeNetworks({bridge, lan}, "");
+  EXPECT_EQ(both.verdict, Verdict::kOk);
+  EXPECT_EQ(both.detail,
+            "eth0 10.0.0.1/24; not used: docker0 172.17.0.1/24 (a bridge that leads nowhere)");
+  const Finding alone = JudgeNetworks({bridge}, "");
+  EXPECT_EQ(alone.verdict, Verdict::kWarning);
+  EXPECT_THAT(alone.detail, HasSubstr("nothing leads to another host"));
+  EXPECT_EQ(JudgeNetworks({}, "").verdict, Verdict::kWarning);
+  const Finding wrong = JudgeNetworks({lan}, "eth7");
+  EXPECT_EQ(wrong.verdict, Verdict::kFailed);
+  EXPECT_THAT(wrong.detail, HasSubstr("there are: eth0 10.0.0.1/24"));
 }
 
 TEST(DoctorTest, SharedMemory) {
