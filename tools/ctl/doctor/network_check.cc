@@ -27,7 +27,8 @@ Finding JudgeNetworks(const std::vector<agent::Network>& all, const std::string&
   const auto chosen = agent::ChooseNetworks(all, choice);
   if (!chosen.ok()) {
     finding.verdict = Verdict::kFailed;
-    finding.detail = absl::StrCat("TENSORHUB_DATA_ADDRESS: ", std::string(chosen.status().message()));
+    finding.detail =
+        absl::StrCat("TENSORHUB_DATA_ADDRESS: ", std::string(chosen.status().message()));
     finding.remedy = "name a device, address or subnet that there is, or unset it";
     return finding;
   }
