@@ -36,8 +36,21 @@ def write_answers(model, count, generator):
     return tokens, answers, (answers == right).float()
 
 
+def fetch_newer(client, model, version):
+    """The version that came. A fetch may fail whose source withdrew: the trainer does not wait for
+    readers before it writes its next step. Then there is a newer one."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            newer = tensorhub.newer_than(version)
+            return fetch_module(client, model, newer, timeout=PATIENCE).version
+        except tensorhub.Error:
+            if time.monotonic() > until:
+                raise
+
+
 def rollout(name, address, batch, pipe):
-    """Fetches, writes, sends: until the server or the trainer is gone."""
+    """Fetches, writes, sends: until the trainer is gone."""
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(sum(name.encode()))
     model = Model().to(torch.bfloat16)
@@ -46,13 +59,12 @@ def rollout(name, address, batch, pipe):
         register_module(client, model)
         while True:
             began = time.monotonic()
+            version = fetch_newer(client, model, version)
+            stall = time.monotonic() - began
+            written = write_answers(model, batch, generator)
             try:
-                newer = tensorhub.newer_than(version)
-                version = fetch_module(client, model, newer, timeout=PATIENCE).version
-                stall = time.monotonic() - began
-                written = write_answers(model, batch, generator)
                 pipe.send((name, version, stall, *(part.numpy() for part in written)))
-            except (tensorhub.Error, OSError):
+            except OSError:
                 return
 
 
