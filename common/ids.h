@@ -74,6 +74,16 @@ struct GroupEpoch {
   auto operator<=>(const GroupEpoch&) const = default;
 };
 
+// R2: a trainer that goes back begins a new term of the model: what was published in earlier ones
+// under `since` or above counts no more. Numbers rise only. 0: what was there before the first.
+using TermNumber = uint64_t;
+inline constexpr TermNumber kTermMax = TermNumber{1} << 40;
+struct Term {
+  TermNumber number = 0;
+  Version since = 0;
+  bool operator==(const Term&) const = default;
+};
+
 // The name of a rank's place: one worker at a time holds it.
 struct WorkerKey {
   std::string model;

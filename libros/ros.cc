@@ -52,6 +52,7 @@ agent::VersionWait ToWait(const Selector& selector) {
   wait.any = selector.kind == Selector::Kind::kLatest ||
              (selector.kind == Selector::Kind::kExact && selector.version == 0);
   if (wait.any) return wait;
+  wait.stamped = selector.kind == Selector::Kind::kNewerThan;
   wait.newer_than =
       selector.kind == Selector::Kind::kExact ? selector.version - 1 : selector.version;
   return wait;
@@ -89,7 +90,8 @@ std::optional<ContentIdentity> IdentityFrom(const tensorhub::ContentDigest& dige
 }
 
 VersionInfo ToInfo(const agent::ListedVersion& listed) {
-  VersionInfo info{listed.version, listed.state, listed.bytes, {}, IdentityFrom(listed.identity)};
+  VersionInfo info{listed.version, listed.state, listed.bytes, {}, IdentityFrom(listed.identity),
+                   listed.term};
   for (const agent::ListedReplica& replica : listed.replicas) {
     info.replicas.push_back({replica.group, replica.ranks_complete, replica.ranks, replica.state});
   }
@@ -180,7 +182,7 @@ absl::Status Client::Publish(uint64_t version, const PublishOptions& options) {
   agent::PublishVerb verb;
   verb.version = version;
   verb.wait_for_group = options.wait_for_group;
-  verb.rewind = options.rewind;
+  verb.supersede = options.supersede;
   const absl::StatusOr<int64_t> left =
       impl_->agent().Await({options.stream, options.event}, Milliseconds(options.timeout));
   if (!left.ok()) return left.status();

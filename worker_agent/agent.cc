@@ -290,7 +290,12 @@ absl::Status Agent::Health() {
 
 absl::StatusOr<Version> Agent::WaitForVersion(const VersionWait& wait) {
   if (absl::Status status = CheckCaller(); !status.ok()) return status;
-  return queries_.WaitForVersion(wait);
+  using Answered = absl::StatusOr<std::optional<TermNumber>>;
+  if (!wait.stamped) return queries_.WaitForVersion(wait);
+  VersionWait asked = wait;
+  const auto held_in = [&](ProgressLoop& loop) { return loop.HeldIn(wait.newer_than); };
+  asked.held_in = OnLoop<Answered>(held_in).value_or(std::nullopt);
+  return queries_.WaitForVersion(asked);
 }
 
 absl::StatusOr<std::vector<ListedVersion>> Agent::List() {

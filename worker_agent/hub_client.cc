@@ -162,7 +162,8 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
   const bool first = !std::exchange(connected_, true);
   owner_.on_event(SessionUp{TimeOr(welcome.lease_ms(), kLeaseMs),
                             TimeOr(welcome.heartbeat_ms(), kHeartbeatMs), welcome.wants_documents(),
-                            FromProto(welcome.group_epoch()), welcome.hears_content()});
+                            FromProto(welcome.group_epoch()), welcome.hears_content(),
+                            welcome.term()});
   if (first) owner_.on_connected(absl::OkStatus());
 }
 

@@ -49,6 +49,15 @@ v1::GroupEpoch ToProto(const GroupEpoch& epoch) {
   return out;
 }
 
+v1::Term ToProto(const Term& term) {
+  v1::Term out;
+  out.set_number(term.number);
+  out.set_since(term.since);
+  return out;
+}
+
+Term FromProto(const v1::Term& term) { return {term.number(), term.since()}; }
+
 std::string ReasonOf(const absl::Status& status) {
   return ReadableText(std::string(status.message()), kReasonBytesMax);
 }
@@ -75,6 +84,7 @@ v1::Holding ToProto(const HoldingReport& report) {
   *out.mutable_group_epoch() = ToProto(report.epoch);
   out.set_digest(IdBytes(report.digest));
   out.set_hashing(report.hashing);
+  *out.mutable_term() = ToProto(report.term);
   return out;
 }
 
@@ -185,6 +195,14 @@ absl::StatusOr<std::optional<Event>> MakeCopyEvent(const v1::MakeCopy& in) {
   return std::optional<Event>(out);
 }
 
+absl::StatusOr<std::optional<Event>> SupersededEvent(const v1::Superseded& in) {
+  SupersededDirective out;
+  const absl::Status status = Read(in.publication(), "Superseded.publication", out.publication);
+  if (!status.ok()) return status;
+  out.reason = Reason(in.code(), in.reason());
+  return std::optional<Event>(std::move(out));
+}
+
 absl::StatusOr<std::optional<Event>> VisibleEvent(const v1::Visible& in) {
   VisibleDirective out;
   const absl::Status status = Read(in.publication(), "Visible.publication", out.publication);
@@ -242,6 +260,8 @@ absl::StatusOr<std::optional<Event>> ToEvent(const v1::HubMessage& message) {
                            Reason(message.dropped().code(), message.dropped().reason())});
     case v1::HubMessage::kVisible:
       return VisibleEvent(message.visible());
+    case v1::HubMessage::kSuperseded:
+      return SupersededEvent(message.superseded());
     case v1::HubMessage::kGroupChanged:
       return std::optional<Event>(
           GroupChangedDirective{FromProto(message.group_changed().group_epoch())});
@@ -265,7 +285,8 @@ v1::PublishRequest ToProto(const PublishCall& call) {
   out.set_generation(call.generation);
   out.set_wait_for_group(call.wait_for_group);
   out.set_timeout_ms(Unsigned(call.timeout_ms));
-  out.set_rewind(call.rewind);
+  out.set_supersede(call.supersede);
+  out.set_knows_term(call.knows_term);
   out.set_medium(call.medium);
   out.set_hashes(call.hashes);
   out.set_digest(IdBytes(call.digest));
@@ -298,6 +319,7 @@ v1::JoinFetchRequest ToProto(const JoinFetchCall& call) {
   }
   out.set_layout(IdBytes(call.layout));
   out.set_timeout_ms(Unsigned(call.timeout_ms));
+  if (call.held_in) out.set_held_in(*call.held_in);
   return out;
 }
 
@@ -325,6 +347,7 @@ absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply) {
   out.chunk_bytes = response.chunk_bytes();
   out.visible = response.visible();
   out.epoch = FromProto(response.group_epoch());
+  out.term = FromProto(response.term());
   out.compare = response.compare();
   out.holder = FromProto(response.holder());
   out.endpoint = response.holder_endpoint();
@@ -346,6 +369,7 @@ absl::Status FromProto(const v1::JoinFetchResponse& response, CallReply& reply) 
   out.world_size = response.world_size();
   out.chunk_bytes = response.chunk_bytes();
   out.already_held = response.already_held();
+  out.term = FromProto(response.term());
   absl::Status status =
       Read(response.transaction(), "JoinFetchResponse.transaction", out.transaction);
   if (status.ok()) {

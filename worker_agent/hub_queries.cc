@@ -42,15 +42,19 @@ std::vector<ListedVersion> Join(const v1::ListVersionsResponse& versions,
   for (const v1::VersionInfo& info : versions.versions()) {
     std::map<std::string, ListedReplica> groups;
     for (const v1::ReferenceInfo& reference : replicas.references()) {
+      const bool told = !reference.publication().empty();  // by an older server it is not
+      if (told && reference.publication() != info.publication()) continue;
       if (reference.version() == info.version()) Add(reference, info.world_size(), groups);
     }
     ListedVersion version{info.version(), info.state(), info.bytes(), {}};
+    version.term = info.term();
     version.identity = FromBytes(info.identity()).value_or(ContentDigest{});
     for (auto& [name, replica] : groups) version.replicas.push_back(std::move(replica));
     listed.push_back(std::move(version));
   }
-  std::sort(listed.begin(), listed.end(),
-            [](const ListedVersion& a, const ListedVersion& b) { return a.version < b.version; });
+  std::stable_sort(
+      listed.begin(), listed.end(),
+      [](const ListedVersion& a, const ListedVersion& b) { return a.version < b.version; });
   return listed;
 }
 
@@ -69,6 +73,7 @@ absl::StatusOr<Version> HubQueries::WaitForVersion(const VersionWait& wait) {
   request.set_any(wait.any);
   request.set_newer_than(wait.newer_than);
   request.set_max_lag(wait.max_lag);
+  if (wait.held_in) request.set_held_in(*wait.held_in);
   v1::WaitForVersionResponse response;
   const Ask ask = [&](grpc::ClientContext& context, TimeMs left_ms) {
     const std::stop_callback on_cancel(wait.cancel, [&context] { context.TryCancel(); });

@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -31,6 +32,8 @@ namespace tensorhub::agent {
 struct VersionWait {
   bool any = false;  // any visible version will do
   Version newer_than = 0;
+  bool stamped = false;  // by the agent: where it holds that version, or held it last, it says so
+  std::optional<TermNumber> held_in = {};  // R2: in which term
   uint64_t max_lag = 0;
   TimeMs timeout_ms = 0;
   std::stop_token cancel = {};
@@ -48,6 +51,7 @@ struct ListedVersion {
   uint64_t bytes = 0;
   std::vector<ListedReplica> replicas;
   ContentDigest identity = {};  // none: not known
+  TermNumber term = 0;          // in which it was published
 };
 
 class HubQueries {

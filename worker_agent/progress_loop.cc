@@ -255,6 +255,9 @@ std::optional<Version> ProgressLoop::Held() const {
 }
 
 absl::Status ProgressLoop::Health() const { return core_->Health(); }
+std::optional<TermNumber> ProgressLoop::HeldIn(Version version) const {
+  return core_->HeldIn(version);
+}
 
 void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress) {
   TH_CHECK(!on_verb_done_);

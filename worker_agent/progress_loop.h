@@ -89,6 +89,7 @@ class ProgressLoop {
   absl::StatusOr<void*> Allocate(size_t bytes);
   std::optional<Version> Held() const;
   absl::Status Health() const;
+  std::optional<TermNumber> HeldIn(Version version) const;
   void Stop() { stopping_ = true; }
 
  private:

@@ -33,22 +33,6 @@ bool AnyWillSay(const Publication& publication) {
   return false;
 }
 
-// What is published but not whole has holders of one group only.
-bool IsAnothers(const Publication& publication, const std::string& group) {
-  for (const auto& [rank, shard] : publication.shards) {
-    if (!shard.holders.empty()) return shard.holders.begin()->second->id.key.group != group;
-  }
-  return false;
-}
-
-// R4: a generation has one content.
-bool MadeItWhole(const Worker& worker, Generation generation, const Publication& publication) {
-  const PublishersRow& publishers = publication.publishers;
-  const auto rank = publishers.ranks.find(worker.id.key.rank);
-  return rank != publishers.ranks.end() && publishers.group == worker.id.key.group &&
-         rank->second == PublisherRow{worker.id.incarnation, generation};
-}
-
 std::vector<ContentDigest> DigestsOf(const Publication& publication) {
   std::vector<ContentDigest> digests(publication.world_size);
   for (const auto& [rank, shard] : publication.shards) digests[rank] = shard.digest;
@@ -81,6 +65,15 @@ absl::Status CannotCompare(const PublishOp& op, Rank rank, std::string_view why)
 }
 
 }  // namespace
+
+// R4: a generation has one content.
+bool Hub::State::MadeItWhole(const Worker& worker, Generation generation,
+                             const Publication& publication) const {
+  const PublishersRow& publishers = publication.publishers;
+  const auto rank = publishers.ranks.find(worker.id.key.rank);
+  return rank != publishers.ranks.end() && publishers.group == worker.id.key.group &&
+         rank->second == PublisherRow{worker.id.incarnation, generation};
+}
 
 // R1, its one place.
 absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication& publication,
@@ -225,7 +218,7 @@ void Hub::State::SettleIdentity(Publication& publication) {
   if (!AllKnown(digests)) return;
   publication.identity = ContentIdentity(digests);
   Model& model = models_.at(publication.model);
-  if (model.latest != publication.version || !publication.visible) return;
+  if (!IsLatest(publication)) return;
   model.identity = publication.identity;
   changed_models_.insert(publication.model);
 }

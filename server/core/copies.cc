@@ -167,7 +167,7 @@ bool Hub::State::IsAwaited(const Worker& copy, const Selector& selector) const {
 void Hub::State::ReleaseIfUnwanted(const Worker& copy) {
   if (copy.copy_of.empty() || !HoldsWhole(copy) || recovering_) return;
   const Model& model = models_.at(copy.id.key.model);
-  const Publication& publication = model.held.at(copy.reference->version);
+  const Publication& publication = PublicationOf(copy);
   if (KeptBy(model, publication).empty()) Send(copy, ReleaseCopy{copy.reference->generation});
 }
 

@@ -97,7 +97,7 @@ void Hub::State::On(const PutAttachmentOp& op) {
 std::set<Fingerprint> Hub::State::FingerprintsInUse() const {
   std::set<Fingerprint> in_use;
   for (const auto& [name, model] : models_) {
-    for (const auto& [version, publication] : model.held) {
+    for (const auto& [id, publication] : model.publications) {
       for (const auto& [rank, shard] : publication.shards) {
         in_use.insert(shard.layout);
         in_use.insert(shard.attachment);
@@ -118,7 +118,7 @@ std::set<Fingerprint> Hub::State::FingerprintsInUse() const {
 // Shards that were reported after a restart, before their layout was known again.
 void Hub::State::LearnSizes(const Layout& layout) {
   for (auto& [name, model] : models_) {
-    for (auto& [version, publication] : model.held) {
+    for (auto& [id, publication] : model.publications) {
       const Chunking chunking{layout.total_bytes(), publication.chunk_bytes};
       for (auto& [rank, shard] : publication.shards) {
         if (shard.chunks || shard.layout != layout.fingerprint()) continue;

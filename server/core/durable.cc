@@ -43,6 +43,7 @@ GroupRow RowOf(const Transaction& transaction) {
   row.transaction = transaction.id;
   row.publication = transaction.publication;
   row.version = transaction.version;
+  row.term = transaction.term;
   row.world_size = transaction.world_size;
   row.chunk_bytes = transaction.chunk_bytes;
   for (const auto& [rank, member] : transaction.members) {
@@ -56,6 +57,7 @@ Transaction TransactionOf(const GroupRow& row) {
   transaction.id = row.transaction;
   transaction.publication = row.publication;
   transaction.version = row.version;
+  transaction.term = row.term;
   transaction.world_size = row.world_size;
   transaction.chunk_bytes = row.chunk_bytes;
   for (const auto& [rank, member] : row.members) {
@@ -88,6 +90,8 @@ void Hub::State::Restore() {
     model.visible[row.latest] = row.publication;
     model.identity = row.identity;
     model.publishers = row.publishers;
+    for (const Term& term : row.terms) model.terms.Begin(term);
+    model.term_by = row.term_by;
   }
   for (const auto& [name, row] : durable_.retention) RestoreRetention(name, row);
   for (const auto& [key, row] : durable_.groups) {
@@ -123,7 +127,8 @@ std::optional<ModelRow> Hub::State::RowOfModel(const std::string& name) const {
   if (it == models_.end() || !it->second.latest) return std::nullopt;
   const Model& model = it->second;
   const Version latest = *model.latest;
-  return ModelRow{latest, model.visible.at(latest), model.identity, model.publishers};
+  return ModelRow{latest,           model.visible.at(latest), model.identity,
+                  model.publishers, model.terms.line(),       model.term_by};
 }
 
 std::optional<RetentionRow> Hub::State::RowOfRetention(const std::string& name) const {

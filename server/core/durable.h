@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/content_identity.h"
@@ -42,12 +43,14 @@ struct PublishersRow {
   bool operator==(const PublishersRow&) const = default;
 };
 
-// The newest version that ever became visible, unless it was rewound.
+// The newest version that ever became visible, of those that no later term supersedes.
 struct ModelRow {
   Version latest = 0;
   PublicationId publication;
   ContentDigest identity = {};  // none: not known
   PublishersRow publishers = {};
+  std::vector<Term> terms = {};  // as Terms::line
+  std::string term_by = {};      // who began the last of them, for people
   bool operator==(const ModelRow&) const = default;
 };
 
@@ -65,6 +68,7 @@ struct GroupRow {
   TransactionId transaction;
   PublicationId publication;
   Version version = 0;
+  Term term = {};  // of the publication
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
   std::map<Rank, MemberRow> members;

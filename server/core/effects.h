@@ -32,6 +32,7 @@ struct PublishReply {
   uint64_t chunk_bytes = 0;
   bool visible = false;
   GroupEpoch epoch = {};
+  Term term = {};  // in which it is published
   // Not published yet: the number has a content already. Publish again with the digest of these
   // bytes, cut into chunks of that size.
   bool compare = false;
@@ -49,6 +50,7 @@ struct FetchDecision {
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
   Fingerprint attachment;
+  Term term = {};             // in which it was published
   bool already_held = false;  // this rank holds it whole: FinishRead(OK) without reading
 };
 struct FinishReadReply {  // with every outcome, also with one that is an error
@@ -73,6 +75,7 @@ struct Welcome {
   // The holding that the worker reported rests on documents that the hub does not know.
   bool wants_documents = false;
   GroupEpoch epoch = {};  // of the group, the latest that this worker is known to be in
+  TermNumber term = 0;    // of the model, the latest
 };
 // R2: another epoch has begun for its group, and this worker is in it.
 struct GroupChanged {
@@ -110,6 +113,11 @@ struct Dropped {
 struct Visible {
   PublicationId publication;
 };
+// R2: what the worker holds, or reads, is superseded.
+struct Superseded {
+  PublicationId publication;
+  absl::Status reason;
+};
 
 // R7: a rank of the worker's group waits to unpublish the last copy of this. One of all the group's
 // shards in host memory, made within this time, would let it go.
@@ -125,8 +133,8 @@ struct ReleaseCopy {
 
 struct Directive {
   SessionId session = 0;
-  std::variant<Welcome, GroupChanged, Assign, AbortRead, Probe, Dropped, Visible, MakeCopy,
-               ReleaseCopy>
+  std::variant<Welcome, GroupChanged, Assign, AbortRead, Probe, Dropped, Visible, Superseded,
+               MakeCopy, ReleaseCopy>
       body;
 };
 
@@ -141,7 +149,7 @@ struct ModelChange {
   enum class Kind {
     kVersionVisible,
     kVersionGone,
-    kLatestRewound,  // to `version`, an older one than it was
+    kTermBegun,  // by `group`, with `version` (R2)
     kReplicaComplete,
     kReplicaGone,
     kWorkerJoined,

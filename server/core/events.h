@@ -40,13 +40,14 @@ struct Holding {
   Fingerprint attachment;  // none: all zero
   Generation generation = 0;
   uint32_t valid_chunks = 0;
-  bool complete = false;      // published here, or fetched and committed
-  bool published = false;     // by this worker itself (not fetched)
-  bool visible = false;       // the worker has heard that the version became visible
-  std::string medium = {};    // for people
-  GroupEpoch epoch = {};      // in which it was published, as the reply said
-  ContentDigest digest = {};  // of the shard; none: not known
-  bool hashing = false;       // it makes the digests just now, and will say
+  bool complete = false;          // published here, or fetched and committed
+  bool published = false;         // by this worker itself (not fetched)
+  bool visible = false;           // the worker has heard that the version became visible
+  std::string medium = {};        // for people
+  GroupEpoch epoch = {};          // in which it was published, as the reply said
+  ContentDigest digest = {};      // of the shard; none: not known
+  bool hashing = false;           // it makes the digests just now, and will say
+  std::optional<Term> term = {};  // in which it was published; none: an older agent, which has none
 };
 
 // A fetch whose decision the worker knows and whose outcome it does not.
@@ -169,8 +170,11 @@ struct PublishOp : Operation {
   uint64_t chunk_bytes = 0;  // what this publisher proposes; the first publisher's holds
   Generation generation = 0;
   bool wait_for_group = false;
-  TimeMs timeout_ms = 0;    // of wait_for_group
-  bool rewind = false;      // lower the `latest` mark to this version (R2)
+  TimeMs timeout_ms = 0;   // of wait_for_group
+  bool supersede = false;  // begins a new term with this version (R2)
+  // The latest term that this process knew when it came, or of what it has published or read since.
+  // None: it does not say.
+  std::optional<TermNumber> knows_term;
   std::string medium = {};  // for people
   // R1: it makes digests, and says later what they give (ContentHashed).
   bool hashes = false;
@@ -201,6 +205,8 @@ struct UnpublishOp : Operation {
 
 struct JoinFetchOp : Operation {
   Selector selector;
+  // Of kNewerThan: the term of the version that it names, if that is what the worker held last.
+  std::optional<TermNumber> held_in;
   Fingerprint layout;
   TimeMs timeout_ms = 0;
 };
@@ -225,7 +231,8 @@ struct WaitOp {
   // Replied to once `latest` > newer_than, and, with max_lag, once it is more than max_lag
   // versions (counted in visible versions) ahead of newer_than.
   Version newer_than = 0;
-  bool any = false;  // any visible version will do; newer_than is ignored
+  std::optional<TermNumber> held_in;  // as in JoinFetchOp
+  bool any = false;                   // any visible version will do; newer_than is ignored
   uint64_t max_lag = 0;
   TimeMs timeout_ms = 0;
 };
@@ -261,8 +268,8 @@ struct UnpinOp {
   std::string name;
 };
 
-// R2. The mark falls to a version that is held, unless a newer one is.
-struct RewindOp {
+// R2. A new term begins after this version, which is held: all newer ones are superseded.
+struct SupersedeOp {
   CallId call = 0;
   std::string model;
   Version version = 0;
@@ -280,7 +287,7 @@ using Event =
     std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed,
                  SourceSilent, ProbeAnswer, ContentHashed, CopyFailed, PublishOp, UnpublishOp,
                  JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp,
-                 PutAttachmentOp, RetainOp, PinOp, UnpinOp, RewindOp, CallCancelled, Tick>;
+                 PutAttachmentOp, RetainOp, PinOp, UnpinOp, SupersedeOp, CallCancelled, Tick>;
 
 }  // namespace tensorhub::hub
 

@@ -4,6 +4,7 @@
 // R6 until the decision: ranks join, and when all of the group are there, one version is chosen for
 // all of them, once.
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,7 +37,7 @@ void Hub::State::On(const JoinFetchOp& op) {
   const GroupKey key{worker->id.key.model, worker->id.key.group};
   Group& group = groups_[key];
   SetDeadline(*worker, op.timeout_ms);
-  group.forming[worker->id.key.rank] = Join{op.selector, op.layout};
+  group.forming[worker->id.key.rank] = Join{op.selector, op.layout, op.held_in};
   for (const auto& [rank, join] : group.forming) {
     if (join.selector == op.selector) continue;
     return RefuseForming(key, group,
@@ -97,7 +98,7 @@ std::string Hub::State::Without(uint32_t world_size, absl::FunctionRef<bool(Rank
 void Hub::State::Resolve(const GroupKey& key, Group& group) {
   if (recovering_ || group.open || !IsFull(key, group)) return;
   const Selector selector = group.forming.begin()->second.selector;
-  const auto wanted = FindWanted(key.model, selector);
+  const auto wanted = FindWanted(key.model, group);
   if (!wanted.ok()) {
     if (selector.kind != Selector::Kind::kNewerThan) RefuseForming(key, group, wanted.status());
     return;
@@ -111,8 +112,9 @@ void Hub::State::Resolve(const GroupKey& key, Group& group) {
 }
 
 absl::StatusOr<const Publication*> Hub::State::FindWanted(const std::string& name,
-                                                          const Selector& selector) const {
+                                                          const Group& group) const {
   const Model& model = models_.at(name);
+  const Selector& selector = group.forming.begin()->second.selector;
   switch (selector.kind) {
     case Selector::Kind::kLatest:
       return FindLatest(name, model);
@@ -121,9 +123,15 @@ absl::StatusOr<const Publication*> Hub::State::FindWanted(const std::string& nam
     case Selector::Kind::kNewerThan:
       break;
   }
+  // R2: whoever holds something superseded wants what superseded it, whatever its number.
+  const auto over = [&](const auto& join) {
+    const std::optional<TermNumber> held_in = join.second.held_in;
+    return held_in && model.terms.Supersede(*held_in, selector.version);
+  };
+  if (std::any_of(group.forming.begin(), group.forming.end(), over)) return FindLatest(name, model);
   for (auto it = model.held.rbegin(); it != model.held.rend() && it->first > selector.version;
        ++it) {
-    if (it->second.listed()) return &it->second;
+    if (it->second->listed()) return it->second;
   }
   return absl::NotFoundError(absl::StrCat(name, " has no version newer than ", selector.version));
 }
@@ -142,7 +150,7 @@ absl::StatusOr<const Publication*> Hub::State::FindExact(const std::string& name
                                                          const Model& model,
                                                          Version version) const {
   const auto it = model.held.find(version);
-  if (it != model.held.end() && it->second.listed()) return &it->second;
+  if (it != model.held.end() && it->second->listed()) return it->second;
   const std::string what = absl::StrCat("version ", version, " of ", name);
   if (!model.visible.contains(version)) {
     if (it != model.held.end()) {
@@ -151,10 +159,13 @@ absl::StatusOr<const Publication*> Hub::State::FindExact(const std::string& name
     }
     const std::string latest =
         model.latest ? absl::StrCat("the latest is ", *model.latest) : "it has no version yet";
-    return absl::NotFoundError(absl::StrCat(what, " does not exist; ", latest));
+    const Term term = model.terms.now();
+    const bool may_have = term.number > 0 && version >= term.since;
+    const char* over = may_have ? ", or was superseded by the model's latest term" : "";
+    return absl::NotFoundError(absl::StrCat(what, " does not exist", over, "; ", latest));
   }
   for (auto held = model.held.rbegin(); held != model.held.rend(); ++held) {
-    if (!held->second.listed()) continue;
+    if (!held->second->listed()) continue;
     return absl::NotFoundError(
         absl::StrCat(what, " has no holder any more; the newest held is ", held->first));
   }
@@ -202,6 +213,7 @@ void Hub::State::Decide(const GroupKey& key, Group& group, const Publication& pu
   transaction.id = random_.NextId();
   transaction.publication = publication.id;
   transaction.version = publication.version;
+  transaction.term = publication.term;
   transaction.world_size = publication.world_size;
   transaction.chunk_bytes = publication.chunk_bytes;
   const auto forming = std::exchange(group.forming, {});
@@ -226,6 +238,7 @@ void Hub::State::TellDecision(Worker& worker, const Transaction& transaction) {
   decision.transaction = transaction.id;
   decision.publication = transaction.publication;
   decision.version = transaction.version;
+  decision.term = transaction.term;
   decision.world_size = transaction.world_size;
   decision.chunk_bytes = transaction.chunk_bytes;
   decision.attachment = member.attachment;

@@ -52,18 +52,7 @@ void Hub::State::CheckInvariants() const {
   TH_CHECK(alive == alive_ && sessions == sessions_.size() && calls == calls_.size());
   TH_CHECK(dead_.size() == workers_.size() - alive_ && rows_.size() == workers_.size());
 
-  for (const auto& [name, model] : models_) {
-    // R2: `latest` is the newest version that ever became visible.
-    TH_CHECK(model.latest.has_value() == !model.visible.empty());
-    TH_CHECK(!model.latest || model.visible.rbegin()->first == *model.latest);
-    for (const auto& [version, publication] : model.held) {
-      TH_CHECK(publication.model == name && publication.version == version);
-      CheckPublication(publication);
-      const auto visible = model.visible.find(version);
-      const bool known = visible != model.visible.end() && visible->second == publication.id;
-      TH_CHECK(publication.visible == known);
-    }
-  }
+  for (const auto& [name, model] : models_) CheckModel(name, model);
   for (const auto& [key, group] : groups_) CheckGroup(key, group);
   CheckUplinks();
   CheckDurable();
@@ -133,9 +122,9 @@ void Hub::State::CheckReference(const Worker& worker) const {
   CheckEpoch(worker);
   if (!worker.reference) return;
   const Reference& reference = *worker.reference;
-  const Publication* publication = FindPublication(worker.id.key.model, reference.version);
-  // R1: a reference belongs to the publication that stands behind its number.
-  TH_CHECK(publication != nullptr && publication->id == reference.publication);
+  const Publication* publication = FindPublication(worker.id.key.model, reference.publication);
+  // R1: a reference belongs to a publication, with its number.
+  TH_CHECK(publication != nullptr && publication->version == reference.version);
   const auto shard = publication->shards.find(worker.id.key.rank);
   TH_CHECK(shard != publication->shards.end() && reference.shard == &shard->second);
   TH_CHECK(shard->second.holders.contains(worker.serial));
@@ -241,6 +230,34 @@ void Hub::State::CheckUplinks() const {
     }
   }
   TH_CHECK(uplinks == uplinks_);
+}
+
+void Hub::State::CheckModel(const std::string& name, const Model& model) const {
+  // R2: `latest` is the newest version that ever became visible.
+  TH_CHECK(model.latest.has_value() == !model.visible.empty());
+  TH_CHECK(!model.latest || model.visible.rbegin()->first == *model.latest);
+  for (const auto& [id, publication] : model.publications) {
+    TH_CHECK(publication.model == name && publication.id == id);
+    CheckPublication(publication);
+    CheckStanding(model, publication);
+  }
+  for (const auto& [version, publication] : model.held) {
+    TH_CHECK(model.publications.contains(publication->id) && publication->version == version);
+  }
+}
+
+// R2: one stands for each number: of what later terms do not supersede.
+void Hub::State::CheckStanding(const Model& model, const Publication& publication) const {
+  const Term& term = publication.term;
+  const auto held = model.held.find(publication.version);
+  const bool stands = held != model.held.end() && held->second == &publication;
+  const bool by_later = model.terms.Supersede(term.number, publication.version);
+  TH_CHECK(publication.visible ? publication.superseded == by_later
+                               : publication.superseded || !by_later);
+  TH_CHECK(stands == (!publication.superseded && !IsCandidate(publication)));
+  const auto visible = model.visible.find(publication.version);
+  const bool known = visible != model.visible.end() && visible->second == publication.id;
+  TH_CHECK(known == (publication.visible && stands));
 }
 
 void Hub::State::CheckPublication(const Publication& publication) const {

@@ -38,7 +38,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
     Answer(op.call, unknown());
     return nullptr;
   }
-  Supersede(*worker);
+  YieldToNewer(*worker);
   // R6: what begins only when a fetch is over. (Unpublish may be a part of one.)
   const bool after_fetch =
       kind == OpKind::kPublish || kind == OpKind::kJoinFetch || kind == OpKind::kLeave;
@@ -83,7 +83,7 @@ bool Hub::State::Repeat(Worker& worker, const Operation& op, OpKind kind) {
 }
 
 // A newer operation: the older one's caller is not interested any more.
-void Hub::State::Supersede(Worker& worker) {
+void Hub::State::YieldToNewer(Worker& worker) {
   if (worker.op.state != OpRecord::State::kPending) return;
   if (worker.op.kind == OpKind::kJoinFetch) LeaveForming(worker);
   FinishOpen(worker, absl::CancelledError("a newer operation of this worker took its place"));

@@ -120,7 +120,7 @@ uint32_t Hub::State::KeepLatest(const Model& model) const {
 std::vector<std::string> Hub::State::KeptBy(const Model& model,
                                             const Publication& publication) const {
   std::vector<std::string> why;
-  if (!publication.visible) return why;
+  if (!publication.visible || publication.superseded) return why;
   const uint32_t keep_latest = KeepLatest(model);
   uint32_t newer = 0;
   for (auto it = model.visible.rbegin();

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Publishing: R1 (one content behind a number) and R2 (visible when whole; the mark: latest.cc).
+// Publishing: R1 (one content behind a number) and R2 (visible when whole; the mark: terms.cc).
 
 #include <algorithm>
 #include <utility>
@@ -72,26 +72,24 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
     return Finish(worker, status);
   }
   DisownEarlier(worker, op.generation);
-  const std::string& name = worker.id.key.model;
-  Publication* publication = FindPublication(name, op.version);
   if (worker.reference && !Holds(worker, op)) {
     return Finish(worker, absl::FailedPreconditionError(absl::StrCat(
                               "these buffers hold version ", worker.reference->version,
                               "; unpublish version ", worker.reference->version, " first")));
   }
+  Publication* publication = Wanted(worker, op);
   // R8: its holders, or those of this shard of it, or of what is newer, may still report. R2: so
   // may another process of a rank of its group (SettleEpoch).
   const bool joins = !worker.reference && (publication == nullptr || !publication->visible ||
                                            LacksShard(*publication, worker.id.key.rank));
-  const bool rests_on_others = joins || op.rewind;
-  if (recovering_ && rests_on_others) {
+  if (recovering_ && joins) {
     worker.op.deferred = op;
     worker.op.epoch = EpochOfPublish(worker.id.key);
     return;
   }
-  absl::Status status = CheckMark(models_.at(name), op);
+  absl::Status status = CheckTerm(worker, op);
   if (!status.ok()) return Finish(worker, status);
-  if (publication == nullptr) publication = &Create(models_.at(name), op, worker);
+  if (publication == nullptr) publication = &Create(op, worker);
   status = CheckSameContent(*publication, worker, op);
   if (status.ok()) {
     const uint64_t bytes = layouts_.at(op.layout)->total_bytes();
@@ -104,7 +102,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
     if (compared.ok()) joining = *compared;
   }
   if (!status.ok()) {
-    ForgetIfUnheld(name, op.version);
+    ForgetIfUnheld(*publication);
     return Finish(worker, status);
   }
   if (joining == Joining::kWaits) return AwaitContent(worker, op);
@@ -116,7 +114,6 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
                                .with = HolderToAsk(*publication, worker.id.key.rank)});
   }
   if (!worker.reference) Hold(worker, *publication, op);
-  worker.reference->rewind |= op.rewind;
   worker.medium = op.medium;
   CompleteIfWhole(*publication, worker.id.key.group);
   if (IsPending(worker, OpKind::kPublish)) AnswerPublish(worker, op);
@@ -179,14 +176,19 @@ PublishOp Hub::State::TakeDeferred(Worker& worker) {
   return op;
 }
 
-Publication& Hub::State::Create(Model& model, const PublishOp& op, const Worker& worker) {
-  Publication publication;
-  publication.id = random_.NextId();
+Publication& Hub::State::Create(const PublishOp& op, const Worker& worker) {
+  Model& model = models_.at(worker.id.key.model);
+  const PublicationId id = random_.NextId();
+  Publication& publication = model.publications[id];
+  publication.id = id;
   publication.model = worker.id.key.model;
   publication.version = op.version;
   publication.world_size = worker.world_size;
   publication.chunk_bytes = op.chunk_bytes;
-  return model.held[op.version] = std::move(publication);
+  const Term now = model.terms.now();
+  publication.term = op.supersede ? Term{now.number + 1, op.version} : now;
+  if (!op.supersede) model.held[op.version] = &publication;
+  return publication;
 }
 
 void Hub::State::AnswerPublish(Worker& worker, const PublishOp& op) {
@@ -197,7 +199,8 @@ void Hub::State::AnswerPublish(Worker& worker, const PublishOp& op) {
 
 PublishReply Hub::State::PublishReplyOf(const Publication& publication,
                                         const Worker& worker) const {
-  return {publication.id, publication.chunk_bytes, publication.visible, worker.reference->epoch};
+  return {publication.id, publication.chunk_bytes, publication.visible, worker.reference->epoch,
+          publication.term};
 }
 
 void Hub::State::PublishDeadline(Worker& worker) {
@@ -228,16 +231,16 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
     Worker* worker = FindWorker({publication.model, group, rank});
     if (worker != nullptr && HasPublished(*worker, publication)) ranks.push_back(worker);
   }
-  const bool known = publication.visible || !recovering_ || AllWereTold({publication.model, group});
+  // R8: another term may be reported, that is as late.
+  const bool candidate = IsCandidate(publication);
+  const bool known = publication.visible || !recovering_ ||
+                     (!candidate && AllWereTold({publication.model, group}));
   const bool whole = ranks.size() == publication.world_size && known;
-  bool rewind = false;
-  if (whole) {
-    for (Worker* worker : ranks) rewind |= std::exchange(worker->reference->rewind, false);
-  }
   const bool first = whole && !std::exchange(publication.visible, true);
   if (first) publication.publishers = PublishersOf(ranks);
   joiners_due_ |= first;
-  if (first || rewind) MoveLatest(publication, rewind);
+  if (first && candidate) BeginTermWith(publication, group);
+  if (first) MoveLatest(publication);
   if (publication.visible) CompletePublished(publication, first);
 }
 
@@ -269,7 +272,7 @@ void Hub::State::BecomeVisible(Publication& publication) {
 
 void Hub::State::TellVisible(Worker& holder, const Publication& publication) {
   Send(holder, Visible{publication.id});
-  // One that waits for the end of the recovery has more to do then: a rewind.
+  // One that waits for the end of the recovery has more to do then.
   if (!IsPending(holder, OpKind::kPublish) || holder.op.deferred) return;
   Finish(holder, absl::OkStatus(), PublishReplyOf(publication, holder));
 }

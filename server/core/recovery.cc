@@ -21,6 +21,7 @@ void Hub::State::EndRecovery() {
   recovering_ = false;
   AskAfterRecovery();
   for (const auto& [key, group] : groups_) SettleEpoch(key);
+  SettleCandidates();
   for (auto& [key, worker] : workers_) {
     if (Reads(worker)) IsFed(worker) ? ReturnInside(worker) : Orphaned(worker);
     if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;
@@ -63,6 +64,7 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
   EndUnreported(worker, event);
   MergeOpenFetch(worker, event);
   GiveUpJoin(worker, event.gave_up_join);
+  TellIfSuperseded(worker);
 }
 
 // R2: what became so while it was away, or in an answer that it did not hear.
@@ -105,15 +107,65 @@ void Hub::State::DropUnconfirmed(Worker& worker) {
 
 // R1, the other way round: one number for a publication.
 bool Hub::State::HasOtherNumber(const Model& model, const Holding& holding) const {
-  const auto same = model.held.find(holding.version);
-  if (same != model.held.end() && same->second.id == holding.publication) return false;
-  const auto other = [&](Version version, const PublicationId& id) {
-    return version != holding.version && id == holding.publication;
-  };
-  return std::any_of(model.held.begin(), model.held.end(),
-                     [&](const auto& entry) { return other(entry.first, entry.second.id); }) ||
-         std::any_of(model.visible.begin(), model.visible.end(),
-                     [&](const auto& entry) { return other(entry.first, entry.second); });
+  const auto known = model.publications.find(holding.publication);
+  if (known != model.publications.end()) return known->second.version != holding.version;
+  return std::any_of(model.visible.begin(), model.visible.end(), [&](const auto& entry) {
+    return entry.first != holding.version && entry.second == holding.publication;
+  });
+}
+
+// Of an agent that knows nothing of terms: as far as this hub remembers.
+Term Hub::State::TermOf(const Model& model, const Holding& holding) const {
+  const auto known = model.publications.find(holding.publication);
+  if (known != model.publications.end()) return known->second.term;
+  const auto visible = model.visible.find(holding.version);
+  const bool stands = visible != model.visible.end() && visible->second == holding.publication;
+  return stands ? model.terms.now() : Term{};
+}
+
+// R2: what it says of terms. What was superseded before it was whole is over; so is what would have
+// begun a term, once a group of other processes publishes it.
+absl::Status Hub::State::CheckReportedTerm(const Worker& worker, const Holding& holding) const {
+  const Term& term = *holding.term;
+  if (term.number > kTermMax || (term.number > 0 && holding.version < term.since)) {
+    return absl::InvalidArgumentError("the report's term is malformed");
+  }
+  const Model& model = models_.at(worker.id.key.model);
+  if (model.terms.Contradict(term)) {
+    return absl::AlreadyExistsError(absl::StrCat("term ", term.number, " is another one by now"));
+  }
+  const auto known = model.publications.find(holding.publication);
+  if (known != model.publications.end()) {
+    const Publication& publication = known->second;
+    if (publication.term == term &&
+        (publication.visible || !IsAnothers(publication, worker.id.key.group))) {
+      return absl::OkStatus();
+    }
+    return absl::AlreadyExistsError("its publication is another one");
+  }
+  const bool superseded = model.terms.Supersede(term.number, holding.version);
+  const auto visible = model.visible.find(holding.version);
+  const bool stands = visible != model.visible.end() && visible->second == holding.publication;
+  if (stands && (superseded || term.number > model.terms.now().number)) {
+    return absl::InvalidArgumentError("its publication is of another term");
+  }
+  const bool unfinished = holding.published && !holding.visible;
+  if (!unfinished || !superseded) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat("term ", model.terms.now().number, " superseded it"));
+}
+
+// R1: one content behind a number; who comes with another one is too late.
+absl::Status Hub::State::CheckNumber(const Model& model, const Holding& holding) const {
+  const absl::Status late = absl::AlreadyExistsError("the number has another publication by now");
+  if (const auto held = model.held.find(holding.version); held != model.held.end()) {
+    return held->second->id == holding.publication ? absl::OkStatus() : late;
+  }
+  const auto visible = model.visible.find(holding.version);
+  if (visible == model.visible.end() || visible->second == holding.publication) {
+    return absl::OkStatus();
+  }
+  // The number was being published anew, since nobody held the content that was visible before.
+  return holding.published && !holding.visible ? absl::OkStatus() : late;
 }
 
 // R9: a report is checked like any other input.
@@ -140,22 +192,19 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
   if (HasOtherNumber(model, holding)) {
     return absl::InvalidArgumentError("its publication has another number");
   }
-  // R1: one content behind a number; who comes with another one is too late.
-  const Publication* held = FindPublication(worker.id.key.model, holding.version);
-  if (held == nullptr) {
-    const auto visible = model.visible.find(holding.version);
-    if (visible == model.visible.end() || visible->second == holding.publication) {
-      return absl::OkStatus();
-    }
-    // The number was being published anew, since nobody held the content that was visible before.
-    if (holding.published && !holding.visible) return absl::OkStatus();
+  if (absl::Status status = CheckReportedTerm(worker, holding); !status.ok()) return status;
+  // What is superseded, or begins a term, does not stand for its number (yet).
+  const bool begins = holding.term->number > model.terms.now().number;
+  if (!begins && !model.terms.Supersede(holding.term->number, holding.version)) {
+    if (absl::Status status = CheckNumber(model, holding); !status.ok()) return status;
   }
-  if (held == nullptr || held->id != holding.publication ||
-      held->world_size != holding.world_size || held->chunk_bytes != holding.chunk_bytes) {
-    return absl::AlreadyExistsError("the number has another publication by now");
+  const Publication* known = FindPublication(worker.id.key.model, holding.publication);
+  if (known == nullptr) return absl::OkStatus();
+  if (known->world_size != holding.world_size || known->chunk_bytes != holding.chunk_bytes) {
+    return absl::AlreadyExistsError("its publication is another one");
   }
-  const auto found = held->shards.find(worker.id.key.rank);
-  if (found == held->shards.end()) return absl::OkStatus();
+  const auto found = known->shards.find(worker.id.key.rank);
+  if (found == known->shards.end()) return absl::OkStatus();
   const Shard& shard = found->second;
   if (shard.layout != holding.layout) {
     return absl::AlreadyExistsError("the version has another layout");
@@ -167,7 +216,7 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
 
 Publication& Hub::State::Recreate(const std::string& name, const Holding& holding) {
   Model& model = models_.at(name);
-  const auto [it, created] = model.held.try_emplace(holding.version);
+  const auto [it, created] = model.publications.try_emplace(holding.publication);
   Publication& publication = it->second;
   if (!created) return publication;
   publication.id = holding.publication;
@@ -175,10 +224,15 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
   publication.version = holding.version;
   publication.world_size = holding.world_size;
   publication.chunk_bytes = holding.chunk_bytes;
+  publication.term = *holding.term;
+  publication.superseded = model.terms.Supersede(holding.term->number, holding.version);
+  publication.visible = publication.superseded;
+  if (publication.superseded || IsCandidate(publication)) return publication;
+  model.held[holding.version] = &publication;
   // All its holders were gone for a while; that it was visible is known.
   const auto visible = model.visible.find(holding.version);
   publication.visible = visible != model.visible.end() && visible->second == publication.id;
-  if (publication.visible && model.latest == holding.version) {
+  if (IsLatest(publication)) {
     publication.identity = model.identity;
     publication.publishers = model.publishers;
   }
@@ -186,7 +240,8 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
 }
 
 absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event) {
-  const Holding& holding = *event.holding;
+  Holding holding = *event.holding;
+  if (!holding.term) holding.term = TermOf(models_.at(worker.id.key.model), holding);
   if (absl::Status status = CheckReported(worker, holding); !status.ok()) return status;
   const Filling filling = FillingOf(worker, event);
   if (filling == Filling::kOver) return absl::AbortedError("its fetch is over");
@@ -197,11 +252,13 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   Shard& shard = EnsureShard(publication, worker.id.key.rank, holding.layout, holding.attachment);
   // What was fetched, or is being fetched, was visible; what was published may not have been.
   const bool seen = holding.visible || !holding.published;
+  const bool begins = seen && IsCandidate(publication);
   const bool news = seen && !std::exchange(publication.visible, true);
+  if (begins) BeginTermWith(publication, /*by=*/"");
   // Who published it may have reported before, and counts as who does later.
   joiners_due_ |= news;
   if (news) {
-    MoveLatest(publication, /*rewind=*/false);
+    MoveLatest(publication);
     CompletePublished(publication, /*news=*/true);
   }
   ReferenceState state = ReferenceState::kFilling;

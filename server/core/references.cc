@@ -15,19 +15,32 @@
 namespace tensorhub::hub {
 
 Publication* Hub::State::FindPublication(const std::string& model, Version version) {
-  return const_cast<Publication*>(std::as_const(*this).FindPublication(model, version));
-}
-
-const Publication* Hub::State::FindPublication(const std::string& model, Version version) const {
   const auto it = models_.find(model);
   if (it == models_.end()) return nullptr;
   const auto held = it->second.held.find(version);
-  return held == it->second.held.end() ? nullptr : &held->second;
+  return held == it->second.held.end() ? nullptr : held->second;
+}
+
+Publication* Hub::State::FindPublication(const std::string& model, const PublicationId& id) {
+  return const_cast<Publication*>(std::as_const(*this).FindPublication(model, id));
+}
+
+const Publication* Hub::State::FindPublication(const std::string& model,
+                                               const PublicationId& id) const {
+  const auto it = models_.find(model);
+  if (it == models_.end()) return nullptr;
+  const auto found = it->second.publications.find(id);
+  return found == it->second.publications.end() ? nullptr : &found->second;
 }
 
 Publication& Hub::State::PublicationOf(const Worker& holder) {
-  Publication* publication = FindPublication(holder.id.key.model, holder.reference->version);
-  TH_CHECK(publication != nullptr && publication->id == holder.reference->publication);
+  return const_cast<Publication&>(std::as_const(*this).PublicationOf(holder));
+}
+
+const Publication& Hub::State::PublicationOf(const Worker& holder) const {
+  const Publication* publication =
+      FindPublication(holder.id.key.model, holder.reference->publication);
+  TH_CHECK(publication != nullptr);
   return *publication;
 }
 
@@ -88,7 +101,7 @@ void Hub::State::CountComplete(Publication& publication, Shard& shard, const std
   retention_changed_ = true;
   if (++shard.complete == 1) ++publication.whole_shards;
   Model& model = models_.at(publication.model);
-  if (!was_listed && publication.listed()) {
+  if (!was_listed && publication.listed() && !publication.superseded) {
     Change(model, publication.model, ModelChange::Kind::kVersionVisible, publication.version,
            group);
     news_.insert(publication.model);
@@ -110,6 +123,7 @@ void Hub::State::UncountComplete(Publication& publication, Shard& shard, const s
   if (ranks == 0) publication.complete_ranks.erase(group);
   // R8: while recovering, absence proves nothing.
   if (!was_listed || publication.listed() || recovering_) return;
+  if (publication.superseded) return;  // which was said
   Change(model, publication.model, ModelChange::Kind::kVersionGone, publication.version, group);
   const std::string what = absl::StrCat("version ", publication.version, " of ", publication.model);
   const std::string last = absl::StrCat(group, " was the last to hold a shard of it");
@@ -138,7 +152,6 @@ void Hub::State::RemoveReference(Worker& worker) {
   shard.draining.erase(&worker);
   shard.holders.erase(worker.serial);
   --publication.references;
-  const Version version = worker.reference->version;
   worker.reference.reset();
   joiners_due_ = true;
   if (shard.holders.empty() && !publication.visible) {
@@ -147,16 +160,17 @@ void Hub::State::RemoveReference(Worker& worker) {
   } else {
     SettleDigest(publication, shard);
   }
-  ForgetIfUnheld(worker.id.key.model, version);
+  ForgetIfUnheld(publication);
 }
 
 // R1: with no holder left, the content is gone and the number may be published anew. That the
 // version was visible once stays known.
-void Hub::State::ForgetIfUnheld(const std::string& name, Version version) {
-  Model& model = models_.at(name);
-  const auto it = model.held.find(version);
-  if (it == model.held.end() || it->second.references > 0) return;
-  model.held.erase(it);
+void Hub::State::ForgetIfUnheld(const Publication& publication) {
+  if (publication.references > 0) return;
+  Model& model = models_.at(publication.model);
+  const auto held = model.held.find(publication.version);
+  if (held != model.held.end() && held->second == &publication) model.held.erase(held);
+  model.publications.erase(PublicationId(publication.id));
   if (model.visible.size() <= options_.limits.past_versions) return;
   for (auto past = model.visible.begin(); past != model.visible.end(); ++past) {
     if (model.held.contains(past->first) || past->first == model.latest) continue;

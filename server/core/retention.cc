@@ -33,7 +33,7 @@ bool Hub::State::HoldsWhole(const Worker& worker) const {
 
 // R7, its one place: whether the holder may give its shard up.
 bool Hub::State::MayGo(const Worker& leaver) const {
-  const Publication& publication = *FindPublication(leaver.id.key.model, leaver.reference->version);
+  const Publication& publication = PublicationOf(leaver);
   if (KeptBy(models_.at(publication.model), publication).empty()) return true;
   // Nobody can fetch it any more: a shard has gone with a worker that died.
   if (!recovering_ && !publication.listed()) return true;
@@ -152,7 +152,7 @@ void Hub::State::KeeperDeadline(Worker& leaver) {
 }
 
 std::string Hub::State::WhyNotKept(const Worker& leaver) const {
-  const Publication& publication = *FindPublication(leaver.id.key.model, leaver.reference->version);
+  const Publication& publication = PublicationOf(leaver);
   const std::string by = absl::StrJoin(KeptBy(models_.at(publication.model), publication), ", ");
   if (recovering_) {
     return absl::StrCat(by, "), and the server is recovering: who else holds it is not known yet; ",

@@ -69,8 +69,8 @@ void Hub::State::On(const SessionOpened& event) {
   JoinEpoch(worker, event, replaces);
   Attach(worker, event);
   if (worker.came_in == GroupEpoch{}) worker.came_in = CameIn(event);
-  Send(worker,
-       Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told});
+  Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told,
+                       models_.at(event.worker.key.model).terms.now().number});
   worker.said = worker.told;
   const bool held = worker.reference.has_value();
   MergeReport(worker, event);

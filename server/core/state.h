@@ -93,7 +93,7 @@ class Hub::State {
   // operations.cc: idempotency. Start returns null when the call was dealt with.
   Worker* Start(const Operation& op, OpKind kind);
   bool Repeat(Worker& worker, const Operation& op, OpKind kind);
-  void Supersede(Worker& worker);
+  void YieldToNewer(Worker& worker);
   void SetDeadline(Worker& worker, TimeMs timeout_ms);
   void ClearDeadline(Worker& worker);
   void Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload = {});
@@ -141,6 +141,9 @@ class Hub::State {
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
   bool HasOtherNumber(const Model& model, const Holding& holding) const;
   absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
+  Term TermOf(const Model& model, const Holding& holding) const;
+  absl::Status CheckReportedTerm(const Worker& worker, const Holding& holding) const;
+  absl::Status CheckNumber(const Model& model, const Holding& holding) const;
   Publication& Recreate(const std::string& model, const Holding& holding);
 
   // recovered_fetch.cc: R6
@@ -168,7 +171,7 @@ class Hub::State {
   absl::Status CheckDocuments(const PublishOp& op) const;
   absl::Status CheckSameContent(const Publication& publication, const Worker& worker,
                                 const PublishOp& op) const;
-  Publication& Create(Model& model, const PublishOp& op, const Worker& worker);
+  Publication& Create(const PublishOp& op, const Worker& worker);
   void Hold(Worker& worker, Publication& publication, const PublishOp& op);
   PublishOp TakeDeferred(Worker& worker);
   void AnswerPublish(Worker& worker, const PublishOp& op);
@@ -181,6 +184,8 @@ class Hub::State {
 
   // content.cc: R1, one content behind a number
   enum class Joining { kMayHold, kCompares, kWaits };
+  bool MadeItWhole(const Worker& worker, Generation generation,
+                   const Publication& publication) const;
   bool IsReadAs(const Worker& worker, Generation generation, const Publication& publication) const;
   absl::StatusOr<Joining> CompareContent(const Publication& publication, const Worker& worker,
                                          const PublishOp& op) const;
@@ -206,20 +211,34 @@ class Hub::State {
   bool AllWereTold(const GroupKey& group);
   void SettleEpoch(const GroupKey& group);
   void EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Status& reason);
+  void DropPublishing(Worker& worker, const absl::Status& reason);
   GroupEpoch EpochOfPublish(const WorkerKey& key);
   GroupEpoch Known(const WorkerKey& key, GroupEpoch reported);
   bool IsOfEarlierEpoch(const Worker& worker, const Holding& holding);
 
-  // latest.cc: R2, the mark
-  absl::Status CheckMark(const Model& model, const PublishOp& op) const;
-  void MoveLatest(const Publication& publication, bool rewind);
-  void On(const RewindOp& op);
-  absl::Status Rewind(const RewindOp& op);
+  // terms.cc: R2, the mark, and the terms in which it falls
+  Publication* Wanted(const Worker& worker, const PublishOp& op);
+  Publication* FindCandidate(const WorkerKey& key, Version version);
+  bool IsCandidate(const Publication& publication) const;
+  bool IsLatest(const Publication& publication) const;
+  absl::Status CheckTerm(const Worker& worker, const PublishOp& op);
+  absl::Status WasSuperseded(const Model& model, const Publication& publication) const;
+  void MoveLatest(const Publication& publication);
+  void BeginTerm(const std::string& model, const Term& term, const std::string& by);
+  void BeginTermWith(Publication& publication, const std::string& by);
+  void EndSuperseded(Publication& publication);
+  void TellIfSuperseded(const Worker& worker);
+  void SettleCandidates();
+  void On(const SupersedeOp& op);
+  absl::Status Supersede(const SupersedeOp& op);
 
   // references.cc: the only place where references appear, change state and go.
+  // What stands for the number.
   Publication* FindPublication(const std::string& model, Version version);
-  const Publication* FindPublication(const std::string& model, Version version) const;
+  Publication* FindPublication(const std::string& model, const PublicationId& id);
+  const Publication* FindPublication(const std::string& model, const PublicationId& id) const;
   Publication& PublicationOf(const Worker& holder);
+  const Publication& PublicationOf(const Worker& holder) const;
   Shard& EnsureShard(Publication& publication, Rank rank, const Fingerprint& layout,
                      const Fingerprint& attachment);
   void AddReference(Worker& worker, Publication& publication, Generation generation,
@@ -228,7 +247,7 @@ class Hub::State {
   void CountComplete(Publication& publication, Shard& shard, const std::string& group);
   void UncountComplete(Publication& publication, Shard& shard, const std::string& group);
   void RemoveReference(Worker& worker);
-  void ForgetIfUnheld(const std::string& model, Version version);
+  void ForgetIfUnheld(const Publication& publication);
   void On(const Progress& event);
   void NoteProgress(Read& read, const Progress& event);
 
@@ -381,8 +400,7 @@ class Hub::State {
   void JoinDeadline(Worker& worker);
   bool IsFull(const GroupKey& key, const Group& group) const;
   void Resolve(const GroupKey& key, Group& group);
-  absl::StatusOr<const Publication*> FindWanted(const std::string& model,
-                                                const Selector& selector) const;
+  absl::StatusOr<const Publication*> FindWanted(const std::string& model, const Group& group) const;
   absl::StatusOr<const Publication*> FindLatest(const std::string& name, const Model& model) const;
   absl::StatusOr<const Publication*> FindExact(const std::string& name, const Model& model,
                                                Version version) const;
@@ -439,6 +457,8 @@ class Hub::State {
   void CheckReference(const Worker& worker) const;
   void CheckRead(const Worker& worker) const;
   void CheckPublication(const Publication& publication) const;
+  void CheckModel(const std::string& name, const Model& model) const;
+  void CheckStanding(const Model& model, const Publication& publication) const;
   void CheckDigests(const Shard& shard) const;
   void CheckNoCycle(const Worker& worker) const;
   void CheckChoice(const Worker& worker) const;

@@ -25,6 +25,7 @@
 #include "server/core/events.h"
 #include "server/core/holder_index.h"
 #include "server/core/source_forest.h"
+#include "server/core/terms.h"
 #include "server/core/views.h"
 
 namespace tensorhub::hub {
@@ -59,7 +60,6 @@ struct Reference {
   GroupEpoch epoch;              // of kPublishing: to which it belongs (R2)
   ContentDigest digest;          // of its shard, as its holder says; none: not said
   bool hashing = false;          // that is still to come
-  bool rewind = false;           // once its group has published, `latest` falls to this version
 };
 
 struct Assignment {
@@ -261,7 +261,9 @@ struct Publication {
   Version version = 0;
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
+  Term term;                 // in which it was published; that it begins, if a later one (R2)
   bool visible = false;      // ever
+  bool superseded = false;   // by a later term: reads of it end, and no new one begins
   ContentDigest identity;    // R1; none: a shard's digest is not known (yet)
   PublishersRow publishers;  // who made it whole; none: not known
   std::map<Rank, Shard> shards;
@@ -272,6 +274,18 @@ struct Publication {
   bool listed() const { return visible && whole_shards == world_size; }
 };
 
+// Of what is not whole all holders are of one group.
+inline const Worker* AnyHolder(const Publication& publication) {
+  for (const auto& [rank, shard] : publication.shards) {
+    if (!shard.holders.empty()) return shard.holders.begin()->second;
+  }
+  return nullptr;
+}
+inline bool IsAnothers(const Publication& publication, const std::string& group) {
+  const Worker* holder = AnyHolder(publication);
+  return holder != nullptr && holder->id.key.group != group;
+}
+
 // R7: `version` must not be lost until then.
 struct PinnedVersion {
   Version version = 0;
@@ -280,19 +294,26 @@ struct PinnedVersion {
 
 struct Model {
   std::optional<Version> latest;
+  Terms terms;
+  std::string term_by;                        // who began the last one, for people
   std::optional<uint32_t> keep_latest;        // none: HubOptions::keep_latest
   std::map<std::string, PinnedVersion> pins;  // by name
   uint64_t revision = 0;
-  std::map<Version, Publication> held;       // with at least one reference
-  std::map<Version, PublicationId> visible;  // ever, also those that nobody holds any more
-  ContentDigest identity;                    // of `latest`
-  PublishersRow publishers;                  // of `latest`; none: not known
+  std::map<PublicationId, Publication> publications;  // with at least one reference
+  // Of them, the one that stands for each number: neither superseded, nor one that would begin a
+  // term once it is whole.
+  std::map<Version, Publication*> held;
+  // Ever, also those that nobody holds any more; but for what is superseded.
+  std::map<Version, PublicationId> visible;
+  ContentDigest identity;    // of `latest`
+  PublishersRow publishers;  // of `latest`; none: not known
 };
 
 // A rank that waits for the others (R6).
 struct Join {
   Selector selector;
   Fingerprint layout;
+  std::optional<TermNumber> held_in;
 };
 
 struct Member {
@@ -311,6 +332,7 @@ struct Transaction {
   TransactionId id;
   PublicationId publication;
   Version version = 0;
+  Term term;  // of the publication
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
   std::map<Rank, Member> members;  // fewer than world_size only while recovering
@@ -334,6 +356,7 @@ struct Group {
 struct Wait {
   std::string model;
   Version newer_than = 0;
+  std::optional<TermNumber> held_in;
   bool any = false;
   uint64_t max_lag = 0;
   TimeMs deadline = 0;

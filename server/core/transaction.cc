@@ -68,9 +68,8 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
                                            worker.generation, ", which was seen before"));
   }
   const Transaction& transaction = *GroupOf(worker.id.key).open;
-  Publication* publication = FindPublication(worker.id.key.model, transaction.version);
-  if (publication == nullptr || publication->id != transaction.publication ||
-      !publication->shards.contains(worker.id.key.rank)) {
+  Publication* publication = FindPublication(worker.id.key.model, transaction.publication);
+  if (publication == nullptr || !publication->shards.contains(worker.id.key.rank)) {
     // R8: its holders may still report.
     if (recovering_) {
       return absl::UnavailableError("the server is recovering; repeat this call in a moment");
@@ -83,6 +82,7 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
   AddReference(worker, *publication, start.generation, ReferenceState::kFilling, 0);
   StartRead(worker, *member);
   Orphaned(worker);
+  TellIfSuperseded(worker);
   return absl::OkStatus();
 }
 
@@ -152,9 +152,8 @@ void Hub::State::FinishLate(Worker& worker, const FinishReadOp& op) {
 // R1: the receipt. All ranks of the group get the same, once.
 ContentDigest Hub::State::IdentityOf(const std::string& model,
                                      const Transaction& transaction) const {
-  const Publication* publication = FindPublication(model, transaction.version);
-  const bool held = publication != nullptr && publication->id == transaction.publication;
-  if (held && publication->identity) return publication->identity;
+  const Publication* publication = FindPublication(model, transaction.publication);
+  if (publication != nullptr && publication->identity) return publication->identity;
   std::vector<ContentDigest> digests;
   for (const auto& [rank, member] : transaction.members) {
     if (!member.digest) return {};
@@ -183,7 +182,7 @@ void Hub::State::CommitIfWhole(const GroupKey& key) {
       Finish(worker, absl::OkStatus(), FinishReadReply{transaction.version, identity});
     }
   }
-  const Publication* publication = FindPublication(key.model, transaction.version);
+  const Publication* publication = FindPublication(key.model, transaction.publication);
   if (publication == nullptr) return;
   for (const auto& [rank, member] : transaction.members) RetryRedirects(*publication, rank);
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "server/core/state.h"
 
@@ -23,6 +24,7 @@ uint32_t CompleteReplicas(const Publication& publication) {
 
 VersionState StateOf(const Publication& publication) {
   if (!publication.visible) return VersionState::kPublishing;
+  if (publication.superseded) return VersionState::kSuperseded;
   return publication.listed() ? VersionState::kVisible : VersionState::kLost;
 }
 
@@ -30,6 +32,7 @@ VersionView ViewOf(const Publication& publication) {
   VersionView view;
   view.version = publication.version;
   view.publication = publication.id;
+  view.term = publication.term.number;
   view.state = StateOf(publication);
   view.identity = publication.identity;
   view.world_size = publication.world_size;
@@ -57,6 +60,8 @@ std::string_view ToString(VersionState state) {
       return "visible";
     case VersionState::kLost:
       return "lost";
+    case VersionState::kSuperseded:
+      return "superseded";
   }
   return "?";
 }
@@ -83,9 +88,10 @@ std::vector<ModelView> Hub::State::Models() const {
     view.has_latest = model.latest.has_value();
     view.latest = model.latest.value_or(0);
     view.keep_latest = KeepLatest(model);
+    view.term = model.terms.now();
     for (const auto& [version, publication] : model.held) {
-      if (publication.listed()) ++view.versions;
-      view.replicas += CompleteReplicas(publication);
+      if (publication->listed()) ++view.versions;
+      view.replicas += CompleteReplicas(*publication);
     }
     for (auto it = workers_.lower_bound({name, "", 0});
          it != workers_.end() && it->first.model == name; ++it) {
@@ -96,21 +102,25 @@ std::vector<ModelView> Hub::State::Models() const {
   return views;
 }
 
-// Those that are held, and those that were visible once and are held by nobody any more.
+// Those that are held, and those that were visible once and are held by nobody any more; by number
+// and term.
 std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
   const auto found = models_.find(name);
   if (found == models_.end()) return {};
-  std::map<Version, VersionView> views;
-  for (const auto& [version, publication] : found->second.visible) {
-    VersionView& view = views[version];
+  const Model& model = found->second;
+  std::map<std::tuple<Version, TermNumber, PublicationId>, VersionView> views;
+  for (const auto& [version, publication] : model.visible) {
+    if (model.publications.contains(publication)) continue;
+    VersionView& view = views[{version, kTermMax + 1, publication}];  // of no superseded one
     view.version = version;
     view.publication = publication;
     view.state = VersionState::kLost;
-    if (version == found->second.latest) view.identity = found->second.identity;
+    if (version == model.latest) view.identity = model.identity;
   }
-  for (const auto& [version, publication] : found->second.held) {
-    VersionView& view = views[version] = ViewOf(publication);
-    view.kept_by = KeptBy(found->second, publication);
+  for (const auto& [id, publication] : model.publications) {
+    VersionView& view = views[{publication.version, publication.term.number, id}];
+    view = ViewOf(publication);
+    view.kept_by = KeptBy(model, publication);
     std::set<std::string> filling;
     for (const auto& [rank, shard] : publication.shards) {
       for (const auto& [serial, holder] : shard.holders) {
@@ -122,7 +132,7 @@ std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
   }
   std::vector<VersionView> rows;
   rows.reserve(views.size());
-  for (auto& [version, view] : views) rows.push_back(std::move(view));
+  for (auto& [key, view] : views) rows.push_back(std::move(view));
   return rows;
 }
 
@@ -140,13 +150,14 @@ std::vector<ReferenceView> Hub::State::References(const std::string& model,
     view.model = model;
     view.group = worker.id.key.group;
     view.version = reference.version;
+    view.publication = reference.publication;
     view.worker = worker.id;
     view.location = worker.location.ToString();
     view.medium = worker.medium;
     view.generation = reference.generation;
     view.state = reference.state;
     view.valid_chunks = reference.valid_chunks;
-    const Publication& publication = *FindPublication(model, reference.version);
+    const Publication& publication = PublicationOf(worker);
     view.chunks = publication.shards.at(worker.id.key.rank).chunks.value_or(0);
     view.readers = static_cast<uint32_t>(reference.readers.size());
     views.push_back(std::move(view));
@@ -191,8 +202,8 @@ std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
     }
     const bool listed = worker.reference && worker.reference->publication == read.publication;
     if (listed) view.valid_chunks = worker.reference->valid_chunks;
-    const Publication* publication = FindPublication(key.model, read.version);
-    if (publication != nullptr && publication->id == read.publication) {
+    const Publication* publication = FindPublication(key.model, read.publication);
+    if (publication != nullptr) {
       view.chunk_bytes = publication->chunk_bytes;
       const auto shard = publication->shards.find(key.rank);
       if (shard != publication->shards.end()) view.chunks = shard->second.chunks.value_or(0);

@@ -25,14 +25,17 @@ struct ModelView {
   uint32_t replicas = 0;  // complete ones
   uint32_t keep_latest = 0;
   uint32_t workers = 0;
+  Term term = {};  // the latest (R2)
 };
 
-enum class VersionState { kPublishing, kVisible, kLost };  // kLost: visible once, not whole now
+// kLost: visible once, not whole now; kSuperseded: by a later term, and held still.
+enum class VersionState { kPublishing, kVisible, kLost, kSuperseded };
 std::string_view ToString(VersionState state);
 
 struct VersionView {
   Version version = 0;
   PublicationId publication;
+  TermNumber term = 0;  // in which it was published; 0 also: not known any more
   VersionState state = VersionState::kPublishing;
   ContentDigest identity;  // none: not known (yet)
   uint32_t world_size = 0;
@@ -53,6 +56,7 @@ struct ReferenceView {
   std::string model;
   std::string group;
   Version version = 0;
+  PublicationId publication;
   WorkerIdentity worker;
   std::string location;
   std::string medium;  // "host"

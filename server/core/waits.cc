@@ -15,7 +15,7 @@ void Hub::State::On(const WaitOp& op) {
     return Answer(op.call, absl::InvalidArgumentError(absl::StrCat("the model's name ", *problem)));
   }
   const TimeMs deadline = now_ + std::clamp<TimeMs>(op.timeout_ms, 0, kTimeoutMsMax);
-  const Wait wait{op.model, op.newer_than, op.any, op.max_lag, deadline};
+  const Wait wait{op.model, op.newer_than, op.held_in, op.any, op.max_lag, deadline};
   if (const auto version = Satisfied(wait)) {
     return Answer(op.call, absl::OkStatus(), WaitReply{*version});
   }
@@ -35,7 +35,8 @@ std::optional<Version> Hub::State::Satisfied(const Wait& wait) const {
   const auto it = models_.find(wait.model);
   if (it == models_.end() || !it->second.latest) return std::nullopt;
   const Model& model = it->second;
-  if (wait.any) return model.latest;
+  const bool over = wait.held_in && model.terms.Supersede(*wait.held_in, wait.newer_than);
+  if (wait.any || over) return model.latest;
   uint64_t newer = 0;
   for (auto above = model.visible.upper_bound(wait.newer_than); above != model.visible.end();
        ++above) {

@@ -160,10 +160,19 @@ grpc::ServerUnaryReactor* AdminService::Unpin(grpc::CallbackServerContext*,
   return CallReactor<v1::UnpinResponse>::Start(loop_, *request, response);
 }
 
+grpc::ServerUnaryReactor* AdminService::Supersede(grpc::CallbackServerContext*,
+                                                  const v1::SupersedeRequest* request,
+                                                  v1::SupersedeResponse* response) {
+  return CallReactor<v1::SupersedeResponse>::Start(loop_, *request, response);
+}
+
 grpc::ServerUnaryReactor* AdminService::Rewind(grpc::CallbackServerContext*,
                                                const v1::RewindRequest* request,
                                                v1::RewindResponse* response) {
-  return CallReactor<v1::RewindResponse>::Start(loop_, *request, response);
+  v1::SupersedeRequest supersede;
+  supersede.set_model(request->model());
+  supersede.set_version(request->version());
+  return CallReactor<v1::RewindResponse>::Start(loop_, supersede, response);
 }
 
 grpc::ServerWriteReactor<v1::WatchEvent>* AdminService::Watch(grpc::CallbackServerContext*,

@@ -60,6 +60,9 @@ class AdminService final : public v1::Admin::CallbackService {
                                 v1::PinResponse* response) override;
   grpc::ServerUnaryReactor* Unpin(grpc::CallbackServerContext*, const v1::UnpinRequest* request,
                                   v1::UnpinResponse* response) override;
+  grpc::ServerUnaryReactor* Supersede(grpc::CallbackServerContext*,
+                                      const v1::SupersedeRequest* request,
+                                      v1::SupersedeResponse* response) override;
   grpc::ServerUnaryReactor* Rewind(grpc::CallbackServerContext*, const v1::RewindRequest* request,
                                    v1::RewindResponse* response) override;
   grpc::ServerWriteReactor<v1::WatchEvent>* Watch(grpc::CallbackServerContext*,

@@ -37,6 +37,7 @@ hub::Holding HoldingOf(FieldChecks& check, const pb::Holding& holding) {
   out.epoch = EpochOf(holding.group_epoch());
   out.digest = check.IdOrNone(holding.digest(), "digest");
   out.hashing = holding.hashing();
+  if (holding.has_term()) out.term = {holding.term().number(), holding.term().since()};
   check.SetPrefix("");
   return out;
 }
@@ -240,7 +241,8 @@ absl::StatusOr<hub::Event> ToCore(const pb::PublishRequest& request, hub::CallId
   op.generation = check.GenerationOf(request.generation());
   op.wait_for_group = request.wait_for_group();
   op.timeout_ms = check.Time(request.timeout_ms());
-  op.rewind = request.rewind();
+  op.supersede = request.supersede();
+  if (request.has_knows_term()) op.knows_term = request.knows_term();
   op.medium = ReadableText(request.medium(), kMediumBytesMax);
   op.hashes = request.hashes();
   op.digest = check.IdOrNone(request.digest(), "digest");
@@ -269,6 +271,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::JoinFetchRequest& request, hub::Call
   op.selector = check.SelectorOf(request.has_selector(), request.selector());
   op.layout = check.Id(request.layout(), "layout");
   op.timeout_ms = check.Time(request.timeout_ms());
+  if (request.has_held_in()) op.held_in = request.held_in();
   return EventOf(check, op);
 }
 
@@ -296,6 +299,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::WaitForVersionRequest& request, hub:
   op.newer_than = request.newer_than();
   op.any = request.any();
   op.max_lag = request.max_lag();
+  if (request.has_held_in()) op.held_in = request.held_in();
   op.timeout_ms = check.Time(request.timeout_ms());
   return EventOf(check, op);
 }
@@ -346,10 +350,10 @@ absl::StatusOr<hub::Event> ToCore(const pb::UnpinRequest& request, hub::CallId c
   return EventOf(check, hub::UnpinOp{call, request.model(), request.name()});
 }
 
-absl::StatusOr<hub::Event> ToCore(const pb::RewindRequest& request, hub::CallId call) {
+absl::StatusOr<hub::Event> ToCore(const pb::SupersedeRequest& request, hub::CallId call) {
   FieldChecks check;
   check.Name(request.model(), "model");
-  return EventOf(check, hub::RewindOp{call, request.model(), request.version()});
+  return EventOf(check, hub::SupersedeOp{call, request.model(), request.version()});
 }
 
 }  // namespace tensorhub::rpc

@@ -17,6 +17,11 @@ void Fill(const GroupEpoch& epoch, pb::GroupEpoch& out) {
   out.set_count(epoch.count);
 }
 
+void Fill(const Term& term, pb::Term& out) {
+  out.set_number(term.number);
+  out.set_since(term.since);
+}
+
 void Fill(const hub::Welcome& welcome, const ServerIdentity& identity, pb::HubMessage& message) {
   pb::Welcome& out = *message.mutable_welcome();
   out.set_lease_ms(static_cast<uint64_t>(welcome.lease_ms));
@@ -27,6 +32,7 @@ void Fill(const hub::Welcome& welcome, const ServerIdentity& identity, pb::HubMe
   out.set_server_version(TENSORHUB_VERSION);
   Fill(welcome.epoch, *out.mutable_group_epoch());
   out.set_hears_content(true);
+  out.set_term(welcome.term);
 }
 
 void Fill(const hub::Assign& assign, const ServerIdentity&, pb::HubMessage& message) {
@@ -63,6 +69,13 @@ void Fill(const hub::Dropped& dropped, const ServerIdentity&, pb::HubMessage& me
 
 void Fill(const hub::Visible& visible, const ServerIdentity&, pb::HubMessage& message) {
   message.mutable_visible()->set_publication(IdBytes(visible.publication));
+}
+
+void Fill(const hub::Superseded& superseded, const ServerIdentity&, pb::HubMessage& message) {
+  pb::Superseded& out = *message.mutable_superseded();
+  out.set_publication(IdBytes(superseded.publication));
+  out.set_code(StatusCodeToWire(superseded.reason));
+  out.set_reason(std::string(superseded.reason.message()));
 }
 
 void Fill(const hub::GroupChanged& changed, const ServerIdentity&, pb::HubMessage& message) {
@@ -119,6 +132,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::PublishResponse& response
     response.set_chunk_bytes(payload.chunk_bytes);
     response.set_visible(payload.visible);
     Fill(payload.epoch, *response.mutable_group_epoch());
+    Fill(payload.term, *response.mutable_term());
     response.set_compare(payload.compare);
     if (payload.with.holder.incarnation == 0) return;
     ToProto(payload.with.holder, *response.mutable_holder());
@@ -144,6 +158,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::JoinFetchResponse& respon
     response.set_chunk_bytes(payload.chunk_bytes);
     response.set_attachment(IdBytes(payload.attachment));
     response.set_already_held(payload.already_held);
+    Fill(payload.term, *response.mutable_term());
   });
 }
 
@@ -170,6 +185,7 @@ absl::Status FillResponse(const hub::Reply&, pb::PutAttachmentResponse&) {
 absl::Status FillResponse(const hub::Reply&, pb::RetainResponse&) { return absl::OkStatus(); }
 absl::Status FillResponse(const hub::Reply&, pb::PinResponse&) { return absl::OkStatus(); }
 absl::Status FillResponse(const hub::Reply&, pb::UnpinResponse&) { return absl::OkStatus(); }
+absl::Status FillResponse(const hub::Reply&, pb::SupersedeResponse&) { return absl::OkStatus(); }
 absl::Status FillResponse(const hub::Reply&, pb::RewindResponse&) { return absl::OkStatus(); }
 
 }  // namespace tensorhub::rpc

@@ -16,8 +16,8 @@ const char* KindText(hub::ModelChange::Kind kind) {
       return "version-visible";
     case hub::ModelChange::Kind::kVersionGone:
       return "version-gone";
-    case hub::ModelChange::Kind::kLatestRewound:
-      return "latest-rewound";
+    case hub::ModelChange::Kind::kTermBegun:
+      return "term-begun";
     case hub::ModelChange::Kind::kReplicaComplete:
       return "replica-complete";
     case hub::ModelChange::Kind::kReplicaGone:
@@ -50,6 +50,7 @@ void Fill(const hub::ModelView& view, v1::ModelInfo& out) {
   out.set_replicas(view.replicas);
   out.set_workers(view.workers);
   out.set_keep_latest(view.keep_latest);
+  out.set_term(view.term.number);
 }
 
 void Fill(const hub::VersionView& view, v1::VersionInfo& out) {
@@ -57,6 +58,7 @@ void Fill(const hub::VersionView& view, v1::VersionInfo& out) {
   out.set_publication(IdBytes(view.publication));
   out.set_identity(IdBytes(view.identity));
   out.set_state(std::string(ToString(view.state)));
+  out.set_term(view.term);
   out.set_world_size(view.world_size);
   out.set_bytes(view.bytes);
   out.set_chunk_bytes(view.chunk_bytes);
@@ -73,6 +75,7 @@ void Fill(const hub::ReferenceView& view, v1::ReferenceInfo& out) {
   out.set_rank(view.worker.key.rank);
   out.set_incarnation(view.worker.incarnation);
   out.set_version(view.version);
+  out.set_publication(IdBytes(view.publication));
   out.set_location(view.location);
   out.set_medium(view.medium);
   out.set_generation(view.generation);

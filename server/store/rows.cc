@@ -49,6 +49,8 @@ std::optional<hub::GroupRow> GroupFrom(const Statement& row) {
   group.chunk_bytes = row.Number(6);
   group.members = *std::move(members);
   group.identity = *identity;
+  group.term = {row.Number(11), row.Number(12)};
+  if (group.term.number > kTermMax) return std::nullopt;
   if (row.IsNull(8)) return group;
   const uint64_t code = row.Number(8);
   if (code > kStatusCodeMax) return std::nullopt;
@@ -60,8 +62,8 @@ std::optional<hub::GroupRow> GroupFrom(const Statement& row) {
 
 absl::StatusOr<std::map<std::string, hub::ModelRow>> ReadModels(Sqlite& database) {
   std::map<std::string, hub::ModelRow> models;
-  absl::StatusOr<Statement> select =
-      database.Prepare("SELECT model, latest, publication, identity, publishers FROM models");
+  absl::StatusOr<Statement> select = database.Prepare(
+      "SELECT model, latest, publication, identity, publishers, terms, term_by FROM models");
   if (!select.ok()) return select.status();
   while (true) {
     const absl::StatusOr<bool> row = select->Step();
@@ -71,10 +73,12 @@ absl::StatusOr<std::map<std::string, hub::ModelRow>> ReadModels(Sqlite& database
     const std::optional<Id128> publication = IdFrom(*select, 2);
     const std::optional<Id128> identity = IdOrNoneFrom(*select, 3);
     auto publishers = DecodePublishers(select->Bytes(4));
-    if (NameProblem(name) || !publication || !identity || !publishers) {
+    auto terms = DecodeTerms(select->Bytes(5));
+    if (NameProblem(name) || !publication || !identity || !publishers || !terms) {
       return Damaged(database.path(), absl::StrCat("table models, row \"", name, "\""));
     }
-    models[name] = {select->Number(1), *publication, *identity, *std::move(publishers)};
+    models[name] = {select->Number(1),      *publication,      *identity,
+                    *std::move(publishers), *std::move(terms), select->Bytes(6)};
   }
 }
 
@@ -82,7 +86,7 @@ absl::StatusOr<std::map<hub::GroupKey, hub::GroupRow>> ReadGroups(Sqlite& databa
   std::map<hub::GroupKey, hub::GroupRow> groups;
   absl::StatusOr<Statement> select = database.Prepare(
       "SELECT model, group_name, transaction_id, publication, version, world_size, chunk_bytes, "
-      "members, outcome_code, outcome_message, identity FROM group_fetches");
+      "members, outcome_code, outcome_message, identity, term, term_since FROM group_fetches");
   if (!select.ok()) return select.status();
   while (true) {
     const absl::StatusOr<bool> row = select->Step();
@@ -181,6 +185,32 @@ std::optional<hub::PublishersRow> DecodePublishers(std::string_view bytes) {
   return reader.ok() ? std::optional(std::move(publishers)) : std::nullopt;
 }
 
+std::string EncodeTerms(const std::vector<Term>& terms) {
+  std::string bytes;
+  ByteWriter writer(bytes);
+  for (const Term& term : terms) {
+    writer.Put(uint64_t{term.number});
+    writer.Put(uint64_t{term.since});
+  }
+  return bytes;
+}
+
+// Ascending, or they are none.
+std::optional<std::vector<Term>> DecodeTerms(std::string_view bytes) {
+  std::vector<Term> terms;
+  ByteReader reader(bytes);
+  while (reader.ok() && reader.left() > 0) {
+    Term term;
+    term.number = reader.Take<uint64_t>();
+    term.since = reader.Take<uint64_t>();
+    const Term last = terms.empty() ? Term{} : terms.back();
+    const bool rises = term.number > last.number && (terms.empty() || term.since > last.since);
+    if (!reader.ok() || !rises || term.number > kTermMax) return std::nullopt;
+    terms.push_back(term);
+  }
+  return reader.ok() ? std::optional(std::move(terms)) : std::nullopt;
+}
+
 std::string EncodePins(const std::map<std::string, hub::PinRow>& pins) {
   std::string bytes;
   ByteWriter writer(bytes);
@@ -214,13 +244,13 @@ absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
   RowWriter writer;
   const std::pair<Statement*, const char*> statements[] = {
       {&writer.put_model_,
-       "INSERT OR REPLACE INTO models (model, latest, publication, identity, publishers) "
-       "VALUES (?1, ?2, ?3, ?4, ?5)"},
+       "INSERT OR REPLACE INTO models (model, latest, publication, identity, publishers, terms, "
+       "term_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
       {&writer.drop_model_, "DELETE FROM models WHERE model = ?1"},
       {&writer.put_group_,
        "INSERT OR REPLACE INTO group_fetches (model, group_name, transaction_id, publication, "
-       "version, world_size, chunk_bytes, members, outcome_code, outcome_message, identity) "
-       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
+       "version, world_size, chunk_bytes, members, outcome_code, outcome_message, identity, "
+       "term, term_since) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"},
       {&writer.drop_group_, "DELETE FROM group_fetches WHERE model = ?1 AND group_name = ?2"},
       {&writer.put_retention_,
        "INSERT OR REPLACE INTO retention (model, keep_latest, pins) VALUES (?1, ?2, ?3)"},
@@ -260,6 +290,9 @@ absl::Status RowWriter::Write(const std::string& model, const std::optional<hub:
   put_model_.BindBlob(4, identity);
   const std::string publishers = EncodePublishers(row->publishers);
   put_model_.BindBlob(5, publishers);
+  const std::string terms = EncodeTerms(row->terms);
+  put_model_.BindBlob(6, terms);
+  put_model_.BindText(7, row->term_by);
   return put_model_.Run();
 }
 
@@ -286,6 +319,8 @@ absl::Status RowWriter::Write(const hub::GroupKey& key, const std::optional<hub:
   put_group_.BindText(10, message);
   const std::string identity = OrEmpty(row->identity);
   put_group_.BindBlob(11, identity);
+  put_group_.Bind(12, row->term.number);
+  put_group_.Bind(13, row->term.since);
   return put_group_.Run();
 }
 

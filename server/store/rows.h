@@ -50,6 +50,10 @@ std::string EncodePublishers(const hub::PublishersRow& publishers);
 std::optional<hub::PublishersRow> DecodePublishers(std::string_view bytes);
 
 // One record per pin, by name.
+// Of Terms::line.
+std::string EncodeTerms(const std::vector<Term>& terms);
+std::optional<std::vector<Term>> DecodeTerms(std::string_view bytes);
+
 std::string EncodePins(const std::map<std::string, hub::PinRow>& pins);
 std::optional<std::map<std::string, hub::PinRow>> DecodePins(std::string_view bytes);
 

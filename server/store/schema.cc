@@ -54,6 +54,12 @@ ALTER TABLE models ADD COLUMN identity BLOB NOT NULL DEFAULT x'';
 ALTER TABLE models ADD COLUMN publishers BLOB NOT NULL DEFAULT x'';
 ALTER TABLE group_fetches ADD COLUMN identity BLOB NOT NULL DEFAULT x'';
 )sql",
+    R"sql(
+ALTER TABLE models ADD COLUMN terms BLOB NOT NULL DEFAULT x'';
+ALTER TABLE models ADD COLUMN term_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE group_fetches ADD COLUMN term INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE group_fetches ADD COLUMN term_since INTEGER NOT NULL DEFAULT 0;
+)sql",
 };
 constexpr int kSchema = static_cast<int>(std::size(kSteps));
 

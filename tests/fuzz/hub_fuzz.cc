@@ -141,6 +141,9 @@ class Play {
     holding.set_published(bits & 2);
     holding.set_visible(bits & 4);
     FillEpoch(*holding.mutable_group_epoch());
+    if (in_.OneIn(4)) return;
+    holding.mutable_term()->set_number(in_.Below(4));
+    holding.mutable_term()->set_since(Version());
   }
 
   void FillEpoch(pb::GroupEpoch& epoch) {
@@ -246,7 +249,8 @@ class Play {
     request.set_generation(Generation());
     request.set_wait_for_group(in_.OneIn(3));
     request.set_timeout_ms(in_.Byte() * uint64_t{16});
-    request.set_rewind(in_.OneIn(8));
+    request.set_supersede(in_.OneIn(8));
+    if (in_.OneIn(2)) request.set_knows_term(in_.Below(4));
     Ask<pb::PublishResponse>(request);
   }
 
@@ -278,6 +282,7 @@ class Play {
     }
     request.set_layout(LayoutId());
     request.set_timeout_ms(in_.Byte() * uint64_t{16});
+    if (in_.OneIn(2)) request.set_held_in(in_.Below(4));
     Ask<pb::JoinFetchResponse>(request);
   }
 
@@ -328,10 +333,10 @@ class Play {
         return Ask<pb::UnpinResponse>(request);
       }
       default: {
-        pb::RewindRequest request;
+        pb::SupersedeRequest request;
         request.set_model("m");
         request.set_version(Version());
-        return Ask<pb::RewindResponse>(request);
+        return Ask<pb::SupersedeResponse>(request);
       }
     }
   }

@@ -160,24 +160,40 @@ TEST_F(ClientTest, WaitsUntilItLagsTooFar) {
   EXPECT_EQ(found->version, 30u);
 }
 
-TEST_F(ClientTest, ARewindIsRefusedWhileANewerVersionIsHeld) {
+TEST_F(ClientTest, ATrainerGoesBackThoughANewerVersionIsHeld) {
   TestClient trainer = Join("trainer");
   TestClient reader = Join("rollout");
+  TestClient other = Join("other");
   ASSERT_TRUE(trainer.Publish(9).ok());
   ASSERT_TRUE(reader->Fetch(ros::Latest()).ok());
   ASSERT_TRUE(trainer->Unpublish().ok());
   const absl::Status plain = trainer.Publish(5);
   EXPECT_EQ(plain.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(plain.message()), HasSubstr("rewind"));
-  const absl::Status held = trainer.Publish(5, {.rewind = true});
-  EXPECT_EQ(held.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(held.message()), HasSubstr("9"));
-  ASSERT_TRUE(reader->Unpublish().ok());
-  ASSERT_TRUE(trainer.Publish(5, {.rewind = true}).ok());
-  const auto fetched = reader->Fetch(ros::Latest());
+  EXPECT_THAT(std::string(plain.message()), HasSubstr("supersede"));
+  auto waiting = std::async(std::launch::async, [&] {
+    return reader->WaitForVersion(ros::NewerThan(9), milliseconds(20000));
+  });
+  ASSERT_TRUE(trainer.Publish(5, {.supersede = true}).ok());
+  const auto next = waiting.get();
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(next->version, 5u);
+  const auto superseded = [&] { return reader->Health().code() == StatusCode::kOutOfRange; };
+  EXPECT_TRUE(Eventually(seconds(20), superseded)) << reader->Health();
+  const auto listed = reader->List();
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  ASSERT_EQ(listed->size(), 2u);
+  EXPECT_EQ(listed->front().state, "visible");
+  EXPECT_EQ(listed->front().term, 1u);
+  EXPECT_EQ(listed->back().state, "superseded");
+  const auto fetched = reader->Fetch(ros::NewerThan(9));
   ASSERT_TRUE(fetched.ok()) << fetched.status();
   EXPECT_EQ(fetched->version, 5u);
   reader.ExpectHolds(5);
+  EXPECT_TRUE(reader->Health().ok());
+  // Whoever publishes on as if nothing had happened is told by whom it is over.
+  const absl::Status late = other.Publish(10);
+  EXPECT_EQ(late.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(late.message()), HasSubstr("was begun by group trainer"));
 }
 
 // The publisher's opaque bytes, for whoever lists the version; its readers' own do not count.

@@ -101,6 +101,34 @@ TEST(RestartTest, OfATrainerWithOtherBytes) {
   }
 }
 
+// R2: a trainer that was killed goes back, and publishes a step once more with other bytes, though
+// rollouts hold it. They follow, be the server restarted meanwhile or not.
+TEST(RestartTest, RolloutsFollowATrainerThatSupersedes) {
+  for (const bool server_too : {false, true}) {
+    Cluster cluster(kServed, {"--lease", "1500ms"});
+    Worker reader = cluster.Join("reader");
+    {
+      Worker trainer = cluster.Join("trainer");
+      FillAndPublish(*trainer, 50);
+      ExpectFetched(*reader, reader->Do("fetch latest"), 50);
+      trainer->process().Kill();
+    }
+    Worker trainer = cluster.Join("trainer");
+    ASSERT_EQ(trainer->Do("fill 49"), "ok");
+    ASSERT_THAT(trainer->Do("publish 49 supersede=1"), StartsWith("ok"));
+    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+      return reader->Do("health").find("superseded") != std::string::npos;
+    })) << reader->Do("health");
+    if (server_too) cluster.server().Restart();
+    ExpectFetched(*reader, reader->Do("fetch newer=50"), 49);
+    EXPECT_EQ(reader->Do("health"), "ok");
+    // The new term takes the old numbers.
+    ASSERT_THAT(trainer->Do("unpublish"), StartsWith("ok"));
+    FillAndPublish(*trainer, 50);
+    ExpectFetched(*reader, reader->Do("fetch newer=49"), 50);
+  }
+}
+
 TEST(RestartTest, LatestDoesNotGoBackwards) {
   Cluster cluster;
   Worker trainer = cluster.Join("trainer");
@@ -111,9 +139,9 @@ TEST(RestartTest, LatestDoesNotGoBackwards) {
   EXPECT_THAT(other->Do("fetch latest"),
               testing::AllOf(StartsWith("error NOT_FOUND"), HasSubstr("5")));
   EXPECT_THAT(other->Do("publish 4"),
-              testing::AllOf(StartsWith("error FAILED_PRECONDITION"), HasSubstr("rewind")));
+              testing::AllOf(StartsWith("error FAILED_PRECONDITION"), HasSubstr("supersede")));
   // On purpose it may.
-  EXPECT_THAT(other->Do("publish 4 rewind=1"), StartsWith("ok"));
+  EXPECT_THAT(other->Do("publish 4 supersede=1"), StartsWith("ok"));
   Worker reader = cluster.Join("reader");
   ExpectFetched(*reader, reader->Do("fetch latest"), 4);
 }

@@ -91,7 +91,7 @@ TEST(ServerRecoveryTest, LatestOutlivesItsHolders) {
   EXPECT_THAT(other->Do("fetch latest"),
               testing::AllOf(StartsWith("error NOT_FOUND"), HasSubstr("version 5")));
   EXPECT_THAT(other->Do("publish 4"),
-              testing::AllOf(StartsWith("error FAILED_PRECONDITION"), HasSubstr("rewind")));
+              testing::AllOf(StartsWith("error FAILED_PRECONDITION"), HasSubstr("supersede")));
 }
 
 TEST(ServerRecoveryTest, AServerThatCannotWriteEndsAndWorkersRideItOut) {

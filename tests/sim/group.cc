@@ -74,7 +74,7 @@ void Group::LiveOn(Process& process) {
     const uint64_t dice = scene_.dice.Below(4);
     if (dice == 0 && holding && holding->complete) {
       process.KeepContent(scene_.contents.Of(holding->publication));
-      process.Ask(agent::PublishVerb{holding->version, false, false, 3000}, done);
+      process.Ask(agent::PublishVerb{.version = holding->version, .timeout_ms = 3000}, done);
     } else if (dice == 1) {
       process.Ask(agent::FetchVerb{DrawFetch().selector, 3000}, done);
     } else if (dice == 2) {
@@ -148,6 +148,8 @@ Group::Operation Group::Draw() {
   operation.timeout_ms = TimeMs(200 + scene_.dice.Below(scene_.dice.Below(2) == 0 ? 3000 : 30000));
   if (scene_.faults_on && scene_.dice.Below(40) == 0) {
     operation.leaves_after = scene_.dice.Time(kMillisecond, 500 * kMillisecond);
+  } else if (scene_.faults_on && scene_.dice.Below(40) == 0) {
+    operation.taken_back = scene_.dice.Time(kMillisecond, 3 * kSecond);
   }
   const uint64_t dice = scene_.dice.Below(100);
   const TimeMs timeout_ms = operation.timeout_ms;
@@ -156,7 +158,8 @@ Group::Operation Group::Draw() {
     operation.kind = training.kind;
     operation.version = training.version;
     operation.content = training.content;
-    operation.rewind = training.rewind;
+    operation.supersede = training.supersede;
+    operation.number = training.number;
     operation.wait_for_group = training.wait_for_group;
   } else if (dice < 78) {
     operation.kind = Kind::kFetch;
@@ -174,22 +177,28 @@ Group::Operation Group::Draw() {
   return operation;
 }
 
-// A new version, one that another group has published, or an old one after a rewind.
+// A new version, one that another group has published, or an old one in a new term.
 Group::Operation Group::DrawTraining() {
   Operation operation;
   operation.kind = Kind::kTrain;
   const uint64_t dice = scene_.dice.Below(100);
-  if (model_.newest == 0 || (trains_ && dice < 65)) {
+  operation.supersede = dice >= 94 || (fenced_ && scene_.dice.Below(2) == 0);
+  if (operation.supersede && model_.newest > 0) {
+    const Version back = scene_.dice.Below(4) == 0 ? model_.newest : 3;
+    operation.version = model_.newest + 1 - std::min(scene_.dice.Below(back), model_.newest);
+    model_.newest = std::max(model_.newest, operation.version);
+  } else if (model_.newest == 0 || (trains_ && dice < 65)) {
     operation.version = model_.newest += 1 + scene_.dice.Below(2);
-  } else if (dice < 94) {
-    operation.version = model_.newest;
   } else {
-    operation.version = 1 + scene_.dice.Below(model_.newest);
-    operation.rewind = true;
+    operation.version = model_.newest;
   }
   operation.wait_for_group = scene_.dice.Below(3) == 0;
-  operation.content = scene_.contents.ForPublish({model_.name, operation.version},
-                                                 IsUsed(operation.version), scene_.agenda.now());
+  // A group that goes back has its own bytes; its ranks agree on them while one of them has them.
+  const Version version = operation.version;
+  const std::string own_name = absl::StrCat(model_.name, "/", ranks_[0].place->key.group);
+  operation.number = {operation.supersede ? own_name : model_.name, version};
+  const bool used = operation.supersede ? IsUsedHere(version) : IsUsed(version);
+  operation.content = scene_.contents.ForPublish(operation.number, used, scene_.agenda.now());
   // Of several ranks, all would have to begin anew with it at once.
   const bool own = world_size() == 1 && scene_.Happens(scene_.plan.other_bytes);
   if (own) operation.content = scene_.contents.OfItsOwn();
@@ -204,12 +213,21 @@ Group::Operation Group::DrawFetch() {
   } else if (dice < 80) {
     const Version back = scene_.dice.Below(3);
     operation.selector = {Selector::Kind::kExact, model_.newest - std::min(back, model_.newest)};
+  } else if (const auto held = ranks_[0].process->Report().holding; held && dice < 90) {
+    operation.selector = {Selector::Kind::kNewerThan, held->version};
   } else {
     const Version back = scene_.dice.Below(2);
     operation.selector = {Selector::Kind::kNewerThan,
                           model_.newest - std::min(back, model_.newest)};
   }
   return operation;
+}
+
+bool Group::IsUsedHere(Version version) const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [version](const RankState& rank) {
+    const auto holding = rank.process->Report().holding;
+    return !rank.process->node().dead() && holding && holding->version == version;
+  });
 }
 
 // Somebody has it, or the hub believes so: then the number means what it meant.
@@ -232,7 +250,7 @@ void Group::Run(const Operation& operation) {
   ++number_;
   began_ = scene_.agenda.now();
   outcomes_.assign(ranks_.size(), absl::UnknownError("under way"));
-  if (operation.kind == Kind::kTrain) scene_.contents.Use({model_.name, operation.version});
+  if (operation.kind == Kind::kTrain) scene_.contents.Use(operation.number);
   for (Rank rank = 0; rank < world_size(); ++rank) unfinished_.insert(rank);
   for (Rank rank = 0; rank < world_size(); ++rank) {
     const Nanos skew =
@@ -272,7 +290,8 @@ void Group::RunRank(Rank rank, uint64_t number) {
         const auto holding = process->Report().holding;
         if (!holding || !holding->complete) return done(absl::OkStatus());
         process->KeepContent(scene_.contents.Of(holding->publication));
-        return Ask(rank, number, agent::PublishVerb{holding->version, false, false, 5000}, done);
+        const agent::PublishVerb verb{.version = holding->version, .timeout_ms = 5000};
+        return Ask(rank, number, verb, done);
       }
       case Kind::kFetch:
         return Ask(rank, number, agent::FetchVerb{operation_.selector, operation_.timeout_ms},
@@ -289,13 +308,14 @@ void Group::RunRank(Rank rank, uint64_t number) {
 
 void Group::RankDone(Rank rank, uint64_t number, const absl::Status& status) {
   if (number != number_ || unfinished_.erase(rank) == 0) return;
+  if (operation_.kind == Kind::kTrain) fenced_ = absl::IsFailedPrecondition(status);
   outcomes_[rank] = status;
   if (unfinished_.empty()) End();
 }
 
 void Group::End() {
   if (operation_.kind == Kind::kTrain) {
-    scene_.contents.Unuse({model_.name, operation_.version}, scene_.agenda.now());
+    scene_.contents.Unuse(operation_.number, scene_.agenda.now());
   }
   if (!resting_) NextLater();
 }
@@ -308,6 +328,11 @@ void Group::Ask(Rank rank, uint64_t number, const agent::Verb& verb, const Done&
     scene_.agenda.After(
         operation_.leaves_after, &process.node(),
         [&process, drain_ms = operation_.drain_ms] { process.AskToLeave(drain_ms); });
+  }
+  if (operation_.taken_back != 0) {
+    scene_.agenda.After(operation_.taken_back, &process.node(), [this, number, &process] {
+      if (number == number_) process.AskToCancel();
+    });
   }
   process.Ask(verb, [this, rank, number, done, &process](const agent::VerbDone& result) {
     if (std::holds_alternative<agent::FetchVerb>(process.verb()) && result.status.ok()) {
@@ -355,7 +380,7 @@ void Group::Publish(Rank rank, uint64_t number) {
   agent::PublishVerb verb;
   verb.version = operation_.version;
   verb.wait_for_group = operation_.wait_for_group;
-  verb.rewind = operation_.rewind;
+  verb.supersede = operation_.supersede;
   verb.timeout_ms = operation_.timeout_ms;
   Ask(rank, number, verb,
       [this, rank, number](const absl::Status& status) { RankDone(rank, number, status); });
@@ -366,6 +391,11 @@ void Group::Wait(Rank rank, uint64_t number) {
   WaitRequest request;
   request.newer_than = model_.newest == 0 ? 0 : model_.newest - scene_.dice.Below(2);
   request.any = scene_.dice.Below(3) == 0;
+  const auto held = ranks_[rank].process->Report().holding;
+  if (held && !request.any && scene_.dice.Below(2) == 0) {
+    request.newer_than = held->version;
+    request.held_in = held->term.number;
+  }
   request.max_lag = scene_.dice.Below(2);
   request.timeout_ms = operation_.timeout_ms;
   ranks_[rank].process->link().Wait(request, [this, rank, number](const absl::Status& status) {

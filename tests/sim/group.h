@@ -3,7 +3,9 @@
 //
 // A group of workers and what its owners do with them, over and over: a trainer's steps, a
 // rollout's fetches, waits, unpublishing, leaving and coming back. Owners keep to the contract:
-// they change their buffers only when these are theirs, and then they do change them.
+// they change their buffers only when these are theirs, and then they do change them. A trainer
+// goes back now and then, as after a crash: it supersedes with bytes of its own, whatever others
+// hold.
 
 #ifndef TENSORHUB_TESTS_SIM_GROUP_H_
 #define TENSORHUB_TESTS_SIM_GROUP_H_
@@ -72,13 +74,15 @@ class Group {
     Kind kind = Kind::kFetch;
     Version version = 0;
     ContentId content = 0;
+    Contents::Number number;  // who publishes by it has that content
     Selector selector;
-    bool rewind = false;
+    bool supersede = false;
     bool wait_for_group = false;
     TimeMs timeout_ms = 0;
     TimeMs drain_ms = 0;
     bool at_once = false;    // all ranks together, whatever is lost by it
     Nanos leaves_after = 0;  // in the middle of it; 0: does not
+    Nanos taken_back = 0;    // by its caller, in the middle of it; 0: is not
   };
   struct RankState {
     const Place* place = nullptr;
@@ -96,6 +100,7 @@ class Group {
   Operation DrawTraining();
   Operation DrawFetch();
   bool IsUsed(Version version) const;
+  bool IsUsedHere(Version version) const;
   void Run(const Operation& operation);
   void RunRank(Rank rank, uint64_t number);
   void RankDone(Rank rank, uint64_t number, const absl::Status& status);
@@ -123,6 +128,7 @@ class Group {
   std::set<Rank> unfinished_;
   std::vector<absl::Status> outcomes_;
   Version fetched_ = 0;
+  bool fenced_ = false;  // the last publish was refused: somebody has begun a term since
 };
 
 }  // namespace tensorhub::fault

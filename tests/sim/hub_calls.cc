@@ -153,7 +153,7 @@ void HubLink::Dispatch(const agent::Call& call) {
   if (const auto* publish = std::get_if<agent::PublishCall>(&call.request)) {
     record.version = publish->version;
     record.generation = publish->generation;
-    record.rewind = publish->rewind;
+    record.supersede = publish->supersede;
     record.content = process_.publishing();
   } else if (const auto* join = std::get_if<agent::JoinFetchCall>(&call.request)) {
     record.selector = join->selector;
@@ -212,6 +212,7 @@ void HubLink::AskWait() {
   hub::WaitOp op;
   op.model = process_.identity().key.model;
   op.newer_than = wait_->newer_than;
+  op.held_in = wait_->held_in;
   op.any = wait_->any;
   op.max_lag = wait_->max_lag;
   op.timeout_ms = left;

@@ -21,6 +21,7 @@ namespace tensorhub::fault {
 
 struct WaitRequest {
   Version newer_than = 0;
+  std::optional<TermNumber> held_in;
   bool any = false;
   uint64_t max_lag = 0;
   TimeMs timeout_ms = 0;

@@ -48,7 +48,7 @@ struct CallRecord {
   // Of a publish: what is published.
   Version version = 0;
   ContentId content = 0;
-  bool rewind = false;
+  bool supersede = false;
   Selector selector;          // of a JoinFetch
   TransactionId transaction;  // of a FinishRead
 };

@@ -33,7 +33,7 @@ std::string_view PayloadOf(uint64_t bytes) {
 
 std::string Describe(const agent::Verb& verb) {
   if (const auto* publish = std::get_if<agent::PublishVerb>(&verb)) {
-    return absl::StrCat("publish ", publish->version, publish->rewind ? " rewinding" : "",
+    return absl::StrCat("publish ", publish->version, publish->supersede ? " superseding" : "",
                         publish->wait_for_group ? " waiting" : "", " in ", publish->timeout_ms);
   }
   if (const auto* unpublish = std::get_if<agent::UnpublishVerb>(&verb)) {

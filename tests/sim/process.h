@@ -64,6 +64,7 @@ class Process {
   bool idle() const { return on_done_ == nullptr; }
   const agent::Verb& verb() const { return verb_; }
   void AskToLeave(TimeMs drain_ms) { Step(agent::LeaveAsked{drain_ms}); }
+  void AskToCancel() { Step(agent::CancelAsked{}); }
   Copies& copies() { return copies_; }
   // Of a copy: the group that keeps it.
   const std::string& copy_of() const { return place_.copy_of; }

@@ -89,6 +89,7 @@ void Subscription::Stop() {
     changed_.NotifyAll();
   }
   queries_.Stop();
+  stop_.request_stop();
 }
 
 bool Subscription::stopping() {
@@ -117,7 +118,8 @@ void Subscription::Recheck() {
   for (const Rank& rank : ranks_) {
     if (rank.client->Held() != held_) held_.reset();
     const absl::Status health = rank.client->Health();
-    if (health.ok() || absl::IsUnavailable(health) || absl::IsDataLoss(health)) continue;
+    const bool serves = absl::IsUnavailable(health) || absl::IsDataLoss(health);
+    if (health.ok() || serves || absl::IsOutOfRange(health)) continue;
     spdlog::warn("{}: connecting anew: {}", options_.model, std::string(health.message()));
     held_.reset();
     LeaveAll();
@@ -140,25 +142,25 @@ bool Subscription::Reached() {
 }
 
 std::optional<uint64_t> Subscription::Await() {
-  agent::VersionWait wait;
-  wait.any = !held_;
-  wait.newer_than = held_.value_or(0);
-  wait.timeout_ms = kLookMs;
-  const absl::StatusOr<uint64_t> version = queries_.WaitForVersion(wait);
+  const absl::StatusOr<uint64_t> version = held_ ? AwaitNext(*held_) : AwaitAny();
   if (version.ok()) return *version;
-  if (absl::IsDeadlineExceeded(version.status())) return held_ ? Rewound() : std::nullopt;
-  Rest(std::string(version.status().message()));
+  if (!absl::IsDeadlineExceeded(version.status())) Rest(std::string(version.status().message()));
   return std::nullopt;
 }
 
-// Nothing newer comes than what is held, if `latest` was lowered below it.
-std::optional<uint64_t> Subscription::Rewound() {
+absl::StatusOr<uint64_t> Subscription::AwaitAny() {
   agent::VersionWait wait;
   wait.any = true;
   wait.timeout_ms = kLookMs;
-  const absl::StatusOr<uint64_t> latest = queries_.WaitForVersion(wait);
-  if (!latest.ok() || *latest == held_) return std::nullopt;
-  return *latest;
+  return queries_.WaitForVersion(wait);
+}
+
+// Asked as who holds it, who is also told of what supersedes it.
+absl::StatusOr<uint64_t> Subscription::AwaitNext(uint64_t held) {
+  const auto next = ranks_.front().client->WaitForVersion(
+      ros::NewerThan(held), std::chrono::milliseconds(kLookMs), {.cancel = stop_.get_token()});
+  if (!next.ok()) return next.status();
+  return next->version;
 }
 
 absl::StatusOr<std::vector<Layout>> Subscription::LayoutsOf(uint64_t version) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -62,7 +63,8 @@ class Subscription {
   bool Reached();
   // The newest version there is, once it is another than the one held; nothing: try again.
   std::optional<uint64_t> Await();
-  std::optional<uint64_t> Rewound();
+  absl::StatusOr<uint64_t> AwaitAny();
+  absl::StatusOr<uint64_t> AwaitNext(uint64_t held);
   // What is held in truth, and by clients that the server accepts.
   void Recheck();
   // Of its ranks. NOT_FOUND if nobody holds it.
@@ -78,6 +80,7 @@ class Subscription {
   const Options options_;
   ctl::AdminClient admin_;
   agent::HubQueries queries_;
+  std::stop_source stop_;
   std::vector<Rank> ranks_;
   std::vector<Layout> layouts_;           // of the ranks, once there are any
   std::vector<std::string> attachments_;  // fingerprints, of the version looked at last

@@ -161,8 +161,8 @@ absl::Status AdminClient::Unpin(const v1::UnpinRequest& request) {
   return repeated && absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
-absl::Status AdminClient::Rewind(const v1::RewindRequest& request) {
-  return Call(&v1::Admin::Stub::Rewind, request).status();
+absl::Status AdminClient::Supersede(const v1::SupersedeRequest& request) {
+  return Call(&v1::Admin::Stub::Supersede, request).status();
 }
 
 std::unique_ptr<grpc::ClientReader<v1::WatchEvent>> AdminClient::Watch(grpc::ClientContext& context,

@@ -51,7 +51,7 @@ class AdminClient {
   absl::Status Pin(const v1::PinRequest& request);
   // OK as well if an attempt that was cut may have taken the pin away.
   absl::Status Unpin(const v1::UnpinRequest& request);
-  absl::Status Rewind(const v1::RewindRequest& request);
+  absl::Status Supersede(const v1::SupersedeRequest& request);
   // Not retried; the caller owns the context.
   std::unique_ptr<grpc::ClientReader<v1::WatchEvent>> Watch(grpc::ClientContext& context,
                                                             const std::string& model);

@@ -56,13 +56,14 @@ absl::Status ListModels(const Globals& globals) {
                {"versions", "VERSIONS", true},
                {"replicas", "REPLICAS", true},
                {"workers", "WORKERS", true},
-               {"keep_latest", "KEEP", true}},
+               {"keep_latest", "KEEP", true},
+               {"term", "TERM", true}},
               "No models yet: none exists before a worker joins it.");
   for (const v1::ModelInfo& model : response->models()) {
-    table.AddRow({TextCell(model.model()),
-                  model.has_latest() ? NumberCell(model.latest()) : NoCell(),
-                  NumberCell(model.versions()), NumberCell(model.replicas()),
-                  NumberCell(model.workers()), NumberCell(model.keep_latest())});
+    table.AddRow(
+        {TextCell(model.model()), model.has_latest() ? NumberCell(model.latest()) : NoCell(),
+         NumberCell(model.versions()), NumberCell(model.replicas()), NumberCell(model.workers()),
+         NumberCell(model.keep_latest()), NumberCell(model.term())});
   }
   table.Print(globals.format(), std::cout);
   return absl::OkStatus();
@@ -75,6 +76,7 @@ absl::Status ListVersions(const Globals& globals, const std::string& model) {
   Table table("versions",
               {{"version", "VERSION", true},
                {"state", "STATE"},
+               {"term", "TERM", true},
                {"world_size", "RANKS", true},
                {"bytes", "SIZE", true},
                {"chunk_bytes", "CHUNK", true},
@@ -88,11 +90,12 @@ absl::Status ListVersions(const Globals& globals, const std::string& model) {
               absl::StrCat("No versions of ", model, " are held by anybody."));
   for (const v1::VersionInfo& version : response->versions()) {
     table.AddRow({NumberCell(version.version()), TextCell(version.state()),
-                  NumberCell(version.world_size()), BytesCell(version.bytes()),
-                  BytesCell(version.chunk_bytes()), NumberCell(version.complete_replicas()),
-                  NumberCell(version.filling_replicas()), NamesCell(version.kept_by()),
-                  IdCell(version.identity()), IdCell(version.publication()),
-                  IdListCell(version.layouts()), IdListCell(version.attachments())});
+                  NumberCell(version.term()), NumberCell(version.world_size()),
+                  BytesCell(version.bytes()), BytesCell(version.chunk_bytes()),
+                  NumberCell(version.complete_replicas()), NumberCell(version.filling_replicas()),
+                  NamesCell(version.kept_by()), IdCell(version.identity()),
+                  IdCell(version.publication()), IdListCell(version.layouts()),
+                  IdListCell(version.attachments())});
   }
   table.Print(globals.format(), std::cout);
   return absl::OkStatus();

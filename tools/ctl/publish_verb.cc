@@ -35,7 +35,7 @@ struct PublishArguments {
   GroupFlag group;
   LocationFlag location;
   bool wait = false;
-  bool rewind = false;
+  bool supersede = false;
   bool weights_only = false;
 };
 
@@ -149,7 +149,8 @@ absl::Status Publish(const Globals& globals, const PublishArguments& arguments) 
   if (!client.ok()) return client.status();
   absl::Status status = LoadAndRegister(**client, *checkpoint, memory);
   if (!status.ok()) return status;
-  const ros::PublishOptions options{.wait_for_group = arguments.wait, .rewind = arguments.rewind};
+  const ros::PublishOptions options{.wait_for_group = arguments.wait,
+                                    .supersede = arguments.supersede};
   status = (*client)->Publish(arguments.version.value, options);
   if (!status.ok()) return status;
   serving = true;
@@ -173,7 +174,8 @@ void AddPublishVerb(Verbs& verbs) {
   command.Flag("group", &arguments->group, "the group's name instead of one unique to this run");
   command.Flag("location", &arguments->location, "where this host is");
   command.Flag("wait", &arguments->wait, "go on only once the version is visible");
-  command.Flag("rewind", &arguments->rewind, "lower the latest version to this one");
+  command.Flag("supersede", &arguments->supersede,
+               "begin a new term: what is newer counts no more");
   command.Flag("weights-only", &arguments->weights_only,
                "leave out a directory's configuration, tokenizer and other small files");
   command.Example("tensorhubctl publish qwen3-8b/actor 1 ~/models/qwen3-8b");

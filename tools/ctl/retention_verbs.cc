@@ -1,7 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What operators order: retain, pin, unpin, that is, what must not be lost (R7); and rewind (R2).
+// What operators order: retain, pin, unpin, that is, what must not be lost (R7); and supersede
+// (R2).
 
 #include <chrono>
 #include <cstdint>
@@ -69,21 +70,21 @@ void AddUnpinVerb(Verbs& verbs) {
   command.Flag("name", name.get(), "of the pin");
 }
 
-void AddRewindVerb(Verbs& verbs) {
+void AddSupersedeVerb(Verbs& verbs) {
   auto model = std::make_shared<ModelArgument>();
   auto version = std::make_shared<VersionArgument>();
   cli::Command& command = verbs.Add(
-      "rewind",
-      "Makes an older version, which is held, the latest again; no newer one may be held.",
+      "supersede",
+      "Makes an older version, which is held, the latest again; all newer ones are superseded.",
       [=](const Globals& globals) {
-        v1::RewindRequest request;
+        v1::SupersedeRequest request;
         request.set_model(model->name);
         request.set_version(version->value);
-        return AdminClient(globals.server, globals.connect_timeout).Rewind(request);
+        return AdminClient(globals.server, globals.connect_timeout).Supersede(request);
       });
   command.Argument("MODEL", model.get(), "the model");
   command.Argument("VERSION", version.get(), "the version, which somebody holds");
-  command.Example("tensorhubctl rewind actor 1190");
+  command.Example("tensorhubctl supersede actor 1190");
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ void AddRetentionVerbs(Verbs& verbs) {
   AddRetainVerb(verbs);
   AddPinVerb(verbs);
   AddUnpinVerb(verbs);
-  AddRewindVerb(verbs);
+  AddSupersedeVerb(verbs);
 }
 
 }  // namespace tensorhub::ctl

@@ -55,7 +55,7 @@ void AddStatusVerbs(Verbs& verbs);  // transfers, status
 void AddWatchVerb(Verbs& verbs);
 void AddPublishVerb(Verbs& verbs);
 void AddFetchVerb(Verbs& verbs);
-void AddRetentionVerbs(Verbs& verbs);  // retain, pin, unpin, rewind
+void AddRetentionVerbs(Verbs& verbs);  // retain, pin, unpin, supersede
 void AddDoctorVerb(Verbs& verbs);
 
 }  // namespace tensorhub::ctl

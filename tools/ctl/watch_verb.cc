@@ -49,6 +49,7 @@ ordered_json ListingObject(uint64_t revision, const v1::Listing& listing) {
   for (const v1::VersionInfo& version : listing.versions()) {
     versions.push_back({{"version", version.version()},
                         {"state", version.state()},
+                        {"term", version.term()},
                         {"bytes", version.bytes()},
                         {"complete_replicas", version.complete_replicas()},
                         {"filling_replicas", version.filling_replicas()}});

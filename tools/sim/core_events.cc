@@ -25,7 +25,8 @@ hub::PublishOp Op(const agent::PublishCall& call) {
   op.generation = call.generation;
   op.wait_for_group = call.wait_for_group;
   op.timeout_ms = call.timeout_ms;
-  op.rewind = call.rewind;
+  op.supersede = call.supersede;
+  op.knows_term = call.knows_term;
   op.hashes = call.hashes;
   op.digest = call.digest;
   op.compared = call.compared;
@@ -54,6 +55,7 @@ hub::JoinFetchOp Op(const agent::JoinFetchCall& call) {
   op.selector = call.selector;
   op.layout = call.layout;
   op.timeout_ms = call.timeout_ms;
+  op.held_in = call.held_in;
   return op;
 }
 
@@ -76,6 +78,7 @@ agent::FetchDecision ToAgent(const hub::FetchDecision& in) {
   out.chunk_bytes = in.chunk_bytes;
   out.attachment = in.attachment;
   out.already_held = in.already_held;
+  out.term = in.term;
   return out;
 }
 
@@ -153,6 +156,7 @@ hub::Holding ToHub(const agent::HoldingReport& report) {
   holding.epoch = report.epoch;
   holding.digest = report.digest;
   holding.hashing = report.hashing;
+  holding.term = report.term;
   return holding;
 }
 
@@ -174,8 +178,9 @@ agent::CallReply ToAgent(const hub::Reply& reply, OpId op) {
   out.status = reply.status;
   std::visit(Overloaded{[&](const hub::PublishReply& r) {
                           out.payload = agent::PublishReply{
-                              r.publication, r.chunk_bytes, r.visible,       r.epoch,
-                              r.compare,     r.with.holder, r.with.endpoint, r.with.generation};
+                              r.publication, r.chunk_bytes,   r.visible,
+                              r.epoch,       r.term,          r.compare,
+                              r.with.holder, r.with.endpoint, r.with.generation};
                         },
                         [&](const hub::UnpublishReply& r) {
                           out.payload = agent::UnpublishReply{r.readers_left, r.begun};
@@ -194,7 +199,11 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
   return std::visit(
       Overloaded{
           [](const hub::Welcome& d) -> Result {
-            return agent::SessionUp{d.lease_ms, d.heartbeat_ms, d.wants_documents, d.epoch};
+            return agent::SessionUp{.lease_ms = d.lease_ms,
+                                    .heartbeat_ms = d.heartbeat_ms,
+                                    .wants_documents = d.wants_documents,
+                                    .epoch = d.epoch,
+                                    .term = d.term};
           },
           [](const hub::Assign& d) -> Result { return ToAgent(d); },
           [](const hub::AbortRead& d) -> Result {
@@ -210,6 +219,9 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
             return agent::GroupChangedDirective{d.epoch};
           },
           [](const hub::Visible& d) -> Result { return agent::VisibleDirective{d.publication}; },
+          [](const hub::Superseded& d) -> Result {
+            return agent::SupersededDirective{d.publication, d.reason};
+          },
           [](const hub::MakeCopy& d) -> Result {
             return agent::MakeCopyDirective{d.publication, d.version, d.within_ms};
           },

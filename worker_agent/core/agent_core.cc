@@ -36,6 +36,7 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   epoch_ = event.epoch;
   hears_content_ = event.hears_content;
   if (came_in_ == GroupEpoch{}) came_in_ = event.epoch;
+  if (!knows_term_) knows_term_ = event.term;
   dropped_.reset();  // it is another hub, perhaps, and judges what is reported anew
   // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.
   if (event.wants_documents) effects.emplace_back(PutDocuments{});
@@ -75,10 +76,18 @@ void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& eff
 void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects& effects) {
   last_visible_ = event.publication;
   if (event.publication != reference_.content().publication) return;
-  reference_.SetVisible();
+  BecomeVisible();
   if (phase_ != Phase::kAwaitingVisible) return;
   calls_.GiveUp(effects);
   Done(absl::OkStatus(), effects);
+}
+
+// R2: it stays readable for those who read it; its owner is told by Health.
+void AgentCore::State::On(const SupersededDirective& event, TimeMs /*now*/, Effects& effects) {
+  const bool known = superseded_.publication == event.publication;
+  superseded_ = event;
+  if (known) return;
+  effects.emplace_back(LogLine{LogLine::Level::kWarning, std::string(event.reason.message())});
 }
 
 void AgentCore::State::On(const GroupChangedDirective& event, TimeMs /*now*/,
@@ -306,8 +315,18 @@ bool AgentCore::State::Busy() const {
 absl::Status AgentCore::State::Health() const {
   if (ended_) return *ended_;
   if (damage_) return *damage_;
+  const PublicationId& held = reference_.content().publication;
+  if (reference_.holds() && held == superseded_.publication) return superseded_.reason;
   if (calls_.session_up()) return absl::OkStatus();
   return absl::UnavailableError("the server cannot be reached at the moment; connecting goes on");
+}
+
+// R2: nothing: it is not what was held here last.
+std::optional<TermNumber> AgentCore::State::HeldIn(Version version) const {
+  const Reference::Content& content = reference_.content();
+  const std::optional<Held> held =
+      reference_.holds() ? std::optional(Held{content.version, content.term.number}) : last_held_;
+  return held && held->version == version ? std::optional(held->term) : std::nullopt;
 }
 
 StateReport AgentCore::State::Report() const {
@@ -331,6 +350,7 @@ StateReport AgentCore::State::Report() const {
     holding.published = reference_.published();
     holding.visible = reference_.visible();
     holding.epoch = content.epoch;
+    holding.term = content.term;
     holding.digest = ContentDigestNow();
     holding.hashing = scan_ && scan_->purpose() == ContentScan::Purpose::kMake;
     report.holding = holding;
@@ -362,6 +382,9 @@ void AgentCore::Step(const Event& event, TimeMs now, Effects& effects) {
 std::optional<TimeMs> AgentCore::NextDeadline() const { return state_->NextDeadline(); }
 bool AgentCore::Busy() const { return state_->Busy(); }
 absl::Status AgentCore::Health() const { return state_->Health(); }
+std::optional<TermNumber> AgentCore::HeldIn(Version version) const {
+  return state_->HeldIn(version);
+}
 StateReport AgentCore::Report() const { return state_->Report(); }
 
 }  // namespace tensorhub::agent

@@ -83,6 +83,9 @@ class AgentCore {
   // OK: in a session. UNAVAILABLE: in none at the moment, what is held is served on meanwhile.
   // Otherwise the reason why this worker counts no more.
   absl::Status Health() const;
+
+  // R2: the term of that version, if it is what these buffers hold, or held last.
+  std::optional<TermNumber> HeldIn(Version version) const;
   // For the next OpenSession.
   StateReport Report() const;
 

@@ -49,6 +49,7 @@ class AgentCore::State {
   void On(const ProbeDirective& event, TimeMs now, Effects& effects);
   void On(const DroppedDirective& event, TimeMs now, Effects& effects);
   void On(const VisibleDirective& event, TimeMs now, Effects& effects);
+  void On(const SupersededDirective& event, TimeMs now, Effects& effects);
   void On(const GroupChangedDirective& event, TimeMs now, Effects& effects);
   void On(const MakeCopyDirective& event, TimeMs now, Effects& effects);
   void On(const ReleaseCopyDirective& event, TimeMs now, Effects& effects);
@@ -71,6 +72,7 @@ class AgentCore::State {
   std::optional<TimeMs> NextDeadline() const;
   bool Busy() const;
   absl::Status Health() const;
+  std::optional<TermNumber> HeldIn(Version version) const;
   StateReport Report() const;
 
  private:
@@ -117,6 +119,7 @@ class AgentCore::State {
   void OnFinishReply(const CallReply& reply, TimeMs now, Effects& effects);
   void Dispatch(const CallReply& reply, TimeMs now, Effects& effects);
 
+  void BecomeVisible();
   void Raise(Reference::State state, Effects& effects);
   void BeginUnpublish(const UnpublishCall& call, TimeMs now, Effects& effects);
   void KeepTime(TimeMs now);
@@ -195,6 +198,15 @@ class AgentCore::State {
   std::optional<TimeMs> phase_deadline_;
   std::optional<TimeMs> over_at_;  // when a fetch has to have ended, whoever answers
   PublicationId last_visible_;
+  SupersededDirective superseded_;  // the last
+  // The latest term that this process knew when it came, or of what it has published or read since:
+  // what a session that opens later says does not count, since its owner does not know it.
+  std::optional<TermNumber> knows_term_;
+  struct Held {
+    Version version = 0;
+    TermNumber term = 0;
+  };
+  std::optional<Held> last_held_;  // before what the buffers mean now
   // The last ones; said again whenever a session opens.
   std::optional<Generation> disowned_;
   std::optional<TransactionId> left_fetch_;

@@ -29,7 +29,8 @@ struct PublishCall {
   uint64_t chunk_bytes = 0;
   Generation generation = 0;
   bool wait_for_group = false;
-  bool rewind = false;
+  bool supersede = false;
+  TermNumber knows_term = 0;  // the latest that this process has come to know by itself (R2)
   TimeMs timeout_ms = 0;
   std::string medium = {};
   bool hashes = false;        // digests are made of what is published (ContentHashedMessage)
@@ -40,6 +41,8 @@ struct JoinFetchCall {
   Selector selector;
   Fingerprint layout;
   TimeMs timeout_ms = 0;
+  // R2: of the version that `selector` names, if that is what was held here last.
+  std::optional<TermNumber> held_in = {};
 };
 struct BeginReadCall {
   TransactionId transaction;
@@ -266,6 +269,7 @@ struct HoldingReport {
   GroupEpoch epoch = {};  // in which it was published
   ContentDigest digest = {};
   bool hashing = false;  // it will be known
+  Term term = {};        // in which it was published
 };
 struct OpenFetchReport {
   TransactionId transaction;

@@ -36,7 +36,7 @@ struct ByteRange {
 struct PublishVerb {
   Version version = 0;
   bool wait_for_group = false;
-  bool rewind = false;
+  bool supersede = false;  // begins a new term with this version (R2)
   TimeMs timeout_ms = 60000;
 };
 struct UnpublishVerb {
@@ -62,6 +62,7 @@ struct SessionUp {
   bool wants_documents = false;
   GroupEpoch epoch = {};      // its group's
   bool hears_content = true;  // false: an older hub, which would refuse a ContentHashedMessage
+  TermNumber term = 0;        // the model's latest
 };
 struct SessionDown {};
 // The hub refused this worker for good (replaced, another hub): every verb fails with it.
@@ -95,6 +96,11 @@ struct DroppedDirective {
 struct VisibleDirective {
   PublicationId publication;
 };
+// R2: a later term supersedes that publication.
+struct SupersededDirective {
+  PublicationId publication;
+  absl::Status reason;
+};
 // R2: another epoch has begun for its group, and this worker is in it.
 struct GroupChangedDirective {
   GroupEpoch epoch;
@@ -116,6 +122,7 @@ struct PublishReply {
   uint64_t chunk_bytes = 0;
   bool visible = false;
   GroupEpoch epoch = {};  // to which this publish belongs
+  Term term = {};         // in which it is published
   // R1: nothing is published yet: publish again with the digest of these bytes, cut into chunks of
   // that size. The holder can say which chunk differs, if one does; incarnation 0: nobody to ask.
   bool compare = false;
@@ -135,6 +142,7 @@ struct FetchDecision {
   uint64_t chunk_bytes = 0;
   Fingerprint attachment;
   bool already_held = false;
+  Term term = {};  // in which it was published
 };
 struct FinishReply {  // with every outcome, also with one that is an error
   Version version = 0;
@@ -239,12 +247,12 @@ struct CopyFailed {
 };
 struct Tick {};
 
-using Event =
-    std::variant<Registered, VerbAsked, LeaveAsked, CancelAsked, Stopping, SessionUp, SessionDown,
-                 SessionRefused, AssignDirective, AbortReadDirective, ProbeDirective,
-                 DroppedDirective, VisibleDirective, GroupChangedDirective, MakeCopyDirective,
-                 ReleaseCopyDirective, CallReply, MessageArrived, SendDone, GetDone, WordArrived,
-                 PeerFailed, Moved, LaneKnown, MemoryImported, ChunksHashed, CopyFailed, Tick>;
+using Event = std::variant<Registered, VerbAsked, LeaveAsked, CancelAsked, Stopping, SessionUp,
+                           SessionDown, SessionRefused, AssignDirective, AbortReadDirective,
+                           ProbeDirective, DroppedDirective, VisibleDirective, SupersededDirective,
+                           GroupChangedDirective, MakeCopyDirective, ReleaseCopyDirective,
+                           CallReply, MessageArrived, SendDone, GetDone, WordArrived, PeerFailed,
+                           Moved, LaneKnown, MemoryImported, ChunksHashed, CopyFailed, Tick>;
 
 }  // namespace tensorhub::agent
 

@@ -27,7 +27,10 @@ void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects
   phase_ = Phase::kJoining;
   verb_deadline_ = now + verb.timeout_ms;
   over_at_ = *verb_deadline_ + kOvertimeMs;
-  calls_.Start(JoinFetchCall{verb.selector, registered_->layout, verb.timeout_ms}, effects);
+  JoinFetchCall call{verb.selector, registered_->layout, verb.timeout_ms};
+  const bool newer = verb.selector.kind == Selector::Kind::kNewerThan;
+  if (newer) call.held_in = HeldIn(verb.selector.version);
+  calls_.Start(call, effects);
 }
 
 // R9; and a decision that comes after the verb's deadline is not acted on.
@@ -82,6 +85,7 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   content.chunking = {registered_->total_bytes, decision_->chunk_bytes};
   content.layout = registered_->layout;
   content.attachment = decision_->attachment;
+  content.term = decision_->term;
   reference_.SetContent(content);
   reader_.emplace(options_, decision_->transaction, reference_, digests_, last_, peers_,
                   next_token_, now);
@@ -147,7 +151,7 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
   if (reference_.state() == Reference::State::kFilling) {
     reference_.SetHeld(/*published=*/false);
     EndDigests(effects);
-    reference_.SetVisible();
+    BecomeVisible();
   }
   if (const auto* finished = std::get_if<FinishReply>(&reply.payload))
     identity_ = finished->identity;

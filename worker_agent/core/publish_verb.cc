@@ -32,7 +32,8 @@ PublishCall AgentCore::State::CallOf(const PublishVerb& verb) const {
   call.attachment = registered_->attachment;
   call.chunk_bytes = DefaultChunkBytes(registered_->total_bytes);
   call.generation = reference_.generation();
-  call.rewind = verb.rewind;
+  call.supersede = verb.supersede;
+  call.knows_term = knows_term_.value_or(0);
   call.medium = registered_->medium;
   call.hashes = options_.digests != DigestMode::kOff;
   if (comparison_) {
@@ -55,6 +56,7 @@ absl::StatusOr<Reference::Content> AgentCore::State::Published(const CallReply& 
   content.attachment = registered_->attachment;
   content.world_size = options_.world_size;
   content.epoch = answer->epoch;
+  content.term = answer->term;
   if (absl::Status status = CheckChunking(content.chunking); !status.ok()) return status;
   const bool anew = reference_.holds() && reference_.content().publication != content.publication;
   if (anew || answer->compare) {
@@ -87,7 +89,7 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
   }
   // The notice may have overtaken the answer.
   const bool noticed = last_visible_ == content->publication;
-  if (noticed || std::get<PublishReply>(reply.payload).visible) reference_.SetVisible();
+  if (noticed || std::get<PublishReply>(reply.payload).visible) BecomeVisible();
   if (!verb.wait_for_group || reference_.visible()) return Done(absl::OkStatus(), effects);
   phase_ = Phase::kAwaitingVisible;
   phase_deadline_ = *verb_deadline_ - kAnswerGraceMs;
@@ -98,7 +100,6 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
 void AgentCore::State::AskWhoIsMissing(Effects& effects) {
   PublishCall call = CallOf(std::get<PublishVerb>(verb_));
   call.wait_for_group = true;
-  call.rewind = false;  // it is a question, and not one that waits for a recovery's end
   calls_.Start(call, effects);
 }
 

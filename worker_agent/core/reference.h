@@ -37,6 +37,7 @@ class Reference {
     Fingerprint layout;
     Fingerprint attachment;
     GroupEpoch epoch = {};  // of what was published here: to which it belongs (R2)
+    Term term = {};         // in which it was published (R2)
   };
 
   // Generations start random per incarnation, low enough never to run out of 40 bits.

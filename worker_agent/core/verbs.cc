@@ -52,9 +52,18 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
   effects.emplace_back(std::move(done));
 }
 
+void AgentCore::State::BecomeVisible() {
+  reference_.SetVisible();
+  knows_term_ = std::max(knows_term_.value_or(0), reference_.content().term.number);
+}
+
 // R4: and what was known of the bytes goes with their meaning.
 void AgentCore::State::Raise(Reference::State state, Effects& effects) {
-  if (reference_.holds()) last_ = {reference_.content().chunking, digests_};
+  if (reference_.holds()) {
+    const Reference::Content& content = reference_.content();
+    last_ = {content.chunking, digests_};
+    if (reference_.visible()) last_held_ = {content.version, content.term.number};
+  }
   reference_.Raise(state, effects);
   digests_.Reset();
   scan_.reset();

@@ -172,9 +172,13 @@ struct PublishOptions {
   // Return only when the version is visible, that is, when every rank of the group published it.
   bool wait_for_group = false;
   std::chrono::milliseconds timeout{60000};
-  // Lower `latest` to this version once every rank of the group has published it, or holds it (a
-  // trainer that went back to an older checkpoint). Refused while a newer version is held.
-  bool rewind = false;
+  // Begin a new term of the model with this version, whatever others hold: for a trainer that went
+  // back to an older checkpoint, or publishes a step again. Once every rank of the group has
+  // published it, what earlier terms published under this number or above is superseded: no new
+  // fetch gets it, and this version is the latest. Reads under way of it end; whoever holds it is
+  // told (Health), and to it NewerThan(what it holds) means this term. Until then the old term
+  // stands. Publishers of earlier terms are refused from then on, unless they supersede in turn.
+  bool supersede = false;
   // Of tensors on a GPU: what this stream (cudaStream_t, CUstream; null is the default stream) has
   // been given so far writes them; Publish waits until it is done, within `timeout`. Nothing else
   // on the device waits.
@@ -257,10 +261,13 @@ struct Replica {
 };
 struct VersionInfo {
   uint64_t version = 0;
-  std::string state;  // publishing, visible, lost
+  // publishing, visible, lost; superseded: by a later term, and held still. Of two with one number
+  // the one of the later term comes last.
+  std::string state;
   uint64_t bytes = 0;
   std::vector<Replica> replicas;
   std::optional<ContentIdentity> identity;  // none: the publisher has not hashed it (yet)
+  uint64_t term = 0;  // in which it was published: how often a publisher had begun anew before
 };
 
 class Client {
@@ -294,12 +301,15 @@ class Client {
   // this worker's predecessor published) is compared first: the memory is hashed, which takes a
   // second for ten gigabytes or so; nobody reads from here before it was found to be the same.
   // While the server recovers, for one lease after its start, it waits unless the version is known
-  // to be visible, or this rank to have published it; so does a rewind.
+  // to be visible, or this rank to have published it; so does one that supersedes.
   //   FAILED_PRECONDITION  - nothing is registered, or memory of a GPU was freed since
   //                        - the buffers hold another version: unpublish it first
-  //                        - `latest` is newer, `rewind` is not set, and nobody holds this version
-  //                        - `latest` is newer, `rewind` is set, and a newer version is held, be it
-  //                          by a rank that publishes or reads it just then
+  //                        - `latest` is newer, `supersede` is not set, and nobody holds this
+  //                          version
+  //                        - another publisher has begun a new term since this process came, or
+  //                          published or read last, and `supersede` is not set
+  //                        - the buffers hold this version, and it is superseded; or `supersede` is
+  //                          set, and it is not the latest: unpublish it first
   //                        - `stream` or `event` is being captured
   //                        - the server is another one than before, or runs on older data
   //                        - what is said at the top of forks, callbacks and Leave
@@ -307,10 +317,11 @@ class Client {
   //                        size, or its bytes (the first shard and chunk that differ are named); or
   //                        nobody can compare them, since digests are off here or where it was
   //                        published, or the shard was lost: publish under another number
-  //   ABORTED              a rank of the group restarted, published the version anew, or was away
-  //                        for so long that the server has forgotten it; or one that came late, or
-  //                        is there after the server's restart, is not known to have been in the
-  //                        group: publish again
+  //   ABORTED              a new term was begun before this group had published it (who did so is
+  //                        named); or a rank of the group restarted, published the version anew, or
+  //                        was away for so long that the server has forgotten it; or one that came
+  //                        late, or is there after the server's restart, is not known to have been
+  //                        in the group: publish again
   //   DEADLINE_EXCEEDED    the server did not answer, or, with wait_for_group, the ranks that it
   //                        names have not published: this one stays recorded, and the version may
   //                        become visible; or the stream's work was not done, and nothing is
@@ -355,12 +366,16 @@ class Client {
   //   ABORTED        another worker took this rank's place; or what was held here is listed no more
   //                  (a rank of the group restarted before all had published, say): it is
   //                  unpublished, and may be published or fetched again
+  //   OUT_OF_RANGE   a later term supersedes what is held here (PublishOptions::supersede): peers
+  //   may
+  //                  read it on, but it is over; fetch
   //   DATA_LOSS      the memory no longer holds what was published or fetched, as was found when a
   //                  reader complained; nobody reads it until the next Publish or Fetch
   //   others         what the server refused this worker for; connect a new client
   absl::Status Health();
 
-  // Blocks until a version matches the selector (Latest: any; Version(n): n or newer). It goes by
+  // Blocks until a version matches the selector (Latest: any; Version(n): n or newer; NewerThan of
+  // what is held here, or was last: also what supersedes it, whatever its number). It goes by
   // what became visible: nobody may hold that version any more, and a Fetch of it is NOT_FOUND
   // then, or, by NewerThan, waits.
   //   DEADLINE_EXCEEDED   none did within `timeout`, or the server was away or recovered so long

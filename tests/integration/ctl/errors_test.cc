@@ -106,7 +106,7 @@ TEST_F(ErrorsTest, PublishesThatContradict) {
   WriteFiles(dir_ / "other", {{"w.safetensors", SafetensorsFile({{"w", "F32", {9}}}, 1)}});
   const auto publisher = ctl_.Publish({"m/actor", "5", dir_ / "in", "--group", "g"});
   ExpectFailure(ctl_.Run({"publish", "m/actor", "5", dir_ / "other"}), 1, {"version 5", "layout"});
-  ExpectFailure(ctl_.Run({"publish", "m/actor", "4", dir_ / "other"}), 1, {"4", "rewind"});
+  ExpectFailure(ctl_.Run({"publish", "m/actor", "4", dir_ / "other"}), 1, {"4", "supersede"});
   ExpectFailure(ctl_.Run({"publish", "m/actor", "5", dir_ / "in", "--group", "g",
                           "--connect-timeout", "300ms"}),
                 1, {"m/actor/g/0", "held by another worker"});
@@ -155,7 +155,7 @@ TEST_F(ErrorsTest, ServersThatAreNotThere) {
                                     {"retain", "m/actor", "1"},
                                     {"pin", "m/actor", "1"},
                                     {"unpin", "m/actor"},
-                                    {"rewind", "m/actor", "1"}};
+                                    {"supersede", "m/actor", "1"}};
   const std::string nobody = "127.0.0.1:" + std::to_string(FreePort());
   for (Words call : calls) {
     call.insert(call.end(), {"--connect-timeout", "200ms"});

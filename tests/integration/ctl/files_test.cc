@@ -179,7 +179,7 @@ TEST_F(FilesTest, GoingBackToAnOlderVersion) {
   Interrupt(*ctl_.Publish({"m/actor", "7", folder}));
   ExpectFailure(ctl_.Run({"publish", "m/actor", "5", folder}), 1,
                 {"version 5 is below the latest, 7"});
-  const auto publisher = ctl_.Publish({"m/actor", "5", folder, "--rewind"});
+  const auto publisher = ctl_.Publish({"m/actor", "5", folder, "--supersede"});
   ExpectFetched("latest", files);
   EXPECT_EQ(Versions(), std::vector<uint64_t>{5});
   Interrupt(*publisher);

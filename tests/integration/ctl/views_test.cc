@@ -66,10 +66,11 @@ TEST_F(ViewsTest, Models) {
                                                               {"versions", 1},
                                                               {"replicas", 1},
                                                               {"workers", 1},
-                                                              {"keep_latest", 0}}}));
-  EXPECT_THAT(Table({"models"}),
-              ElementsAre(Words{"MODEL", "LATEST", "VERSIONS", "REPLICAS", "WORKERS", "KEEP"},
-                          Words{"m/actor", "7", "1", "1", "1", "0"}));
+                                                              {"keep_latest", 0},
+                                                              {"term", 0}}}));
+  EXPECT_THAT(Table({"models"}), ElementsAre(Words{"MODEL", "LATEST", "VERSIONS", "REPLICAS",
+                                                   "WORKERS", "KEEP", "TERM"},
+                                             Words{"m/actor", "7", "1", "1", "1", "0", "0"}));
 }
 
 TEST_F(ViewsTest, WhatIsKeptAndWhy) {
@@ -90,15 +91,22 @@ TEST_F(ViewsTest, WhatIsKeptAndWhy) {
   ExpectFailure(ctl_.Run({"retain", "m/actor", "1025"}), 1, {"keep_latest 1025", "1024"});
 }
 
-TEST_F(ViewsTest, Rewind) {
+TEST_F(ViewsTest, Supersede) {
   const auto old = Publish("7", "g");
   const auto newer = Publish("8", "h");
-  ExpectFailure(ctl_.Run({"rewind", "m/actor", "7"}), 1, {"version 8 is held by m/actor/h/0"});
-  Interrupt(*newer);
   EXPECT_EQ(ctl_.Json({"models"}).at("models")[0].at("latest"), 8);
-  EXPECT_EQ(ctl_.Text({"rewind", "m/actor", "7"}), "");
-  EXPECT_EQ(ctl_.Json({"models"}).at("models")[0].at("latest"), 7);
-  ExpectFailure(ctl_.Run({"rewind", "m/actor", "6"}), 1, {"version 6", "does not exist"});
+  EXPECT_EQ(ctl_.Text({"supersede", "m/actor", "7"}), "");
+  const json model = ctl_.Json({"models"}).at("models")[0];
+  EXPECT_EQ(model.at("latest"), 7);
+  EXPECT_EQ(model.at("term"), 1);
+  const json versions = ctl_.Json({"versions", "m/actor"}).at("versions");
+  ASSERT_EQ(versions.size(), 2u);
+  EXPECT_EQ(versions[0].at("state"), "visible");
+  EXPECT_EQ(versions[1].at("state"), "superseded");
+  ExpectFailure(ctl_.Run({"supersede", "m/actor", "6"}), 1, {"version 6", "does not exist"});
+  // Who serves it says that it is over, and ends.
+  EXPECT_EQ(newer->Wait(seconds(20)), 1);
+  EXPECT_THAT(newer->errors().Text(), HasSubstr("is superseded: term 1 of the model was begun"));
 }
 
 TEST_F(ViewsTest, Versions) {
@@ -251,14 +259,13 @@ TEST_F(ViewsTest, WatchSeesAVersionComeAndGo) {
   Interrupt(*watch);
 }
 
-TEST_F(ViewsTest, WatchSeesARewind) {
+TEST_F(ViewsTest, WatchSeesATermBegin) {
   const auto old = Publish("7", "g");
   const auto newer = Publish("8", "h");
-  Interrupt(*newer);
   const auto watch = ctl_.Start({"watch", "m/actor", "-o", "json"});
   EXPECT_EQ(NextEvent(*watch).at("latest"), 8);
-  EXPECT_EQ(ctl_.Text({"rewind", "m/actor", "7"}), "");
-  EXPECT_EQ(NextEvent(*watch), (json{{"kind", "latest-rewound"}, {"version", 7}, {"group", ""}}));
+  EXPECT_EQ(ctl_.Text({"supersede", "m/actor", "7"}), "");
+  EXPECT_EQ(NextEvent(*watch), (json{{"kind", "term-begun"}, {"version", 8}, {"group", ""}}));
   Interrupt(*watch);
 }
 

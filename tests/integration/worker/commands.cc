@@ -143,7 +143,7 @@ Commands::Answer Commands::Publish(const Command& command) {
   const absl::Status published =
       client_->Publish(command.version, {.wait_for_group = command.Has("wait"),
                                          .timeout = command.Time("timeout", 60000),
-                                         .rewind = command.Has("rewind")});
+                                         .supersede = command.Has("supersede")});
   if (!published.ok()) return published;
   return absl::StrFormat("ms=%d", Since(start).count());
 }

@@ -13,7 +13,7 @@
 //   damage                            a bit changes in the middle, whoever may be reading
 //   forbid                            who reads a tensor in its middle, to send it, is killed
 //   health                            what Client::Health says
-//   publish V [wait=1] [rewind=1] [timeout=MS]
+//   publish V [wait=1] [supersede=1] [timeout=MS]
 //   unpublish [drain=MS]              → ok ms=ELAPSED
 //   fetch latest | exact=V | newer=V [timeout=MS] → ok version= bytes= skipped= way= sources= ms=
 //                                     writes "progress VERSION DONE TOTAL SOURCE" meanwhile

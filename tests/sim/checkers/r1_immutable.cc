@@ -31,8 +31,13 @@ void R1Immutable::ForgetDropped(const hub::Effect& effect) {
   if (const auto* close = std::get_if<hub::CloseSession>(&effect)) {
     Forget(scene_.hub->stream(close->session).process);
   } else if (const auto* directive = std::get_if<hub::Directive>(&effect)) {
-    const bool dropped = std::holds_alternative<hub::Dropped>(directive->body);
-    if (dropped) Forget(scene_.hub->stream(directive->session).process);
+    const Process* process = scene_.hub->stream(directive->session).process;
+    if (std::holds_alternative<hub::Dropped>(directive->body)) Forget(process);
+    const auto* visible = std::get_if<hub::Visible>(&directive->body);
+    const auto holder = visible == nullptr || process == nullptr ? holders_.end()
+                                                                 : holders_.find(process->number());
+    if (holder == holders_.end() || holder->second.publication != visible->publication) return;
+    holder->second.visible = true;
   }
 }
 
@@ -76,15 +81,22 @@ void R1Immutable::OnPublished(const CallRecord& record, const hub::PublishReply&
   if (process.node().dead() || process.memory().word().generation != record.generation) return;
   const Contents::Number number{process.identity().key.model, record.version};
   ForgetTheDead();
+  // R2: those that would begin a term are rivals until one is whole. Published again without
+  // saying so, it is one still.
+  const auto before = holders_.find(process.number());
+  const bool again = before != holders_.end() && !before->second.visible &&
+                     before->second.publication == reply.publication;
+  const bool visible = reply.visible || !(record.supersede || again);
   for (const auto& [other, holder] : holders_) {
     if (other == process.number() || holder.number != number) continue;
     if (holder.publication == reply.publication) continue;
+    if (holder.term != reply.term.number || !holder.visible || !visible) continue;
     scene_.Fail("R1",
                 absl::StrCat("version ", number.second, " of ", number.first, " is ",
                              ToHex(reply.publication), " for ", process.name(), " and ",
                              ToHex(holder.publication), " for ", scene_.processes[other]->name()));
   }
-  holders_[process.number()] = {number, reply.publication};
+  holders_[process.number()] = {number, reply.publication, reply.term.number, visible};
   // All contents of an empty shard are the same, and who publishes again what it fetched of one may
   // not know what it is.
   if (record.content == 0 || process.memory().chunking().count() == 0) return;
@@ -104,7 +116,7 @@ void R1Immutable::OnVerbDone(const Process& process, const agent::VerbDone& done
 
 void R1Immutable::OnDecided(const CallRecord& record, const hub::FetchDecision& decision) {
   const Contents::Number number{record.process->identity().key.model, decision.version};
-  decided_[record.process->number()] = {number, decision.publication};
+  decided_[record.process->number()] = {number, decision.publication, decision.term.number};
   const Contents::Publication* known = scene_.contents.Find(decision.publication);
   if (known == nullptr) return Learn(number, decision.publication);
   if (known->number == number) return;
@@ -120,6 +132,7 @@ void R1Immutable::OnFetched(const CallRecord& record, const hub::FinishReadReply
   for (const hub::ReferenceView& view :
        scene_.hub->core().References(number.first, number.second)) {
     if (view.worker != record.process->identity()) continue;
+    if (view.publication != found->second.publication) continue;
     holders_[record.process->number()] = found->second;
   }
 }
@@ -128,6 +141,7 @@ void R1Immutable::OnFetched(const CallRecord& record, const hub::FinishReadReply
 void R1Immutable::Learn(const Contents::Number& number, const PublicationId& id) {
   for (const hub::ReferenceView& view :
        scene_.hub->core().References(number.first, number.second)) {
+    if (view.publication != id) continue;
     const Process* process = FindProcess(scene_, view.worker.incarnation);
     const ContentId content = process == nullptr ? 0 : process->Published(view.generation);
     if (content == 0 || process->memory().word().generation != view.generation) continue;

@@ -26,6 +26,8 @@ class R1Immutable {
   struct Holder {
     Contents::Number number;
     PublicationId publication;
+    TermNumber term = 0;
+    bool visible = true;
   };
   void Forget(const Process* process);
   void ForgetDropped(const hub::Effect& effect);

@@ -24,6 +24,7 @@ R2Visible::Members R2Visible::MembersOf(const WorkerKey& key) const {
 }
 
 void R2Visible::OnHubStart() {
+  if (!scene_.hub->has_rows()) terms_.clear();
   published_.merge(earlier_);
   earlier_ = std::exchange(published_, {});
 }
@@ -48,46 +49,89 @@ void R2Visible::OnHubStep(const HubStep& step) {
     // The mark, which is kept, and what a model's watchers are told.
     if (const auto* rows = std::get_if<hub::Persist>(&effect)) {
       for (const auto& [model, row] : rows->models) {
-        if (row && !seen_.contains(row->publication)) OnVisible(model, row->latest, false);
+        if (!row) continue;
+        const bool seen = seen_.contains(row->publication);
+        if (!seen) OnVisible(model, row->latest, IsGone(step, model, row->latest));
+        OnTerms(model, row->terms);
       }
+    }
+    if (const auto* reply = std::get_if<hub::Reply>(&effect)) {
+      const auto* decision = std::get_if<hub::FetchDecision>(&reply->payload);
+      const auto* published = std::get_if<hub::PublishReply>(&reply->payload);
+      if (decision == nullptr && published == nullptr) continue;
+      const std::string& model = scene_.hub->call(reply->call).process->identity().key.model;
+      if (decision != nullptr) OnDecided(model, *decision);
+      if (published != nullptr && reply->status.ok()) OnPublished(model, *published);
     }
     const auto* change = std::get_if<hub::ModelChange>(&effect);
     if (change == nullptr || change->kind != hub::ModelChange::Kind::kVersionVisible) continue;
-    OnVisible(change->model, change->version, IsGone(step, *change));
+    OnVisible(change->model, change->version, IsGone(step, change->model, change->version));
   }
 }
 
 // It came and went in one step: its publishers are not listed any more, so that it cannot be told
 // who they were.
-bool R2Visible::IsGone(const HubStep& step, const hub::ModelChange& visible) {
+bool R2Visible::IsGone(const HubStep& step, const std::string& model, Version version) {
   return std::any_of(step.effects.begin(), step.effects.end(), [&](const hub::Effect& effect) {
     const auto* change = std::get_if<hub::ModelChange>(&effect);
     return change != nullptr && change->kind == hub::ModelChange::Kind::kVersionGone &&
-           change->model == visible.model && change->version == visible.version &&
-           change->revision > visible.revision;
+           change->model == model && change->version == version;
   });
 }
 
+// R2: of two with one number each was whole once, though one has superseded the other by now.
 void R2Visible::OnVisible(const std::string& model, Version version, bool gone) {
-  const auto views = scene_.hub->core().Versions(model);
-  const auto view = std::find_if(views.begin(), views.end(),
-                                 [version](const auto& v) { return v.version == version; });
-  if (view == views.end() || !seen_.insert(view->publication).second || gone) return;
+  for (const hub::VersionView& view : scene_.hub->core().Versions(model)) {
+    const bool published = view.state != hub::VersionState::kPublishing;
+    if (!published || view.version != version || !seen_.insert(view.publication).second) continue;
+    if (!gone) CheckPublished(model, view);
+  }
+}
+
+void R2Visible::CheckPublished(const std::string& model, const hub::VersionView& view) {
   std::map<std::string, Members> publishers;
   std::map<std::string, std::map<Rank, Publish>> publishes;
-  for (const hub::ReferenceView& reference : scene_.hub->core().References(model, version)) {
+  for (const hub::ReferenceView& reference : scene_.hub->core().References(model, view.version)) {
     const Process* process = FindProcess(scene_, reference.worker.incarnation);
-    if (process == nullptr) continue;
+    if (process == nullptr || reference.publication != view.publication) continue;
     const auto found = published_.find({process->number(), reference.generation});
     if (found == published_.end()) continue;
     publishers[reference.group][reference.worker.key.rank] = reference.worker.incarnation;
     publishes[reference.group][reference.worker.key.rank] = found->second;
   }
   for (const auto& [group, ranks] : publishers) {
-    if (ranks.size() == view->world_size && IsOneEpoch(ranks, publishes[group])) return;
+    if (ranks.size() == view.world_size && IsOneEpoch(ranks, publishes[group])) return;
   }
-  scene_.Fail("R2", absl::StrCat("version ", version, " of ", model,
+  scene_.Fail("R2", absl::StrCat("version ", view.version, " of ", model,
                                  " became visible, and no group had published it whole"));
+}
+
+void R2Visible::OnTerms(const std::string& model, const std::vector<Term>& terms) {
+  const std::map<TermNumber, Version>& known = terms_[model];
+  const TermNumber before = known.empty() ? 0 : known.rbegin()->first;
+  const TermNumber now = terms.empty() ? 0 : terms.back().number;
+  if (now >= before) return;
+  scene_.Fail("R2", absl::StrCat("the term of ", model, " falls from ", before, " to ", now));
+}
+
+// A late answer may speak of what a hub without rows has forgotten.
+void R2Visible::OnPublished(const std::string& model, const hub::PublishReply& reply) {
+  if (reply.compare) return;
+  published_in_.try_emplace(reply.publication, reply.term.number);
+  if (reply.visible && reply.term.number > 0) terms_[model][reply.term.number] = reply.term.since;
+}
+
+// One that is repeated may have been made before.
+void R2Visible::OnDecided(const std::string& model, const hub::FetchDecision& decision) {
+  if (!decided_.insert(decision.transaction).second) return;
+  const auto published = published_in_.find(decision.publication);
+  const TermNumber in = published == published_in_.end() ? decision.term.number : published->second;
+  for (const auto& [number, since] : terms_[model]) {
+    if (number <= in || since > decision.version) continue;
+    scene_.Fail("R2",
+                absl::StrCat("a fetch of ", model, " is decided on version ", decision.version,
+                             " of term ", in, ", which term ", number, " supersedes"));
+  }
 }
 
 // A hub that began anew may have had a process beside it that an earlier one had replaced by the

@@ -12,10 +12,12 @@
 #include <string>
 #include <utility>
 
+#include "server/core/views.h"
 #include "tests/sim/checkers/hub_step.h"
 
 namespace tensorhub::fault {
 
+// Also: terms rise only, and no fetch is decided on what a later one supersedes.
 class R2Visible {
  public:
   explicit R2Visible(Scene& scene) : scene_(scene) {}
@@ -30,8 +32,12 @@ class R2Visible {
   };
   // Who was alive, as far as the hub could know, when a rank published.
   Members MembersOf(const WorkerKey& key) const;
-  static bool IsGone(const HubStep& step, const hub::ModelChange& visible);
+  static bool IsGone(const HubStep& step, const std::string& model, Version version);
   void OnVisible(const std::string& model, Version version, bool gone);
+  void CheckPublished(const std::string& model, const hub::VersionView& view);
+  void OnTerms(const std::string& model, const std::vector<Term>& terms);
+  void OnPublished(const std::string& model, const hub::PublishReply& reply);
+  void OnDecided(const std::string& model, const hub::FetchDecision& decision);
   bool IsOneEpoch(const Members& publishers, const std::map<Rank, Publish>& publishes) const;
   // kNever: not yet.
   Nanos Came(Incarnation incarnation) const;
@@ -42,6 +48,10 @@ class R2Visible {
   std::map<std::pair<uint32_t, Generation>, Publish> earlier_;  // in those before
   std::map<uint32_t, Nanos> came_;  // by process: its first session, in any life
   std::set<PublicationId> seen_;
+  // By model: the terms of what became visible, as their publishers were told, and since when.
+  std::map<std::string, std::map<TermNumber, Version>> terms_;
+  std::map<PublicationId, TermNumber> published_in_;
+  std::set<TransactionId> decided_;
 };
 
 }  // namespace tensorhub::fault

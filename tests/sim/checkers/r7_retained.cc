@@ -36,7 +36,7 @@ void R7Retained::BeforeHubStep(const hub::Event& event) {
   for (const auto& view : scene_.hub->core().References(op->worker.key.model, std::nullopt)) {
     const bool same = view.worker == op->worker && view.generation == op->generation;
     if (!same || view.state != hub::ReferenceState::kComplete) continue;
-    Asked asked{op->worker, op->generation, view.version};
+    Asked asked{op->worker, op->generation, view.version, view.publication};
     asked.was_wanted = IsWanted(asked);
     asked_[op->worker.incarnation] = asked;
   }
@@ -83,16 +83,27 @@ void R7Retained::OnLetGo(const Asked& asked) {
                                  ", which is the newest, and nobody else keeps its shard"));
 }
 
+// Of this term.
+bool R7Retained::IsNewest(const std::string& model, const PublicationId& publication) const {
+  const auto models = scene_.hub->core().Models();
+  const auto of_model = std::find_if(models.begin(), models.end(),
+                                     [&](const auto& view) { return view.model == model; });
+  if (of_model == models.end() || !of_model->has_latest) return false;
+  const auto versions = scene_.hub->core().Versions(model);
+  return std::any_of(versions.begin(), versions.end(), [&](const auto& view) {
+    return view.publication == publication && view.version == of_model->latest &&
+           view.state != hub::VersionState::kSuperseded &&
+           view.state != hub::VersionState::kPublishing;
+  });
+}
+
 // The newest, with all its other shards.
 bool R7Retained::IsWanted(const Asked& asked) const {
   const WorkerKey& key = asked.worker.key;
-  const auto models = scene_.hub->core().Models();
-  const bool newest = std::any_of(models.begin(), models.end(), [&](const auto& view) {
-    return view.model == key.model && view.has_latest && view.latest == asked.version;
-  });
-  if (!newest) return false;
+  if (!IsNewest(key.model, asked.publication)) return false;
   std::set<Rank> whole = {key.rank};
   for (const auto& view : scene_.hub->core().References(key.model, asked.version)) {
+    if (view.publication != asked.publication) continue;
     if (view.state == hub::ReferenceState::kComplete) whole.insert(view.worker.key.rank);
   }
   return whole.size() == FindProcess(scene_, asked.worker.incarnation)->world_size();
@@ -102,7 +113,8 @@ bool R7Retained::IsKept(const Asked& asked) const {
   const WorkerKey& key = asked.worker.key;
   const bool has_stable = HasStable(key.model);
   for (const auto& view : scene_.hub->core().References(key.model, asked.version)) {
-    const bool other = view.worker != asked.worker && view.worker.key.rank == key.rank;
+    const bool other = view.worker != asked.worker && view.worker.key.rank == key.rank &&
+                       view.publication == asked.publication;
     if (!other || view.state != hub::ReferenceState::kComplete) continue;
     if (leaving_.contains(view.worker.incarnation)) continue;
     const Process& keeper = *FindProcess(scene_, view.worker.incarnation);
@@ -118,11 +130,7 @@ void R7Retained::CheckSettled() {
     if (process->copy_of().empty() || !process->node().running()) continue;
     const auto holding = process->Report().holding;
     if (!holding || !holding->complete) continue;
-    const auto models = scene_.hub->core().Models();
-    const bool wanted = std::any_of(models.begin(), models.end(), [&](const auto& view) {
-      return view.model == process->identity().key.model && view.latest == holding->version;
-    });
-    if (wanted) continue;
+    if (IsNewest(process->identity().key.model, holding->publication)) continue;
     scene_.Fail("R7", absl::StrCat(process->name(), " is still there, and nobody wants version ",
                                    holding->version));
   }

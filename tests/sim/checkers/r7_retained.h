@@ -35,12 +35,14 @@ class R7Retained {
     WorkerIdentity worker;
     Generation generation = 0;
     Version version = 0;
+    PublicationId publication = {};
     bool was_wanted = true;  // before the step that is looked at
   };
   std::optional<hub::ReferenceState> StateOf(const Asked& asked) const;
   static bool HearsOfIt(const HubStep& step, const Asked& asked, const Scene& scene);
   static bool IsItsOwnWord(const HubStep& step, const Asked& asked);
   void OnLetGo(const Asked& asked);
+  bool IsNewest(const std::string& model, const PublicationId& publication) const;
   bool IsWanted(const Asked& asked) const;
   bool IsKept(const Asked& asked) const;
   bool HasStable(const std::string& model) const;

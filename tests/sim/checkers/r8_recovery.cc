@@ -18,8 +18,8 @@ constexpr TimeMs kUnpublishMs = 2000;
 constexpr TimeMs kFetchMs = 4000;
 constexpr TimeMs kLeaveMs = 4000;
 constexpr TimeMs kSlackMs = 200;
-// How long after it was asked for a rewind may take place.
-constexpr Nanos kRewindCounts = 60 * kSecond;
+// How long after it was asked for a new term may begin.
+constexpr Nanos kTermCounts = 60 * kSecond;
 
 TimeMs BoundOf(const agent::Verb& verb) {
   if (const auto* publish = std::get_if<agent::PublishVerb>(&verb)) return publish->timeout_ms;
@@ -47,8 +47,9 @@ void R8Recovery::OnHubStep(const HubStep& step) {
     OnReported(step, *opened);
     OnComes(step, *opened);
   }
-  if (const auto* publish = std::get_if<hub::PublishOp>(&step.event); publish && publish->rewind) {
-    rewinds_[publish->worker.key.model][publish->version] = scene_.agenda.now();
+  if (const auto* publish = std::get_if<hub::PublishOp>(&step.event);
+      publish && publish->supersede) {
+    supersedes_[publish->worker.key.model][publish->version] = scene_.agenda.now();
   }
   for (const hub::Effect& effect : step.effects) {
     const auto* reply = std::get_if<hub::Reply>(&effect);
@@ -67,7 +68,7 @@ void R8Recovery::OnHubStep(const HubStep& step) {
 
 void R8Recovery::OnVisible(const CallRecord& record) {
   Version& latest = latest_[record.process->identity().key.model];
-  latest = record.rewind ? std::min(latest, record.version) : std::max(latest, record.version);
+  latest = record.supersede ? std::min(latest, record.version) : std::max(latest, record.version);
 }
 
 void R8Recovery::OnAsked(const HubStep& step) {
@@ -84,12 +85,12 @@ void R8Recovery::OnLatest(const CallRecord& record, Version version) {
   const Asked& asked = asked_[process.number()];
   const bool early = asked.op == record.op && asked.latest <= version;
   Version& latest = latest_[model];
-  const bool rewound =
-      std::any_of(rewinds_[model].begin(), rewinds_[model].end(), [&](const auto& rewind) {
-        return rewind.first <= version && scene_.agenda.now() - rewind.second < kRewindCounts;
+  const bool superseded =
+      std::any_of(supersedes_[model].begin(), supersedes_[model].end(), [&](const auto& asked_for) {
+        return asked_for.first <= version && scene_.agenda.now() - asked_for.second < kTermCounts;
       });
   if (version < latest && early) return;
-  if (version < latest && !rewound) {
+  if (version < latest && !superseded) {
     scene_.Fail("R8", absl::StrCat(process.name(), " is given version ", version,
                                    " as the latest; it was ", latest));
   }
@@ -100,13 +101,19 @@ void R8Recovery::OnLatest(const CallRecord& record, Version version) {
 void R8Recovery::OnReported(const HubStep& step, const hub::SessionOpened& opened) {
   const auto& holding = opened.holding;
   if (!holding || !holding->complete || !(holding->visible || !holding->published)) return;
+  bool begins = false;
   for (const hub::Effect& effect : step.effects) {
     if (std::holds_alternative<hub::CloseSession>(effect)) return;
+    const auto* change = std::get_if<hub::ModelChange>(&effect);
+    begins |= change != nullptr && change->kind == hub::ModelChange::Kind::kTermBegun;
     const auto* directive = std::get_if<hub::Directive>(&effect);
-    if (directive != nullptr && std::holds_alternative<hub::Dropped>(directive->body)) return;
+    if (directive == nullptr || directive->session != opened.session) continue;
+    if (std::holds_alternative<hub::Dropped>(directive->body)) return;
+    if (std::holds_alternative<hub::Superseded>(directive->body)) return;
   }
+  // And the term in which it was published.
   Version& latest = latest_[opened.worker.key.model];
-  latest = std::max(latest, holding->version);
+  latest = begins ? std::min(latest, holding->version) : std::max(latest, holding->version);
 }
 
 void R8Recovery::BeforeHubStep(const hub::Event& event) {

@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// R8: `latest` goes down only by a rewind; every verb ends within its bound; and once everything is
-// healed and has had its time, the hub lists what the living hold, and nothing else.
+// R8: `latest` goes down only in a new term; every verb ends within its bound; and once everything
+// is healed and has had its time, the hub lists what the living hold, and nothing else.
 
 #ifndef TENSORHUB_TESTS_SIM_CHECKERS_R8_RECOVERY_H_
 #define TENSORHUB_TESTS_SIM_CHECKERS_R8_RECOVERY_H_
@@ -35,9 +35,9 @@ class R8Recovery {
   void CheckListed(const Process& process);
 
   Scene& scene_;
-  // By model: a rewind to this version was asked for, and when last. Its publisher may never hear
-  // that it took place.
-  std::map<std::string, std::map<Version, Nanos>> rewinds_;
+  // By model: a new term with this version was asked for, and when last. Its publisher may never
+  // hear that it began.
+  std::map<std::string, std::map<Version, Nanos>> supersedes_;
   // By model: the mark, as durable as the hub's rows. A hub without any knows what is reported.
   std::map<std::string, Version> latest_;
   // By process, of its newest fetch: the mark when the hub first heard it. What is answered later,

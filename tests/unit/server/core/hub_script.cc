@@ -114,7 +114,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"retain", &HubScript::Retain},
       {"pin", &HubScript::Pin},
       {"unpin", &HubScript::Unpin},
-      {"rewind", &HubScript::Rewind},
+      {"supersede", &HubScript::Supersede},
       {"copy-failed", &HubScript::SayCopyFailed},
       {"flow", &HubScript::Flow},
       {"wait", &HubScript::Pass},
@@ -265,6 +265,9 @@ Holding HubScript::Claimed(const Agent& agent, const Words& words) const {
   holding.published = holding.complete;
   holding.visible = holding.complete && !words.Has("unseen");
   holding.epoch = agent.hello.epoch;
+  if (!words.Has("says-no-term")) {
+    holding.term = {words.Number("term", 0), words.Number("since", 0)};
+  }
   const std::string content = words.Text("content").value_or(ContentOf(holding.publication));
   if (holding.complete && !content.empty()) holding.digest = DigestOf(agent, content);
   return holding;
@@ -307,7 +310,8 @@ void HubScript::Publish(const Words& words) {
   op.chunk_bytes = words.Number("chunk", kChunkBytes);
   op.wait_for_group = words.Text("wait").has_value();
   op.timeout_ms = static_cast<TimeMs>(words.Number("wait", 10'000));
-  op.rewind = words.Has("rewind");
+  op.supersede = words.Has("supersede");
+  if (!words.Has("says-no-term")) op.knows_term = words.Number("knows", agent.knows.value_or(0));
   agent.content = words.Text("content").value_or(words.Text("layout").value_or("bytes"));
   agent.hashes_later = words.Has("hash-later");
   op.hashes = agent.hashes = !words.Has("no-digests");
@@ -333,6 +337,10 @@ void HubScript::Join(const Words& words) {
   Agent& agent = AgentOf(words);
   JoinFetchOp op;
   op.selector = ParseSelector(words.At(2));
+  const auto& held = agent.holding;
+  const bool newer = held && words.At(2) == absl::StrCat("newer=", held->version);
+  if (newer) op.held_in = held->term.value_or(Term{}).number;
+  if (words.Text("held")) op.held_in = words.Number("held", 0);
   op.layout = LayoutOf(words.Text("layout").value_or(agent.layout));
   op.timeout_ms = static_cast<TimeMs>(words.Number("timeout", 10'000));
   CallHub(agent, "join", op);
@@ -437,6 +445,7 @@ void HubScript::WaitVersion(const Words& words) {
   op.call = ++last_call_;
   op.model = words.At(2);
   op.newer_than = words.Number("newer", 0);
+  if (words.Text("held")) op.held_in = words.Number("held", 0);
   op.any = words.Has("any");
   op.max_lag = words.Number("lag", 0);
   op.timeout_ms = static_cast<TimeMs>(words.Number("timeout", 10'000));

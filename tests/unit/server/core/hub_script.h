@@ -18,12 +18,12 @@
 //   drop W           the session ends        silence W   and no heartbeat comes any more
 //   kill W           both
 //   stalls W MS      its heartbeats say from now on that it stands still; 0: no more
-//   publish W vN [gen=N] [layout=L] [note=A] [chunk=N] [wait=MS] [rewind]
+//   publish W vN [gen=N] [layout=L] [note=A] [chunk=N] [wait=MS] [supersede] [knows=N]
 //          [content=C]: these bytes, `bytes` unless it says otherwise; [no-digests] [hash-later]
 //   hashed W [content=C]  what it published has been hashed: by itself, unless `hash-later`
 //   unpublish W [gen=N] [drain=MS] [leaving] [force] [then-read]
 //   retain N         pin NAME vN [ttl=MS]    unpin NAME    of the model `m` (R7)
-//   rewind vN        of the model `m` (R2)
+//   supersede vN     of the model `m` (R2)
 //   join W latest|vN|newer=N [timeout=MS] [layout=L]
 //   begin W [gen=N]  finish W [error=TEXT] [content=C]   leave W     retry W     cancel W
 //   unheard W        the answer to its last call will not arrive
@@ -107,7 +107,8 @@ class HubScript {
     std::string content = "bytes";
     bool hashes = true;
     bool hashes_later = false;
-    PublicationId compares;    // it has been told to
+    PublicationId compares;  // it has been told to
+    std::optional<TermNumber> knows;
     std::string said_publish;  // the command
     Generation generation = 0;
     std::optional<Holding> holding;
@@ -152,7 +153,7 @@ class HubScript {
   void Retain(const Words& words);
   void Pin(const Words& words);
   void Unpin(const Words& words);
-  void Rewind(const Words& words);
+  void Supersede(const Words& words);
   void SayCopyFailed(const Words& words);
   void SayHashed(const Words& words);
   void Pass(const Words& words);
@@ -197,6 +198,7 @@ class HubScript {
   std::string Describe(Agent& agent, const Probe& body);
   std::string Describe(Agent& agent, const Dropped& body);
   std::string Describe(Agent& agent, const Visible& body);
+  std::string Describe(Agent& agent, const Superseded& body);
   std::string Describe(Agent& agent, const MakeCopy& body);
   std::string Describe(Agent& agent, const ReleaseCopy& body);
   std::string Describe(const Reply& reply);

@@ -22,8 +22,8 @@ std::string Text(ModelChange::Kind kind) {
       return "version visible";
     case ModelChange::Kind::kVersionGone:
       return "version gone";
-    case ModelChange::Kind::kLatestRewound:
-      return "latest rewound";
+    case ModelChange::Kind::kTermBegun:
+      return "term begun";
     case ModelChange::Kind::kReplicaComplete:
       return "replica complete";
     case ModelChange::Kind::kReplicaGone:
@@ -136,7 +136,9 @@ void HubScript::Learn(Agent& agent, const Reply& reply) {
                             /*medium=*/"",
                             published->epoch,
                             publish->digest,
-                            publish->hashes && !publish->digest};
+                            publish->hashes && !publish->digest,
+                            published->term};
+    if (published->visible) agent.knows = published->term.number;
   }
   const auto* unpublished = std::get_if<UnpublishReply>(&reply.payload);
   if (unpublished != nullptr) agent.holding.reset();
@@ -166,6 +168,7 @@ void HubScript::Learn(Agent& agent, const Reply& reply) {
                             false,
                             false,
                             true};
+    agent.holding->term = decision.term;
   }
   if (std::holds_alternative<FinishReadOp>(*agent.last) && !Undecided(reply.status)) {
     agent.fetch.reset();
@@ -190,6 +193,7 @@ void HubScript::Carry(const Directive& directive) {
 
 std::string HubScript::Describe(Agent& agent, const Welcome& body) {
   agent.hello.epoch = body.epoch;
+  if (!agent.knows) agent.knows = body.term;
   if (agent.hello.came_in == GroupEpoch{}) agent.hello.came_in = body.epoch;
   return body.wants_documents ? "welcome: wants documents" : "";
 }
@@ -226,7 +230,13 @@ std::string HubScript::Describe(Agent& agent, const Dropped& body) {
 
 std::string HubScript::Describe(Agent& agent, const Visible& body) {
   if (agent.holding) agent.holding->visible = true;
+  const Term term = agent.holding ? agent.holding->term.value_or(Term{}) : Term{};
+  agent.knows = std::max(agent.knows.value_or(0), term.number);
   return absl::StrCat("visible ", NameOf(body.publication, "P"));
+}
+
+std::string HubScript::Describe(Agent&, const Superseded& body) {
+  return absl::StrCat("superseded ", NameOf(body.publication, "P"));
 }
 
 void HubScript::Carry(const CloseSession& close) {
@@ -259,7 +269,8 @@ void HubScript::Show(const Words& words) {
     for (const VersionView& view : hub_->Versions("m")) {
       Print(absl::StrCat("v", view.version, " ", NameOf(view.publication, "P"), " ",
                          Text(ToString(view.state)), " bytes=", view.bytes,
-                         " complete=", view.complete_replicas, " filling=", view.filling_replicas));
+                         " complete=", view.complete_replicas, " filling=", view.filling_replicas,
+                         view.term == 0 ? "" : absl::StrCat(" term=", view.term)));
     }
   } else if (what == "identities") {
     for (const VersionView& view : hub_->Versions("m")) {
@@ -298,7 +309,12 @@ void HubScript::Show(const Words& words) {
 
 void HubScript::ShowDurable() {
   for (const auto& [name, row] : kept_.models) {
-    Print(absl::StrCat(name, " latest=v", row.latest, " ", NameOf(row.publication, "P")));
+    std::string terms;
+    for (const Term& term : row.terms) {
+      absl::StrAppend(&terms, " term ", term.number, " since v", term.since);
+    }
+    if (!terms.empty()) absl::StrAppend(&terms, " by ", row.term_by);
+    Print(absl::StrCat(name, " latest=v", row.latest, " ", NameOf(row.publication, "P"), terms));
   }
   for (const auto& [name, row] : kept_.retention) {
     std::string text = name;

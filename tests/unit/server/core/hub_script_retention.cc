@@ -27,10 +27,10 @@ void HubScript::Unpin(const Words& words) {
   Send(UnpinOp{call, "m", words.At(1)});
 }
 
-void HubScript::Rewind(const Words& words) {
+void HubScript::Supersede(const Words& words) {
   const CallId call = ++last_call_;
-  calls_[call] = {words.At(1), "rewind", false};
-  Send(RewindOp{call, "m", std::stoull(words.At(1).substr(1))});
+  calls_[call] = {words.At(1), "supersede", false};
+  Send(SupersedeOp{call, "m", std::stoull(words.At(1).substr(1))});
 }
 
 void HubScript::SayCopyFailed(const Words& words) {

@@ -125,7 +125,7 @@ class Chaos {
 
   void PublishAll(const std::string& group) {
     const std::string version = Below(2) == 0 ? AnyVersion() : absl::StrCat("v", ++newest_);
-    const std::string options = Below(4) == 0 ? " wait=700" : Below(4) == 0 ? " rewind" : "";
+    const std::string options = Below(4) == 0 ? " wait=700" : Below(4) == 0 ? " supersede" : "";
     for (const std::string& worker : Ranks(group)) {
       if (Below(2) == 0) Do(absl::StrCat("unpublish ", worker, " drain=", Below(3) * 300));
       if (Below(10) != 0) Do("publish " + worker + " " + version + options);
@@ -181,6 +181,7 @@ class Chaos {
       case 13:
         return Do(absl::StrCat("retain ", Below(3)));
       case 14:
+        if (Below(3) == 0) return Do("supersede " + AnyVersion());
         return Do(Below(2) == 0 ? "unpin gold" : "pin gold " + AnyVersion() + " ttl=3000");
       default:
         return Do(absl::StrCat("unpublish ", worker, " drain=", Below(3) * 300,
@@ -221,7 +222,8 @@ class Chaos {
     if (Below(3) == 0) Do(absl::StrCat("publish ", worker, " ", AnyVersion(), " wait=700"));
     Do(absl::StrCat(Opening(worker), " holds=", AnyVersion(), " as=P", 1 + Below(8),
                     Below(2) == 0 ? absl::StrCat(" gen=", Below(20)) : "",
-                    Below(4) == 0 ? " part" : ""));
+                    Below(4) == 0 ? " part" : "",
+                    Below(3) == 0 ? absl::StrCat(" term=", Below(4), " since=", Below(6)) : ""));
   }
 
   Random random_;

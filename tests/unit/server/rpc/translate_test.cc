@@ -205,7 +205,7 @@ TEST(TranslateCallTest, PublishArrivesWhole) {
   request.set_generation(9);
   request.set_wait_for_group(true);
   request.set_timeout_ms(~uint64_t{0});
-  request.set_rewind(true);
+  request.set_supersede(true);
   const auto event = ToCore(request, 21);
   ASSERT_TRUE(event.ok()) << event.status();
   const auto& op = std::get<hub::PublishOp>(*event);
@@ -213,7 +213,7 @@ TEST(TranslateCallTest, PublishArrivesWhole) {
   EXPECT_EQ(op.op, 3u);
   EXPECT_EQ(op.version, 7u);
   EXPECT_EQ(op.timeout_ms, kTimeMsMax);
-  EXPECT_TRUE(op.wait_for_group && op.rewind);
+  EXPECT_TRUE(op.wait_for_group && op.supersede);
   request.set_op(0);
   EXPECT_THAT(std::string(ToCore(request, 1).status().message()), StartsWith("op: "));
 }
@@ -296,7 +296,7 @@ TEST(TranslateCallTest, EmptyRequestsAreRefused) {
   EXPECT_FALSE(ToCore(pb::RetainRequest(), 1).ok());
   EXPECT_FALSE(ToCore(pb::PinRequest(), 1).ok());
   EXPECT_FALSE(ToCore(pb::UnpinRequest(), 1).ok());
-  EXPECT_FALSE(ToCore(pb::RewindRequest(), 1).ok());
+  EXPECT_FALSE(ToCore(pb::SupersedeRequest(), 1).ok());
 }
 
 }  // namespace

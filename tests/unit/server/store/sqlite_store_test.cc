@@ -56,8 +56,12 @@ TEST_F(SqliteStoreTest, RowsAreReplacedAndGo) {
   const auto store = Open();
   ASSERT_TRUE(store->Commit(RowsOf(state)).ok());
   hub::Persist rows;
-  rows.models["m/actor"] =
-      hub::ModelRow{6, {9, 9}, {8, 8}, {"trainer", {{0, {5, 1}}, {1, {6, kGenerationMax}}}}};
+  rows.models["m/actor"] = hub::ModelRow{6,
+                                         {9, 9},
+                                         {8, 8},
+                                         {"trainer", {{0, {5, 1}}, {1, {6, kGenerationMax}}}},
+                                         {{1, 4}, {kTermMax, 6}},
+                                         "an operator"};
   rows.models["third"] = hub::ModelRow{1, {3, 3}};
   rows.models["other"] = std::nullopt;
   rows.groups[{"m/actor", "rollout"}] = std::nullopt;
@@ -97,7 +101,7 @@ TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               testing::AllOf(HasSubstr(file("hub.db")), HasSubstr("schema 7"), HasSubstr("newer")));
-  Run("PRAGMA user_version = 3");
+  Run("PRAGMA user_version = 4");
   LoadOnce();
 }
 
@@ -106,10 +110,14 @@ TEST_F(SqliteStoreTest, AnOlderSchemaIsBroughtUpToDate) {
   ASSERT_TRUE(Open()->Commit(RowsOf(state)).ok());
   Run("DROP TABLE retention; ALTER TABLE models DROP COLUMN identity;"
       "ALTER TABLE models DROP COLUMN publishers;"
-      "ALTER TABLE group_fetches DROP COLUMN identity; PRAGMA user_version = 1");
+      "ALTER TABLE models DROP COLUMN terms; ALTER TABLE models DROP COLUMN term_by;"
+      "ALTER TABLE group_fetches DROP COLUMN identity;"
+      "ALTER TABLE group_fetches DROP COLUMN term;"
+      "ALTER TABLE group_fetches DROP COLUMN term_since; PRAGMA user_version = 1");
   state.retention.clear();
   for (auto& [name, row] : state.models) row.identity = {}, row.publishers = {};
-  for (auto& [key, row] : state.groups) row.identity = {};
+  for (auto& [name, row] : state.models) row.terms = {}, row.term_by = "";
+  for (auto& [key, row] : state.groups) row.identity = {}, row.term = {};
   EXPECT_EQ(LoadOnce().state, state);
   ASSERT_TRUE(Open()->Commit(RowsOf(SomeState())).ok());
   EXPECT_EQ(LoadOnce().state, SomeState());
@@ -145,6 +153,10 @@ TEST_F(SqliteStoreTest, RowsThatCannotBeAreRefused) {
            "UPDATE models SET publication = x'00'",
            "UPDATE models SET publication = zeroblob(16)",
            "UPDATE models SET model = 'a b' WHERE model = 'other'",
+           "UPDATE models SET terms = x'00'",
+           "UPDATE models SET terms = CAST(terms || terms AS BLOB) WHERE model = 'other'",
+           "UPDATE models SET terms = zeroblob(16)",
+           "UPDATE group_fetches SET term = -1",
            "UPDATE group_fetches SET world_size = 0",
            "UPDATE group_fetches SET world_size = 1 WHERE group_name = 'rollout'",
            "UPDATE group_fetches SET world_size = 1 << 40",

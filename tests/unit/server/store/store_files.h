@@ -78,7 +78,10 @@ inline hub::DurableState SomeState() {
   hub::DurableState state;
   state.models["m/actor"] = {~Version{0}, {1, 2}};
   state.models["other"] = {0, {~uint64_t{0}, 0}};
+  state.models["other"].terms = {{3, 0}, {kTermMax, ~Version{0}}};
+  state.models["other"].term_by = "trainer";
   state.groups[{"m/actor", "rollout"}] = OpenFetchOf(3, 5);
+  state.groups[{"m/actor", "rollout"}].term = {kTermMax, ~Version{0}};
   hub::GroupRow& done = state.groups[{"m/actor", "second"}] = OpenFetchOf(1, ~Version{0});
   done.outcome = absl::OkStatus();
   hub::GroupRow& failed = state.groups[{"other", "rollout"}] = OpenFetchOf(2, 0);

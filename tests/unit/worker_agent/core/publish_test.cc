@@ -215,13 +215,13 @@ TEST(Publish, WaitingForTheGroupSaysInTheEndWhomItMisses) {
     const auto* publish = std::get_if<PublishCall>(&call.request);
     if (publish == nullptr || !publish->wait_for_group) return false;
     EXPECT_EQ(publish->timeout_ms, 0);
-    EXPECT_FALSE(publish->rewind);
     world.hub.Reply(worker, call.op, missing, {});
     return true;
   };
   EXPECT_EQ(
       world.Do(
-          0, PublishVerb{.version = 5, .wait_for_group = true, .rewind = true, .timeout_ms = 1500}),
+          0,
+          PublishVerb{.version = 5, .wait_for_group = true, .supersede = true, .timeout_ms = 1500}),
       missing);
   EXPECT_TRUE(world.Holds(0, 5));
 }
