@@ -51,7 +51,7 @@ nb::object ToPython(const std::vector<ros::VersionInfo>& versions) {
           nb::make_tuple(replica.group, replica.ranks_complete, replica.ranks, replica.state));
     }
     listed.append(nb::make_tuple(version.version, version.state, version.bytes, replicas,
-                                 ToPython(version.identity)));
+                                 ToPython(version.identity), version.term));
   }
   return listed;
 }

@@ -96,11 +96,12 @@ nb::tuple Register(Client& self, std::vector<Described> described) {
   return ToPython(status);
 }
 
-std::unique_ptr<Call> Publish(Client& self, uint64_t version, bool wait_for_group,
+std::unique_ptr<Call> Publish(Client& self, uint64_t version, bool wait_for_group, bool supersede,
                               int64_t timeout_ms, std::optional<uintptr_t> stream,
                               uintptr_t event) {
   ros::PublishOptions options;
   options.wait_for_group = wait_for_group;
+  options.supersede = supersede;
   options.timeout = milliseconds(timeout_ms);
   options.stream = ToStream(stream);
   options.event = reinterpret_cast<void*>(event);
@@ -196,7 +197,7 @@ void BindClient(nb::module_& module) {
              nb::arg("attachment"), nb::arg("digests"), nb::arg("gpu_through_host"));
   nb::class_<Client>(module, "Client")
       .def("register", &Register, nb::arg("tensors"))
-      .def("publish", &Publish, nb::arg("version"), nb::arg("wait_for_group"),
+      .def("publish", &Publish, nb::arg("version"), nb::arg("wait_for_group"), nb::arg("supersede"),
            nb::arg("timeout_ms"), nb::arg("stream").none(), nb::arg("event"))
       .def("unpublish", &Unpublish, nb::arg("drain_ms"), nb::arg("force"))
       .def("fetch", &Fetch, nb::arg("kind"), nb::arg("version"), nb::arg("timeout_ms"),

@@ -195,6 +195,7 @@ class Client:
         version: int,
         *,
         wait_for_group: bool = False,
+        supersede: bool = False,
         timeout: float = 60.0,
         stream: Any = None,
         event: Any = None,
@@ -202,12 +203,17 @@ class Client:
         """Makes the registered bytes readable as ``version``. No byte moves.
 
         Returns when this rank is recorded; with ``wait_for_group`` when all ranks of the group are.
+        ``supersede`` is for a trainer that went back to a checkpoint: with this version a new term
+        of the model begins, once all ranks have published it. What was published before under this
+        number or above is superseded then, though others hold it; their
+        ``newer_than(client.held())`` means this term.
         ``stream`` (a torch or CuPy stream, or its handle): what it was given so far is waited for,
         within ``timeout`` seconds; ``event`` likewise. FailedPreconditionError: nothing is
-        registered, or another version is still published. AlreadyExistsError: the version exists
-        with another content.
+        registered, or another version is still published; the version is below the latest, or
+        somebody else has begun a new term, and ``supersede`` is not set. AlreadyExistsError: the
+        version exists with another content.
         """
-        finish(self._publish_call(version, wait_for_group, timeout, stream, event))
+        finish(self._publish_call(version, wait_for_group, supersede, timeout, stream, event))
 
     def unpublish(self, *, drain_timeout: float = 10.0, force: bool = False) -> None:
         """Returns when the registered bytes may change, at once if nothing is held.
@@ -266,7 +272,8 @@ class Client:
         """None if the server counts this worker in, else the error. Does not ask the server.
 
         UnavailableError: it cannot be reached, connecting goes on. AbortedError: another worker
-        took this rank's place, or what was held is listed no more. DataLossError: the memory no
+        took this rank's place, or what was held is listed no more. OutOfRangeError: what is held is
+        superseded, fetch the latest. DataLossError: the memory no
         longer holds what was published.
         """
         self._check()
@@ -323,12 +330,19 @@ class Client:
             check_process()
 
     def _publish_call(
-        self, version: int, wait_for_group: bool, timeout: float, stream: Any, event: Any
+        self,
+        version: int,
+        wait_for_group: bool,
+        supersede: bool,
+        timeout: float,
+        stream: Any,
+        event: Any,
     ) -> _native.Call:
         self._check()
         return self._native.publish(
             whole_number("version", version),
             flag("wait_for_group", wait_for_group),
+            flag("supersede", supersede),
             milliseconds("timeout", timeout),
             _handle("stream", stream, "cuda_stream"),
             _handle("event", event, "cuda_event") or 0,
@@ -397,9 +411,14 @@ class Client:
     def _listed(value: Sequence[tuple[Any, ...]]) -> tuple[VersionInfo, ...]:
         return tuple(
             VersionInfo(
-                number, state, size, tuple(Replica(*replica) for replica in replicas), identity
+                number,
+                state,
+                size,
+                tuple(Replica(*replica) for replica in replicas),
+                identity,
+                term,
             )
-            for number, state, size, replicas, identity in value
+            for number, state, size, replicas, identity, term in value
         )
 
 

@@ -93,6 +93,12 @@ class AbortedError(Error):
     code = "ABORTED"
 
 
+class OutOfRangeError(Error):
+    """Of ``health``: a later term supersedes what is held; fetch the latest."""
+
+    code = "OUT_OF_RANGE"
+
+
 class UnimplementedError(Error):
     """The server is too old for this call, or is no TensorHub server."""
 
@@ -129,6 +135,7 @@ _BY_NUMBER: dict[int, type[Error]] = {
     8: ResourceExhaustedError,
     9: FailedPreconditionError,
     10: AbortedError,
+    11: OutOfRangeError,
     12: UnimplementedError,
     13: InternalError,
     14: UnavailableError,

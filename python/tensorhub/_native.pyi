@@ -17,7 +17,13 @@ class Call:
 class Client:
     def register(self, tensors: Sequence[Any]) -> tuple[int, str]: ...
     def publish(
-        self, version: int, wait_for_group: bool, timeout_ms: int, stream: int | None, event: int
+        self,
+        version: int,
+        wait_for_group: bool,
+        supersede: bool,
+        timeout_ms: int,
+        stream: int | None,
+        event: int,
     ) -> Call: ...
     def unpublish(self, drain_ms: int, force: bool) -> Call: ...
     def fetch(self, kind: int, version: int, timeout_ms: int, stream: int | None) -> Call: ...

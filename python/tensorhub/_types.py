@@ -106,11 +106,13 @@ class VersionInfo:
 
     version: int
     state: str
-    """``publishing``, ``visible`` or ``lost``."""
+    """``publishing``, ``visible`` or ``lost``; ``superseded``: by a later term, and held still."""
     bytes: int
     replicas: tuple[Replica, ...]
     identity: Identity = None
     """16 bytes over its content; ``None``: not known (yet)."""
+    term: int = 0
+    """In which it was published: how often a publisher had begun anew before."""
 
 
 @dataclass(frozen=True)

@@ -85,11 +85,12 @@ class Client:
         version: int,
         *,
         wait_for_group: bool = False,
+        supersede: bool = False,
         timeout: float = 60.0,
         stream: Any = None,
         event: Any = None,
     ) -> None:
-        call = self.sync._publish_call(version, wait_for_group, timeout, stream, event)
+        call = self.sync._publish_call(version, wait_for_group, supersede, timeout, stream, event)
         await _finish(call)
 
     async def unpublish(self, *, drain_timeout: float = 10.0, force: bool = False) -> None:

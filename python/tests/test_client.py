@@ -173,6 +173,29 @@ def test_ranks_publish_together(connect):
     ranks[1].publish(1, wait_for_group=True, timeout=10)
 
 
+def test_rollouts_follow_a_trainer_that_goes_back(connect):
+    trainer, rollout, late = connect("trainer"), connect("rollout"), connect("late")
+    for client in (trainer, rollout, late):
+        client.register({"w": np.zeros(1000, np.float32)})
+    trainer.publish(50)
+    assert rollout.fetch(tensorhub.latest()).version == 50
+    trainer.unpublish()
+    with pytest.raises(tensorhub.FailedPreconditionError, match="supersede"):
+        trainer.publish(49)
+    trainer.publish(49, supersede=True)
+    assert rollout.wait(tensorhub.newer_than(50), timeout=20) == 49
+    deadline = time.monotonic() + 20
+    while rollout.health() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert isinstance(rollout.health(), tensorhub.OutOfRangeError)
+    listed = [(v.version, v.state, v.term) for v in rollout.list()]
+    assert listed == [(49, "visible", 1), (50, "superseded", 0)]
+    assert rollout.fetch(tensorhub.newer_than(rollout.held())).version == 49
+    assert rollout.health() is None
+    with pytest.raises(tensorhub.FailedPreconditionError, match="begun by group trainer"):
+        late.publish(51)
+
+
 def test_pieces_carry_their_place(connect):
     client = connect("trainer")
     half = np.zeros((2, 8), np.float32)
