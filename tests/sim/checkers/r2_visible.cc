@@ -59,7 +59,11 @@ void R2Visible::OnHubStep(const HubStep& step) {
       const auto* decision = std::get_if<hub::FetchDecision>(&reply->payload);
       const auto* published = std::get_if<hub::PublishReply>(&reply->payload);
       if (decision == nullptr && published == nullptr) continue;
-      const std::string& model = scene_.hub->call(reply->call).process->identity().key.model;
+      const CallRecord& record = scene_.hub->call(reply->call);
+      const std::string& model = record.process->identity().key.model;
+      // Asked to compare, it has published nothing yet.
+      const bool compares = published != nullptr && published->compare;
+      if (compares) published_.erase({record.process->number(), record.generation});
       if (decision != nullptr) OnDecided(model, *decision);
       if (published != nullptr && reply->status.ok()) OnPublished(model, *published);
     }
