@@ -42,10 +42,11 @@ def program(name: str) -> str:
 def environment() -> dict[str, str]:
     """What the programs run with: the same UCX as this process."""
     variables = dict(os.environ)
-    folder = _ucx.choose().path
-    if folder:
+    ucx = _ucx.in_use()
+    if ucx.path:
         others = variables.get("LD_LIBRARY_PATH")
-        variables["LD_LIBRARY_PATH"] = f"{folder}:{others}" if others else folder
+        variables["LD_LIBRARY_PATH"] = f"{ucx.path}:{others}" if others else ucx.path
+    variables["TENSORHUB_UCX_WHY"] = ucx.reason  # for tensorhubctl doctor
     return variables
 
 

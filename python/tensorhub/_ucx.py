@@ -16,7 +16,7 @@ import os
 import pathlib
 from dataclasses import dataclass
 
-__all__ = ["Ucx", "choose", "load"]
+__all__ = ["Ucx", "choose", "in_use", "load"]
 
 # In the order in which they need each other. libucm comes with libucs, and cannot without.
 _LIBRARIES = ("libucs.so.0", "libuct.so.0", "libucp.so.0")
@@ -48,13 +48,23 @@ def choose() -> Ucx:
     return Ucx("", "it is the system's, and this package was built with it")
 
 
+_in_use: Ucx | None = None
+
+
+def in_use() -> Ucx:
+    """The one that was loaded, and why."""
+    return _in_use or choose()
+
+
 def load() -> Ucx:
     """Loads it, so that whatever needs it by name gets this one."""
+    global _in_use
     chosen = choose()
     if chosen.path and not _loaded():
         for name in _LIBRARIES:
             ctypes.CDLL(str(pathlib.Path(chosen.path) / name), os.RTLD_LOCAL | os.RTLD_NOW)
-    return Ucx(chosen.path, chosen.reason, _version(chosen.path))
+    _in_use = Ucx(chosen.path, chosen.reason, _version(chosen.path))
+    return _in_use
 
 
 def _folder_of(named: str) -> str:

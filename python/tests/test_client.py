@@ -196,6 +196,12 @@ def test_rollouts_follow_a_trainer_that_goes_back(connect):
         late.publish(51)
 
 
+def test_programs_are_told_which_ucx_and_why():
+    variables = tensorhub._programs.environment()
+    assert variables["TENSORHUB_UCX_WHY"] == tensorhub.info().ucx_reason
+    assert variables.get("LD_LIBRARY_PATH", "").startswith(tensorhub.info().ucx_path)
+
+
 def test_pieces_carry_their_place(connect):
     client = connect("trainer")
     half = np.zeros((2, 8), np.float32)

@@ -7,14 +7,18 @@
 #include <ucp/api/ucp.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 #include "absl/strings/str_split.h"
+#include "common/text.h"
 #include "worker_agent/ucx/ucx_settings.h"
 #include "worker_agent/ucx/ucx_worker.h"
 
 namespace tensorhub::agent {
 namespace {
+
+constexpr size_t kWhyBytesMax = 200;
 
 std::string LibraryFile() {
   Dl_info library = {};
@@ -51,6 +55,7 @@ absl::StatusOr<UcxFacts> LookAtUcx() {
   ucp_get_version(&facts.number.first, &facts.number.second, &release);
   facts.version = UcxVersion();
   facts.library = LibraryFile();
+  if (const char* why = std::getenv(kUcxWhyVariable)) facts.why = ReadableText(why, kWhyBytesMax);
   facts.transports = (*worker)->Transports();
   facts.cuda = SeesCuda((*worker)->context());
   facts.address_bytes = (*worker)->address().size();

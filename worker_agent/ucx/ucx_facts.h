@@ -19,6 +19,7 @@ struct UcxFacts {
   std::pair<unsigned, unsigned> number;  // 1, 13
   std::string version;                   // "1.13.1"
   std::string library;                   // the file it was loaded from
+  std::string why;                       // this one, where a launcher chose it and says so
   std::string transports;                // "posix/memory, tcp/eth0"
   bool cuda = false;                     // it tells memory of GPUs from the host's
   size_t address_bytes = 0;              // what a worker's address takes
@@ -27,6 +28,9 @@ struct UcxFacts {
   // "rc" stands for all its kinds: rc_verbs, rc_mlx5.
   bool Has(std::string_view transport) const;
 };
+
+// A launcher that chooses among several says in it, for people, why it chose this one.
+inline constexpr char kUcxWhyVariable[] = "TENSORHUB_UCX_WHY";
 
 // Opens a context with all transports that the environment allows, and closes it. An error says
 // why there is none.

@@ -99,6 +99,10 @@ TEST(DoctorTest, UcxIsNewEnoughForWhatIsHere) {
   machine.rdma_devices = true;
   ExpectVerdict(JudgeUcx(Ucx(18), machine), Verdict::kWarning, "1.19");
   ExpectVerdict(JudgeUcx(Ucx(19), machine), Verdict::kOk, "");
+  agent::UcxFacts chosen = Ucx(19);
+  chosen.why = "it came with this wheel";
+  EXPECT_THAT(JudgeUcx(chosen, machine).detail,
+              testing::HasSubstr("(libucp.so; it came with this wheel)"));
   machine.nvidia_devices = true;
   ExpectVerdict(JudgeUcx(Ucx(18), machine), Verdict::kFailed, "1.19");
   ExpectVerdict(JudgeUcx(Ucx(20), machine), Verdict::kOk, "");

@@ -23,7 +23,9 @@ Finding JudgeUcx(const absl::StatusOr<agent::UcxFacts>& ucx, const MachineFacts&
     finding.remedy = "look at the UCX_… variables of the environment; unset those you do not need";
     return finding;
   }
-  finding.detail = absl::StrCat(ucx->version, " (", ucx->library, ") over ", ucx->transports);
+  finding.detail = absl::StrCat(ucx->version, " (", ucx->library,
+                                ucx->why.empty() ? "" : absl::StrCat("; ", ucx->why), ") over ",
+                                ucx->transports);
   if (machine.nvidia_devices && !ucx->IsAtLeast(1, 19)) {
     finding.verdict = Verdict::kFailed;
     finding.detail += "; memory of GPUs needs 1.19";
