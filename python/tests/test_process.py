@@ -16,6 +16,7 @@ _HEAD = """
 import os, sys, time, signal, threading, gc
 import numpy as np
 import tensorhub
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may have been ignored above us
 server, model = sys.argv[1:3]
 client = tensorhub.connect(server, model, "group")
 memory = np.ones(100_000, np.float32)

@@ -86,7 +86,7 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
     return IsAnothers(publication, worker.id.key.group) ? Joining::kWaits : Joining::kMayHold;
   }
   if (MadeItWhole(worker, op.generation, publication)) return Joining::kMayHold;
-  if (IsReadAs(worker, op.generation, publication)) return Joining::kMayHold;
+  if (ReadAs(worker, op.generation) == &publication) return Joining::kMayHold;
   if (!op.hashes && !op.digest) {
     return CannotCompare(op, rank, "digests are off at this publisher, or it is an older one");
   }
@@ -103,16 +103,17 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
                             : "digests were off where it was published");
 }
 
-// R4, R8: a reader says that it reads this version from these very buffers: they are of it, though
-// their owner has not heard so from the hub that was before.
-bool Hub::State::IsReadAs(const Worker& worker, Generation generation,
-                          const Publication& publication) const {
+// R4, R8: a reader says what it reads from these very buffers: that is what they hold, though their
+// owner has not heard so from the hub that was before.
+const Publication* Hub::State::ReadAs(const Worker& worker, Generation generation) const {
   const auto awaited = awaited_.find(worker.id);
-  if (awaited == awaited_.end()) return false;
-  return std::any_of(awaited->second.begin(), awaited->second.end(), [&](const auto& reader) {
+  if (awaited == awaited_.end()) return nullptr;
+  for (const AwaitedReader& reader : awaited->second) {
+    if (reader.generation != generation) continue;
     const Worker* row = FindRow(reader.reader);
-    return reader.generation == generation && row->read->publication == publication.id;
-  });
+    return FindPublication(worker.id.key.model, row->read->publication);
+  }
+  return nullptr;
 }
 
 // Any holder that has the whole list; the joiner asks it which chunk differs, if one does.

@@ -77,19 +77,20 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
                               "these buffers hold version ", worker.reference->version,
                               "; unpublish version ", worker.reference->version, " first")));
   }
-  Publication* publication = Wanted(worker, op);
+  const Publication* wanted = Wanted(worker, op);
   // R8: its holders, or those of this shard of it, or of what is newer, may still report. R2: so
   // may another process of a rank of its group (SettleEpoch).
-  const bool joins = !worker.reference && (publication == nullptr || !publication->visible ||
-                                           LacksShard(*publication, worker.id.key.rank));
+  const bool joins = !worker.reference && (wanted == nullptr || !wanted->visible ||
+                                           LacksShard(*wanted, worker.id.key.rank));
   if (recovering_ && joins) {
     worker.op.deferred = op;
     worker.op.epoch = EpochOfPublish(worker.id.key);
     return;
   }
-  absl::Status status = CheckTerm(worker, op);
+  absl::Status status = CheckTerm(worker, op, wanted);
   if (!status.ok()) return Finish(worker, status);
-  if (publication == nullptr) publication = &Create(op, worker);
+  Publication* publication =
+      wanted == nullptr ? &Create(op, worker) : FindPublication(worker.id.key.model, wanted->id);
   status = CheckSameContent(*publication, worker, op);
   if (status.ok()) {
     const uint64_t bytes = layouts_.at(op.layout)->total_bytes();

@@ -14,7 +14,7 @@
 
 namespace tensorhub::hub {
 
-Publication* Hub::State::FindPublication(const std::string& model, Version version) {
+const Publication* Hub::State::FindPublication(const std::string& model, Version version) const {
   const auto it = models_.find(model);
   if (it == models_.end()) return nullptr;
   const auto held = it->second.held.find(version);

@@ -186,7 +186,7 @@ class Hub::State {
   enum class Joining { kMayHold, kCompares, kWaits };
   bool MadeItWhole(const Worker& worker, Generation generation,
                    const Publication& publication) const;
-  bool IsReadAs(const Worker& worker, Generation generation, const Publication& publication) const;
+  const Publication* ReadAs(const Worker& worker, Generation generation) const;
   absl::StatusOr<Joining> CompareContent(const Publication& publication, const Worker& worker,
                                          const PublishOp& op) const;
   ComparedWith HolderToAsk(const Publication& publication, Rank rank) const;
@@ -217,11 +217,12 @@ class Hub::State {
   bool IsOfEarlierEpoch(const Worker& worker, const Holding& holding);
 
   // terms.cc: R2, the mark, and the terms in which it falls
-  Publication* Wanted(const Worker& worker, const PublishOp& op);
-  Publication* FindCandidate(const WorkerKey& key, Version version);
+  const Publication* Wanted(const Worker& worker, const PublishOp& op) const;
+  const Publication* FindCandidate(const WorkerKey& key, Version version) const;
   bool IsCandidate(const Publication& publication) const;
   bool IsLatest(const Publication& publication) const;
-  absl::Status CheckTerm(const Worker& worker, const PublishOp& op);
+  absl::Status CheckTerm(const Worker& worker, const PublishOp& op,
+                         const Publication* publication) const;
   absl::Status WasSuperseded(const Model& model, const Publication& publication) const;
   void MoveLatest(const Publication& publication);
   void BeginTerm(const std::string& model, const Term& term, const std::string& by);
@@ -234,7 +235,7 @@ class Hub::State {
 
   // references.cc: the only place where references appear, change state and go.
   // What stands for the number.
-  Publication* FindPublication(const std::string& model, Version version);
+  const Publication* FindPublication(const std::string& model, Version version) const;
   Publication* FindPublication(const std::string& model, const PublicationId& id);
   const Publication* FindPublication(const std::string& model, const PublicationId& id) const;
   Publication& PublicationOf(const Worker& holder);

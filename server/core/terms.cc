@@ -55,8 +55,8 @@ bool Hub::State::IsLatest(const Publication& publication) const {
 
 // Each group that supersedes publishes something of its own; the first that is whole begins the
 // term.
-Publication* Hub::State::FindCandidate(const WorkerKey& key, Version version) {
-  for (auto& [id, publication] : models_.at(key.model).publications) {
+const Publication* Hub::State::FindCandidate(const WorkerKey& key, Version version) const {
+  for (const auto& [id, publication] : models_.at(key.model).publications) {
     const bool same = publication.version == version && IsCandidate(publication) &&
                       !IsAnothers(publication, key.group);
     if (same) return &publication;
@@ -64,22 +64,27 @@ Publication* Hub::State::FindCandidate(const WorkerKey& key, Version version) {
   return nullptr;
 }
 
-// What the publish joins; nothing: there is none yet. R8: who made the term's first version whole
-// may not have heard so, and does not begin another one.
-Publication* Hub::State::Wanted(const Worker& worker, const PublishOp& op) {
+// What the publish joins; nothing: there is none yet. R4, R8: it may have been published already,
+// and its owner has not heard so: others read it from these buffers, or it has made a version whole
+// and begins no other term.
+const Publication* Hub::State::Wanted(const Worker& worker, const PublishOp& op) const {
   if (worker.reference) return &PublicationOf(worker);
-  Publication* same = FindPublication(worker.id.key.model, op.version);
+  const Publication* read = ReadAs(worker, op.generation);
+  if (read != nullptr && read->version == op.version) return read;
+  const Publication* same = FindPublication(worker.id.key.model, op.version);
   const bool own = same != nullptr && same->visible && MadeItWhole(worker, op.generation, *same);
   return own || !op.supersede ? same : FindCandidate(worker.id.key, op.version);
 }
 
 // Whether it may be published in the term that it would be.
-absl::Status Hub::State::CheckTerm(const Worker& worker, const PublishOp& op) {
+absl::Status Hub::State::CheckTerm(const Worker& worker, const PublishOp& op,
+                                   const Publication* publication) const {
   const Model& model = models_.at(worker.id.key.model);
+  if (publication != nullptr && publication->superseded) return WasSuperseded(model, *publication);
   if (worker.reference) {
-    const Publication& held = PublicationOf(worker);
-    if (held.superseded) return WasSuperseded(model, held);
-    if (!op.supersede || IsCandidate(held) || IsLatest(held)) return absl::OkStatus();
+    if (!op.supersede || IsCandidate(*publication) || IsLatest(*publication)) {
+      return absl::OkStatus();
+    }
     return absl::FailedPreconditionError(
         absl::StrCat("these buffers hold version ", op.version, " already, and it is not the ",
                      "latest; unpublish it and publish it with supersede, or make it the latest: ",
