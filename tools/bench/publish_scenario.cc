@@ -28,6 +28,7 @@ constexpr double kCallsAim = 3;
 // Some calls carry two of gRPC's window updates (26 bytes), some none, whatever the tensors.
 constexpr double kMessageSlack = 1.2;
 constexpr double kRateAim = 0.5;
+constexpr double kJoinAim = 0.8;
 
 // What the rounds brought, by the names of the answers' fields.
 using Samples = std::map<std::string, std::vector<double>>;
@@ -67,6 +68,7 @@ class PublishScenario : public Scenario {
   absl::StatusOr<double> RateOfAll(const std::vector<std::unique_ptr<Child>>& publishers,
                                    const std::string& kind) const;
   absl::Status RunRates(const Hub& hub, Report& report) const;
+  absl::Status RunJoin(const Hub& hub, Report& report) const;
 
   uint64_t tensors_ = 300;
   uint64_t small_tensors_ = 20'000;
@@ -74,6 +76,7 @@ class PublishScenario : public Scenario {
   int rounds_ = 5;
   int cycles_ = 100;
   double seconds_ = 1;
+  uint64_t join_mib_ = 512;
   bool quick_ = false;
 };
 
@@ -93,6 +96,7 @@ absl::Status PublishScenario::CheckFlags() {
     rounds_ = std::min(rounds_, 2);
     cycles_ = 10;
     seconds_ = std::min(seconds_, 0.2);
+    join_mib_ = 32;
   }
   if (rounds_ < 1 || rounds_ > 1000) return absl::InvalidArgumentError("--rounds: give 1 to 1000");
   if (workers_ < 1 || workers_ > kWorkersMax) {
@@ -237,6 +241,30 @@ absl::Status PublishScenario::RunRates(const Hub& hub, Report& report) const {
   return absl::OkStatus();
 }
 
+// --- what somebody else holds --------------------------------------------------------------------
+
+absl::Status PublishScenario::RunJoin(const Hub& hub, Report& report) const {
+  ShowProgress("publishing what another group holds");
+  const auto publisher = StartPublisher(hub, "joiner", 1);
+  if (!publisher.ok()) return publisher.status();
+  const absl::StatusOr<Fields> answer =
+      (*publisher)->Ask(absl::StrCat("join mib=", join_mib_, " rounds=", rounds_));
+  if (!answer.ok()) return answer.status();
+  Samples samples;
+  absl::Status status = Take(*answer, {"join_us", "hash_us"}, samples);
+  if (!status.ok()) return status;
+  const double bytes = static_cast<double>(join_mib_ << 20);
+  const auto rate = [&](const std::string& field) { return bytes / samples.at(field)[0] / 1e3; };
+  report.figures.push_back({.name = "publish.join",
+                            .value = rate("join_us"),
+                            .unit = "GB/s",
+                            .limit = rate("hash_us"),
+                            .limit_name = "one thread's hash",
+                            .better = Better::kHigher,
+                            .aim = kJoinAim});
+  return absl::OkStatus();
+}
+
 absl::Status PublishScenario::Run(Report& report) {
   if (absl::Status status = CheckFlags(); !status.ok()) return status;
   if (const double load = LoadPerCore(); load > kBusyLoad) {
@@ -246,7 +274,8 @@ absl::Status PublishScenario::Run(Report& report) {
   const absl::StatusOr<std::unique_ptr<Hub>> hub = Hub::Start();
   if (!hub.ok()) return hub.status();
   if (absl::Status status = RunCalls(**hub, report); !status.ok()) return status;
-  return RunRates(**hub, report);
+  if (absl::Status status = RunRates(**hub, report); !status.ok()) return status;
+  return RunJoin(**hub, report);
 }
 
 }  // namespace

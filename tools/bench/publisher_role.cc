@@ -21,6 +21,7 @@
 #include "tools/bench/bare_role.h"
 #include "tools/bench/echo.h"
 #include "tools/bench/figures.h"
+#include "tools/bench/join_cost.h"
 #include "tools/bench/process_facts.h"
 #include "tools/bench/tensors.h"
 #include "worker_agent/hub_channel.h"
@@ -72,6 +73,7 @@ class Publisher {
   absl::StatusOr<std::string> First();
   absl::StatusOr<std::string> Cycles(int count);
   absl::StatusOr<std::string> Rate(const std::string& kind, double seconds);
+  absl::StatusOr<std::string> JoinOthers(uint64_t bytes, int rounds) const;
 
   const std::string server_;
   const std::string name_;
@@ -193,6 +195,12 @@ absl::StatusOr<std::string> Publisher::Rate(const std::string& kind, double seco
   return absl::StrCat("rate=", static_cast<double>(count) * 1e6 / MicrosecondsSince(start));
 }
 
+absl::StatusOr<std::string> Publisher::JoinOthers(uint64_t bytes, int rounds) const {
+  const absl::StatusOr<JoinCost> cost = MeasureJoin(server_, name_ + "-joined", bytes, rounds);
+  if (!cost.ok()) return cost.status();
+  return absl::StrCat("join_us=", cost->join_us, " hash_us=", cost->hash_us);
+}
+
 absl::StatusOr<std::string> Publisher::Run(const std::string& line) {
   const std::string verb = line.substr(0, line.find(' '));
   if (verb == "first") return First();
@@ -202,6 +210,13 @@ absl::StatusOr<std::string> Publisher::Run(const std::string& line) {
     const absl::StatusOr<double> count = fields->Number("count");
     if (!count.ok()) return count.status();
     return Cycles(static_cast<int>(*count));
+  }
+  if (verb == "join") {
+    const absl::StatusOr<double> mib = fields->Number("mib");
+    if (!mib.ok()) return mib.status();
+    const absl::StatusOr<double> rounds = fields->Number("rounds");
+    if (!rounds.ok()) return rounds.status();
+    return JoinOthers(static_cast<uint64_t>(*mib) << 20, static_cast<int>(*rounds));
   }
   if (verb != "rate") return absl::InvalidArgumentError(absl::StrCat("unknown command ", line));
   const absl::StatusOr<std::string> kind = fields->Text("kind");

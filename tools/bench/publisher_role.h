@@ -9,6 +9,8 @@
 //                      echo_us, publish_us, unpublish_us, message_bytes
 //   `rate kind=publish|echo seconds=S`   as many as it can; a publish includes its unpublish.
 //                      Answers rate, per second
+//   `join mib=N rounds=R`   publishes what another group holds (join_cost.h). Answers the medians:
+//                      join_us, hash_us
 
 #ifndef TENSORHUB_TOOLS_BENCH_PUBLISHER_ROLE_H_
 #define TENSORHUB_TOOLS_BENCH_PUBLISHER_ROLE_H_
