@@ -123,6 +123,13 @@ Term Hub::State::TermOf(const Model& model, const Holding& holding) const {
   return stands ? model.terms.now() : Term{};
 }
 
+// R2: who published in a later term, without beginning it, says that it has begun.
+void Hub::State::LearnTerm(const std::string& name, const Holding& holding, bool seen) {
+  const bool later = holding.term->number > models_.at(name).terms.now().number;
+  const bool begins = seen || holding.term->since == holding.version;  // once it is whole, at least
+  if (later && !begins) BeginTerm(name, *holding.term, /*by=*/"");
+}
+
 // R2: what it says of terms. What was superseded before it was whole is over; so is what would have
 // begun a term, once a group of other processes publishes it.
 absl::Status Hub::State::CheckReportedTerm(const Worker& worker, const Holding& holding) const {
@@ -248,10 +255,11 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   if (IsOfEarlierEpoch(worker, holding)) {
     return absl::AbortedError("it was given up before it was whole; publish it again");
   }
+  const bool seen = holding.visible || !holding.published;
+  LearnTerm(worker.id.key.model, holding, seen);
   Publication& publication = Recreate(worker.id.key.model, holding);
   Shard& shard = EnsureShard(publication, worker.id.key.rank, holding.layout, holding.attachment);
   // What was fetched, or is being fetched, was visible; what was published may not have been.
-  const bool seen = holding.visible || !holding.published;
   const bool begins = seen && IsCandidate(publication);
   const bool news = seen && !std::exchange(publication.visible, true);
   if (begins) BeginTermWith(publication, /*by=*/"");

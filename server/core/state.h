@@ -141,6 +141,7 @@ class Hub::State {
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
   bool HasOtherNumber(const Model& model, const Holding& holding) const;
   absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
+  void LearnTerm(const std::string& name, const Holding& holding, bool seen);
   Term TermOf(const Model& model, const Holding& holding) const;
   absl::Status CheckReportedTerm(const Worker& worker, const Holding& holding) const;
   absl::Status CheckNumber(const Model& model, const Holding& holding) const;

@@ -139,6 +139,7 @@ void Hub::State::BeginTerm(const std::string& name, const Term& term, const std:
   }
   for (Publication* publication : over) EndSuperseded(*publication);
   joiners_due_ = true;
+  RetentionChanged(name);
 }
 
 // It stands for its number from now on.
