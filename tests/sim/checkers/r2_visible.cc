@@ -51,7 +51,7 @@ void R2Visible::OnHubStep(const HubStep& step) {
       for (const auto& [model, row] : rows->models) {
         if (!row) continue;
         const bool seen = seen_.contains(row->publication);
-        if (!seen) OnVisible(model, row->latest, IsGone(step, model, row->latest));
+        if (!seen) OnVisible(model, row->latest, IsGone(step, model, row->latest, /*since=*/0));
         OnTerms(model, row->terms);
       }
     }
@@ -69,17 +69,19 @@ void R2Visible::OnHubStep(const HubStep& step) {
     }
     const auto* change = std::get_if<hub::ModelChange>(&effect);
     if (change == nullptr || change->kind != hub::ModelChange::Kind::kVersionVisible) continue;
-    OnVisible(change->model, change->version, IsGone(step, change->model, change->version));
+    const bool gone = IsGone(step, change->model, change->version, change->revision);
+    OnVisible(change->model, change->version, gone);
   }
 }
 
 // It came and went in one step: its publishers are not listed any more, so that it cannot be told
 // who they were.
-bool R2Visible::IsGone(const HubStep& step, const std::string& model, Version version) {
+bool R2Visible::IsGone(const HubStep& step, const std::string& model, Version version,
+                       uint64_t since) {
   return std::any_of(step.effects.begin(), step.effects.end(), [&](const hub::Effect& effect) {
     const auto* change = std::get_if<hub::ModelChange>(&effect);
     return change != nullptr && change->kind == hub::ModelChange::Kind::kVersionGone &&
-           change->model == model && change->version == version;
+           change->model == model && change->version == version && change->revision > since;
   });
 }
 

@@ -32,7 +32,9 @@ class R2Visible {
   };
   // Who was alive, as far as the hub could know, when a rank published.
   Members MembersOf(const WorkerKey& key) const;
-  static bool IsGone(const HubStep& step, const std::string& model, Version version);
+  // After that revision.
+  static bool IsGone(const HubStep& step, const std::string& model, Version version,
+                     uint64_t since);
   void OnVisible(const std::string& model, Version version, bool gone);
   void CheckPublished(const std::string& model, const hub::VersionView& view);
   void OnTerms(const std::string& model, const std::vector<Term>& terms);
