@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "tensorhub/ros.h"
 #include "tools/bench/bare_role.h"
+#include "tools/bench/clock.h"
 #include "tools/bench/content.h"
 #include "tools/bench/device_stall.h"
 #include "tools/bench/echo.h"
@@ -30,8 +31,6 @@ namespace {
 
 constexpr size_t kEchoes = 11;
 
-using Clock = std::chrono::steady_clock;
-
 // On a clock that all processes of the machine share.
 double Seconds(Clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
@@ -41,10 +40,6 @@ double Seconds(Clock::time_point time) {
 std::string Word(std::string text) {
   std::replace(text.begin(), text.end(), ' ', '_');
   return text.empty() ? "-" : text;
-}
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 struct AgentArgs {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensorhub/ros.h"
+#include "tools/bench/clock.h"
 #include "tools/bench/figures.h"
 #include "tools/bench/tensors.h"
 #include "worker_agent/chunk_digest.h"
@@ -17,15 +18,9 @@
 namespace tensorhub::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr size_t kTensors = 64;
 constexpr uint64_t kPieceBytes = uint64_t{256} << 10;
 constexpr std::chrono::seconds kPatience{60};
-
-double MicrosecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 struct Member {
   std::unique_ptr<MemoryBlock> block;  // outlives the client

@@ -19,6 +19,7 @@
 #include "tensorhub/ros.h"
 #include "tensorhub/v1/hub.grpc.pb.h"
 #include "tools/bench/bare_role.h"
+#include "tools/bench/clock.h"
 #include "tools/bench/echo.h"
 #include "tools/bench/figures.h"
 #include "tools/bench/join_cost.h"
@@ -29,14 +30,8 @@
 namespace tensorhub::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Publishing moves none of them.
 constexpr size_t kBytesPerTensor = 1024;
-
-double MicrosecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 // Appends what `call` took.
 template <typename Call>

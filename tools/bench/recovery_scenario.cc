@@ -17,6 +17,7 @@
 #include "common/grpc_status.h"
 #include "common/layout.h"
 #include "tensorhub/v1/admin.grpc.pb.h"
+#include "tools/bench/clock.h"
 #include "tools/bench/light_fleet.h"
 #include "tools/bench/process_facts.h"
 #include "tools/bench/scenario.h"
@@ -27,12 +28,6 @@ namespace {
 
 constexpr double kSecondsMax = 5;
 constexpr std::chrono::seconds kPatience{20};
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class RecoveryScenario : public Scenario {
  public:
