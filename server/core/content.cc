@@ -66,15 +66,6 @@ absl::Status CannotCompare(const PublishOp& op, Rank rank, std::string_view why)
 
 }  // namespace
 
-// R4: a generation has one content.
-bool Hub::State::MadeItWhole(const Worker& worker, Generation generation,
-                             const Publication& publication) const {
-  const PublishersRow& publishers = publication.publishers;
-  const auto rank = publishers.ranks.find(worker.id.key.rank);
-  return rank != publishers.ranks.end() && publishers.group == worker.id.key.group &&
-         rank->second == PublisherRow{worker.id.incarnation, generation};
-}
-
 // R1, its one place.
 absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication& publication,
                                                                const Worker& worker,
@@ -86,7 +77,7 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
     return IsAnothers(publication, worker.id.key.group) ? Joining::kWaits : Joining::kMayHold;
   }
   if (MadeItWhole(worker, op.generation, publication)) return Joining::kMayHold;
-  if (ReadAs(worker, op.generation) == &publication) return Joining::kMayHold;
+  if (ReadAs(worker, op) == &publication) return Joining::kMayHold;
   if (!op.hashes && !op.digest) {
     return CannotCompare(op, rank, "digests are off at this publisher, or it is an older one");
   }
@@ -103,15 +94,16 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
                             : "digests were off where it was published");
 }
 
-// R4, R8: a reader says what it reads from these very buffers: that is what they hold, though their
-// owner has not heard so from the hub that was before.
-const Publication* Hub::State::ReadAs(const Worker& worker, Generation generation) const {
+// R4, R8: a reader says that it reads that version from these very buffers: then that is what they
+// hold, though their owner has not heard so from the hub that was before.
+const Publication* Hub::State::ReadAs(const Worker& worker, const PublishOp& op) const {
   const auto awaited = awaited_.find(worker.id);
   if (awaited == awaited_.end()) return nullptr;
   for (const AwaitedReader& reader : awaited->second) {
-    if (reader.generation != generation) continue;
-    const Worker* row = FindRow(reader.reader);
-    return FindPublication(worker.id.key.model, row->read->publication);
+    if (reader.generation != op.generation) continue;
+    const PublicationId& read = FindRow(reader.reader)->read->publication;
+    const Publication* publication = FindPublication(worker.id.key.model, read);
+    if (publication != nullptr && publication->version == op.version) return publication;
   }
   return nullptr;
 }

@@ -40,13 +40,16 @@ struct Holding {
   Fingerprint attachment;  // none: all zero
   Generation generation = 0;
   uint32_t valid_chunks = 0;
-  bool complete = false;          // published here, or fetched and committed
-  bool published = false;         // by this worker itself (not fetched)
-  bool visible = false;           // the worker has heard that the version became visible
-  std::string medium = {};        // for people
-  GroupEpoch epoch = {};          // in which it was published, as the reply said
-  ContentDigest digest = {};      // of the shard; none: not known
-  bool hashing = false;           // it makes the digests just now, and will say
+  bool complete = false;      // published here, or fetched and committed
+  bool published = false;     // by this worker itself (not fetched)
+  bool visible = false;       // the worker has heard that the version became visible
+  std::string medium = {};    // for people
+  GroupEpoch epoch = {};      // in which it was published, as the reply said
+  ContentDigest digest = {};  // of the shard; none: not known
+  bool hashing = false;       // it makes the digests just now, and will say
+  // It became visible, as the worker knows: what was fetched, or is being fetched, was; what was
+  // published may not have been.
+  bool seen() const { return visible || !published; }
   std::optional<Term> term = {};  // in which it was published; none: an older agent, which has none
 };
 

@@ -147,9 +147,7 @@ void Hub::State::DropPublishing(Worker& worker, const absl::Status& reason) {
 // such a thing has been away for longer than its reference stood.
 bool Hub::State::IsOfEarlierEpoch(const Worker& worker, const Holding& holding) {
   const Model& model = models_.at(worker.id.key.model);
-  const auto visible = model.visible.find(holding.version);
-  const bool was_visible = visible != model.visible.end() && visible->second == holding.publication;
-  if (!holding.published || holding.visible || was_visible) return false;
+  if (holding.seen() || IsVisibleAs(model, holding.version, holding.publication)) return false;
   const WorkerKey& key = worker.id.key;
   return !recovering_ || Known(key, holding.epoch) < GroupOf(key).epoch;
 }

@@ -255,8 +255,7 @@ void Hub::State::CheckStanding(const Model& model, const Publication& publicatio
   TH_CHECK(publication.visible ? publication.superseded == by_later
                                : publication.superseded || !by_later);
   TH_CHECK(stands == (!publication.superseded && !IsCandidate(publication)));
-  const auto visible = model.visible.find(publication.version);
-  const bool known = visible != model.visible.end() && visible->second == publication.id;
+  const bool known = IsVisibleAs(model, publication.version, publication.id);
   TH_CHECK(known == (publication.visible && stands));
 }
 

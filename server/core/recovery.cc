@@ -70,7 +70,7 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
 // R2: what became so while it was away, or in an answer that it did not hear.
 void Hub::State::TellIfVisible(const Worker& worker, const SessionOpened& event) {
   const auto& holding = event.holding;
-  const bool knows = holding && (holding->visible || !holding->published);
+  const bool knows = holding && holding->seen();
   if (knows || !worker.reference || !PublicationOf(worker).visible) return;
   Send(worker, Visible{worker.reference->publication});
 }
@@ -118,16 +118,15 @@ bool Hub::State::HasOtherNumber(const Model& model, const Holding& holding) cons
 Term Hub::State::TermOf(const Model& model, const Holding& holding) const {
   const auto known = model.publications.find(holding.publication);
   if (known != model.publications.end()) return known->second.term;
-  const auto visible = model.visible.find(holding.version);
-  const bool stands = visible != model.visible.end() && visible->second == holding.publication;
+  const bool stands = IsVisibleAs(model, holding.version, holding.publication);
   return stands ? model.terms.now() : Term{};
 }
 
 // R2: who published in a later term, without beginning it, says that it has begun.
-void Hub::State::LearnTerm(const std::string& name, const Holding& holding, bool seen) {
+void Hub::State::LearnTerm(const std::string& name, const Holding& holding) {
   const bool later = holding.term->number > models_.at(name).terms.now().number;
-  const bool begins = seen || holding.term->since == holding.version;  // once it is whole, at least
-  if (later && !begins) BeginTerm(name, *holding.term, /*by=*/"");
+  const bool begins = holding.term->since == holding.version;  // once it is whole
+  if (later && !holding.seen() && !begins) BeginTerm(name, *holding.term, /*by=*/"");
 }
 
 // R2: what it says of terms. What was superseded before it was whole is over; so is what would have
@@ -141,23 +140,17 @@ absl::Status Hub::State::CheckReportedTerm(const Worker& worker, const Holding& 
   if (model.terms.Contradict(term)) {
     return absl::AlreadyExistsError(absl::StrCat("term ", term.number, " is another one by now"));
   }
-  const auto known = model.publications.find(holding.publication);
-  if (known != model.publications.end()) {
-    const Publication& publication = known->second;
-    if (publication.term == term &&
-        (publication.visible || !IsAnothers(publication, worker.id.key.group))) {
-      return absl::OkStatus();
-    }
+  if (const Publication* known = FindPublication(worker.id.key.model, holding.publication)) {
+    const bool may_join = known->visible || !IsAnothers(*known, worker.id.key.group);
+    if (known->term == term && may_join) return absl::OkStatus();
     return absl::AlreadyExistsError("its publication is another one");
   }
   const bool superseded = model.terms.Supersede(term.number, holding.version);
-  const auto visible = model.visible.find(holding.version);
-  const bool stands = visible != model.visible.end() && visible->second == holding.publication;
+  const bool stands = IsVisibleAs(model, holding.version, holding.publication);
   if (stands && (superseded || term.number > model.terms.now().number)) {
     return absl::InvalidArgumentError("its publication is of another term");
   }
-  const bool unfinished = holding.published && !holding.visible;
-  if (!unfinished || !superseded) return absl::OkStatus();
+  if (holding.seen() || !superseded) return absl::OkStatus();
   return absl::AbortedError(absl::StrCat("term ", model.terms.now().number, " superseded it"));
 }
 
@@ -167,12 +160,10 @@ absl::Status Hub::State::CheckNumber(const Model& model, const Holding& holding)
   if (const auto held = model.held.find(holding.version); held != model.held.end()) {
     return held->second->id == holding.publication ? absl::OkStatus() : late;
   }
-  const auto visible = model.visible.find(holding.version);
-  if (visible == model.visible.end() || visible->second == holding.publication) {
-    return absl::OkStatus();
-  }
+  const bool taken = model.visible.contains(holding.version);
+  if (!taken || IsVisibleAs(model, holding.version, holding.publication)) return absl::OkStatus();
   // The number was being published anew, since nobody held the content that was visible before.
-  return holding.published && !holding.visible ? absl::OkStatus() : late;
+  return holding.seen() ? late : absl::OkStatus();
 }
 
 // R9: a report is checked like any other input.
@@ -237,8 +228,7 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
   if (publication.superseded || IsCandidate(publication)) return publication;
   model.held[holding.version] = &publication;
   // All its holders were gone for a while; that it was visible is known.
-  const auto visible = model.visible.find(holding.version);
-  publication.visible = visible != model.visible.end() && visible->second == publication.id;
+  publication.visible = IsVisibleAs(model, holding.version, publication.id);
   if (IsLatest(publication)) {
     publication.identity = model.identity;
     publication.publishers = model.publishers;
@@ -255,13 +245,11 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   if (IsOfEarlierEpoch(worker, holding)) {
     return absl::AbortedError("it was given up before it was whole; publish it again");
   }
-  const bool seen = holding.visible || !holding.published;
-  LearnTerm(worker.id.key.model, holding, seen);
+  LearnTerm(worker.id.key.model, holding);
   Publication& publication = Recreate(worker.id.key.model, holding);
   Shard& shard = EnsureShard(publication, worker.id.key.rank, holding.layout, holding.attachment);
-  // What was fetched, or is being fetched, was visible; what was published may not have been.
-  const bool begins = seen && IsCandidate(publication);
-  const bool news = seen && !std::exchange(publication.visible, true);
+  const bool begins = holding.seen() && IsCandidate(publication);
+  const bool news = holding.seen() && !std::exchange(publication.visible, true);
   if (begins) BeginTermWith(publication, /*by=*/"");
   // Who published it may have reported before, and counts as who does later.
   joiners_due_ |= news;

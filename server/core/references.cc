@@ -170,7 +170,7 @@ void Hub::State::ForgetIfUnheld(const Publication& publication) {
   Model& model = models_.at(publication.model);
   const auto held = model.held.find(publication.version);
   if (held != model.held.end() && held->second == &publication) model.held.erase(held);
-  model.publications.erase(PublicationId(publication.id));
+  model.publications.erase(PublicationId(publication.id));  // the id goes with the row
   if (model.visible.size() <= options_.limits.past_versions) return;
   for (auto past = model.visible.begin(); past != model.visible.end(); ++past) {
     if (model.held.contains(past->first) || past->first == model.latest) continue;

@@ -141,7 +141,7 @@ class Hub::State {
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
   bool HasOtherNumber(const Model& model, const Holding& holding) const;
   absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
-  void LearnTerm(const std::string& name, const Holding& holding, bool seen);
+  void LearnTerm(const std::string& name, const Holding& holding);
   Term TermOf(const Model& model, const Holding& holding) const;
   absl::Status CheckReportedTerm(const Worker& worker, const Holding& holding) const;
   absl::Status CheckNumber(const Model& model, const Holding& holding) const;
@@ -185,9 +185,7 @@ class Hub::State {
 
   // content.cc: R1, one content behind a number
   enum class Joining { kMayHold, kCompares, kWaits };
-  bool MadeItWhole(const Worker& worker, Generation generation,
-                   const Publication& publication) const;
-  const Publication* ReadAs(const Worker& worker, Generation generation) const;
+  const Publication* ReadAs(const Worker& worker, const PublishOp& op) const;
   absl::StatusOr<Joining> CompareContent(const Publication& publication, const Worker& worker,
                                          const PublishOp& op) const;
   ComparedWith HolderToAsk(const Publication& publication, Rank rank) const;
@@ -224,7 +222,6 @@ class Hub::State {
   bool IsLatest(const Publication& publication) const;
   absl::Status CheckTerm(const Worker& worker, const PublishOp& op,
                          const Publication* publication) const;
-  absl::Status WasSuperseded(const Model& model, const Publication& publication) const;
   void MoveLatest(const Publication& publication);
   void BeginTerm(const std::string& model, const Term& term, const std::string& by);
   void BeginTermWith(Publication& publication, const std::string& by);

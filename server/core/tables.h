@@ -286,6 +286,15 @@ inline bool IsAnothers(const Publication& publication, const std::string& group)
   return holder != nullptr && holder->id.key.group != group;
 }
 
+// R4: a generation has one content.
+inline bool MadeItWhole(const Worker& worker, Generation generation,
+                        const Publication& publication) {
+  const PublishersRow& publishers = publication.publishers;
+  const auto rank = publishers.ranks.find(worker.id.key.rank);
+  return rank != publishers.ranks.end() && publishers.group == worker.id.key.group &&
+         rank->second == PublisherRow{worker.id.incarnation, generation};
+}
+
 // R7: `version` must not be lost until then.
 struct PinnedVersion {
   Version version = 0;
@@ -308,6 +317,12 @@ struct Model {
   ContentDigest identity;    // of `latest`
   PublishersRow publishers;  // of `latest`; none: not known
 };
+
+// The content that became visible under that number, and that no later term supersedes.
+inline bool IsVisibleAs(const Model& model, Version version, const PublicationId& publication) {
+  const auto visible = model.visible.find(version);
+  return visible != model.visible.end() && visible->second == publication;
+}
 
 // A rank that waits for the others (R6).
 struct Join {

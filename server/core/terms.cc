@@ -25,6 +25,12 @@ std::string WhoBegan(const Model& model) {
                       ", which supersedes every version from ", term.since, " on");
 }
 
+std::string WhySuperseded(const Model& model, const Publication& publication) {
+  return absl::StrCat("version ", publication.version,
+                      ", which these buffers hold, is superseded: ", WhoBegan(model),
+                      "; unpublish it, or fetch the latest");
+}
+
 absl::Status CheckFencing(const Model& model, const PublishOp& op) {
   if (!op.knows_term || *op.knows_term >= model.terms.now().number) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -69,8 +75,7 @@ const Publication* Hub::State::FindCandidate(const WorkerKey& key, Version versi
 // and begins no other term.
 const Publication* Hub::State::Wanted(const Worker& worker, const PublishOp& op) const {
   if (worker.reference) return &PublicationOf(worker);
-  const Publication* read = ReadAs(worker, op.generation);
-  if (read != nullptr && read->version == op.version) return read;
+  if (const Publication* read = ReadAs(worker, op)) return read;
   const Publication* same = FindPublication(worker.id.key.model, op.version);
   const bool own = same != nullptr && same->visible && MadeItWhole(worker, op.generation, *same);
   return own || !op.supersede ? same : FindCandidate(worker.id.key, op.version);
@@ -80,7 +85,9 @@ const Publication* Hub::State::Wanted(const Worker& worker, const PublishOp& op)
 absl::Status Hub::State::CheckTerm(const Worker& worker, const PublishOp& op,
                                    const Publication* publication) const {
   const Model& model = models_.at(worker.id.key.model);
-  if (publication != nullptr && publication->superseded) return WasSuperseded(model, *publication);
+  if (publication != nullptr && publication->superseded) {
+    return absl::FailedPreconditionError(WhySuperseded(model, *publication));
+  }
   if (worker.reference) {
     if (!op.supersede || IsCandidate(*publication) || IsLatest(*publication)) {
       return absl::OkStatus();
@@ -93,12 +100,6 @@ absl::Status Hub::State::CheckTerm(const Worker& worker, const PublishOp& op,
   if (op.supersede) return absl::OkStatus();
   if (absl::Status status = CheckFencing(model, op); !status.ok()) return status;
   return CheckMark(model, op);
-}
-
-absl::Status Hub::State::WasSuperseded(const Model& model, const Publication& publication) const {
-  return absl::FailedPreconditionError(
-      absl::StrCat("version ", publication.version, ", which these buffers hold, is superseded: ",
-                   WhoBegan(model), "; unpublish it, or fetch the latest"));
 }
 
 void Hub::State::MoveLatest(const Publication& publication) {
@@ -173,8 +174,8 @@ void Hub::State::TellIfSuperseded(const Worker& worker) {
   if (!worker.reference) return;
   const Publication& publication = PublicationOf(worker);
   if (!publication.superseded) return;
-  const absl::Status why = WasSuperseded(models_.at(publication.model), publication);
-  Send(worker, Superseded{publication.id, absl::OutOfRangeError(why.message())});
+  const std::string why = WhySuperseded(models_.at(publication.model), publication);
+  Send(worker, Superseded{publication.id, absl::OutOfRangeError(why)});
 }
 
 // R8: at the end of a recovery. Before it, a term may be reported that is as late.

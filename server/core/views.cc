@@ -88,7 +88,7 @@ std::vector<ModelView> Hub::State::Models() const {
     view.has_latest = model.latest.has_value();
     view.latest = model.latest.value_or(0);
     view.keep_latest = KeepLatest(model);
-    view.term = model.terms.now();
+    view.term = model.terms.now().number;
     for (const auto& [version, publication] : model.held) {
       if (publication->listed()) ++view.versions;
       view.replicas += CompleteReplicas(*publication);

@@ -25,7 +25,7 @@ struct ModelView {
   uint32_t replicas = 0;  // complete ones
   uint32_t keep_latest = 0;
   uint32_t workers = 0;
-  Term term = {};  // the latest (R2)
+  TermNumber term = 0;  // the latest (R2)
 };
 
 // kLost: visible once, not whole now; kSuperseded: by a later term, and held still.

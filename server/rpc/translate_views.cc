@@ -50,7 +50,7 @@ void Fill(const hub::ModelView& view, v1::ModelInfo& out) {
   out.set_replicas(view.replicas);
   out.set_workers(view.workers);
   out.set_keep_latest(view.keep_latest);
-  out.set_term(view.term.number);
+  out.set_term(view.term);
 }
 
 void Fill(const hub::VersionView& view, v1::VersionInfo& out) {
