@@ -273,8 +273,7 @@ class Client:
 
         UnavailableError: it cannot be reached, connecting goes on. AbortedError: another worker
         took this rank's place, or what was held is listed no more. OutOfRangeError: what is held is
-        superseded, fetch the latest. DataLossError: the memory no
-        longer holds what was published.
+        superseded, fetch the latest. DataLossError: the memory no longer holds what was published.
         """
         self._check()
         number, message = self._native.health()

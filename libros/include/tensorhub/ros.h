@@ -366,9 +366,8 @@ class Client {
   //   ABORTED        another worker took this rank's place; or what was held here is listed no more
   //                  (a rank of the group restarted before all had published, say): it is
   //                  unpublished, and may be published or fetched again
-  //   OUT_OF_RANGE   a later term supersedes what is held here (PublishOptions::supersede): peers
-  //   may
-  //                  read it on, but it is over; fetch
+  //   OUT_OF_RANGE   a later term supersedes what is held here (PublishOptions::supersede): it is
+  //                  over, though peers may read it on; fetch
   //   DATA_LOSS      the memory no longer holds what was published or fetched, as was found when a
   //                  reader complained; nobody reads it until the next Publish or Fetch
   //   others         what the server refused this worker for; connect a new client
