@@ -187,7 +187,7 @@ absl::Status Client::Publish(uint64_t version, const PublishOptions& options) {
       impl_->agent().Await({options.stream, options.event}, Milliseconds(options.timeout));
   if (!left.ok()) return left.status();
   verb.timeout_ms = *left;
-  return impl_->agent().RunVerb(verb, nullptr, options.cancel).status;
+  return impl_->agent().RunVerb(verb, nullptr, options.cancel, options.while_waiting).status;
 }
 
 absl::Status Client::Unpublish(const UnpublishOptions& options) {

@@ -26,6 +26,8 @@
 namespace tensorhub::agent {
 namespace {
 
+constexpr std::chrono::milliseconds kTick(50);
+
 absl::Status Stopped() {
   return absl::FailedPreconditionError("this client has left; connect a new one");
 }
@@ -176,10 +178,8 @@ std::shared_ptr<Medium> Agent::medium() {
 
 absl::Status Agent::Register(const std::vector<TensorBuffer>& tensors) {
   if (absl::Status status = CheckCaller(); !status.ok()) return status;
-  TakeTurn();
-  const absl::Status status = TakeMemory(tensors);
-  EndTurn();
-  return status;
+  const std::shared_ptr<Turn> turn = TakeTurn();
+  return TakeMemory(tensors);
 }
 
 absl::Status Agent::TakeMemory(const std::vector<TensorBuffer>& tensors) {
@@ -225,43 +225,63 @@ absl::Status Agent::CheckMemory(const Verb& verb) {
   return where == nullptr ? absl::OkStatus() : where->CheckThere();
 }
 
-bool Agent::TakeTurn(const std::stop_token& cancel) {
+std::shared_ptr<Agent::Turn> Agent::TakeTurn(const std::stop_token& cancel, const Tick& tick) {
   const std::stop_callback wake(cancel, [this] {
     MutexLock lock(verb_mutex_);  // whoever is about to wait has looked, or will
     verb_ended_.NotifyAll();
   });
-  MutexLock lock(verb_mutex_);
-  while (verb_running_ && !cancel.stop_requested()) verb_ended_.Wait(verb_mutex_);
-  if (cancel.stop_requested()) return false;
-  return verb_running_ = true;
+  while (!cancel.stop_requested()) {
+    if (const uint64_t number = WaitForTurn(kTick, cancel)) {
+      return std::make_shared<Turn>(*this, number);
+    }
+    if (tick) tick();
+  }
+  return nullptr;
 }
 
-void Agent::EndTurn() {
+uint64_t Agent::WaitForTurn(std::chrono::milliseconds time, const std::stop_token& cancel) {
+  const auto until = std::chrono::steady_clock::now() + time;
   MutexLock lock(verb_mutex_);
-  verb_running_ = false;
+  while (turn_ != 0 && !cancel.stop_requested() && verb_ended_.WaitUntil(verb_mutex_, until)) {
+  }
+  if (turn_ != 0 || cancel.stop_requested()) return 0;
+  return turn_ = ++turns_;
+}
+
+void Agent::EndTurn(uint64_t number) {
+  MutexLock lock(verb_mutex_);
+  if (turn_ != number) return;
+  turn_ = 0;
   verb_ended_.NotifyAll();
 }
 
-VerbDone Agent::RunVerb(const Verb& verb, OnProgress on_progress, std::stop_token cancel) {
+VerbDone Agent::RunVerb(const Verb& verb, OnProgress on_progress, std::stop_token cancel,
+                        const Tick& tick) {
   absl::Status status = CheckCaller();
   if (status.ok()) status = CheckMemory(verb);
   if (!status.ok()) return {status, {}};
-  if (!TakeTurn(cancel)) return {CancelledByCaller(), {}};
+  std::shared_ptr<Turn> turn = TakeTurn(cancel, tick);
+  if (turn == nullptr) return {CancelledByCaller(), {}};
+  const uint64_t number = turn->number();
   auto answer = std::make_shared<Answer<VerbDone>>();
   auto giver = std::make_shared<Answer<VerbDone>::Giver>(answer, VerbDone{Ended(), {}});
-  inbox_->Post([this, giver, verb, on_progress = std::move(on_progress)] {
-    loop_->AskVerb(
-        verb, [giver](const VerbDone& done) { giver->Give(done); }, on_progress);
+  inbox_->Post([this, turn, giver, verb, on_progress = std::move(on_progress)] {
+    running_ = turn->number();
+    // The turn ends here and not in the thread that asked, whose tick may ask for another verb.
+    const auto on_done = [turn, giver](const VerbDone& done) {
+      turn->End();
+      giver->Give(done);
+    };
+    loop_->AskVerb(verb, on_done, on_progress);
   });
+  turn.reset();
   giver.reset();
-  VerbDone done = [&] {
-    // Behind the verb in the inbox, and before whatever has the next turn.
-    const std::stop_callback on_cancel(cancel,
-                                       [this] { inbox_->Post([this] { loop_->AskToCancel(); }); });
-    return answer->Wait();
-  }();
-  EndTurn();
-  return done;
+  const std::stop_callback on_cancel(cancel, [this, number] {
+    inbox_->Post([this, number] {
+      if (running_ == number) loop_->AskToCancel();
+    });
+  });
+  return tick ? answer->Wait(kTick, tick) : answer->Wait();
 }
 
 absl::Status Agent::Leave(TimeMs drain_ms) {

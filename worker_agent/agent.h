@@ -11,6 +11,7 @@
 #define TENSORHUB_WORKER_AGENT_AGENT_H_
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,6 +71,7 @@ class HostCopies;
 class Agent {
  public:
   using OnProgress = std::function<void(const FetchAdvanced&)>;
+  using Tick = std::function<void()>;
 
   // Returns when the hub has accepted the worker. UNAVAILABLE: it did not answer in time;
   // CANCELLED; ALREADY_EXISTS: the rank is taken; else what the hub refused, or UCX.
@@ -86,8 +88,9 @@ class Agent {
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
   absl::Status ShowTo(const DeviceWork& work) ABSL_LOCKS_EXCLUDED(verb_mutex_);
   // Ends with CANCELLED soon after `cancel` is asked; only a Publish or Fetch does once it runs.
-  VerbDone RunVerb(const Verb& verb, OnProgress on_progress = nullptr, std::stop_token cancel = {})
-      ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  // `tick` is called in this thread, twenty times a second while it waits; it may call the agent.
+  VerbDone RunVerb(const Verb& verb, OnProgress on_progress = nullptr, std::stop_token cancel = {},
+                   const Tick& tick = nullptr) ABSL_LOCKS_EXCLUDED(verb_mutex_);
   // LeaveVerb, without waiting for what others asked before: their verbs and waits end with
   // CANCELLED or FAILED_PRECONDITION.
   absl::Status Leave(TimeMs drain_ms) ABSL_LOCKS_EXCLUDED(verb_mutex_);
@@ -116,10 +119,28 @@ class Agent {
   absl::Status CheckMemory(const Verb& verb) ABSL_LOCKS_EXCLUDED(verb_mutex_);
   absl::Status TakeMemory(const std::vector<TensorBuffer>& tensors)
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
-  // Of whatever is done to the registered memory: one after the other.
-  // False, and it is nobody's turn, if that was cancelled first.
-  bool TakeTurn(const std::stop_token& cancel = {}) ABSL_LOCKS_EXCLUDED(verb_mutex_);
-  void EndTurn() ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  // Of whatever is done to the registered memory: one after the other. It ends with the object, or
+  // before.
+  class Turn {
+   public:
+    Turn(Agent& agent, uint64_t number) : agent_(agent), number_(number) {}
+    ~Turn() { End(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    uint64_t number() const { return number_; }
+    void End() { agent_.EndTurn(number_); }
+
+   private:
+    Agent& agent_;
+    const uint64_t number_;
+  };
+  // Null, and it is nobody's turn, if that was cancelled first.
+  std::shared_ptr<Turn> TakeTurn(const std::stop_token& cancel = {}, const Tick& tick = nullptr)
+      ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  // Its number; 0 if there was none in that time.
+  uint64_t WaitForTurn(std::chrono::milliseconds time, const std::stop_token& cancel)
+      ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  void EndTurn(uint64_t number) ABSL_LOCKS_EXCLUDED(verb_mutex_);
   void RunLoop(ProgressLoop::Options options,
                const std::shared_ptr<Answer<absl::Status>>& connected);
   // Runs `task` on the progress thread. FAILED_PRECONDITION if that has ended, or is the caller.
@@ -133,11 +154,14 @@ class Agent {
   // Used on the progress thread only; goes with the agent, and with it the memory of Allocate.
   std::unique_ptr<ProgressLoop> loop_;
 
+  // Whose verb the loop runs, or ran last. On the progress thread only.
+  uint64_t running_ = 0;
   std::atomic<std::thread::id> progress_thread_;
 
   Mutex verb_mutex_;
   CondVar verb_ended_;
-  bool verb_running_ ABSL_GUARDED_BY(verb_mutex_) = false;
+  uint64_t turns_ ABSL_GUARDED_BY(verb_mutex_) = 0;              // given so far
+  uint64_t turn_ ABSL_GUARDED_BY(verb_mutex_) = 0;               // whose it is; 0: nobody's
   std::shared_ptr<Medium> medium_ ABSL_GUARDED_BY(verb_mutex_);  // once registered
   absl::Status ended_ ABSL_GUARDED_BY(verb_mutex_);  // what calls hear once the loop has ended
   Mutex stop_mutex_;

@@ -8,6 +8,7 @@
 #ifndef TENSORHUB_WORKER_AGENT_ANSWER_H_
 #define TENSORHUB_WORKER_AGENT_ANSWER_H_
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -42,8 +43,22 @@ class Answer {
     while (!value_) changed_.Wait(mutex_);
     return *std::move(value_);
   }
+  // The same, and calls `tick` every so often meanwhile, in this thread.
+  template <class Tick>
+  T Wait(std::chrono::milliseconds every, const Tick& tick) ABSL_LOCKS_EXCLUDED(mutex_) {
+    while (!WaitFor(every)) tick();
+    return Wait();
+  }
 
  private:
+  bool WaitFor(std::chrono::milliseconds time) ABSL_LOCKS_EXCLUDED(mutex_) {
+    const auto until = std::chrono::steady_clock::now() + time;
+    MutexLock lock(mutex_);
+    while (!value_ && changed_.WaitUntil(mutex_, until)) {
+    }
+    return value_.has_value();
+  }
+
   void Set(T value) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
     if (given_) return;

@@ -96,19 +96,47 @@ nb::tuple Register(Client& self, std::vector<Described> described) {
   return ToPython(status);
 }
 
-std::unique_ptr<Call> Publish(Client& self, uint64_t version, bool wait_for_group, bool supersede,
-                              int64_t timeout_ms, std::optional<uintptr_t> stream,
-                              uintptr_t event) {
+struct ToPublish {
+  ToPublish(uint64_t number, bool wait_for_group, bool supersede, int64_t timeout_ms,
+            std::optional<uintptr_t> stream, uintptr_t event)
+      : version(number) {
+    options.wait_for_group = wait_for_group;
+    options.supersede = supersede;
+    options.timeout = milliseconds(timeout_ms);
+    options.stream = ToStream(stream);
+    options.event = reinterpret_cast<void*>(event);
+  }
+  uint64_t version;
   ros::PublishOptions options;
-  options.wait_for_group = wait_for_group;
-  options.supersede = supersede;
-  options.timeout = milliseconds(timeout_ms);
-  options.stream = ToStream(stream);
-  options.event = reinterpret_cast<void*>(event);
-  return Call::Start([client = self.client(), version, options](Call::Shared& call) mutable {
-    options.cancel = call.cancel();
-    return Outcome{client->Publish(version, options)};
+};
+
+std::unique_ptr<Call> Publish(Client& self, ToPublish what) {
+  return Call::Start([client = self.client(), what = std::move(what)](Call::Shared& call) mutable {
+    what.options.cancel = call.cancel();
+    return Outcome{client->Publish(what.version, what.options)};
   });
+}
+
+// In the caller's thread: handing it to another one and back costs two wake-ups, a third of what
+// a publish takes.
+nb::tuple PublishHere(Client& self, ToPublish what) {
+  const std::shared_ptr<ros::Client> client = self.client();  // a signal handler may drop `self`
+  std::stop_source stop;
+  std::optional<nb::python_error> raised;
+  what.options.cancel = stop.get_token();
+  what.options.while_waiting = [&] {
+    const nb::gil_scoped_acquire acquired;
+    if (raised || PyErr_CheckSignals() == 0) return;
+    raised.emplace();
+    stop.request_stop();
+  };
+  absl::Status status;
+  {
+    const nb::gil_scoped_release released;
+    status = client->Publish(what.version, what.options);
+  }
+  if (raised) throw nb::python_error(*raised);
+  return ToPython(status);
 }
 
 std::unique_ptr<Call> Unpublish(Client& self, int64_t drain_ms, bool force) {
@@ -195,10 +223,14 @@ void BindClient(nb::module_& module) {
              nb::arg("rank"), nb::arg("world_size"), nb::arg("location"), nb::arg("data_address"),
              nb::arg("spot"), nb::arg("connect_timeout_ms"), nb::arg("host_copy_bytes").none(),
              nb::arg("attachment"), nb::arg("digests"), nb::arg("gpu_through_host"));
+  nb::class_<ToPublish>(module, "ToPublish")
+      .def(nb::init<uint64_t, bool, bool, int64_t, std::optional<uintptr_t>, uintptr_t>(),
+           nb::arg("version"), nb::arg("wait_for_group"), nb::arg("supersede"),
+           nb::arg("timeout_ms"), nb::arg("stream").none(), nb::arg("event"));
   nb::class_<Client>(module, "Client")
       .def("register", &Register, nb::arg("tensors"))
-      .def("publish", &Publish, nb::arg("version"), nb::arg("wait_for_group"), nb::arg("supersede"),
-           nb::arg("timeout_ms"), nb::arg("stream").none(), nb::arg("event"))
+      .def("publish", &Publish, nb::arg("what"))
+      .def("publish_here", &PublishHere, nb::arg("what"))
       .def("unpublish", &Unpublish, nb::arg("drain_ms"), nb::arg("force"))
       .def("fetch", &Fetch, nb::arg("kind"), nb::arg("version"), nb::arg("timeout_ms"),
            nb::arg("stream").none())

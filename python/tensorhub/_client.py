@@ -213,7 +213,11 @@ class Client:
         somebody else has begun a new term, and ``supersede`` is not set. AlreadyExistsError: the
         version exists with another content.
         """
-        finish(self._publish_call(version, wait_for_group, supersede, timeout, stream, event))
+        what = self._to_publish(version, wait_for_group, supersede, timeout, stream, event)
+        if stream is None and event is None:
+            raise_for(*self._native.publish_here(what))
+        else:
+            finish(self._native.publish(what))
 
     def unpublish(self, *, drain_timeout: float = 10.0, force: bool = False) -> None:
         """Returns when the registered bytes may change, at once if nothing is held.
@@ -328,7 +332,7 @@ class Client:
         if self._process != os.getpid():
             check_process()
 
-    def _publish_call(
+    def _to_publish(
         self,
         version: int,
         wait_for_group: bool,
@@ -336,9 +340,9 @@ class Client:
         timeout: float,
         stream: Any,
         event: Any,
-    ) -> _native.Call:
+    ) -> _native.ToPublish:
         self._check()
-        return self._native.publish(
+        return _native.ToPublish(
             whole_number("version", version),
             flag("wait_for_group", wait_for_group),
             flag("supersede", supersede),

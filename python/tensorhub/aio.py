@@ -90,7 +90,8 @@ class Client:
         stream: Any = None,
         event: Any = None,
     ) -> None:
-        call = self.sync._publish_call(version, wait_for_group, supersede, timeout, stream, event)
+        what = self.sync._to_publish(version, wait_for_group, supersede, timeout, stream, event)
+        call = self.sync._native.publish(what)
         await _finish(call)
 
     async def unpublish(self, *, drain_timeout: float = 10.0, force: bool = False) -> None:

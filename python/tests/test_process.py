@@ -107,6 +107,21 @@ def test_an_interrupt_while_waiting_for_the_group(program):
     assert float(done.stdout) < 0.2
 
 
+def test_a_signal_handler_may_leave_while_a_publish_waits(program):
+    done = program("""
+        other = tensorhub.connect(server, model, "two", rank=0, world_size=2)
+        other.register({"w": np.zeros(5)})
+        signal.signal(signal.SIGALRM, lambda *_: other.leave())
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        began = time.monotonic()
+        try:
+            other.publish(1, wait_for_group=True)
+        except (tensorhub.CancelledError, tensorhub.FailedPreconditionError):
+            print(time.monotonic() - began)
+    """)
+    assert float(done.stdout) < 3
+
+
 def test_a_fork_says_what_to_do(program):
     program("""
         client.publish(1)

@@ -186,6 +186,10 @@ struct PublishOptions {
   // The same by an event that was recorded behind that work (cudaEvent_t, CUevent).
   void* event = nullptr;
   std::stop_token cancel = {};
+  // Called in the calling thread some twenty times a second while it waits for others, for what
+  // that thread has to do meanwhile (a language's signal handlers). It may call this client, and
+  // must not throw.
+  std::function<void()> while_waiting = {};
 };
 
 struct UnpublishOptions {
