@@ -41,8 +41,8 @@ def program(name: str) -> str:
 
 def environment() -> dict[str, str]:
     """What the programs run with: the same UCX as this process."""
-    variables = dict(os.environ)
     ucx = _ucx.in_use()
+    variables = {**_ucx.settings(ucx), **os.environ}
     if ucx.path:
         others = variables.get("LD_LIBRARY_PATH")
         variables["LD_LIBRARY_PATH"] = f"{ucx.path}:{others}" if others else ucx.path

@@ -14,14 +14,19 @@ import ctypes
 import importlib.util
 import os
 import pathlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Ucx", "choose", "in_use", "load"]
+__all__ = ["Ucx", "choose", "in_use", "load", "settings"]
 
 # In the order in which they need each other. libucm comes with libucs, and cannot without.
 _LIBRARIES = ("libucs.so.0", "libuct.so.0", "libucp.so.0")
 _VARIABLE = "TENSORHUB_UCX_DIR"
 _BUNDLED = pathlib.Path(__file__).parent / "_ucx"
+# UCX would rewrite the code of mmap and its like while it loads, to hear of memory that is
+# unmapped: that takes 0.4 s, and TensorHub registers memory itself. (Its other way, "reloc", is
+# quick, and torch then frees what it did not allocate.)
+_NO_HOOKS = {"UCX_MEM_MMAP_HOOK_MODE": "none"}
 
 
 @dataclass(frozen=True)
@@ -56,15 +61,36 @@ def in_use() -> Ucx:
     return _in_use or choose()
 
 
+def settings(ucx: Ucx) -> dict[str, str]:
+    """What it is told by variables that the user has not set.
+
+    One that other packages may share, or that a user chose, keeps its own choices.
+    """
+    return _NO_HOOKS if ucx.path == str(_BUNDLED) else {}
+
+
 def load() -> Ucx:
     """Loads it, so that whatever needs it by name gets this one."""
     global _in_use
     chosen = choose()
     if chosen.path and not _loaded():
-        for name in _LIBRARIES:
-            ctypes.CDLL(str(pathlib.Path(chosen.path) / name), os.RTLD_LOCAL | os.RTLD_NOW)
+        with _variables(settings(chosen)):
+            for name in _LIBRARIES:
+                ctypes.CDLL(str(pathlib.Path(chosen.path) / name), os.RTLD_LOCAL | os.RTLD_NOW)
     _in_use = Ucx(chosen.path, chosen.reason, _version(chosen.path))
     return _in_use
+
+
+@contextlib.contextmanager
+def _variables(wanted: dict[str, str]) -> Iterator[None]:
+    """The environment with these as well, but for what the user has set."""
+    added = {name: value for name, value in wanted.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
 
 
 def _folder_of(named: str) -> str:
