@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Tests the Python package as users get it: builds the wheel, installs it into build/python, and runs
-# ruff, mypy --strict and python/tests there. tools/python_torch.sh adds what needs torch.
+# ruff, mypy --strict and python/tests there. A new build/python gets torch (tools/python_torch.sh: a
+# minute, 1.4 GB), which stays.
 #
 #   tools/test_python.sh [PYTEST ARGUMENT…]
 
@@ -13,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/lib.sh
 
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then
-  sed -n '5,8s/^# \{0,1\}//p' tools/test_python.sh
+  sed -n '5,9s/^# \{0,1\}//p' tools/test_python.sh
   exit 0
 fi
 failed=0
@@ -23,6 +24,13 @@ wheel=$(tools/wheel.sh | tail -1)
 env=$(tensorhub_python_env)
 "$env/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheel"
 export PYTHONDONTWRITEBYTECODE=1
+if [[ ! -d $("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch ]]; then
+  say "installing torch for the tests of modules: a minute, 1.4 GB in $env"
+  step tools/python_torch.sh
+fi
+# For the tests of two UCX in one process: the package libucx, which tools/wheel.sh has fetched.
+TENSORHUB_TEST_LIBUCX=$(find "$TENSORHUB_BUILD_ROOT/ucx" -mindepth 1 -maxdepth 1 -type d | sort | tail -1)
+export TENSORHUB_TEST_LIBUCX
 step "$env/bin/ruff" check --no-cache
 step "$env/bin/ruff" format --no-cache --check --quiet
 step "$env/bin/mypy" --cache-dir "$TENSORHUB_BUILD_ROOT/python/mypy"

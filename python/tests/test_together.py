@@ -3,6 +3,7 @@
 """What else may live in the process: torch, grpcio, another UCX; before and after."""
 
 import itertools
+import os
 import subprocess
 import sys
 import textwrap
@@ -57,18 +58,25 @@ def test_with_torch_and_grpcio(server, connect, order):
 
 @pytest.mark.parametrize("order", [("tensorhub", "libucx"), ("libucx", "tensorhub")])
 def test_with_another_ucx(server, connect, order):
-    pytest.importorskip("libucx")
-    run(server, connect.model, order)
+    folder = os.environ.get("TENSORHUB_TEST_LIBUCX", "")
+    if not os.path.exists(f"{folder}/libucx/__init__.py"):
+        pytest.skip("TENSORHUB_TEST_LIBUCX does not name a folder with the package libucx")
+    run(server, connect.model, order, PYTHONPATH=folder)
 
 
-def run(server, model, order):
+def run(server, model, order, **variables):
     uses = "".join(textwrap.dedent(_USES[name]) for name in order * 2)
     head = f"server, model = {server!r}, {model!r}\n"
     # The second time with a version of its own.
     first, _, second = uses.rpartition("a.publish(1)")
     program = head + first + "a.publish(2)" + second
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
