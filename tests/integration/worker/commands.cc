@@ -14,6 +14,7 @@
 namespace tensorhub::worker {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 absl::StatusOr<std::string> Done(const absl::Status& status) {
@@ -21,8 +22,12 @@ absl::StatusOr<std::string> Done(const absl::Status& status) {
   return std::string();
 }
 
-milliseconds Since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
+microseconds Since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start);
+}
+
+std::string Took(microseconds time) {
+  return absl::StrFormat("ms=%d us=%d", time.count() / 1000, time.count());
 }
 
 void PrintProgress(const ros::FetchProgress& progress) {
@@ -145,7 +150,7 @@ Commands::Answer Commands::Publish(const Command& command) {
                                          .timeout = command.Time("timeout", 60000),
                                          .supersede = command.Has("supersede")});
   if (!published.ok()) return published;
-  return absl::StrFormat("ms=%d", Since(start).count());
+  return Took(Since(start));
 }
 
 Commands::Answer Commands::Unpublish(const Command& command) {
@@ -153,21 +158,22 @@ Commands::Answer Commands::Unpublish(const Command& command) {
   const absl::Status status = client_->Unpublish(
       {.drain_timeout = command.Time("drain", 10000), .force = command.Has("force")});
   if (!status.ok()) return status;
-  return absl::StrFormat("ms=%d", Since(start).count());
+  return Took(Since(start));
 }
 
 Commands::Answer Commands::Fetch(const Command& command) {
   const auto start = std::chrono::steady_clock::now();
   const auto result = client_->Fetch(
       command.Selector(), {.timeout = command.Time("timeout", 60000), .progress = PrintProgress});
+  const std::string took = Took(Since(start));
   if (!result.ok()) return result.status();
   std::string identity;
   for (const uint8_t byte : result->identity.value_or(ros::ContentIdentity{})) {
     absl::StrAppendFormat(&identity, "%02x", byte);
   }
-  return absl::StrFormat("version=%d bytes=%d skipped=%d way=%s sources=%s ms=%d identity=%s",
+  return absl::StrFormat("version=%d bytes=%d skipped=%d way=%s sources=%s %s identity=%s",
                          result->version, result->bytes_read, result->bytes_skipped, result->way,
-                         result->sources, Since(start).count(), result->identity ? identity : "");
+                         result->sources, took, result->identity ? identity : "");
 }
 
 Commands::Answer Commands::Wait(const Command& command) {

@@ -13,9 +13,9 @@
 //   damage                            a bit changes in the middle, whoever may be reading
 //   forbid                            who reads a tensor in its middle, to send it, is killed
 //   health                            what Client::Health says
-//   publish V [wait=1] [supersede=1] [timeout=MS]
-//   unpublish [drain=MS]              → ok ms=ELAPSED
-//   fetch latest | exact=V | newer=V [timeout=MS] → ok version= bytes= skipped= way= sources= ms=
+//   publish V [wait=1] [supersede=1] [timeout=MS]  → ok ms= us=
+//   unpublish [drain=MS]              → ok ms=ELAPSED us=ELAPSED
+//   fetch latest | exact=V | newer=V [timeout=MS] → ok version= bytes= skipped= way= sources= ms= us=
 //                                     writes "progress VERSION DONE TOTAL SOURCE" meanwhile
 //   wait latest | exact=V | newer=V [timeout=MS]  → ok version=
 //   list                              → ok V:STATE:BYTES:GROUP=STATE/COMPLETE/RANKS,… …
