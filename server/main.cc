@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -23,6 +24,7 @@
 #include "common/cli/flags.h"
 #include "common/cli/log_thread.h"
 #include "common/cli/program.h"
+#include "common/memory_left.h"
 #include "common/random.h"
 #include "server/rpc/rpc_server.h"
 #include "server/store/memory_store.h"
@@ -183,6 +185,13 @@ void EndAtOnceIfAsked() {
   }).detach();
 }
 
+// For what is being received: half of the memory that there is, and no more than is ever needed.
+size_t ReceiveBytesMax() {
+  constexpr uint64_t kLeast = uint64_t{256} << 20;
+  constexpr uint64_t kMost = uint64_t{2} << 30;
+  return std::clamp(MemoryLeft().value_or(kMost) / 2, kLeast, kMost);
+}
+
 rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddress& listen,
                                       const store::Loaded& loaded) {
   const auto lease_ms = flags.lease.count();
@@ -199,6 +208,7 @@ rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddre
   options.identity = loaded.identity;
   options.data_dir = flags.data_dir;
   options.reflection = flags.reflection;
+  options.receive_bytes_max = ReceiveBytesMax();
   return options;
 }
 

@@ -37,6 +37,24 @@ absl::Status NoDocument(const char* what, const std::string& fingerprint) {
 
 }  // namespace
 
+template <typename Request, typename Response>
+void AdminService::Offer(const char* method) {
+  using Handler = grpc::internal::CallbackBidiHandler<Request, Response>;
+  MarkMethodStreamed(MethodIndex<Request>("Admin", method),
+                     new Handler([this](grpc::CallbackServerContext* context) {
+                       return CallReactor<Request, Response>::Start(loop_, unfinished_, context);
+                     }));
+}
+
+AdminService::AdminService(HubLoop& loop, Unfinished& unfinished, About about)
+    : loop_(loop), unfinished_(unfinished), about_(std::move(about)), listen_(about_.listen) {
+  Offer<v1::RetainRequest, v1::RetainResponse>("Retain");
+  Offer<v1::PinRequest, v1::PinResponse>("Pin");
+  Offer<v1::UnpinRequest, v1::UnpinResponse>("Unpin");
+  Offer<v1::SupersedeRequest, v1::SupersedeResponse>("Supersede");
+  Offer<v1::RewindRequest, v1::RewindResponse>("Rewind");
+}
+
 grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext*,
                                                   const v1::GetStatusRequest*,
                                                   v1::GetStatusResponse* response) {
@@ -140,39 +158,6 @@ grpc::ServerUnaryReactor* AdminService::GetAttachment(grpc::CallbackServerContex
     response->set_content(*content);
     return absl::OkStatus();
   });
-}
-
-grpc::ServerUnaryReactor* AdminService::Retain(grpc::CallbackServerContext*,
-                                               const v1::RetainRequest* request,
-                                               v1::RetainResponse* response) {
-  return CallReactor<v1::RetainResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* AdminService::Pin(grpc::CallbackServerContext*,
-                                            const v1::PinRequest* request,
-                                            v1::PinResponse* response) {
-  return CallReactor<v1::PinResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* AdminService::Unpin(grpc::CallbackServerContext*,
-                                              const v1::UnpinRequest* request,
-                                              v1::UnpinResponse* response) {
-  return CallReactor<v1::UnpinResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* AdminService::Supersede(grpc::CallbackServerContext*,
-                                                  const v1::SupersedeRequest* request,
-                                                  v1::SupersedeResponse* response) {
-  return CallReactor<v1::SupersedeResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* AdminService::Rewind(grpc::CallbackServerContext*,
-                                               const v1::RewindRequest* request,
-                                               v1::RewindResponse* response) {
-  v1::SupersedeRequest supersede;
-  supersede.set_model(request->model());
-  supersede.set_version(request->version());
-  return CallReactor<v1::RewindResponse>::Start(loop_, supersede, response);
 }
 
 grpc::ServerWriteReactor<v1::WatchEvent>* AdminService::Watch(grpc::CallbackServerContext*,

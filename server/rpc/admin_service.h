@@ -11,6 +11,7 @@
 
 #include "common/mutex.h"
 #include "server/rpc/hub_loop.h"
+#include "server/rpc/unfinished.h"
 #include "server/store/identity.h"
 #include "tensorhub/v1/admin.grpc.pb.h"
 
@@ -26,8 +27,7 @@ class AdminService final : public v1::Admin::CallbackService {
     size_t watch_queue_max = 256;
   };
 
-  AdminService(HubLoop& loop, About about)
-      : loop_(loop), about_(std::move(about)), listen_(about_.listen) {}
+  AdminService(HubLoop& loop, Unfinished& unfinished, About about);
   // Which port it is, is known only when calls may come already.
   void SetListen(const std::string& listen) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
@@ -54,27 +54,20 @@ class AdminService final : public v1::Admin::CallbackService {
   grpc::ServerUnaryReactor* GetAttachment(grpc::CallbackServerContext*,
                                           const v1::GetAttachmentRequest*,
                                           v1::GetAttachmentResponse*) override;
-  grpc::ServerUnaryReactor* Retain(grpc::CallbackServerContext*, const v1::RetainRequest* request,
-                                   v1::RetainResponse* response) override;
-  grpc::ServerUnaryReactor* Pin(grpc::CallbackServerContext*, const v1::PinRequest* request,
-                                v1::PinResponse* response) override;
-  grpc::ServerUnaryReactor* Unpin(grpc::CallbackServerContext*, const v1::UnpinRequest* request,
-                                  v1::UnpinResponse* response) override;
-  grpc::ServerUnaryReactor* Supersede(grpc::CallbackServerContext*,
-                                      const v1::SupersedeRequest* request,
-                                      v1::SupersedeResponse* response) override;
-  grpc::ServerUnaryReactor* Rewind(grpc::CallbackServerContext*, const v1::RewindRequest* request,
-                                   v1::RewindResponse* response) override;
   grpc::ServerWriteReactor<v1::WatchEvent>* Watch(grpc::CallbackServerContext*,
                                                   const v1::WatchRequest* request) override;
 
  private:
+  // From now on an operation of the hub.
+  template <typename Request, typename Response>
+  void Offer(const char* method);
   std::string listen() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
     return listen_;
   }
 
   HubLoop& loop_;
+  Unfinished& unfinished_;
   const About about_;
   Mutex mutex_;
   std::string listen_ ABSL_GUARDED_BY(mutex_);

@@ -8,63 +8,31 @@
 
 namespace tensorhub::rpc {
 
+template <typename Request, typename Response>
+void HubService::Offer(const char* method) {
+  using Handler = grpc::internal::CallbackBidiHandler<Request, Response>;
+  MarkMethodStreamed(MethodIndex<Request>("Hub", method),
+                     new Handler([this](grpc::CallbackServerContext* context) {
+                       return CallReactor<Request, Response>::Start(loop_, unfinished_, context);
+                     }));
+}
+
+HubService::HubService(HubLoop& loop, Unfinished& unfinished, const ServerIdentity& identity)
+    : loop_(loop), unfinished_(unfinished), identity_(identity) {
+  Offer<v1::PutLayoutRequest, v1::PutLayoutResponse>("PutLayout");
+  Offer<v1::PutAttachmentRequest, v1::PutAttachmentResponse>("PutAttachment");
+  Offer<v1::PublishRequest, v1::PublishResponse>("Publish");
+  Offer<v1::UnpublishRequest, v1::UnpublishResponse>("Unpublish");
+  Offer<v1::JoinFetchRequest, v1::JoinFetchResponse>("JoinFetch");
+  Offer<v1::BeginReadRequest, v1::BeginReadResponse>("BeginRead");
+  Offer<v1::FinishReadRequest, v1::FinishReadResponse>("FinishRead");
+  Offer<v1::WaitForVersionRequest, v1::WaitForVersionResponse>("WaitForVersion");
+  Offer<v1::LeaveRequest, v1::LeaveResponse>("Leave");
+}
+
 grpc::ServerBidiReactor<v1::WorkerMessage, v1::HubMessage>* HubService::Session(
     grpc::CallbackServerContext* context) {
-  return SessionReactor::Start(loop_, identity_, context);
-}
-
-grpc::ServerUnaryReactor* HubService::PutLayout(grpc::CallbackServerContext*,
-                                                const v1::PutLayoutRequest* request,
-                                                v1::PutLayoutResponse* response) {
-  return CallReactor<v1::PutLayoutResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* HubService::PutAttachment(grpc::CallbackServerContext*,
-                                                    const v1::PutAttachmentRequest* request,
-                                                    v1::PutAttachmentResponse* response) {
-  return CallReactor<v1::PutAttachmentResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* HubService::Publish(grpc::CallbackServerContext*,
-                                              const v1::PublishRequest* request,
-                                              v1::PublishResponse* response) {
-  return CallReactor<v1::PublishResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* HubService::Unpublish(grpc::CallbackServerContext*,
-                                                const v1::UnpublishRequest* request,
-                                                v1::UnpublishResponse* response) {
-  return CallReactor<v1::UnpublishResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* HubService::JoinFetch(grpc::CallbackServerContext*,
-                                                const v1::JoinFetchRequest* request,
-                                                v1::JoinFetchResponse* response) {
-  return CallReactor<v1::JoinFetchResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* HubService::BeginRead(grpc::CallbackServerContext*,
-                                                const v1::BeginReadRequest* request,
-                                                v1::BeginReadResponse* response) {
-  return CallReactor<v1::BeginReadResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* HubService::FinishRead(grpc::CallbackServerContext*,
-                                                 const v1::FinishReadRequest* request,
-                                                 v1::FinishReadResponse* response) {
-  return CallReactor<v1::FinishReadResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* HubService::WaitForVersion(grpc::CallbackServerContext*,
-                                                     const v1::WaitForVersionRequest* request,
-                                                     v1::WaitForVersionResponse* response) {
-  return CallReactor<v1::WaitForVersionResponse>::Start(loop_, *request, response);
-}
-
-grpc::ServerUnaryReactor* HubService::Leave(grpc::CallbackServerContext*,
-                                            const v1::LeaveRequest* request,
-                                            v1::LeaveResponse* response) {
-  return CallReactor<v1::LeaveResponse>::Start(loop_, *request, response);
+  return SessionReactor::Start(loop_, unfinished_, identity_, context);
 }
 
 }  // namespace tensorhub::rpc

@@ -28,7 +28,7 @@ constexpr int kThreadsMax = 64;
 
 // Keepalive frees the streams of hosts that vanished; leases decide who is alive. The clients'
 // pings must stay above the interval that is tolerated here.
-void SetChannelArguments(grpc::ServerBuilder& builder) {
+void SetChannelArguments(grpc::ServerBuilder& builder, size_t receive_bytes_max) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   const auto set = [&](const char* name, int value) { builder.AddChannelArgument(name, value); };
   SetKeepalive(set);
@@ -37,7 +37,8 @@ void SetChannelArguments(grpc::ServerBuilder& builder) {
   SetFlowControl(set);
   // R9: what one connection, and reflection, which has a thread for each stream, can take.
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
-  builder.SetResourceQuota(grpc::ResourceQuota("hub").SetMaxThreads(kThreadsMax));
+  grpc::ResourceQuota quota("hub");
+  builder.SetResourceQuota(quota.SetMaxThreads(kThreadsMax).Resize(receive_bytes_max));
   builder.SetMaxReceiveMessageSize(kHubMessageBytesMax);
   builder.SetMaxSendMessageSize(-1);
 }
@@ -66,24 +67,26 @@ class WithoutReflection : public grpc::ServerBuilderOption {
 RpcServer::RpcServer(const Options& options)
     : address_(options.listen),
       loop_(options.loop),
-      hub_service_(loop_, options.identity),
-      admin_service_(loop_, {.identity = options.identity,
-                             .listen = options.listen.ToString(),
-                             .data_dir = options.data_dir,
-                             .watch_queue_max = options.watch_queue_max}) {}
+      unfinished_(options.request_patience),
+      hub_service_(loop_, unfinished_, options.identity),
+      admin_service_(loop_, unfinished_,
+                     {.identity = options.identity,
+                      .listen = options.listen.ToString(),
+                      .data_dir = options.data_dir,
+                      .watch_queue_max = options.watch_queue_max}) {}
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const Options& options) {
   if (absl::Status status = TryToListen(options.listen); !status.ok()) return status;
   std::unique_ptr<RpcServer> server(new RpcServer(options));
-  if (absl::Status status = server->Listen(options.reflection); !status.ok()) return status;
+  if (absl::Status status = server->Listen(options); !status.ok()) return status;
   return server;
 }
 
-absl::Status RpcServer::Listen(bool reflection) {
+absl::Status RpcServer::Listen(const Options& options) {
   EnablePlugins();
   grpc::ServerBuilder builder;
-  if (!reflection) builder.SetOption(std::make_unique<WithoutReflection>());
-  SetChannelArguments(builder);
+  if (!options.reflection) builder.SetOption(std::make_unique<WithoutReflection>());
+  SetChannelArguments(builder, options.receive_bytes_max);
   int port = 0;
   builder.AddListeningPort(address_.ToString(), grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&hub_service_);

@@ -11,6 +11,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,7 @@
 #include "server/rpc/hub_loop.h"
 #include "server/rpc/hub_service.h"
 #include "server/rpc/listen_address.h"
+#include "server/rpc/unfinished.h"
 #include "server/store/identity.h"
 
 namespace tensorhub::rpc {
@@ -33,6 +35,12 @@ class RpcServer {
     // Lets grpcurl and its like ask what there is to call.
     bool reflection = true;
     size_t watch_queue_max = 256;
+    // R9: what gRPC may hold, mostly of requests that have not come whole; beyond it, it hangs up
+    // on connections and calls that it chooses. A session takes about 10 KiB.
+    size_t receive_bytes_max = size_t{2} << 30;
+    // How long a call's first message may take to come. Shorter: who stopped in the middle is rid
+    // of sooner; longer: slower networks.
+    std::chrono::milliseconds request_patience{60'000};
   };
 
   // Serving once it returns. UNAVAILABLE, in one line with the remedy, if the address cannot be
@@ -49,10 +57,11 @@ class RpcServer {
 
  private:
   explicit RpcServer(const Options& options);
-  absl::Status Listen(bool reflection);
+  absl::Status Listen(const Options& options);
 
   ListenAddress address_;
   HubLoop loop_;
+  Unfinished unfinished_;
   HubService hub_service_;
   AdminService admin_service_;
   std::unique_ptr<grpc::Server> server_;

@@ -11,14 +11,20 @@
 
 namespace tensorhub::rpc {
 
-SessionReactor::SessionReactor(HubLoop& loop, const ServerIdentity& identity,
-                               grpc::CallbackServerContext* context)
-    : loop_(loop), identity_(identity), context_(context), session_(loop.NewSession()) {}
+SessionReactor::SessionReactor(HubLoop& loop, Unfinished& unfinished,
+                               const ServerIdentity& identity, grpc::CallbackServerContext* context)
+    : loop_(loop),
+      unfinished_(unfinished),
+      identity_(identity),
+      context_(context),
+      session_(loop.NewSession()) {}
 
-SessionReactor* SessionReactor::Start(HubLoop& loop, const ServerIdentity& identity,
+SessionReactor* SessionReactor::Start(HubLoop& loop, Unfinished& unfinished,
+                                      const ServerIdentity& identity,
                                       grpc::CallbackServerContext* context) {
-  auto* reactor = new SessionReactor(loop, identity, context);
+  auto* reactor = new SessionReactor(loop, unfinished, identity, context);
   reactor->self_.reset(reactor);
+  reactor->opening_ = unfinished.Add([context] { context->TryCancel(); });
   reactor->StartRead(&reactor->incoming_);
   return reactor;
 }
@@ -26,6 +32,7 @@ SessionReactor* SessionReactor::Start(HubLoop& loop, const ServerIdentity& ident
 // --- gRPC's side -----------------------------------------------------------------------------
 
 void SessionReactor::OnReadDone(bool ok) {
+  if (opening_ != 0) unfinished_.Remove(std::exchange(opening_, 0));
   if (!ok) return End(absl::OkStatus());  // the worker closed its half, or is gone
   const absl::Status status = Handle();
   if (!status.ok()) End(status);

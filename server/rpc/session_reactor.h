@@ -19,6 +19,7 @@
 
 #include "common/mutex.h"
 #include "server/rpc/hub_loop.h"
+#include "server/rpc/unfinished.h"
 #include "server/store/identity.h"
 #include "tensorhub/v1/hub.pb.h"
 
@@ -32,7 +33,8 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerMessage, v
   static constexpr size_t kWritesMax = 1024;
 
   // Lives until gRPC and the loop are both done with it.
-  static SessionReactor* Start(HubLoop& loop, const ServerIdentity& identity,
+  static SessionReactor* Start(HubLoop& loop, Unfinished& unfinished,
+                               const ServerIdentity& identity,
                                grpc::CallbackServerContext* context);
 
   void OnReadDone(bool ok) override;
@@ -45,7 +47,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerMessage, v
   void Close(const absl::Status& status) override;
 
  private:
-  SessionReactor(HubLoop& loop, const ServerIdentity& identity,
+  SessionReactor(HubLoop& loop, Unfinished& unfinished, const ServerIdentity& identity,
                  grpc::CallbackServerContext* context);
 
   absl::Status Handle();
@@ -56,10 +58,13 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerMessage, v
   void FinishIfIdleLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   HubLoop& loop_;
+  Unfinished& unfinished_;
   const ServerIdentity identity_;
   grpc::CallbackServerContext* const context_;
   const hub::SessionId session_;
   std::shared_ptr<SessionReactor> self_;  // gRPC's share
+  // Of the first message; later ones have the lease.
+  Unfinished::Ticket opening_ = 0;
 
   v1::WorkerMessage incoming_;  // gRPC's while a read is outstanding, else the reaction's
 

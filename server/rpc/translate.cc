@@ -356,4 +356,12 @@ absl::StatusOr<hub::Event> ToCore(const pb::SupersedeRequest& request, hub::Call
   return EventOf(check, hub::SupersedeOp{call, request.model(), request.version()});
 }
 
+// The name that Supersede had.
+absl::StatusOr<hub::Event> ToCore(const pb::RewindRequest& request, hub::CallId call) {
+  pb::SupersedeRequest supersede;
+  supersede.set_model(request.model());
+  supersede.set_version(request.version());
+  return ToCore(supersede, call);
+}
+
 }  // namespace tensorhub::rpc

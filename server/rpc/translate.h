@@ -41,6 +41,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::RetainRequest& request, hub::CallId 
 absl::StatusOr<hub::Event> ToCore(const pb::PinRequest& request, hub::CallId call);
 absl::StatusOr<hub::Event> ToCore(const pb::UnpinRequest& request, hub::CallId call);
 absl::StatusOr<hub::Event> ToCore(const pb::SupersedeRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::RewindRequest& request, hub::CallId call);
 
 // FAILED_PRECONDITION if the worker knows another hub, or a later life of this one (R8).
 absl::Status CheckIdentity(const pb::OpenSession& open, const ServerIdentity& mine);

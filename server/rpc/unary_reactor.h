@@ -1,64 +1,95 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// One unary call: to the hub as an event, back as a response. Finishes exactly once, because the
-// loop runs each call's handler exactly once (hub_loop.h).
+// One call with one request and one response: to the hub as an event, back as a response. Finishes
+// exactly once, because the loop runs each call's handler exactly once (hub_loop.h).
 
 #ifndef TENSORHUB_SERVER_RPC_UNARY_REACTOR_H_
 #define TENSORHUB_SERVER_RPC_UNARY_REACTOR_H_
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <type_traits>
 #include <utility>
 
 #include "common/grpc_status.h"
 #include "server/rpc/hub_loop.h"
 #include "server/rpc/translate.h"
+#include "server/rpc/unfinished.h"
 
 namespace tensorhub::rpc {
 
-// An operation of the hub. Deletes itself.
-template <typename Response>
-class CallReactor final : public grpc::ServerUnaryReactor {
+// An operation of the hub. Deletes itself. To gRPC it is a stream of one message each way, which
+// looks the same to the caller: a unary one would be heard of only when the whole request is there,
+// and one that never comes could not be ended.
+template <typename Request, typename Response>
+class CallReactor final : public grpc::ServerBidiReactor<Request, Response> {
  public:
-  template <typename Request>
-  static CallReactor* Start(HubLoop& loop, const Request& request, Response* response) {
-    auto* reactor = new CallReactor(loop, response);
-    absl::StatusOr<hub::Event> event = Understand(request, reactor->call_);
-    if (event.ok()) {
-      loop.StartCall(reactor->call_, *std::move(event),
-                     [reactor](const hub::Reply& reply) { reactor->Answer(reply); });
-    } else {
-      reactor->End(event.status());
-    }
+  static CallReactor* Start(HubLoop& loop, Unfinished& unfinished,
+                            grpc::CallbackServerContext* context) {
+    auto* reactor = new CallReactor(loop, unfinished);
+    reactor->ticket_ = unfinished.Add([context] { context->TryCancel(); });
+    reactor->StartRead(&reactor->request_);
     return reactor;
   }
 
+  void OnReadDone(bool ok) override {
+    unfinished_.Remove(ticket_);
+    if (!ok) {
+      return End(cancelled_ ? absl::CancelledError("the caller hung up")
+                            : absl::InvalidArgumentError("a request that is too long, not well "
+                                                         "formed, or not there"));
+    }
+    absl::StatusOr<hub::Event> event = Understand();
+    if (!event.ok()) return End(event.status());
+    loop_.StartCall(call_, *std::move(event), [this](const hub::Reply& reply) { Answer(reply); });
+    if (cancelled_) loop_.CancelCall(call_);  // before there was a call to cancel
+  }
   // The caller hung up or its deadline passed; nothing happens if the answer was first.
-  void OnCancel() override { loop_.CancelCall(call_); }
+  void OnCancel() override {
+    cancelled_ = true;
+    loop_.CancelCall(call_);
+  }
   void OnDone() override { delete this; }
 
  private:
-  CallReactor(HubLoop& loop, Response* response)
-      : loop_(loop), call_(loop.NewCall()), response_(response) {}
+  CallReactor(HubLoop& loop, Unfinished& unfinished)
+      : loop_(loop), unfinished_(unfinished), call_(loop.NewCall()) {}
 
-  template <typename Request>
-  static absl::StatusOr<hub::Event> Understand(const Request& request, hub::CallId call) {
+  absl::StatusOr<hub::Event> Understand() const {
     constexpr bool kDocument = std::is_same_v<Request, v1::PutLayoutRequest> ||
                                std::is_same_v<Request, v1::PutAttachmentRequest>;
-    const absl::Status status = kDocument ? absl::OkStatus() : CheckPlain(request);
-    return status.ok() ? ToCore(request, call) : status;
+    const absl::Status status = kDocument ? absl::OkStatus() : CheckPlain(request_);
+    return status.ok() ? ToCore(request_, call_) : status;
   }
   void Answer(const hub::Reply& reply) {
-    End(IsAnswer(reply) ? FillResponse(reply, *response_) : reply.status);
+    End(IsAnswer(reply) ? FillResponse(reply, response_) : reply.status);
   }
-  void End(const absl::Status& status) { Finish(ToGrpc(loop_.refusals().Count(status))); }
+  void End(const absl::Status& status) {
+    const grpc::Status ended = ToGrpc(loop_.refusals().Count(status));
+    if (!ended.ok()) return this->Finish(ended);
+    this->StartWriteAndFinish(&response_, grpc::WriteOptions(), ended);
+  }
 
   HubLoop& loop_;
+  Unfinished& unfinished_;
   const hub::CallId call_;
-  Response* const response_;
+  Unfinished::Ticket ticket_ = 0;
+  std::atomic<bool> cancelled_ = false;
+  Request request_;
+  Response response_;
 };
+
+// Where a method stands in its service.
+template <typename Request>
+int MethodIndex(const char* service, const char* method) {
+  return Request::descriptor()
+      ->file()
+      ->FindServiceByName(service)
+      ->FindMethodByName(method)
+      ->index();
+}
 
 // A question that the hub's thread answers from what it holds. Deletes itself.
 class QueryReactor final : public grpc::ServerUnaryReactor {

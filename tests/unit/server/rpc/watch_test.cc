@@ -83,7 +83,9 @@ hub::SessionOpened WorkerJoins(HubLoop& loop, const std::string& group) {
 // must find either every revision, or a listing where some are missing.
 TEST(WatchOverflowTest, ASlowWatcherGetsANewListing) {
   HubLoop loop({});
-  AdminService service(loop, {.identity = {}, .listen = "", .data_dir = "", .watch_queue_max = 1});
+  Unfinished unfinished(std::chrono::seconds(60));
+  AdminService service(loop, unfinished,
+                       {.identity = {}, .listen = "", .data_dir = "", .watch_queue_max = 1});
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   const auto server = builder.BuildAndStart();
