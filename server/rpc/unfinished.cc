@@ -3,6 +3,8 @@
 
 #include "server/rpc/unfinished.h"
 
+#include <malloc.h>
+
 #include <utility>
 
 namespace tensorhub::rpc {
@@ -35,16 +37,34 @@ void Unfinished::Remove(Ticket ticket) {
 // Looks a few times in the time that a message has: nearly all have come by then, and nobody has to
 // be woken for each.
 void Unfinished::Run() {
+  bool freed = false;
   MutexLock lock(mutex_);
   while (!stopping_) {
-    const Clock::time_point now = Clock::now();
-    while (!calls_.empty() && calls_.begin()->second.until <= now) {
-      calls_.begin()->second.cancel();
-      calls_.erase(calls_.begin());
-    }
-    const Clock::time_point next = now + patience_ / 4;
+    const bool hung_up = HangUpLocked();
+    if (freed) GiveBackLocked();
+    freed = hung_up;
+    const Clock::time_point next = Clock::now() + patience_ / 4;
     while (!stopping_ && wake_.WaitUntil(mutex_, next)) continue;
   }
+}
+
+// Whether on anybody.
+bool Unfinished::HangUpLocked() {
+  const Clock::time_point now = Clock::now();
+  const size_t before = calls_.size();
+  while (!calls_.empty() && calls_.begin()->second.until <= now) {
+    calls_.begin()->second.cancel();
+    calls_.erase(calls_.begin());
+  }
+  return calls_.size() != before;
+}
+
+// To the system: what gRPC has freed since is of many small pieces, which malloc keeps. That takes
+// a while.
+void Unfinished::GiveBackLocked() {
+  mutex_.Unlock();
+  malloc_trim(0);
+  mutex_.Lock();
 }
 
 }  // namespace tensorhub::rpc

@@ -42,6 +42,8 @@ class Unfinished {
   };
 
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
+  bool HangUpLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void GiveBackLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::chrono::milliseconds patience_;
 
