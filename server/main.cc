@@ -26,6 +26,7 @@
 #include "common/cli/program.h"
 #include "common/memory_left.h"
 #include "common/random.h"
+#include "server/rpc/room_to_run.h"
 #include "server/rpc/rpc_server.h"
 #include "server/store/memory_store.h"
 #include "server/store/sqlite_store.h"
@@ -189,7 +190,8 @@ void EndAtOnceIfAsked() {
 size_t ReceiveBytesMax() {
   constexpr uint64_t kLeast = uint64_t{256} << 20;
   constexpr uint64_t kMost = uint64_t{2} << 30;
-  return std::clamp(MemoryLeft().value_or(kMost) / 2, kLeast, kMost);
+  const uint64_t bytes = std::clamp(MemoryLeft().value_or(kMost) / 2, kLeast, kMost);
+  return std::min(bytes, rpc::AddressBytesMax() / 4);
 }
 
 rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddress& listen,
@@ -253,6 +255,10 @@ int Main(int argc, char** argv) {
   const absl::StatusOr<rpc::ListenAddress> listen = rpc::ListenAddress::Parse(flags.listen);
   if (!listen.ok()) {
     return cli::Fail(kName, "--listen: " + std::string(listen.status().message()), 2);
+  }
+  rpc::EndWithAWordIfMemoryEnds();
+  if (const absl::Status room = rpc::CheckRoomToRun(); !room.ok()) {
+    return cli::Fail(kName, std::string(room.message()), 1);
   }
   cli::InitLogging(kName, line.log());
   RouteGrpcLog();

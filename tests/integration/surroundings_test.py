@@ -136,6 +136,44 @@ class SurroundingsTest(unittest.TestCase):
             caught = next(line for line in status if line.startswith("SigCgt")).split()[1]
         self.assertEqual(int(caught, 16) >> (signal.SIGHUP - 1) & 1, 0, "UCX has taken SIGHUP")
 
+    def end_of_limited_server(self, limit, number, **how):
+        """Its exit code and what it said; told to end once it listens."""
+        server = self.start("tensorhub-server", "--listen", "127.0.0.1:0", "--log-level", "warn",
+                            preexec_fn=lambda: resource.setrlimit(limit, (number, number)), **how)
+        if server.stdout.readline():
+            server.terminate()
+        return server.wait(TIMEOUT), server.stderr.read().splitlines()
+
+    def check_limit(self, limit, numbers, word, **how):
+        codes = []
+        for number in numbers:
+            code, lines = self.end_of_limited_server(limit, number, **how)
+            codes.append(code)
+            if code:
+                self.assertEqual((code, len(lines)), (1, 1), (number, lines))
+                self.assertIn(word, lines[0])
+        self.assertEqual(codes, sorted(codes, reverse=True), "where a lower one was enough")
+        self.assertEqual((codes[0], codes[-1]), (1, 0))
+
+    def test_a_server_without_address_space_says_so_and_ends(self):
+        if os.environ.get("TENSORHUB_SANITIZE"):
+            print("skipped: limits of address space: sanitizers need terabytes of it")
+            self.skipTest("a sanitizer build")
+        self.check_limit(resource.RLIMIT_AS,
+                         [mib << 20 for mib in (60, 100, 150, 200, 300, 400, 600, 1000, 4000)],
+                         "ulimit -v")
+
+    def test_a_server_without_threads_says_so_and_ends(self):
+        nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+        try:
+            subprocess.run([binaries.path("tensorhub-server"), "--help"], check=True,
+                           capture_output=True, **nobody)
+        except (OSError, subprocess.SubprocessError):
+            print("skipped: limits of threads: needs root, who becomes somebody else")
+            self.skipTest("needs root, and binaries that all may read")
+        self.check_limit(resource.RLIMIT_NPROC, (1, 2, 4, 6, 8, 12, 16, 1000), "ulimit -u",
+                         **nobody)
+
     def test_a_name_that_only_etc_hosts_knows(self):
         if subprocess.run(["unshare", "-nm", "true"], check=False, capture_output=True).returncode:
             print("skipped: namespaces need root", file=sys.stderr)
