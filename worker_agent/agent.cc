@@ -37,7 +37,7 @@ absl::Status CancelledByCaller() {
 }
 
 ProgressLoop::Options LoopOptions(const AgentOptions& options,
-                                  std::shared_ptr<grpc::Channel> channel) {
+                                  std::shared_ptr<HubChannel> channel) {
   Random random(RandomSeed());
   ProgressLoop::Options loop;
   loop.server = options.server;
@@ -93,7 +93,7 @@ absl::Status CheckDescriptors() {
 
 }  // namespace
 
-Agent::Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& channel)
+Agent::Agent(const AgentOptions& options, const std::shared_ptr<HubChannel>& channel)
     : cuda_(options.cuda),
       inbox_(std::make_shared<Inbox>()),
       queries_(channel, options.server, options.key.model),
@@ -116,7 +116,7 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options)
   auto connected = std::make_shared<Answer<absl::Status>>();
   {
     const WithoutSignals blocked;  // gRPC starts its threads with the first channel
-    const std::shared_ptr<grpc::Channel> channel = MakeHubChannel(options.server);
+    const auto channel = std::make_shared<HubChannel>(options.server);
     agent.reset(new Agent(options, channel));
     MutexLock lock(agent->stop_mutex_);
     agent->thread_ = StartWithoutSignals([self = agent.get(), loop = LoopOptions(options, channel),

@@ -111,7 +111,7 @@ class Agent {
   void Stop() ABSL_LOCKS_EXCLUDED(stop_mutex_);
 
  private:
-  Agent(const AgentOptions& options, const std::shared_ptr<grpc::Channel>& channel);
+  Agent(const AgentOptions& options, const std::shared_ptr<HubChannel>& channel);
 
   absl::Status Ended() ABSL_LOCKS_EXCLUDED(verb_mutex_);
   std::shared_ptr<Medium> medium() ABSL_LOCKS_EXCLUDED(verb_mutex_);

@@ -24,6 +24,10 @@ constexpr TimeMs kLeaseMs = 5000;
 constexpr TimeMs kHeartbeatMs = 1000;
 // Documents that an overloaded hub did not take.
 constexpr TimeMs kPutAgainMs = 2000;
+// A session that was lost and is not had again for so long wants another channel, which begins to
+// connect at once; and less and less often, so that a hub that is slow is left alone.
+constexpr TimeMs kFirstRenewMs = 5000;
+constexpr TimeMs kLongestRenewMs = 30'000;
 
 TimeMs TimeOr(uint64_t ms, TimeMs otherwise) {
   constexpr uint64_t kHourMs = 3600 * 1000;
@@ -32,13 +36,14 @@ TimeMs TimeOr(uint64_t ms, TimeMs otherwise) {
 
 }  // namespace
 
-HubClient::HubClient(Options options, const std::shared_ptr<grpc::Channel>& channel,
+HubClient::HubClient(Options options, std::shared_ptr<HubChannel> channel,
                      std::shared_ptr<Inbox> inbox, Owner owner)
     : options_(std::move(options)),
       endpoint_(options_.facts.endpoint),
       inbox_(std::move(inbox)),
       owner_(std::move(owner)),
-      stub_(v1::Hub::NewStub(channel)),
+      channel_(std::move(channel)),
+      stub_(v1::Hub::NewStub(channel_->Get())),
       calls_(stub_, inbox_, options_.facts.self,
              [this](const CallReply& reply) { owner_.on_event(reply); }),
       random_(options_.seed) {}
@@ -58,6 +63,7 @@ void HubClient::Tick(TimeMs now) {
   if (state_ == State::kEnded) return;
   if (!connected_ && now >= connect_until_) return FailConnect(TimedOut());
   if (open_at_ && now >= *open_at_) Open();
+  if (renew_at_ && now >= *renew_at_) RenewChannel();
   PutMissingDocuments();
 }
 
@@ -72,7 +78,10 @@ void HubClient::PutMissingDocuments() {
 
 std::optional<TimeMs> HubClient::NextDeadline() const {
   if (state_ == State::kEnded) return std::nullopt;
-  if (connected_) return open_at_ ? open_at_ : put_at_;
+  if (connected_) {
+    const std::optional<TimeMs> next = open_at_ ? open_at_ : put_at_;
+    return next && renew_at_ ? std::min(*next, *renew_at_) : next ? next : renew_at_;
+  }
   return std::min(connect_until_, open_at_.value_or(connect_until_));
 }
 
@@ -109,11 +118,30 @@ void HubClient::MoveTo(const std::string& endpoint) {
 void HubClient::OpenAnew() {
   if (leaving_) return;                                           // the hub is to end it, for good
   if (state_ != State::kUp && state_ != State::kOpening) return;  // the next one says it
-  if (state_ == State::kUp) owner_.on_event(SessionDown{});
+  if (state_ == State::kUp) LoseSession();
   // In this order the hub sees a session that takes over, and none that ends.
   const std::shared_ptr<HubSession> last = session_;
   Open();
   last->Cancel();
+}
+
+void HubClient::LoseSession() {
+  renew_after_ms_ = kFirstRenewMs;
+  renew_at_ = now_ + renew_after_ms_;
+  owner_.on_event(SessionDown{});
+}
+
+// Calls under way on the last one are repeated when a session is up.
+void HubClient::RenewChannel() {
+  renew_after_ms_ = std::min(2 * renew_after_ms_, kLongestRenewMs);
+  renew_at_ = now_ + renew_after_ms_;
+  Log().info("{} tries the server at {} by another connection", ToString(options_.facts.self.key),
+             options_.server);
+  stub_ = v1::Hub::NewStub(channel_->Renew());
+  calls_.Use(stub_);
+  const std::shared_ptr<HubSession> last = session_;
+  Open();
+  if (last) last->Cancel();
 }
 
 void HubClient::OnMessage(SessionNumber number, const v1::HubMessage& message) {
@@ -153,6 +181,7 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
     epoch_ = welcome.epoch();
   }
   state_ = State::kUp;
+  renew_at_.reset();
   pulse_.Use(session_, TimeOr(welcome.heartbeat_ms(), kHeartbeatMs));
   failures_ = 0;
   last_failure_ = absl::OkStatus();
@@ -179,7 +208,7 @@ void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
   if (was_up) {
     Log().warn("{} lost the server at {} ({}); reconnecting", ToString(options_.facts.self.key),
                options_.server, std::string(status.message()));
-    owner_.on_event(SessionDown{});
+    LoseSession();
   }
   if (!connected_) return OnFirstFailure(status);
   if (IsRefusal(status)) return Refuse(status);

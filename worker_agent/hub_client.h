@@ -9,8 +9,6 @@
 #ifndef TENSORHUB_WORKER_AGENT_HUB_CLIENT_H_
 #define TENSORHUB_WORKER_AGENT_HUB_CLIENT_H_
 
-#include <grpcpp/channel.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +16,7 @@
 
 #include "common/random.h"
 #include "tensorhub/v1/hub.grpc.pb.h"
+#include "worker_agent/hub_channel.h"
 #include "worker_agent/hub_messages.h"
 #include "worker_agent/hub_session.h"
 #include "worker_agent/hub_unary.h"
@@ -44,8 +43,8 @@ class HubClient {
   };
 
   // Close the inbox before this object goes.
-  HubClient(Options options, const std::shared_ptr<grpc::Channel>& channel,
-            std::shared_ptr<Inbox> inbox, Owner owner);
+  HubClient(Options options, std::shared_ptr<HubChannel> channel, std::shared_ptr<Inbox> inbox,
+            Owner owner);
   ~HubClient();
 
   void Connect(TimeMs now);
@@ -68,6 +67,8 @@ class HubClient {
 
   void Open();
   void OpenAnew();
+  void LoseSession();
+  void RenewChannel();
   void OnMessage(SessionNumber number, const v1::HubMessage& message);
   void OnWelcome(const v1::Welcome& welcome);
   // What is wrong with this hub's identity.
@@ -85,7 +86,8 @@ class HubClient {
   std::string endpoint_;  // instead of the facts', once moved
   const std::shared_ptr<Inbox> inbox_;
   const Owner owner_;
-  const std::shared_ptr<v1::Hub::StubInterface> stub_;
+  const std::shared_ptr<HubChannel> channel_;
+  std::shared_ptr<v1::Hub::StubInterface> stub_;
   HubUnary calls_;
   Random random_;
 
@@ -99,6 +101,8 @@ class HubClient {
   TimeMs now_ = 0;
   TimeMs connect_until_ = 0;
   std::optional<TimeMs> open_at_;
+  std::optional<TimeMs> renew_at_;  // the channel, while no session is up again
+  TimeMs renew_after_ms_ = 0;
   std::optional<TimeMs> put_at_;  // documents that the hub wants, again
   int failures_ = 0;              // in a row
   std::string store_id_;

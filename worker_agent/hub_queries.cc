@@ -60,12 +60,9 @@ std::vector<ListedVersion> Join(const v1::ListVersionsResponse& versions,
 
 }  // namespace
 
-HubQueries::HubQueries(const std::shared_ptr<grpc::Channel>& channel, std::string server,
+HubQueries::HubQueries(std::shared_ptr<const HubChannel> channel, std::string server,
                        std::string model)
-    : hub_(v1::Hub::NewStub(channel)),
-      admin_(v1::Admin::NewStub(channel)),
-      server_(std::move(server)),
-      model_(std::move(model)) {}
+    : channel_(std::move(channel)), server_(std::move(server)), model_(std::move(model)) {}
 
 absl::StatusOr<Version> HubQueries::WaitForVersion(const VersionWait& wait) {
   v1::WaitForVersionRequest request;
@@ -78,7 +75,7 @@ absl::StatusOr<Version> HubQueries::WaitForVersion(const VersionWait& wait) {
   const Ask ask = [&](grpc::ClientContext& context, TimeMs left_ms) {
     const std::stop_callback on_cancel(wait.cancel, [&context] { context.TryCancel(); });
     request.set_timeout_ms(static_cast<uint64_t>(left_ms));
-    return hub_->WaitForVersion(&context, request, &response);
+    return v1::Hub::NewStub(channel_->Get())->WaitForVersion(&context, request, &response);
   };
   absl::Status status = Repeat(wait.timeout_ms, ask, wait.cancel);
   if (wait.cancel.stop_requested()) {
@@ -97,14 +94,14 @@ absl::StatusOr<std::vector<ListedVersion>> HubQueries::List(TimeMs within_ms) {
   ask_versions.set_model(model_);
   v1::ListVersionsResponse versions;
   absl::Status status = Repeat(within_ms, [&](grpc::ClientContext& context, TimeMs) {
-    return admin_->ListVersions(&context, ask_versions, &versions);
+    return v1::Admin::NewStub(channel_->Get())->ListVersions(&context, ask_versions, &versions);
   });
   if (!status.ok()) return status;
   v1::ListReplicasRequest ask_replicas;
   ask_replicas.set_model(model_);
   v1::ListReplicasResponse replicas;
   status = Repeat(within_ms, [&](grpc::ClientContext& context, TimeMs) {
-    return admin_->ListReplicas(&context, ask_replicas, &replicas);
+    return v1::Admin::NewStub(channel_->Get())->ListReplicas(&context, ask_replicas, &replicas);
   });
   if (!status.ok()) return status;
   return Join(versions, replicas);

@@ -8,7 +8,6 @@
 #ifndef TENSORHUB_WORKER_AGENT_HUB_QUERIES_H_
 #define TENSORHUB_WORKER_AGENT_HUB_QUERIES_H_
 
-#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
 #include <functional>
@@ -26,6 +25,7 @@
 #include "common/time.h"
 #include "tensorhub/v1/admin.grpc.pb.h"
 #include "tensorhub/v1/hub.grpc.pb.h"
+#include "worker_agent/hub_channel.h"
 
 namespace tensorhub::agent {
 
@@ -57,7 +57,7 @@ struct ListedVersion {
 class HubQueries {
  public:
   // `server` is the address that errors name.
-  HubQueries(const std::shared_ptr<grpc::Channel>& channel, std::string server, std::string model);
+  HubQueries(std::shared_ptr<const HubChannel> channel, std::string server, std::string model);
 
   // Rides out an absent server. DEADLINE_EXCEEDED after the time-out; CANCELLED.
   absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
@@ -75,8 +75,7 @@ class HubQueries {
   absl::Status Named(const absl::Status& status) const;
   bool Pause() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const std::unique_ptr<v1::Hub::Stub> hub_;
-  const std::unique_ptr<v1::Admin::Stub> admin_;
+  const std::shared_ptr<const HubChannel> channel_;
   const std::string server_;
   const std::string model_;
   Mutex mutex_;

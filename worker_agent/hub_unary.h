@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tensorhub/v1/hub.grpc.pb.h"
@@ -33,6 +34,8 @@ class HubUnary {
            WorkerIdentity self, OnReply on_reply);
   ~HubUnary();  // hangs up on everything
 
+  // For what is called from now on.
+  void Use(std::shared_ptr<v1::Hub::StubInterface> stub) { stub_ = std::move(stub); }
   // What PutDocuments sends; empty ones are left out.
   void SetDocuments(std::string encoded_layout, std::string attachment);
   // Calls wait until the documents are there, and fail if they cannot be put.
@@ -75,7 +78,7 @@ class HubUnary {
   void Dispatch(const Call& call);
   void OnDocumentPut(const absl::Status& status);
 
-  const std::shared_ptr<v1::Hub::StubInterface> stub_;
+  std::shared_ptr<v1::Hub::StubInterface> stub_;
   const std::shared_ptr<Inbox> inbox_;
   const WorkerIdentity self_;
   const OnReply on_reply_;

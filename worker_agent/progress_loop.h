@@ -40,7 +40,7 @@ class ProgressLoop {
  public:
   struct Options {
     std::string server;  // for messages
-    std::shared_ptr<grpc::Channel> channel;
+    std::shared_ptr<HubChannel> channel;
     WorkerFacts facts;  // but for the endpoint, which the transport gives
     std::string attachment;
     TimeMs connect_timeout_ms = 5000;

@@ -65,7 +65,9 @@ absl::Status Worst(const absl::Status& one, const absl::Status& other) {
 Subscription::Subscription(Options options)
     : options_(std::move(options)),
       admin_(options_.server, options_.connect_timeout),
-      queries_(agent::MakeQueryChannel(options_.server), options_.server, options_.model) {}
+      queries_(std::make_shared<agent::HubChannel>(options_.server,
+                                                   agent::MakeQueryChannel(options_.server)),
+               options_.server, options_.model) {}
 
 Subscription::~Subscription() { LeaveAll(); }
 

@@ -40,19 +40,25 @@ int ScriptedHub::hung_up() {
   return hung_up_;
 }
 
-ScriptedHub::Plan ScriptedHub::Take(const v1::OpenSession& open) {
+std::vector<std::string> ScriptedHub::peers() {
+  MutexLock lock(mutex_);
+  return peers_;
+}
+
+ScriptedHub::Plan ScriptedHub::Take(const v1::OpenSession& open, const std::string& peer) {
   MutexLock lock(mutex_);
   opened_.push_back(open);
+  peers_.push_back(peer);
   TH_CHECK(!plans_.empty());
   Plan plan = plans_.front();
   if (plans_.size() > 1) plans_.pop_front();
   return plan;
 }
 
-grpc::Status ScriptedHub::Session(grpc::ServerContext* /*context*/, Stream* stream) {
+grpc::Status ScriptedHub::Session(grpc::ServerContext* context, Stream* stream) {
   v1::WorkerMessage message;
   if (!stream->Read(&message)) return grpc::Status::CANCELLED;
-  const Plan plan = Take(message.open());
+  const Plan plan = Take(message.open(), context->peer());
   if (plan.welcome) {
     v1::HubMessage welcome;
     *welcome.mutable_welcome() = *plan.welcome;

@@ -43,6 +43,8 @@ class ScriptedHub : private v1::Hub::Service {
   void Add(Plan plan) ABSL_LOCKS_EXCLUDED(mutex_);
   // What the sessions so far were opened with.
   std::vector<v1::OpenSession> opened() ABSL_LOCKS_EXCLUDED(mutex_);
+  // And where from.
+  std::vector<std::string> peers() ABSL_LOCKS_EXCLUDED(mutex_);
   // As many puts of a layout are answered UNAVAILABLE; and how many there were in all.
   void FailPuts(int count) { puts_to_fail_ = count; }
   int puts() const { return puts_; }
@@ -58,11 +60,12 @@ class ScriptedHub : private v1::Hub::Service {
                        v1::PublishResponse* response) override;
   grpc::Status PutLayout(grpc::ServerContext* context, const v1::PutLayoutRequest* request,
                          v1::PutLayoutResponse* response) override;
-  Plan Take(const v1::OpenSession& open) ABSL_LOCKS_EXCLUDED(mutex_);
+  Plan Take(const v1::OpenSession& open, const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
 
   Mutex mutex_;
   std::deque<Plan> plans_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::OpenSession> opened_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> peers_ ABSL_GUARDED_BY(mutex_);
   int hung_up_ ABSL_GUARDED_BY(mutex_) = 0;
   std::atomic<int> puts_to_fail_ = 0;
   std::atomic<int> puts_ = 0;
