@@ -62,8 +62,11 @@ void HubClient::Tick(TimeMs now) {
   now_ = now;
   if (state_ == State::kEnded) return;
   if (!connected_ && now >= connect_until_) return FailConnect(TimedOut());
-  if (open_at_ && now >= *open_at_) Open();
-  if (renew_at_ && now >= *renew_at_) RenewChannel();
+  if (renew_at_ && now >= *renew_at_) {
+    RenewChannel();
+  } else if (open_at_ && now >= *open_at_) {
+    Open();
+  }
   PutMissingDocuments();
 }
 
