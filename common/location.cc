@@ -3,6 +3,8 @@
 
 #include "common/location.h"
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
@@ -11,6 +13,7 @@ namespace {
 
 constexpr size_t kRack = 2;
 constexpr size_t kHost = 3;
+constexpr std::string_view kUnknown = "-";
 
 bool Printable(std::string_view text) {
   for (char c : text) {
@@ -56,7 +59,7 @@ absl::StatusOr<Location> Location::Parse(std::string_view text) {
     const std::string_view part = text.substr(0, slash);
     if (part.empty()) ended = true;
     if (!part.empty() && ended) return bad("has a part after an empty one");
-    location.parts_[index++] = std::string(part);
+    location.parts_[index++] = part == kUnknown ? "" : std::string(part);
     text = slash == std::string_view::npos ? std::string_view() : text.substr(slash + 1);
   }
   return location;
@@ -64,17 +67,26 @@ absl::StatusOr<Location> Location::Parse(std::string_view text) {
 
 std::string Location::ToString() const {
   std::string out;
-  for (const std::string& part : parts_) {
-    if (part.empty()) break;
-    absl::StrAppend(&out, out.empty() ? "" : "/", part);
+  std::string unknown;  // parts, of which none is said unless a known one follows
+  for (size_t index = 0; index < kDepth; ++index) {
+    const char* slash = index == 0 ? "" : "/";
+    const std::string& part = parts_[index];
+    absl::StrAppend(&unknown, slash, part.empty() ? std::string(kUnknown) : part);
+    if (!part.empty()) absl::StrAppend(&out, std::exchange(unknown, ""));
   }
   return out;
 }
 
+Location Location::WithHost(const std::string& host) const {
+  Location location = *this;
+  if (location.parts_[kHost].empty()) location.parts_[kHost] = host;
+  return location;
+}
+
 Tier TierBetween(const Location& a, const Location& b) {
   if (a.Part(0) != b.Part(0) || a.Part(1) != b.Part(1)) return Tier::kRemote;
-  if (!SameKnown(a, b, kRack)) return Tier::kDatacenter;
-  return SameKnown(a, b, kHost) ? Tier::kHost : Tier::kRack;
+  if (a.Part(kRack) == b.Part(kRack) && SameKnown(a, b, kHost)) return Tier::kHost;
+  return SameKnown(a, b, kRack) ? Tier::kRack : Tier::kDatacenter;
 }
 
 }  // namespace tensorhub

@@ -1,7 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a worker is: `region/datacenter/rack/host/device`, any suffix may be empty.
+// Where a worker is: `region/datacenter/rack/host/device`. Any suffix may be empty, and a part that
+// is not known, though a later one is, is written `-`.
 
 #ifndef TENSORHUB_COMMON_LOCATION_H_
 #define TENSORHUB_COMMON_LOCATION_H_
@@ -27,9 +28,12 @@ class Location {
   // are not printable ASCII. "" is legal: nothing is known.
   static absl::StatusOr<Location> Parse(std::string_view text);
 
+  // The same, with that host where none is said.
+  Location WithHost(const std::string& host) const;
+
   // Region and datacenter: the scope of a seed.
   std::string Datacenter() const { return parts_[0] + "/" + parts_[1]; }
-  const std::string& Part(size_t index) const { return parts_[index]; }
+  const std::string& Part(size_t index) const { return parts_[index]; }  // empty: not known
   std::string ToString() const;
 
   bool operator==(const Location&) const = default;
@@ -39,7 +43,8 @@ class Location {
 };
 
 // The closest common part. Two unknown parts count as equal down to the datacenter (a user who
-// says nothing has one datacenter), but an unknown rack or host is shared with nobody.
+// says nothing has one datacenter), but an unknown rack or host is shared with nobody. A host is in
+// one rack, known or not.
 Tier TierBetween(const Location& a, const Location& b);
 
 }  // namespace tensorhub

@@ -18,6 +18,7 @@
 #include "worker_agent/host_ways.h"
 #include "worker_agent/hub_channel.h"
 #include "worker_agent/log.h"
+#include "worker_agent/this_host.h"
 #include "worker_agent/thread.h"
 #include "worker_agent/ucx/ucx_gets.h"
 #include "worker_agent/ucx/ucx_settings.h"
@@ -44,7 +45,7 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
   loop.channel = std::move(channel);
   loop.facts = {.self = {options.key, random.NextNonZero()},
                 .world_size = options.world_size,
-                .location = options.location,
+                .location = PlacedOnThisHost(options.location),
                 .spot = options.spot,
                 .endpoint = "",
                 .offers_copies = options.host_copy_bytes > 0,

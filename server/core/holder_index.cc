@@ -42,7 +42,6 @@ Place PlaceOf(const Location& location) {
   place.datacenter = location.Datacenter();
   const std::string& rack = location.Part(kRackPart);
   const std::string& host = location.Part(kHostPart);
-  if (rack.empty()) return place;
   place.rack = rack;
   if (!host.empty()) place.host = absl::StrCat(rack, "/", host);
   return place;

@@ -137,8 +137,10 @@ struct ConnectOptions {
   std::string group;  // the ranks that together hold one copy of the model
   uint32_t rank = 0;
   uint32_t world_size = 1;  // ranks in the group
-  // region/datacenter/rack/host/device; trailing parts may be left out. Sources are chosen nearest
-  // first, so at least the host is worth saying. Empty: what TENSORHUB_LOCATION says, if it is set.
+  // region/datacenter/rack/host/device; trailing parts may be left out, and `-` stands for one that
+  // is not known. Sources are chosen nearest first. Empty: what TENSORHUB_LOCATION says, if it is
+  // set. Where no host is said it is this one, by its kernel's boot id: neighbours on a host find
+  // each other, in whichever containers they are.
   std::string location;
   // By which of this host's networks peers read from here and are read: a device ("eth0"), an
   // address ("10.0.3.7") or a subnet ("10.0.0.0/8"). Empty: what TENSORHUB_DATA_ADDRESS says, else
