@@ -106,7 +106,7 @@ void Hub::State::CountComplete(Publication& publication, Shard& shard, const std
            group);
     news_.insert(publication.model);
     Say(LogLine::Level::kInfo, absl::StrCat("version ", publication.version, " of ",
-                                            publication.model, " is whole, by ", group));
+                                            publication.model, " is complete, by ", group));
   }
   if (++publication.complete_ranks[group] != publication.world_size) return;
   Change(model, publication.model, ModelChange::Kind::kReplicaComplete, publication.version, group);
@@ -128,7 +128,7 @@ void Hub::State::UncountComplete(Publication& publication, Shard& shard, const s
   const std::string what = absl::StrCat("version ", publication.version, " of ", publication.model);
   const std::string last = absl::StrCat(group, " was the last to hold a shard of it");
   const std::vector<std::string> why = KeptBy(model, publication);
-  if (why.empty()) return Say(LogLine::Level::kInfo, absl::StrCat(what, " is over: ", last));
+  if (why.empty()) return Say(LogLine::Level::kInfo, absl::StrCat(what, " is gone: ", last));
   Say(LogLine::Level::kWarning, absl::StrCat(what, " is lost: ", last, ", and it is wanted (",
                                              absl::StrJoin(why, ", "), ")"));
 }

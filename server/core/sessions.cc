@@ -162,8 +162,6 @@ void Hub::State::Replace(Worker& worker, const SessionOpened& by) {
   const WorkerKey& key = by.worker.key;
   const absl::Status reason =
       absl::AbortedError(absl::StrCat(ToString(key), " was replaced by a newer incarnation"));
-  Say(LogLine::Level::kInfo, absl::StrCat(ToString(key), ": incarnation ", by.worker.incarnation,
-                                          " replaces ", worker.id.incarnation));
   if (worker.alive) EndWorker(worker, reason);
   GiveUpFetches(worker, reason);
   const bool restored = worker.number == 0;  // this life has not seen it
@@ -224,7 +222,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
          worker.id.key.group);
   const std::string where = worker.location.ToString();
   Say(LogLine::Level::kInfo,
-      absl::StrCat(ToString(worker.id.key), " is here", where.empty() ? "" : ", at ", where));
+      absl::StrCat(ToString(worker.id.key), " joined", where.empty() ? "" : ", at ", where));
 }
 
 // Closed is not dead: the lease runs on.
@@ -246,7 +244,6 @@ void Hub::State::LeaseFired(Worker& worker) {
     return;
   }
   if (IsExcused(worker)) return;
-  Say(LogLine::Level::kWarning, absl::StrCat(ToString(worker.id.key), ": lease expired"));
   EndWorker(worker, absl::UnavailableError("lease expired"));
 }
 
@@ -255,7 +252,7 @@ void Hub::State::On(const LeaveOp& op) {
   if (worker == nullptr) return;
   Finish(*worker, absl::OkStatus());
   CloseStream(*worker, absl::OkStatus());
-  EndWorker(*worker, absl::AbortedError("it left the group"));
+  EndWorker(*worker, absl::AbortedError("its program said goodbye"));
 }
 
 // The worker is dead, replaced or gone: everything that rests on it ends (R8). Its row stays, so
@@ -277,8 +274,10 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   worker.died = now_;
   dead_.insert({now_, worker.id.key});
   Change(models_[group.model], group.model, ModelChange::Kind::kWorkerLeft, 0, group.group);
-  Say(LogLine::Level::kInfo,
-      absl::StrCat(ToString(worker.id.key), " is gone: ", std::string(reason.message())));
+  // Whoever leaves says so, or its successor does.
+  const bool expected = absl::IsAborted(reason);
+  Say(expected ? LogLine::Level::kInfo : LogLine::Level::kWarning,
+      absl::StrCat(ToString(worker.id.key), " left: ", std::string(reason.message())));
   NoCopiesBy(worker.id.key, std::string(reason.message()));
 }
 

@@ -209,7 +209,7 @@ class SurroundingsTest(unittest.TestCase):
             self.assertEqual(process.wait(TIMEOUT), 0)
         self.serve("--lease", "500ms", listen=self.address)
         until = time.monotonic() + TIMEOUT
-        while "/0 is here" not in self.server.stderr.readline():
+        while "/0 joined" not in self.server.stderr.readline():
             self.assertLess(time.monotonic(), until)
         self.fetch("out")
         self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))),
