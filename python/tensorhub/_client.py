@@ -243,9 +243,10 @@ class Client:
         All ranks of a group call it with equal selectors and get the same version or the same
         error. What the memory held before is unpublished. ``progress`` is called with a
         :class:`FetchProgress` some times a second in this thread, or True shows a bar; if it
-        raises, the fetch ends and the exception comes out of here. NotFoundError: there is no such
-        version, or nobody holds it. InvalidArgumentError: a registered array is read-only.
-        After an error ``held()`` says what the memory holds.
+        raises, the fetch ends and the exception comes out of here. A group of one rank waits an
+        outage out until ``timeout``, and what has arrived is not read again. NotFoundError: there
+        is no such version, or nobody holds it. InvalidArgumentError: a registered array is
+        read-only. After an error ``held()`` says what the memory holds.
         """
         report, close = reporter(progress)
         try:

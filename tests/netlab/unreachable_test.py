@@ -11,6 +11,7 @@ reader stays in its session, and nothing holds a progress thread up (docs/protoc
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,8 @@ from processes import Server, Silent, Worker  # noqa: E402
 
 LEASE_MS = 5000
 OVERTIME = 1  # second, that a fetch may take beyond its timeout
-SHARD = "tensors=4 bytes=16777216"
+SHARD_BYTES = 16 << 20
+SHARD = f"tensors=4 bytes={SHARD_BYTES}"
 TCP = Way("tcp", {"UCX_TLS": "tcp", "TENSORHUB_LOG_LEVEL": "info"}, "")
 OUTAGE = 20  # seconds
 AT_ONCE = 2  # seconds, of a fetch that nothing keeps
@@ -292,6 +294,28 @@ class UnreachableTest(unittest.TestCase):
         self.assertIn("the progress thread stands still", self.log(f"{STUCK}-0.log"))
         self.assertIn(f"{STUCK}/0 stands still", self.log("server.log"))
         self.assert_in_session()
+
+    def outage_while_bytes_come(self, host):
+        """With nobody else to read from. It ends well, and does not begin anew."""
+        self.network.slow_down("h2", SLOW)
+        self.reader.send("fetch exact=1 timeout=90000")
+        with self.assertRaises(Silent):
+            self.reader.answer(3)
+        self.network.cut(host)
+        with self.assertRaises(Silent):
+            self.reader.answer(OUTAGE)
+        self.network.heal()
+        answer = self.reader.answer(30)
+        self.assertTrue(answer.startswith("ok"), f"{answer}\n{self.log('reader-0.log')}")
+        self.assert_ok(self.reader.do("check 1"))
+        kept = int(re.search(r"skipped=(\d+)", answer).group(1))
+        self.assertGreater(kept, SHARD_BYTES // 10, answer)
+
+    def test_outage_of_the_source_while_bytes_come(self):
+        self.outage_while_bytes_come("h1")
+
+    def test_outage_of_the_reader_while_bytes_come(self):
+        self.outage_while_bytes_come("h2")
 
     def test_outage_of_the_source(self):
         self.outage("h1")

@@ -88,9 +88,10 @@ class AgentCore::State {
     kDrainingSends,    // generation raised; sends under way must end
     kBeginning,        // BeginRead called
     kReading,
-    kQuieting,   // stopped reading; outstanding gets must end
-    kFinishing,  // FinishRead called
-    kLeaving,    // Leave called
+    kQuieting,      // stopped reading; outstanding gets must end
+    kFinishing,     // FinishRead called
+    kWaitingToAsk,  // every source failed; another JoinFetch in a moment
+    kLeaving,       // Leave called
   };
 
   void Start(const PublishVerb& verb, TimeMs now, Effects& effects);
@@ -100,6 +101,10 @@ class AgentCore::State {
 
   absl::StatusOr<Reference::Content> Published(const CallReply& reply) const;
   absl::Status CheckDecision(const FetchDecision& decision) const;
+  void Join(const FetchVerb& verb, TimeMs left_ms, Effects& effects);
+  bool IsOutage(const absl::Status& outcome) const;
+  bool MayAskAgain(TimeMs now) const;
+  void WaitToAsk(const absl::Status& outage, TimeMs now, Effects& effects);
   bool HasWhole(const FetchDecision& decision) const;
   PublishCall CallOf(const PublishVerb& verb) const;
   void OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects);
@@ -147,6 +152,8 @@ class AgentCore::State {
   void Done(const absl::Status& status, Effects& effects);
   void MakeDigests(Effects& effects);
   ContentDigest ContentDigestNow() const;
+  void RememberPrefix();
+  void EndAttempt(Effects& effects);
   void TellContent(Effects& effects) const;
   void EndDigests(Effects& effects);
   void CheckContent(Effects& effects);
@@ -167,7 +174,9 @@ class AgentCore::State {
   Random random_;
   Reference reference_;
   Digests digests_;  // of the reference's content
-  Remembered last_;  // of the last content that was held before it
+  // Of what the buffers had in them before it: a version, or the prefix of one that did not come
+  // whole and, behind that, what was there before.
+  Remembered last_;
   std::optional<ContentScan> scan_;
   bool check_asked_ = false;  // by the hub (R8); the scan under way comes first
   // Why what was held is lost without its owner's doing, until the buffers mean something else.
@@ -187,6 +196,10 @@ class AgentCore::State {
   GroupEpoch came_in_;  // as it was told first
   std::optional<TimeMs> heartbeat_at_;
   bool hears_content_ = true;  // the hub
+
+  // R8: the outage that the fetch under way waits out; OK: none so far.
+  absl::Status outage_;
+  bool lost_session_ = false;  // since the fetch under way joined
 
   // Why the verb that runs is to end before its deadline.
   const std::optional<absl::Status>& cut_short() const { return ended_ ? ended_ : cancelled_; }

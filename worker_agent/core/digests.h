@@ -9,6 +9,7 @@
 #ifndef TENSORHUB_WORKER_AGENT_CORE_DIGESTS_H_
 #define TENSORHUB_WORKER_AGENT_CORE_DIGESTS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,13 @@ class Digests {
   void Reset() { *this = Digests(); }
   void Append(const std::vector<uint64_t>& digests) {
     list_.insert(list_.end(), digests.begin(), digests.end());
+    whole_ = {};
+  }
+  // The first `count` are those of `other`, as far as it knows them; what lies beyond stays.
+  void TakeFront(const Digests& other, uint32_t count) {
+    count = std::min(count, other.known());
+    if (known() < count) list_.resize(count);
+    std::copy_n(other.list_.begin(), count, list_.begin());
     whole_ = {};
   }
   void SetEnded(bool ended) { ended_ = ended; }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fetching (R6): the hub decides, the own buffers become free, the reader fills them, and the hub
-// says whether the whole group has the version.
+// says whether the whole group has the version. Where that fails by an outage it waits and joins
+// anew, until its own deadline; what had arrived it finds in its buffers (R6).
 
 #include <algorithm>
 
@@ -20,14 +21,21 @@ constexpr Generation kRaisesToRead = 2;
 // R8: of its own ends a fetch takes care until then after its timeout, heard or not. Its caller
 // counts on a second, in which this is to be heard of, too.
 constexpr TimeMs kOvertimeMs = 500;
+// R8: an outage lasts seconds, at least.
+constexpr TimeMs kAskAgainMs = 1000;
 
 }  // namespace
 
 void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects) {
-  phase_ = Phase::kJoining;
   verb_deadline_ = now + verb.timeout_ms;
   over_at_ = *verb_deadline_ + kOvertimeMs;
-  JoinFetchCall call{verb.selector, registered_->layout, verb.timeout_ms};
+  Join(verb, verb.timeout_ms, effects);
+}
+
+void AgentCore::State::Join(const FetchVerb& verb, TimeMs left_ms, Effects& effects) {
+  phase_ = Phase::kJoining;
+  lost_session_ = false;
+  JoinFetchCall call{verb.selector, registered_->layout, left_ms};
   const bool newer = verb.selector.kind == Selector::Kind::kNewerThan;
   if (newer) call.held_in = HeldIn(verb.selector.version);
   calls_.Start(call, effects);
@@ -54,6 +62,9 @@ bool AgentCore::State::HasWhole(const FetchDecision& decision) const {
 }
 
 void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects) {
+  // R8: the hub may have forgotten the version with its last holder, which may come back.
+  const bool forgotten = !outage_.ok() && absl::IsNotFound(reply.status);
+  if (forgotten && MayAskAgain(now)) return WaitToAsk(reply.status, now, effects);
   if (!reply.status.ok()) return Done(reply.status, effects);
   const auto* decision = std::get_if<FetchDecision>(&reply.payload);
   if (decision == nullptr) return Done(BadAnswer(), effects);
@@ -146,6 +157,7 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
     if (reference_.state() == Reference::State::kFilling) Disown(status, effects);
     const bool heard = std::holds_alternative<FinishReply>(reply.payload);
     if (!heard) LeaveFetch(decision_->transaction, effects);
+    if (heard && IsOutage(status) && MayAskAgain(now)) return WaitToAsk(status, now, effects);
     return Done(status, effects);
   }
   if (reference_.state() == Reference::State::kFilling) {
@@ -158,6 +170,31 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
   const std::optional<DroppedDirective> dropped = dropped_;
   Done(absl::OkStatus(), effects);
   if (dropped) On(*dropped, now, effects);
+}
+
+// R8: the only source fell silent, or this rank was cut off and given up for that. A source whose
+// connection broke has crashed, and the caller hears so at once. Other ranks of a group hear
+// neither, and must hear the same as this one (R6): so this is for groups of one rank.
+bool AgentCore::State::IsOutage(const absl::Status& outcome) const {
+  if (decision_->world_size > 1) return false;
+  const bool source = (reader_ && reader_->failed_by_silence()) || !outage_.ok();
+  return (absl::IsUnavailable(outcome) && source) || (absl::IsAborted(outcome) && lost_session_);
+}
+
+bool AgentCore::State::MayAskAgain(TimeMs now) const {
+  return verb_deadline_ && !cut_short() && now + kAskAgainMs < *verb_deadline_;
+}
+
+void AgentCore::State::WaitToAsk(const absl::Status& outage, TimeMs now, Effects& effects) {
+  if (outage_.ok()) {
+    effects.emplace_back(
+        LogLine{LogLine::Level::kWarning,
+                absl::StrCat(std::string(outage.message()), "; asked again until the timeout")});
+  }
+  outage_ = outage;
+  EndAttempt(effects);
+  phase_ = Phase::kWaitingToAsk;
+  phase_deadline_ = now + kAskAgainMs;
 }
 
 void AgentCore::State::On(const AbortReadDirective& event, TimeMs /*now*/, Effects& effects) {
@@ -173,12 +210,14 @@ void AgentCore::State::On(const AbortReadDirective& event, TimeMs /*now*/, Effec
 absl::Status AgentCore::State::FetchTookTooLong() const {
   const bool reads = phase_ == Phase::kReading;
   const std::string version = decision_ ? absl::StrCat(" of version ", decision_->version) : "";
+  const std::string outage =
+      outage_.ok() ? "" : absl::StrCat(" (", std::string(outage_.message()), ")");
   const std::string arrived =
       reads ? absl::StrCat(", with ", reference_.valid_chunks(), " of ",
                            reference_.content().chunking.count(), " chunks here")
             : "";
   return absl::DeadlineExceededError(
-      absl::StrCat("the fetch", version, " did not end before its timeout", arrived,
+      absl::StrCat("the fetch", version, " did not end before its timeout", arrived, outage,
                    "; raise the timeout, or see what holds it up: tensorhubctl transfers"));
 }
 
@@ -189,6 +228,8 @@ void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
       phase_deadline_ =
           now + (cut_short() ? 0 : kAnswerGraceMs);  // the hub answers at the deadline
       return;
+    case Phase::kWaitingToAsk:
+      return Done(reason, effects);
     case Phase::kUnpublishing:
     case Phase::kDrainingSends:
       result_ = reason;

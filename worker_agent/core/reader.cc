@@ -270,6 +270,7 @@ void Reader::Fail(const absl::Status& reason, Effects& effects) {
                                                      " failed: ", std::string(reason.message()))});
   failure_ = SourceFailedMessage{transaction_, assigned_->assignment, reason};
   failure_told_ = false;
+  failed_by_silence_ = false;
   LeaveSource(/*close_gets=*/true, effects);
   if (!Quiet()) return;
   effects.emplace_back(SessionSend{*failure_});
@@ -335,6 +336,7 @@ void Reader::OnTick(TimeMs now, Effects& effects) {
   if (silent_ms < options_.silence_ms) return;
   const Incarnation peer = assigned_->source.incarnation;
   Fail(absl::UnavailableError(absl::StrCat("it has been silent for ", silent_ms, " ms")), effects);
+  failed_by_silence_ = true;
   // Its connection may be full of what a stopped process never takes.
   effects.emplace_back(ClosePeer{peer});
   peers_.open.erase(peer);

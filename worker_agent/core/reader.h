@@ -86,6 +86,8 @@ class Reader {
   uint64_t bytes_read() const { return bytes_read_; }
   // Found in place: neither read nor written.
   uint64_t bytes_skipped() const { return bytes_skipped_; }
+  // R8: the last source that failed it did so by saying nothing.
+  bool failed_by_silence() const { return failed_by_silence_; }
   bool used_one_sided() const { return used_one_sided_; }
   const std::string& way() const { return way_; }
   const std::string& sources() const { return sources_; }
@@ -191,6 +193,7 @@ class Reader {
   std::optional<SourceReleasedMessage> release_;
   std::optional<SourceReleasedMessage> released_;  // said last
   bool failure_told_ = false;
+  bool failed_by_silence_ = false;  // the last one
   struct ChunkRun {
     uint32_t first = 0;
     uint32_t end = 0;

@@ -21,7 +21,7 @@
 
 namespace tensorhub::agent {
 
-// What is known of the buffers' content before this one.
+// What is known of the buffers' content before this one, from the front.
 struct Remembered {
   Chunking chunking;
   Digests digests;

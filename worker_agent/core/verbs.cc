@@ -37,24 +37,39 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
       done.fetch.sources = reader_->sources();
     }
   }
+  EndAttempt(effects);
   phase_ = Phase::kIdle;
-  EndNextRead(effects);
   verb_deadline_.reset();
-  phase_deadline_.reset();
   over_at_.reset();
   cancelled_.reset();
+  outage_ = absl::OkStatus();
+  EndComparison(effects);
+  effects.emplace_back(std::move(done));
+}
+
+// A fetch may need several.
+void AgentCore::State::EndAttempt(Effects& effects) {
+  EndNextRead(effects);
+  phase_deadline_.reset();
   decision_.reset();
   identity_ = {};
   reader_.reset();
-  EndComparison(effects);
   result_ = absl::OkStatus();
   dropped_.reset();
-  effects.emplace_back(std::move(done));
 }
 
 void AgentCore::State::BecomeVisible() {
   reference_.SetVisible();
   knows_term_ = std::max(knows_term_.value_or(0), reference_.content().term.number);
+}
+
+// R6: of a fetch that did not come to its end the prefix is still in the buffers, and behind it
+// what was there before. The next fetch looks there first (skip_plan.h), so that it goes on from
+// here.
+void AgentCore::State::RememberPrefix() {
+  const Chunking& chunking = reference_.content().chunking;
+  if (last_.chunking != chunking) last_ = {chunking, {}};
+  last_.digests.TakeFront(digests_, reference_.valid_chunks());
 }
 
 // R4: and what was known of the bytes goes with their meaning.
@@ -64,6 +79,7 @@ void AgentCore::State::Raise(Reference::State state, Effects& effects) {
     last_ = {content.chunking, digests_};
     if (reference_.visible()) last_held_ = {content.version, content.term.number};
   }
+  if (reference_.state() == Reference::State::kFilling) RememberPrefix();
   reference_.Raise(state, effects);
   digests_.Reset();
   scan_.reset();
@@ -240,6 +256,8 @@ void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
       return RaiseGeneration(/*answered=*/false, now, effects);
     case Phase::kDrainingSends:
       return AfterUnpublish(now, effects);
+    case Phase::kWaitingToAsk:
+      return Join(std::get<FetchVerb>(verb_), verb_deadline_.value_or(now) - now, effects);
     case Phase::kJoining:
       GiveUpJoin(effects);
       return Done(cut_short().value_or(absl::DeadlineExceededError(

@@ -4,6 +4,8 @@
 // Chunks that did not change since the version before are not read again (R9): only after the bytes
 // in place were hashed. The world checks the bytes of every commit.
 
+#include <gmock/gmock.h>
+
 #include "tests/unit/seeds_to_try.h"
 #include "tests/unit/worker_agent/core/world.h"
 #include "worker_agent/core/skip_plan.h"
@@ -97,6 +99,72 @@ TEST_P(SkipTest, AfterAnInterruptedFetch) {
     EXPECT_TRUE(world.Holds(1, 6));
   }
   EXPECT_GT(interrupted, 5);
+}
+
+// R6: into buffers that held nothing before.
+TEST_P(SkipTest, AFetchThatFailedIsGoneOnWith) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    World world(Options(seed));
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    world.Ask(1, FetchVerb{});
+    ASSERT_TRUE(RunToMiddle(world, 1, kSpan + static_cast<uint32_t>(seed)));
+    world.hub.Abort(1, absl::UnavailableError("every source failed"));
+    if (world.Finish(1).ok()) continue;  // it was faster
+    EXPECT_EQ(world.Fetch(1), absl::OkStatus());
+    EXPECT_TRUE(world.Holds(1, 5));
+    const FetchOutcome fetch = LastFetch(world, 1);
+    EXPECT_GE(fetch.bytes_skipped, kSpanBytes);
+    EXPECT_EQ(fetch.bytes_read + fetch.bytes_skipped, world.Content(5).size());
+  }
+}
+
+// R8: the only source is silent for longer than a reader's patience, and than a lease.
+TEST_P(SkipTest, AnOutageIsWaitedOut) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    World world(Options(seed));
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    world.Ask(1, FetchVerb{{}, 60'000});
+    ASSERT_TRUE(RunToMiddle(world, 1, kSpan + static_cast<uint32_t>(seed)));
+    world.schedule.Pause(0);
+    world.RunFor(20'000);
+    world.schedule.Resume(0);
+    EXPECT_EQ(world.Finish(1), absl::OkStatus());
+    EXPECT_TRUE(world.Holds(1, 5));
+    const FetchOutcome fetch = LastFetch(world, 1);
+    EXPECT_EQ(fetch.bytes_read + fetch.bytes_skipped, world.Content(5).size());
+    // A stopped one's memory is read, so that there is no outage.
+    EXPECT_GE(fetch.bytes_skipped, GetParam() ? 0 : kSpanBytes);
+  }
+}
+
+TEST_P(SkipTest, AnOutageIsWaitedOutUntilTheDeadline) {
+  if (GetParam()) GTEST_SKIP() << "a stopped source's memory is read";
+  World world(Options(1));
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Ask(1, FetchVerb{{}, 20'000});
+  ASSERT_TRUE(RunToMiddle(world, 1, kSpan));
+  const TimeMs began = world.now_ms();
+  world.schedule.Pause(0);
+  const absl::Status ended = world.Finish(1);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(ended) || absl::IsUnavailable(ended)) << ended;
+  EXPECT_THAT(ended.message(), ::testing::HasSubstr("no source is left"));  // FakeHub's words
+  EXPECT_LE(world.now_ms() - began, 20'500);
+  EXPECT_GE(world.now_ms() - began, 19'000);
+}
+
+// The prefix of one that failed, and behind it the version before.
+TEST_P(SkipTest, AFetchThatFailedLeavesWhatWasBehindIt) {
+  World world(Options(1));
+  Bring(world, 1, 5);
+  world.Derive(6, 5, {3});
+  ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
+  ASSERT_TRUE(world.Publish(0, 6).ok());
+  world.Ask(1, FetchVerb{});
+  ASSERT_TRUE(RunToMiddle(world, 1, 8));
+  world.hub.Abort(1, absl::UnavailableError("every source failed"));
+  ASSERT_FALSE(world.Finish(1).ok());
+  EXPECT_EQ(world.Fetch(1), absl::OkStatus());
+  EXPECT_GE(LastFetch(world, 1).bytes_skipped, world.Content(6).size() - kSpanBytes);
 }
 
 // One that skips is ahead of its source, and serves what it skipped.

@@ -110,10 +110,10 @@ TEST_P(ThenRead, ReadersThatComeBeforeItAreRefusedIfItFails) {
   world_.hub.choose = [](size_t) { return size_t{2}; };
   world_.Ask(3, FetchVerb{});
   world_.RunFor(300);
-  world_.hub.Abort(2, absl::AbortedError("a rank failed"));
+  world_.hub.Abort(2, absl::DataLossError("no copy is sound"));
   world_.RunFor(10);
   Reconnect();
-  EXPECT_EQ(world_.Finish(2).code(), StatusCode::kAborted);
+  EXPECT_EQ(world_.Finish(2).code(), StatusCode::kDataLoss);
   EXPECT_TRUE(world_.Finish(3).ok());
   EXPECT_EQ(SourcesOf(3), "g2/0, g0/0");
 }
@@ -164,10 +164,10 @@ TEST_P(ThenRead, ADirectiveOfAnEarlierSessionIsVoid) {
 TEST_P(ThenRead, WhatWasAnnouncedInVainIsSkipped) {
   const Generation held = world_.at(2).word.generation;
   AskAndLoseTheAnswer();
-  world_.hub.Abort(2, absl::AbortedError("a rank failed"));
+  world_.hub.Abort(2, absl::DataLossError("no copy is sound"));
   world_.RunFor(10);
   Reconnect();
-  EXPECT_EQ(world_.Finish(2).code(), StatusCode::kAborted);
+  EXPECT_EQ(world_.Finish(2).code(), StatusCode::kDataLoss);
   EXPECT_TRUE(world_.Fetch(2).ok());
   EXPECT_EQ(world_.at(2).word.generation, held + 3);
 }
