@@ -15,7 +15,8 @@
 //   health                            what Client::Health says
 //   publish V [wait=1] [supersede=1] [timeout=MS]  → ok ms= us=
 //   unpublish [drain=MS]              → ok ms=ELAPSED us=ELAPSED
-//   fetch latest | exact=V | newer=V [timeout=MS] → ok version= bytes= skipped= way= sources= ms= us=
+//   fetch latest | exact=V | newer=V [timeout=MS]
+//                                     → ok version= bytes= skipped= way= sources= ms= us=
 //                                     writes "progress VERSION DONE TOTAL SOURCE" meanwhile
 //   wait latest | exact=V | newer=V [timeout=MS]  → ok version=
 //   list                              → ok V:STATE:BYTES:GROUP=STATE/COMPLETE/RANKS,… …
