@@ -256,7 +256,7 @@ void Agent::EndTurn(uint64_t number) {
   verb_ended_.NotifyAll();
 }
 
-VerbDone Agent::RunVerb(const Verb& verb, OnProgress on_progress, std::stop_token cancel,
+VerbDone Agent::RunVerb(const Verb& verb, OnProgress on_progress, const std::stop_token& cancel,
                         const Tick& tick) {
   absl::Status status = CheckCaller();
   if (status.ok()) status = CheckMemory(verb);

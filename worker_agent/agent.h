@@ -89,8 +89,9 @@ class Agent {
   absl::Status ShowTo(const DeviceWork& work) ABSL_LOCKS_EXCLUDED(verb_mutex_);
   // Ends with CANCELLED soon after `cancel` is asked; only a Publish or Fetch does once it runs.
   // `tick` is called in this thread, twenty times a second while it waits; it may call the agent.
-  VerbDone RunVerb(const Verb& verb, OnProgress on_progress = nullptr, std::stop_token cancel = {},
-                   const Tick& tick = nullptr) ABSL_LOCKS_EXCLUDED(verb_mutex_);
+  VerbDone RunVerb(const Verb& verb, OnProgress on_progress = nullptr,
+                   const std::stop_token& cancel = {}, const Tick& tick = nullptr)
+      ABSL_LOCKS_EXCLUDED(verb_mutex_);
   // LeaveVerb, without waiting for what others asked before: their verbs and waits end with
   // CANCELLED or FAILED_PRECONDITION.
   absl::Status Leave(TimeMs drain_ms) ABSL_LOCKS_EXCLUDED(verb_mutex_);

@@ -160,7 +160,9 @@ absl::Status HostCopies::Add(Version version, Deadline deadline) {
     if (!begun.ok()) return begun.status();
     agent = *std::move(begun);
   }
-  const Verb fetch = FetchVerb{{Selector::Kind::kExact, version}, MsUntil(deadline)};
+  // Where this one cannot, the hub asks another keeper.
+  const Verb fetch =
+      FetchVerb{{Selector::Kind::kExact, version}, MsUntil(deadline), /*waits_out_outages=*/false};
   const absl::Status status = agent->RunVerb(fetch).status;
   if (!status.ok() && HolderOf(version) == nullptr) Drop(version, /*drain_ms=*/0);
   return status;

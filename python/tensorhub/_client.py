@@ -237,20 +237,23 @@ class Client:
         timeout: float = 600.0,
         progress: Progress | bool | None = None,
         stream: Any = None,
+        waits_out_outages: bool = True,
     ) -> FetchResult:
         """Reads a version into the registered memory, in place, and serves it to others then.
 
         All ranks of a group call it with equal selectors and get the same version or the same
         error. What the memory held before is unpublished. ``progress`` is called with a
         :class:`FetchProgress` some times a second in this thread, or True shows a bar; if it
-        raises, the fetch ends and the exception comes out of here. A group of one rank waits an
-        outage out until ``timeout``, and what has arrived is not read again. NotFoundError: there
-        is no such version, or nobody holds it. InvalidArgumentError: a registered array is
-        read-only. After an error ``held()`` says what the memory holds.
+        raises, the fetch ends and the exception comes out of here. A group of one rank waits until
+        ``timeout`` for its only source, where that falls silent, but with
+        ``waits_out_outages=False``; what has arrived is not read again. UnavailableError: every
+        source failed. NotFoundError: there is no such version, or nobody holds it.
+        InvalidArgumentError: a registered array is read-only. After an error ``held()`` says what
+        the memory holds.
         """
         report, close = reporter(progress)
         try:
-            value = finish(self._fetch_call(selector, timeout, stream), report)
+            value = finish(self._fetch_call(selector, timeout, stream, waits_out_outages), report)
         except FailedPreconditionError as error:
             raise self._explained(error, selector) from None
         finally:
@@ -359,7 +362,9 @@ class Client:
             milliseconds("drain_timeout", drain_timeout), flag("force", force)
         )
 
-    def _fetch_call(self, selector: Selector, timeout: float, stream: Any) -> _native.Call:
+    def _fetch_call(
+        self, selector: Selector, timeout: float, stream: Any, waits_out_outages: bool
+    ) -> _native.Call:
         self._check()
         _check_selector(selector)
         self._check_writable()
@@ -368,6 +373,7 @@ class Client:
             selector.number,
             milliseconds("timeout", timeout),
             _handle("stream", stream, "cuda_stream"),
+            flag("waits_out_outages", waits_out_outages),
         )
 
     def _wait_call(self, selector: Selector, timeout: float, max_lag: int) -> _native.Call:

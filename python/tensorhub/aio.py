@@ -104,10 +104,12 @@ class Client:
         timeout: float = 600.0,
         progress: Progress | bool | None = None,
         stream: Any = None,
+        waits_out_outages: bool = True,
     ) -> FetchResult:
         report, close = reporter(progress)
         try:
-            value = await _finish(self.sync._fetch_call(selector, timeout, stream), report)
+            call = self.sync._fetch_call(selector, timeout, stream, waits_out_outages)
+            value = await _finish(call, report)
         except FailedPreconditionError as error:
             raise self.sync._explained(error, selector) from None
         finally:

@@ -83,16 +83,17 @@ void Copies::Fetch(Version version, Nanos deadline) {
     return scene_.agenda.After(kLook, &keeper_.node(),
                                [this, version, deadline] { Fetch(version, deadline); });
   }
-  process.Ask(agent::FetchVerb{{Selector::Kind::kExact, version}, left_ms},
-              [this, version, &process](const agent::VerbDone& done) {
-                if (leaving_) return;
-                if (done.status.ok() || Has(version)) return Made(version, done.status);
-                // Its memory is for the next one.
-                if (std::exchange(copies_.at(version).released, true)) {
-                  return Made(version, done.status);
-                }
-                Leave(process, 0, [this, version, status = done.status] { Made(version, status); });
-              });
+  process.Ask(
+      agent::FetchVerb{{Selector::Kind::kExact, version}, left_ms, /*waits_out_outages=*/false},
+      [this, version, &process](const agent::VerbDone& done) {
+        if (leaving_) return;
+        if (done.status.ok() || Has(version)) return Made(version, done.status);
+        // Its memory is for the next one.
+        if (std::exchange(copies_.at(version).released, true)) {
+          return Made(version, done.status);
+        }
+        Leave(process, 0, [this, version, status = done.status] { Made(version, status); });
+      });
 }
 
 void Copies::Made(Version version, const absl::Status& status) {

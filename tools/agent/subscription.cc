@@ -253,7 +253,9 @@ absl::Status Subscription::Fetch(uint64_t version) {
   }
   for (Rank& rank : ranks_) {
     threads.emplace_back([this, &rank, version] {
-      const ros::FetchOptions options{.timeout = options_.fetch_timeout, .progress = {}};
+      // There may be a newer one, from somebody who is there.
+      const ros::FetchOptions options{
+          .timeout = options_.fetch_timeout, .progress = {}, .waits_out_outages = false};
       rank.fetched = rank.client->Fetch(ros::Version(version), options).status();
       MutexLock lock(mutex_);
       if (--fetching_ == 0) changed_.NotifyAll();

@@ -104,6 +104,7 @@ class AgentCore::State {
   void Join(const FetchVerb& verb, TimeMs left_ms, Effects& effects);
   bool IsOutage(const absl::Status& outcome) const;
   bool MayAskAgain(TimeMs now) const;
+  void AskAgain(TimeMs now, Effects& effects);
   void WaitToAsk(const absl::Status& outage, TimeMs now, Effects& effects);
   bool HasWhole(const FetchDecision& decision) const;
   PublishCall CallOf(const PublishVerb& verb) const;

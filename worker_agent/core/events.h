@@ -46,6 +46,7 @@ struct UnpublishVerb {
 struct FetchVerb {
   Selector selector;
   TimeMs timeout_ms = 600000;
+  bool waits_out_outages = true;  // R8
 };
 struct LeaveVerb {
   TimeMs drain_ms = 10000;

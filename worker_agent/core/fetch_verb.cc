@@ -173,16 +173,20 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
 }
 
 // R8: the only source fell silent, or this rank was cut off and given up for that. A source whose
-// connection broke has crashed, and the caller hears so at once. Other ranks of a group hear
-// neither, and must hear the same as this one (R6): so this is for groups of one rank.
+// connection broke has crashed, and the caller hears so at once; but where nobody has answered
+// since an outage, that goes on. Other ranks of a group know of none of it, and must hear the same
+// as this one (R6): so this is for groups of one rank.
 bool AgentCore::State::IsOutage(const absl::Status& outcome) const {
   if (decision_->world_size > 1) return false;
-  const bool source = (reader_ && reader_->failed_by_silence()) || !outage_.ok();
-  return (absl::IsUnavailable(outcome) && source) || (absl::IsAborted(outcome) && lost_session_);
+  const bool lasts = !outage_.ok() && !(reader_ && reader_->heard_any());
+  const bool silent = lasts || (reader_ && reader_->failed_by_silence());
+  const bool no_source = absl::IsUnavailable(outcome) || absl::IsNotFound(outcome);
+  return (no_source && silent) || (absl::IsAborted(outcome) && lost_session_);
 }
 
 bool AgentCore::State::MayAskAgain(TimeMs now) const {
-  return verb_deadline_ && !cut_short() && now + kAskAgainMs < *verb_deadline_;
+  const bool wanted = std::get<FetchVerb>(verb_).waits_out_outages;
+  return wanted && verb_deadline_ && !cut_short() && now + kAskAgainMs < *verb_deadline_;
 }
 
 void AgentCore::State::WaitToAsk(const absl::Status& outage, TimeMs now, Effects& effects) {
@@ -195,6 +199,14 @@ void AgentCore::State::WaitToAsk(const absl::Status& outage, TimeMs now, Effects
   EndAttempt(effects);
   phase_ = Phase::kWaitingToAsk;
   phase_deadline_ = now + kAskAgainMs;
+}
+
+void AgentCore::State::AskAgain(TimeMs now, Effects& effects) {
+  if (verb_deadline_ && now < *verb_deadline_ && !cut_short()) {
+    return Join(std::get<FetchVerb>(verb_), *verb_deadline_ - now, effects);
+  }
+  verb_deadline_.reset();
+  OnFetchDeadline(now, effects);
 }
 
 void AgentCore::State::On(const AbortReadDirective& event, TimeMs /*now*/, Effects& effects) {

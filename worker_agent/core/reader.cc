@@ -157,6 +157,7 @@ void Reader::Open(bool ask_one_sided, Effects& effects) {
 void Reader::Heard(TimeMs now) {
   source_->heard_at = now;
   source_->heard = true;
+  heard_any_ = true;
   source_->doubted = false;
 }
 
@@ -345,6 +346,7 @@ void Reader::OnTick(TimeMs now, Effects& effects) {
 
 void Reader::Stop(Effects& effects) {
   if (state_ == State::kReading) state_ = State::kStopped;
+  failed_by_silence_ |= source_ && source_->doubted;
   if (source_) LeaveSource(/*close_gets=*/true, effects);
   if (close_gets_at_) ForceQuiet(effects);
   next_assigned_.reset();

@@ -86,8 +86,10 @@ class Reader {
   uint64_t bytes_read() const { return bytes_read_; }
   // Found in place: neither read nor written.
   uint64_t bytes_skipped() const { return bytes_skipped_; }
-  // R8: the last source that failed it did so by saying nothing.
+  // R8: the last source failed it by saying nothing, or was silent when the read was stopped.
   bool failed_by_silence() const { return failed_by_silence_; }
+  // Any source has answered.
+  bool heard_any() const { return heard_any_; }
   bool used_one_sided() const { return used_one_sided_; }
   const std::string& way() const { return way_; }
   const std::string& sources() const { return sources_; }
@@ -194,6 +196,7 @@ class Reader {
   std::optional<SourceReleasedMessage> released_;  // said last
   bool failure_told_ = false;
   bool failed_by_silence_ = false;  // the last one
+  bool heard_any_ = false;
   struct ChunkRun {
     uint32_t first = 0;
     uint32_t end = 0;

@@ -68,6 +68,7 @@ void AgentCore::State::BecomeVisible() {
 // here.
 void AgentCore::State::RememberPrefix() {
   const Chunking& chunking = reference_.content().chunking;
+  if (reference_.valid_chunks() == 0) return;
   if (last_.chunking != chunking) last_ = {chunking, {}};
   last_.digests.TakeFront(digests_, reference_.valid_chunks());
 }
@@ -257,7 +258,7 @@ void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
     case Phase::kDrainingSends:
       return AfterUnpublish(now, effects);
     case Phase::kWaitingToAsk:
-      return Join(std::get<FetchVerb>(verb_), verb_deadline_.value_or(now) - now, effects);
+      return AskAgain(now, effects);
     case Phase::kJoining:
       GiveUpJoin(effects);
       return Done(cut_short().value_or(absl::DeadlineExceededError(
@@ -270,6 +271,7 @@ void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
       }
       if (reference_.state() == Reference::State::kFilling) Disown(result_, effects);
       LeaveFetch(decision_->transaction, effects);
+      if (IsOutage(result_) && MayAskAgain(now)) return WaitToAsk(result_, now, effects);
       return Done(result_, effects);
     case Phase::kLeaving:
       calls_.GiveUp(effects);

@@ -223,6 +223,9 @@ struct FetchOptions {
   // Fetch returns.
   std::optional<void*> stream = {};
   std::stop_token cancel = {};
+  // A group of one rank waits until the timeout for its only source, where that falls silent.
+  // False: it hears UNAVAILABLE, and may fetch something else.
+  bool waits_out_outages = true;
 };
 
 // What a version's content is, as everybody computes it alike: over the layouts and the bytes of
@@ -346,8 +349,8 @@ class Client {
   // are NOT_FOUND at once; NewerThan waits until the timeout. While the server recovers, for one
   // lease after its start, all of them wait, since holders may still report. Ends by the timeout
   // and a second, whatever becomes of the network. In a group of one rank an outage is waited out
-  // until then: the only source falls silent, or this worker is cut off. What has arrived is not
-  // read again, also by another call after an error, where digests are checked.
+  // until then: the only source falls silent, or this worker is cut off (waits_out_outages). What
+  // has arrived is not read again, also by another call after an error, where digests are checked.
   //
   // What the buffers held is unpublished once the version is decided; its readers have ten seconds
   // of the timeout. An error before that (NOT_FOUND, INVALID_ARGUMENT, another layout, a NewerThan

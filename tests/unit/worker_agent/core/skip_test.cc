@@ -137,6 +137,21 @@ TEST_P(SkipTest, AnOutageIsWaitedOut) {
   }
 }
 
+TEST_P(SkipTest, ACrashAfterAnOutageIsHeardAtOnce) {
+  World world(Options(1));
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Ask(1, FetchVerb{{}, 60'000});
+  ASSERT_TRUE(RunToMiddle(world, 1, kSpan));
+  world.schedule.Pause(0);
+  world.RunFor(GetParam() ? 0 : 8'000);
+  world.schedule.Resume(0);
+  ASSERT_TRUE(RunToMiddle(world, 1, 2 * kSpan));
+  const TimeMs began = world.now_ms();
+  world.network.Kill(0);
+  EXPECT_TRUE(absl::IsUnavailable(world.Finish(1)));
+  EXPECT_LE(world.now_ms() - began, 1'000);
+}
+
 TEST_P(SkipTest, AnOutageIsWaitedOutUntilTheDeadline) {
   if (GetParam()) GTEST_SKIP() << "a stopped source's memory is read";
   World world(Options(1));
