@@ -31,6 +31,7 @@ SHARD_BYTES = 16 << 20
 SHARD = f"tensors=4 bytes={SHARD_BYTES}"
 TCP = Way("tcp", {"UCX_TLS": "tcp", "TENSORHUB_LOG_LEVEL": "info"}, "")
 OUTAGE = 20  # seconds
+BRIEFER = 12  # seconds: longer than a lease and than a reader's patience
 AT_ONCE = 2  # seconds, of a fetch that nothing keeps
 STARTING = 1  # second, of a program, on a machine that is busy
 RATE = "500mbit"  # of the laboratory's links
@@ -303,7 +304,7 @@ class UnreachableTest(unittest.TestCase):
             self.reader.answer(3)
         self.network.cut(host)
         with self.assertRaises(Silent):
-            self.reader.answer(OUTAGE)
+            self.reader.answer(BRIEFER)
         self.network.heal()
         answer = self.reader.answer(30)
         self.assertTrue(answer.startswith("ok"), f"{answer}\n{self.log('reader-0.log')}")
