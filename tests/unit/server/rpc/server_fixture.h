@@ -32,7 +32,7 @@ inline void SetDeadline(grpc::ClientContext& context,
 // One worker: its session and its calls.
 class TestWorker {
  public:
-  TestWorker(std::shared_ptr<grpc::Channel> channel, const std::string& group)
+  TestWorker(const std::shared_ptr<grpc::Channel>& channel, const std::string& group)
       : stub_(v1::Hub::NewStub(channel)) {
     id_.set_model("actor");
     id_.set_group(group);
