@@ -37,17 +37,8 @@ absl::Status NoDocument(const char* what, const std::string& fingerprint) {
 
 }  // namespace
 
-template <typename Request, typename Response>
-void AdminService::Offer(const char* method) {
-  using Handler = grpc::internal::CallbackBidiHandler<Request, Response>;
-  MarkMethodStreamed(MethodIndex<Request>("Admin", method),
-                     new Handler([this](grpc::CallbackServerContext* context) {
-                       return CallReactor<Request, Response>::Start(loop_, unfinished_, context);
-                     }));
-}
-
 AdminService::AdminService(HubLoop& loop, Unfinished& unfinished, About about)
-    : loop_(loop), unfinished_(unfinished), about_(std::move(about)), listen_(about_.listen) {
+    : Operations(loop, unfinished), about_(std::move(about)), listen_(about_.listen) {
   Offer<v1::RetainRequest, v1::RetainResponse>("Retain");
   Offer<v1::PinRequest, v1::PinResponse>("Pin");
   Offer<v1::UnpinRequest, v1::UnpinResponse>("Unpin");

@@ -10,14 +10,13 @@
 #include <string>
 
 #include "common/mutex.h"
-#include "server/rpc/hub_loop.h"
-#include "server/rpc/unfinished.h"
+#include "server/rpc/operations.h"
 #include "server/store/identity.h"
 #include "tensorhub/v1/admin.grpc.pb.h"
 
 namespace tensorhub::rpc {
 
-class AdminService final : public v1::Admin::CallbackService {
+class AdminService final : public Operations<v1::Admin> {
  public:
   struct About {
     ServerIdentity identity;
@@ -58,16 +57,11 @@ class AdminService final : public v1::Admin::CallbackService {
                                                   const v1::WatchRequest* request) override;
 
  private:
-  // From now on an operation of the hub.
-  template <typename Request, typename Response>
-  void Offer(const char* method);
   std::string listen() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
     return listen_;
   }
 
-  HubLoop& loop_;
-  Unfinished& unfinished_;
   const About about_;
   Mutex mutex_;
   std::string listen_ ABSL_GUARDED_BY(mutex_);

@@ -8,17 +8,8 @@
 
 namespace tensorhub::rpc {
 
-template <typename Request, typename Response>
-void HubService::Offer(const char* method) {
-  using Handler = grpc::internal::CallbackBidiHandler<Request, Response>;
-  MarkMethodStreamed(MethodIndex<Request>("Hub", method),
-                     new Handler([this](grpc::CallbackServerContext* context) {
-                       return CallReactor<Request, Response>::Start(loop_, unfinished_, context);
-                     }));
-}
-
 HubService::HubService(HubLoop& loop, Unfinished& unfinished, const ServerIdentity& identity)
-    : loop_(loop), unfinished_(unfinished), identity_(identity) {
+    : Operations(loop, unfinished), identity_(identity) {
   Offer<v1::PutLayoutRequest, v1::PutLayoutResponse>("PutLayout");
   Offer<v1::PutAttachmentRequest, v1::PutAttachmentResponse>("PutAttachment");
   Offer<v1::PublishRequest, v1::PublishResponse>("Publish");

@@ -6,14 +6,13 @@
 #ifndef TENSORHUB_SERVER_RPC_HUB_SERVICE_H_
 #define TENSORHUB_SERVER_RPC_HUB_SERVICE_H_
 
-#include "server/rpc/hub_loop.h"
-#include "server/rpc/unfinished.h"
+#include "server/rpc/operations.h"
 #include "server/store/identity.h"
 #include "tensorhub/v1/hub.grpc.pb.h"
 
 namespace tensorhub::rpc {
 
-class HubService final : public v1::Hub::CallbackService {
+class HubService final : public Operations<v1::Hub> {
  public:
   HubService(HubLoop& loop, Unfinished& unfinished, const ServerIdentity& identity);
 
@@ -21,12 +20,6 @@ class HubService final : public v1::Hub::CallbackService {
       grpc::CallbackServerContext* context) override;
 
  private:
-  // From now on an operation of the hub.
-  template <typename Request, typename Response>
-  void Offer(const char* method);
-
-  HubLoop& loop_;
-  Unfinished& unfinished_;
   const ServerIdentity identity_;
 };
 

@@ -84,16 +84,6 @@ class CallReactor final : public grpc::ServerBidiReactor<Request, Response> {
   Response response_;
 };
 
-// Where a method stands in its service.
-template <typename Request>
-int MethodIndex(const char* service, const char* method) {
-  return Request::descriptor()
-      ->file()
-      ->FindServiceByName(service)
-      ->FindMethodByName(method)
-      ->index();
-}
-
 // A question that the hub's thread answers from what it holds. Deletes itself.
 class QueryReactor final : public grpc::ServerUnaryReactor {
  public:
