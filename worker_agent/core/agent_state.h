@@ -103,9 +103,8 @@ class AgentCore::State {
   absl::Status CheckDecision(const FetchDecision& decision) const;
   void Join(const FetchVerb& verb, TimeMs left_ms, Effects& effects);
   bool IsOutage(const absl::Status& outcome) const;
-  bool MayAskAgain(TimeMs now) const;
   void AskAgain(TimeMs now, Effects& effects);
-  void WaitToAsk(const absl::Status& outage, TimeMs now, Effects& effects);
+  void EndOrWait(bool outage, const absl::Status& failure, TimeMs now, Effects& effects);
   bool HasWhole(const FetchDecision& decision) const;
   PublishCall CallOf(const PublishVerb& verb) const;
   void OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects);

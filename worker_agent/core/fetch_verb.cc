@@ -64,8 +64,7 @@ bool AgentCore::State::HasWhole(const FetchDecision& decision) const {
 void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects) {
   // R8: the hub may have forgotten the version with its last holder, which may come back.
   const bool forgotten = !outage_.ok() && absl::IsNotFound(reply.status);
-  if (forgotten && MayAskAgain(now)) return WaitToAsk(reply.status, now, effects);
-  if (!reply.status.ok()) return Done(reply.status, effects);
+  if (!reply.status.ok()) return EndOrWait(forgotten, reply.status, now, effects);
   const auto* decision = std::get_if<FetchDecision>(&reply.payload);
   if (decision == nullptr) return Done(BadAnswer(), effects);
   phase_deadline_.reset();
@@ -157,8 +156,7 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
     if (reference_.state() == Reference::State::kFilling) Disown(status, effects);
     const bool heard = std::holds_alternative<FinishReply>(reply.payload);
     if (!heard) LeaveFetch(decision_->transaction, effects);
-    if (heard && IsOutage(status) && MayAskAgain(now)) return WaitToAsk(status, now, effects);
-    return Done(status, effects);
+    return EndOrWait(heard && IsOutage(status), status, now, effects);
   }
   if (reference_.state() == Reference::State::kFilling) {
     reference_.SetHeld(/*published=*/false);
@@ -184,18 +182,18 @@ bool AgentCore::State::IsOutage(const absl::Status& outcome) const {
   return (no_source && silent) || (absl::IsAborted(outcome) && lost_session_);
 }
 
-bool AgentCore::State::MayAskAgain(TimeMs now) const {
-  const bool wanted = std::get<FetchVerb>(verb_).waits_out_outages;
-  return wanted && verb_deadline_ && !cut_short() && now + kAskAgainMs < *verb_deadline_;
-}
-
-void AgentCore::State::WaitToAsk(const absl::Status& outage, TimeMs now, Effects& effects) {
+// An attempt has failed: the verb as well, unless it waits for an outage to end.
+void AgentCore::State::EndOrWait(bool outage, const absl::Status& failure, TimeMs now,
+                                 Effects& effects) {
+  const bool in_time = verb_deadline_ && now + kAskAgainMs < *verb_deadline_;
+  const bool wanted = std::get<FetchVerb>(verb_).waits_out_outages && !cut_short();
+  if (!outage || !in_time || !wanted) return Done(failure, effects);
   if (outage_.ok()) {
     effects.emplace_back(
         LogLine{LogLine::Level::kWarning,
-                absl::StrCat(std::string(outage.message()), "; asked again until the timeout")});
+                absl::StrCat(std::string(failure.message()), "; asked again until the timeout")});
   }
-  outage_ = outage;
+  outage_ = failure;
   EndAttempt(effects);
   phase_ = Phase::kWaitingToAsk;
   phase_deadline_ = now + kAskAgainMs;

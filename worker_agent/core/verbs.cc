@@ -271,8 +271,7 @@ void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
       }
       if (reference_.state() == Reference::State::kFilling) Disown(result_, effects);
       LeaveFetch(decision_->transaction, effects);
-      if (IsOutage(result_) && MayAskAgain(now)) return WaitToAsk(result_, now, effects);
-      return Done(result_, effects);
+      return EndOrWait(IsOutage(result_), result_, now, effects);
     case Phase::kLeaving:
       calls_.GiveUp(effects);
       left_ = true;
