@@ -29,6 +29,12 @@ constexpr TimeMs kPutAgainMs = 2000;
 constexpr TimeMs kFirstRenewMs = 5000;
 constexpr TimeMs kLongestRenewMs = 30'000;
 
+// Of those that there are.
+std::optional<TimeMs> Earlier(std::optional<TimeMs> one, std::optional<TimeMs> other) {
+  if (one && other) return std::min(*one, *other);
+  return one ? one : other;
+}
+
 TimeMs TimeOr(uint64_t ms, TimeMs otherwise) {
   constexpr uint64_t kHourMs = 3600 * 1000;
   return ms == 0 ? otherwise : static_cast<TimeMs>(std::min(ms, kHourMs));
@@ -81,11 +87,8 @@ void HubClient::PutMissingDocuments() {
 
 std::optional<TimeMs> HubClient::NextDeadline() const {
   if (state_ == State::kEnded) return std::nullopt;
-  if (connected_) {
-    const std::optional<TimeMs> next = open_at_ ? open_at_ : put_at_;
-    return next && renew_at_ ? std::min(*next, *renew_at_) : next ? next : renew_at_;
-  }
-  return std::min(connect_until_, open_at_.value_or(connect_until_));
+  if (connected_) return Earlier(open_at_ ? open_at_ : put_at_, renew_at_);
+  return Earlier(connect_until_, open_at_);
 }
 
 void HubClient::Open() {
