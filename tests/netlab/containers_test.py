@@ -14,23 +14,21 @@ import itertools
 import os
 import shlex
 import shutil
+import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
 import links  # noqa: E402
 from cluster import Way  # noqa: E402
-from processes import Server, Worker  # noqa: E402
+from lab_case import LabCase  # noqa: E402
 
-LEASE_MS = 5000
 SHARD = "tensors=4 bytes=4194304"
 HOST = "h1"
 KINDS = ("net", "ipc", "pid", "user")
 OPTIONS = {"ipc": ["--ipc", "--mount"], "pid": ["--pid", "--fork", "--kill-child"],
            "user": ["--user", "--map-root-user"]}
-SKIPPED = 77
 
 
 class Containers(links.Lab):
@@ -56,21 +54,12 @@ class Containers(links.Lab):
         return "h2" if "net" in own else host
 
 
-class ContainersTest(unittest.TestCase):
-    lab = None
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="tensorhub-containers-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.server = Server(self.lab, "hub", self.folder, LEASE_MS)
-        self.addCleanup(self.server.kill)
+class ContainersTest(LabCase):
 
     def join(self, group, place, memory):
-        worker = Worker(self.lab, self.folder, self.server, group=group, rank=0, world=1,
-                        place=place, way=Way("any", {"TENSORHUB_LOG_LEVEL": "info"}, memory),
-                        shard=SHARD)
-        self.addCleanup(worker.kill)
-        self.assertRegex(worker.join(10000), "^ok", place)
+        way = Way("any", {"TENSORHUB_LOG_LEVEL": "info"}, memory)
+        worker, joined = self.start(group, place, way, SHARD)
+        self.assertRegex(joined, "^ok", place)
         return worker
 
     def trainer(self, place, memory):
@@ -117,7 +106,7 @@ def main():
     tried = subprocess.run(can, capture_output=True, text=True, check=False)
     if tried.returncode != 0:
         print(f"skipped: no namespaces can be made: {tried.stderr.strip()}")
-        sys.exit(SKIPPED)
+        sys.exit(links.SKIPPED)
     binaries = sys.argv.pop()
     ContainersTest.lab = Containers(binaries)
     unittest.main()

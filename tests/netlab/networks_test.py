@@ -9,19 +9,16 @@ try, by whichever connects (docs/architecture.md, "Ways to a peer").
 """
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
 import links  # noqa: E402
 from cluster import Way  # noqa: E402
-from processes import Server, Worker  # noqa: E402
+from lab_case import LabCase  # noqa: E402
 
-LEASE_MS = 5000
 SHARD = "tensors=4 bytes=16777216"
 INFO = {"TENSORHUB_LOG_LEVEL": "info"}
 # What it takes to give up a way without an answer, on a machine that is busy.
@@ -35,15 +32,8 @@ def ip(host, *words):
         raise AssertionError(f"{host}: ip {' '.join(words)}: {done.stderr}")
 
 
-class NetworksTest(unittest.TestCase):
+class NetworksTest(LabCase):
     """A server on `hub`, a trainer on h1, a reader on h2."""
-    lab = None
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="tensorhub-networks-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.server = Server(self.lab, "hub", self.folder, LEASE_MS)
-        self.addCleanup(self.server.kill)
 
     def add(self, host, kind, name, *addresses):
         """A device, which goes with the test."""
@@ -66,10 +56,7 @@ class NetworksTest(unittest.TestCase):
         ip(host, "link", "set", f"p-{name}", "up")
 
     def join(self, group, host, **environment):
-        worker = Worker(self.lab, self.folder, self.server, group=group, rank=0, world=1,
-                        place=host, way=Way("any", {**INFO, **environment}, ""), shard=SHARD)
-        self.addCleanup(worker.kill)
-        return worker, worker.join(10000)
+        return self.start(group, host, Way("any", {**INFO, **environment}, ""), SHARD)
 
     def fetched(self, **environment):
         """How the bytes came, and what it took."""

@@ -16,16 +16,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
 import links  # noqa: E402
 from cluster import HELD_UP, Way  # noqa: E402
-from processes import Server, Silent, Worker  # noqa: E402
+from lab_case import LEASE_MS, LabCase  # noqa: E402
+from processes import Silent, Worker  # noqa: E402
 
-LEASE_MS = 5000
 OVERTIME = 1  # second, that a fetch may take beyond its timeout
 SHARD_BYTES = 16 << 20
 SHARD = f"tensors=4 bytes={SHARD_BYTES}"
@@ -91,28 +90,22 @@ class Network:
         self._slowed.clear()
 
 
-class UnreachableTest(unittest.TestCase):
+class UnreachableTest(LabCase):
     """A server on `hub`, a trainer on h1, a reader on h2; another holder may be on h3."""
     binaries = ""
-    lab = None
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="tensorhub-unreachable-")
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         self.network = Network(self.lab)
         self.addCleanup(self.network.heal)
-        self.server = Server(self.lab, "hub", self.folder, LEASE_MS)
-        self.addCleanup(self.server.kill)
         self.addCleanup(self.check_logs)
         self.trainer = self.join("trainer", "h1")
         self.reader = self.join("reader", "h2")
         self.publish(1)
 
     def join(self, group, host, way=TCP):
-        worker = Worker(self.lab, self.folder, self.server, group=group, rank=0, world=1,
-                        place=host, way=way, shard=SHARD)
-        self.addCleanup(worker.kill)
-        self.assert_ok(worker.join(10000))
+        worker, joined = self.start(group, host, way, SHARD)
+        self.assert_ok(joined)
         return worker
 
     def assert_ok(self, answer):
