@@ -27,14 +27,14 @@ spdlog::level::level_enum LevelOf(std::string_view name) {
 
 // More than an agent says in an hour in which all goes wrong.
 constexpr size_t kWaitingMax = 1024;
-constexpr int kLastWordsMs = 200;
+constexpr int kDrainedWithinMs = 200;
 
 // The thread that writes. Never destroyed: it may be waiting for whoever reads the log.
 spdlog::details::thread_pool& Writer();
 
 // What is said last, by a program that ends, is to be read as well.
 void AwaitWriter() {
-  for (int ms = 0; Writer().queue_size() > 0 && ms < kLastWordsMs; ms += 5) poll(nullptr, 0, 5);
+  for (int ms = 0; Writer().queue_size() > 0 && ms < kDrainedWithinMs; ms += 5) poll(nullptr, 0, 5);
   poll(nullptr, 0, 1);  // the last one has been taken out, and is being written
 }
 

@@ -286,7 +286,7 @@ absl::StatusOr<std::string> Agent::Run(const std::string& line) {
   return absl::InvalidArgumentError(absl::StrCat("unknown command ", line));
 }
 
-absl::Status Play(const Fields& fields) {
+absl::Status PlayAgent(const Fields& fields) {
   const absl::StatusOr<AgentArgs> args = AgentArgs::Parse(fields);
   if (!args.ok()) return args.status();
   const absl::StatusOr<std::unique_ptr<Agent>> agent = Agent::Make(*args);
@@ -298,6 +298,6 @@ absl::Status Play(const Fields& fields) {
 
 }  // namespace
 
-int RunAgent(const Fields& args) { return EndRole(Play(args)); }
+int RunAgent(const Fields& args) { return EndRole(PlayAgent(args)); }
 
 }  // namespace tensorhub::bench

@@ -188,7 +188,7 @@ absl::StatusOr<std::string> RunCommand(BareGets& bare, const std::string& line) 
   return absl::InvalidArgumentError(absl::StrCat("unknown command ", line));
 }
 
-absl::Status Play(const Fields& args) {
+absl::Status PlayGets(const Fields& args) {
   const absl::StatusOr<BareRole> role = BareRole::Parse(args);
   if (!role.ok()) return role.status();
   const std::vector<agent::UcxSetting> settings = Settings();
@@ -214,6 +214,6 @@ absl::Status Play(const Fields& args) {
 
 }  // namespace
 
-int RunBareGets(const Fields& args) { return EndRole(Play(args)); }
+int RunBareGets(const Fields& args) { return EndRole(PlayGets(args)); }
 
 }  // namespace tensorhub::bench

@@ -225,7 +225,7 @@ absl::StatusOr<std::string> RunCommand(BareMessages& bare, const std::string& li
   return absl::InvalidArgumentError(absl::StrCat("unknown command ", line));
 }
 
-absl::Status Play(const Fields& args) {
+absl::Status PlayMessages(const Fields& args) {
   const absl::StatusOr<BareRole> role = BareRole::Parse(args);
   if (!role.ok()) return role.status();
   absl::StatusOr<std::unique_ptr<MemoryBlock>> block = MemoryBlock::Make(role->settings.bytes);
@@ -248,6 +248,6 @@ absl::Status Play(const Fields& args) {
 
 }  // namespace
 
-int RunBareMessages(const Fields& args) { return EndRole(Play(args)); }
+int RunBareMessages(const Fields& args) { return EndRole(PlayMessages(args)); }
 
 }  // namespace tensorhub::bench

@@ -21,7 +21,7 @@
 namespace tensorhub::bench {
 namespace {
 
-constexpr double kAim = 1.06;
+constexpr double kCrossdcAim = 1.06;
 constexpr double kCopiesAim = 1.01;
 
 class CrossDcScenario : public Scenario {
@@ -136,8 +136,9 @@ absl::Status CrossDcScenario::RunStrategy(const std::string& strategy, Report& r
   if (!after.ok()) return after.status();
   // Of a star every remote reader's copy leaves through the first datacenter's link.
   const auto copies_out = static_cast<double>((dcs_ - 1) * hosts_per_dc_);
-  report.figures.push_back(CompletionFigure(strategy + ".completion", *seconds, stream_,
-                                            strategy == "fanout" ? kAim * copies_out : kAim));
+  report.figures.push_back(
+      CompletionFigure(strategy + ".completion", *seconds, stream_,
+                       strategy == "fanout" ? kCrossdcAim * copies_out : kCrossdcAim));
   for (size_t dc = 1; dc < dcs_; ++dc) {
     const double came =
         after->datacenters[dc].received_bytes - before->datacenters[dc].received_bytes;

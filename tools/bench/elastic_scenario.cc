@@ -25,7 +25,7 @@
 namespace tensorhub::bench {
 namespace {
 
-constexpr double kAim = 1.05;
+constexpr double kElasticAim = 1.05;
 constexpr double kJoinAim = 1.08;
 constexpr double kDetectionSeconds = 1;
 // Headers of the packets and what is in flight when a source dies.
@@ -36,7 +36,7 @@ constexpr double kServerGoes = 1.0 / 3;
 constexpr double kServerReturns = 1.0 / 2;
 constexpr double kServerSeconds = 1;
 constexpr size_t kReadersMin = 3;
-constexpr size_t kReadersMax = 32;
+constexpr size_t kElasticReadersMax = 32;
 
 void SleepUntil(double steady_seconds) {
   const double left = steady_seconds - SteadySeconds();
@@ -104,9 +104,9 @@ void ElasticScenario::AddFlags(cli::Command& command) {
 }
 
 absl::Status ElasticScenario::CheckFlags() {
-  if (readers_ < kReadersMin || readers_ > kReadersMax) {
+  if (readers_ < kReadersMin || readers_ > kElasticReadersMax) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--readers: give ", kReadersMin, " to ", kReadersMax));
+        absl::StrCat("--readers: give ", kReadersMin, " to ", kElasticReadersMax));
   }
   if (flags_.seconds < 0) return absl::InvalidArgumentError("--seconds: give more than 0");
   absl::StatusOr<std::vector<std::string>> phases =
@@ -190,7 +190,7 @@ absl::Status ElasticScenario::Undisturbed(Report& report) {
   if (!result.ok()) return result.status();
   watch.Finish(report);
   undisturbed_ = result->seconds;
-  report.figures.push_back(Completion("undisturbed.completion", undisturbed_, kAim));
+  report.figures.push_back(Completion("undisturbed.completion", undisturbed_, kElasticAim));
   return absl::OkStatus();
 }
 
@@ -206,7 +206,7 @@ absl::Status ElasticScenario::Join(Report& report) {
   const absl::StatusOr<Fleet::Fetched> joiner = fleet_->End(readers_);
   if (!joiner.ok()) return joiner.status();
   report.figures.push_back(Completion("join.completion", joiner->seconds, kJoinAim));
-  report.figures.push_back(Completion("join.others", *others, kAim));
+  report.figures.push_back(Completion("join.others", *others, kElasticAim));
   report.notes.push_back(absl::StrCat("the joiner read from ", joiner->sources));
   return fleet_->Verify(fleet_->Readers());
 }
@@ -233,8 +233,8 @@ absl::Status ElasticScenario::Lose(const std::string& phase, Report& report) {
   for (const size_t survivor : survivors) {
     received = std::max(received, (*after)[survivor] - (*before)[survivor]);
   }
-  report.figures.push_back(
-      BoundFigure(phase + ".completion", *seconds, "s", kAim * undisturbed_ + kDetectionSeconds));
+  report.figures.push_back(BoundFigure(phase + ".completion", *seconds, "s",
+                                       kElasticAim * undisturbed_ + kDetectionSeconds));
   report.figures.push_back({.name = phase + ".received",
                             .value = received / 1e6,
                             .unit = "MB",

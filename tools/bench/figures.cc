@@ -42,7 +42,7 @@ ordered_json FigureJson(const Figure& figure) {
           {"ok", figure.ok()}};
 }
 
-ctl::Cell Text(const std::string& text) { return ctl::TextCell(text); }
+ctl::Cell Plain(const std::string& text) { return ctl::TextCell(text); }
 
 }  // namespace
 
@@ -126,13 +126,13 @@ void PrintTable(const Report& report, std::ostream& out) {
   size_t ok = 0;
   for (const Figure& figure : report.figures) {
     ok += figure.ok() ? 1 : 0;
-    figures.AddRow({Text(figure.name), Text(Shown(figure.value)), Text(figure.unit),
-                    Text(Shown(figure.limit)), Text(figure.limit_name),
-                    Text(absl::StrFormat("%.3f", figure.ratio())), Text(ShownAim(figure)),
-                    Text(figure.ok() ? "ok" : "short")});
+    figures.AddRow({Plain(figure.name), Plain(Shown(figure.value)), Plain(figure.unit),
+                    Plain(Shown(figure.limit)), Plain(figure.limit_name),
+                    Plain(absl::StrFormat("%.3f", figure.ratio())), Plain(ShownAim(figure)),
+                    Plain(figure.ok() ? "ok" : "short")});
   }
   for (const Beside& item : report.beside) {
-    beside.AddRow({Text(item.name), Text(Shown(item.value)), Text(item.unit)});
+    beside.AddRow({Plain(item.name), Plain(Shown(item.value)), Plain(item.unit)});
   }
   figures.Print(ctl::OutputFormat::kTable, out);
   out << '\n';

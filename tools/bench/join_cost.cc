@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kTensors = 64;
 constexpr uint64_t kPieceBytes = uint64_t{256} << 10;
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kJoinPatience{60};
 
 struct Member {
   std::unique_ptr<MemoryBlock> block;  // outlives the client
@@ -49,7 +49,7 @@ absl::StatusOr<Member> Join(const std::string& server, const std::string& model,
 
 // Until then a joiner would wait for the first publisher's hashing as well.
 absl::Status AwaitIdentity(ros::Client& client) {
-  const auto end = Clock::now() + kPatience;
+  const auto end = Clock::now() + kJoinPatience;
   while (Clock::now() < end) {
     const auto versions = client.List();
     if (!versions.ok()) return versions.status();

@@ -20,9 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr char kModel[] = "bench";
+constexpr char kBenchModel[] = "bench";
 constexpr uint64_t kVersion = 1;
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kCallPatience{20};
 constexpr uint64_t kPatienceMs = 20'000;
 // Readers are moved to other sources at once, and say so.
 constexpr uint64_t kDrainMs = 10'000;
@@ -106,7 +106,7 @@ void LightWorker::Heard::OnEnd(const grpc::Status& status) {
 }
 
 absl::StatusOr<std::chrono::milliseconds> LightWorker::Heard::AwaitWelcome() {
-  const auto deadline = Clock::now() + kPatience;
+  const auto deadline = Clock::now() + kCallPatience;
   MutexLock lock(mutex_);
   while (!heartbeat_ms_) {
     if (ended_) return FromGrpc(*ended_);
@@ -118,7 +118,7 @@ absl::StatusOr<std::chrono::milliseconds> LightWorker::Heard::AwaitWelcome() {
 }
 
 void LightWorker::Heard::AwaitEnd() {
-  const auto deadline = Clock::now() + kPatience;
+  const auto deadline = Clock::now() + kCallPatience;
   MutexLock lock(mutex_);
   while (!ended_ && changed_.WaitUntil(mutex_, deadline)) {
   }
@@ -130,7 +130,7 @@ LightWorker::LightWorker(std::shared_ptr<grpc::Channel> channel, const std::stri
       stub_(v1::Hub::NewStub(channel_)),
       heard_(std::make_shared<Heard>()),
       location_(LocationOf(number)) {
-  id_.set_model(kModel);
+  id_.set_model(kBenchModel);
   id_.set_group(group);
   id_.set_incarnation(Random(RandomSeed()).NextNonZero());
 }
@@ -189,7 +189,7 @@ absl::Status LightWorker::Call(const char* name, const OnCall& on_call, Request 
   *request.mutable_worker() = id_;
   request.set_op(++op_);
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + kCallPatience);
   const auto start = Clock::now();
   const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
   const std::chrono::duration<double, std::micro> us = Clock::now() - start;
@@ -205,7 +205,7 @@ absl::Status LightWorker::PutLayout(const Layout& layout) {
   put.set_encoded(layout.Encode());
   v1::PutLayoutResponse done;
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + kCallPatience);
   const grpc::Status status = stub_->PutLayout(&context, put, &done);
   return status.ok() ? absl::OkStatus() : FromGrpc(status);
 }

@@ -35,6 +35,8 @@ absl::Status AllowOpenFiles(uint64_t count);
 
 // Runnable processes over the last minute, per core.
 double LoadPerCore();
+// Above it, what is measured is the machine\'s other work.
+constexpr double kBusyLoad = 0.5;
 
 // Of all cores together, in seconds since the machine started.
 struct CpuTimes {

@@ -21,19 +21,17 @@ namespace {
 
 constexpr uint64_t kTensorsMax = 500'000;
 constexpr uint32_t kWorkersMax = 64;
-constexpr double kBusyLoad = 0.5;
 constexpr char kEmptyCall[] = "empty call";
 // The call itself, and a hand-over to the progress thread and back.
 constexpr double kCallsAim = 3;
-// Some calls carry two of gRPC's window updates (26 bytes), some none, whatever the tensors.
-constexpr double kMessageSlack = 1.2;
-constexpr double kRateAim = 0.5;
+constexpr double kPublishRateAim = 0.5;
 constexpr double kJoinAim = 0.8;
 
 // What the rounds brought, by the names of the answers' fields.
-using Samples = std::map<std::string, std::vector<double>>;
+using NamedSamples = std::map<std::string, std::vector<double>>;
 
-absl::Status Take(const Fields& answer, const std::vector<std::string>& names, Samples& samples) {
+absl::Status Take(const Fields& answer, const std::vector<std::string>& names,
+                  NamedSamples& samples) {
   for (const std::string& name : names) {
     const absl::StatusOr<double> value = answer.Number(name);
     if (!value.ok()) return value.status();
@@ -55,7 +53,7 @@ class PublishScenario : public Scenario {
   struct Kind {
     uint64_t tensors = 0;
     std::unique_ptr<Child> publisher = nullptr;
-    Samples samples = {};
+    NamedSamples samples = {};
     double median(const std::string& field) const { return Median(samples.at(field)); }
   };
 
@@ -221,7 +219,7 @@ absl::Status PublishScenario::RunRates(const Hub& hub, Report& report) const {
     if (!publisher.ok()) return publisher.status();
     publishers.push_back(*std::move(publisher));
   }
-  Samples rates;
+  NamedSamples rates;
   for (int round = -1; round < rounds_; ++round) {
     ShowProgress(absl::StrCat(workers_, " workers at once, round ", round + 1, " of ", rounds_));
     for (const std::string kind : {"echo", "publish"}) {
@@ -237,7 +235,7 @@ absl::Status PublishScenario::RunRates(const Hub& hub, Report& report) const {
                             .limit = Median(rates.at("echo")) / 2,
                             .limit_name = "half of the empty calls",
                             .better = Better::kHigher,
-                            .aim = kRateAim});
+                            .aim = kPublishRateAim});
   return absl::OkStatus();
 }
 
@@ -250,7 +248,7 @@ absl::Status PublishScenario::RunJoin(const Hub& hub, Report& report) const {
   const absl::StatusOr<Fields> answer =
       (*publisher)->Ask(absl::StrCat("join mib=", join_mib_, " rounds=", rounds_));
   if (!answer.ok()) return answer.status();
-  Samples samples;
+  NamedSamples samples;
   absl::Status status = Take(*answer, {"join_us", "hash_us"}, samples);
   if (!status.ok()) return status;
   const double bytes = static_cast<double>(join_mib_ << 20);

@@ -221,7 +221,7 @@ absl::StatusOr<std::string> Publisher::Run(const std::string& line) {
   return Rate(*kind, *seconds);
 }
 
-absl::Status Play(const Fields& args) {
+absl::Status PlayPublisher(const Fields& args) {
   const absl::StatusOr<std::unique_ptr<Publisher>> publisher = Publisher::Make(args);
   if (!publisher.ok()) return publisher.status();
   AnswerOk("");
@@ -231,6 +231,6 @@ absl::Status Play(const Fields& args) {
 
 }  // namespace
 
-int RunPublisher(const Fields& args) { return EndRole(Play(args)); }
+int RunPublisher(const Fields& args) { return EndRole(PlayPublisher(args)); }
 
 }  // namespace tensorhub::bench

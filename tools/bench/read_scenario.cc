@@ -27,12 +27,9 @@ namespace tensorhub::bench {
 namespace {
 
 constexpr int kWarmUpRounds = 2;
-// Some calls carry two of gRPC's window updates (26 bytes), some none, whatever the tensors.
-constexpr double kMessageSlack = 1.2;
 constexpr double kPublishMs = 5;
 constexpr double kMemoryMiB = 64;
 constexpr double kIdlePercent = 1;
-constexpr double kBusyLoad = 0.5;
 constexpr double kDigestsShm = 0.90;
 constexpr double kDigestsTcp = 0.98;
 

@@ -27,7 +27,7 @@ namespace tensorhub::bench {
 namespace {
 
 constexpr double kSecondsMax = 5;
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kRecoveryPatience{20};
 
 class RecoveryScenario : public Scenario {
  public:
@@ -106,7 +106,7 @@ absl::Status RecoveryScenario::Recover() {
 absl::StatusOr<uint32_t> RecoveryScenario::References() const {
   const auto admin = v1::Admin::NewStub(fleet_.publisher().channel());
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + kRecoveryPatience);
   v1::GetStatusResponse response;
   const grpc::Status status = admin->GetStatus(&context, {}, &response);
   if (!status.ok()) return FromGrpc(status);

@@ -225,7 +225,7 @@ absl::StatusOr<std::string> Relay::Run(const std::string& line) {
   return Move(*fields);
 }
 
-absl::Status Play(const Fields& fields) {
+absl::Status PlayRelay(const Fields& fields) {
   const absl::StatusOr<double> bytes = fields.Number("bytes");
   const absl::StatusOr<double> source = fields.Number("source");
   const absl::StatusOr<std::string> address = fields.Text("address");
@@ -246,6 +246,6 @@ absl::Status Play(const Fields& fields) {
 
 }  // namespace
 
-int RunRelay(const Fields& args) { return EndRole(Play(args)); }
+int RunRelay(const Fields& args) { return EndRole(PlayRelay(args)); }
 
 }  // namespace tensorhub::bench

@@ -24,7 +24,6 @@ namespace tensorhub::bench {
 namespace {
 
 constexpr int kRounds = 5;
-constexpr double kBusyLoad = 0.5;
 
 constexpr double kRateAim = 0.7;
 constexpr double kTimeAim = 1 / kRateAim;

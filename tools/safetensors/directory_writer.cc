@@ -36,7 +36,7 @@ constexpr unsigned kThreadsMax = 4;
 constexpr std::string_view kPartial = ".partial-";
 constexpr int kAttempts = 3;
 
-absl::Status Failed(int error, const std::string& path, const std::string& what) {
+absl::Status CannotWrite(int error, const std::string& path, const std::string& what) {
   const absl::StatusCode code = error == ENOSPC || error == EDQUOT
                                     ? absl::StatusCode::kResourceExhausted
                                     : absl::ErrnoToStatusCode(error);
@@ -66,11 +66,11 @@ absl::Status CheckSpace(const std::string& directory, uint64_t bytes) {
 
 absl::Status SyncDirectory(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return Failed(errno, path, "cannot be opened");
+  if (fd < 0) return CannotWrite(errno, path, "cannot be opened");
   const int result = ::fsync(fd);
   const int error = errno;
   ::close(fd);
-  return result == 0 ? absl::OkStatus() : Failed(error, path, "cannot be made durable");
+  return result == 0 ? absl::OkStatus() : CannotWrite(error, path, "cannot be made durable");
 }
 
 // The folders in it first.
@@ -164,7 +164,7 @@ absl::Status Reserve(int fd, const std::string& path, uint64_t bytes) {
   if (bytes == 0 || ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) == 0) return absl::OkStatus();
   const int error = errno;
   if (error != ENOSPC && error != EDQUOT && error != EFBIG) return absl::OkStatus();
-  return Failed(error, path, "cannot be written");
+  return CannotWrite(error, path, "cannot be written");
 }
 
 }  // namespace
@@ -238,7 +238,7 @@ absl::StatusOr<int> DirectoryWriter::OpenNew(const std::string& name) {
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) return Failed(errno, path, "cannot be made");
+  if (fd < 0) return CannotWrite(errno, path, "cannot be made");
   return fd;
 }
 
@@ -305,14 +305,14 @@ absl::Status DirectoryWriter::WriteBlock(int fd, const std::string& name, uint64
                                       static_cast<off_t>(block.size()), SYNC_FILE_RANGE_WRITE));
   Leave();
   if (error == 0) return absl::OkStatus();
-  return Failed(error, directory_ + "/" + name, "cannot be written");
+  return CannotWrite(error, directory_ + "/" + name, "cannot be written");
 }
 
 absl::Status DirectoryWriter::Finish(int fd, const std::string& name) {
   int error = ::fsync(fd) == 0 ? 0 : errno;
   if (::close(fd) != 0 && error == 0) error = errno;
   if (error == 0) return absl::OkStatus();
-  return Failed(error, directory_ + "/" + name, "cannot be made durable");
+  return CannotWrite(error, directory_ + "/" + name, "cannot be made durable");
 }
 
 absl::Status DirectoryWriter::Commit() {
@@ -321,7 +321,7 @@ absl::Status DirectoryWriter::Commit() {
   if (abandoned_) return absl::CancelledError("interrupted");
   // Replaces an empty directory; anything else that appeared meanwhile stays.
   if (::rename(partial_.c_str(), directory_.c_str()) != 0) {
-    return Failed(errno, directory_, "cannot take its place");
+    return CannotWrite(errno, directory_, "cannot take its place");
   }
   committed_ = true;
   return SyncDirectory(ParentOf(directory_));

@@ -17,7 +17,7 @@
 namespace tensorhub::safetensors {
 namespace {
 
-absl::Status Failed(int error, const std::string& path, const std::string& what) {
+absl::Status CannotRead(int error, const std::string& path, const std::string& what) {
   return absl::Status(absl::ErrnoToStatusCode(error),
                       absl::StrCat(path, ": ", what, ": ", std::strerror(error)));
 }
@@ -37,7 +37,7 @@ bool FileState::operator==(const FileState& other) const {
 absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
   // Not blocking: a named pipe would otherwise wait for a writer.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return Failed(errno, path, "cannot be opened");
+  if (fd < 0) return CannotRead(errno, path, "cannot be opened");
   struct stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(fd);
@@ -58,7 +58,7 @@ InputFile::~InputFile() {
 
 absl::Status InputFile::CheckStill(const FileState& state) const {
   struct stat info {};
-  if (::fstat(fd_, &info) != 0) return Failed(errno, path_, "cannot be looked at");
+  if (::fstat(fd_, &info) != 0) return CannotRead(errno, path_, "cannot be looked at");
   if (StateOf(info) == state) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat(path_, ": was written to while it was read; try again once it is complete"));
@@ -69,7 +69,7 @@ absl::Status InputFile::ReadAt(uint64_t offset, void* out, size_t count) const {
   while (count > 0) {
     const ssize_t got = ::pread(fd_, to, count, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Failed(errno, path_, "cannot be read");
+    if (got < 0) return CannotRead(errno, path_, "cannot be read");
     if (got == 0) {
       return absl::DataLossError(
           absl::StrCat(path_, ": ends at byte ", offset, ", ", count, " bytes early"));

@@ -25,7 +25,7 @@ const char* LevelName(ucs_log_level_t level) {
   return level == UCS_LOG_LEVEL_WARN ? "warning" : "note";
 }
 
-thread_local std::string* kept = nullptr;
+thread_local std::string* first_complaint = nullptr;
 
 // A line is one write, so that the lines of several threads do not mix.
 ucs_log_func_rc_t WriteLine(const char* file, unsigned line, const char* /*function*/,
@@ -35,8 +35,8 @@ ucs_log_func_rc_t WriteLine(const char* file, unsigned line, const char* /*funct
   std::vsnprintf(text, sizeof(text), message, arguments);
   const char* const name = std::strrchr(file, '/');
   const std::string_view source = name != nullptr ? name + 1 : file;
-  if (kept != nullptr && level == UCS_LOG_LEVEL_ERROR) {
-    if (kept->empty()) *kept = text;
+  if (first_complaint != nullptr && level == UCS_LOG_LEVEL_ERROR) {
+    if (first_complaint->empty()) *first_complaint = text;
     return UCS_LOG_FUNC_RC_STOP;
   }
   // A local peer's memory that may not be mapped, found while it connects: it goes another way
@@ -54,9 +54,9 @@ void SendUcxLogToStandardError() {
   if (std::getenv("UCX_LOG_FILE") == nullptr) ucs_log_push_handler(&WriteLine);
 }
 
-KeptComplaints::KeptComplaints() : before_(kept) { kept = &first_; }
+KeptComplaints::KeptComplaints() : before_(first_complaint) { first_complaint = &first_; }
 
-KeptComplaints::~KeptComplaints() { kept = before_; }
+KeptComplaints::~KeptComplaints() { first_complaint = before_; }
 
 std::string KeptComplaints::Explain(const std::string& text) const {
   return first_.empty() ? text : absl::StrFormat("%s (%s)", text, first_);

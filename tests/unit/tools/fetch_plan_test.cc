@@ -22,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A hub that knows one model and says what the test wants.
-class FakeAdmin final : public v1::Admin::Service {
+class AdminWithModels final : public v1::Admin::Service {
  public:
   grpc::Status ListModels(grpc::ServerContext*, const v1::ListModelsRequest*,
                           v1::ListModelsResponse* response) override {
@@ -118,7 +118,7 @@ class FetchPlanTest : public ::testing::Test {
     return std::string(Describe(wanted).status().message());
   }
 
-  FakeAdmin admin_;
+  AdminWithModels admin_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };

@@ -16,13 +16,13 @@ std::string Ip(int a, int b, int c, int d) {
   return {static_cast<char>(a), static_cast<char>(b), static_cast<char>(c), static_cast<char>(d)};
 }
 
-WayOffer Memory() { return {WayOffer::Kind::kMemory, "memory", {}}; }
+WayOffer MemoryOffer() { return {WayOffer::Kind::kMemory, "memory", {}}; }
 
 WayOffer Over(const std::string& device, const std::string& address) {
   return {WayOffer::Kind::kNetwork, "at " + device, {device, address, 24}};
 }
 
-WayOffer Loopback() {
+WayOffer LoopbackOffer() {
   WayOffer offer = Over("lo", Ip(127, 0, 0, 1));
   offer.network.loopback = true;
   return offer;
@@ -42,14 +42,14 @@ std::vector<std::string> Order(const WayOffers& mine, const WayOffers& theirs,
 }
 
 const WayOffers kHere = {
-    "boot", "net", {Memory(), Over("eth0", Ip(10, 0, 0, 1)), Over("eth1", Ip(10, 0, 1, 1))}};
+    "boot", "net", {MemoryOffer(), Over("eth0", Ip(10, 0, 0, 1)), Over("eth1", Ip(10, 0, 1, 1))}};
 
 TEST(WayOffersTest, OnOneHostMemoryComesFirst) {
   EXPECT_THAT(Order(kHere, kHere), ElementsAre("memory>memory", "eth0>eth0", "eth1>eth1"));
 }
 
 TEST(WayOffersTest, AnotherHostSharesNone) {
-  const WayOffers there = {"other", "net", {Memory(), Over("a", Ip(10, 0, 1, 7))}};
+  const WayOffers there = {"other", "net", {MemoryOffer(), Over("a", Ip(10, 0, 1, 7))}};
   EXPECT_THAT(Order(kHere, there), ElementsAre("eth1>a"));
   const WayOffers container = {"boot", "another", there.ways};
   EXPECT_THAT(Order(kHere, container), ElementsAre("eth1>a"));
@@ -66,21 +66,23 @@ TEST(WayOffersTest, OneSubnetThenARouteThenTheRest) {
 
 TEST(WayOffersTest, NobodyIsLedToItself) {
   const WayOffers there = {
-      "other", "net", {Over("docker0", Ip(10, 0, 0, 1)), Loopback(), Over("a", Ip(10, 0, 1, 7))}};
+      "other",
+      "net",
+      {Over("docker0", Ip(10, 0, 0, 1)), LoopbackOffer(), Over("a", Ip(10, 0, 1, 7))}};
   EXPECT_THAT(Order(kHere, there), ElementsAre("eth1>a"));
   const WayOffers container = {"boot", "another", there.ways};
   EXPECT_THAT(Order(kHere, container), ElementsAre("eth1>a"));
 }
 
 TEST(WayOffersTest, ByTheLoopbackWithinOneNetworkSpace) {
-  const WayOffers one = {"boot", "net", {Loopback()}};
+  const WayOffers one = {"boot", "net", {LoopbackOffer()}};
   EXPECT_THAT(Order(one, one), ElementsAre("lo>lo"));
-  EXPECT_THAT(Order(one, {"boot", "another", {Loopback()}}), IsEmpty());
+  EXPECT_THAT(Order(one, {"boot", "another", {LoopbackOffer()}}), IsEmpty());
 }
 
 TEST(WayOffersTest, ComeBackAsTheyWere) {
   WayOffers offers = kHere;
-  offers.ways.push_back(Loopback());
+  offers.ways.push_back(LoopbackOffer());
   offers.ways.push_back(Over("ib0", std::string(16, '\xfd')));
   const auto decoded = DecodeWayOffers(Encode(offers));
   ASSERT_TRUE(decoded.ok()) << decoded.status();

@@ -22,22 +22,22 @@
 namespace tensorhub::hub {
 namespace {
 
-constexpr uint64_t kSeeds = SeedsToTry(150);
-constexpr int kCommands = 300;
+constexpr uint64_t kCrowds = SeedsToTry(150);
+constexpr int kCrowdCommands = 300;
 constexpr uint64_t kWorkers = 20;
-constexpr uint64_t kChunks = 64;
+constexpr uint64_t kCrowdChunks = 64;
 
-std::string commands;  // of the run in progress
+std::string crowd_commands;  // of the run in progress
 
-void PrintCommands(int) { std::fputs(commands.c_str(), stderr); }
+void PrintCrowdCommands(int) { std::fputs(crowd_commands.c_str(), stderr); }
 
 class Crowd {
  public:
   // Every second seed has no complaints: then there is no excuse for a second seed anywhere.
   explicit Crowd(uint64_t seed)
       : random_(seed), complaints_(seed % 2 == 0), script_(Options(seed)) {
-    commands = absl::StrCat("# seed ", seed, "\n");
-    Do(absl::StrCat("layout L bytes=", kChunks * 4096));
+    crowd_commands = absl::StrCat("# seed ", seed, "\n");
+    Do(absl::StrCat("layout L bytes=", kCrowdChunks * 4096));
     for (uint64_t i = 0; i < kWorkers; ++i) {
       Do(absl::StrCat("open ", Name(i), " at=us/dc", Below(3), "/r", Below(2), "/h", Below(2),
                       Below(4) == 0 ? " spot" : ""));
@@ -47,7 +47,7 @@ class Crowd {
   }
 
   void Run() {
-    for (int i = 0; i < kCommands; ++i) Step(Name(Below(kWorkers)));
+    for (int i = 0; i < kCrowdCommands; ++i) Step(Name(Below(kWorkers)));
   }
 
  private:
@@ -60,7 +60,7 @@ class Crowd {
   uint64_t Below(uint64_t bound) { return random_.Below(bound); }
 
   void Do(const std::string& command) noexcept {
-    absl::StrAppend(&commands, "> ", command, "\n");
+    absl::StrAppend(&crowd_commands, "> ", command, "\n");
     script_.Do(command);
   }
 
@@ -83,7 +83,7 @@ class Crowd {
 
   void GetFurther(const std::string& worker) {
     uint64_t& chunks = progress_[worker];
-    chunks = std::min<uint64_t>(kChunks, chunks + Below(12));
+    chunks = std::min<uint64_t>(kCrowdChunks, chunks + Below(12));
     Do(absl::StrCat("progress ", worker, " ", chunks));
   }
 
@@ -103,7 +103,7 @@ class Crowd {
 
 class SourceChoiceTest : public testing::Test {
  protected:
-  void SetUp() override { previous_ = std::signal(SIGABRT, PrintCommands); }
+  void SetUp() override { previous_ = std::signal(SIGABRT, PrintCrowdCommands); }
   void TearDown() override { std::signal(SIGABRT, previous_); }
 
  private:
@@ -111,7 +111,7 @@ class SourceChoiceTest : public testing::Test {
 };
 
 TEST_F(SourceChoiceTest, TheIndexFindsTheBestAndDatacentersHaveOneSeed) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) Crowd(seed).Run();
+  for (uint64_t seed = 1; seed <= kCrowds; ++seed) Crowd(seed).Run();
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace tensorhub::agent::testing {
 namespace {
 
-constexpr Incarnation kStranger = 10'000;
+constexpr Incarnation kIdler = 10'000;
 constexpr size_t kKept = 2;
 
 class IdlePeers : public ::testing::Test {
@@ -44,49 +44,49 @@ class IdlePeers : public ::testing::Test {
 };
 
 TEST_F(IdlePeers, TheOldestArePartedWith) {
-  for (Incarnation peer = kStranger; peer < kStranger + 5; ++peer) {
+  for (Incarnation peer = kIdler; peer < kIdler + 5; ++peer) {
     Say(PeerKind::kHello, peer);
     world_.RunFor(10);
   }
-  Say(PeerKind::kOpen, kStranger);  // the oldest is in use
+  Say(PeerKind::kOpen, kIdler);  // the oldest is in use
   world_.RunFor(1500);
-  EXPECT_FALSE(Hears(kStranger, PeerKind::kBye));
-  for (const Incarnation peer : {kStranger + 1, kStranger + 2}) {
+  EXPECT_FALSE(Hears(kIdler, PeerKind::kBye));
+  for (const Incarnation peer : {kIdler + 1, kIdler + 2}) {
     const std::vector<PeerMessage> heard = world_.Heard(peer);
     ASSERT_EQ(heard.size(), 1u);
     EXPECT_EQ(heard[0].kind, PeerKind::kBye);
     EXPECT_NE(heard[0].flags & kFlagLivesOn, 0);
   }
-  for (const Incarnation peer : {kStranger + 3, kStranger + 4}) {
+  for (const Incarnation peer : {kIdler + 3, kIdler + 4}) {
     EXPECT_FALSE(Hears(peer, PeerKind::kBye));
   }
 }
 
 TEST_F(IdlePeers, WhoWasPartedWithIsAnsweredAgain) {
-  for (Incarnation peer = kStranger; peer <= kStranger + kKept; ++peer) {
+  for (Incarnation peer = kIdler; peer <= kIdler + kKept; ++peer) {
     Say(PeerKind::kHello, peer);
     world_.RunFor(10);
   }
   world_.RunFor(1500);
-  ASSERT_TRUE(Hears(kStranger, PeerKind::kBye));
-  Say(PeerKind::kOpen, kStranger);
-  Say(PeerKind::kRequest, kStranger, world_.chunks());
+  ASSERT_TRUE(Hears(kIdler, PeerKind::kBye));
+  Say(PeerKind::kOpen, kIdler);
+  Say(PeerKind::kRequest, kIdler, world_.chunks());
   world_.RunFor(1000);
-  EXPECT_TRUE(Hears(kStranger, PeerKind::kData));
+  EXPECT_TRUE(Hears(kIdler, PeerKind::kData));
 }
 
 // It parted before it opened this read; the two went over connections of their own.
 TEST_F(IdlePeers, ALastWordThatWasOvertakenEndsNothing) {
-  Say(PeerKind::kHello, kStranger);
-  Say(PeerKind::kOpen, kStranger);
+  Say(PeerKind::kHello, kIdler);
+  Say(PeerKind::kOpen, kIdler);
   PeerMessage bye;
   bye.kind = PeerKind::kBye;
   bye.flags = kFlagLivesOn;
-  bye.from = kStranger;
+  bye.from = kIdler;
   world_.Hear(0, bye);
-  Say(PeerKind::kRequest, kStranger, world_.chunks());
+  Say(PeerKind::kRequest, kIdler, world_.chunks());
   world_.RunFor(1000);
-  EXPECT_TRUE(Hears(kStranger, PeerKind::kData));
+  EXPECT_TRUE(Hears(kIdler, PeerKind::kData));
 }
 
 // Its open and the source's last word cross: nothing is wrong with the source.

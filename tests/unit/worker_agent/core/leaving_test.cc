@@ -12,14 +12,14 @@ namespace {
 using absl::StatusCode;
 
 // Simulated; the verbs below would go on for minutes.
-constexpr TimeMs kSoonMs = 100;
+constexpr TimeMs kLeftWithinMs = 100;
 
-void ExpectCancelledSoon(World& world, size_t index) {
+void ExpectLeftSoon(World& world, size_t index) {
   ASSERT_FALSE(world.Idle(index)) << "it ended before";
   const TimeMs before = world.now_ms();
   world.Deliver(index, LeaveAsked{});
   EXPECT_EQ(world.Finish(index).code(), StatusCode::kCancelled);
-  EXPECT_LE(world.now_ms() - before, kSoonMs);
+  EXPECT_LE(world.now_ms() - before, kLeftWithinMs);
   world.hub.script = nullptr;
   EXPECT_EQ(world.Fetch(index).code(), StatusCode::kCancelled) << "something new began";
   EXPECT_EQ(world.Do(index, LeaveVerb{}), absl::OkStatus());
@@ -31,7 +31,7 @@ TEST(Leaving, EndsAFetchThatWaitsForAVersion) {
   Swallow<JoinFetchCall>(world);
   world.Ask(1, FetchVerb{});
   world.RunFor(1000);
-  ExpectCancelledSoon(world, 1);
+  ExpectLeftSoon(world, 1);
 }
 
 TEST(Leaving, EndsAFetchWithoutASource) {
@@ -40,7 +40,7 @@ TEST(Leaving, EndsAFetchWithoutASource) {
   Swallow<BeginReadCall>(world);
   world.Ask(1, FetchVerb{});
   world.RunFor(1000);
-  ExpectCancelledSoon(world, 1);
+  ExpectLeftSoon(world, 1);
 }
 
 TEST(Leaving, EndsAFetchInTheMiddleOfTheRead) {
@@ -49,7 +49,7 @@ TEST(Leaving, EndsAFetchInTheMiddleOfTheRead) {
     ASSERT_TRUE(world.Publish(0, 5).ok());
     world.Ask(1, FetchVerb{});
     ASSERT_TRUE(world.RunToValid(1, 2));
-    ExpectCancelledSoon(world, 1);
+    ExpectLeftSoon(world, 1);
     EXPECT_TRUE(world.Holds(0, 5));
   }
 }
@@ -64,7 +64,7 @@ TEST(Leaving, EndsAFetchThatWaitsForTheOtherRanks) {
   world.Ask(1, FetchVerb{});
   ASSERT_TRUE(world.RunToValid(1, world.chunks()));
   world.RunFor(1000);
-  ExpectCancelledSoon(world, 1);
+  ExpectLeftSoon(world, 1);
 }
 
 TEST(Leaving, EndsAPublishThatNobodyAnswers) {
@@ -73,7 +73,7 @@ TEST(Leaving, EndsAPublishThatNobodyAnswers) {
   world.at(0).memory = world.Content(5);
   world.Ask(0, PublishVerb{.version = 5});
   world.RunFor(1000);
-  ExpectCancelledSoon(world, 0);
+  ExpectLeftSoon(world, 0);
 }
 
 TEST(Leaving, EndsAPublishThatWaitsForTheGroup) {
@@ -82,7 +82,7 @@ TEST(Leaving, EndsAPublishThatWaitsForTheGroup) {
   world.at(0).memory = world.Content(5);
   world.Ask(0, PublishVerb{.version = 5, .wait_for_group = true});
   world.RunFor(1000);
-  ExpectCancelledSoon(world, 0);
+  ExpectLeftSoon(world, 0);
 }
 
 // R3: the readers of what it held are redirected by the hub, not refused.

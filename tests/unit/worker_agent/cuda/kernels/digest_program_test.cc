@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kTurnBytes = kDigestWarps * kBlockBytes;
 
-class DigestProgramTest : public testing::Test {
+class DigestProgramTest : public ::testing::Test {
  protected:
   uint64_t Digest(const std::vector<DigestPiece>& pieces) {
     DigestTables tables;

@@ -24,7 +24,7 @@ void CarryOut(const std::vector<MovePiece>& pieces) {
   }
 }
 
-class MoveProgramTest : public testing::Test {
+class MoveProgramTest : public ::testing::Test {
  protected:
   // Pieces of one text in one place, one behind another, and in places of their own.
   void Make(size_t bytes, size_t piece_max, size_t off) {
