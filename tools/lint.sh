@@ -49,15 +49,37 @@ check_rules() {
   python3 -B tests/house_rules/check.py .
 }
 
-# One clang-tidy per file keeps both cores busy to the end; what it prints comes out in one piece.
+# One clang-tidy per batch keeps both cores busy to the end; what it prints comes out in one piece. The
+# sources of a batch are included by it, so they are named as headers are.
 tidy_one() {
   local output
-  if ! output="$(clang-tidy-14 --quiet -p "$1" "$2" 2>/dev/null)"; then
+  if ! output="$(clang-tidy-14 --quiet -p "$1" --config-file=.clang-tidy \
+    --header-filter='/(common|server|worker_agent|libros|tools)/.*\.(h|cc)$' "$2" 2>/dev/null)"; then
     printf '%s\n' "$output"
     return 1
   fi
 }
 export -f tidy_one
+
+# tidy_batches BUILD: what the build compiles of the product (tests have the compilers' warnings), long
+# ones first, so that none is left to the end.
+tidy_batches() {
+  python3 -B - "$1" "$PWD" <<'END'
+import json, os, re, sys
+
+build, root = sys.argv[1:]
+sizes = {}
+for entry in json.load(open(os.path.join(build, "compile_commands.json"), encoding="utf-8")):
+    file = entry["file"]
+    sources = [file]
+    if "/Unity/unity_" in file:
+        sources = re.findall('^#include "(.*)"', open(file, encoding="utf-8").read(), re.MULTILINE)
+    ours = [os.path.relpath(source, root) for source in sources]
+    if re.match("(common|server|worker_agent|libros|tools)/", ours[0]):
+        sizes[file] = sum(os.path.getsize(source) for source in sources)
+print("\n".join(sorted(sizes, key=sizes.get, reverse=True)))
+END
+}
 
 check_tidy() {
   local build="${1:-${TENSORHUB_BUILD_ROOT:-build}/asan-ubsan}"
@@ -65,14 +87,7 @@ check_tidy() {
     echo "tools/lint.sh: $build is not configured; run: cmake --preset asan-ubsan" >&2
     return 2
   fi
-  # The product only; tests have the compilers' warnings. And only what is compiled there: it has
-  # flags. Long files first, so that none is left to the end.
-  tracked '*.cc' ':!tests/*' | while read -r file; do
-    if grep -qF "\"file\": \"$PWD/$file\"" "$build/compile_commands.json"; then
-      echo "$(wc -l < "$file") $file"
-    fi
-  done | sort -rn | cut -d ' ' -f 2- |
-    xargs -r -P "$jobs" -I '{}' bash -c "tidy_one '$build' '{}'"
+  tidy_batches "$build" | xargs -r -P "$jobs" -I '{}' bash -c "tidy_one '$build' '{}'"
 }
 
 case "${1:-}" in
