@@ -70,6 +70,14 @@ function(tensorhub_hot)
   endif()
 endfunction()
 
+# tensorhub_planted(NAME…): of these libraries a program may bring one source of its own, with a bug in it
+# (tests/sim/planted). So each source is an object of its own, also where CMAKE_UNITY_BUILD joins them.
+function(tensorhub_planted)
+  if(NOT TENSORHUB_SANITIZE)
+    set_target_properties(${ARGN} PROPERTIES UNITY_BUILD OFF)
+  endif()
+endfunction()
+
 # tensorhub_binary(NAME SOURCES … DEPS …)
 function(tensorhub_binary name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
