@@ -17,7 +17,7 @@
 namespace tensorhub {
 namespace {
 
-constexpr uint64_t kCases = 5000;
+constexpr uint64_t kCases = 4000;
 
 struct Case {
   std::vector<TestTensor> tensors;
