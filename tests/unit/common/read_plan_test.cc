@@ -171,6 +171,30 @@ TEST(ReadPlan, SeveralBoxesOfATensorAtOneRank) {
   EXPECT_TRUE(back->full);
 }
 
+// One rank holds all, two others a corner each: what is left to the first may be the other two
+// corners, which touch and are no box. Who is preferred hangs on the name.
+TEST(ReadPlan, WhatIsLeftOfASliceNeedNotBeABox) {
+  bool seen = false;
+  for (uint64_t i = 0; i < 40; ++i) {
+    const std::string name = absl::StrCat("w", i);
+    Shard whole, upper, lower;
+    whole.Add(name, {2, 2}, {0, 0}, {2, 2});
+    upper.Add("v", {1}, {0}, {1}).Add(name, {2, 2}, {0, 1}, {1, 1});
+    lower.Add(name, {2, 2}, {1, 0}, {1, 1}).Add("x", {1}, {0}, {1});
+    Shard all;
+    all.Add("v", {1}, {0}, {1}).Add(name, {2, 2}, {0, 0}, {2, 2}).Add("x", {1}, {0}, {1});
+    const auto plan = PlanRead(Of({whole, upper, lower}), Of({all}), 0);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    uint64_t bytes = 0;
+    for (const ReadPlan::Stream& stream : plan->streams) bytes += stream.copies.bytes();
+    EXPECT_EQ(bytes, 6u);
+    const ReadItem begin = {0, 0, 1, 1, 1, 1, 1}, end = {1, 3, 4, 1, 1, 1, 1};
+    seen |= plan->streams[0].shard == 0 &&
+            plan->streams[0].copies.items() == std::vector<ReadItem>{begin, end};
+  }
+  EXPECT_TRUE(seen);
+}
+
 // --- what is refused ----------------------------------------------------------------------------
 
 TEST(ReadPlanRefusals, WhatDiffersOrIsMissingIsNamed) {
