@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "common/alike_tensors.h"
 #include "common/refusals.h"
 #include "common/shard_planner.h"
 #include "common/tensor_match.h"
@@ -32,13 +33,15 @@ class CoverCheck {
   }
 
   absl::StatusOr<Coverage> Run() {
-    TakeWithoutChoice();
+    for (size_t tensor = 0; tensor < match_.reader().tensors().size(); ++tensor) {
+      AddIfBad(TakeWithoutChoice(tensor));
+    }
     if (absl::Status status = Refuse(refusals_); !status.ok()) return status;
     // Those who bring what only they have are known now.
     for (size_t tensor : with_choice_) NeedSomebody(tensor);
     for (size_t tensor : with_choice_) {
-      match_.Seek(tensor);
-      TakeAll();
+      GoTo(tensor);
+      AddIfBad(TakeAll());
     }
     if (absl::Status status = Refuse(refusals_); !status.ok()) return status;
     Coverage coverage;
@@ -50,28 +53,50 @@ class CoverCheck {
   }
 
  private:
-  void TakeWithoutChoice() {
-    for (size_t tensor = 0; tensor < match_.reader().tensors().size(); ++tensor) {
-      if (std::string why = match_.Seek(tensor); !why.empty()) {
-        refusals_.Add(match_.reader().tensors()[tensor].name, why);
-      } else if (match_.HasChoice()) {
-        with_choice_.push_back(tensor);
-        NeedSoleHolders();
-      } else {
-        TakeAll();
-      }
-    }
+  void AddIfBad(const std::string& why) {
+    if (why.empty()) return;
+    refusals_.Add(match_.reader().tensors()[match_.reader_tensor()].name, why);
   }
 
-  void TakeAll() {
+  // To one that was found to be well.
+  void GoTo(size_t tensor) {
+    match_.Seek(tensor);
+    match_.Cut();
+  }
+
+  std::string TakeWithoutChoice(size_t tensor) {
+    if (std::string why = match_.Seek(tensor); !why.empty()) return why;
+    if (const AlikeTensors::Parts* known = alike_.Find(match_)) return Count(*known);
+    if (std::string why = match_.Cut(); !why.empty()) return why;
+    if (!match_.HasChoice()) {
+      std::string why = TakeAll();
+      if (why.empty()) alike_.Add(match_, std::move(parts_));
+      return why;
+    }
+    with_choice_.push_back(tensor);
+    NeedSoleHolders();
+    return "";
+  }
+
+  std::string Count(const AlikeTensors::Parts& parts) {
+    for (const auto& [reader_shard, part] : parts) {
+      if (std::string why = planners_[reader_shard].Count(part); !why.empty()) return why;
+    }
+    return "";
+  }
+
+  std::string TakeAll() {
+    parts_.clear();
     for (const TensorMatch::Wanted& wanted : match_.wanted()) {
       for (const Sharding::Slice& slice : wanted.readers) {
-        const std::string why = planners_[slice.shard].Take(match_, wanted, slice, true);
-        if (why.empty()) continue;
-        refusals_.Add(match_.reader().tensors()[match_.reader_tensor()].name, why);
-        return;
+        ShardPlanner& planner = planners_[slice.shard];
+        if (std::string why = planner.Take(match_, wanted, slice, true); !why.empty()) return why;
+        for (const ShardPlanner::Part& part : planner.parts()) {
+          parts_.emplace_back(slice.shard, part);
+        }
       }
     }
+    return "";
   }
 
   // Calls it for each cell of the tensor at hand and each reader shard that wants it.
@@ -96,7 +121,7 @@ class CoverCheck {
   // Somebody more is needed only where nobody who is needed anyway holds the cell. Who that is does
   // not depend on the tensor's name, so that it is mostly the same one.
   void NeedSomebody(size_t tensor) {
-    match_.Seek(tensor);
+    GoTo(tensor);
     ForEachCell([this](const TensorMatch::Wanted& wanted, std::span<const uint32_t> holders,
                        ShardPlanner& planner) {
       const auto shard_of = [&](uint32_t holder) { return wanted.sources[holder].shard; };
@@ -114,6 +139,8 @@ class CoverCheck {
   }
 
   TensorMatch match_;
+  AlikeTensors alike_;
+  AlikeTensors::Parts parts_;           // of the tensor at hand
   std::vector<ShardPlanner> planners_;  // by reader shard
   std::vector<size_t> with_choice_;     // tensors
   Refusals refusals_;
@@ -123,8 +150,12 @@ class CoverCheck {
 // round.
 bool IsFull(const Sharding& source, const Sharding& reader) {
   TensorMatch match(reader, source);
+  AlikeTensors alike;
   for (size_t tensor = 0; tensor < source.tensors().size(); ++tensor) {
     if (!match.Seek(tensor).empty()) return false;
+    if (alike.Find(match) != nullptr) continue;
+    if (!match.Cut().empty()) return false;
+    alike.Add(match, {});
   }
   return true;
 }
@@ -148,6 +179,7 @@ absl::StatusOr<ReadPlan> PlanRead(const Sharding& source, const Sharding& reader
     // An empty slice needs nobody, and those who are needed may not know the tensor.
     if (std::none_of(slices.begin(), slices.end(), is_own)) continue;
     std::string why = match.Seek(tensor);
+    if (why.empty()) why = match.Cut();
     for (const TensorMatch::Wanted& wanted : match.wanted()) {
       for (const Sharding::Slice& slice : wanted.readers) {
         if (why.empty() && is_own(slice)) why = planner.Take(match, wanted, slice, false);

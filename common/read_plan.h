@@ -54,8 +54,9 @@ struct ReadPlan {
   uint64_t items = 0;
 };
 
-// For one shard of the reader sharding. `source` may lack shards that CheckCover did not name for
-// it, and `reader` all others: the plan is the same. Errors as above.
+// For one shard of the reader sharding; `reader` may lack all others. `source` is made of the
+// shards that CheckCover named for it: the streams are those then, with the same bytes. With more
+// shards the plan is as right, but may bring others in. Errors as above.
 absl::StatusOr<ReadPlan> PlanRead(const Sharding& source, const Sharding& reader,
                                   uint32_t reader_shard);
 

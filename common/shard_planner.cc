@@ -41,6 +41,7 @@ std::string ShardPlanner::Take(TensorMatch& match, const TensorMatch::Wanted& wa
   SourceFilter may_use;
   if (only_needed) may_use = [this](uint32_t shard) { return Needs(shard); };
   box_streams_.clear();
+  parts_.clear();
   std::string why;
   for (const TensorMatch::Owned& owned : match.Choose(wanted, fingerprint(), may_use)) {
     if (why.empty()) why = TakeCell(match, owned, wanted, slice);
@@ -92,10 +93,22 @@ std::string ShardPlanner::TakeBox(const TensorMatch& match, Stream& stream, Box 
   stream.tensor = match.reader_tensor();
   stream.source_end = items.back().source_end();
   stream.reader_end = items.back().reader_end();
+  uint64_t bytes = 0;
   for (const ReadItem& item : items) {
-    stream.bytes += item.bytes();
+    bytes += item.bytes();
     if (keep_ == Keep::kItems) stream.copies.Append(item);
   }
+  stream.bytes += bytes;
+  parts_.push_back({stream.shard, bytes, items.size()});
+  return "";
+}
+
+std::string ShardPlanner::Count(const Part& part) {
+  if (part.items > kReadItemsMax - item_count_) return TooLong();
+  item_count_ += part.items;
+  Stream& stream = streams_[part.source_shard];
+  stream.shard = part.source_shard;
+  stream.bytes += part.bytes;
   return "";
 }
 

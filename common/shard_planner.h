@@ -20,6 +20,13 @@ namespace tensorhub {
 
 class ShardPlanner {
  public:
+  // What one source shard brings of a tensor.
+  struct Part {
+    uint32_t source_shard = 0;
+    uint64_t bytes = 0;
+    uint64_t items = 0;
+  };
+
   // kCount: for the hub, who wants the sums and the errors only.
   enum class Keep { kItems, kCount };
 
@@ -35,6 +42,12 @@ class ShardPlanner {
   // of one tensor come in order. Returns what is wrong, or nothing.
   std::string Take(TensorMatch& match, const TensorMatch::Wanted& wanted,
                    const Sharding::Slice& slice, bool only_needed);
+
+  // Of the last Take.
+  const std::vector<Part>& parts() const { return parts_; }
+  // Counts, without the items, the parts of a tensor that is cut as another one was that they are
+  // of. Returns what is wrong, or nothing.
+  std::string Count(const Part& part);
 
   // FAILED_PRECONDITION with the number.
   absl::Status CheckStreams() const;
@@ -63,6 +76,7 @@ class ShardPlanner {
   Keep keep_;
   std::unordered_map<uint32_t, Stream> streams_;  // by source shard
   uint64_t item_count_ = 0;
+  std::vector<Part> parts_;
   std::vector<Stream*> box_streams_;  // those that bring something of the box at hand
 };
 

@@ -37,34 +37,10 @@ std::optional<size_t> JointOf(Box a, Box b) {
 
 std::string TensorMatch::Seek(size_t reader_tensor) {
   const Sharding::Tensor& tensor = reader_.tensors()[reader_tensor];
+  const std::vector<Sharding::Tensor>& sources = source_.tensors();
   reader_tensor_ = reader_tensor;
   is_name_hashed_ = false;
   wanted_count_ = 0;
-  if (std::string problem = FindSource(tensor); !problem.empty()) return problem;
-  source_boxes_.clear();
-  reach_.clear();
-  uint64_t reach = 0;
-  for (const Sharding::Slice& slice : source_.slices(source_tensor_)) {
-    const Box box = source_.box(source_tensor_, slice);
-    source_boxes_.push_back(box);
-    if (!box.empty()) reach = std::max(reach, box[0].end);
-    reach_.push_back(reach);
-  }
-  const auto concerns = [this](const Sharding::Slice& slice) { return Concerns(slice); };
-  size_t cells_left = kReadItemsMax;
-  const std::span<const Sharding::Slice> slices = reader_.slices(reader_tensor);
-  for (size_t begin = 0, end = 0; begin < slices.size(); begin = end) {
-    while (end < slices.size() && slices[end].box == slices[begin].box) ++end;
-    const std::span<const Sharding::Slice> readers = slices.subspan(begin, end - begin);
-    if (std::none_of(readers.begin(), readers.end(), concerns)) continue;
-    std::string problem = CutWanted(readers, cells_left);
-    if (!problem.empty()) return problem;
-  }
-  return "";
-}
-
-std::string TensorMatch::FindSource(const Sharding::Tensor& tensor) {
-  const std::vector<Sharding::Tensor>& sources = source_.tensors();
   const size_t guess = source_tensor_ + 1;
   if (guess < sources.size() && sources[guess].name == tensor.name) {
     source_tensor_ = guess;
@@ -78,6 +54,33 @@ std::string TensorMatch::FindSource(const Sharding::Tensor& tensor) {
   const Sharding::Tensor& source = sources[source_tensor_];
   if (source.dtype == tensor.dtype && source.global_shape == tensor.global_shape) return "";
   return absl::StrCat("is ", Show(source), " at its sources and ", Show(tensor), " at its readers");
+}
+
+std::string TensorMatch::Cut() {
+  ListSources();
+  const auto concerns = [this](const Sharding::Slice& slice) { return Concerns(slice); };
+  size_t cells_left = kReadItemsMax;
+  const std::span<const Sharding::Slice> slices = reader_.slices(reader_tensor_);
+  for (size_t begin = 0, end = 0; begin < slices.size(); begin = end) {
+    while (end < slices.size() && slices[end].box == slices[begin].box) ++end;
+    const std::span<const Sharding::Slice> readers = slices.subspan(begin, end - begin);
+    if (std::none_of(readers.begin(), readers.end(), concerns)) continue;
+    std::string problem = CutWanted(readers, cells_left);
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+void TensorMatch::ListSources() {
+  source_boxes_.clear();
+  reach_.clear();
+  uint64_t reach = 0;
+  for (const Sharding::Slice& slice : source_.slices(source_tensor_)) {
+    const Box box = source_.box(source_tensor_, slice);
+    source_boxes_.push_back(box);
+    if (!box.empty()) reach = std::max(reach, box[0].end);
+    reach_.push_back(reach);
+  }
 }
 
 // Those that begin before the box ends, and not before all that end before it begins.

@@ -48,9 +48,10 @@ class TensorMatch {
       : source_(source), reader_(reader), only_reader_(only_reader) {}
 
   // Goes to a tensor of the reader sharding. Quick if these come in ascending order. Returns what
-  // is wrong, or nothing: the sources lack it, or have another dtype or global shape, or leave a
-  // hole in what is wanted.
+  // is wrong, or nothing: the sources lack it, or have another dtype or global shape.
   std::string Seek(size_t reader_tensor);
+  // Cuts the boxes that are wanted of it. Returns what is wrong, or nothing: nobody holds a part.
+  std::string Cut();
 
   // Of the tensor at hand: the boxes wanted, each once, in order.
   std::span<const Wanted> wanted() const { return std::span(wanted_).first(wanted_count_); }
@@ -74,7 +75,7 @@ class TensorMatch {
                                 const SourceFilter& may_use);
 
  private:
-  std::string FindSource(const Sharding::Tensor& tensor);
+  void ListSources();
   std::string CutWanted(std::span<const Sharding::Slice> readers, size_t& cells_left);
   std::span<const Sharding::Slice> SourcesNear(Box box) const;
   const Sharding::Slice& Owner(const Wanted& wanted, size_t cell, const Fingerprint& reader,

@@ -133,6 +133,10 @@ std::vector<TestTensor> RandomTensors(Random& random, size_t count_max) {
       tensor.shape.push_back(random.Below(30) == 0 ? 0 : 1 + random.Below(dimensions < 3 ? 9 : 5));
     }
     if (BitsOf(tensor.dtype) < 8) tensor.shape.push_back(4 * (1 + random.Below(3)));
+    if (i > 0 && random.Below(2) == 0) {  // layers
+      const TestTensor& like = tensors[random.Below(i)];
+      tensor = {tensor.name, like.dtype, like.shape};
+    }
     tensors.push_back(std::move(tensor));
   }
   return tensors;
@@ -146,7 +150,12 @@ TestGroup RandomGroup(Random& random, const std::vector<TestTensor>& tensors, bo
   for (size_t tensor = 0; tensor < tensors.size(); ++tensor) {
     if (may_lack && random.Below(8) == 0) continue;
     Boxes ranks(world);
-    CutTensor(random, tensors[tensor], ranks, group.may_be_out_of_order);
+    const size_t like = random.Below(tensor + 1);
+    if (tensors[like].shape == tensors[tensor].shape && like < tensor && random.Below(4) != 0) {
+      for (size_t rank = 0; rank < world; ++rank) ranks[rank] = boxes[rank][like];
+    } else {
+      CutTensor(random, tensors[tensor], ranks, group.may_be_out_of_order);
+    }
     if (may_lack && random.Below(20) == 0) ranks[random.Below(world)].clear();
     for (size_t rank = 0; rank < world; ++rank) boxes[rank][tensor] = ranks[rank];
   }
