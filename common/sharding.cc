@@ -19,6 +19,7 @@ namespace tensorhub {
 namespace {
 
 constexpr std::array<uint64_t, kTensorDimensionsMax> kOrigin = {};
+constexpr uint32_t kNone = ~uint32_t{0};
 
 std::string Show(DType dtype, std::span<const uint64_t> shape) {
   return absl::StrCat(std::string(ToString(dtype)), " [", absl::StrJoin(shape, ", "), "]");
@@ -59,20 +60,15 @@ ShardingId IdOfSharding(std::span<const Fingerprint> by_rank) {
   return FingerprintOf(bytes);
 }
 
-ShardSlices SlicesOf(const Layout& layout) {
-  ShardSlices shard{layout.fingerprint(), layout.total_bytes(), {}};
-  shard.slices.reserve(layout.entries().size());
-  for (const Layout::Entry& entry : layout.entries()) {
-    const TensorSpec& spec = entry.spec;
-    HeldSlice held{spec.name, spec.dtype, spec.shape, {}, spec.shape, entry.offset};
-    held.offset = std::span(kOrigin).first(spec.shape.size());
-    if (spec.slice) {
-      held.global_shape = spec.slice->global_shape;
-      held.offset = spec.slice->offset;
-    }
-    shard.slices.push_back(held);
+HeldSlice SliceOf(const Layout::Entry& entry) {
+  const TensorSpec& spec = entry.spec;
+  HeldSlice held{spec.name, spec.dtype, spec.shape, {}, spec.shape, entry.offset};
+  held.offset = std::span(kOrigin).first(spec.shape.size());
+  if (spec.slice) {
+    held.global_shape = spec.slice->global_shape;
+    held.offset = spec.slice->offset;
   }
-  return shard;
+  return held;
 }
 
 // --- the sharding -------------------------------------------------------------------------------
@@ -125,26 +121,32 @@ void ShardingBuilder::Add(Rank rank, const Layout& layout) {
       if (!entry.spec.slice) unplaced_.Add(entry.spec.name, absl::StrCat("of rank ", rank));
     }
   }
-  if (!IsKnown(rank, layout.fingerprint())) Add(rank, SlicesOf(layout));
-}
-
-// If so, the rank joins those that hold the same shard.
-bool ShardingBuilder::IsKnown(Rank rank, const Fingerprint& fingerprint) {
-  const auto known = by_fingerprint_.find(fingerprint);
-  if (known == by_fingerprint_.end()) return false;
-  made_.shards_[known->second].ranks.push_back(rank);
-  return true;
+  if (!Begin(rank, layout.fingerprint(), layout.total_bytes(), layout.entries().size())) return;
+  for (const Layout::Entry& entry : layout.entries()) {
+    AddSlice(rank, SliceOf(entry), layout.total_bytes());
+  }
 }
 
 void ShardingBuilder::Add(Rank rank, const ShardSlices& shard) {
+  if (!Begin(rank, shard.fingerprint, shard.total_bytes, shard.slices.size())) return;
+  for (const HeldSlice& slice : shard.slices) AddSlice(rank, slice, shard.total_bytes);
+}
+
+// False: the shard is known, and the rank joins those that hold it.
+bool ShardingBuilder::Begin(Rank rank, const Fingerprint& fingerprint, uint64_t total_bytes,
+                            size_t slices) {
   TH_CHECK(rank < world_size_);
-  if (IsKnown(rank, shard.fingerprint)) return;
-  by_fingerprint_.emplace(shard.fingerprint, static_cast<uint32_t>(pending_.size()));
-  made_.shards_.push_back({shard.fingerprint, shard.total_bytes, {rank}});
-  pending_.emplace_back().reserve(shard.slices.size());
+  const auto [known, is_new] =
+      by_fingerprint_.emplace(fingerprint, static_cast<uint32_t>(pending_.size()));
+  if (!is_new) {
+    made_.shards_[known->second].ranks.push_back(rank);
+    return false;
+  }
+  made_.shards_.push_back({fingerprint, total_bytes, {rank}});
+  pending_.emplace_back().reserve(slices);
   last_tensor_.reset();
   bytes_end_ = 0;
-  for (const HeldSlice& slice : shard.slices) AddSlice(rank, slice, shard.total_bytes);
+  return true;
 }
 
 void ShardingBuilder::AddSlice(Rank rank, const HeldSlice& slice, uint64_t total_bytes) {
@@ -202,12 +204,20 @@ std::string ShardingBuilder::ProblemOf(const HeldSlice& slice, uint32_t tensor) 
   return "";
 }
 
+// Whether the second name is the later one. Mostly the same two as at the rank before.
+bool ShardingBuilder::Follows(uint32_t a, uint32_t b) {
+  if (follower_.size() < tensors_.size()) follower_.resize(tensors_.size(), kNone);
+  if (follower_[a] == b) return true;
+  if (tensors_[a].name >= tensors_[b].name) return false;
+  follower_[a] = b;
+  return true;
+}
+
 // The order of names and boxes must be that of the bytes: what one stream carries then comes in the
 // same order at its source and at its reader.
 std::string ShardingBuilder::PlaceProblemOf(uint32_t tensor, uint64_t begin, uint64_t end,
-                                            uint64_t total) const {
-  const auto name = [&](uint32_t t) -> const std::string& { return tensors_[t].name; };
-  const bool later = !last_tensor_ || name(*last_tensor_) < name(tensor) ||
+                                            uint64_t total) {
+  const bool later = !last_tensor_ || Follows(*last_tensor_, tensor) ||
                      (last_tensor_ == tensor && IsBefore(last_box_, box_));
   if (!later || begin < bytes_end_) return "has a slice that is out of order";
   if (end > total) return "has a slice that ends beyond the shard's bytes";

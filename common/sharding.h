@@ -50,8 +50,8 @@ struct ShardSlices {
   uint64_t total_bytes = 0;
   std::vector<HeldSlice> slices;
 };
-// A tensor without a slice is whole. The views are of `layout`.
-ShardSlices SlicesOf(const Layout& layout);
+// Of a layout's entry, to which it refers. A tensor without a slice is whole.
+HeldSlice SliceOf(const Layout::Entry& entry);
 
 class Sharding {
  public:
@@ -141,11 +141,12 @@ class ShardingBuilder {
   };
   using BoxSet = absl::flat_hash_set<InternedBox, BoxHash, BoxEq>;
 
-  bool IsKnown(Rank rank, const Fingerprint& fingerprint);
+  bool Begin(Rank rank, const Fingerprint& fingerprint, uint64_t total_bytes, size_t slices);
   void AddSlice(Rank rank, const HeldSlice& slice, uint64_t total_bytes);
   uint32_t TensorOf(const HeldSlice& slice);
   std::string ProblemOf(const HeldSlice& slice, uint32_t tensor) const;
-  std::string PlaceProblemOf(uint32_t tensor, uint64_t begin, uint64_t end, uint64_t total) const;
+  std::string PlaceProblemOf(uint32_t tensor, uint64_t begin, uint64_t end, uint64_t total);
+  bool Follows(uint32_t a, uint32_t b);
   uint32_t InternBox(Box box);
   std::vector<uint32_t> SortTensors();
   void SortSlices(const std::vector<uint32_t>& places);
@@ -154,6 +155,7 @@ class ShardingBuilder {
   Sharding made_;
   std::deque<Sharding::Tensor> tensors_;  // in order of appearance; does not move
   absl::flat_hash_map<std::string_view, uint32_t> by_name_;
+  std::vector<uint32_t> follower_;  // by tensor: one whose name is known to be later
   std::map<Fingerprint, uint32_t> by_fingerprint_;
   std::vector<std::vector<Pending>> pending_;  // by shard
   BoxSet boxes_{0, BoxHash{&made_.intervals_}, BoxEq{&made_.intervals_}};
