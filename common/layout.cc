@@ -30,7 +30,6 @@ namespace {
 
 constexpr std::string_view kMagic = "THL1";
 constexpr size_t kNameBytesMax = 4096;
-constexpr size_t kDimensionsMax = 32;
 constexpr size_t kTensorsMax = size_t{1} << 20;
 // Name length, one byte of name, dtype, slice flag, dimensions.
 constexpr size_t kEncodedTensorBytesMin = 4 + 1 + 1 + 1 + 4;
@@ -98,8 +97,8 @@ absl::Status CheckTensor(const TensorSpec& tensor) {
     return Bad(tensor.name, absl::StrCat("has a name of more than ", kNameBytesMax, " bytes"));
   }
   if (!IsDType(static_cast<uint8_t>(tensor.dtype))) return Bad(tensor.name, "has no known dtype");
-  if (tensor.shape.size() > kDimensionsMax) {
-    return Bad(tensor.name, absl::StrCat("has more than ", kDimensionsMax, " dimensions"));
+  if (tensor.shape.size() > kTensorDimensionsMax) {
+    return Bad(tensor.name, absl::StrCat("has more than ", kTensorDimensionsMax, " dimensions"));
   }
   return tensor.slice ? CheckSlice(tensor) : absl::OkStatus();
 }
@@ -134,7 +133,7 @@ absl::StatusOr<TensorSpec> TakeTensor(ByteReader& reader) {
   tensor.dtype = static_cast<DType>(reader.Take<uint8_t>());
   const auto has_slice = reader.Take<uint8_t>();
   const auto dims = reader.Take<uint32_t>();
-  if (dims > kDimensionsMax) return Bad(tensor.name, "has too many dimensions");
+  if (dims > kTensorDimensionsMax) return Bad(tensor.name, "has too many dimensions");
   tensor.shape = TakeDims(reader, dims);
   if (has_slice != 0) {
     tensor.slice.emplace();

@@ -23,6 +23,12 @@ inline constexpr size_t kWayBytesMax = 256;
 inline constexpr size_t kMediumBytesMax = 64;
 // The encoding of a shard's layout: a million tensors with names of fifty bytes.
 inline constexpr size_t kLayoutBytesMax = size_t{79} << 20;
+// A tensor's dimensions.
+inline constexpr size_t kTensorDimensionsMax = 32;
+// The sources that one reader reads its shard from at a time, where they hold another sharding.
+inline constexpr size_t kReadStreamsMax = 512;
+// What its plan consists of: 56 bytes of memory each.
+inline constexpr size_t kReadItemsMax = size_t{4} << 20;
 // One message between a worker and the hub (gRPC counts in int). The longest carries an attachment
 // or a layout, whole.
 inline constexpr int kHubMessageBytesMax = static_cast<int>(kLayoutBytesMax) + (1 << 20);

@@ -75,6 +75,14 @@ class BenchTest(unittest.TestCase):
             self.assertGreater(figures[f"{call}.median"]["value"], 0)
         self.assertGreater(figures["fetches"]["value"], 0)
 
+    def test_plan(self):
+        figures = self.measure("plan", "--quick", "--tensors", "100")
+        self.assert_figures(figures, ("70b.fsdp-8.tp-2.check", "tensors-100.fsdp-64.tp-8.plan",
+                                      "moe.fsdp-64.tp+ep-8.plan", "moe.fsdp-16.kept"))
+        # A rank of two needs all that FSDP has cut, and a half of what is cut as it is.
+        self.assertEqual(figures["70b.fsdp-8.tp-2.streams"]["value"], 8)
+        self.assertEqual(figures["70b.tp-8.tp-2.streams"]["value"], 4)
+
     def test_recovery(self):
         figures = self.measure("recovery", "--workers", "24", "--callers", "4")
         self.assert_figures(figures, ("recovery",))

@@ -48,6 +48,7 @@ int Main(int argc, char** argv) {
   scenarios.push_back(MakeServerScenario());
   scenarios.push_back(MakeRecoveryScenario());
   scenarios.push_back(MakeDecisionScenario());
+  scenarios.push_back(MakePlanScenario());
   scenarios.push_back(MakeBroadcastScenario());
   scenarios.push_back(MakeElasticScenario());
   scenarios.push_back(MakeCrossDcScenario());

@@ -38,6 +38,8 @@ std::unique_ptr<Scenario> MakeRecoveryScenario();
 std::unique_ptr<Scenario> MakePublishScenario();
 // The hub's choice of a source, without the network, against 20 us.
 std::unique_ptr<Scenario> MakeDecisionScenario();
+// How one sharding is read from another: the server's check and a reader's plan, against 1 s.
+std::unique_ptr<Scenario> MakePlanScenario();
 
 // In a laboratory of shaped links: one trainer to many readers.
 std::unique_ptr<Scenario> MakeBroadcastScenario();

@@ -1,0 +1,195 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "common/read_plan.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "common/alike_tensors.h"
+#include "common/refusals.h"
+#include "common/shard_planner.h"
+#include "common/tensor_match.h"
+
+namespace tensorhub {
+namespace {
+
+absl::Status Refuse(const Refusals& refusals) {
+  return refusals.ToStatus(absl::StatusCode::kFailedPrecondition,
+                           "these tensors cannot be read from that sharding",
+                           "register them as they are published (name, dtype, global shape), in "
+                           "slices along their first "
+                           "dimensions, or publish the missing ones");
+}
+
+// The hub's question, in three passes over the reader sharding's tensors.
+class CoverCheck {
+ public:
+  CoverCheck(const Sharding& source, const Sharding& reader) : match_(source, reader) {
+    for (uint32_t i = 0; i < reader.shards().size(); ++i) {
+      planners_.emplace_back(reader, i, ShardPlanner::Keep::kCount);
+    }
+  }
+
+  absl::StatusOr<Coverage> Run() {
+    for (size_t tensor = 0; tensor < match_.reader().tensors().size(); ++tensor) {
+      AddIfBad(TakeWithoutChoice(tensor));
+    }
+    if (absl::Status status = Refuse(refusals_); !status.ok()) return status;
+    // Those who bring what only they have are known now.
+    for (size_t tensor : with_choice_) NeedSomebody(tensor);
+    for (size_t tensor : with_choice_) {
+      GoTo(tensor);
+      AddIfBad(TakeAll());
+    }
+    if (absl::Status status = Refuse(refusals_); !status.ok()) return status;
+    Coverage coverage;
+    for (const ShardPlanner& planner : planners_) {
+      if (absl::Status status = planner.CheckStreams(); !status.ok()) return status;
+      coverage.needs.push_back(planner.Needs());
+    }
+    return coverage;
+  }
+
+ private:
+  void AddIfBad(const std::string& why) {
+    if (why.empty()) return;
+    refusals_.Add(match_.reader().tensors()[match_.reader_tensor()].name, why);
+  }
+
+  // To one that was found to be well.
+  void GoTo(size_t tensor) {
+    match_.Seek(tensor);
+    match_.Cut();
+  }
+
+  std::string TakeWithoutChoice(size_t tensor) {
+    if (std::string why = match_.Seek(tensor); !why.empty()) return why;
+    if (const AlikeTensors::Parts* known = alike_.Find(match_)) return Count(*known);
+    if (std::string why = match_.Cut(); !why.empty()) return why;
+    if (!match_.HasChoice()) {
+      std::string why = TakeAll();
+      if (why.empty()) alike_.Add(match_, std::move(parts_));
+      return why;
+    }
+    with_choice_.push_back(tensor);
+    NeedSoleHolders();
+    return "";
+  }
+
+  std::string Count(const AlikeTensors::Parts& parts) {
+    for (const auto& [reader_shard, part] : parts) {
+      if (std::string why = planners_[reader_shard].Count(part); !why.empty()) return why;
+    }
+    return "";
+  }
+
+  std::string TakeAll() {
+    parts_.clear();
+    for (const TensorMatch::Wanted& wanted : match_.wanted()) {
+      for (const Sharding::Slice& slice : wanted.readers) {
+        ShardPlanner& planner = planners_[slice.shard];
+        if (std::string why = planner.Take(match_, wanted, slice, true); !why.empty()) return why;
+        for (const ShardPlanner::Part& part : planner.parts()) {
+          parts_.emplace_back(slice.shard, part);
+        }
+      }
+    }
+    return "";
+  }
+
+  // Calls it for each cell of the tensor at hand and each reader shard that wants it.
+  template <typename Visit>
+  void ForEachCell(const Visit& visit) {
+    for (const TensorMatch::Wanted& wanted : match_.wanted()) {
+      for (size_t cell = 0; cell < wanted.cells.count(); ++cell) {
+        for (const Sharding::Slice& slice : wanted.readers) {
+          visit(wanted, wanted.cells.holders(cell), planners_[slice.shard]);
+        }
+      }
+    }
+  }
+
+  void NeedSoleHolders() {
+    ForEachCell([](const TensorMatch::Wanted& wanted, std::span<const uint32_t> holders,
+                   ShardPlanner& planner) {
+      if (holders.size() == 1) planner.Need(wanted.sources[holders[0]].shard);
+    });
+  }
+
+  // Somebody more is needed only where nobody who is needed anyway holds the cell. Who that is does
+  // not depend on the tensor's name, so that it is mostly the same one.
+  void NeedSomebody(size_t tensor) {
+    GoTo(tensor);
+    ForEachCell([this](const TensorMatch::Wanted& wanted, std::span<const uint32_t> holders,
+                       ShardPlanner& planner) {
+      const auto shard_of = [&](uint32_t holder) { return wanted.sources[holder].shard; };
+      const auto needed = [&](uint32_t holder) { return planner.Needs(shard_of(holder)); };
+      if (std::any_of(holders.begin(), holders.end(), needed)) return;
+      const auto preference = [&](uint32_t holder) {
+        const Sharding::Shard& shard = match_.source().shards()[shard_of(holder)];
+        return PreferenceOf(0, planner.fingerprint(), shard.fingerprint);
+      };
+      planner.Need(
+          shard_of(*std::max_element(holders.begin(), holders.end(), [&](uint32_t a, uint32_t b) {
+            return preference(a) < preference(b);
+          })));
+    });
+  }
+
+  TensorMatch match_;
+  AlikeTensors alike_;
+  AlikeTensors::Parts parts_;           // of the tensor at hand
+  std::vector<ShardPlanner> planners_;  // by reader shard
+  std::vector<size_t> with_choice_;     // tensors
+  Refusals refusals_;
+};
+
+// Whether the reader sharding has every slice of the source sharding: the question the other way
+// round.
+bool IsFull(const Sharding& source, const Sharding& reader) {
+  TensorMatch match(reader, source);
+  AlikeTensors alike;
+  for (size_t tensor = 0; tensor < source.tensors().size(); ++tensor) {
+    if (!match.Seek(tensor).empty()) return false;
+    if (alike.Find(match) != nullptr) continue;
+    if (!match.Cut().empty()) return false;
+    alike.Add(match, {});
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<Coverage> CheckCover(const Sharding& source, const Sharding& reader) {
+  absl::StatusOr<Coverage> coverage = CoverCheck(source, reader).Run();
+  if (coverage.ok()) coverage->full = IsFull(source, reader);
+  return coverage;
+}
+
+absl::StatusOr<ReadPlan> PlanRead(const Sharding& source, const Sharding& reader,
+                                  uint32_t reader_shard) {
+  TensorMatch match(source, reader, reader_shard);
+  ShardPlanner planner(reader, reader_shard, ShardPlanner::Keep::kItems);
+  Refusals refusals;
+  const auto is_own = [&](const Sharding::Slice& slice) { return match.Concerns(slice); };
+  for (size_t tensor = 0; tensor < reader.tensors().size(); ++tensor) {
+    const std::span<const Sharding::Slice> slices = reader.slices(tensor);
+    // An empty slice needs nobody, and those who are needed may not know the tensor.
+    if (std::none_of(slices.begin(), slices.end(), is_own)) continue;
+    std::string why = match.Seek(tensor);
+    if (why.empty()) why = match.Cut();
+    for (const TensorMatch::Wanted& wanted : match.wanted()) {
+      for (const Sharding::Slice& slice : wanted.readers) {
+        if (why.empty() && is_own(slice)) why = planner.Take(match, wanted, slice, false);
+      }
+    }
+    if (!why.empty()) refusals.Add(reader.tensors()[tensor].name, why);
+  }
+  if (absl::Status status = Refuse(refusals); !status.ok()) return status;
+  if (absl::Status status = planner.CheckStreams(); !status.ok()) return status;
+  return std::move(planner).TakePlan();
+}
+
+}  // namespace tensorhub

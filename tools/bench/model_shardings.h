@@ -1,0 +1,56 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors as models of several kinds have them, and the ways in which trainers and engines cut
+// them.
+
+#ifndef TENSORHUB_TOOLS_BENCH_MODEL_SHARDINGS_H_
+#define TENSORHUB_TOOLS_BENCH_MODEL_SHARDINGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/layout.h"
+
+namespace tensorhub::bench {
+
+// What a tensor is to tensor parallelism.
+enum class Part { kReplicated, kRows, kColumns, kKvHeads, kExpertRows, kExpertColumns };
+
+struct ModelTensor {
+  std::string name;
+  std::vector<uint64_t> shape;
+  Part part = Part::kReplicated;
+  uint64_t expert = 0;
+};
+
+struct Model {
+  uint64_t kv_heads = 0;
+  uint64_t experts = 0;
+  std::vector<ModelTensor> tensors;
+};
+
+struct ModelSizes {
+  uint64_t layers, hidden, intermediate, heads, kv_heads, head, vocabulary;
+  uint64_t experts = 0;  // 0: a dense model
+};
+Model MakeModel(const ModelSizes& sizes);
+ModelSizes Llama70B();
+ModelSizes Qwen3Moe235B();
+// A dense one with about so many tensors.
+ModelSizes ManyTensors(uint64_t tensors);
+
+enum class Cut {
+  kFsdp,             // each tensor's rows, in even pieces and a shorter last one
+  kTensor,           // rows or columns as a transformer's layers have it; norms everywhere
+  kTensorAndExpert,  // the same, but each expert whole at one rank
+};
+std::string ToString(Cut cut);
+
+// What one rank of the group registers.
+Layout LayoutOfRank(const Model& model, Cut cut, uint64_t ranks, uint64_t rank);
+
+}  // namespace tensorhub::bench
+
+#endif  // TENSORHUB_TOOLS_BENCH_MODEL_SHARDINGS_H_
