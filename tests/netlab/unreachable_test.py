@@ -157,10 +157,17 @@ class UnreachableTest(LabCase):
 
     def test_no_way_there(self):
         self.network.refuse("unreachable", "h2", "h1")
-        self.assert_fails(10)
+        self.assert_fails(2)
         self.assert_in_session()
+
+    def test_no_way_there_for_a_while(self):
+        self.network.refuse("unreachable", "h2", "h1")
+        self.reader.send("fetch exact=1 timeout=20000")
+        with self.assertRaises(Silent):
+            self.reader.answer(3)
         self.network.heal()
-        self.fetches(self.reader, 5, 1)
+        self.assert_ok(self.reader.answer(5))
+        self.assert_ok(self.reader.do("check 1"))
 
     def test_answers_are_lost(self):
         """The listener is there, and what it says does not arrive: the kernel would try for two
