@@ -3,6 +3,8 @@
 
 #include "common/remedy.h"
 
+#include <utility>
+
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 
@@ -23,12 +25,18 @@ Remedy RemedyOf(const absl::Status& status) {
   return payload ? RemedyFromDetails(std::string(*payload)) : Remedy::kNone;
 }
 
+absl::Status AsOutage(absl::Status status, bool outage) {
+  return WithRemedy(std::move(status), outage ? Remedy::kWaitItOut : Remedy::kNone);
+}
+
+bool IsOutage(const absl::Status& status) { return RemedyOf(status) == Remedy::kWaitItOut; }
+
 std::string ToDetails(Remedy remedy) {
   return remedy == Remedy::kNone ? "" : absl::StrCat(static_cast<int>(remedy));
 }
 
 Remedy RemedyFromDetails(std::string_view details) {
-  for (const Remedy remedy : {Remedy::kOpenSession, Remedy::kPutDocuments}) {
+  for (const Remedy remedy : {Remedy::kOpenSession, Remedy::kPutDocuments, Remedy::kWaitItOut}) {
     if (details == ToDetails(remedy)) return remedy;
   }
   return Remedy::kNone;

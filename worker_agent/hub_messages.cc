@@ -8,6 +8,7 @@
 
 #include "common/grpc_status.h"
 #include "common/limits.h"
+#include "common/remedy.h"
 #include "common/text.h"
 
 namespace tensorhub::agent {
@@ -129,6 +130,7 @@ void Put(const SourceFailedMessage& message, v1::WorkerMessage& out) {
   failed.set_assignment(message.assignment);
   failed.set_code(StatusCodeToWire(message.reason));
   failed.set_reason(ReasonOf(message.reason));
+  failed.set_outage(IsOutage(message.reason));
 }
 void Put(const SourceSilentMessage& message, v1::WorkerMessage& out) {
   v1::SourceSilent& silent = *out.mutable_source_silent();
@@ -180,7 +182,7 @@ absl::StatusOr<std::optional<Event>> AbortEvent(const v1::AbortRead& in) {
   AbortReadDirective out;
   const absl::Status status = Read(in.transaction(), "AbortRead.transaction", out.transaction);
   if (!status.ok()) return status;
-  out.reason = Reason(in.code(), in.reason());
+  out.reason = AsOutage(Reason(in.code(), in.reason()), in.outage());
   return std::optional<Event>(std::move(out));
 }
 
@@ -334,6 +336,7 @@ v1::FinishReadRequest ToProto(const FinishReadCall& call) {
   out.set_transaction(IdBytes(call.transaction));
   out.set_code(StatusCodeToWire(call.result));
   out.set_reason(ReasonOf(call.result));
+  out.set_outage(IsOutage(call.result));
   out.set_digest(IdBytes(call.digest));
   return out;
 }
@@ -390,7 +393,7 @@ absl::Status FromProto(const v1::FinishReadResponse& response, CallReply& reply)
       ReadOptional(response.identity(), "FinishReadResponse.identity", out.identity);
   if (!status.ok()) return status;
   reply.payload = out;
-  return StatusFromWire(response.code(), response.reason());
+  return AsOutage(StatusFromWire(response.code(), response.reason()), response.outage());
 }
 
 absl::Status FromProto(const v1::LeaveResponse&, CallReply&) { return absl::OkStatus(); }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/limits.h"
+#include "common/remedy.h"
 #include "worker_agent/log.h"
 #include "worker_agent/ucx/ucx_envelope.h"
 
@@ -147,10 +148,12 @@ bool Ways::TakeNext(Peer& peer) {
   return true;
 }
 
+// R8: that there is no route to the peer, for the moment, says nothing of the peer.
 void Ways::Refuse(Peer& peer, const absl::Status& why) {
-  const std::string name = NameOf(peer.theirs.ways[peer.way.theirs]);
-  peer.refused =
-      absl::Status(why.code(), absl::StrCat("over ", name, ": ", std::string(why.message())));
+  const WayOffer& way = peer.theirs.ways[peer.way.theirs];
+  peer.routed |= way.kind == WayOffer::Kind::kMemory || source_towards_(way.network.address);
+  const std::string text = absl::StrCat("over ", NameOf(way), ": ", std::string(why.message()));
+  peer.refused = AsOutage(absl::Status(why.code(), text), !peer.routed);
 }
 
 // Only now: where no way connects, the error says so.

@@ -93,6 +93,7 @@ class Ways : public MessageTransport {
     bool proven = false;  // something was delivered
     bool moves = false;   // to the next way, before Progress returns
     int64_t silent_at = 0;
+    bool routed = false;  // one of those that were tried; then it is not for lack of a route (R8)
     absl::Status refused;
     std::vector<uint64_t> unsure;  // messages, in the order sent
   };
@@ -113,7 +114,7 @@ class Ways : public MessageTransport {
   absl::Status ConnectNext(PeerId id, Peer& peer);
   bool TakeNext(Peer& peer);
   void Leave(Peer& peer);
-  static void Refuse(Peer& peer, const absl::Status& why);
+  void Refuse(Peer& peer, const absl::Status& why);
   void SayWhichWay(const Peer& peer);
   void Start(uint64_t number, Message& message, const Peer& peer);
   void OnMessageSent(uint64_t number, const absl::Status& status);

@@ -244,8 +244,8 @@ class Client:
         All ranks of a group call it with equal selectors and get the same version or the same
         error. What the memory held before is unpublished. ``progress`` is called with a
         :class:`FetchProgress` some times a second in this thread, or True shows a bar; if it
-        raises, the fetch ends and the exception comes out of here. A group of one rank waits until
-        ``timeout`` for its only source, where that falls silent, but with
+        raises, the fetch ends and the exception comes out of here. Where the only source of a rank,
+        or a rank itself, falls silent, the group waits for it until ``timeout``, but with
         ``waits_out_outages=False``; what has arrived is not read again. UnavailableError: every
         source failed. NotFoundError: there is no such version, or nobody holds it.
         InvalidArgumentError: a registered array is read-only. After an error ``held()`` says what

@@ -18,10 +18,41 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/remedy.h"
 #include "common/text.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
+namespace {
+
+absl::Status NoSourceOf(const Worker& reader) {
+  const WorkerKey& key = reader.id.key;
+  const absl::Status& last = reader.read->last_failure;
+  const std::string what = absl::StrCat("version ", reader.read->version, " of ", key.model);
+  if (last.ok()) {
+    return absl::NotFoundError(
+        absl::StrCat(what, ": nobody holds shard ", key.rank, " any more; fetch another version"));
+  }
+  if (absl::IsDataLoss(last)) {
+    return absl::DataLossError(
+        absl::StrCat(what, ": no copy of shard ", key.rank,
+                     " that is left agrees with its digests; publish it again, or fetch another",
+                     " version; the last one: ", std::string(last.message())));
+  }
+  return absl::UnavailableError(
+      absl::StrCat(what, ": every source of shard ", key.rank,
+                   " failed; the last one: ", std::string(last.message())));
+}
+
+// Of a source. What is not damage may be mended elsewhere.
+absl::Status FailureOf(const absl::Status& said) {
+  const std::string reason = ReadableText(std::string(said.message()), kReasonBytesMax);
+  const std::string text = reason.empty() ? "no reason given" : reason;
+  if (absl::IsDataLoss(said)) return absl::DataLossError(text);
+  return AsOutage(absl::UnavailableError(text), IsOutage(said));
+}
+
+}  // namespace
 
 // Another source, or the end of the fetch for the whole group. While recovering, holders may still
 // report.
@@ -35,23 +66,14 @@ void Hub::State::SettleOrphan(Worker& reader) {
   if (!recovering_ && !HopesForAnswer(reader)) GiveUpRead(reader);
 }
 
+// R8: an outage, which the group waits out, is the silence of who holds the shard still, or was
+// given up for that silence.
 void Hub::State::GiveUpRead(const Worker& reader) {
-  const WorkerKey key = reader.id.key;
-  const Read& read = *reader.read;
-  const std::string what = absl::StrCat("version ", read.version, " of ", key.model);
-  absl::Status status = absl::NotFoundError(
-      absl::StrCat(what, ": nobody holds shard ", key.rank, " any more; fetch another version"));
-  if (absl::IsDataLoss(read.last_failure)) {
-    status = absl::DataLossError(
-        absl::StrCat(what, ": no copy of shard ", key.rank,
-                     " that is left agrees with its digests; publish it again, or fetch another",
-                     " version; the last one: ", std::string(read.last_failure.message())));
-  } else if (!read.last_failure.ok()) {
-    status = absl::UnavailableError(
-        absl::StrCat(what, ": every source of shard ", key.rank,
-                     " failed; the last one: ", std::string(read.last_failure.message())));
-  }
-  Abort({key.model, key.group}, status);
+  const WorkerKey& key = reader.id.key;
+  const absl::Status& last = reader.read->last_failure;
+  const Shard& shard = *reader.reference->shard;
+  const bool silent = (last.ok() || IsOutage(last)) && (shard.complete > 0 || shard.may_return);
+  Abort({key.model, key.group}, AsOutage(NoSourceOf(reader), silent));
 }
 
 // R5: across the wide area, or nowhere, unless one that it barred is tried once more.
@@ -88,20 +110,18 @@ void Hub::State::On(const SourceFailed& event) {
   Worker* reader = FindSession(event.session);
   const Assignment* known =
       reader == nullptr ? nullptr : KnownAssignment(*reader, event.transaction, event.assignment);
+  const bool its = reader != nullptr && IsIn(*reader, event.transaction);
+  if (its) reader->read->last_failure = FailureOf(event.reason);
   if (known == nullptr) {
-    const bool its = reader != nullptr && IsIn(*reader, event.transaction);
     if (its) LeaveReported(*reader, event.assignment);
     return Say(LogLine::Level::kDebug, "a complaint about an assignment that is over");
   }
   Worker& source = *known->source;
   Read& read = *reader->read;
-  const std::string reason = ReadableText(std::string(event.reason.message()), kReasonBytesMax);
-  Say(LogLine::Level::kWarning, absl::StrCat(ToString(reader->id.key), ": source ",
-                                             ToString(source.id.key), " failed: ", reason));
+  Say(LogLine::Level::kWarning,
+      absl::StrCat(ToString(reader->id.key), ": source ", ToString(source.id.key),
+                   " failed: ", std::string(read.last_failure.message())));
   const bool damaged = absl::IsDataLoss(event.reason);
-  read.last_failure =
-      absl::Status(damaged ? absl::StatusCode::kDataLoss : absl::StatusCode::kUnavailable,
-                   reason.empty() ? "no reason given" : reason);
   BarSource(read, source.id);
   Complain(source, reader->id);
   Doubt(source, *reader, damaged);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/remedy.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -140,9 +141,11 @@ void Hub::State::SettleRecovered(const GroupKey& key, Group& group) {
                        worker->reference->publication == transaction.publication &&
                        worker->reference->state == ReferenceState::kComplete;
     if (!holds) {
-      return Abort(key, absl::AbortedError(absl::StrCat(
-                            "rank ", rank, " of ", key.group,
-                            " did not come back after the server's restart; fetch again")));
+      const absl::Status status = absl::AbortedError(
+          absl::StrCat("rank ", rank, " of ", key.group,
+                       " did not come back after the server's restart; fetch again"));
+      // R8: who is here and does not name the fetch has given it up; the other may be cut off.
+      return Abort(key, AsOutage(status, worker == nullptr || !worker->alive));
     }
     Member& voter = transaction.members[rank];
     voter.incarnation = worker->id.incarnation;

@@ -99,6 +99,7 @@ void Hub::State::SetState(Worker& worker, ReferenceState state) {
 void Hub::State::CountComplete(Publication& publication, Shard& shard, const std::string& group) {
   const bool was_listed = publication.listed();
   retention_changed_ = true;
+  shard.may_return = false;
   if (++shard.complete == 1) ++publication.whole_shards;
   Model& model = models_.at(publication.model);
   if (!was_listed && publication.listed() && !publication.superseded) {
@@ -135,8 +136,11 @@ void Hub::State::UncountComplete(Publication& publication, Shard& shard, const s
 
 // Its readers are queued for another source. A publish that waits for its group rests on the
 // reference: the caller has ended it.
-void Hub::State::RemoveReference(Worker& worker) {
+void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   if (!worker.reference) return;
+  if (worker.reference->state != ReferenceState::kFilling) {
+    worker.reference->shard->may_return = may_return;
+  }
   TakePublishBack(worker);
   retention_changed_ = true;
   SetState(worker, ReferenceState::kDraining);

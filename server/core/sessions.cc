@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/remedy.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -244,7 +245,7 @@ void Hub::State::LeaseFired(Worker& worker) {
     return;
   }
   if (IsExcused(worker)) return;
-  EndWorker(worker, absl::UnavailableError("lease expired"));
+  EndWorker(worker, AsOutage(absl::UnavailableError("lease expired"), FellSilent(worker)));
 }
 
 void Hub::State::On(const LeaveOp& op) {
@@ -263,7 +264,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   retention_changed_ = true;
   AbortOf(worker, reason);
   if (worker.op.state == OpRecord::State::kPending) FinishOpen(worker, reason);
-  RemoveReference(worker);
+  RemoveReference(worker, /*may_return=*/IsOutage(reason));
   EndRead(worker);
   Forget(worker);
   CloseStream(worker, reason);

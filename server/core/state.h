@@ -245,7 +245,7 @@ class Hub::State {
   void SetState(Worker& worker, ReferenceState state);
   void CountComplete(Publication& publication, Shard& shard, const std::string& group);
   void UncountComplete(Publication& publication, Shard& shard, const std::string& group);
-  void RemoveReference(Worker& worker);
+  void RemoveReference(Worker& worker, bool may_return = false);
   void ForgetIfUnheld(const Publication& publication);
   void On(const Progress& event);
   void NoteProgress(Read& read, const Progress& event);

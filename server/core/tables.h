@@ -248,6 +248,8 @@ struct Shard {
   std::optional<uint32_t> chunks;  // unknown after a restart until somebody says it
   absl::btree_map<Serial, Worker*> holders;
   uint32_t complete = 0;  // of the holders
+  // R8: who held it last fell silent, or has not reported yet, and may come back with it.
+  bool may_return = false;
   HolderIndex index;
   std::set<Worker*, BySerial> waiting;   // running reads without a source
   std::set<Worker*, BySerial> draining;  // of the holders

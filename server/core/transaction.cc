@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/remedy.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -136,9 +137,11 @@ void Hub::State::FinishOk(Worker& worker, Member& member, const ContentDigest& d
 void Hub::State::FinishFailed(const Worker& worker, const absl::Status& result) {
   const std::string reason = std::string(result.message()).substr(0, kReasonBytesMax);
   const WorkerKey& key = worker.id.key;
-  Abort({key.model, key.group},
-        absl::AbortedError(absl::StrCat("rank ", key.rank, " of ", key.group, " failed: ", reason)),
-        key.rank, absl::Status(result.code(), reason));
+  const absl::Status status =
+      absl::AbortedError(absl::StrCat("rank ", key.rank, " of ", key.group, " failed: ", reason));
+  const absl::Status own(result.code(), reason);
+  const bool outage = IsOutage(result);
+  Abort({key.model, key.group}, AsOutage(status, outage), key.rank, AsOutage(own, outage));
 }
 
 // The transaction was decided without this rank's word, or in an earlier life of the hub.
@@ -226,10 +229,9 @@ void Hub::State::AbortMember(Worker& worker, const Transaction& transaction,
 void Hub::State::AbortOf(const Worker& worker, const absl::Status& reason) {
   if (FindOpenMember(worker.id) == nullptr) return;
   const WorkerKey& key = worker.id.key;
-  Abort({key.model, key.group},
-        absl::AbortedError(absl::StrCat("rank ", key.rank, " of ", key.group, ": ",
-                                        std::string(reason.message()))),
-        key.rank, reason);
+  const absl::Status status = absl::AbortedError(
+      absl::StrCat("rank ", key.rank, " of ", key.group, ": ", std::string(reason.message())));
+  Abort({key.model, key.group}, AsOutage(status, IsOutage(reason)), key.rank, reason);
 }
 
 // Its buffers mean something else. A rank that has not begun gives them up before it does, also

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
 #include "common/limits.h"
+#include "common/remedy.h"
 #include "common/text.h"
 #include "server/rpc/field_checks.h"
 
@@ -146,10 +147,11 @@ hub::Event ReleasedOf(FieldChecks& check, const pb::SourceReleased& released,
 hub::Event FailedOf(FieldChecks& check, const pb::SourceFailed& failed, hub::SessionId session) {
   check.SetPrefix("source_failed.");
   check.Require(failed.code() != 0, "code", "is OK; a failure has another code");
-  return hub::SourceFailed{.session = session,
-                           .transaction = check.Id(failed.transaction(), "transaction"),
-                           .assignment = check.Positive(failed.assignment(), "assignment"),
-                           .reason = check.Result(failed.code(), failed.reason())};
+  return hub::SourceFailed{
+      .session = session,
+      .transaction = check.Id(failed.transaction(), "transaction"),
+      .assignment = check.Positive(failed.assignment(), "assignment"),
+      .reason = AsOutage(check.Result(failed.code(), failed.reason()), failed.outage())};
 }
 
 hub::Event SilentOf(FieldChecks& check, const pb::SourceSilent& silent, hub::SessionId session) {
@@ -286,7 +288,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::FinishReadRequest& request, hub::Cal
   FieldChecks check;
   auto op = OperationOf<hub::FinishReadOp>(check, request, call);
   op.transaction = check.Id(request.transaction(), "transaction");
-  op.result = check.Result(request.code(), request.reason());
+  op.result = AsOutage(check.Result(request.code(), request.reason()), request.outage());
   op.digest = check.IdOrNone(request.digest(), "digest");
   return EventOf(check, op);
 }

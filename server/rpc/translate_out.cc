@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
+#include "common/remedy.h"
 #include "server/rpc/translate.h"
 
 namespace tensorhub::rpc {
@@ -53,6 +54,7 @@ void Fill(const hub::AbortRead& abort, const ServerIdentity&, pb::HubMessage& me
   out.set_transaction(IdBytes(abort.transaction));
   out.set_code(StatusCodeToWire(abort.reason));
   out.set_reason(std::string(abort.reason.message()));
+  out.set_outage(IsOutage(abort.reason));
 }
 
 void Fill(const hub::Probe& probe, const ServerIdentity&, pb::HubMessage& message) {
@@ -168,6 +170,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::FinishReadResponse& respo
     response.set_code(StatusCodeToWire(reply.status));
     response.set_reason(std::string(reply.status.message()));
     response.set_identity(IdBytes(payload.identity));
+    response.set_outage(IsOutage(reply.status));
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/bytes.h"
+#include "common/remedy.h"
 
 namespace tensorhub::store {
 namespace {
@@ -54,7 +55,8 @@ std::optional<hub::GroupRow> GroupFrom(const Statement& row) {
   if (row.IsNull(8)) return group;
   const uint64_t code = row.Number(8);
   if (code > kStatusCodeMax) return std::nullopt;
-  group.outcome = absl::Status(static_cast<absl::StatusCode>(code), row.Bytes(9));
+  group.outcome = AsOutage(absl::Status(static_cast<absl::StatusCode>(code), row.Bytes(9)),
+                           row.Number(13) != 0);
   return group;
 }
 
@@ -86,7 +88,8 @@ absl::StatusOr<std::map<hub::GroupKey, hub::GroupRow>> ReadGroups(Sqlite& databa
   std::map<hub::GroupKey, hub::GroupRow> groups;
   absl::StatusOr<Statement> select = database.Prepare(
       "SELECT model, group_name, transaction_id, publication, version, world_size, chunk_bytes, "
-      "members, outcome_code, outcome_message, identity, term, term_since FROM group_fetches");
+      "members, outcome_code, outcome_message, identity, term, term_since, outcome_outage "
+      "FROM group_fetches");
   if (!select.ok()) return select.status();
   while (true) {
     const absl::StatusOr<bool> row = select->Step();
@@ -250,7 +253,8 @@ absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
       {&writer.put_group_,
        "INSERT OR REPLACE INTO group_fetches (model, group_name, transaction_id, publication, "
        "version, world_size, chunk_bytes, members, outcome_code, outcome_message, identity, "
-       "term, term_since) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"},
+       "term, term_since, outcome_outage) "
+       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
       {&writer.drop_group_, "DELETE FROM group_fetches WHERE model = ?1 AND group_name = ?2"},
       {&writer.put_retention_,
        "INSERT OR REPLACE INTO retention (model, keep_latest, pins) VALUES (?1, ?2, ?3)"},
@@ -321,6 +325,7 @@ absl::Status RowWriter::Write(const hub::GroupKey& key, const std::optional<hub:
   put_group_.BindBlob(11, identity);
   put_group_.Bind(12, row->term.number);
   put_group_.Bind(13, row->term.since);
+  put_group_.Bind(14, uint64_t{row->outcome && IsOutage(*row->outcome)});
   return put_group_.Run();
 }
 

@@ -60,6 +60,9 @@ ALTER TABLE models ADD COLUMN term_by TEXT NOT NULL DEFAULT '';
 ALTER TABLE group_fetches ADD COLUMN term INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE group_fetches ADD COLUMN term_since INTEGER NOT NULL DEFAULT 0;
 )sql",
+    R"sql(
+ALTER TABLE group_fetches ADD COLUMN outcome_outage INTEGER NOT NULL DEFAULT 0;
+)sql",
 };
 constexpr int kSchema = static_cast<int>(std::size(kSteps));
 

@@ -112,6 +112,7 @@ class Play {
         v1::AbortRead& abort = *message.mutable_abort_read();
         abort.set_transaction(Transaction());
         abort.set_code(in_.Byte());
+        abort.set_outage(in_.OneIn(2));
         return abort.set_reason(Text());
       }
       case 1:
@@ -199,6 +200,7 @@ class Play {
     response.set_version(Version());
     response.set_code(in_.OneIn(2) ? in_.Byte() : 0);
     response.set_reason(Text());
+    response.set_outage(in_.OneIn(2));
     if (Travel(response)) reply.status = FromProto(response, reply);  // an outcome, no refusal
   }
   void Reply(const BeginReadCall&, CallReply& reply) {

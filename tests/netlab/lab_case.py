@@ -23,9 +23,10 @@ class LabCase(unittest.TestCase):
         self.server = Server(self.lab, "hub", self.folder, LEASE_MS)
         self.addCleanup(self.server.kill)
 
-    def start(self, group, place, way, shard):
-        """A worker that is alone in its group, and what came of its joining."""
-        worker = Worker(self.lab, self.folder, self.server, group=group, rank=0, world=1,
+    def start(self, group, place, way, shard, *, rank=0, world=1):
+        """A worker, which is alone in its group if nothing else is said, and what came of its
+        joining."""
+        worker = Worker(self.lab, self.folder, self.server, group=group, rank=rank, world=world,
                         place=place, way=way, shard=shard)
         self.addCleanup(worker.kill)
         return worker, worker.join(10000)

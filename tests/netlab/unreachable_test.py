@@ -35,6 +35,7 @@ AT_ONCE = 2  # seconds, of a fetch that nothing keeps
 STARTING = 1  # second, of a program, on a machine that is busy
 RATE = "500mbit"  # of the laboratory's links
 SLOW = "20mbit"  # a shard takes seven seconds
+SLOW_FOR_TWO = "40mbit"
 STUCK = "stuck"  # the group of who is meant to be held up
 
 
@@ -103,10 +104,15 @@ class UnreachableTest(LabCase):
         self.reader = self.join("reader", "h2")
         self.publish(1)
 
-    def join(self, group, host, way=TCP):
-        worker, joined = self.start(group, host, way, SHARD)
+    def join(self, group, host, way=TCP, *, rank=0, world=1):
+        worker, joined = self.start(group, host, way, SHARD, rank=rank, world=world)
         self.assert_ok(joined)
         return worker
+
+    def join_all(self, group, hosts):
+        """A group with one rank on each of these."""
+        return [self.join(group, host, rank=rank, world=len(hosts))
+                for rank, host in enumerate(hosts)]
 
     def assert_ok(self, answer):
         self.assertRegex(answer, "^ok")
@@ -151,10 +157,17 @@ class UnreachableTest(LabCase):
 
     def test_no_way_there(self):
         self.network.refuse("unreachable", "h2", "h1")
-        self.assert_fails(10)
+        self.assert_fails(2)
         self.assert_in_session()
+
+    def test_no_way_there_for_a_while(self):
+        self.network.refuse("unreachable", "h2", "h1")
+        self.reader.send("fetch exact=1 timeout=20000")
+        with self.assertRaises(Silent):
+            self.reader.answer(3)
         self.network.heal()
-        self.fetches(self.reader, 5, 1)
+        self.assert_ok(self.reader.answer(5))
+        self.assert_ok(self.reader.do("check 1"))
 
     def test_answers_are_lost(self):
         """The listener is there, and what it says does not arrive: the kernel would try for two
@@ -289,27 +302,43 @@ class UnreachableTest(LabCase):
         self.assertIn(f"{STUCK}/0 stands still", self.log("server.log"))
         self.assert_in_session()
 
-    def outage_while_bytes_come(self, host):
-        """With nobody else to read from. It ends well, and does not begin anew."""
-        self.network.slow_down("h2", SLOW)
-        self.reader.send("fetch exact=1 timeout=90000")
+    def outage_while_bytes_come(self, host, readers, version=1):
+        """With nobody else to read from. It ends well for all ranks, and does not begin anew."""
+        for reader in readers:
+            reader.send(f"fetch exact={version} timeout=90000")
         with self.assertRaises(Silent):
-            self.reader.answer(3)
+            readers[0].answer(3)
         self.network.cut(host)
         with self.assertRaises(Silent):
-            self.reader.answer(BRIEFER)
+            readers[0].answer(BRIEFER)
         self.network.heal()
-        answer = self.reader.answer(30)
-        self.assertTrue(answer.startswith("ok"), f"{answer}\n{self.log('reader-0.log')}")
-        self.assert_ok(self.reader.do("check 1"))
-        kept = int(re.search(r"skipped=(\d+)", answer).group(1))
-        self.assertGreater(kept, SHARD_BYTES // 10, answer)
+        for reader in readers:
+            answer = reader.answer(30)
+            log = self.log(f"{reader.group}-{reader.rank}.log")
+            self.assertTrue(answer.startswith("ok"), f"{reader}: {answer}\n{log}")
+            self.assert_ok(reader.do(f"check {version}"))
+            kept = int(re.search(r"skipped=(\d+)", answer).group(1))
+            self.assertGreater(kept, SHARD_BYTES // 10, answer)
 
     def test_outage_of_the_source_while_bytes_come(self):
-        self.outage_while_bytes_come("h1")
+        self.network.slow_down("h2", SLOW)
+        self.outage_while_bytes_come("h1", [self.reader])
 
     def test_outage_of_the_reader_while_bytes_come(self):
-        self.outage_while_bytes_come("h2")
+        self.network.slow_down("h2", SLOW)
+        self.outage_while_bytes_come("h2", [self.reader])
+
+    def test_outage_of_one_ranks_source_while_bytes_come(self):
+        """The other rank, whose source is there, hears of it from the server."""
+        sources = self.join_all("sources", ("h1", "h3"))
+        for source in sources:
+            source.do("fill 2")
+            source.send("publish 2 wait=1")
+        for source in sources:
+            self.assert_ok(source.answer(5))
+        readers = self.join_all("readers", ("h2", "h2"))
+        self.network.slow_down("h2", SLOW_FOR_TWO)
+        self.outage_while_bytes_come("h1", readers, 2)
 
     def test_outage_of_the_source(self):
         self.outage("h1")

@@ -52,7 +52,6 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
 void AgentCore::State::On(const SessionDown&, TimeMs /*now*/, Effects& /*effects*/) {
   calls_.OnSessionDown();
   heartbeat_at_.reset();
-  lost_session_ = true;
   if (next_read_) next_read_ = NextRead{next_read_->generation, /*begun=*/false};
   if (reader_) reader_->OnSessionDown();
 }

@@ -102,9 +102,9 @@ class AgentCore::State {
   absl::StatusOr<Reference::Content> Published(const CallReply& reply) const;
   absl::Status CheckDecision(const FetchDecision& decision) const;
   void Join(const FetchVerb& verb, TimeMs left_ms, Effects& effects);
-  bool IsOutage(const absl::Status& outcome) const;
+  absl::Status Forgotten(const absl::Status& status) const;
   void AskAgain(TimeMs now, Effects& effects);
-  void EndOrWait(bool outage, const absl::Status& failure, TimeMs now, Effects& effects);
+  void EndOrWait(const absl::Status& failure, TimeMs now, Effects& effects);
   bool HasWhole(const FetchDecision& decision) const;
   PublishCall CallOf(const PublishVerb& verb) const;
   void OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects);
@@ -199,7 +199,6 @@ class AgentCore::State {
 
   // R8: the outage that the fetch under way waits out; OK: none so far.
   absl::Status outage_;
-  bool lost_session_ = false;  // since the fetch under way joined
 
   // Why the verb that runs is to end before its deadline.
   const std::optional<absl::Status>& cut_short() const { return ended_ ? ended_ : cancelled_; }

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/remedy.h"
 #include "worker_agent/core/agent_state.h"
 #include "worker_agent/core/verb_parts.h"
 
@@ -34,7 +35,6 @@ void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects
 
 void AgentCore::State::Join(const FetchVerb& verb, TimeMs left_ms, Effects& effects) {
   phase_ = Phase::kJoining;
-  lost_session_ = false;
   JoinFetchCall call{verb.selector, registered_->layout, left_ms};
   const bool newer = verb.selector.kind == Selector::Kind::kNewerThan;
   if (newer) call.held_in = HeldIn(verb.selector.version);
@@ -62,9 +62,7 @@ bool AgentCore::State::HasWhole(const FetchDecision& decision) const {
 }
 
 void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects) {
-  // R8: the hub may have forgotten the version with its last holder, which may come back.
-  const bool forgotten = !outage_.ok() && absl::IsNotFound(reply.status);
-  if (!reply.status.ok()) return EndOrWait(forgotten, reply.status, now, effects);
+  if (!reply.status.ok()) return EndOrWait(Forgotten(reply.status), now, effects);
   const auto* decision = std::get_if<FetchDecision>(&reply.payload);
   if (decision == nullptr) return Done(BadAnswer(), effects);
   phase_deadline_.reset();
@@ -98,7 +96,7 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   content.term = decision_->term;
   reference_.SetContent(content);
   reader_.emplace(options_, decision_->transaction, reference_, digests_, last_, peers_,
-                  next_token_, now);
+                  next_token_, /*in_outage=*/!outage_.ok(), now);
   const NextRead next = next_read_.value_or(NextRead{reference_.generation()});
   TH_CHECK(reference_.generation() == next.generation);
   EndNextRead(effects);
@@ -131,7 +129,7 @@ void AgentCore::State::EndNextRead(Effects& effects) {
 
 void AgentCore::State::OnBeginReply(const CallReply& reply, TimeMs /*now*/, Effects& effects) {
   phase_ = Phase::kReading;
-  if (!reply.status.ok()) StopReading(reply.status, effects);
+  if (!reply.status.ok()) StopReading(Forgotten(reply.status), effects);
 }
 
 void AgentCore::State::StopReading(const absl::Status& reason, Effects& effects) {
@@ -156,7 +154,7 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
     if (reference_.state() == Reference::State::kFilling) Disown(status, effects);
     const bool heard = std::holds_alternative<FinishReply>(reply.payload);
     if (!heard) LeaveFetch(decision_->transaction, effects);
-    return EndOrWait(heard && IsOutage(status), status, now, effects);
+    return EndOrWait(status, now, effects);
   }
   if (reference_.state() == Reference::State::kFilling) {
     reference_.SetHeld(/*published=*/false);
@@ -170,24 +168,17 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
   if (dropped) On(*dropped, now, effects);
 }
 
-// R8: the only source fell silent, or this rank was cut off and given up for that. A source whose
-// connection broke has crashed, and the caller hears so at once; but where nobody has answered
-// since an outage, that goes on. Other ranks of a group know of none of it, and must hear the same
-// as this one (R6): so this is for groups of one rank.
-bool AgentCore::State::IsOutage(const absl::Status& outcome) const {
-  if (decision_->world_size > 1) return false;
-  const bool lasts = !outage_.ok() && !(reader_ && reader_->heard_any());
-  const bool silent = lasts || (reader_ && reader_->failed_by_silence());
-  const bool no_source = absl::IsUnavailable(outcome) || absl::IsNotFound(outcome);
-  return (no_source && silent) || (absl::IsAborted(outcome) && lost_session_);
+// R8: in an outage the hub may have forgotten the version with its last holder, which may return.
+absl::Status AgentCore::State::Forgotten(const absl::Status& status) const {
+  return AsOutage(status, !outage_.ok() && absl::IsNotFound(status));
 }
 
-// An attempt has failed: the verb as well, unless it waits for an outage to end.
-void AgentCore::State::EndOrWait(bool outage, const absl::Status& failure, TimeMs now,
-                                 Effects& effects) {
+// An attempt has failed: the verb as well, unless it waits for an outage to end. Whether it was one
+// the hub says, since all ranks of the group have to meet again (R6).
+void AgentCore::State::EndOrWait(const absl::Status& failure, TimeMs now, Effects& effects) {
   const bool in_time = verb_deadline_ && now + kAskAgainMs < *verb_deadline_;
   const bool wanted = std::get<FetchVerb>(verb_).waits_out_outages && !cut_short();
-  if (!outage || !in_time || !wanted) return Done(failure, effects);
+  if (!IsOutage(failure) || !in_time || !wanted) return Done(failure, effects);
   if (outage_.ok()) {
     effects.emplace_back(
         LogLine{LogLine::Level::kWarning,

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/remedy.h"
 #include "common/text.h"
 
 namespace tensorhub::agent {
@@ -33,7 +34,7 @@ void OpenWithHello(const CoreOptions& options, Incarnation peer, const std::stri
 
 Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
                Digests& digests, const Remembered& last, PeerTable& peers, uint64_t& next_token,
-               TimeMs now)
+               bool in_outage, TimeMs now)
     : options_(options),
       transaction_(transaction),
       reference_(reference),
@@ -41,6 +42,7 @@ Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Ref
       peers_(peers),
       next_token_(next_token),
       plan_(reference.content().chunking, last, digests),
+      in_outage_(in_outage),
       window_bytes_(options.window_bytes),
       told_at_(now) {
   // Tokens are unique within the process, so reads numbered from them are too.
@@ -157,7 +159,7 @@ void Reader::Open(bool ask_one_sided, Effects& effects) {
 void Reader::Heard(TimeMs now) {
   source_->heard_at = now;
   source_->heard = true;
-  heard_any_ = true;
+  in_outage_ = false;
   source_->doubted = false;
 }
 
@@ -269,9 +271,9 @@ void Reader::Fail(const absl::Status& reason, Effects& effects) {
   effects.emplace_back(
       LogLine{LogLine::Level::kWarning, absl::StrCat("source ", ToString(assigned_->source.key),
                                                      " failed: ", std::string(reason.message()))});
-  failure_ = SourceFailedMessage{transaction_, assigned_->assignment, reason};
+  failure_ = SourceFailedMessage{transaction_, assigned_->assignment,
+                                 AsOutage(reason, in_outage_ || IsOutage(reason))};
   failure_told_ = false;
-  failed_by_silence_ = false;
   LeaveSource(/*close_gets=*/true, effects);
   if (!Quiet()) return;
   effects.emplace_back(SessionSend{*failure_});
@@ -336,8 +338,8 @@ void Reader::OnTick(TimeMs now, Effects& effects) {
   }
   if (silent_ms < options_.silence_ms) return;
   const Incarnation peer = assigned_->source.incarnation;
-  Fail(absl::UnavailableError(absl::StrCat("it has been silent for ", silent_ms, " ms")), effects);
-  failed_by_silence_ = true;
+  const std::string silence = absl::StrCat("it has been silent for ", silent_ms, " ms");
+  Fail(AsOutage(absl::UnavailableError(silence)), effects);
   // Its connection may be full of what a stopped process never takes.
   effects.emplace_back(ClosePeer{peer});
   peers_.open.erase(peer);
@@ -346,7 +348,6 @@ void Reader::OnTick(TimeMs now, Effects& effects) {
 
 void Reader::Stop(Effects& effects) {
   if (state_ == State::kReading) state_ = State::kStopped;
-  failed_by_silence_ |= source_ && source_->doubted;
   if (source_) LeaveSource(/*close_gets=*/true, effects);
   if (close_gets_at_) ForceQuiet(effects);
   next_assigned_.reset();

@@ -56,10 +56,10 @@ class Reader {
   enum class State { kReading, kComplete, kStopped };
 
   // All outlive the reader. `reference` is filling and knows its content; `digests` are that one's,
-  // `last` is what the buffers held before.
+  // `last` is what the buffers held before; `in_outage`: one has ended the last attempt (R8).
   Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
          Digests& digests, const Remembered& last, PeerTable& peers, uint64_t& next_token,
-         TimeMs now);
+         bool in_outage, TimeMs now);
 
   void OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects);
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
@@ -86,10 +86,6 @@ class Reader {
   uint64_t bytes_read() const { return bytes_read_; }
   // Found in place: neither read nor written.
   uint64_t bytes_skipped() const { return bytes_skipped_; }
-  // R8: the last source failed it by saying nothing, or was silent when the read was stopped.
-  bool failed_by_silence() const { return failed_by_silence_; }
-  // Any source has answered.
-  bool heard_any() const { return heard_any_; }
   bool used_one_sided() const { return used_one_sided_; }
   const std::string& way() const { return way_; }
   const std::string& sources() const { return sources_; }
@@ -195,8 +191,7 @@ class Reader {
   std::optional<SourceReleasedMessage> release_;
   std::optional<SourceReleasedMessage> released_;  // said last
   bool failure_told_ = false;
-  bool failed_by_silence_ = false;  // the last one
-  bool heard_any_ = false;
+  bool in_outage_;  // and nobody has answered since
   struct ChunkRun {
     uint32_t first = 0;
     uint32_t end = 0;

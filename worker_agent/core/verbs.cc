@@ -25,7 +25,7 @@ absl::Status NotRegistered() {
 
 void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
   VerbDone done;
-  done.status = status;
+  done.status = absl::Status(status.code(), status.message());  // a remedy is the agent's to try
   if (status.ok() && decision_) {
     done.fetch.version = decision_->version;
     done.fetch.identity = identity_;
@@ -271,7 +271,7 @@ void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
       }
       if (reference_.state() == Reference::State::kFilling) Disown(result_, effects);
       LeaveFetch(decision_->transaction, effects);
-      return EndOrWait(IsOutage(result_), result_, now, effects);
+      return EndOrWait(result_, now, effects);
     case Phase::kLeaving:
       calls_.GiveUp(effects);
       left_ = true;

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/remedy.h"
 #include "tests/unit/worker_agent/scripted_hub.h"
 #include "worker_agent/hub_channel.h"
 #include "worker_agent/hub_messages.h"
@@ -403,6 +404,24 @@ TEST(HubMessages, AnOutcomeIsAnAnswerAlsoIfItIsAnError) {
   CallReply reply;
   EXPECT_EQ(FromProto(response, reply), absl::UnavailableError("every source failed"));
   EXPECT_EQ(std::get<FinishReply>(reply.payload).version, 7u);
+  response.set_outage(true);
+  EXPECT_TRUE(IsOutage(FromProto(response, reply)));
+}
+
+TEST(HubMessages, OutagesTravelBothWays) {
+  const absl::Status silent = absl::UnavailableError("it has been silent");
+  for (const bool outage : {false, true}) {
+    const absl::Status reason = AsOutage(silent, outage);
+    const SourceFailedMessage failed{{1, 1}, 2, reason};
+    EXPECT_EQ(ToProto(SessionSend{failed}).source_failed().outage(), outage);
+    EXPECT_EQ(ToProto(FinishReadCall{{1, 1}, reason, {}}).outage(), outage);
+    v1::HubMessage message;
+    message.mutable_abort_read()->set_transaction(ToBytes(Id128{1, 1}));
+    message.mutable_abort_read()->set_code(14);
+    message.mutable_abort_read()->set_reason(std::string(silent.message()));
+    message.mutable_abort_read()->set_outage(outage);
+    EXPECT_EQ(std::get<AbortReadDirective>(**ToEvent(message)).reason, reason);
+  }
 }
 
 // R8: from another thread, and only where there is a session to say it on. (The hub ends this one

@@ -13,6 +13,7 @@
 
 #include <utility>
 
+#include "common/remedy.h"
 #include "worker_agent/ucx/ucx_envelope.h"
 
 namespace tensorhub::agent {
@@ -91,8 +92,13 @@ class WaysTest : public testing::Test, public MessageTransport::Sink {
   }
 
   WaysTest() {
-    Ways::Host host{
-        "boot", "net", {}, [](std::string_view) { return std::nullopt; }, [this] { return now_; }};
+    Ways::Host host{"boot",
+                    "net",
+                    {},
+                    [this](std::string_view to) {
+                      return to == routed_ ? std::optional(std::string("from")) : std::nullopt;
+                    },
+                    [this] { return now_; }};
     for (int i = 0; i < 3; ++i) {
       host.candidates.push_back({Offer(i),
                                  [this, i](MessageTransport::Sink* sink)
@@ -120,11 +126,13 @@ class WaysTest : public testing::Test, public MessageTransport::Sink {
     sent_.push_back(std::to_string(token) + (status.ok() ? " ok" : " failed"));
   }
   void OnPeerFailed(PeerId peer, const absl::Status& status) override {
-    failed_.push_back(std::to_string(peer) + " " + std::string(status.message()));
+    failed_.push_back(std::to_string(peer) + " " + std::string(status.message()) +
+                      (IsOutage(status) ? " (outage)" : ""));
   }
   void OnDeaf(std::string_view /*why*/) override {}
 
   int64_t now_ = 0;
+  std::string routed_;  // to this address there is a route
   std::vector<FakeWay*> made_;
   std::unique_ptr<Ways> ways_;
   std::vector<std::string> heard_, sent_, failed_;
@@ -223,6 +231,25 @@ TEST_F(WaysTest, WhenNoneIsLeftThePeerHasFailed) {
   Turn();
   EXPECT_THAT(sent_, ElementsAre("7 failed", "8 failed"));
   ways_->Close(peer);
+}
+
+// R8: from a host that has lost its network, say. A peer on this host, or one that is in one
+// network only of several, is not to be reached for another reason.
+TEST_F(WaysTest, WithoutARouteItIsAnOutage) {
+  WayOffers theirs{"another boot", "another net", {Offer(1), Offer(2)}};
+  for (size_t i = 0; i < 2; ++i) {
+    theirs.ways[i].network.address.back() = 2;
+    theirs.ways[i].transport = way(i + 1).Address();
+    way(i + 1).refuses = absl::UnavailableError("unreachable");
+  }
+  const std::string address = WrapEnvelope(EnvelopeKind::kWays, Encode(theirs));
+  EXPECT_TRUE(IsOutage(ways_->Connect(address).status()));
+  routed_ = theirs.ways[0].network.address;
+  const absl::Status refused = ways_->Connect(address).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused));
+  EXPECT_FALSE(IsOutage(refused));
+  way(0).refuses = absl::UnavailableError("nobody listens");
+  EXPECT_FALSE(IsOutage(ways_->Connect(ways_->Address()).status()));
 }
 
 TEST_F(WaysTest, OnceProvenAFailureIsThePeers) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/check.h"
+#include "common/remedy.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -419,9 +420,11 @@ void HubScript::Release(const Words& words) {
 void HubScript::FailSource(const Words& words) {
   const Agent& agent = AgentOf(words);
   const AssignmentNumber current = agent.fetch ? agent.fetch->assignment : 0;
+  absl::Status reason = absl::UnavailableError("connection reset");
+  if (words.Has("damaged")) reason = absl::DataLossError("chunk 4 differs");
+  if (words.Has("silent")) reason = AsOutage(absl::UnavailableError("it has been silent"));
   Send(SourceFailed{agent.session, agent.decision.transaction, words.Number("number", current),
-                    words.Has("damaged") ? absl::DataLossError("chunk 4 differs")
-                                         : absl::UnavailableError("connection reset")});
+                    std::move(reason)});
 }
 
 void HubScript::DoubtSource(const Words& words) {

@@ -28,7 +28,7 @@
 //   begin W [gen=N]  finish W [error=TEXT] [content=C]   leave W     retry W     cancel W
 //   unheard W        the answer to its last call will not arrive
 //   give-up W        it does not wait for its last join any more, and forgets what came of it
-//   progress W N     release W N|all         fail-source W [damaged]
+//   progress W N     release W N|all         fail-source W [damaged|silent]
 //   doubt-source W   answer W holds|gone [verified] [gen=N]
 //   copy-failed W vN [error=TEXT]  it makes no copy of that
 //   wait-version NAME MODEL newer=N|any [lag=N] [timeout=MS]

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/remedy.h"
 #include "tests/unit/server/core/hub_script.h"
 
 namespace tensorhub::hub {
@@ -13,7 +14,8 @@ namespace {
 
 std::string Text(const absl::Status& status) {
   if (status.ok()) return "ok";
-  return absl::StrCat(absl::StatusCodeToString(status.code()), ": ", std::string(status.message()));
+  return absl::StrCat(absl::StatusCodeToString(status.code()), ": ", std::string(status.message()),
+                      IsOutage(status) ? " (outage)" : "");
 }
 
 std::string Text(ModelChange::Kind kind) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "common/grpc_status.h"
+#include "common/remedy.h"
 #include "server/rpc/translate.h"
 #include "server/rpc/translate_views.h"
 
@@ -59,6 +60,9 @@ TEST(TranslateOutTest, ReasonsKeepCodeAndText) {
       ToProto({1, hub::AbortRead{{1, 1}, absl::AbortedError("rank 2 failed")}}, kIdentity);
   EXPECT_EQ(abort.abort_read().code(), 10u);
   EXPECT_EQ(abort.abort_read().reason(), "rank 2 failed");
+  EXPECT_FALSE(abort.abort_read().outage());
+  const absl::Status outage = AsOutage(absl::AbortedError("rank 2 was cut off"));
+  EXPECT_TRUE(ToProto({1, hub::AbortRead{{1, 1}, outage}}, kIdentity).abort_read().outage());
   const pb::HubMessage dropped =
       ToProto({1, hub::Dropped{7, absl::AlreadyExistsError("other bytes")}}, kIdentity);
   EXPECT_EQ(dropped.dropped().generation(), 7u);
@@ -95,6 +99,10 @@ TEST(TranslateOutTest, AnOutcomeIsAnAnswerAlsoIfItIsAnError) {
   ASSERT_TRUE(FillResponse(failed, response).ok());
   EXPECT_EQ(response.code(), 14u);
   EXPECT_EQ(response.reason(), "every source failed");
+  EXPECT_FALSE(response.outage());
+  const hub::Reply outage{1, AsOutage(failed.status), hub::FinishReadReply{7}};
+  ASSERT_TRUE(FillResponse(outage, response).ok());
+  EXPECT_TRUE(response.outage());
   const hub::Reply committed{1, {}, hub::FinishReadReply{7}};
   ASSERT_TRUE(FillResponse(committed, response).ok());
   EXPECT_EQ(response.code(), 0u);
@@ -137,7 +145,8 @@ TEST(GrpcStatusTest, EveryCodeBothWays) {
 
 TEST(GrpcStatusTest, RemediesTravel) {
   const absl::Status status = absl::FailedPreconditionError("why");
-  for (const Remedy remedy : {Remedy::kNone, Remedy::kOpenSession, Remedy::kPutDocuments}) {
+  for (const Remedy remedy :
+       {Remedy::kNone, Remedy::kOpenSession, Remedy::kPutDocuments, Remedy::kWaitItOut}) {
     EXPECT_EQ(RemedyOf(FromGrpc(ToGrpc(WithRemedy(status, remedy)))), remedy);
   }
   const grpc::Status newer(grpc::StatusCode::FAILED_PRECONDITION, "why", "77");

@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "common/limits.h"
+#include "common/remedy.h"
 
 namespace tensorhub::rpc {
 namespace {
@@ -174,6 +175,9 @@ TEST(TranslateMessageTest, AFailureCarriesItsReason) {
   const absl::Status reason = std::get<hub::SourceFailed>(*event).reason;
   EXPECT_EQ(reason.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(reason.message().size(), kReasonBytesMax);
+  EXPECT_FALSE(IsOutage(reason));
+  failed.set_outage(true);
+  EXPECT_TRUE(IsOutage(std::get<hub::SourceFailed>(*ToCore(message, 4)).reason));
   // It is sent on, in messages that take UTF-8 only.
   failed.set_reason(std::string(kReasonBytesMax - 1, 'r') + "\xc3\xa9");
   EXPECT_EQ(std::get<hub::SourceFailed>(*ToCore(message, 4)).reason.message(),
@@ -245,6 +249,8 @@ TEST(TranslateCallTest, FinishCarriesItsResult) {
   request.set_code(10);
   request.set_reason("lost");
   EXPECT_EQ(std::get<hub::FinishReadOp>(*ToCore(request, 1)).result, absl::AbortedError("lost"));
+  request.set_outage(true);
+  EXPECT_TRUE(IsOutage(std::get<hub::FinishReadOp>(*ToCore(request, 1)).result));
   request.set_code(17);
   EXPECT_THAT(std::string(ToCore(request, 1).status().message()), StartsWith("code: "));
 }

@@ -101,7 +101,7 @@ TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               testing::AllOf(HasSubstr(file("hub.db")), HasSubstr("schema 7"), HasSubstr("newer")));
-  Run("PRAGMA user_version = 4");
+  Run("PRAGMA user_version = 5");
   LoadOnce();
 }
 
@@ -113,11 +113,15 @@ TEST_F(SqliteStoreTest, AnOlderSchemaIsBroughtUpToDate) {
       "ALTER TABLE models DROP COLUMN terms; ALTER TABLE models DROP COLUMN term_by;"
       "ALTER TABLE group_fetches DROP COLUMN identity;"
       "ALTER TABLE group_fetches DROP COLUMN term;"
-      "ALTER TABLE group_fetches DROP COLUMN term_since; PRAGMA user_version = 1");
+      "ALTER TABLE group_fetches DROP COLUMN term_since;"
+      "ALTER TABLE group_fetches DROP COLUMN outcome_outage; PRAGMA user_version = 1");
   state.retention.clear();
   for (auto& [name, row] : state.models) row.identity = {}, row.publishers = {};
   for (auto& [name, row] : state.models) row.terms = {}, row.term_by = "";
-  for (auto& [key, row] : state.groups) row.identity = {}, row.term = {};
+  for (auto& [key, row] : state.groups) {
+    row.identity = {}, row.term = {};
+    if (row.outcome) row.outcome = absl::Status(row.outcome->code(), row.outcome->message());
+  }
   EXPECT_EQ(LoadOnce().state, state);
   ASSERT_TRUE(Open()->Commit(RowsOf(SomeState())).ok());
   EXPECT_EQ(LoadOnce().state, SomeState());

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <string>
 
+#include "common/remedy.h"
 #include "server/store/sqlite_store.h"
 
 namespace tensorhub::store {
@@ -85,7 +86,7 @@ inline hub::DurableState SomeState() {
   hub::GroupRow& done = state.groups[{"m/actor", "second"}] = OpenFetchOf(1, ~Version{0});
   done.outcome = absl::OkStatus();
   hub::GroupRow& failed = state.groups[{"other", "rollout"}] = OpenFetchOf(2, 0);
-  failed.outcome = absl::DataLossError("it's \"broken\"");
+  failed.outcome = AsOutage(absl::DataLossError("it's \"broken\""));
   hub::RetentionRow& both = state.retention["m/actor"];
   both.keep_latest = 0;
   both.pins["gold"] = {~Version{0}, TimeMs{1'800'000'000'000}};

@@ -240,7 +240,7 @@ void FakeHub::Place(size_t reader) {
   } else if (!candidates.empty()) {
     Assign(reader, candidates[schedule_.random.Below(candidates.size())]);
   } else if (!reads_.at(reader).source) {
-    Abort(reader, absl::UnavailableError("no source is left"));
+    Abort(reader, AsOutage(absl::UnavailableError("no source is left"), reads_.at(reader).outage));
   }
 }
 
@@ -301,6 +301,7 @@ void FakeHub::OnSaid(size_t worker, const SessionSend& effect) {
   const auto read = reads_.find(worker);
   if (read == reads_.end() || read->second.assignment != failed->assignment) return;
   if (read->second.source) read->second.barred.insert(*read->second.source);
+  read->second.outage = IsOutage(failed->reason);
   const std::optional<size_t> source = std::exchange(read->second.source, std::nullopt);
   Release(worker, failed->assignment);
   const auto holding = source ? holdings_.find(*source) : holdings_.end();

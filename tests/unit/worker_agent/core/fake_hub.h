@@ -89,6 +89,7 @@ class FakeHub {
     AssignmentNumber assignment = 0;
     std::set<size_t> barred;
     std::set<size_t> pardoned;
+    bool outage = false;  // its last source failed it so
   };
   struct Unpublishing {
     OpId op = 0;

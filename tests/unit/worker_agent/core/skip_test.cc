@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "common/remedy.h"
 #include "tests/unit/seeds_to_try.h"
 #include "tests/unit/worker_agent/core/world.h"
 #include "worker_agent/core/skip_plan.h"
@@ -135,6 +136,38 @@ TEST_P(SkipTest, AnOutageIsWaitedOut) {
     // A stopped one's memory is read, so that there is no outage.
     EXPECT_GE(fetch.bytes_skipped, GetParam() ? 0 : kSpanBytes);
   }
+}
+
+// R6: another rank's source is; this one reads, or has read, and hears of it from the hub.
+TEST_P(SkipTest, AnOutageOfAnotherRankIsWaitedOut) {
+  const absl::Status outage = AsOutage(absl::UnavailableError("every source of shard 1 failed"));
+  World world(Options(1));
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Ask(1, FetchVerb{{}, 60'000});
+  ASSERT_TRUE(RunToMiddle(world, 1, 2 * kSpan));
+  world.hub.Abort(1, outage);
+  size_t finishes = 0;
+  world.hub.script = [&](size_t worker, const Call& call) {
+    const bool finished = std::holds_alternative<FinishReadCall>(call.request);
+    if (!finished || ++finishes != 2) return false;
+    world.hub.Reply(worker, call.op, outage, FinishReply{5});
+    return true;
+  };
+  EXPECT_EQ(world.Finish(1), absl::OkStatus());
+  EXPECT_EQ(finishes, 3u);
+  EXPECT_TRUE(world.Holds(1, 5));
+  EXPECT_EQ(LastFetch(world, 1).bytes_skipped, world.Content(5).size());
+}
+
+TEST_P(SkipTest, WhoWouldRatherNotWaitHearsOfAnOutageAtOnce) {
+  World world(Options(1));
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Ask(1, FetchVerb{{}, 60'000, /*waits_out_outages=*/false});
+  ASSERT_TRUE(RunToMiddle(world, 1, kSpan));
+  const TimeMs began = world.now_ms();
+  world.hub.Abort(1, AsOutage(absl::UnavailableError("every source failed")));
+  EXPECT_EQ(world.Finish(1), absl::UnavailableError("every source failed"));
+  EXPECT_LE(world.now_ms() - began, 1'000);
 }
 
 TEST_P(SkipTest, ACrashAfterAnOutageIsHeardAtOnce) {
