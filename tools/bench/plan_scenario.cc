@@ -39,15 +39,15 @@ struct Case {
   Group source, reader;
 };
 
-struct Timed {
+struct TimedSharding {
   Sharding sharding;
   double seconds = 0;
 };
 
 // Of all ranks, or of those given. One layout at a time, as they arrive: a large group's together
 // would take gigabytes.
-absl::StatusOr<Timed> Take(const Model& model, const Group& group,
-                           const std::set<Rank>* ranks = nullptr) {
+absl::StatusOr<TimedSharding> Take(const Model& model, const Group& group,
+                                   const std::set<Rank>* ranks = nullptr) {
   ShardingBuilder builder(static_cast<uint32_t>(group.ranks));
   double seconds = 0;
   for (uint64_t rank = 0; rank < group.ranks; ++rank) {
@@ -60,7 +60,7 @@ absl::StatusOr<Timed> Take(const Model& model, const Group& group,
   const Clock::time_point start = Clock::now();
   absl::StatusOr<Sharding> sharding = std::move(builder).Build();
   if (!sharding.ok()) return sharding.status();
-  return Timed{*std::move(sharding), seconds + SecondsSince(start)};
+  return TimedSharding{*std::move(sharding), seconds + SecondsSince(start)};
 }
 
 class PlanScenario : public Scenario {
@@ -84,7 +84,7 @@ class PlanScenario : public Scenario {
     std::string name;
     Model model;
     Group source;
-    Timed reader;
+    TimedSharding reader;
   };
 
   absl::Status Measure(const Case& measured, Report& report) const;
@@ -120,7 +120,7 @@ std::vector<Case> PlanScenario::Cases() const {
 // The server's part. Gives the source ranks that reader rank 0 needs.
 absl::StatusOr<std::set<Rank>> PlanScenario::MeasureCheck(const Setup& setup,
                                                           Report& report) const {
-  const absl::StatusOr<Timed> source = Take(setup.model, setup.source);
+  const absl::StatusOr<TimedSharding> source = Take(setup.model, setup.source);
   if (!source.ok()) return source.status();
   std::vector<double> seconds;
   std::set<Rank> needed;
@@ -142,7 +142,7 @@ absl::StatusOr<std::set<Rank>> PlanScenario::MeasureCheck(const Setup& setup,
 // A reader's part.
 absl::Status PlanScenario::MeasurePlan(const Setup& setup, const std::set<Rank>& needed,
                                        Report& report) const {
-  const absl::StatusOr<Timed> source = Take(setup.model, setup.source, &needed);
+  const absl::StatusOr<TimedSharding> source = Take(setup.model, setup.source, &needed);
   if (!source.ok()) return source.status();
   std::vector<double> seconds;
   double items = 0;
@@ -167,7 +167,7 @@ absl::Status PlanScenario::Measure(const Case& measured, Report& report) const {
   ShowProgress(setup.name);
   setup.model = MakeModel(measured.sizes);
   setup.source = measured.source;
-  absl::StatusOr<Timed> reader = Take(setup.model, measured.reader);
+  absl::StatusOr<TimedSharding> reader = Take(setup.model, measured.reader);
   if (!reader.ok()) return reader.status();
   setup.reader = *std::move(reader);
   const absl::StatusOr<std::set<Rank>> needed = MeasureCheck(setup, report);
@@ -178,7 +178,7 @@ absl::Status PlanScenario::Measure(const Case& measured, Report& report) const {
 absl::Status PlanScenario::MeasureKept(Report& report) const {
   const Group group = {Cut::kFsdp, fsdp_ranks_};
   ShowProgress(absl::StrCat("moe.", group.name()));
-  const absl::StatusOr<Timed> taken = Take(MakeModel(Moe()), group);
+  const absl::StatusOr<TimedSharding> taken = Take(MakeModel(Moe()), group);
   if (!taken.ok()) return taken.status();
   const double kept = static_cast<double>(taken->sharding.BytesKept()) / kMiB;
   report.figures.push_back(

@@ -35,7 +35,7 @@ constexpr size_t kBytesPerTensor = 1024;
 
 // Appends what `call` took.
 template <typename Call>
-absl::Status Timed(std::vector<double>& us, Call call) {
+absl::Status Took(std::vector<double>& us, Call call) {
   const auto start = Clock::now();
   absl::Status status = call();
   us.push_back(MicrosecondsSince(start));
@@ -144,7 +144,7 @@ absl::StatusOr<std::string> Publisher::First() {
   const absl::StatusOr<std::string> encoded = EncodedLayout(tensors_);
   if (!encoded.ok()) return encoded.status();
   std::vector<double> put_us;
-  if (absl::Status status = Timed(put_us, [&] { return PutLayout(*encoded); }); !status.ok()) {
+  if (absl::Status status = Took(put_us, [&] { return PutLayout(*encoded); }); !status.ok()) {
     return status;
   }
   MakeUnknown();
@@ -165,11 +165,11 @@ absl::StatusOr<std::string> Publisher::First() {
 absl::StatusOr<std::string> Publisher::Cycles(int count) {
   std::vector<double> echo_us, publish_us, unpublish_us, message_bytes;
   for (int i = 0; i < count; ++i) {
-    absl::Status status = Timed(echo_us, [this] { return echo_.Call(channel_); });
+    absl::Status status = Took(echo_us, [this] { return echo_.Call(channel_); });
     const uint64_t sent_before = BytesSentTo(server_);
-    status.Update(Timed(publish_us, [this] { return PublishNext(); }));
+    status.Update(Took(publish_us, [this] { return PublishNext(); }));
     message_bytes.push_back(static_cast<double>(BytesSentTo(server_) - sent_before));
-    status.Update(Timed(unpublish_us, [this] { return client_->Unpublish(); }));
+    status.Update(Took(unpublish_us, [this] { return client_->Unpublish(); }));
     if (!status.ok()) return status;
   }
   return absl::StrCat("echo_us=", Median(echo_us), " publish_us=", Median(publish_us),

@@ -4,6 +4,7 @@
 #include "tests/integration/worker/content.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace tensorhub::worker {
@@ -27,27 +28,34 @@ class Words {
   uint64_t seed_;
 };
 
-constexpr size_t kWord = sizeof(uint64_t);
+// Made, copied and compared at once: a call for each word takes sanitizers minutes.
+using Block = std::array<uint64_t, 512>;
+
+Block BlockAt(const Words& words, size_t offset) {
+  Block block;
+  for (size_t i = 0; i < block.size(); ++i) block[i] = words.At(offset / sizeof(uint64_t) + i);
+  return block;
+}
 
 }  // namespace
 
 void FillContent(const ContentKey& key, void* data, size_t bytes) {
   const Words words(key);
   auto* to = static_cast<unsigned char*>(data);
-  for (size_t offset = 0; offset < bytes; offset += kWord) {
-    const uint64_t word = words.At(offset / kWord);
-    std::memcpy(to + offset, &word, std::min(kWord, bytes - offset));
+  for (size_t offset = 0; offset < bytes; offset += sizeof(Block)) {
+    const Block block = BlockAt(words, offset);
+    std::memcpy(to + offset, block.data(), std::min(sizeof(block), bytes - offset));
   }
 }
 
 std::optional<size_t> FirstDifference(const ContentKey& key, const void* data, size_t bytes) {
   const Words words(key);
   const auto* from = static_cast<const unsigned char*>(data);
-  for (size_t offset = 0; offset < bytes; offset += kWord) {
-    const uint64_t word = words.At(offset / kWord);
-    const size_t length = std::min(kWord, bytes - offset);
-    if (std::memcmp(from + offset, &word, length) == 0) continue;
-    const auto* wanted = reinterpret_cast<const unsigned char*>(&word);
+  for (size_t offset = 0; offset < bytes; offset += sizeof(Block)) {
+    const Block block = BlockAt(words, offset);
+    const size_t length = std::min(sizeof(block), bytes - offset);
+    if (std::memcmp(from + offset, block.data(), length) == 0) continue;
+    const auto* wanted = reinterpret_cast<const unsigned char*>(block.data());
     return offset + static_cast<size_t>(
                         std::mismatch(wanted, wanted + length, from + offset).first - wanted);
   }
