@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <utility>
 #include <vector>
@@ -75,8 +74,8 @@ Ways::Candidate ChosenByUcx(const std::vector<Network>& networks, const std::str
 }  // namespace
 
 absl::StatusOr<Ways::Host> WaysOfThisHost(const std::string& data_address) {
-  const char* const user_tls = std::getenv("UCX_TLS");
-  const char* const user_devices = std::getenv("UCX_NET_DEVICES");
+  const char* const user_tls = UsersUcxSetting("TLS");
+  const char* const user_devices = UsersUcxSetting("NET_DEVICES");
   Ways::Host host{BootId(), NetworkSpace(), {}, &SourceTowards, &SteadyMs};
   const std::string memory = MemoryTransports(user_tls);
   if (!memory.empty()) host.candidates.push_back({WayOffer{}, Over({memory, ""})});

@@ -26,10 +26,11 @@ TIMEOUT = 30
 PUBLISHED = "published"
 
 
-def write_safetensors(path, name):
-    header = json.dumps({name: {"dtype": "U8", "shape": [64], "data_offsets": [0, 64]}}).encode()
+def write_safetensors(path, name, size=64):
+    header = json.dumps({name: {"dtype": "U8", "shape": [size],
+                                "data_offsets": [0, size]}}).encode()
     with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(header)) + header + name.encode().ljust(64))
+        file.write(struct.pack("<Q", len(header)) + header + name.encode().ljust(size))
 
 
 # A network whose DNS server is silent, and a name that /etc/hosts has an IPv4 address for.
@@ -135,6 +136,26 @@ class SurroundingsTest(unittest.TestCase):
         with open(f"/proc/{worker.pid}/status", encoding="ascii") as status:
             caught = next(line for line in status if line.startswith("SigCgt")).split()[1]
         self.assertEqual(int(caught, 16) >> (signal.SIGHUP - 1) & 1, 0, "UCX has taken SIGHUP")
+
+    def test_settings_of_ucx_that_are_there_for_others(self):
+        """NIXL's and MPI's, which TensorHub would not live with: of one side, of both."""
+        write_safetensors(os.path.join(self.model, "w.safetensors"), "w", 1 << 20)
+        self.serve()
+        for number, others in enumerate((
+                {"UCX_TCP_RX_SEG_SIZE": "8k", "UCX_TCP_TX_SEG_SIZE": "512"},
+                {"UCX_TCP_TX_SEG_SIZE": "1m", "UCX_TCP_PUT_ENABLE": "y"},
+                {"UCX_RNDV_THRESH": "1k", "UCX_KEEPALIVE_INTERVAL": "inf", "UCX_TCP_CONN_NB": "n"},
+                {"UCX_TLS": "posix,self", "UCX_POSIX_SEG_SIZE": "1m", "UCX_POSIX_FIFO_SIZE": "8"})):
+            ways = {"UCX_TLS": "tcp,self", **os.environ}
+            changed = {**ways, **others}
+            if "UCX_TLS" in others:
+                ways["UCX_TLS"] = others["UCX_TLS"]
+            for side, (mine, theirs) in enumerate(((ways, changed), (changed, ways),
+                                                   (changed, changed))):
+                publisher = self.publish(env=mine)
+                self.fetch(f"out-{number}-{side}", env=theirs)
+                publisher.terminate()
+                self.assertEqual(publisher.wait(TIMEOUT), 0)
 
     def end_of_limited_server(self, limit, number, **how):
         """Its exit code and what it said; told to end once it listens."""

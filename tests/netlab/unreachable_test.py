@@ -289,7 +289,7 @@ class UnreachableTest(LabCase):
 
     def test_worker_that_stands_still(self):
         """With connects that block, as UCX has them by itself. It is not taken for dead."""
-        way = Way("blocking", {**TCP.environment, "UCX_TCP_CONN_NB": "n"}, "")
+        way = Way("blocking", {**TCP.environment, "TENSORHUB_UCX_TCP_CONN_NB": "n"}, "")
         stuck = self.join(STUCK, "h3", way)
         self.network.refuse("blackhole", "h1", "h3")
         stuck.send("fetch latest timeout=60000")

@@ -317,8 +317,9 @@ absl::Status ReadScenario::MeasureBest(Report& report) {
     settings.frame_bytes = std::min<uint64_t>(settings.bytes, 16 << 20);
     settings.window_bytes = settings.send_ahead_bytes = 4 * settings.frame_bytes;
     Environment environment = config.environment();
-    environment.insert(
-        {{"UCX_RNDV_THRESH", "64k"}, {"UCX_ZCOPY_THRESH", "auto"}, {"UCX_TCP_PUT_ENABLE", "y"}});
+    environment.insert({{"TENSORHUB_UCX_RNDV_THRESH", "64k"},
+                        {"TENSORHUB_UCX_ZCOPY_THRESH", "auto"},
+                        {"TENSORHUB_UCX_TCP_PUT_ENABLE", "y"}});
     const absl::StatusOr<std::unique_ptr<BarePair>> pair =
         BarePair::Start("@bare-messages", settings, environment);
     if (!pair.ok()) return pair.status();

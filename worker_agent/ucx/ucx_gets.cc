@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -144,11 +143,11 @@ UcxWorker::Options UcxGets::WorkerOptions() {
   if (kind_ == Kind::kDevice) {
     options.name = "tensorhub-device";
     options.settings = DeviceSettings();
-    options.transports = DeviceTransports(std::getenv("UCX_TLS"));
+    options.transports = DeviceTransports(UsersUcxSetting("TLS"));
   } else {
     options.name = "tensorhub-gets";
     options.settings = GetSettings();
-    options.transports = OneSidedTransports(std::getenv("UCX_TLS"));
+    options.transports = OneSidedTransports(UsersUcxSetting("TLS"));
     with_sysv_ = options.transports.find("sysv") != std::string::npos;
   }
   return options;

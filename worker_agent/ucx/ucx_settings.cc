@@ -34,7 +34,7 @@ static_assert(kMaxPayloadBytes + kSegmentSlackBytes == 263168, "adapt the segmen
 // the noise of 20 %, and fixed ones switch off its tuning for long links.
 // Shared-memory segments must stay below 64 KiB: their FIFO keeps lengths in 16 bits, and 1.13.1
 // truncates longer messages without a word. UCX cuts a frame into five there and joins them again.
-constexpr UcxSetting kProcess[] = {
+constexpr UcxSetting kTransports[] = {
     {"TCP_TX_SEG_SIZE", "263168", "one frame per segment, not 33 (the default is 8K)"},
     {"TCP_RX_SEG_SIZE", "263168", "a frame arrives whole, no reassembly; larger costs a memmove"},
     {"TCP_PUT_ENABLE", "n", "a TCP put lets any peer write anywhere in this process"},
@@ -47,7 +47,6 @@ constexpr UcxSetting kProcess[] = {
     {"SYSV_FIFO_SIZE", "32", "as posix"},
     {"SYSV_RX_BUFS_GROW", "34", "as posix"},
     {"SYSV_ERROR_HANDLING", "y", "as posix"},
-    {"ERROR_SIGNALS", "", "crashes belong to the host program (helps child processes)"},
 };
 
 // Eager everywhere: rendezvous costs a round trip; its gain on loopback TCP (5.0 instead of about
@@ -71,7 +70,31 @@ constexpr UcxSetting kGets[] = {
     {"KEEPALIVE_INTERVAL", "1s", "a dead peer is noticed in about a second (default 20 s)"},
 };
 
-std::string EnvironmentName(const char* name) { return absl::StrFormat("UCX_%s", name); }
+const char* OurSetting(const char* name) {
+  return std::getenv(absl::StrCat("TENSORHUB_UCX_", name).c_str());
+}
+
+absl::Status Refused(const char* name, const char* value, ucs_status_t status) {
+  return absl::FailedPreconditionError(absl::StrFormat("UCX %s refuses TENSORHUB_UCX_%s=%s: %s",
+                                                       UcxVersion(), name, value,
+                                                       ucs_status_string(status)));
+}
+
+// Whether `transports` may bring the one that the key is of.
+bool Concerns(std::string_view key, std::string_view transports) {
+  if (transports.empty()) return true;
+  const bool refused = transports[0] == '^';
+  const std::string_view names = refused ? transports.substr(1) : transports;
+  const bool memory = !key.starts_with("TCP_");
+  for (absl::string_view name :
+       absl::StrSplit(absl::string_view(names.data(), names.size()), ',')) {
+    const bool named =
+        memory ? name == "posix" || name == "sysv" || name == "sm" || name == "shm" || name == "mm"
+               : name == "tcp";
+    if (named || name == "all") return !refused;
+  }
+  return refused;
+}
 
 bool HandlerIsUcx(int signal_number) {
   struct sigaction action = {};
@@ -101,22 +124,26 @@ void PrepareOnce() {
   SendUcxLogToStandardError();
   TakeBackSignals();
   SilenceUnusedVariables();
-  for (const UcxSetting& setting : kProcess) {
-    setenv(EnvironmentName(setting.name).c_str(), setting.value, /*overwrite=*/0);
-  }
+  // Crashes belong to the host program; this helps its child processes.
+  setenv("UCX_ERROR_SIGNALS", "", /*overwrite=*/0);
 }
 
 }  // namespace
 
-std::span<const UcxSetting> ProcessSettings() { return kProcess; }
+std::span<const UcxSetting> TransportSettings() { return kTransports; }
 
 std::span<const UcxSetting> MessageSettings() {
   const std::span<const UcxSetting> all = kMessages;
   if (HasRdmaDevices()) return all.first(kMessagesWithRdma);
-  return std::getenv("UCX_TCP_MAX_IOV") != nullptr ? all : all.first(kMessagesUsually);
+  return UsersUcxSetting("TCP_MAX_IOV") != nullptr ? all : all.first(kMessagesUsually);
 }
 
 std::span<const UcxSetting> GetSettings() { return kGets; }
+
+const char* UsersUcxSetting(const char* name) {
+  const char* const ours = OurSetting(name);
+  return ours != nullptr ? ours : std::getenv(absl::StrCat("UCX_", name).c_str());
+}
 
 void PrepareProcessForUcx() {
   static std::once_flag once;
@@ -125,12 +152,27 @@ void PrepareProcessForUcx() {
 
 absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> settings) {
   for (const UcxSetting& setting : settings) {
-    if (std::getenv(EnvironmentName(setting.name).c_str()) != nullptr) continue;
-    const ucs_status_t status = ucp_config_modify(config, setting.name, setting.value);
-    if (status == UCS_OK) continue;
-    return absl::FailedPreconditionError(absl::StrFormat("UCX %s refuses UCX_%s=%s: %s",
-                                                         UcxVersion(), setting.name, setting.value,
-                                                         ucs_status_string(status)));
+    const char* const users = OurSetting(setting.name);
+    const char* const value = users != nullptr ? users : setting.value;
+    const ucs_status_t status = ucp_config_modify(config, setting.name, value);
+    if (status != UCS_OK) return Refused(setting.name, value, status);
+  }
+  return absl::OkStatus();
+}
+
+// A transport's key goes by its whole name in 1.22, and by that within the transport's own table in
+// 1.13: each knows one of the two, and takes no notice of the other, or refuses it.
+absl::Status ApplyTransportSettings(ucp_config_t* config, std::string_view transports) {
+  for (const UcxSetting& setting : kTransports) {
+    const std::string_view name = setting.name;
+    if (!Concerns(name, transports)) continue;
+    const std::string key(name.substr(name.find('_') + 1));
+    const std::string within = name.starts_with("TCP_") ? key : "MM_" + key;
+    const char* const users = OurSetting(setting.name);
+    const char* const value = users != nullptr ? users : setting.value;
+    const ucs_status_t status = ucp_config_modify(config, setting.name, value);
+    const ucs_status_t second = ucp_config_modify(config, within.c_str(), value);
+    if (status != UCS_OK && second != UCS_OK) return Refused(setting.name, value, status);
   }
   return absl::OkStatus();
 }

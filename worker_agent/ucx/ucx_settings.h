@@ -1,9 +1,12 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// How TensorHub wants UCX set, and why. Two ways in: keys of UCX's transports have to be in the
-// process environment before a worker is created (1.13 takes them nowhere else); keys of UCP itself
-// are set per context. In both cases a value that the user's environment has wins.
+// How TensorHub wants UCX set, and why, for each of its own contexts. The environment's UCX_...
+// stays as it is, since all users of UCX in a process go by it (NIXL, NCCL, MPI), and does not
+// count for the keys that are set here: whoever sets it has others in mind. TENSORHUB_UCX_... does.
+//
+// Segment sizes are part of what agents have agreed on: UCX does not negotiate them, and a process
+// that receives a longer segment than it has room for aborts, or is written over.
 //
 // Thread contract: `PrepareProcessForUcx` may be called by any thread, but changes the environment
 // (once), so the first call belongs before other threads read it.
@@ -16,6 +19,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,20 +42,25 @@ struct UcxSetting {
   const char* reason;
 };
 
-// The transports' keys, by environment.
-std::span<const UcxSetting> ProcessSettings();
+// The transports' keys: TCP's, and shared memory's.
+std::span<const UcxSetting> TransportSettings();
 // UCP's keys for the messages' and the gets' contexts.
 std::span<const UcxSetting> MessageSettings();
 std::span<const UcxSetting> GetSettings();
 
-// Sets ProcessSettings, exactly once per process, sends UCX's log to standard error, and takes back
-// the handlers for SIGSEGV and the
-// like that UCX installs when it is loaded (they belong to the host program).
+// Once per process: sends UCX's log to standard error, and takes back the handlers for SIGSEGV and
+// the like that UCX installs when it is loaded (they belong to the host program).
 void PrepareProcessForUcx();
 
-// Sets each key in `config` that the environment has not set. FAILED_PRECONDITION names a key that
-// this UCX refuses.
+// What the user wants for TensorHub's contexts: of TENSORHUB_UCX_..., else of UCX_...; null if
+// neither is set.
+const char* UsersUcxSetting(const char* name);
+
+// Sets each key in `config`: to TENSORHUB_UCX_..., where the environment has that.
+// FAILED_PRECONDITION names a key that this UCX refuses.
 absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> settings);
+// The same with those of TransportSettings that concern `transports` (UCX_TLS; empty: all).
+absl::Status ApplyTransportSettings(ucp_config_t* config, std::string_view transports);
 
 // The part of `user_tls` (UCX_TLS, null if unset) that gets may use: the shared-memory transports.
 std::string OneSidedTransports(const char* user_tls);

@@ -31,6 +31,10 @@ absl::StatusOr<UcpConfig> ReadConfig(const UcxWorker::Options& options) {
   if (status != UCS_OK) return UcxStatus(status, "reading UCX's settings (UCX_... variables)");
   UcpConfig config(raw);
   if (absl::Status applied = ApplySettings(raw, options.settings); !applied.ok()) return applied;
+  const char* const users_tls = UsersUcxSetting("TLS");
+  const std::string transports =
+      !options.transports.empty() || users_tls == nullptr ? options.transports : users_tls;
+  if (absl::Status applied = ApplyTransportSettings(raw, transports); !applied.ok()) return applied;
   if (!options.transports.empty()) {
     const ucs_status_t set = ucp_config_modify(raw, "TLS", options.transports.c_str());
     if (set != UCS_OK) return UcxStatus(set, "setting UCX_TLS to " + options.transports);

@@ -282,13 +282,13 @@ class UcxRendezvousTest : public UcxMessagesTest {};
 
 // The environment may ask for rendezvous; nothing breaks then.
 TEST_P(UcxRendezvousTest, ArrivesBytewise) {
-  setenv("UCX_RNDV_THRESH", "16k", 1);
+  setenv("TENSORHUB_UCX_RNDV_THRESH", "16k", 1);
   transport_ = UcxMessages::Create(&sink_, LanesOfTheEnvironment()).value();
   TestPeer process("echo", GetParam());
   SendFrames(ConnectTo(process), 50);
   ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 50; }, *transport_));
   for (const auto& [header, payload] : sink_.messages) EXPECT_TRUE(payload == frame_);
-  unsetenv("UCX_RNDV_THRESH");
+  unsetenv("TENSORHUB_UCX_RNDV_THRESH");
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, UcxRendezvousTest,

@@ -12,16 +12,51 @@
 
 #include "worker_agent/ucx/ucx_device.h"
 #include "worker_agent/ucx/ucx_log.h"
+#include "worker_agent/ucx/ucx_worker.h"
 
 namespace tensorhub::agent {
 namespace {
 
-TEST(UcxSettings, TheEnvironmentWins) {
-  setenv("UCX_POSIX_FIFO_SIZE", "48", 1);
-  unsetenv("UCX_TCP_TX_SEG_SIZE");
+// What fits a segment of the one transport, as UCX says.
+size_t SegmentOf(const char* transport) {
+  UcxWorker::Options options;
+  options.features = UCP_FEATURE_AM;
+  options.transports = transport;
+  const auto worker = UcxWorker::Create(options).value();
+  ucp_worker_attr_t attributes = {};
+  attributes.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
+  EXPECT_EQ(ucp_worker_query(worker->worker(), &attributes), UCS_OK);
+  return attributes.max_am_header;
+}
+
+TEST(UcxSettings, OthersSettingsDoNotCountAndStay) {
+  setenv("UCX_TCP_TX_SEG_SIZE", "512", 1);
+  setenv("UCX_TCP_RX_SEG_SIZE", "8k", 1);
+  setenv("UCX_POSIX_SEG_SIZE", "512", 1);
+  EXPECT_GT(SegmentOf("tcp"), kMaxPayloadBytes);
+  EXPECT_GT(SegmentOf("posix"), kSharedMemoryPayloadBytes);
+  EXPECT_STREQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), "512");
+  for (const char* name : {"UCX_TCP_TX_SEG_SIZE", "UCX_TCP_RX_SEG_SIZE", "UCX_POSIX_SEG_SIZE"}) {
+    unsetenv(name);
+  }
+  EXPECT_GT(SegmentOf("tcp"), kMaxPayloadBytes);
+  EXPECT_EQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), nullptr);
+}
+
+TEST(UcxSettings, TheUserWinsUnderOurName) {
+  setenv("TENSORHUB_UCX_TCP_TX_SEG_SIZE", "16k", 1);
+  EXPECT_LE(SegmentOf("tcp"), 16384u);
+  EXPECT_STREQ(UsersUcxSetting("TCP_TX_SEG_SIZE"), "16k");
+  unsetenv("TENSORHUB_UCX_TCP_TX_SEG_SIZE");
+  EXPECT_GT(SegmentOf("tcp"), kMaxPayloadBytes);
+}
+
+TEST(UcxSettings, NobodyHearsOfTheNameThatUcxDoesNotKnow) {
   PrepareProcessForUcx();
-  EXPECT_STREQ(std::getenv("UCX_POSIX_FIFO_SIZE"), "48");
-  EXPECT_STREQ(std::getenv("UCX_TCP_TX_SEG_SIZE"), "263168");
+  ::testing::internal::CaptureStderr();
+  SegmentOf("posix,sysv");
+  SegmentOf("^self,sm");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 // Where programs have their results there is nothing of UCX's.
@@ -38,7 +73,7 @@ TEST(UcxSettings, TheLogGoesToStandardError) {
 
 // The FIFO of shared memory keeps lengths in 16 bits: more would be cut off silently.
 TEST(UcxSettings, SharedMemorySegmentsFitTheirLengthField) {
-  for (const UcxSetting& setting : ProcessSettings()) {
+  for (const UcxSetting& setting : TransportSettings()) {
     const std::string name = setting.name;
     if (name == "POSIX_SEG_SIZE" || name == "SYSV_SEG_SIZE") {
       EXPECT_LT(std::stoul(setting.value), 65536u) << name;
@@ -48,7 +83,7 @@ TEST(UcxSettings, SharedMemorySegmentsFitTheirLengthField) {
 
 TEST(UcxSettings, EverySettingHasAReason) {
   for (const auto settings :
-       {ProcessSettings(), MessageSettings(), GetSettings(), DeviceSettings()}) {
+       {TransportSettings(), MessageSettings(), GetSettings(), DeviceSettings()}) {
     for (const UcxSetting& setting : settings) EXPECT_STRNE(setting.reason, "") << setting.name;
   }
 }
@@ -60,7 +95,10 @@ TEST(UcxSettings, ThisUcxKnowsTheKeys) {
   EXPECT_EQ(ApplySettings(config, GetSettings()), absl::OkStatus());
   const UcxSetting bad[] = {{"MAX_EAGER_RAILS", "many", "a test"}};
   EXPECT_EQ(ApplySettings(config, bad).code(), absl::StatusCode::kFailedPrecondition);
-  setenv("UCX_MAX_EAGER_RAILS", "2", 1);  // the environment speaks: ours is not even tried
+  setenv("UCX_MAX_EAGER_RAILS", "2", 1);  // for others
+  EXPECT_EQ(ApplySettings(config, bad).code(), absl::StatusCode::kFailedPrecondition);
+  unsetenv("UCX_MAX_EAGER_RAILS");
+  setenv("TENSORHUB_UCX_MAX_EAGER_RAILS", "2", 1);  // the user speaks: ours is not even tried
   EXPECT_EQ(ApplySettings(config, bad), absl::OkStatus());
   ucp_config_release(config);
 }
