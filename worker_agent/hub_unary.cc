@@ -16,7 +16,7 @@ namespace {
 using Async = v1::Hub::StubInterface::async_interface;
 
 // The hub ends a call that has a time-out of its own; this much later we no longer believe it.
-constexpr TimeMs kGraceMs = 5000;
+constexpr TimeMs kCallGraceMs = 5000;
 // For calls that the hub answers at once.
 constexpr TimeMs kPromptMs = 10000;
 // FinishRead waits for the other ranks; it is repeated for as long as that takes.
@@ -97,16 +97,16 @@ void HubUnary::OnAnswer(OpId op, uint64_t attempt, const absl::Status& status,
 }
 
 void HubUnary::Send(OpId op, const PublishCall& call) {
-  SendOp<v1::PublishRequest, v1::PublishResponse>(op, ToProto(call), call.timeout_ms + kGraceMs,
+  SendOp<v1::PublishRequest, v1::PublishResponse>(op, ToProto(call), call.timeout_ms + kCallGraceMs,
                                                   &Async::Publish);
 }
 void HubUnary::Send(OpId op, const UnpublishCall& call) {
-  SendOp<v1::UnpublishRequest, v1::UnpublishResponse>(op, ToProto(call), call.drain_ms + kGraceMs,
-                                                      &Async::Unpublish);
+  SendOp<v1::UnpublishRequest, v1::UnpublishResponse>(
+      op, ToProto(call), call.drain_ms + kCallGraceMs, &Async::Unpublish);
 }
 void HubUnary::Send(OpId op, const JoinFetchCall& call) {
-  SendOp<v1::JoinFetchRequest, v1::JoinFetchResponse>(op, ToProto(call), call.timeout_ms + kGraceMs,
-                                                      &Async::JoinFetch);
+  SendOp<v1::JoinFetchRequest, v1::JoinFetchResponse>(
+      op, ToProto(call), call.timeout_ms + kCallGraceMs, &Async::JoinFetch);
 }
 void HubUnary::Send(OpId op, const BeginReadCall& call) {
   SendOp<v1::BeginReadRequest, v1::BeginReadResponse>(op, ToProto(call), kPromptMs,

@@ -17,7 +17,7 @@
 namespace tensorhub::agent {
 namespace {
 
-constexpr char kName[] = "tensorhub";
+constexpr char kLoggerName[] = "tensorhub";
 
 spdlog::level::level_enum LevelOf(std::string_view name) {
   if (name == "debug") return spdlog::level::debug;
@@ -53,7 +53,7 @@ spdlog::details::thread_pool& Writer() { return *SharedWriter(); }
 
 std::shared_ptr<spdlog::logger> MakeStderrLogger(const char* level) {
   auto logger = std::make_shared<spdlog::async_logger>(
-      kName, std::make_shared<spdlog::sinks::stderr_sink_mt>(), SharedWriter(),
+      kLoggerName, std::make_shared<spdlog::sinks::stderr_sink_mt>(), SharedWriter(),
       spdlog::async_overflow_policy::overrun_oldest);
   logger->set_level(LevelOf(level == nullptr ? "" : level));
   return logger;
@@ -62,7 +62,7 @@ std::shared_ptr<spdlog::logger> MakeStderrLogger(const char* level) {
 spdlog::logger& Log() {
   // Never destroyed: the progress thread may outlive main's statics.
   static const auto& logger = *new std::shared_ptr<spdlog::logger>([] {
-    std::shared_ptr<spdlog::logger> given = spdlog::get(kName);
+    std::shared_ptr<spdlog::logger> given = spdlog::get(kLoggerName);
     return given ? given : MakeStderrLogger(std::getenv("TENSORHUB_LOG_LEVEL"));
   }());
   return *logger;

@@ -23,7 +23,7 @@ constexpr int64_t kLimitUs = StallWatch::kLimitMs * 1000;
 constexpr int64_t kStallUs = StallWatch::kStallMs * 1000;
 constexpr int64_t kSayWhileUs = 1'000'000;  // a turn that has lasted so long may never end
 
-int64_t NowUs() {
+int64_t SteadyUs() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -72,27 +72,27 @@ StallWatch::Turn::Turn(StallWatch& watch) : watch_(watch) {
   watch_.longest_ = "the loop";
   watch_.longest_us_ = 0;
   watch_.what_.store(watch_.longest_, std::memory_order_relaxed);
-  watch_.since_us_.store(NowUs(), std::memory_order_release);
+  watch_.since_us_.store(SteadyUs(), std::memory_order_release);
 }
 
 StallWatch::Turn::~Turn() { watch_.EndTurn(); }
 
 void StallWatch::EndTurn() {
-  const int64_t now_us = NowUs();
+  const int64_t now_us = SteadyUs();
   const int64_t since_us = since_us_.exchange(0, std::memory_order_relaxed);
   if (now_us - since_us < kLimitUs) return;
   Note({longest_, Kind::kPrompt, since_us, now_us});
 }
 
 StallWatch::Call::Call(StallWatch& watch, const char* what, Kind kind)
-    : watch_(watch), what_(what), kind_(kind), since_us_(NowUs()), outer_(watch.innermost_) {
+    : watch_(watch), what_(what), kind_(kind), since_us_(SteadyUs()), outer_(watch.innermost_) {
   watch_.innermost_ = this;
   watch_.what_.store(what, std::memory_order_relaxed);
   if (kind == Kind::kOwners) watch_.owners_.store(true, std::memory_order_relaxed);
 }
 
 StallWatch::Call::~Call() {
-  const int64_t now_us = NowUs();
+  const int64_t now_us = SteadyUs();
   const int64_t took_us = now_us - since_us_;
   watch_.innermost_ = outer_;
   if (outer_ != nullptr) outer_->inner_us_ += took_us;
@@ -132,7 +132,7 @@ void StallWatch::Note(const Long& ended) {
 void StallWatch::Watch(int64_t thread_id) {
   ProcessorUse use(thread_id);
   use.Since();
-  StallAccount all(kLookUs, NowUs());
+  StallAccount all(kLookUs, SteadyUs());
   StallAccount waits = all;
   for (;;) {
     {
@@ -143,7 +143,7 @@ void StallWatch::Watch(int64_t thread_id) {
       if (stopping_) return;
     }
     const ProcessorUse::Times times = use.Since();
-    const int64_t now_us = NowUs();
+    const int64_t now_us = SteadyUs();
     all.Begin(now_us, times.waited_us);
     waits.Begin(now_us, times.waited_us + times.ran_us);
     Look(all, waits);
@@ -175,7 +175,7 @@ void StallWatch::LookAtTurn(int64_t since_us, int64_t took_us, int64_t waited_us
                what_.load(std::memory_order_relaxed));
   }
   // By the clock: whoever hears nothing from it does not care whose fault that is.
-  const int64_t lasts_us = NowUs() - since_us;
+  const int64_t lasts_us = SteadyUs() - since_us;
   if (lasts_us >= kStallUs) while_stalled_(lasts_us / 1000);
 }
 

@@ -9,7 +9,7 @@
 
 namespace tensorhub::rpc {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 Unfinished::Unfinished(std::chrono::milliseconds patience)
     : patience_(patience), thread_([this] { Run(); }) {}
@@ -25,7 +25,7 @@ Unfinished::~Unfinished() {
 
 Unfinished::Ticket Unfinished::Add(std::function<void()> cancel) {
   MutexLock lock(mutex_);
-  calls_.emplace(++last_, Call{Clock::now() + patience_, std::move(cancel)});
+  calls_.emplace(++last_, Call{SteadyClock::now() + patience_, std::move(cancel)});
   return last_;
 }
 
@@ -43,14 +43,14 @@ void Unfinished::Run() {
     const bool hung_up = HangUpLocked();
     if (freed) GiveBackLocked();
     freed = hung_up;
-    const Clock::time_point next = Clock::now() + patience_ / 4;
+    const SteadyClock::time_point next = SteadyClock::now() + patience_ / 4;
     while (!stopping_ && wake_.WaitUntil(mutex_, next)) continue;
   }
 }
 
 // Whether on anybody.
 bool Unfinished::HangUpLocked() {
-  const Clock::time_point now = Clock::now();
+  const SteadyClock::time_point now = SteadyClock::now();
   const size_t before = calls_.size();
   while (!calls_.empty() && calls_.begin()->second.until <= now) {
     calls_.begin()->second.cancel();

@@ -10,8 +10,8 @@
 namespace tensorhub::fault {
 namespace {
 
-constexpr Nanos kLatencyMin = 20 * kMicrosecond;
-constexpr Nanos kLatencyMax = 400 * kMicrosecond;
+constexpr Nanos kWireLatencyMin = 20 * kMicrosecond;
+constexpr Nanos kWireLatencyMax = 400 * kMicrosecond;
 
 absl::Status Broken() { return absl::UnavailableError("the connection broke"); }
 
@@ -39,7 +39,7 @@ bool Wire::Blocked(const Connection& connection) const {
 }
 
 Nanos Wire::Latency(const Connection& connection) {
-  Nanos latency = scene_.dice.Time(kLatencyMin, scene_.plan.data_latency_max);
+  Nanos latency = scene_.dice.Time(kWireLatencyMin, scene_.plan.data_latency_max);
   if (scene_.Happens(scene_.plan.data_delay)) {
     latency += scene_.dice.Time(0, scene_.plan.data_delay_max);
   }
@@ -93,7 +93,7 @@ void Wire::Part(Process& from, const agent::PartFrom& effect) {
 // Of what is under way, a part arrives: all that comes before some moment.
 void Wire::End(Connection& connection, const absl::Status& why) {
   connection.open = false;
-  connection.cut = scene_.agenda.now() + scene_.dice.Time(0, 2 * kLatencyMax);
+  connection.cut = scene_.agenda.now() + scene_.dice.Time(0, 2 * kWireLatencyMax);
   for (const uint64_t token : std::exchange(connection.sends, {})) {
     scene_.agenda.After(scene_.dice.Time(0, kMillisecond), &connection.from->node(),
                         [from = connection.from, token, why] {
@@ -168,7 +168,7 @@ void Wire::SendParts(const FramePtr& frame, agent::ByteRange range, uint64_t tok
   const uint64_t cells = Memory::CellsIn(range.begin, range.bytes);
   if (!scene_.Happens(scene_.plan.rendezvous)) {
     connection.from->memory().Read(range.begin, 0, cells, frame->cells);
-    Complete(connection, token, absl::OkStatus(), scene_.dice.Time(0, kLatencyMax));
+    Complete(connection, token, absl::OkStatus(), scene_.dice.Time(0, kWireLatencyMax));
     return Arrive(frame, scene_.agenda.now() + Latency(connection));
   }
   const uint64_t half = scene_.dice.Below(cells + 1);
@@ -187,7 +187,7 @@ void Wire::SendParts(const FramePtr& frame, agent::ByteRange range, uint64_t tok
       if (!touches() || frame->cells.size() != half) return;
       Connection& link = *frame->connection;
       link.from->memory().Read(range.begin, half, cells, frame->cells);
-      Complete(link, token, absl::OkStatus(), scene_.dice.Time(0, kLatencyMax));
+      Complete(link, token, absl::OkStatus(), scene_.dice.Time(0, kWireLatencyMax));
       Hand(frame);
     });
   });
@@ -203,7 +203,7 @@ void Wire::Send(Process& from, const agent::SendDescription& effect) {
   }
   const auto frame = std::make_shared<Frame>(Frame{connection, effect.header, {}, 0, "described"});
   connection->sends.push_back(effect.token);
-  Complete(*connection, effect.token, absl::OkStatus(), scene_.dice.Time(0, kLatencyMax));
+  Complete(*connection, effect.token, absl::OkStatus(), scene_.dice.Time(0, kWireLatencyMax));
   Arrive(frame, scene_.agenda.now() + Latency(*connection));
 }
 

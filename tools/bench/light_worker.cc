@@ -26,13 +26,13 @@ constexpr std::chrono::seconds kCallPatience{20};
 constexpr uint64_t kPatienceMs = 20'000;
 // Readers are moved to other sources at once, and say so.
 constexpr uint64_t kDrainMs = 10'000;
-constexpr uint32_t kWorkersPerHost = 8;
+constexpr uint32_t kLightPerHost = 8;
 constexpr uint32_t kHostsPerRack = 16;
 
 std::string LocationOf(uint32_t number) {
-  const uint32_t host = number / kWorkersPerHost;
+  const uint32_t host = number / kLightPerHost;
   return absl::StrCat("bench/bench/rack", host / kHostsPerRack, "/host", host, "/",
-                      number % kWorkersPerHost);
+                      number % kLightPerHost);
 }
 
 v1::Holding Whole(const Layout& layout, const std::string& publication, uint64_t chunk_bytes,

@@ -10,7 +10,7 @@ namespace tensorhub::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Seconds = std::chrono::duration<double>;
+using Duration = std::chrono::duration<double>;
 
 constexpr int kPulseSteps = 20;
 
@@ -58,13 +58,13 @@ LightWorker& Caller::Next() {
 bool Caller::IsOver() const {
   if (failed_) return true;
   if (plan_.each_once) return index_ + turns_ * plan_.callers >= workers_.size();
-  return Seconds(Clock::now() - start_).count() >= plan_.seconds;
+  return Duration(Clock::now() - start_).count() >= plan_.seconds;
 }
 
 double Caller::AwaitTurn() const {
   if (plan_.turns_per_second <= 0) return 0;
   const auto number = static_cast<double>(turns_ * plan_.callers + index_);
-  const Seconds after(number / plan_.turns_per_second);
+  const Duration after(number / plan_.turns_per_second);
   const auto due = start_ + std::chrono::duration_cast<Clock::duration>(after);
   std::this_thread::sleep_until(due);
   return std::chrono::duration<double, std::micro>(Clock::now() - due).count();
@@ -126,7 +126,7 @@ absl::StatusOr<LoadResult> Drive(const LightWorkers& workers, const LoadPlan& pl
   for (const auto& caller : callers) threads.emplace_back([&caller] { caller->Run(); });
   for (std::thread& thread : threads) thread.join();
   LoadResult result;
-  result.seconds = Seconds(Clock::now() - start).count();
+  result.seconds = Duration(Clock::now() - start).count();
   for (const auto& caller : callers) {
     if (!caller->status().ok()) return caller->status();
     caller->AddTo(result);

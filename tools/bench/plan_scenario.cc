@@ -22,7 +22,7 @@ namespace tensorhub::bench {
 namespace {
 
 constexpr double kBoundSeconds = 1;
-constexpr double kMiB = 1 << 20;
+constexpr double kBytesPerMiB = 1 << 20;
 // What the server keeps of layouts, of all groups together.
 constexpr double kKeptMiBMax = 1024;
 
@@ -180,7 +180,7 @@ absl::Status PlanScenario::MeasureKept(Report& report) const {
   ShowProgress(absl::StrCat("moe.", group.name()));
   const absl::StatusOr<TimedSharding> taken = Take(MakeModel(Moe()), group);
   if (!taken.ok()) return taken.status();
-  const double kept = static_cast<double>(taken->sharding.BytesKept()) / kMiB;
+  const double kept = static_cast<double>(taken->sharding.BytesKept()) / kBytesPerMiB;
   report.figures.push_back(
       BoundFigure(absl::StrCat("moe.", group.name(), ".kept"), kept, "MiB", kKeptMiBMax));
   report.beside.push_back({absl::StrCat("moe.", group.name(), ".publish"), taken->seconds, "s"});

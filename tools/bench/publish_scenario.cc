@@ -20,12 +20,12 @@ namespace tensorhub::bench {
 namespace {
 
 constexpr uint64_t kTensorsMax = 500'000;
-constexpr uint32_t kWorkersMax = 64;
+constexpr uint32_t kPublishWorkersMax = 64;
 constexpr char kEmptyCall[] = "empty call";
 // The call itself, and a hand-over to the progress thread and back.
 constexpr double kCallsAim = 3;
 constexpr double kPublishRateAim = 0.5;
-constexpr double kJoinAim = 0.8;
+constexpr double kPublishJoinAim = 0.8;
 
 // What the rounds brought, by the names of the answers' fields.
 using NamedSamples = std::map<std::string, std::vector<double>>;
@@ -97,8 +97,9 @@ absl::Status PublishScenario::CheckFlags() {
     join_mib_ = 32;
   }
   if (rounds_ < 1 || rounds_ > 1000) return absl::InvalidArgumentError("--rounds: give 1 to 1000");
-  if (workers_ < 1 || workers_ > kWorkersMax) {
-    return absl::InvalidArgumentError(absl::StrFormat("--workers: give 1 to %d", kWorkersMax));
+  if (workers_ < 1 || workers_ > kPublishWorkersMax) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--workers: give 1 to %d", kPublishWorkersMax));
   }
   if (!(seconds_ > 0 && seconds_ <= 60)) {
     return absl::InvalidArgumentError("--seconds: give more than 0 and at most 60");
@@ -259,7 +260,7 @@ absl::Status PublishScenario::RunJoin(const Hub& hub, Report& report) const {
                             .limit = rate("hash_us"),
                             .limit_name = "one thread's hash",
                             .better = Better::kHigher,
-                            .aim = kJoinAim});
+                            .aim = kPublishJoinAim});
   return absl::OkStatus();
 }
 

@@ -26,7 +26,7 @@
 namespace tensorhub::bench {
 namespace {
 
-constexpr int kWarmUpRounds = 2;
+constexpr int kReadWarmUpRounds = 2;
 constexpr double kPublishMs = 5;
 constexpr double kMemoryMiB = 64;
 constexpr double kIdlePercent = 1;
@@ -196,12 +196,12 @@ absl::StatusOr<ReadScenario::Pairs> ReadScenario::StartPairs(const Config& confi
 
 absl::Status ReadScenario::RunRounds(const Config& config, Pairs& pairs, std::vector<double>& bare,
                                      Samples& few, Samples& many) {
-  for (int round = -kWarmUpRounds; round < rounds_; ++round) {
+  for (int round = -kReadWarmUpRounds; round < rounds_; ++round) {
     ShowProgress(round < 0 ? absl::StrCat(config.name(), ": warming up")
                            : absl::StrCat(config.name(), ": round ", round + 1, " of ", rounds_));
     // Who follows whom changes from round to round.
     for (int turn = 0; turn < 3; ++turn) {
-      const int who = (turn + round + kWarmUpRounds) % 3;
+      const int who = (turn + round + kReadWarmUpRounds) % 3;
       if (who == 0) {
         const absl::StatusOr<double> seconds = pairs.bare->Round();
         if (!seconds.ok()) return seconds.status();
@@ -294,7 +294,7 @@ absl::Status ReadScenario::MeasureDigests(const Hub& hub, Report& report) const 
                                                                .tensors = tensors_,
                                                                .way = config.way,
                                                                .environment = config.environment()},
-                                                              kWarmUpRounds, rounds_);
+                                                              kReadWarmUpRounds, rounds_);
     if (!cost.ok()) return cost.status();
     report.figures.push_back({.name = absl::StrCat("digests.", config.path),
                               .value = GBps(cost->checked_seconds),
@@ -324,7 +324,7 @@ absl::Status ReadScenario::MeasureBest(Report& report) {
         BarePair::Start("@bare-messages", settings, environment);
     if (!pair.ok()) return pair.status();
     std::vector<double> seconds;
-    for (int round = -kWarmUpRounds; round < rounds_; ++round) {
+    for (int round = -kReadWarmUpRounds; round < rounds_; ++round) {
       const absl::StatusOr<double> sample = (*pair)->Round();
       if (!sample.ok()) return sample.status();
       if (round >= 0) seconds.push_back(*sample);

@@ -32,7 +32,7 @@ namespace {
 
 // What one call moves; as large as that static chains in MPI libraries use.
 constexpr size_t kSegment = 128 << 10;
-constexpr int kStallMs = 60'000;
+constexpr int kRelayStallMs = 60'000;
 
 double Now() {
   const auto now = std::chrono::steady_clock::now();
@@ -177,7 +177,7 @@ absl::Status Relay::MoveAll(bool whole) {
     }
     if (have_ < block_->bytes()) polled.push_back({upstream_.fd(), POLLIN, 0});
     if (polled.empty()) return absl::OkStatus();
-    const int ready = poll(polled.data(), polled.size(), kStallMs);
+    const int ready = poll(polled.data(), polled.size(), kRelayStallMs);
     if (ready == 0) return absl::DeadlineExceededError("nothing moves");
     for (size_t i = 0; i < polled.size(); ++i) {
       if (polled[i].revents == 0) continue;

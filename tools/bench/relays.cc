@@ -12,7 +12,7 @@ namespace tensorhub::bench {
 namespace {
 
 // A star of sixteen takes sixteen times as long as a stream.
-constexpr std::chrono::seconds kTimeout{1200};
+constexpr std::chrono::seconds kRelayTimeout{1200};
 
 absl::StatusOr<std::string> Digest(Child& child) {
   const absl::StatusOr<Fields> answer = child.Ask("digest");
@@ -69,13 +69,13 @@ absl::StatusOr<double> Relays::Run(const std::vector<Edge>& edges) {
     if (absl::Status status = Begin(edge.to, edges); !status.ok()) return status;
   }
   if (absl::Status status = Begin(0, edges); !status.ok()) return status;
-  const absl::StatusOr<Fields> source = nodes_[0]->Answer(kTimeout);
+  const absl::StatusOr<Fields> source = nodes_[0]->Answer(kRelayTimeout);
   if (!source.ok()) return source.status();
   const absl::StatusOr<double> start = source->Number("start");
   if (!start.ok()) return start.status();
   double end = *start;
   for (const Edge& edge : edges) {
-    const absl::StatusOr<Fields> answer = nodes_[edge.to]->Answer(kTimeout);
+    const absl::StatusOr<Fields> answer = nodes_[edge.to]->Answer(kRelayTimeout);
     if (!answer.ok()) return answer.status();
     const absl::StatusOr<double> node_end = answer->Number("end");
     if (!node_end.ok()) return node_end.status();

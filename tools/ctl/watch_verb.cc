@@ -22,7 +22,7 @@
 namespace tensorhub::ctl {
 namespace {
 
-using Clock = AdminClient::Clock;
+using SteadyClock = AdminClient::Clock;
 using nlohmann::ordered_json;
 
 // While the server is away, how long one attempt waits before the deadline is looked at again.
@@ -124,11 +124,11 @@ class Watcher {
       : globals_(globals),
         arguments_(arguments),
         admin_(globals.server, globals.connect_timeout),
-        deadline_(Clock::now() + std::min<std::chrono::milliseconds>(
-                                     arguments.duration.value_or(kForEver), kForEver)) {}
+        deadline_(SteadyClock::now() + std::min<std::chrono::milliseconds>(
+                                           arguments.duration.value_or(kForEver), kForEver)) {}
 
   absl::Status Run() {
-    const auto give_up = Clock::now() + globals_.connect_timeout;
+    const auto give_up = SteadyClock::now() + globals_.connect_timeout;
     if (absl::Status status = admin_.WaitUntilConnected(give_up); !status.ok()) return status;
     for (;;) {
       const grpc::Status status = Follow();
@@ -141,7 +141,7 @@ class Watcher {
  private:
   // Also once nobody can read it any more, which main makes an error of.
   bool Enough() const {
-    return !std::cout.good() || Clock::now() >= deadline_ ||
+    return !std::cout.good() || SteadyClock::now() >= deadline_ ||
            (arguments_.count && printed_ >= *arguments_.count);
   }
 
@@ -165,7 +165,7 @@ class Watcher {
     // A server that accepts and refuses in turn is not asked in a tight loop.
     std::this_thread::sleep_for(kReconnectSlice);
     while (!Enough()) {
-      const auto until = std::min(deadline_, Clock::now() + kReconnectSlice);
+      const auto until = std::min(deadline_, SteadyClock::now() + kReconnectSlice);
       if (!admin_.WaitUntilConnected(until).ok()) continue;
       std::cerr << "tensorhubctl: connected to " << admin_.server() << " again\n";
       return true;
@@ -176,7 +176,7 @@ class Watcher {
   const Globals& globals_;
   const WatchArguments& arguments_;
   AdminClient admin_;
-  const Clock::time_point deadline_;
+  const SteadyClock::time_point deadline_;
   uint64_t printed_ = 0;
 };
 

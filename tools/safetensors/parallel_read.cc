@@ -16,7 +16,7 @@ namespace {
 
 // A few huge pages: the threads end at about the same time.
 constexpr uint64_t kPieceBytes = uint64_t{16} << 20;
-constexpr unsigned kThreadsMax = 8;
+constexpr unsigned kReadThreadsMax = 8;
 
 // All at once is cheaper than one by one, as the read would. A wish: kernels before 5.14 refuse it.
 void MakePages(const FileRange& range) {
@@ -87,8 +87,8 @@ absl::Status ReadRanges(const std::vector<FileRange>& ranges,
                         const std::function<absl::Status(uint64_t)>& after) {
   uint64_t pieces = 0;
   for (const FileRange& range : ranges) pieces += (range.bytes + kPieceBytes - 1) / kPieceBytes;
-  const uint64_t wanted =
-      std::min<uint64_t>(std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax), pieces);
+  const uint64_t wanted = std::min<uint64_t>(
+      std::clamp(std::thread::hardware_concurrency(), 1u, kReadThreadsMax), pieces);
   Reading reading(ranges, after);
   std::vector<std::thread> others;
   for (uint64_t i = 1; i < wanted; ++i) others.emplace_back([&reading] { reading.Run(); });

@@ -74,12 +74,12 @@ TEST(DeviceWord, AStoppedSourceIsGivenUp) {
 
 // --- a peer that a test plays --------------------------------------------------------------------
 
-constexpr Incarnation kStranger = 900;
+constexpr Incarnation kUnknown = 900;
 
 PeerMessage From(PeerKind kind, uint64_t read) {
   PeerMessage message;
   message.kind = kind;
-  message.from = kStranger;
+  message.from = kUnknown;
   message.read = read;
   return message;
 }
@@ -98,13 +98,13 @@ class AskedSource : public ::testing::Test {
     open.chunk_bytes = holding_.chunk_bytes;
     open.flags = kFlagOneSided | kFlagHaveDescription;
     world_.Hear(0, open);
-    static_cast<void>(world_.Heard(kStranger));
+    static_cast<void>(world_.Heard(kUnknown));
   }
   std::vector<PeerMessage> Ask(uint64_t read, uint64_t number) {
     PeerMessage question = From(PeerKind::kAskWord, read);
     question.begin = number;
     world_.Hear(0, question);
-    return world_.Heard(kStranger);
+    return world_.Heard(kUnknown);
   }
 
   World world_;
@@ -134,7 +134,7 @@ TEST_F(AskedSource, SaysNothingOfAReadThatIsNotOpen) {
   EXPECT_TRUE(Ask(2, 1).empty());
   // Unpublished: refused, and no word after it.
   ASSERT_TRUE(world_.Do(0, UnpublishVerb{.drain_ms = 0}).ok());
-  const std::vector<PeerMessage> heard = world_.Heard(kStranger);
+  const std::vector<PeerMessage> heard = world_.Heard(kUnknown);
   ASSERT_FALSE(heard.empty());
   EXPECT_EQ(heard.back().kind, PeerKind::kRefuse);
   EXPECT_TRUE(Ask(1, 3).empty());

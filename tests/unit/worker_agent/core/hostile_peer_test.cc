@@ -14,7 +14,7 @@ namespace {
 
 using absl::StatusCode;
 
-constexpr Incarnation kStranger = 7777;
+constexpr Incarnation kHostile = 7777;
 
 class HostileReader : public ::testing::Test {
  protected:
@@ -23,7 +23,7 @@ class HostileReader : public ::testing::Test {
   PeerMessage Message(PeerKind kind, uint64_t read = 1) {
     PeerMessage message;
     message.kind = kind;
-    message.from = kStranger;
+    message.from = kHostile;
     message.read = read;
     message.generation = world_.at(0).word.generation;
     message.publication = world_.hub.PublicationOf(5);
@@ -37,7 +37,7 @@ class HostileReader : public ::testing::Test {
   }
   // The status code of the refusal; OK if there was none.
   StatusCode Refusal() {
-    for (const PeerMessage& message : world_.Heard(kStranger)) {
+    for (const PeerMessage& message : world_.Heard(kHostile)) {
       if (message.kind == PeerKind::kRefuse) return static_cast<StatusCode>(message.code);
     }
     return StatusCode::kOk;
@@ -173,7 +173,7 @@ TEST_F(HostileReader, OpensTooManyReads) {
   SayHello();
   for (uint64_t read = 1; read <= 2000; ++read) world_.Hear(0, Message(PeerKind::kOpen, read));
   EXPECT_EQ(Refusal(), StatusCode::kResourceExhausted);
-  world_.Deliver(0, PeerFailed{kStranger, absl::UnavailableError("gone")});
+  world_.Deliver(0, PeerFailed{kHostile, absl::UnavailableError("gone")});
   SayHello();
   world_.Hear(0, Message(PeerKind::kOpen, 1));
   EXPECT_EQ(Refusal(), StatusCode::kOk) << "its reads went with its connection";
@@ -199,7 +199,7 @@ TEST_F(HostileReader, ClaimsToHaveDigestsAlready) {
     open.flags = kFlagDigests;
     open.begin = had;
     world_.Hear(0, open);
-    const auto heard = world_.Heard(kStranger);
+    const auto heard = world_.Heard(kHostile);
     ASSERT_EQ(heard.size(), 1u) << had;
     EXPECT_EQ(heard[0].kind, PeerKind::kDigests);
     EXPECT_EQ(heard[0].flags, kFlagNoMoreDigests) << "this publisher makes none";
@@ -262,19 +262,19 @@ class HostileSource : public ::testing::Test {
     assign.transaction = {1, 1};
     assign.assignment = ++assignment_;
     assign.source.key = {"m", "x", 0};
-    assign.source.incarnation = kStranger;
+    assign.source.incarnation = kHostile;
     assign.generation = 42;
     assign.publication = {2, 2};
     assign.tier = tier_;
     world_.Deliver(0, assign);
-    for (const PeerMessage& message : world_.Heard(kStranger)) {
+    for (const PeerMessage& message : world_.Heard(kHostile)) {
       if (message.kind == PeerKind::kOpen) read_ = message.read;
     }
   }
   PeerMessage Message(PeerKind kind) const {
     PeerMessage message;
     message.kind = kind;
-    message.from = kStranger;
+    message.from = kHostile;
     message.read = read_;
     message.generation = 42;
     return message;
@@ -378,7 +378,7 @@ TEST_F(HostileSource, OffersMemoryThatCannotBeMapped) {
   opened.flags = kFlagOneSided;
   world_.Hear(0, opened, "nonsense");
   world_.RunFor(10);
-  const auto messages = world_.Heard(kStranger);
+  const auto messages = world_.Heard(kHostile);
   ASSERT_FALSE(messages.empty());
   EXPECT_EQ(messages.back().kind, PeerKind::kRequest) << "it asks to be served instead";
 }
