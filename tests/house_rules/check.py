@@ -10,6 +10,7 @@ import sys
 
 import function_rules
 import include_rules
+import message_rules
 import registration_rules
 import source_tree
 import text_rules
@@ -28,6 +29,7 @@ CHECKS = (
     registration_rules.check_sources_registered,
     registration_rules.check_folders_registered,
     registration_rules.check_rules_named,
+    message_rules.check_message_table,
 )
 
 

@@ -10,26 +10,64 @@ import unittest
 
 import check
 import function_rules
+import message_rules
 import source_tree
 import text_rules
 
 LICENCE = "".join(f"// {line}\n" for line in text_rules.LICENCE)
+def header(path, body):
+    guard = text_rules.guard_of(path)
+    return LICENCE + f"#ifndef {guard}\n#define {guard}\n{body}\n#endif  // {guard}\n"
+
+
+def row(name, rules="R1"):
+    return f"| `{name}` | a | b | c | d | {rules} |\n"
+
+
+PROTO = """
+service Hub {
+  // rpc Gone(GoneRequest) returns (GoneResponse);
+  rpc Publish(PublishRequest) returns (PublishResponse);
+}
+message WorkerMessage {
+  oneof body {
+    Heartbeat heartbeat = 1;
+  }
+}
+message HubMessage {
+  oneof body {
+    Welcome welcome = 1;
+  }
+}
+"""
+KINDS = """
+enum class PeerKind : uint8_t {
+  kHello = 1,  // kGone = 0: first
+  kOpen =
+      2,
+};
+"""
+HEAD = "| message | sent when |\n| --- | --- |\n"
+CALLS = "# Messages\n\n## Calls\n\n" + HEAD + row("Publish")
+SESSION = ("## Session up\n\n" + HEAD + row("Heartbeat")
+           + "## Session down\n\n" + HEAD + row("Welcome"))
+PEERS = "## Between agents\n\n" + HEAD + row("kHello", "R4, R8") + row("kOpen")
+DOCUMENT = message_rules.DOCUMENT
+
 SOUND = {
     "CMakeLists.txt": "add_subdirectory(server)\nadd_subdirectory(common)\n",
     "common/CMakeLists.txt": "add_library(common ids.cc)\n",
     "common/ids.cc": LICENCE + '#include "common/ids.h"\n',
     "common/ids.h": LICENCE + "#ifndef TENSORHUB_COMMON_IDS_H_\n#define TENSORHUB_COMMON_IDS_H_\n"
                               "#endif  // TENSORHUB_COMMON_IDS_H_\n",
+    DOCUMENT: CALLS + SESSION + PEERS,
+    message_rules.PROTO: LICENCE + PROTO,
+    message_rules.PEER_WIRE: header(message_rules.PEER_WIRE, KINDS),
     "server/CMakeLists.txt": "add_library(hub core/hub.cc)\n",
     "server/core/hub.cc": LICENCE + '#include "common/ids.h"\n'
                                     "// R1 R2 R3 R4 R5 R6 R7 R8 R9; system_clock in a comment\n"
                                     'const char* kText = "std::cout << assert(1)";\n',
 }
-
-
-def header(path, body):
-    guard = text_rules.guard_of(path)
-    return LICENCE + f"#ifndef {guard}\n#define {guard}\n{body}\n#endif  // {guard}\n"
 
 
 # (what is planted: the rule it breaks, {path: text}); a text of None takes a file away.
@@ -87,6 +125,30 @@ PLANTED = (
     ("names this source", {"common/lost.cc": LICENCE}),
     ("names this test", {"tests/unit/common/lost_test.cc": LICENCE}),
     ("unregistered", {"common/cli/CMakeLists.txt": "add_library(cli)\n"}),
+    ("message-table: kOpen of worker_agent/core/peer_wire.h has no row",
+     {DOCUMENT: CALLS + SESSION + PEERS.replace(row("kOpen"), "")}),
+    ("message-table: Heartbeat of proto/tensorhub/v1/hub.proto has no row",
+     {DOCUMENT: CALLS + PEERS}),
+    ("message-table: Leave of proto/tensorhub/v1/hub.proto has no row",
+     {message_rules.PROTO: LICENCE
+                           + PROTO.replace("  // rpc Gone", "  rpc Leave(A) returns (B);\n//")}),
+    ("message-table: Gone is in the table \"Calls\" and not in",
+     {DOCUMENT: CALLS + row("Gone") + SESSION + PEERS}),
+    ("message-table: Welcome is in the table \"Calls\" and not in",
+     {DOCUMENT: CALLS + row("Welcome") + SESSION + PEERS}),
+    ("message-table: kGone is in the table \"Between agents\" and not in",
+     {DOCUMENT: CALLS + SESSION + PEERS + row("kGone")}),
+    ("message-table: Publish has a row already",
+     {DOCUMENT: CALLS + row("Publish") + SESSION + PEERS}),
+    ("message-table: kOpen has 5 cells",
+     {DOCUMENT: CALLS + SESSION + PEERS.replace(row("kOpen"), "| `kOpen` | a | b | c | d |\n")}),
+    ("message-table: kOpen names its rules as \"R10\"",
+     {DOCUMENT: CALLS + SESSION + PEERS.replace(row("kOpen"), row("kOpen", "R10"))}),
+    ("message-table: no messages found for the table \"Session up\"",
+     {message_rules.PROTO: LICENCE + PROTO.replace("WorkerMessage", "Renamed")}),
+    ("message-table: `kHello` is in \"Others\"",
+     {DOCUMENT: CALLS + SESSION + PEERS + "## Others\n\n" + HEAD + row("kHello")}),
+    ("message-table: this file is not there", {DOCUMENT: None}),
     ("rule-number", {"server/core/hub.cc": LICENCE + "// R1 R2 R3 R4 R5 R6 R7 R8\n"}),
 )
 
@@ -94,6 +156,8 @@ PLANTED = (
 def violations(changes):
     with tempfile.TemporaryDirectory() as root:
         for path, text in {**SOUND, **changes}.items():
+            if text is None:
+                continue
             os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
             with open(os.path.join(root, path), "w", encoding="utf-8") as stream:
                 stream.write(text)

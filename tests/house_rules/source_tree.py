@@ -11,6 +11,7 @@ TOP_FOLDERS = ("common", "proto", "server", "worker_agent", "libros", "python", 
                "examples")
 CODE_SUFFIXES = (".cc", ".h")
 SCRIPT_SUFFIXES = (".py", ".sh")
+OTHER_SUFFIXES = (".proto", ".cmake", ".md")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 # In this order: a raw string, a string or character, a line comment, a block comment. The look
@@ -62,11 +63,11 @@ def blank_opaque(text):
 
 
 def load_tree(root):
-    """All sources and build files under `root`: {path: SourceFile}, in order of path."""
+    """All sources, build files and documents under `root`: {path: SourceFile}, in order of path."""
     files = {}
     for path in sorted(_paths(root)):
         name = os.path.basename(path)
-        if os.path.splitext(name)[1] not in CODE_SUFFIXES + SCRIPT_SUFFIXES + (".proto", ".cmake") \
+        if os.path.splitext(name)[1] not in CODE_SUFFIXES + SCRIPT_SUFFIXES + OTHER_SUFFIXES \
                 and name != "CMakeLists.txt":
             continue
         with open(os.path.join(root, path), encoding="utf-8", errors="replace") as stream:
