@@ -81,7 +81,7 @@ struct Welcome {
 struct GroupChanged {
   GroupEpoch epoch;
 };
-// Read (on) from this source. `previous` is released by the reader first, with SourceReleased.
+// Read (on) from this source. The reader first releases the one before, with SourceReleased.
 struct Assign {
   TransactionId transaction;
   AssignmentNumber assignment = 0;

@@ -173,7 +173,7 @@ struct PublishOp : Operation {
   uint64_t chunk_bytes = 0;  // what this publisher proposes; the first publisher's holds
   Generation generation = 0;
   bool wait_for_group = false;
-  TimeMs timeout_ms = 0;   // of wait_for_group
+  TimeMs timeout_ms = 0;   // of wait_for_group, and of waiting to be compared (R1)
   bool supersede = false;  // begins a new term with this version (R2)
   // The latest term that this process knew when it came, or of what it has published or read since.
   // None: it does not say.

@@ -8,6 +8,7 @@
 
 import sys
 
+import document_rules
 import function_rules
 import include_rules
 import message_rules
@@ -30,6 +31,8 @@ CHECKS = (
     registration_rules.check_folders_registered,
     registration_rules.check_rules_named,
     message_rules.check_message_table,
+    document_rules.check_prose,
+    document_rules.check_cards,
 )
 
 

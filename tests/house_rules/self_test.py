@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import check
+import document_rules
 import function_rules
 import message_rules
 import source_tree
@@ -53,14 +54,20 @@ SESSION = ("## Session up\n\n" + HEAD + row("Heartbeat")
            + "## Session down\n\n" + HEAD + row("Welcome"))
 PEERS = "## Between agents\n\n" + HEAD + row("kHello", "R4, R8") + row("kOpen")
 DOCUMENT = message_rules.DOCUMENT
+CARDS = "| Enforced at | `server/core/hub.cc`, `kText` |\n| Planted bugs | `a_bug`, `b_bug` |\n"
+BUGS = "# planted_bug(NAME S)\nplanted_bug(a_bug hub.cc R1)\nforeach(name b_bug)\nendforeach()\n"
 
 SOUND = {
-    "CMakeLists.txt": "add_subdirectory(server)\nadd_subdirectory(common)\n",
+    "CMakeLists.txt": "add_subdirectory(server)\nadd_subdirectory(common)\n"
+                      "add_subdirectory(tests/sim/planted)\n",
     "common/CMakeLists.txt": "add_library(common ids.cc)\n",
     "common/ids.cc": LICENCE + '#include "common/ids.h"\n',
     "common/ids.h": LICENCE + "#ifndef TENSORHUB_COMMON_IDS_H_\n#define TENSORHUB_COMMON_IDS_H_\n"
                               "#endif  // TENSORHUB_COMMON_IDS_H_\n",
     DOCUMENT: CALLS + SESSION + PEERS,
+    document_rules.CARDS: CARDS,
+    document_rules.PLANTED: BUGS,
+    "README.md": "One `a; b`.\n```\nint i; int j;\n```\n",
     message_rules.PROTO: LICENCE + PROTO,
     message_rules.PEER_WIRE: header(message_rules.PEER_WIRE, KINDS),
     "server/CMakeLists.txt": "add_library(hub core/hub.cc)\n",
@@ -72,6 +79,20 @@ SOUND = {
 
 # (what is planted: the rule it breaks, {path: text}); a text of None takes a file away.
 PLANTED = (
+    ("prose: a semicolon", {"README.md": "One thing; another.\n"}),
+    ("prose: a semicolon", {"docs/x.md": "| a | b; c |\n"}),
+    ("prose: a sentence of 31 words", {"README.md": "word " * 20 + "\n" + "word " * 11 + ".\n"}),
+    ("rule-card: no such planted bug: c_bug",
+     {document_rules.CARDS: CARDS + "| Planted bugs | `c_bug` |\n"}),
+    ("rule-card: the planted bug a_bug is on no card",
+     {document_rules.CARDS: "| Planted bugs | `b_bug` |\n"}),
+    ("rule-card: the planted bug b_bug is on no card",
+     {document_rules.CARDS: "| Planted bugs | `a_bug` |\n"}),
+    ("rule-card: nothing is called A::B",
+     {document_rules.CARDS: CARDS + "| Enforced at | `A::B` |\n"}),
+    ("rule-card: no such file",
+     {document_rules.CARDS: CARDS + "| Checker | `server/core/gone.cc` |\n"}),
+    ("rule-card: docs/rules.md", {document_rules.CARDS: None}),
     ("core-include", {"server/core/hub.cc": LICENCE + "#include <grpcpp/grpcpp.h>\n"}),
     ("core-include", {"server/core/hub.cc": LICENCE + "#include <ucp/api/ucp.h>\n"}),
     ("core-include", {"server/core/hub.cc": LICENCE + "#include <cuda.h>\n"}),

@@ -19,7 +19,7 @@
 namespace tensorhub::agent {
 
 enum class PeerKind : uint8_t {
-  kHello = 1,    // either side, first on a connection: text = own endpoint
+  kHello = 1,    // who connects, first on the connection: text = own endpoint
   kOpen = 2,     // reader: begin a read at `chunk`; publication, generation, chunk_bytes, flags;
                  // begin: of so many chunks it has the digests; text: own endpoint
   kOpened = 3,   // source: valid, flags; payload = description of memory (if one-sided)
