@@ -67,12 +67,14 @@ void Hub::State::SettleOrphan(Worker& reader) {
 }
 
 // R8: an outage, which the group waits out, is the silence of who holds the shard still, or was
-// given up for that silence.
+// given up for that silence. The latter says it of all holders, also of those that the reader had
+// no complaint about.
 void Hub::State::GiveUpRead(const Worker& reader) {
   const WorkerKey& key = reader.id.key;
   const absl::Status& last = reader.read->last_failure;
   const Shard& shard = *reader.reference->shard;
-  const bool silent = (last.ok() || IsOutage(last)) && (shard.complete > 0 || shard.may_return);
+  const bool silent = shard.complete > 0 ? last.ok() || IsOutage(last)
+                                         : shard.may_return && !absl::IsDataLoss(last);
   Abort({key.model, key.group}, AsOutage(NoSourceOf(reader), silent));
 }
 

@@ -133,6 +133,8 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
 void Hub::State::SettleRecovered(const GroupKey& key, Group& group) {
   if (!group.open) return;
   Transaction& transaction = *group.open;
+  std::optional<Rank> missing;
+  bool all_away = true;
   for (Rank rank = 0; rank < transaction.world_size; ++rank) {
     const auto member = transaction.members.find(rank);
     if (member != transaction.members.end() && member->second.known) continue;
@@ -141,18 +143,21 @@ void Hub::State::SettleRecovered(const GroupKey& key, Group& group) {
                        worker->reference->publication == transaction.publication &&
                        worker->reference->state == ReferenceState::kComplete;
     if (!holds) {
-      const absl::Status status = absl::AbortedError(
-          absl::StrCat("rank ", rank, " of ", key.group,
-                       " did not come back after the server's restart; fetch again"));
-      // R8: who is here and does not name the fetch has given it up; the other may be cut off.
-      return Abort(key, AsOutage(status, worker == nullptr || !worker->alive));
+      missing = missing.value_or(rank);
+      all_away = all_away && (worker == nullptr || !worker->alive);
+      continue;
     }
     Member& voter = transaction.members[rank];
     voter.incarnation = worker->id.incarnation;
     voter.already_held = voter.finished = voter.known = true;
     changed_groups_.insert(key);
   }
-  CommitIfWhole(key);
+  if (!missing) return CommitIfWhole(key);
+  // R8: a rank that is here and does not name the fetch has given it up. Others may be cut off.
+  const absl::Status status = absl::AbortedError(
+      absl::StrCat("rank ", *missing, " of ", key.group,
+                   " did not come back after the server's restart; fetch again"));
+  Abort(key, AsOutage(status, all_away));
 }
 
 }  // namespace tensorhub::hub

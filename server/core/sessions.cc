@@ -226,13 +226,14 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
       absl::StrCat(ToString(worker.id.key), " joined", where.empty() ? "" : ", at ", where));
 }
 
-// Closed is not dead: the lease runs on.
+// Closed is not dead: the lease runs on. One heartbeat may be late, or be on its way when a process
+// is killed.
 void Hub::State::On(const SessionClosed& event) {
   Worker* worker = FindSession(event.session);
   sessions_.erase(event.session);
   if (worker == nullptr || worker->session != event.session) return;
   worker->session = 0;
-  SetFellSilent(*worker, worker->alive && now_ - worker->heard > options_.heartbeat_ms);
+  SetFellSilent(*worker, worker->alive && now_ - worker->heard > 2 * options_.heartbeat_ms);
   EndQuestion(*worker);
 }
 

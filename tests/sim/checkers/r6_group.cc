@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "common/remedy.h"
 #include "tests/sim/process.h"
 
 namespace tensorhub::fault {
@@ -68,6 +69,12 @@ void R6Group::OnOutcome(const CallRecord& record, const absl::Status& status) {
                                    record.process->name(), ": ", status.ToString()));
   }
   transaction.succeeded = status.ok();
+  const bool outage = IsOutage(status);
+  if (!status.ok() && transaction.outage.value_or(outage) != outage) {
+    scene_.Fail("R6", absl::StrCat("a fetch of ", group, " ended by an outage for some ranks, and ",
+                                   record.process->name(), " heard: ", status.ToString()));
+  }
+  if (!status.ok()) transaction.outage = outage;
   if (status.ok() && transaction.finished.size() < record.process->world_size()) {
     scene_.Fail("R6", absl::StrCat("a fetch of ", group, " succeeded, and only ",
                                    transaction.finished.size(), " ranks had finished"));

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // R6: a group's fetch is one transaction: one version for all ranks, and one outcome, which is a
-// success only if every rank has finished. That a success means whole buffers is checked with R4.
+// success only if every rank has finished. All ranks hear alike whether to wait an outage out. That
+// a success means whole buffers is checked with R4.
 
 #ifndef TENSORHUB_TESTS_SIM_CHECKERS_R6_GROUP_H_
 #define TENSORHUB_TESTS_SIM_CHECKERS_R6_GROUP_H_
@@ -29,6 +30,7 @@ class R6Group {
     std::map<Rank, Incarnation> members;
     std::set<Rank> finished;  // said so
     std::optional<bool> succeeded;
+    std::optional<bool> outage;  // of a failure (R8)
     bool of_this_life = true;
   };
   void OnFinish(const Process& from, const hub::FinishReadOp& finish);
