@@ -159,7 +159,6 @@ void Reader::Open(bool ask_one_sided, Effects& effects) {
 void Reader::Heard(TimeMs now) {
   source_->heard_at = now;
   source_->heard = true;
-  in_outage_ = false;
   source_->doubted = false;
 }
 
@@ -168,6 +167,7 @@ void Reader::OnMessage(const PeerMessage& message, std::string_view payload, Tim
   if (!source_ || message.from != assigned_->source.incarnation || message.read != source_->read) {
     return;  // of a read that is over
   }
+  in_outage_ = false;  // also a source that refuses has answered
   if (message.kind == PeerKind::kRefuse) {
     const auto code = static_cast<absl::StatusCode>(message.code);
     return Fail(absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code,
