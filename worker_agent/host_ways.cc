@@ -94,9 +94,9 @@ absl::StatusOr<Ways::Host> WaysOfThisHost(const std::string& data_address) {
     }
   }
   if (!host.candidates.empty()) return host;
-  return absl::FailedPreconditionError(absl::StrCat("UCX_TLS=", user_tls == nullptr ? "" : user_tls,
-                                                    " leaves no way to another process; unset it",
-                                                    " for this program, or add tcp"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("UCX_TLS (or TENSORHUB_UCX_TLS)=", user_tls == nullptr ? "" : user_tls,
+                   " leaves no way to another process; unset it", " for this program, or add tcp"));
 }
 
 }  // namespace tensorhub::agent

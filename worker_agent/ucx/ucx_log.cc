@@ -25,7 +25,27 @@ const char* LevelName(ucs_log_level_t level) {
   return level == UCS_LOG_LEVEL_WARN ? "warning" : "note";
 }
 
-thread_local std::string* first_complaint = nullptr;
+thread_local KeptComplaints* kept_complaints = nullptr;
+
+}  // namespace
+
+struct ComplaintsOfThisThread {
+  // Whether the line is kept, and so not written.
+  static bool Take(ucs_log_level_t level, const char* text) {
+    if (kept_complaints == nullptr) return false;
+    constexpr std::string_view kUnused = "invalid configuration";
+    const std::string_view line = text;
+    if (level == UCS_LOG_LEVEL_WARN && line.starts_with(kUnused)) {
+      kept_complaints->unused_ = line.substr(line.find(':') + 1);
+      return true;
+    }
+    if (level != UCS_LOG_LEVEL_ERROR) return false;
+    if (kept_complaints->first_.empty()) kept_complaints->first_ = line;
+    return true;
+  }
+};
+
+namespace {
 
 // A line is one write, so that the lines of several threads do not mix.
 ucs_log_func_rc_t WriteLine(const char* file, unsigned line, const char* /*function*/,
@@ -35,12 +55,7 @@ ucs_log_func_rc_t WriteLine(const char* file, unsigned line, const char* /*funct
   std::vsnprintf(text, sizeof(text), message, arguments);
   const char* const name = std::strrchr(file, '/');
   const std::string_view source = name != nullptr ? name + 1 : file;
-  if (first_complaint != nullptr && level == UCS_LOG_LEVEL_ERROR) {
-    if (first_complaint->empty()) *first_complaint = text;
-    return UCS_LOG_FUNC_RC_STOP;
-  }
-  // A transport's key is said by two names, of which each UCX knows one (ucx_settings.cc).
-  if (std::string_view(message).starts_with("invalid configuration")) return UCS_LOG_FUNC_RC_STOP;
+  if (ComplaintsOfThisThread::Take(level, text)) return UCS_LOG_FUNC_RC_STOP;
   // A local peer's memory that may not be mapped, found while it connects: it goes another way
   // then.
   if (level == UCS_LOG_LEVEL_ERROR && source.starts_with("mm_")) return UCS_LOG_FUNC_RC_STOP;
@@ -56,9 +71,9 @@ void SendUcxLogToStandardError() {
   if (std::getenv("UCX_LOG_FILE") == nullptr) ucs_log_push_handler(&WriteLine);
 }
 
-KeptComplaints::KeptComplaints() : before_(first_complaint) { first_complaint = &first_; }
+KeptComplaints::KeptComplaints() : before_(kept_complaints) { kept_complaints = this; }
 
-KeptComplaints::~KeptComplaints() { first_complaint = before_; }
+KeptComplaints::~KeptComplaints() { kept_complaints = before_; }
 
 std::string KeptComplaints::Explain(const std::string& text) const {
   return first_.empty() ? text : absl::StrFormat("%s (%s)", text, first_);

@@ -29,10 +29,17 @@ class KeptComplaints {
   KeptComplaints& operator=(const KeptComplaints&) = delete;
   // `text`, and UCX's first words in brackets, if it said any.
   std::string Explain(const std::string& text) const;
+  // Empty: it complained of nothing.
+  const std::string& first() const { return first_; }
+  // The keys of transports that a new context has found no use for, as "KEY=VALUE,KEY=VALUE".
+  const std::string& unused() const { return unused_; }
 
  private:
-  std::string* const before_;
+  friend struct ComplaintsOfThisThread;
+
+  KeptComplaints* const before_;
   std::string first_;
+  std::string unused_;
 };
 
 }  // namespace tensorhub::agent

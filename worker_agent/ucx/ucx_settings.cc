@@ -17,6 +17,7 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -80,20 +81,41 @@ absl::Status Refused(const char* name, const char* value, ucs_status_t status) {
                                                        ucs_status_string(status)));
 }
 
+// "tcp", "posix" or "sysv": the transport that the key is of.
+std::string TransportOf(std::string_view key) {
+  std::string name(key.substr(0, key.find('_')));
+  absl::AsciiStrToLower(&name);
+  return name;
+}
+
+// A transport's key goes by its whole name in 1.22, and by that within the transport's own table in
+// 1.13, which is one for all shared memory: each UCX knows one of the two.
+std::string NameWithin(std::string_view key) {
+  const std::string rest(key.substr(key.find('_') + 1));
+  return TransportOf(key) == "tcp" ? rest : "MM_" + rest;
+}
+
 // Whether `transports` may bring the one that the key is of.
 bool Concerns(std::string_view key, std::string_view transports) {
   if (transports.empty()) return true;
+  const std::string transport = TransportOf(key);
   const bool refused = transports[0] == '^';
   const std::string_view names = refused ? transports.substr(1) : transports;
-  const bool memory = !key.starts_with("TCP_");
   for (absl::string_view name :
        absl::StrSplit(absl::string_view(names.data(), names.size()), ',')) {
-    const bool named =
-        memory ? name == "posix" || name == "sysv" || name == "sm" || name == "shm" || name == "mm"
-               : name == "tcp";
-    if (named || name == "all") return !refused;
+    const bool family = name == "sm" || name == "shm" || name == "mm";
+    if (name == transport || (family && transport != "tcp") || name == "all") return !refused;
   }
   return refused;
+}
+
+// What the user wants of the key; of one kind of shared memory also what is said of the other.
+const char* UsersTransportSetting(const std::string& key) {
+  if (const char* const users = OurSetting(key.c_str())) return users;
+  const std::string transport = TransportOf(key);
+  if (transport == "tcp") return nullptr;
+  const std::string other = transport == "posix" ? "SYSV_" : "POSIX_";
+  return OurSetting((other + key.substr(key.find('_') + 1)).c_str());
 }
 
 bool HandlerIsUcx(int signal_number) {
@@ -114,7 +136,8 @@ void TakeBackSignals() {
   }
 }
 
-// A context without tcp or sysv would warn about the variables set below. Read at load as well.
+// A context of ours that has no tcp would warn about what the user has set for tcp. Read at load as
+// well.
 void SilenceUnusedVariables() {
   if (std::getenv("UCX_WARN_UNUSED_ENV_VARS") != nullptr) return;
   static_cast<void>(ucs_global_opts_set_value("WARN_UNUSED_ENV_VARS", "n"));
@@ -160,19 +183,32 @@ absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> set
   return absl::OkStatus();
 }
 
-// A transport's key goes by its whole name in 1.22, and by that within the transport's own table in
-// 1.13: each knows one of the two, and takes no notice of the other, or refuses it.
 absl::Status ApplyTransportSettings(ucp_config_t* config, std::string_view transports) {
   for (const UcxSetting& setting : kTransports) {
-    const std::string_view name = setting.name;
-    if (!Concerns(name, transports)) continue;
-    const std::string key(name.substr(name.find('_') + 1));
-    const std::string within = name.starts_with("TCP_") ? key : "MM_" + key;
-    const char* const users = OurSetting(setting.name);
+    if (!Concerns(setting.name, transports)) continue;
+    const char* const users = UsersTransportSetting(setting.name);
     const char* const value = users != nullptr ? users : setting.value;
     const ucs_status_t status = ucp_config_modify(config, setting.name, value);
-    const ucs_status_t second = ucp_config_modify(config, within.c_str(), value);
+    const ucs_status_t second = ucp_config_modify(config, NameWithin(setting.name).c_str(), value);
     if (status != UCS_OK && second != UCS_OK) return Refused(setting.name, value, status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTransportSettings(std::string_view unused, std::string_view available) {
+  const std::vector<std::string> pairs =
+      absl::StrSplit(absl::string_view(unused.data(), unused.size()), absl::ByAnyChar(", "));
+  const auto is_unused = [&](const std::string& name) {
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [&](const std::string& pair) { return pair.starts_with(name + "="); });
+  };
+  for (const UcxSetting& setting : kTransports) {
+    const bool there = available.find(TransportOf(setting.name) + "/") != available.npos;
+    if (!there || !is_unused(setting.name) || !is_unused(NameWithin(setting.name))) continue;
+    return absl::FailedPreconditionError(
+        absl::StrFormat("UCX %s takes no %s by any name, or not this value of "
+                        "TENSORHUB_UCX_%s; unset that, or use another UCX",
+                        UcxVersion(), setting.name, setting.name));
   }
   return absl::OkStatus();
 }

@@ -61,6 +61,9 @@ const char* UsersUcxSetting(const char* name);
 absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> settings);
 // The same with those of TransportSettings that concern `transports` (UCX_TLS; empty: all).
 absl::Status ApplyTransportSettings(ucp_config_t* config, std::string_view transports);
+// Whether they were taken, once a worker is there: `unused` is what UCX has found no use for
+// ("KEY=VALUE,…"), `available` the transports that the worker has ("tcp/eth0, …").
+absl::Status CheckTransportSettings(std::string_view unused, std::string_view available);
 
 // The part of `user_tls` (UCX_TLS, null if unset) that gets may use: the shared-memory transports.
 std::string OneSidedTransports(const char* user_tls);

@@ -25,24 +25,29 @@ struct ConfigDeleter {
 };
 using UcpConfig = std::unique_ptr<ucp_config_t, ConfigDeleter>;
 
+std::string GivenOrUsers(const std::string& given, const char* name) {
+  const char* const users = UsersUcxSetting(name);
+  return given.empty() && users != nullptr ? users : given;
+}
+
+// Empty: as it is.
+absl::Status Set(ucp_config_t* config, const std::string& name, const std::string& value) {
+  if (value.empty()) return absl::OkStatus();
+  return UcxStatus(ucp_config_modify(config, name.c_str(), value.c_str()),
+                   absl::StrFormat("setting UCX_%s to %s", name, value));
+}
+
 absl::StatusOr<UcpConfig> ReadConfig(const UcxWorker::Options& options) {
   ucp_config_t* raw = nullptr;
   const ucs_status_t status = ucp_config_read(nullptr, nullptr, &raw);
   if (status != UCS_OK) return UcxStatus(status, "reading UCX's settings (UCX_... variables)");
   UcpConfig config(raw);
   if (absl::Status applied = ApplySettings(raw, options.settings); !applied.ok()) return applied;
-  const char* const users_tls = UsersUcxSetting("TLS");
-  const std::string transports =
-      !options.transports.empty() || users_tls == nullptr ? options.transports : users_tls;
+  const std::string transports = GivenOrUsers(options.transports, "TLS");
   if (absl::Status applied = ApplyTransportSettings(raw, transports); !applied.ok()) return applied;
-  if (!options.transports.empty()) {
-    const ucs_status_t set = ucp_config_modify(raw, "TLS", options.transports.c_str());
-    if (set != UCS_OK) return UcxStatus(set, "setting UCX_TLS to " + options.transports);
-  }
-  if (!options.devices.empty()) {
-    const ucs_status_t set = ucp_config_modify(raw, "NET_DEVICES", options.devices.c_str());
-    if (set != UCS_OK) return UcxStatus(set, "setting UCX_NET_DEVICES to " + options.devices);
-  }
+  if (absl::Status set = Set(raw, "TLS", transports); !set.ok()) return set;
+  const std::string devices = GivenOrUsers(options.devices, "NET_DEVICES");
+  if (absl::Status set = Set(raw, "NET_DEVICES", devices); !set.ok()) return set;
   return config;
 }
 
@@ -61,6 +66,16 @@ absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Create(const Options& opti
   const KeptComplaints complaints;
   absl::Status status = worker->OpenContext(options);
   if (status.ok()) status = worker->OpenWorker(options.address_kind);
+  if (status.ok() && !complaints.unused().empty()) {
+    status = CheckTransportSettings(complaints.unused(), worker->Transports());
+  }
+  // UCX goes on with a default, and says so only here.
+  if (complaints.first().starts_with("Invalid value for")) {
+    status = absl::FailedPreconditionError(absl::StrFormat(
+        "%s; mend or unset the variable TENSORHUB_UCX_... (or UCX_...) of that name",
+        complaints.first()));
+    return status;
+  }
   if (status.ok()) return worker;
   return absl::Status(status.code(), complaints.Explain(std::string(status.message())));
 }

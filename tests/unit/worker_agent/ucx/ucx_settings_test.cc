@@ -51,6 +51,32 @@ TEST(UcxSettings, TheUserWinsUnderOurName) {
   EXPECT_GT(SegmentOf("tcp"), kMaxPayloadBytes);
 }
 
+TEST(UcxSettings, TheUserWinsUnderOurNameInMemoryToo) {
+  setenv("TENSORHUB_UCX_POSIX_SEG_SIZE", "16k", 1);
+  EXPECT_LE(SegmentOf("posix"), 16384u);
+  EXPECT_LE(SegmentOf("posix,sysv"), 16384u);
+  unsetenv("TENSORHUB_UCX_POSIX_SEG_SIZE");
+}
+
+TEST(UcxSettings, AValueThatUcxDoesNotTakeIsRefused) {
+  setenv("TENSORHUB_UCX_TCP_RX_SEG_SIZE", "much", 1);
+  UcxWorker::Options options;
+  options.features = UCP_FEATURE_AM;
+  options.transports = "tcp";
+  const absl::Status status = UcxWorker::Create(options).status();
+  unsetenv("TENSORHUB_UCX_TCP_RX_SEG_SIZE");
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find("RX_SEG_SIZE: 'much'"), std::string::npos) << status;
+}
+
+TEST(UcxSettings, AKeyIsTakenByOneOfItsNames) {
+  const std::string both = " TCP_PUT_ENABLE=n,PUT_ENABLE=n,MM_SEG_SIZE=1";
+  EXPECT_EQ(CheckTransportSettings(" TCP_PUT_ENABLE=n,MM_SEG_SIZE=1", "tcp/lo, posix/memory"),
+            absl::OkStatus());
+  EXPECT_EQ(CheckTransportSettings(both, "posix/memory"), absl::OkStatus()) << "no tcp there";
+  EXPECT_EQ(CheckTransportSettings(both, "tcp/lo").code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST(UcxSettings, NobodyHearsOfTheNameThatUcxDoesNotKnow) {
   PrepareProcessForUcx();
   ::testing::internal::CaptureStderr();
