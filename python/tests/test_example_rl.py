@@ -21,8 +21,9 @@ def test_a_short_run(tmp_path):
     run = subprocess.run(
         [sys.executable, PROGRAM, *words], capture_output=True, text=True, check=False, timeout=120
     )
-    # Too short a run to learn anything for sure.
-    assert run.returncode == 0 or run.stderr.strip() == "the reward did not rise", run.stderr
+    # Too short a run to learn anything for sure. UCX may say of the one that is killed that it
+    # could not connect to it.
+    assert run.returncode == 0 or run.stderr.rstrip().endswith("the reward did not rise"), run.stderr
     assert "rollout-0 is killed" in run.stdout
     assert "rollout-2 joins" in run.stdout
     with open(out / "run.csv", encoding="utf-8", newline="") as stream:
