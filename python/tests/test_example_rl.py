@@ -23,7 +23,8 @@ def test_a_short_run(tmp_path):
     )
     # Too short a run to learn anything for sure. UCX may say of the one that is killed that it
     # could not connect to it.
-    assert run.returncode == 0 or run.stderr.rstrip().endswith("the reward did not rise"), run.stderr
+    said = run.stderr.rstrip()
+    assert run.returncode == 0 or said.endswith("the reward did not rise"), said
     assert "rollout-0 is killed" in run.stdout
     assert "rollout-2 joins" in run.stdout
     with open(out / "run.csv", encoding="utf-8", newline="") as stream:
