@@ -127,9 +127,9 @@ TEST_P(LostWorkerTest, AStoppedTrainerComesBack) {
   FillAndPublish(*trainer, 1);
   Worker reader = cluster_.Join("reader");
   trainer->process().Signal(SIGSTOP);
-  // Served, the fetch waits for a source that does not answer and fails; one-sided it needs no
-  // answer. Whole or not at all.
-  const std::string answer = reader->Do("fetch latest timeout=20000");
+  // Served, the fetch waits for a source that does not answer until its time is over; one-sided it
+  // needs no answer. Whole or not at all.
+  const std::string answer = reader->Do("fetch latest timeout=6000");
   if (answer.rfind("ok", 0) == 0) {
     EXPECT_EQ(reader->Do("check 1"), "ok");
   }
@@ -167,7 +167,7 @@ TEST(LostSourceTest, OneThatDiesSendingLeavesNobodyDeaf) {
   Worker reader = cluster.Join("reader");
   FillAndPublish(*trainer, 1);
   ASSERT_EQ(trainer->Do("forbid"), "ok");
-  ExpectUnserved(reader->Do("fetch latest timeout=20000"));
+  ExpectUnserved(reader->Do("fetch latest timeout=10000"));
   Worker successor = cluster.Start();
   ASSERT_EQ(successor->Do(cluster.ConnectCommand("trainer") + " timeout=20000"), "ok");
   ASSERT_EQ(successor->Do("register"), "ok");
