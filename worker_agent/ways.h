@@ -45,7 +45,12 @@ class Ways : public MessageTransport {
     std::function<int64_t()> now_ms;  // steady
   };
   static constexpr int64_t kSilentMs = 1000;
+#ifdef TENSORHUB_SANITIZED
+  static constexpr int64_t kMemorySilentMs =
+      kSilentMs;  // a peer that sanitizers slow down is there
+#else
   static constexpr int64_t kMemorySilentMs = 300;
+#endif
 
   // What cannot be made is left out, and said in the log. The error of the last one if none can.
   static absl::StatusOr<std::unique_ptr<Ways>> Create(Sink* sink, const Host& host);
