@@ -45,9 +45,8 @@ class Ways : public MessageTransport {
     std::function<int64_t()> now_ms;  // steady
   };
   static constexpr int64_t kSilentMs = 1000;
-#ifdef TENSORHUB_SANITIZED
-  static constexpr int64_t kMemorySilentMs =
-      kSilentMs;  // a peer that sanitizers slow down is there
+#ifdef TENSORHUB_SANITIZED  // they slow a peer down, which is not silent for that
+  static constexpr int64_t kMemorySilentMs = kSilentMs;
 #else
   static constexpr int64_t kMemorySilentMs = 300;
 #endif
