@@ -11,11 +11,38 @@
 namespace tensorhub {
 namespace {
 
-// How many bytes of the item lie below `offset` of the space in which it has this begin and stride.
-uint64_t BytesBelow(const ReadItem& item, uint64_t begin, uint64_t stride, uint64_t offset) {
+// Where an item lies in one of the two byte spaces.
+struct Side {
+  uint64_t ReadItem::*offset;
+  uint64_t ReadItem::*stride;
+};
+constexpr Side kSource = {&ReadItem::source_offset, &ReadItem::source_stride};
+constexpr Side kReader = {&ReadItem::reader_offset, &ReadItem::reader_stride};
+
+// Of the byte at `position` of the stream, which is the item's.
+uint64_t OffsetOf(const ReadItem& item, const Side& side, uint64_t position) {
+  const uint64_t in_item = position - item.position;
+  return item.*side.offset + in_item / item.run_bytes * item.*side.stride +
+         in_item % item.run_bytes;
+}
+
+// How many bytes of the item lie below `offset` of that space.
+uint64_t BytesBelow(const ReadItem& item, const Side& side, uint64_t offset) {
+  const uint64_t begin = item.*side.offset;
+  const uint64_t stride = item.*side.stride;
   if (offset <= begin) return 0;
   const uint64_t run = item.count == 1 ? 0 : std::min((offset - begin) / stride, item.count - 1);
   return run * item.run_bytes + std::min(offset - begin - run * stride, item.run_bytes);
+}
+
+// How many bytes of all items do.
+uint64_t PositionBelow(const std::vector<ReadItem>& items, const Side& side, uint64_t offset) {
+  const auto after = std::upper_bound(
+      items.begin(), items.end(), offset,
+      [&](uint64_t wanted, const ReadItem& item) { return wanted <= item.*side.offset; });
+  if (after == items.begin()) return 0;
+  const ReadItem& item = *(after - 1);
+  return item.position + BytesBelow(item, side, offset);
 }
 
 // The item's runs [first, first + count), each without its first `skip` bytes and `run_bytes` long.
@@ -72,17 +99,11 @@ size_t ReadStream::ItemAt(uint64_t position) const {
 }
 
 uint64_t ReadStream::SourceOffset(uint64_t position) const {
-  const ReadItem& item = items_[ItemAt(position)];
-  const uint64_t in_item = position - item.position;
-  return item.source_offset + in_item / item.run_bytes * item.source_stride +
-         in_item % item.run_bytes;
+  return OffsetOf(items_[ItemAt(position)], kSource, position);
 }
 
 uint64_t ReadStream::ReaderOffset(uint64_t position) const {
-  const ReadItem& item = items_[ItemAt(position)];
-  const uint64_t in_item = position - item.position;
-  return item.reader_offset + in_item / item.run_bytes * item.reader_stride +
-         in_item % item.run_bytes;
+  return OffsetOf(items_[ItemAt(position)], kReader, position);
 }
 
 uint64_t ReadStream::LowWater(uint64_t position, uint64_t reader_bytes) const {
@@ -90,21 +111,11 @@ uint64_t ReadStream::LowWater(uint64_t position, uint64_t reader_bytes) const {
 }
 
 uint64_t ReadStream::PositionBelowSource(uint64_t source_offset) const {
-  const auto after = std::upper_bound(
-      items_.begin(), items_.end(), source_offset,
-      [](uint64_t wanted, const ReadItem& item) { return wanted <= item.source_offset; });
-  if (after == items_.begin()) return 0;
-  const ReadItem& item = *(after - 1);
-  return item.position + BytesBelow(item, item.source_offset, item.source_stride, source_offset);
+  return PositionBelow(items_, kSource, source_offset);
 }
 
 uint64_t ReadStream::PositionBelowReader(uint64_t reader_offset) const {
-  const auto after = std::upper_bound(
-      items_.begin(), items_.end(), reader_offset,
-      [](uint64_t wanted, const ReadItem& item) { return wanted <= item.reader_offset; });
-  if (after == items_.begin()) return 0;
-  const ReadItem& item = *(after - 1);
-  return item.position + BytesBelow(item, item.reader_offset, item.reader_stride, reader_offset);
+  return PositionBelow(items_, kReader, reader_offset);
 }
 
 std::vector<ReadItem> ReadStream::Cut(uint64_t begin, uint64_t end) const {
