@@ -27,26 +27,6 @@ const char* LevelName(ucs_log_level_t level) {
 
 thread_local KeptComplaints* kept_complaints = nullptr;
 
-}  // namespace
-
-struct ComplaintsOfThisThread {
-  // Whether the line is kept, and so not written.
-  static bool Take(ucs_log_level_t level, const char* text) {
-    if (kept_complaints == nullptr) return false;
-    constexpr std::string_view kUnused = "invalid configuration";
-    const std::string_view line = text;
-    if (level == UCS_LOG_LEVEL_WARN && line.starts_with(kUnused)) {
-      kept_complaints->unused_ = line.substr(line.find(':') + 1);
-      return true;
-    }
-    if (level != UCS_LOG_LEVEL_ERROR) return false;
-    if (kept_complaints->first_.empty()) kept_complaints->first_ = line;
-    return true;
-  }
-};
-
-namespace {
-
 // A line is one write, so that the lines of several threads do not mix.
 ucs_log_func_rc_t WriteLine(const char* file, unsigned line, const char* /*function*/,
                             ucs_log_level_t level, const ucs_log_component_config_t* /*component*/,
@@ -55,10 +35,13 @@ ucs_log_func_rc_t WriteLine(const char* file, unsigned line, const char* /*funct
   std::vsnprintf(text, sizeof(text), message, arguments);
   const char* const name = std::strrchr(file, '/');
   const std::string_view source = name != nullptr ? name + 1 : file;
-  if (ComplaintsOfThisThread::Take(level, text)) return UCS_LOG_FUNC_RC_STOP;
+  const bool is_error = level == UCS_LOG_LEVEL_ERROR;
+  if (kept_complaints != nullptr && kept_complaints->Take(is_error, text)) {
+    return UCS_LOG_FUNC_RC_STOP;
+  }
   // A local peer's memory that may not be mapped, found while it connects: it goes another way
   // then.
-  if (level == UCS_LOG_LEVEL_ERROR && source.starts_with("mm_")) return UCS_LOG_FUNC_RC_STOP;
+  if (is_error && source.starts_with("mm_")) return UCS_LOG_FUNC_RC_STOP;
   const std::string whole =
       absl::StrFormat("UCX %s: %s (%s:%u)\n", LevelName(level), text, std::string(source), line);
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, whole.data(), whole.size());
@@ -74,6 +57,13 @@ void SendUcxLogToStandardError() {
 KeptComplaints::KeptComplaints() : before_(kept_complaints) { kept_complaints = this; }
 
 KeptComplaints::~KeptComplaints() { kept_complaints = before_; }
+
+bool KeptComplaints::Take(bool is_error, std::string_view line) {
+  const bool is_unused = !is_error && line.starts_with("invalid configuration");
+  if (is_unused) unused_ = line.substr(line.find(':') + 1);
+  if (is_error && first_.empty()) first_ = line;
+  return is_error || is_unused;
+}
 
 std::string KeptComplaints::Explain(const std::string& text) const {
   return first_.empty() ? text : absl::StrFormat("%s (%s)", text, first_);

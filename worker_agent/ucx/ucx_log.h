@@ -8,6 +8,7 @@
 #define TENSORHUB_WORKER_AGENT_UCX_UCX_LOG_H_
 
 #include <string>
+#include <string_view>
 
 namespace tensorhub::agent {
 
@@ -33,10 +34,10 @@ class KeptComplaints {
   const std::string& first() const { return first_; }
   // The keys of transports that a new context has found no use for, as "KEY=VALUE,KEY=VALUE".
   const std::string& unused() const { return unused_; }
+  // Whether the line is kept, and so not to be written. For the log's handler.
+  bool Take(bool is_error, std::string_view line);
 
  private:
-  friend struct ComplaintsOfThisThread;
-
   KeptComplaints* const before_;
   std::string first_;
   std::string unused_;

@@ -71,10 +71,9 @@ absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Create(const Options& opti
   }
   // UCX goes on with a default, and says so only here.
   if (complaints.first().starts_with("Invalid value for")) {
-    status = absl::FailedPreconditionError(absl::StrFormat(
+    return absl::FailedPreconditionError(absl::StrFormat(
         "%s; mend or unset the variable TENSORHUB_UCX_... (or UCX_...) of that name",
         complaints.first()));
-    return status;
   }
   if (status.ok()) return worker;
   return absl::Status(status.code(), complaints.Explain(std::string(status.message())));
