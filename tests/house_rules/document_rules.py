@@ -76,12 +76,13 @@ def check_cards(files):
         yield f"{CARDS}:1: rule-card: {CARDS} or {PLANTED} is not there"
         return
     folders = {path[:end] for path in files for end in range(len(path)) if path[end] == "/"}
-    missing = planted_in(files[PLANTED].text)
+    planted = planted_in(files[PLANTED].text)
+    missing = set(planted)
     code = "\n".join(file.text for file in files.values() if file.is_code())
     for number, line in enumerate(files[CARDS].lines, 1):
         bugs = line.startswith("| Planted bugs")
         for name in re.findall(r"`([^`]*)`", line):
-            if bugs and name not in planted_in(files[PLANTED].text):
+            if bugs and name not in planted:
                 yield f"{CARDS}:{number}: rule-card: no such planted bug: {name}"
             missing.discard(name)
             if "::" in name and name not in code:
