@@ -21,10 +21,6 @@ namespace {
 constexpr std::array<uint64_t, kTensorDimensionsMax> kOrigin = {};
 constexpr uint32_t kNone = ~uint32_t{0};
 
-std::string Show(DType dtype, std::span<const uint64_t> shape) {
-  return absl::StrCat(std::string(ToString(dtype)), " [", absl::StrJoin(shape, ", "), "]");
-}
-
 // Whether the array's bits can be counted.
 bool IsCountable(std::span<const uint64_t> shape, DType dtype) {
   if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) return true;
@@ -51,6 +47,10 @@ bool IsInside(const HeldSlice& slice) {
 }
 
 }  // namespace
+
+std::string ShowArray(DType dtype, std::span<const uint64_t> shape) {
+  return absl::StrCat(std::string(ToString(dtype)), " [", absl::StrJoin(shape, ", "), "]");
+}
 
 ShardingId IdOfSharding(std::span<const Fingerprint> by_rank) {
   std::string bytes;
@@ -193,8 +193,8 @@ std::string ShardingBuilder::ProblemOf(const HeldSlice& slice, uint32_t tensor) 
   if (known.dtype != slice.dtype ||
       !std::equal(global.begin(), global.end(), known.global_shape.begin(),
                   known.global_shape.end())) {
-    return absl::StrCat("is ", Show(known.dtype, known.global_shape), " at the ranks before and ",
-                        Show(slice.dtype, global));
+    return absl::StrCat("is ", ShowArray(known.dtype, known.global_shape),
+                        " at the ranks before and ", ShowArray(slice.dtype, global));
   }
   if (slice.offset.size() != global.size() || slice.shape.size() != global.size() ||
       global.size() > kTensorDimensionsMax || BitsOf(slice.dtype) == 0 ||

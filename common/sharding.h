@@ -29,6 +29,9 @@
 
 namespace tensorhub {
 
+// "F32 [2, 3]", for people.
+std::string ShowArray(DType dtype, std::span<const uint64_t> shape);
+
 // A hash of the world size and the ranks' layouts.
 using ShardingId = Id128;
 ShardingId IdOfSharding(std::span<const Fingerprint> by_rank);

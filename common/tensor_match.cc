@@ -6,17 +6,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/random.h"
 
 namespace tensorhub {
 namespace {
-
-std::string Show(const Sharding::Tensor& tensor) {
-  return absl::StrCat(std::string(ToString(tensor.dtype)), " [",
-                      absl::StrJoin(tensor.global_shape, ", "), "]");
-}
 
 bool AreAdjacent(Box a, Box b, size_t along) { return a[along].end == b[along].begin; }
 
@@ -53,7 +47,8 @@ std::string TensorMatch::Seek(size_t reader_tensor) {
   }
   const Sharding::Tensor& source = sources[source_tensor_];
   if (source.dtype == tensor.dtype && source.global_shape == tensor.global_shape) return "";
-  return absl::StrCat("is ", Show(source), " at its sources and ", Show(tensor), " at its readers");
+  return absl::StrCat("is ", ShowArray(source.dtype, source.global_shape), " at its sources and ",
+                      ShowArray(tensor.dtype, tensor.global_shape), " at its readers");
 }
 
 std::string TensorMatch::Cut() {
