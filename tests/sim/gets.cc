@@ -65,6 +65,7 @@ void Gets::Get(Process& reader, const agent::Get& effect) {
   const Key key{reader.number(), effect.token};
   const uint64_t cells = Memory::CellsIn(range.begin, range.bytes);
   Process* source = FindProcess(scene_, effect.peer);
+  scene_.Said(reader.name(), source->name(), kGet);
   pending_[key] = Pending{&reader, source, range, scene_.dice.Below(cells + 1),
                           source->memory().word().generation};
   const bool taken_back = scene_.Happens(scene_.plan.taken_back);

@@ -104,7 +104,9 @@ void HubLink::GiveUp(hub::CallId id) {
 void HubLink::SendAnswer(const hub::Reply& reply) {
   Down(scene_.agenda.now() + Latency(), [this, reply] {
     if (scene_.agenda.now() >= scene_.hub->call(reply.call).down_cut) return;
-    if (Forget(reply.call)) Judge(reply.call, reply);
+    if (!Forget(reply.call)) return;
+    scene_.Said(kServer, process_.name(), NameOf(reply));
+    Judge(reply.call, reply);
   });
 }
 

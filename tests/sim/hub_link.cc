@@ -137,6 +137,7 @@ void HubLink::SendEnd(Stream& stream, const absl::Status& status) {
 void HubLink::OnDown(Stream& stream, const hub::Directive& directive,
                      const ServerIdentity& identity) {
   if (&stream != stream_ || state_ == State::kEnded) return;
+  scene_.Said(kServer, process_.name(), NameOf(directive));
   if (std::holds_alternative<hub::Welcome>(directive.body)) {
     return OnWelcome(directive, identity);
   }

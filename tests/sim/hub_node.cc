@@ -51,6 +51,7 @@ void HubNode::Start() {
   options_.wall_at_zero = scene_.agenda.now() / (kSecond / 1000) - NowMs();
   hub_ = std::make_unique<hub::Hub>(options_, NowMs());
   tick_.reset();
+  if (again) scene_.Note(kServer, "starts again");
   scene_.Log("hub starts, epoch ", identity_.epoch, options_.recovering ? ", recovering" : "");
   scene_.checkers->OnHubStart();
   TickLater();
@@ -58,6 +59,7 @@ void HubNode::Start() {
 
 void HubNode::Crash(bool data_lost) {
   if (!up()) return;
+  scene_.Note(kServer, "crashes");
   scene_.Log("hub crashes", data_lost ? " and loses its data" : "");
   scene_.agenda.Kill(node());
   hub_.reset();
@@ -158,6 +160,7 @@ void HubNode::CancelCall(hub::CallId id) {
 
 void HubNode::Apply(const hub::Event& event, Process* from) {
   effects_.clear();
+  if (from != nullptr) scene_.Said(from->name(), kServer, NameOf(event));
   scene_.checkers->BeforeHubStep(event);
   hub_->Apply(event, NowMs(), effects_);
   ++scene_.counts.hub_events;

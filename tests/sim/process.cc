@@ -105,6 +105,7 @@ void Process::Begin() {
 
 void Process::Kill(bool told) {
   scene_.Log(name(), " dies");
+  scene_.Note(name(), "crashes");
   scene_.agenda.Kill(node_);
   link_.OnKilled(told);
   core_.reset();
@@ -184,6 +185,10 @@ void Process::OnMessage(const std::string& header, const Cells& cells, uint64_t 
   arriving_ = nullptr;
 }
 
+void Process::OnFrame(const Process& from, const std::string& header) const {
+  if (scene_.listener != nullptr) scene_.Said(from.name(), name(), NameOfPeerMessage(header));
+}
+
 // --- the owner -----------------------------------------------------------------------------------
 
 void Process::Ask(const agent::Verb& verb, OnVerbDone done) {
@@ -194,6 +199,7 @@ void Process::Ask(const agent::Verb& verb, OnVerbDone done) {
   decision_.reset();
   ++scene_.counts.operations;
   if (scene_.log != nullptr) scene_.Log(name(), " is asked to ", Describe(verb));
+  scene_.Note(name(), NameOf(verb));
   Step(agent::VerbAsked{verb});
 }
 
@@ -277,6 +283,8 @@ void Process::CarryOut(const agent::SetControlWord& effect) {
 void Process::CarryOut(const agent::VerbDone& effect) {
   if (effect.status.ok()) ++scene_.counts.succeeded;
   scene_.Log(name(), " done: ", effect.status.ToString());
+  scene_.Note(name(),
+              absl::StrCat(NameOf(verb_), ": ", absl::StatusCodeToString(effect.status.code())));
   scene_.checkers->OnVerbDone(*this, effect);
   const OnVerbDone done = std::exchange(on_done_, nullptr);
   // The owner asks for the next thing later, never from within.

@@ -89,6 +89,8 @@ class Process {
   void OnPeerFailed(const agent::PeerFailed& event);
   void OnMessage(const std::string& header, const Cells& cells, uint64_t payload_bytes,
                  const std::string& description);
+  // Before it: who has sent it.
+  void OnFrame(const Process& from, const std::string& header) const;
   // By a read.
   void Write(uint64_t begin, uint64_t bytes, const Cell* cells);
 

@@ -17,6 +17,7 @@
 #include "tests/sim/agenda.h"
 #include "tests/sim/contents.h"
 #include "tests/sim/faults.h"
+#include "tests/sim/hearsay.h"
 
 namespace tensorhub::fault {
 
@@ -54,7 +55,8 @@ struct Scene {
   bool faults_on = false;  // the shares of the plan count
   Contents contents;
   Counts counts;
-  std::ostream* log = nullptr;  // everything that happens, for people
+  std::ostream* log = nullptr;   // everything that happens, for people
+  Listener* listener = nullptr;  // hears what is said
 
   // By number; dead ones stay, since their memory does.
   std::vector<std::unique_ptr<Process>> processes;
@@ -73,6 +75,13 @@ struct Scene {
     Log(rule, " VIOLATED: ", text);
   }
   std::optional<Violation> violation;
+
+  void Said(const std::string& from, const std::string& to, const std::string& what) const {
+    if (listener != nullptr && !what.empty()) listener->OnMessage(from, to, what);
+  }
+  void Note(const std::string& who, const std::string& what) const {
+    if (listener != nullptr) listener->OnNote(who, what);
+  }
 
   bool Happens(Ppm ppm) { return faults_on && dice.Chance(ppm); }
 

@@ -128,6 +128,7 @@ void Wire::Hand(const FramePtr& frame) {
   if (connection.to->deaf() && connection.to->host() == connection.from->host()) return;
   scene_.agenda.Do(connection.to->node(), [frame] {
     if (frame->connection->to == nullptr) return;  // it was stopped, and has connected anew since
+    frame->connection->to->OnFrame(*frame->connection->from, frame->header);
     frame->connection->to->OnMessage(frame->header, frame->cells, frame->payload_bytes,
                                      frame->description);
   });

@@ -1,0 +1,86 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/sim/hearsay.h"
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "worker_agent/core/peer_wire.h"
+
+namespace tensorhub::fault {
+namespace {
+
+// The type's own name, as g++ and clang both write it: "… [with T = tensorhub::hub::PublishOp]".
+template <typename T>
+std::string_view TypeName() {
+  std::string_view text = __PRETTY_FUNCTION__;
+  text = text.substr(text.find("T = ") + 4);
+  text = text.substr(0, text.find_first_of(";]"));
+  return text.substr(text.rfind(':') + 1);
+}
+
+template <typename Variant>
+std::string_view AlternativeName(const Variant& variant) {
+  return std::visit([](const auto& body) { return TypeName<std::decay_t<decltype(body)>>(); },
+                    variant);
+}
+
+constexpr std::array<std::pair<agent::PeerKind, std::string_view>, 12> kPeerNames = {{
+    {agent::PeerKind::kHello, "Hello"},
+    {agent::PeerKind::kOpen, "Open"},
+    {agent::PeerKind::kOpened, "Opened"},
+    {agent::PeerKind::kRequest, "Request"},
+    {agent::PeerKind::kData, "Data"},
+    {agent::PeerKind::kConfirm, "Confirm"},
+    {agent::PeerKind::kRefuse, "Refuse"},
+    {agent::PeerKind::kClose, "Close"},
+    {agent::PeerKind::kDigests, "Digests"},
+    {agent::PeerKind::kAskWord, "AskWord"},
+    {agent::PeerKind::kWord, "Word"},
+    {agent::PeerKind::kBye, "Bye"},
+}};
+
+}  // namespace
+
+std::string NameOf(const hub::Event& event) {
+  const std::string_view name = AlternativeName(event);
+  if (name == "SessionOpened") return "OpenSession";
+  const bool said = name != "SessionClosed" && name != "CallCancelled" && name != "Tick";
+  return said ? std::string(absl::StripSuffix(absl::string_view(name.data(), name.size()), "Op")) : std::string();
+}
+
+std::string NameOf(const hub::Directive& directive) {
+  return std::string(AlternativeName(directive.body));
+}
+
+std::string NameOf(const hub::Reply& reply) {
+  return reply.status.ok() ? "OK" : absl::StatusCodeToString(reply.status.code());
+}
+
+std::string NameOfPeerMessage(const std::string& header) {
+  const std::optional<agent::PeerMessage> message = agent::DecodePeerMessage(header);
+  if (!message) return "not a message";
+  for (const auto& [kind, name] : kPeerNames) {
+    if (kind == message->kind) return std::string(name);
+  }
+  return absl::StrCat("kind ", static_cast<int>(message->kind));
+}
+
+std::string NameOf(const agent::Verb& verb) {
+  if (const auto* publish = std::get_if<agent::PublishVerb>(&verb)) {
+    return absl::StrCat("publish(", publish->version, ")");
+  }
+  if (std::holds_alternative<agent::UnpublishVerb>(verb)) return "unpublish()";
+  if (const auto* fetch = std::get_if<agent::FetchVerb>(&verb)) {
+    return absl::StrCat("fetch(", ToString(fetch->selector), ")");
+  }
+  return "leave()";
+}
+
+}  // namespace tensorhub::fault

@@ -1,0 +1,41 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is said in a run, for those who draw it: messages when they arrive, and what happens to one
+// alone. Names of messages are those of docs/messages.md.
+
+#ifndef TENSORHUB_TESTS_SIM_HEARSAY_H_
+#define TENSORHUB_TESTS_SIM_HEARSAY_H_
+
+#include <string>
+
+#include "server/core/effects.h"
+#include "server/core/events.h"
+#include "worker_agent/core/effects.h"
+
+namespace tensorhub::fault {
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void OnMessage(const std::string& from, const std::string& to,
+                         const std::string& what) = 0;
+  virtual void OnNote(const std::string& who, const std::string& what) = 0;
+};
+
+inline constexpr char kServer[] = "server";
+// Memory that is read without its owner.
+inline constexpr char kGet[] = "(reads its memory)";
+
+// Empty: nobody says it (a tick, the end of a stream).
+std::string NameOf(const hub::Event& event);
+std::string NameOf(const hub::Directive& directive);
+// "OK", or the code.
+std::string NameOf(const hub::Reply& reply);
+// Of a message between workers, by its header.
+std::string NameOfPeerMessage(const std::string& header);
+std::string NameOf(const agent::Verb& verb);
+
+}  // namespace tensorhub::fault
+
+#endif  // TENSORHUB_TESTS_SIM_HEARSAY_H_
