@@ -4,11 +4,30 @@
 #include "common/boxes.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 namespace tensorhub {
+namespace {
+
+// Along which the boxes begin at the most places, so that a sweep has the fewest open at a time.
+size_t BestDimension(std::span<const Box> boxes) {
+  size_t best = 0, most = 0;
+  std::vector<uint64_t> begins(boxes.size());
+  for (size_t d = 0; d < boxes.front().size(); ++d) {
+    for (size_t i = 0; i < boxes.size(); ++i) begins[i] = boxes[i][d].begin;
+    std::sort(begins.begin(), begins.end());
+    const auto distinct = std::unique(begins.begin(), begins.end()) - begins.begin();
+    if (static_cast<size_t>(distinct) <= most) continue;
+    most = static_cast<size_t>(distinct);
+    best = d;
+  }
+  return best;
+}
+
+}  // namespace
 
 bool IsEmpty(Box box) {
   return std::any_of(box.begin(), box.end(), [](Interval along) { return along.extent() == 0; });
@@ -29,6 +48,30 @@ bool Intersect(Box a, Box b) {
     if (std::max(a[i].begin, b[i].begin) >= std::min(a[i].end, b[i].end)) return false;
   }
   return true;
+}
+
+// A sweep along one dimension: each box is held against those that reach beyond its begin.
+std::optional<std::pair<size_t, size_t>> FindOverlap(std::span<const Box> boxes,
+                                                     size_t& checks_left) {
+  if (boxes.size() < 2) return std::nullopt;
+  if (boxes.front().empty()) return std::pair<size_t, size_t>(0, 1);  // the same scalar
+  const size_t along = BestDimension(boxes);
+  std::vector<size_t> order(boxes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return boxes[a][along].begin < boxes[b][along].begin;
+  });
+  std::vector<size_t> open;
+  for (size_t next : order) {
+    std::erase_if(open, [&](size_t i) { return boxes[i][along].end <= boxes[next][along].begin; });
+    for (size_t i : open) {
+      if (checks_left == 0) return std::nullopt;
+      --checks_left;
+      if (Intersect(boxes[i], boxes[next])) return std::minmax(i, next);
+    }
+    if (!IsEmpty(boxes[next])) open.push_back(next);
+  }
+  return std::nullopt;
 }
 
 std::string ShowBox(Box box) {

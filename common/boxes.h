@@ -10,8 +10,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tensorhub {
@@ -32,6 +34,11 @@ bool AreEqual(Box a, Box b);
 // The order of the canonical byte space: by the first element, then by the last one.
 bool IsBefore(Box a, Box b);
 bool Intersect(Box a, Box b);
+// Two of them (their indexes, the smaller first) that have an element in common. All have as many
+// dimensions. Each pair that has to be held against each other takes one of `checks_left`; with
+// none left it gives up.
+std::optional<std::pair<size_t, size_t>> FindOverlap(std::span<const Box> boxes,
+                                                     size_t& checks_left);
 // "[0:4, 2:8]", for people.
 std::string ShowBox(Box box);
 

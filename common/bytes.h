@@ -23,9 +23,11 @@ class ByteWriter {
   // All bytes of the value's type.
   template <std::unsigned_integral Integer>
   void Put(Integer value) {
+    char bytes[sizeof(Integer)];
     for (size_t i = 0; i < sizeof(Integer); ++i) {
-      out_.push_back(static_cast<char>(static_cast<uint64_t>(value) >> (8 * i)));
+      bytes[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
     }
+    out_.append(bytes, sizeof(Integer));
   }
   // 7 bits a byte, low first: small numbers take few bytes.
   void PutVarint(uint64_t value);

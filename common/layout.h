@@ -1,51 +1,34 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layout of a shard: its tensors in canonical order (bytewise by name), their place in the
-// shard's canonical byte space (tensor after tensor, no padding), and a 128-bit fingerprint. Two
-// shards with equal fingerprints can serve each other. A layout travels once per fingerprint, in
-// the canonical encoding, which is also what is hashed.
+// The layout of a shard: its tensors in canonical order (bytewise by name, boxes of one name by
+// their place), where they lie in the shard's canonical byte space (one after the other, no
+// padding), and a 128-bit fingerprint. Two shards with equal fingerprints can serve each other. A
+// layout travels once per fingerprint, in the canonical encoding, which is also what is hashed.
+//
+// It is kept flat: what a group's ranks have in common in a table that they can share, shapes and
+// boxes once for all tensors alike, so that a tensor costs a rank 12 bytes.
 
 #ifndef TENSORHUB_COMMON_LAYOUT_H_
 #define TENSORHUB_COMMON_LAYOUT_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/chunking.h"
+#include "common/dtype.h"
+#include "common/fingerprint.h"
 #include "common/ids.h"
+#include "common/tensor_table.h"
 
 namespace tensorhub {
-
-// The safetensors names. kOpaque: bytes without a meaning to us ("U8" on disk).
-enum class DType : uint8_t {
-  kBool = 1,
-  kU8,
-  kI8,
-  kF8E5M2,
-  kF8E4M3,
-  kF8E8M0,
-  kI16,
-  kU16,
-  kF16,
-  kBF16,
-  kI32,
-  kU32,
-  kF32,
-  kI64,
-  kU64,
-  kF64,
-  kC64,
-  kF4,
-  kF6E2M3,
-  kF6E3M2,
-};
-std::string_view ToString(DType dtype);  // "BF16"
-std::optional<DType> ParseDType(std::string_view name);
-uint32_t BitsOf(DType dtype);
 
 // A tensor that is part of a larger one: this piece begins at `offset` of `global_shape`; its
 // extent is the tensor's own shape.
@@ -55,6 +38,7 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
+// (name, slice) is what tells it from others.
 struct TensorSpec {
   std::string name;
   DType dtype = DType::kU8;
@@ -68,60 +52,86 @@ absl::StatusOr<uint64_t> BytesOf(const TensorSpec& tensor);
 
 class Layout {
  public:
+  // A view of one tensor, which ends with the layout.
   struct Entry {
-    TensorSpec spec;
+    std::string_view name;
+    DType dtype = DType::kU8;
+    std::span<const uint64_t> shape;
+    // Without a slice the tensor is whole, or a piece of which nobody knows the place:
+    // `global_shape` is its own shape then, and `slice_offset` empty.
+    bool is_slice = false;
+    std::span<const uint64_t> global_shape;
+    std::span<const uint64_t> slice_offset;
     uint64_t offset = 0;  // in the shard's canonical byte space
     uint64_t bytes = 0;
+
+    TensorSpec spec() const;
+  };
+
+  // Made as one walks through them.
+  class Entries {
+   public:
+    class Iterator {
+     public:
+      Iterator(const Layout* layout, size_t i) : layout_(layout), i_(i) {}
+      Entry operator*() const { return layout_->At(i_); }
+      Iterator& operator++() {
+        ++i_;
+        return *this;
+      }
+      bool operator==(const Iterator&) const = default;
+
+     private:
+      const Layout* layout_;
+      size_t i_;
+    };
+    explicit Entries(const Layout* layout) : layout_(layout) {}
+    size_t size() const { return layout_->ends_.size(); }
+    bool empty() const { return size() == 0; }
+    Entry operator[](size_t i) const { return layout_->At(i); }
+    Iterator begin() const { return {layout_, 0}; }
+    Iterator end() const { return {layout_, size()}; }
+
+   private:
+    const Layout* layout_;
   };
 
   Layout() = default;
-  // Sorts. INVALID_ARGUMENT, naming the tensor: an empty, too long or repeated name, a size that
-  // overflows, a slice outside its global shape; or too many tensors, or too long names of them all
-  // together (limits.h). No tensors at all is legal (a shard of 0 bytes).
-  static absl::StatusOr<Layout> Make(std::vector<TensorSpec> tensors);
+  // Sorts; `order`, if given, becomes the tensors' indexes in the order of the entries.
+  // INVALID_ARGUMENT, naming the tensor: an empty or too long name, a size that overflows, a slice
+  // outside its global shape, a name that is there twice without slices, or with equal or
+  // overlapping ones, or with slices of different tensors; or too many tensors, or too long names
+  // of them all together (limits.h). No tensors at all is legal (a shard of 0 bytes).
+  static absl::StatusOr<Layout> Make(const std::vector<TensorSpec>& tensors,
+                                     std::vector<size_t>* order = nullptr);
   // The inverse of Encode. INVALID_ARGUMENT for anything that Encode would not have written.
   static absl::StatusOr<Layout> Decode(std::string_view encoded);
 
-  const std::string& Encode() const { return encoded_; }
+  std::string Encode() const;
   const Fingerprint& fingerprint() const { return fingerprint_; }
-  const std::vector<Entry>& entries() const { return entries_; }
-  uint64_t total_bytes() const { return total_bytes_; }
+  Entries entries() const { return Entries(this); }
+  uint64_t total_bytes() const { return ends_.empty() ? 0 : ends_.back(); }
+
+  // Null only in a layout that was not made.
+  const std::shared_ptr<const TensorTable>& table() const { return table_; }
+  // Takes one with the same fingerprint in the place of its own.
+  void ShareTable(std::shared_ptr<const TensorTable> table);
+  // What it takes in memory beside the table, about.
+  uint64_t BytesKept() const;
 
  private:
-  std::vector<Entry> entries_;
-  uint64_t total_bytes_ = 0;
-  std::string encoded_;
+  friend class LayoutBuilder;
+  Entry At(size_t i) const;
+
+  std::shared_ptr<const TensorTable> table_;  // a row for each entry
+  std::vector<uint64_t> ends_;                // in the byte space
+  std::vector<uint32_t> boxes_;               // where in numbers_: offset, then shape; or no slice
+  std::vector<uint64_t> numbers_;
   Fingerprint fingerprint_;
 };
 
 // One line that names the first tensor in which the two differ, for people.
 std::string DescribeDifference(const Layout& mine, const Layout& theirs);
-
-// XXH3-128 of the bytes.
-Fingerprint FingerprintOf(std::string_view bytes);
-
-// A shard's byte space cut into chunks of fixed size (the last one may be shorter).
-struct Chunking {
-  uint64_t total_bytes = 0;
-  uint64_t chunk_bytes = 1;
-
-  uint32_t count() const {
-    return static_cast<uint32_t>((total_bytes + chunk_bytes - 1) / chunk_bytes);
-  }
-  uint64_t begin(uint32_t chunk) const { return chunk * chunk_bytes; }
-  uint64_t size(uint32_t chunk) const {
-    const uint64_t start = begin(chunk);
-    return start + chunk_bytes <= total_bytes ? chunk_bytes : total_bytes - start;
-  }
-  bool operator==(const Chunking&) const = default;
-};
-
-// About total/2048, a multiple of 64 KiB between 128 KiB and 512 KiB (and larger only where the
-// control word's 24 bits would not suffice). A chain's members each add the time of one chunk
-// (docs/architecture.md, "Chunks"), so chunks are as small as a read's fixed cost allows.
-uint64_t DefaultChunkBytes(uint64_t total_bytes);
-// INVALID_ARGUMENT unless 4 KiB <= chunk_bytes <= 1 GiB and the count fits the control word.
-absl::Status CheckChunking(const Chunking& chunking);
 
 }  // namespace tensorhub
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -20,16 +21,6 @@ namespace {
 
 constexpr std::array<uint64_t, kTensorDimensionsMax> kOrigin = {};
 constexpr uint32_t kNone = ~uint32_t{0};
-
-// Whether the array's bits can be counted.
-bool IsCountable(std::span<const uint64_t> shape, DType dtype) {
-  if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) return true;
-  uint64_t bits = BitsOf(dtype);
-  for (uint64_t extent : shape) {
-    if (__builtin_mul_overflow(bits, extent, &bits)) return false;
-  }
-  return true;
-}
 
 // Of a box inside a countable array, so nothing overflows.
 uint64_t BitsOfBox(Box box, DType dtype) {
@@ -61,14 +52,10 @@ ShardingId IdOfSharding(std::span<const Fingerprint> by_rank) {
 }
 
 HeldSlice SliceOf(const Layout::Entry& entry) {
-  const TensorSpec& spec = entry.spec;
-  HeldSlice held{spec.name, spec.dtype, spec.shape, {}, spec.shape, entry.offset};
-  held.offset = std::span(kOrigin).first(spec.shape.size());
-  if (spec.slice) {
-    held.global_shape = spec.slice->global_shape;
-    held.offset = spec.slice->offset;
-  }
-  return held;
+  const std::span<const uint64_t> origin = std::span(kOrigin).first(entry.shape.size());
+  return {entry.name,         entry.dtype,
+          entry.global_shape, entry.is_slice ? entry.slice_offset : origin,
+          entry.shape,        entry.offset};
 }
 
 // --- the sharding -------------------------------------------------------------------------------
@@ -118,7 +105,7 @@ bool ShardingBuilder::BoxEq::operator()(const InternedBox& a, const InternedBox&
 void ShardingBuilder::Add(Rank rank, const Layout& layout) {
   if (world_size_ > 1) {
     for (const Layout::Entry& entry : layout.entries()) {
-      if (!entry.spec.slice) unplaced_.Add(entry.spec.name, absl::StrCat("of rank ", rank));
+      if (!entry.is_slice) unplaced_.Add(entry.name, absl::StrCat("of rank ", rank));
     }
   }
   if (!Begin(rank, layout.fingerprint(), layout.total_bytes(), layout.entries().size())) return;
@@ -198,7 +185,7 @@ std::string ShardingBuilder::ProblemOf(const HeldSlice& slice, uint32_t tensor) 
   }
   if (slice.offset.size() != global.size() || slice.shape.size() != global.size() ||
       global.size() > kTensorDimensionsMax || BitsOf(slice.dtype) == 0 ||
-      !IsCountable(global, slice.dtype) || !IsInside(slice)) {
+      !BitsOfArray(global, slice.dtype) || !IsInside(slice)) {
     return "has a slice that is not inside its global shape";
   }
   return "";
@@ -228,6 +215,7 @@ uint32_t ShardingBuilder::InternBox(Box box) {
   const auto known = boxes_.find(box);
   if (known != boxes_.end()) return known->begin;
   std::vector<Interval>& intervals = made_.intervals_;
+  TH_CHECK(intervals.size() + box.size() < std::numeric_limits<uint32_t>::max());
   const auto begin = static_cast<uint32_t>(intervals.size());
   intervals.insert(intervals.end(), box.begin(), box.end());
   boxes_.insert(InternedBox{begin, static_cast<uint32_t>(box.size())});

@@ -47,7 +47,7 @@ struct HeldSlice {
 };
 
 // What one rank holds: slices in the order of (name, box), without overlap in its byte space, which
-// they meet in that order. Unlike a Layout it may name a tensor several times.
+// they meet in that order.
 struct ShardSlices {
   Fingerprint fingerprint;  // of all below; equal ones are one shard
   uint64_t total_bytes = 0;

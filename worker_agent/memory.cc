@@ -135,17 +135,14 @@ size_t CountRegions(const std::vector<const TensorBuffer*>& by_address) {
 absl::StatusOr<Memory> Memory::Make(const std::vector<TensorBuffer>& tensors) {
   absl::StatusOr<std::vector<TensorSpec>> specs = CheckedSpecs(tensors);
   if (!specs.ok()) return specs.status();
-  absl::StatusOr<Layout> layout = Layout::Make(*std::move(specs));
+  std::vector<size_t> order;
+  absl::StatusOr<Layout> layout = Layout::Make(*specs, &order);
   if (!layout.ok()) return layout.status();
   const std::vector<const TensorBuffer*> by_address = ByAddress(tensors);
   absl::Status status = CheckOverlaps(by_address);
   if (status.ok()) status = CheckOnePlace(by_address);
   if (!status.ok()) return status;
 
-  // Names are unique by now, so this is the layout's own order.
-  std::vector<const TensorBuffer*> by_name = by_address;
-  std::sort(by_name.begin(), by_name.end(),
-            [](const TensorBuffer* a, const TensorBuffer* b) { return a->name < b->name; });
   Memory memory;
   memory.layout_ = *std::move(layout);
   memory.region_count_ = CountRegions(by_address);
@@ -153,8 +150,10 @@ absl::StatusOr<Memory> Memory::Make(const std::vector<TensorBuffer>& tensors) {
   if (!by_address.empty() && by_address.front()->cuda) {
     memory.cuda_device_ = by_address.front()->cuda_device;
   }
-  for (const TensorBuffer* tensor : by_name) {
-    memory.Append(static_cast<std::byte*>(tensor->data), tensor->bytes);
+  for (size_t i : order) {
+    if (tensors[i].bytes > 0) {
+      memory.Append(static_cast<std::byte*>(tensors[i].data), tensors[i].bytes);
+    }
   }
   return memory;
 }

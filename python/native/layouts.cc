@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,7 @@ Described Ask(const std::string& server, const std::string& model,
   return described;
 }
 
-nb::list Numbers(const std::vector<uint64_t>& numbers) {
+nb::list Numbers(std::span<const uint64_t> numbers) {
   nb::list list;
   for (const uint64_t number : numbers) list.append(number);
   return list;
@@ -53,15 +54,15 @@ nb::list Numbers(const std::vector<uint64_t>& numbers) {
 nb::list ToPython(const Layout& layout) {
   nb::list tensors;
   for (const Layout::Entry& entry : layout.entries()) {
-    const TensorSpec& spec = entry.spec;
     nb::object whole = nb::none();
     nb::object offset = nb::none();
-    if (spec.slice) {
-      whole = Numbers(spec.slice->global_shape);
-      offset = Numbers(spec.slice->offset);
+    if (entry.is_slice) {
+      whole = Numbers(entry.global_shape);
+      offset = Numbers(entry.slice_offset);
     }
-    const std::string dtype(ToString(spec.dtype));
-    tensors.append(nb::make_tuple(spec.name, dtype, Numbers(spec.shape), whole, offset));
+    const std::string name(entry.name);
+    const std::string dtype(ToString(entry.dtype));
+    tensors.append(nb::make_tuple(name, dtype, Numbers(entry.shape), whole, offset));
   }
   return tensors;
 }

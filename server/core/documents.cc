@@ -13,40 +13,60 @@
 namespace tensorhub::hub {
 namespace {
 
-uint64_t BytesOf(const Layout& layout) { return layout.Encode().size(); }
 uint64_t BytesOf(const std::string& attachment) { return attachment.size(); }
 
-bool HasRoom(size_t count, uint64_t bytes, uint64_t more, const DocumentLimits& limits) {
-  return count < limits.count && bytes + more <= limits.bytes;
+// What documents take together, a table of tensors that layouts share once.
+class Tally {
+ public:
+  void Add(const Layout& layout) {
+    ++count_;
+    bytes_ += layout.BytesKept();
+    const TensorTable& table = *layout.table();
+    if (tables_.insert(table.fingerprint()).second) bytes_ += table.BytesKept();
+  }
+  void Add(const std::string& attachment) {
+    ++count_;
+    bytes_ += BytesOf(attachment);
+  }
+  size_t count() const { return count_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  size_t count_ = 0;
+  uint64_t bytes_ = 0;
+  std::set<Fingerprint> tables_;
+};
+
+bool IsWithin(size_t count, uint64_t bytes, const DocumentLimits& limits) {
+  return count <= limits.count && bytes <= limits.bytes;
 }
 
-// Room for `more` bytes, at the expense of documents that nothing rests on; of none of them if that
-// is not enough. Their owners hear Remedy::kPutDocuments when they publish.
-template <typename Documents>
-absl::Status MakeRoom(Documents& documents, uint64_t& bytes, uint64_t more,
-                      const DocumentLimits& limits, const std::set<Fingerprint>& in_use,
-                      const char* what) {
-  size_t used = 0;
-  uint64_t used_bytes = 0;
+// Whether there can be room for one more beside those that something rests on.
+template <typename Documents, typename Document>
+absl::Status CheckRoomFor(const Documents& documents, const Document& more,
+                          const DocumentLimits& limits, const std::set<Fingerprint>& in_use,
+                          const char* what) {
+  Tally used;
   for (const auto& [fingerprint, document] : documents) {
-    if (!in_use.contains(fingerprint)) continue;
-    ++used;
-    used_bytes += BytesOf(*document);
+    if (in_use.contains(fingerprint)) used.Add(*document);
   }
-  if (!HasRoom(used, used_bytes, more, limits)) {
-    return absl::ResourceExhaustedError(absl::StrCat("this server has no room for ", more,
-                                                     " bytes of ", what, ": ", used_bytes,
-                                                     " bytes in ", used, " of them are in use"));
+  Tally all = used;
+  all.Add(more);
+  if (IsWithin(all.count(), all.bytes(), limits)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("this server has no room for ", all.bytes() - used.bytes(), " bytes of ", what,
+                   ": ", used.bytes(), " bytes in ", used.count(), " of them are in use"));
+}
+
+// At the expense of documents that nothing rests on, which CheckRoomFor found to be enough. Their
+// owners hear Remedy::kPutDocuments when they publish.
+template <typename Documents, typename HasRoom, typename Drop>
+void MakeRoom(const Documents& documents, const std::set<Fingerprint>& in_use,
+              const HasRoom& has_room, const Drop& drop) {
+  for (auto it = documents.begin(); !has_room();) {
+    const auto document = it++;
+    if (!in_use.contains(document->first)) drop(document->first);
   }
-  for (auto it = documents.begin(); !HasRoom(documents.size(), bytes, more, limits);) {
-    if (in_use.contains(it->first)) {
-      ++it;
-      continue;
-    }
-    bytes -= BytesOf(*it->second);
-    it = documents.erase(it);
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -55,19 +75,48 @@ void Hub::State::On(const PutLayoutOp& op) {
   if (op.layout == nullptr || !op.layout->fingerprint()) {
     return Answer(op.call, absl::InvalidArgumentError("the layout is empty"));
   }
-  const Fingerprint& fingerprint = op.layout->fingerprint();
-  if (layouts_.contains(fingerprint)) return Answer(op.call, absl::OkStatus());
+  if (layouts_.contains(op.layout->fingerprint())) return Answer(op.call, absl::OkStatus());
   const DocumentLimits& limits = options_.limits.layouts;
-  const uint64_t bytes = BytesOf(*op.layout);
-  if (!HasRoom(layouts_.size(), layout_bytes_, bytes, limits)) {
-    absl::Status status =
-        MakeRoom(layouts_, layout_bytes_, bytes, limits, FingerprintsInUse(), "layouts");
+  const auto has_room = [&] {
+    return IsWithin(layouts_.size() + 1, layout_bytes_ + BytesOfMore(*op.layout), limits);
+  };
+  if (!has_room()) {
+    const std::set<Fingerprint> in_use = FingerprintsInUse();
+    absl::Status status = CheckRoomFor(layouts_, *op.layout, limits, in_use, "layouts");
     if (!status.ok()) return Answer(op.call, std::move(status));
+    MakeRoom(layouts_, in_use, has_room, [this](const Fingerprint& f) { DropLayout(f); });
   }
-  layouts_[fingerprint] = op.layout;
-  layout_bytes_ += bytes;
+  KeepLayout(op.layout);
   LearnSizes(*op.layout);
   Answer(op.call, absl::OkStatus());
+}
+
+// The ranks of a group mostly differ in their boxes only.
+uint64_t Hub::State::BytesOfMore(const Layout& layout) const {
+  const TensorTable& table = *layout.table();
+  return layout.BytesKept() + (tables_.contains(table.fingerprint()) ? 0 : table.BytesKept());
+}
+
+void Hub::State::KeepLayout(const std::shared_ptr<const Layout>& layout) {
+  layout_bytes_ += BytesOfMore(*layout);
+  SharedTable& shared = tables_[layout->table()->fingerprint()];
+  ++shared.layouts;
+  if (shared.table == nullptr) {
+    shared.table = layout->table();
+    layouts_[layout->fingerprint()] = layout;
+    return;
+  }
+  const auto kept = std::make_shared<Layout>(*layout);
+  kept->ShareTable(shared.table);
+  layouts_[layout->fingerprint()] = kept;
+}
+
+void Hub::State::DropLayout(const Fingerprint& fingerprint) {
+  const auto dropped = layouts_.extract(fingerprint);
+  const Layout& layout = *dropped.mapped();
+  const auto table = tables_.find(layout.table()->fingerprint());
+  if (--table->second.layouts == 0) tables_.erase(table);
+  layout_bytes_ -= BytesOfMore(layout);
 }
 
 void Hub::State::On(const PutAttachmentOp& op) {
@@ -82,10 +131,16 @@ void Hub::State::On(const PutAttachmentOp& op) {
   if (attachments_.contains(op.fingerprint)) return Answer(op.call, absl::OkStatus());
   const DocumentLimits& limits = options_.limits.attachments;
   const uint64_t bytes = BytesOf(*op.bytes);
-  if (!HasRoom(attachments_.size(), attachment_bytes_, bytes, limits)) {
-    absl::Status status = MakeRoom(attachments_, attachment_bytes_, bytes, limits,
-                                   FingerprintsInUse(), "attachments");
+  const auto has_room = [&] {
+    return IsWithin(attachments_.size() + 1, attachment_bytes_ + bytes, limits);
+  };
+  if (!has_room()) {
+    const std::set<Fingerprint> in_use = FingerprintsInUse();
+    absl::Status status = CheckRoomFor(attachments_, *op.bytes, limits, in_use, "attachments");
     if (!status.ok()) return Answer(op.call, std::move(status));
+    MakeRoom(attachments_, in_use, has_room, [this](const Fingerprint& fingerprint) {
+      attachment_bytes_ -= BytesOf(*attachments_.extract(fingerprint).mapped());
+    });
   }
   attachments_[op.fingerprint] = op.bytes;
   attachment_bytes_ += bytes;

@@ -23,7 +23,7 @@ namespace tensorhub::hub {
 
 struct DocumentLimits {
   size_t count = 0;
-  uint64_t bytes = 0;  // as they came over the wire
+  uint64_t bytes = 0;  // in memory; what layouts have in common counts once
 };
 
 // Every table that a client can fill has a bound; beyond it: RESOURCE_EXHAUSTED, or the oldest

@@ -66,9 +66,27 @@ void Hub::State::CheckInvariants() const {
   TH_CHECK(models_.size() <= std::max(limits.models, kept.models.size() + kept.retention.size()));
   TH_CHECK(groups_.size() <= workers_.size());
   TH_CHECK(waits_.size() <= limits.waits);
-  TH_CHECK(layouts_.size() <= limits.layouts.count && layout_bytes_ <= limits.layouts.bytes);
+  CheckLayouts();
   TH_CHECK(attachments_.size() <= limits.attachments.count &&
            attachment_bytes_ <= limits.attachments.bytes);
+}
+
+// What is counted as kept is what is kept: a table for all layouts that have an equal one.
+void Hub::State::CheckLayouts() const {
+  const DocumentLimits& limits = options_.limits.layouts;
+  TH_CHECK(layouts_.size() <= limits.count && layout_bytes_ <= limits.bytes);
+  uint64_t bytes = 0;
+  std::map<Fingerprint, size_t> users;
+  for (const auto& [fingerprint, layout] : layouts_) {
+    bytes += layout->BytesKept();
+    ++users[layout->table()->fingerprint()];
+    TH_CHECK(tables_.at(layout->table()->fingerprint()).table == layout->table());
+  }
+  for (const auto& [fingerprint, shared] : tables_) {
+    bytes += shared.table->BytesKept();
+    TH_CHECK(shared.layouts == users[fingerprint]);
+  }
+  TH_CHECK(bytes == layout_bytes_);
 }
 
 // Settle left nothing behind.

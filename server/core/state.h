@@ -447,10 +447,14 @@ class Hub::State {
   void On(const PutLayoutOp& op);
   void On(const PutAttachmentOp& op);
   std::set<Fingerprint> FingerprintsInUse() const;
+  uint64_t BytesOfMore(const Layout& layout) const;
+  void KeepLayout(const std::shared_ptr<const Layout>& layout);
+  void DropLayout(const Fingerprint& fingerprint);
   void LearnSizes(const Layout& layout);
 
   // invariants.cc
   void CheckSettled() const;
+  void CheckLayouts() const;
   void CheckAwaited() const;
   void CheckEpoch(const Worker& worker) const;
   void CheckReference(const Worker& worker) const;
@@ -485,6 +489,7 @@ class Hub::State {
   std::map<std::string, std::set<CallId>> waits_by_model_;
   absl::btree_map<CallId, Worker*> calls_;  // pending operations
   std::map<Fingerprint, std::shared_ptr<const Layout>> layouts_;
+  std::map<Fingerprint, SharedTable> tables_;  // of layouts_
   std::map<Fingerprint, std::shared_ptr<const std::string>> attachments_;
   uint64_t layout_bytes_ = 0;
   uint64_t attachment_bytes_ = 0;

@@ -20,6 +20,7 @@
 
 #include "absl/container/btree_map.h"
 #include "common/content_identity.h"
+#include "common/tensor_table.h"
 #include "server/core/durable.h"
 #include "server/core/effects.h"
 #include "server/core/events.h"
@@ -368,6 +369,12 @@ struct Group {
   std::map<Rank, Join> forming;
   std::optional<Transaction> open;
   std::optional<Outcome> last;
+};
+
+// What layouts have in common, kept once.
+struct SharedTable {
+  std::shared_ptr<const TensorTable> table;
+  size_t layouts = 0;  // that have it
 };
 
 struct Wait {

@@ -17,7 +17,10 @@ std::vector<std::string> Seeds() {
                          .slice = Slice{.global_shape = {8, 4}, .offset = {6, 0}}};
   const TensorSpec scalar{.name = "s", .dtype = DType::kF4, .shape = {2}, .slice = {}};
   const TensorSpec empty{.name = "e", .dtype = DType::kU8, .shape = {0, 1}, .slice = {}};
+  TensorSpec other_slice = slice;
+  other_slice.slice->offset = {2, 0};
   return {Layout::Make({}).value().Encode(), Layout::Make({plain}).value().Encode(),
+          Layout::Make({slice, other_slice}).value().Encode(),
           Layout::Make({plain, slice, scalar, empty}).value().Encode()};
 }
 
@@ -36,8 +39,8 @@ void Run(std::string_view input) {
     TH_CHECK(entry.offset == end);
     end += entry.bytes;
     TH_CHECK(end >= entry.bytes);
-    TH_CHECK(BytesOf(entry.spec).value() == entry.bytes);
-    specs.push_back(entry.spec);
+    specs.push_back(entry.spec());
+    TH_CHECK(BytesOf(specs.back()).value() == entry.bytes);
   }
   TH_CHECK(end == layout->total_bytes());
   TH_CHECK(Layout::Make(specs).value().fingerprint() == layout->fingerprint());

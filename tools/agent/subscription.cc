@@ -42,14 +42,13 @@ std::vector<ros::Tensor> TensorsIn(std::byte* memory, const Layout& layout) {
   std::vector<ros::Tensor> tensors;
   for (const Layout::Entry& entry : layout.entries()) {
     ros::Tensor tensor;
-    tensor.name = entry.spec.name;
+    const TensorSpec spec = entry.spec();
+    tensor.name = spec.name;
     tensor.data = entry.bytes == 0 ? nullptr : memory + entry.offset;
     tensor.bytes = entry.bytes;
-    tensor.dtype = std::string(ToString(entry.spec.dtype));
-    tensor.shape = entry.spec.shape;
-    if (entry.spec.slice) {
-      tensor.slice = ros::Slice{entry.spec.slice->global_shape, entry.spec.slice->offset};
-    }
+    tensor.dtype = std::string(ToString(spec.dtype));
+    tensor.shape = spec.shape;
+    if (spec.slice) tensor.slice = ros::Slice{spec.slice->global_shape, spec.slice->offset};
     tensors.push_back(std::move(tensor));
   }
   return tensors;

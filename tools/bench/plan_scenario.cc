@@ -4,18 +4,24 @@
 // `plan`: what it takes to see how a group reads from one that is cut in another way. `check` is
 // the server's question, when a group joins, for all its ranks; `plan` is one reader's. Both begin
 // with decoded layouts; `take` is a part of them, the time in which the source's become a sharding.
+// And what the server keeps of a large group's layouts, as they came and as a sharding.
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/layout.h"
 #include "common/read_plan.h"
 #include "common/sharding.h"
+#include "server/core/hub.h"
 #include "tools/bench/clock.h"
 #include "tools/bench/model_shardings.h"
+#include "tools/bench/process_facts.h"
 #include "tools/bench/scenario.h"
 
 namespace tensorhub::bench {
@@ -24,7 +30,7 @@ namespace {
 constexpr double kBoundSeconds = 1;
 constexpr double kBytesPerMiB = 1 << 20;
 // What the server keeps of layouts, of all groups together.
-constexpr double kKeptMiBMax = 1024;
+constexpr double kKeptMiBMax = static_cast<double>(hub::HubLimits().layouts.bytes) / kBytesPerMiB;
 
 // How a model is cut.
 struct Group {
@@ -91,6 +97,7 @@ class PlanScenario : public Scenario {
   absl::StatusOr<std::set<Rank>> MeasureCheck(const Setup& setup, Report& report) const;
   absl::Status MeasurePlan(const Setup& setup, const std::set<Rank>& needed, Report& report) const;
   absl::Status MeasureKept(Report& report) const;
+  absl::Status MeasureLayouts(Report& report) const;
   std::vector<Case> Cases() const;
   ModelSizes Moe() const;
 
@@ -187,6 +194,39 @@ absl::Status PlanScenario::MeasureKept(Report& report) const {
   return absl::OkStatus();
 }
 
+// As the server takes them in: decoded, and then kept with a table that they share. Each table is
+// counted once, as there.
+absl::Status PlanScenario::MeasureLayouts(Report& report) const {
+  const Group group = {Cut::kFsdp, fsdp_ranks_};
+  const std::string name = absl::StrCat("moe.", group.name(), ".layouts");
+  ShowProgress(name);
+  const Model model = MakeModel(Moe());
+  std::map<Fingerprint, std::shared_ptr<const TensorTable>> tables;
+  std::vector<Layout> layouts;
+  uint64_t wire = 0, kept = 0;
+  double seconds = 0;
+  const uint64_t resident = ResidentBytes();
+  for (uint64_t rank = 0; rank < group.ranks; ++rank) {
+    const std::string encoded = LayoutOfRank(model, group.cut, group.ranks, rank).Encode();
+    const Clock::time_point start = Clock::now();
+    absl::StatusOr<Layout> layout = Layout::Decode(encoded);
+    if (!layout.ok()) return layout.status();
+    const auto [table, is_new] = tables.emplace(layout->table()->fingerprint(), layout->table());
+    layout->ShareTable(table->second);
+    layouts.push_back(*std::move(layout));
+    seconds += SecondsSince(start);
+    wire += encoded.size();
+    kept += layouts.back().BytesKept() + (is_new ? table->second->BytesKept() : 0);
+  }
+  const double grown = static_cast<double>(ResidentBytes()) - static_cast<double>(resident);
+  report.figures.push_back(
+      BoundFigure(name + ".kept", static_cast<double>(kept) / kBytesPerMiB, "MiB", kKeptMiBMax));
+  report.beside.push_back({name + ".wire", static_cast<double>(wire) / kBytesPerMiB, "MiB"});
+  report.beside.push_back({name + ".resident", grown / kBytesPerMiB, "MiB"});
+  report.beside.push_back({name + ".take-in", seconds, "s"});
+  return absl::OkStatus();
+}
+
 absl::Status PlanScenario::Run(Report& report) {
   if (rounds_ < 1 || tensors_ < 1 || fsdp_ranks_ < 1 || fsdp_ranks_ > kWorldSizeMax) {
     return absl::InvalidArgumentError("at least 1 round, 1 tensor and 1 rank are measured");
@@ -199,6 +239,7 @@ absl::Status PlanScenario::Run(Report& report) {
   for (const Case& measured : Cases()) {
     if (absl::Status status = Measure(measured, report); !status.ok()) return status;
   }
+  if (absl::Status status = MeasureLayouts(report); !status.ok()) return status;
   return MeasureKept(report);
 }
 

@@ -184,7 +184,7 @@ absl::StatusOr<Attachment> Decode(std::string_view encoded) {
 
 absl::StatusOr<Attachment> FromLayout(const Layout& layout, uint32_t rank, uint32_t world_size) {
   std::vector<TensorSpec> specs;
-  for (const Layout::Entry& entry : layout.entries()) specs.push_back(entry.spec);
+  for (const Layout::Entry& entry : layout.entries()) specs.push_back(entry.spec());
   absl::StatusOr<Header> header = MakeHeader(specs, {{"format", "pt"}});
   if (!header.ok()) return header.status();
   const std::string name = world_size == 1 ? "model.safetensors"
@@ -203,12 +203,13 @@ absl::Status CheckFits(const Attachment& attachment, const Layout& layout) {
     }
   }
   for (const Layout::Entry& entry : layout.entries()) {
-    const auto found = specs.find(entry.spec.name);
+    const auto found = specs.find(entry.name);
     if (found == specs.end()) {
-      return Bad(absl::StrCat("lacks the tensor ", Shown(entry.spec.name)));
+      return Bad(absl::StrCat("lacks the tensor ", Shown(entry.name)));
     }
-    if (found->second->dtype != entry.spec.dtype || found->second->shape != entry.spec.shape) {
-      return Bad(absl::StrCat("describes the tensor ", Shown(entry.spec.name),
+    const TensorSpec spec = entry.spec();
+    if (found->second->dtype != spec.dtype || found->second->shape != spec.shape) {
+      return Bad(absl::StrCat("describes the tensor ", Shown(entry.name),
                               " with another dtype or shape than it has"));
     }
   }

@@ -83,7 +83,8 @@
 namespace ros {
 
 // A piece of a larger tensor: it begins at `offset` of `global_shape`; its extent is the tensor's
-// own shape.
+// own shape. A shard may hold several pieces of one name, as fused weights are held: each with a
+// slice, of one dtype and global shape, and without overlap.
 struct Slice {
   std::vector<uint64_t> global_shape;
   std::vector<uint64_t> offset;
@@ -93,7 +94,7 @@ struct Slice {
 enum class Device { kHost, kCuda };
 
 struct Tensor {
-  std::string name;             // unique within the shard
+  std::string name;             // unique within the shard, or each with another slice
   void* data = nullptr;         // may be null only if bytes == 0; any alignment
   size_t bytes = 0;             // must equal the shape's product times the dtype's size
   std::string dtype;            // "BF16", "F32", "U8", …: the names of safetensors

@@ -29,7 +29,7 @@ Layout Sample() {
 TEST(Layout, OrdersByNameAndConcatenates) {
   const Layout layout = Sample();
   ASSERT_EQ(layout.entries().size(), 3u);
-  EXPECT_EQ(layout.entries()[0].spec.name, "a");
+  EXPECT_EQ(layout.entries()[0].name, "a");
   EXPECT_EQ(layout.entries()[0].bytes, 10u);
   EXPECT_EQ(layout.entries()[1].offset, 10u);
   EXPECT_EQ(layout.entries()[2].bytes, 0u);
@@ -57,7 +57,20 @@ TEST(Layout, DecodeIsTheInverseOfEncode) {
   const auto decoded = Layout::Decode(layout.Encode());
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_EQ(decoded->fingerprint(), layout.fingerprint());
-  EXPECT_EQ(decoded->entries()[1].spec, layout.entries()[1].spec);
+  EXPECT_EQ(decoded->entries()[1].spec(), layout.entries()[1].spec());
+}
+
+// What workers of other versions write, and the hub's durable rows rest on.
+TEST(Layout, TheEncodingStays) {
+  using std::string_literals::operator""s;
+  const auto number = [](char value) { return std::string(1, value) + "\0\0\0\0\0\0\0"s; };
+  const std::string expected = "THL1\3\0\0\0"s +                                     //
+                               "\1\0\0\0a\x0a\0\1\0\0\0"s + number(5) +              //
+                               "\1\0\0\0b\x0d\1\2\0\0\0"s + number(2) + number(3) +  //
+                               number(4) + number(3) + number(2) + number(0) +       //
+                               "\5\0\0\0empty\2\0\2\0\0\0"s + number(0) + number(7);
+  EXPECT_EQ(Sample().Encode(), expected);
+  EXPECT_EQ(Sample().fingerprint(), FingerprintOf(expected));
 }
 
 TEST(Layout, DecodeRefusesEveryTruncation) {

@@ -114,6 +114,25 @@ TEST(MemoryTest, CopyInWritesTheByteSpace) {
   }
 }
 
+// Fused weights: parts of one tensor in different parameters, in the order of their place.
+TEST(MemoryTest, BoxesOfOneNameLieWhereTheLayoutHasThem) {
+  std::string bytes = "vvkkqqqq";
+  const auto rows = [&](size_t at, uint64_t begin, uint64_t count) {
+    TensorBuffer tensor = Bytes("qkv", bytes.data() + at, count);
+    tensor.slice = Slice{{16}, {begin}};
+    return tensor;
+  };
+  const absl::StatusOr<Memory> memory =
+      Memory::Make({rows(0, 12, 2), rows(2, 8, 2), Bytes("empty", nullptr, 0), rows(4, 0, 4)});
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  std::string space;
+  for (const Memory::Segment& segment : memory->segments()) {
+    space.append(reinterpret_cast<const char*>(segment.data), segment.bytes);
+  }
+  EXPECT_EQ(space, "qqqqkkvv");
+  EXPECT_THAT(MessageOf({rows(0, 0, 4), rows(4, 2, 4)}), HasSubstr("slices that overlap"));
+}
+
 TEST(MemoryTest, TensorsThatFollowOneAnotherAreOneSegment) {
   std::vector<std::byte> bytes(20000 * 8);
   std::vector<TensorBuffer> tensors;

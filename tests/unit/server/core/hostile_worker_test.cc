@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "server/core/hub.h"
 
 namespace tensorhub::hub {
@@ -52,6 +53,42 @@ std::shared_ptr<const Layout> PutLayout(Hub& hub) {
       Layout::Make({{.name = "w", .dtype = DType::kU8, .shape = {8192}, .slice = {}}}).value());
   RepliesTo(hub, PutLayoutOp{100, layout});
   return layout;
+}
+
+// R9: the server's memory is bounded by what it keeps of layouts. What those of a group have in
+// common counts once, so that large groups fit.
+TEST(HostileWorkerTest, LayoutsOfOneGroupShareWhatTheyHaveInCommon) {
+  const auto rank = [](const std::string& name, uint64_t begin) {
+    std::vector<TensorSpec> tensors;
+    for (int i = 0; i < 100; ++i) {
+      tensors.push_back({.name = absl::StrCat(name, std::string(200, 'x'), i),
+                         .dtype = DType::kU8,
+                         .shape = {1},
+                         .slice = Slice{{1000}, {begin}}});
+    }
+    return std::make_shared<const Layout>(Layout::Make(tensors).value());
+  };
+  const auto first = rank("w", 0);
+  const uint64_t own = first->BytesKept(), common = first->table()->BytesKept();
+  ASSERT_GT(common, 10 * own);
+  HubOptions options;
+  options.limits.layouts = {100, 2 * common + 9 * own};
+  Hub hub(options, 1000);
+  CallId call = 0;
+  const auto kept = [&](uint64_t number) {
+    return hub.FindLayout(rank("w", number)->fingerprint());
+  };
+  for (uint64_t i = 0; i < 9; ++i) RepliesTo(hub, PutLayoutOp{++call, rank("w", i)});
+  for (uint64_t i = 0; i < 9; ++i) ASSERT_NE(kept(i), nullptr) << i;
+  EXPECT_EQ(kept(8)->table(), kept(0)->table());
+  EXPECT_EQ(kept(8)->Encode(), rank("w", 8)->Encode());
+  // Another group's do not fit beside nine ranks; unused ones make room, until all have the new
+  // one.
+  RepliesTo(hub, PutLayoutOp{++call, rank("v", 0)});
+  EXPECT_NE(hub.FindLayout(rank("v", 0)->fingerprint()), nullptr);
+  RepliesTo(hub, PutLayoutOp{++call, rank("u", 0)});
+  for (uint64_t i = 0; i < 9; ++i) RepliesTo(hub, PutLayoutOp{++call, rank("u", i)});
+  for (uint64_t i = 0; i < 9; ++i) EXPECT_NE(hub.FindLayout(rank("u", i)->fingerprint()), nullptr);
 }
 
 // The answer of the one would be no answer to the other.
