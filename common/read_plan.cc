@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/alike_tensors.h"
 #include "common/refusals.h"
 #include "common/shard_planner.h"
@@ -23,10 +24,24 @@ absl::Status Refuse(const Refusals& refusals) {
                            "dimensions, or publish the missing ones");
 }
 
+absl::Status TakesTooLong() {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "it takes more than ", PlanSteps::kMax,
+      " steps to see whether the readers hold all of what the sources do; cut the tensors into "
+      "fewer pieces, or the group into fewer ranks"));
+}
+
+// To look for one that is cut alike, each slice is looked at.
+std::string TakeStepsToCompare(TensorMatch& match) {
+  return match.steps().Take(match.source().slices(match.source_tensor()).size() +
+                            match.reader().slices(match.reader_tensor()).size());
+}
+
 // The hub's question, in three passes over the reader sharding's tensors.
 class CoverCheck {
  public:
-  CoverCheck(const Sharding& source, const Sharding& reader) : match_(source, reader) {
+  CoverCheck(const Sharding& source, const Sharding& reader, PlanSteps& steps)
+      : steps_(steps), match_(source, reader, steps) {
     for (uint32_t i = 0; i < reader.shards().size(); ++i) {
       planners_.emplace_back(reader, i, ShardPlanner::Keep::kCount);
     }
@@ -34,14 +49,17 @@ class CoverCheck {
 
   absl::StatusOr<Coverage> Run() {
     for (size_t tensor = 0; tensor < match_.reader().tensors().size(); ++tensor) {
+      // An empty slice needs nobody.
+      if (match_.reader().slices(tensor).empty() || steps_.are_used_up()) continue;
       AddIfBad(TakeWithoutChoice(tensor));
     }
     if (absl::Status status = Refuse(refusals_); !status.ok()) return status;
     // Those who bring what only they have are known now.
-    for (size_t tensor : with_choice_) NeedSomebody(tensor);
     for (size_t tensor : with_choice_) {
-      GoTo(tensor);
-      AddIfBad(TakeAll());
+      if (GoTo(tensor)) NeedSomebody();
+    }
+    for (size_t tensor : with_choice_) {
+      if (GoTo(tensor)) AddIfBad(TakeAll());
     }
     if (absl::Status status = Refuse(refusals_); !status.ok()) return status;
     Coverage coverage;
@@ -58,14 +76,18 @@ class CoverCheck {
     refusals_.Add(match_.reader().tensors()[match_.reader_tensor()].name, why);
   }
 
-  // To one that was found to be well.
-  void GoTo(size_t tensor) {
+  // To one that was found to be well. False: that would take too long, now.
+  bool GoTo(size_t tensor) {
+    if (steps_.are_used_up()) return false;
     match_.Seek(tensor);
-    match_.Cut();
+    std::string why = match_.Cut();
+    AddIfBad(why);
+    return why.empty();
   }
 
   std::string TakeWithoutChoice(size_t tensor) {
     if (std::string why = match_.Seek(tensor); !why.empty()) return why;
+    if (std::string why = TakeStepsToCompare(match_); !why.empty()) return why;
     if (const AlikeTensors::Parts* known = alike_.Find(match_)) return Count(*known);
     if (std::string why = match_.Cut(); !why.empty()) return why;
     if (!match_.HasChoice()) {
@@ -79,6 +101,7 @@ class CoverCheck {
   }
 
   std::string Count(const AlikeTensors::Parts& parts) {
+    if (std::string why = steps_.Take(parts.size()); !why.empty()) return why;
     for (const auto& [reader_shard, part] : parts) {
       if (std::string why = planners_[reader_shard].Count(part); !why.empty()) return why;
     }
@@ -120,8 +143,7 @@ class CoverCheck {
 
   // Somebody more is needed only where nobody who is needed anyway holds the cell. Who that is does
   // not depend on the tensor's name, so that it is mostly the same one.
-  void NeedSomebody(size_t tensor) {
-    GoTo(tensor);
+  void NeedSomebody() {
     ForEachCell([this](const TensorMatch::Wanted& wanted, std::span<const uint32_t> holders,
                        ShardPlanner& planner) {
       const auto shard_of = [&](uint32_t holder) { return wanted.sources[holder].shard; };
@@ -138,6 +160,7 @@ class CoverCheck {
     });
   }
 
+  PlanSteps& steps_;
   TensorMatch match_;
   AlikeTensors alike_;
   AlikeTensors::Parts parts_;           // of the tensor at hand
@@ -147,12 +170,13 @@ class CoverCheck {
 };
 
 // Whether the reader sharding has every slice of the source sharding: the question the other way
-// round.
-bool IsFull(const Sharding& source, const Sharding& reader) {
-  TensorMatch match(reader, source);
+// round. Says no where it takes too many steps.
+bool IsFull(const Sharding& source, const Sharding& reader, PlanSteps& steps) {
+  TensorMatch match(reader, source, steps);
   AlikeTensors alike;
   for (size_t tensor = 0; tensor < source.tensors().size(); ++tensor) {
-    if (!match.Seek(tensor).empty()) return false;
+    if (source.slices(tensor).empty()) continue;
+    if (!match.Seek(tensor).empty() || !TakeStepsToCompare(match).empty()) return false;
     if (alike.Find(match) != nullptr) continue;
     if (!match.Cut().empty()) return false;
     alike.Add(match, {});
@@ -163,14 +187,20 @@ bool IsFull(const Sharding& source, const Sharding& reader) {
 }  // namespace
 
 absl::StatusOr<Coverage> CheckCover(const Sharding& source, const Sharding& reader) {
-  absl::StatusOr<Coverage> coverage = CoverCheck(source, reader).Run();
-  if (coverage.ok()) coverage->full = IsFull(source, reader);
+  PlanSteps steps;
+  absl::StatusOr<Coverage> coverage = CoverCheck(source, reader, steps).Run();
+  if (coverage.ok()) {
+    PlanSteps other_way;
+    coverage->full = IsFull(source, reader, other_way);
+    if (other_way.are_used_up()) return TakesTooLong();
+  }
   return coverage;
 }
 
 absl::StatusOr<ReadPlan> PlanRead(const Sharding& source, const Sharding& reader,
                                   uint32_t reader_shard) {
-  TensorMatch match(source, reader, reader_shard);
+  PlanSteps steps;
+  TensorMatch match(source, reader, steps, reader_shard);
   ShardPlanner planner(reader, reader_shard, ShardPlanner::Keep::kItems);
   Refusals refusals;
   const auto is_own = [&](const Sharding::Slice& slice) { return match.Concerns(slice); };

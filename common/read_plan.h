@@ -41,7 +41,8 @@ struct Coverage {
 // wanted that nobody holds, runs that begin within a byte, slices of one source that a reader would
 // meet in another order than the source's (several boxes of one tensor side by side). Likewise,
 // with the numbers: more streams for a shard than kReadStreamsMax, a plan of more than
-// kReadItemsMax.
+// kReadItemsMax, layouts so contrived that looking at them takes more steps than PlanSteps has.
+// What nobody wants a byte of is not looked at.
 absl::StatusOr<Coverage> CheckCover(const Sharding& source, const Sharding& reader);
 
 struct ReadPlan {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 
 #include "common/limits.h"
 
@@ -199,18 +201,24 @@ void AppendTurns(const Nest& nest, size_t level, ReadItem item, std::vector<Read
   }
 }
 
+// How many items it makes; nothing if that is more than `items_max`.
+std::optional<uint64_t> CountTurns(const Nest& nest, size_t items_max) {
+  if (items_max == 0) return std::nullopt;
+  uint64_t turns = 1;
+  for (size_t i = 1; i < nest.depth; ++i) {
+    turns *= nest.loops[i].count;
+    if (turns > items_max) return std::nullopt;
+  }
+  return turns;
+}
+
 }  // namespace
 
 ItemsResult AppendItems(Box cell, const PlacedBox& source, const PlacedBox& reader,
                         uint32_t element_bits, size_t items_max, std::vector<ReadItem>& items) {
   const Nest nest = NestOf(cell, source.box, reader.box, element_bits);
   if (!nest.IsOfWholeBytes()) return ItemsResult::kPartOfByte;
-  uint64_t turns = 1;
-  for (size_t i = 1; i < nest.depth; ++i) {
-    turns *= nest.loops[i].count;
-    if (turns > items_max) return ItemsResult::kTooMany;
-  }
-  if (items_max == 0) return ItemsResult::kTooMany;
+  if (!CountTurns(nest, items_max)) return ItemsResult::kTooMany;
   const Loop inmost = nest.depth > 0 ? nest.loops[0] : Loop{1, nest.run, nest.run};
   const ReadItem first = {0,
                           source.byte_offset + nest.source_offset / 8,
@@ -220,6 +228,26 @@ ItemsResult AppendItems(Box cell, const PlacedBox& source, const PlacedBox& read
                           inmost.source_stride / 8,
                           inmost.reader_stride / 8};
   AppendTurns(nest, nest.depth, first, items);
+  return ItemsResult::kAppended;
+}
+
+ItemsResult MeasureItems(Box cell, const PlacedBox& source, const PlacedBox& reader,
+                         uint32_t element_bits, size_t items_max, ItemsExtent& extent) {
+  const Nest nest = NestOf(cell, source.box, reader.box, element_bits);
+  if (!nest.IsOfWholeBytes()) return ItemsResult::kPartOfByte;
+  const std::optional<uint64_t> turns = CountTurns(nest, items_max);
+  if (!turns) return ItemsResult::kTooMany;
+  extent = {*turns,
+            nest.run / 8,
+            source.byte_offset + nest.source_offset / 8,
+            source.byte_offset + (nest.source_offset + nest.run) / 8,
+            reader.byte_offset + nest.reader_offset / 8,
+            reader.byte_offset + (nest.reader_offset + nest.run) / 8};
+  for (const Loop& loop : std::span(nest.loops).first(nest.depth)) {
+    extent.bytes *= loop.count;
+    extent.source_end += (loop.count - 1) * loop.source_stride / 8;
+    extent.reader_end += (loop.count - 1) * loop.reader_stride / 8;
+  }
   return ItemsResult::kAppended;
 }
 

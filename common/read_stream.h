@@ -78,6 +78,18 @@ enum class ItemsResult { kAppended, kPartOfByte, kTooMany };
 ItemsResult AppendItems(Box cell, const PlacedBox& source, const PlacedBox& reader,
                         uint32_t element_bits, size_t items_max, std::vector<ReadItem>& items);
 
+// What AppendItems would append, without it.
+struct ItemsExtent {
+  uint64_t items = 0;
+  uint64_t bytes = 0;
+  uint64_t source_begin = 0;
+  uint64_t source_end = 0;
+  uint64_t reader_begin = 0;
+  uint64_t reader_end = 0;
+};
+ItemsResult MeasureItems(Box cell, const PlacedBox& source, const PlacedBox& reader,
+                         uint32_t element_bits, size_t items_max, ItemsExtent& extent);
+
 }  // namespace tensorhub
 
 #endif  // TENSORHUB_COMMON_READ_STREAM_H_

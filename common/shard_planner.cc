@@ -25,6 +25,15 @@ std::string TooLong() {
   return absl::StrCat("makes the plan longer than ", kReadItemsMax, " copies");
 }
 
+// Runs of one stream in one box that are put in order one by one: what a check may take of memory
+// (59 MB, twice) whatever the layouts say.
+constexpr size_t kSortedRunsMax = size_t{1} << 20;
+
+std::string TooManySorted() {
+  return absl::StrCat("has pieces at one source that interleave at the reader in more than ",
+                      kSortedRunsMax, " runs");
+}
+
 // Whether each begins behind the one before, in both spaces.
 bool Ascend(const std::vector<ReadItem>& items) {
   for (size_t i = 1; i < items.size(); ++i) {
@@ -42,65 +51,89 @@ std::string ShardPlanner::Take(TensorMatch& match, const TensorMatch::Wanted& wa
   if (only_needed) may_use = [this](uint32_t shard) { return Needs(shard); };
   box_streams_.clear();
   parts_.clear();
-  std::string why;
   for (const TensorMatch::Owned& owned : match.Choose(wanted, fingerprint(), may_use)) {
-    if (why.empty()) why = TakeCell(match, owned, wanted, slice);
+    Stream& stream = streams_[owned.source->shard];
+    stream.shard = owned.source->shard;
+    if (stream.cells.empty()) box_streams_.push_back(&stream);
+    stream.cells.push_back(&owned);
   }
+  const DType dtype = match.source().tensors()[match.source_tensor()].dtype;
+  const Target target = {match, {wanted.box, slice.byte_offset}, BitsOf(dtype)};
+  std::string why;
   for (Stream* stream : box_streams_) {
-    if (why.empty()) why = TakeBox(match, *stream, wanted.box);
-    stream->box_items.clear();
+    if (why.empty()) why = TakeBox(match, target, *stream);
+    stream->cells.clear();
   }
   return why;
 }
 
-std::string ShardPlanner::TakeCell(const TensorMatch& match, const TensorMatch::Owned& owned,
-                                   const TensorMatch::Wanted& wanted,
-                                   const Sharding::Slice& slice) {
-  const Sharding& source = match.source();
-  const PlacedBox from = {source.box(match.source_tensor(), *owned.source),
-                          owned.source->byte_offset};
-  const uint32_t bits = BitsOf(source.tensors()[match.source_tensor()].dtype);
-  Stream& stream = streams_[owned.source->shard];
-  stream.shard = owned.source->shard;
-  if (stream.box_items.empty()) box_streams_.push_back(&stream);
-  const size_t before = stream.box_items.size();
-  switch (AppendItems(owned.cell, from, {wanted.box, slice.byte_offset}, bits,
-                      kReadItemsMax - item_count_, stream.box_items)) {
-    case ItemsResult::kPartOfByte:
-      return absl::StrCat("has elements of ", bits, " bits, and ", ShowBox(owned.cell), " of ",
-                          ShowBox(wanted.box), " would begin or end within a byte");
-    case ItemsResult::kTooMany:
-      return TooLong();
-    case ItemsResult::kAppended:
-      item_count_ += stream.box_items.size() - before;
-      return "";
-  }
-  return "";
+PlacedBox ShardPlanner::Target::From(const TensorMatch::Owned& owned) const {
+  return {match.source().box(match.source_tensor(), *owned.source), owned.source->byte_offset};
 }
 
 // Takes what one stream brings of a box. Its cells may interleave where other streams' lie between
 // them; its runs do not, unless its source has the tensor in several boxes.
-std::string ShardPlanner::TakeBox(const TensorMatch& match, Stream& stream, Box box) {
-  std::vector<ReadItem>& items = stream.box_items;
-  if (!Ascend(items) && !SortRuns(items)) return TooLong();
+std::string ShardPlanner::TakeBox(TensorMatch& match, const Target& target, Stream& stream) {
+  ItemsExtent all;
+  bool ascends = true;
+  if (std::string why = Measure(target, stream, all, ascends); !why.empty()) return why;
+  items_.clear();
+  if (keep_ == Keep::kItems || !ascends) AppendCells(target, stream);
+  if (!ascends) {
+    if (std::string why = SortRuns(match, all); !why.empty()) return why;
+    ascends = Ascend(items_);
+  }
   const bool goes_on = stream.tensor == match.reader_tensor();
-  if (!Ascend(items) || (goes_on && (items.front().source_offset < stream.source_end ||
-                                     items.front().reader_offset < stream.reader_end))) {
+  if (!ascends ||
+      (goes_on && (all.source_begin < stream.source_end || all.reader_begin < stream.reader_end))) {
     const std::vector<Rank>& ranks = match.source().shards()[stream.shard].ranks;
     return absl::StrCat("has several slices at rank ", ranks.front(), " of the sources, of which ",
-                        ShowBox(box), " needs the parts in another order");
+                        ShowBox(target.box.box), " needs the parts in another order");
   }
   stream.tensor = match.reader_tensor();
-  stream.source_end = items.back().source_end();
-  stream.reader_end = items.back().reader_end();
-  uint64_t bytes = 0;
-  for (const ReadItem& item : items) {
-    bytes += item.bytes();
-    if (keep_ == Keep::kItems) stream.copies.Append(item);
+  stream.source_end = all.source_end;
+  stream.reader_end = all.reader_end;
+  stream.bytes += all.bytes;
+  if (keep_ == Keep::kItems) {
+    for (const ReadItem& item : items_) stream.copies.Append(item);
   }
-  stream.bytes += bytes;
-  parts_.push_back({stream.shard, bytes, items.size()});
+  parts_.push_back({stream.shard, all.bytes, all.items});
   return "";
+}
+
+// What the stream's cells come to, and whether each lies behind the one before in both spaces.
+std::string ShardPlanner::Measure(const Target& target, const Stream& stream, ItemsExtent& all,
+                                  bool& ascends) {
+  for (const TensorMatch::Owned* owned : stream.cells) {
+    ItemsExtent cell;
+    switch (MeasureItems(owned->cell, target.From(*owned), target.box, target.bits,
+                         kReadItemsMax - item_count_, cell)) {
+      case ItemsResult::kPartOfByte:
+        return absl::StrCat("has elements of ", target.bits, " bits, and ", ShowBox(owned->cell),
+                            " of ", ShowBox(target.box.box), " would begin or end within a byte");
+      case ItemsResult::kTooMany:
+        return TooLong();
+      case ItemsResult::kAppended:
+        break;
+    }
+    item_count_ += cell.items;
+    if (owned == stream.cells.front()) {
+      all = cell;
+      continue;
+    }
+    ascends &= cell.source_begin >= all.source_end && cell.reader_begin >= all.reader_end;
+    all.items += cell.items;
+    all.bytes += cell.bytes;
+    all.source_end = cell.source_end;
+    all.reader_end = cell.reader_end;
+  }
+  return "";
+}
+
+void ShardPlanner::AppendCells(const Target& target, const Stream& stream) {
+  for (const TensorMatch::Owned* owned : stream.cells) {
+    AppendItems(owned->cell, target.From(*owned), target.box, target.bits, kReadItemsMax, items_);
+  }
 }
 
 std::string ShardPlanner::Count(const Part& part) {
@@ -112,11 +145,12 @@ std::string ShardPlanner::Count(const Part& part) {
   return "";
 }
 
-// Makes each run an item of its own, in the reader's order. False: too many.
-bool ShardPlanner::SortRuns(std::vector<ReadItem>& items) {
+// Makes each run an item of its own, in the reader's order.
+std::string ShardPlanner::SortRuns(TensorMatch& match, ItemsExtent& all) {
   std::vector<ReadItem> runs;
-  for (ReadItem item : items) {
-    if (item.count - 1 > kReadItemsMax - item_count_) return false;
+  for (ReadItem item : items_) {
+    if (item.count - 1 > kReadItemsMax - item_count_) return TooLong();
+    if (item.count > kSortedRunsMax - runs.size()) return TooManySorted();
     item_count_ += item.count - 1;
     for (uint64_t left = std::exchange(item.count, 1); left > 0; --left) {
       runs.push_back(item);
@@ -124,18 +158,25 @@ bool ShardPlanner::SortRuns(std::vector<ReadItem>& items) {
       item.reader_offset += item.reader_stride;
     }
   }
+  if (std::string why = match.steps().Take(runs.size()); !why.empty()) return why;
   std::sort(runs.begin(), runs.end(),
             [](const ReadItem& a, const ReadItem& b) { return a.reader_offset < b.reader_offset; });
-  items = std::move(runs);
-  return true;
+  items_ = std::move(runs);
+  all.items = items_.size();
+  all.source_begin = items_.front().source_offset;
+  all.source_end = items_.back().source_end();
+  all.reader_begin = items_.front().reader_offset;
+  all.reader_end = items_.back().reader_end();
+  return "";
 }
 
 absl::Status ShardPlanner::CheckStreams() const {
-  if (streams_.size() <= kReadStreamsMax) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("rank ", reader_->ranks.front(), " would read from ", streams_.size(),
-                   " source ranks; at most ", kReadStreamsMax,
-                   ": cut the sources into fewer, or the readers into more"));
+  // One that was needed for a choice and then brings nothing is no stream.
+  const size_t streams = SourceShards().size();
+  if (streams <= kReadStreamsMax) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "rank ", reader_->ranks.front(), " would read from ", streams, " source ranks; at most ",
+      kReadStreamsMax, ": cut the sources into fewer, or the readers into more"));
 }
 
 std::vector<uint32_t> ShardPlanner::SourceShards() const {

@@ -62,14 +62,21 @@ class ShardPlanner {
     size_t tensor = ~size_t{0};
     uint64_t source_end = 0;
     uint64_t reader_end = 0;
-    std::vector<ReadItem> box_items;  // of the box at hand
+    std::vector<const TensorMatch::Owned*> cells;  // of the box at hand
     ReadStream copies;
   };
+  // A box that is wanted, and where it lies at the reader.
+  struct Target {
+    const TensorMatch& match;
+    PlacedBox box;
+    uint32_t bits = 0;
+    PlacedBox From(const TensorMatch::Owned& owned) const;
+  };
 
-  std::string TakeCell(const TensorMatch& match, const TensorMatch::Owned& owned,
-                       const TensorMatch::Wanted& wanted, const Sharding::Slice& slice);
-  std::string TakeBox(const TensorMatch& match, Stream& stream, Box box);
-  bool SortRuns(std::vector<ReadItem>& items);
+  std::string TakeBox(TensorMatch& match, const Target& target, Stream& stream);
+  std::string Measure(const Target& target, const Stream& stream, ItemsExtent& all, bool& ascends);
+  void AppendCells(const Target& target, const Stream& stream);
+  std::string SortRuns(TensorMatch& match, ItemsExtent& all);
   std::vector<uint32_t> SourceShards() const;
 
   const Sharding::Shard* reader_;
@@ -78,6 +85,7 @@ class ShardPlanner {
   uint64_t item_count_ = 0;
   std::vector<Part> parts_;
   std::vector<Stream*> box_streams_;  // those that bring something of the box at hand
+  std::vector<ReadItem> items_;       // of one of them, where they are needed one by one
 };
 
 }  // namespace tensorhub

@@ -27,6 +27,16 @@ std::optional<size_t> JointOf(Box a, Box b) {
 
 }  // namespace
 
+std::string PlanSteps::Take(uint64_t steps) {
+  if (steps < left_) {
+    left_ -= steps;
+    return "";
+  }
+  left_ = 0;
+  return absl::StrCat("takes too long to look at, with those before it: more than ", kMax,
+                      " steps; cut the tensors into fewer pieces, or the group into fewer ranks");
+}
+
 // --- the tensor and its boxes -------------------------------------------------------------------
 
 std::string TensorMatch::Seek(size_t reader_tensor) {
@@ -66,6 +76,8 @@ std::string TensorMatch::Cut() {
   return "";
 }
 
+// Called once for each tensor, whose slices it walks through; that is what the layouts' size
+// bounds.
 void TensorMatch::ListSources() {
   source_boxes_.clear();
   reach_.clear();
@@ -100,7 +112,12 @@ std::string TensorMatch::CutWanted(std::span<const Sharding::Slice> readers, siz
   const auto first =
       static_cast<size_t>(wanted.sources.data() - source_.slices(source_tensor_).data());
   const std::span<const Box> boxes = std::span(source_boxes_).subspan(first, wanted.sources.size());
-  switch (wanted.cells.Cut(wanted.box, boxes, cells_left)) {
+  if (std::string too_long = steps_.Take(1 + boxes.size()); !too_long.empty()) return too_long;
+  const CellCutter::Result result = wanted.cells.Cut(wanted.box, boxes, cells_left);
+  // Each reader shard will be asked which of the holders it takes.
+  std::string too_long = steps_.Take(wanted.cells.holder_count() * readers.size());
+  if (!too_long.empty()) return too_long;
+  switch (result) {
     case CellCutter::Result::kHole:
       return absl::StrCat("is held by nobody in ", ShowBox(wanted.cells.hole()), " of ",
                           ShowBox(wanted.box), ", which a reader wants");

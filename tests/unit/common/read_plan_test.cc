@@ -195,6 +195,43 @@ TEST(ReadPlan, WhatIsLeftOfASliceNeedNotBeABox) {
   EXPECT_TRUE(seen);
 }
 
+// Of what nobody wants a byte, nobody has to know the name.
+TEST(ReadPlan, AnEmptySliceNeedsNobody) {
+  Shard reader;
+  reader.Add("unknown", {4}, {4}, {0}).Add("w", {4, 6}, {0, 0}, {4, 6});
+  const auto coverage = CheckCover(Of({Rows(0, 4)}), Of({reader}));
+  ASSERT_TRUE(coverage.ok()) << coverage.status();
+  EXPECT_TRUE(coverage->full);
+  EXPECT_TRUE(PlanRead(Of({Rows(0, 4)}), Of({reader}), 0).ok());
+  EXPECT_TRUE(CheckCover(Of({reader}), Of({Rows(0, 4)}))->full);
+}
+
+// Two tensors that no needed source holds bring in a source each. If the second one's brings both,
+// the first one's is needed no more, and is no stream. Who is preferred hangs on name and number.
+TEST(ReadPlan, WhoBringsNothingIsNoStream) {
+  constexpr uint64_t kSole = kReadStreamsMax - 1;
+  int taken = 0;
+  for (uint64_t i = 0; i < 60; ++i) {
+    const std::string left = absl::StrCat("left", i), right = absl::StrCat("right", i);
+    std::vector<Shard> sources(kSole + 3 + i);
+    for (uint64_t rank = 0; rank < kSole; ++rank) sources[rank].Add("sole", {kSole}, {rank}, {1});
+    sources[kSole].Add(left, {4}, {0}, {4});
+    sources[kSole + 1].Add(left, {4}, {0}, {4}).Add(right, {4}, {0}, {4});
+    sources[kSole + 2].Add(right, {4}, {0}, {4});
+    Shard one, both;
+    one.Add(left, {4}, {0}, {4}).Add("sole", {kSole}, {0}, {kSole});
+    both.Add(left, {4}, {0}, {4}).Add(right, {4}, {0}, {4}).Add("sole", {kSole}, {0}, {kSole});
+    const auto first = CheckCover(Of(sources), Of({one}));
+    ASSERT_TRUE(first.ok()) << first.status();
+    const auto coverage = CheckCover(Of(sources), Of({both}));
+    if (first->needs[0].back().shard != kSole || !coverage.ok()) continue;
+    ++taken;
+    EXPECT_EQ(coverage->needs[0].back().shard, kSole + 1);
+    EXPECT_EQ(coverage->needs[0].back().bytes, 8u);
+  }
+  EXPECT_GT(taken, 0);
+}
+
 // --- what is refused ----------------------------------------------------------------------------
 
 TEST(ReadPlanRefusals, WhatDiffersOrIsMissingIsNamed) {
@@ -262,6 +299,20 @@ TEST(ReadPlanRefusals, MoreCopiesThanTheBound) {
 }
 
 // As large as a layout can say: nothing wraps around.
+// R9: columns begin all at the same row, so each that is wanted would be held against all.
+TEST(ReadPlanRefusals, WhatTakesTooLongToLookAt) {
+  constexpr uint64_t kColumns = 20000;
+  Shard columns, others;
+  for (uint64_t i = 0; i < kColumns; ++i) {
+    columns.Add("w", {2, 2 * kColumns}, {0, 2 * i}, {2, 2});
+    others.Add("w", {2, 2 * kColumns}, {0, 2 * i}, {2, 1});
+  }
+  const auto coverage = CheckCover(Of({columns}), Of({others}));
+  EXPECT_EQ(coverage.status().code(), kRefused);
+  EXPECT_THAT(std::string(coverage.status().message()),
+              HasSubstr("tensor \"w\" takes too long to look at"));
+}
+
 TEST(ReadPlan, TheLargestTensors) {
   constexpr uint64_t kRows = uint64_t{1} << 40, kColumns = uint64_t{1} << 20;
   Shard whole, right;
