@@ -12,8 +12,8 @@
 
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/core/digests.h"
+#include "worker_agent/core/peer_table.h"
 #include "worker_agent/core/peer_wire.h"
-#include "worker_agent/core/reader.h"
 
 namespace tensorhub::agent {
 

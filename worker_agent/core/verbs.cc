@@ -30,11 +30,12 @@ void AgentCore::State::Done(const absl::Status& status, Effects& effects) {
     done.fetch.version = decision_->version;
     done.fetch.identity = identity_;
     if (reader_) {
-      done.fetch.bytes_read = reader_->bytes_read();
-      done.fetch.bytes_skipped = reader_->bytes_skipped();
-      done.fetch.one_sided = reader_->used_one_sided();
-      done.fetch.way = reader_->way();
-      done.fetch.sources = reader_->sources();
+      const Transfer& read = reader_->transfer();
+      done.fetch.bytes_read = read.bytes_read();
+      done.fetch.bytes_skipped = read.bytes_skipped();
+      done.fetch.one_sided = read.used_one_sided();
+      done.fetch.way = read.way();
+      done.fetch.sources = read.sources();
     }
   }
   EndAttempt(effects);

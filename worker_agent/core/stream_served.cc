@@ -7,37 +7,37 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "worker_agent/core/reader.h"
+#include "worker_agent/core/stream.h"
 
 namespace tensorhub::agent {
 
-void Reader::BeginServed(TimeMs now, Effects& effects) {
-  source_->way = Way::kServed;
-  StartStream();
-  GoOn(now, effects);
+void Stream::BeginServed() {
+  source_->phase = Phase::kServed;
+  StartServed();
+  moved_ = true;
 }
 
-void Reader::StartStream() {
-  source_->first = source_->credit = source_->confirmed = reference_.valid_chunks();
-  source_->received = chunking().begin(reference_.valid_chunks());
+void Stream::StartServed() {
+  source_->first = source_->credit = source_->confirmed = transfer_.valid_chunks();
+  source_->received = chunking().begin(transfer_.valid_chunks());
 }
 
 // All that was asked for has arrived, and the source has more: the way there is longer than the
 // window. A source that is itself short of bytes never looks like this.
-void Reader::WidenIfDry() {
+void Stream::WidenIfDry() {
   const uint64_t asked = std::min(chunking().begin(source_->credit), chunking().total_bytes);
   if (source_->received < asked || source_->known_valid <= source_->credit) return;
   if (source_->credit == source_->first) return;  // nothing was asked for yet
-  if (source_->credit == plan_.ReadableEnd(reference_.valid_chunks())) return;
-  window_bytes_ = std::min(2 * window_bytes_, options_.window_bytes_max);
+  if (source_->credit == transfer_.ReadableEnd()) return;
+  transfer_.WidenWindow();
 }
 
 // Raised by half a window at a time: a request per chunk would cost the source a message each.
-void Reader::RaiseCredit(Effects& effects) {
+void Stream::RaiseCredit(Effects& effects) {
   WidenIfDry();
-  const uint32_t window = WindowChunks();
-  const uint32_t end = plan_.ReadableEnd(reference_.valid_chunks());
-  const uint32_t wanted = std::min(end, reference_.valid_chunks() + window);
+  const uint32_t window = transfer_.WindowChunks();
+  const uint32_t end = transfer_.ReadableEnd();
+  const uint32_t wanted = std::min(end, transfer_.valid_chunks() + window);
   const bool last = wanted == end;
   if (wanted <= source_->credit) return;
   if (!last && wanted - source_->credit < window / 2) return;
@@ -45,7 +45,7 @@ void Reader::RaiseCredit(Effects& effects) {
   Request(effects);
 }
 
-void Reader::Request(Effects& effects) {
+void Stream::Request(Effects& effects) {
   PeerMessage request = Header(PeerKind::kRequest);
   request.chunk = source_->credit;
   request.begin = source_->whole_bytes;
@@ -53,35 +53,34 @@ void Reader::Request(Effects& effects) {
 }
 
 // Said at once: what was asked for before may be the rest of the shard.
-void Reader::OnLane(const LaneKnown& event, Effects& effects) {
+void Stream::OnLane(const LaneKnown& event, Effects& effects) {
   if (!assigned_ || event.peer != assigned_->source.incarnation) return;
   NoteWay(event.way, effects);
-  if (!source_ || source_->way != Way::kServed || event.whole_bytes == 0) return;
+  if (!source_ || source_->phase != Phase::kServed || event.whole_bytes == 0) return;
   source_->whole_bytes = event.whole_bytes;
   Request(effects);
 }
 
 // Logged once per peer, and again when it changes.
-void Reader::NoteWay(const std::string& way, Effects& effects) {
-  way_ = way;
+void Stream::NoteWay(const std::string& way, Effects& effects) {
+  transfer_.NoteWay(way);
   if (source_) source_->lane = way;
   const auto peer = peers_.open.find(assigned_->source.incarnation);
   if (peer == peers_.open.end() || std::exchange(peer->second.way, way) == way) return;
   effects.emplace_back(
-      LogLine{LogLine::Level::kInfo, absl::StrCat(ToString(options_.self.key), " reads ",
+      LogLine{LogLine::Level::kInfo, absl::StrCat(ToString(options().self.key), " reads ",
                                                   ToString(assigned_->source.key), ": ", way)});
 }
 
-void Reader::OnData(const PeerMessage& message, std::string_view payload, TimeMs now,
-                    Effects& effects) {
-  if (source_->way != Way::kServed) return;
+void Stream::OnData(const PeerMessage& message, std::string_view payload, Effects& effects) {
+  if (source_->phase != Phase::kServed) return;
   const uint64_t limit = std::min(chunking().begin(source_->credit), chunking().total_bytes);
   if (message.begin != source_->received || payload.size() > limit - source_->received) {
     return Fail(absl::InternalError("the source sent bytes that were not asked for"), effects);
   }
   effects.emplace_back(CopyIn{message.from, message.begin, payload});
   source_->received += payload.size();
-  OnStatus(message, now, effects);
+  OnStatus(message);
 }
 
 }  // namespace tensorhub::agent

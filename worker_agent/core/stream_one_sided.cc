@@ -8,61 +8,59 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
-#include "worker_agent/core/reader.h"
+#include "worker_agent/core/stream.h"
 
 namespace tensorhub::agent {
 
-void Reader::OnImported(const MemoryImported& event, TimeMs now, Effects& effects) {
-  if (event.status.ok()) {
-    peers_.imported.insert(event.peer);
-  } else {
-    peers_.imported.erase(event.peer);
-  }
-  if (!source_ || source_->way != Way::kImporting || event.peer != assigned_->source.incarnation) {
+void Stream::OnImported(const MemoryImported& event, Effects& effects) {
+  if (!source_ || source_->phase != Phase::kImporting ||
+      event.peer != assigned_->source.incarnation) {
     return;
   }
   source_->word_is_asked = event.word_is_asked;
-  if (event.status.ok()) return BeginOneSided(now, effects);
+  if (event.status.ok()) return BeginOneSided();
   effects.emplace_back(LogLine{LogLine::Level::kInfo,
                                absl::StrCat("reading from ", ToString(assigned_->source.key),
                                             " by its CPU: ", std::string(event.status.message()))});
-  BeginServed(now, effects);
+  BeginServed();
 }
 
-void Reader::BeginOneSided(TimeMs now, Effects& effects) {
-  source_->way = Way::kOneSided;
-  used_one_sided_ = true;
-  source_->next_get = source_->got = source_->confirmed = reference_.valid_chunks();
-  GoOn(now, effects);
+void Stream::BeginOneSided() {
+  source_->phase = Phase::kOneSided;
+  transfer_.NoteOneSided();
+  source_->next_get = source_->got = source_->confirmed = transfer_.valid_chunks();
+  moved_ = true;
 }
 
 // R4, the one-sided way: a chunk is read only after a word or message showed it valid.
-uint32_t Reader::GettableEnd() const {
-  const uint32_t valid = reference_.valid_chunks();
-  return std::min({plan_.ReadableEnd(valid), source_->known_valid, valid + WindowChunks()});
+uint32_t Stream::GettableEnd() const {
+  const uint32_t window_end = transfer_.valid_chunks() + transfer_.WindowChunks();
+  return std::min({transfer_.ReadableEnd(), source_->known_valid, window_end});
 }
 
 // A get of mapped memory (whose word is got) is a copy by this very thread, within the effect: one
 // after the other, so that what came is hashed and served while the next one is copied.
-void Reader::IssueGets(Effects& effects) {
+void Stream::IssueGets(Effects& effects) {
   const uint32_t limit = GettableEnd();
   const bool one_by_one = !source_->word_is_asked;
   const auto most = static_cast<uint32_t>(
-      std::clamp<uint64_t>(options_.get_bytes / chunking().chunk_bytes, 1, kChunkCountMax));
+      std::clamp<uint64_t>(options().get_bytes / chunking().chunk_bytes, 1, kChunkCountMax));
   while (source_->next_get < limit && (!one_by_one || gets_.empty())) {
     const ChunkRun run{source_->next_get, std::min(limit, source_->next_get + most)};
     const uint64_t begin = chunking().begin(run.first);
     const uint64_t end = chunking().begin(run.end - 1) + chunking().size(run.end - 1);
-    const uint64_t token = next_token_++;
+    const uint64_t token = transfer_.NextToken();
     gets_[token] = run;
-    const uint64_t digest_every = IsHeldAgainstDigest(run.end - 1) ? chunking().chunk_bytes : 0;
-    effects.emplace_back(
-        Get{assigned_->source.incarnation, {begin, end - begin}, token, digest_every});
+    const bool digests = transfer_.IsHeldAgainstDigest(run.end - 1, source_->checked);
+    effects.emplace_back(Get{assigned_->source.incarnation,
+                             {begin, end - begin},
+                             token,
+                             digests ? chunking().chunk_bytes : 0});
     source_->next_get = run.end;
   }
 }
 
-void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
+void Stream::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
   const auto found = gets_.find(event.token);
   if (found == gets_.end()) return;
   const ChunkRun run = found->second;
@@ -80,14 +78,13 @@ void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
   }
   source_->got_early[run.first] = run.end;
   while (const auto next = source_->got_early.extract(source_->got)) source_->got = next.mapped();
-  HashArrived(effects);
-  GoOn(now, effects);
+  moved_ = true;
 }
 
 // The word is read after the data has arrived; one word confirms all chunks that came before it.
-void Reader::ReadWord(Effects& effects) {
+void Stream::ReadWord(Effects& effects) {
   if (word_token_ || source_->got <= source_->confirmed) return;
-  word_token_ = next_token_++;
+  word_token_ = transfer_.NextToken();
   source_->word_covers = source_->got;
   if (!source_->word_is_asked) {
     effects.emplace_back(GetWord{assigned_->source.incarnation, *word_token_});
@@ -99,13 +96,13 @@ void Reader::ReadWord(Effects& effects) {
 }
 
 // Its generation has been checked, as that of every message of the read (OnMessage).
-void Reader::OnAskedWord(const PeerMessage& message, TimeMs now, Effects& effects) {
+void Stream::OnAskedWord(const PeerMessage& message) {
   if (!source_->word_is_asked || word_token_ != message.begin) return;
   word_token_.reset();
-  Confirmed(message.valid, now, effects);
+  Confirmed(message.valid);
 }
 
-void Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
+void Stream::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
   if (word_token_ != event.token) return;
   word_token_.reset();
   if (!source_) return AfterQuiet(now, effects);
@@ -118,18 +115,17 @@ void Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
     return AfterQuiet(now, effects);
   }
   Heard(now);
-  Confirmed(word.valid_chunks, now, effects);
+  Confirmed(word.valid_chunks);
 }
 
-void Reader::Confirmed(uint32_t valid, TimeMs now, Effects& effects) {
+void Stream::Confirmed(uint32_t valid) {
   source_->known_valid = std::max(source_->known_valid, valid);
   source_->confirmed = std::max(source_->confirmed, source_->word_covers);
-  CommitArrived(now, effects);
-  GoOn(now, effects);
+  moved_ = true;
 }
 
 // R4: whoever waits for gets to end must be sure that they do.
-void Reader::ForceQuiet(Effects& effects) {
+void Stream::ForceQuiet(Effects& effects) {
   close_gets_at_.reset();
   if (Quiet()) return;
   effects.emplace_back(CloseGets{assigned_->source.incarnation});

@@ -1,0 +1,37 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The agent's peers, as all that reads from them or serves them knows them: which are connected,
+// and where to, and whose memory has been mapped before.
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_PEER_TABLE_H_
+#define TENSORHUB_WORKER_AGENT_CORE_PEER_TABLE_H_
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "common/ids.h"
+#include "common/time.h"
+#include "worker_agent/core/agent_core.h"
+#include "worker_agent/core/effects.h"
+
+namespace tensorhub::agent {
+
+struct PeerTable {
+  struct Peer {
+    std::string endpoint;
+    TimeMs used_at = 0;    // or opened
+    std::string way = {};  // how bytes came from it, as was logged last
+  };
+  std::map<Incarnation, Peer> open;
+  std::set<Incarnation> imported;
+};
+
+// Connects, and says where this agent is reached.
+void OpenWithHello(const CoreOptions& options, Incarnation peer, const std::string& endpoint,
+                   Effects& effects);
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_PEER_TABLE_H_

@@ -1,0 +1,310 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// From source to source: how a stream turns to one, leaves it, gives it up, and what it says of
+// that to the hub.
+
+#include "worker_agent/core/stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/remedy.h"
+#include "common/text.h"
+
+namespace tensorhub::agent {
+
+PeerMessage Stream::Header(PeerKind kind) const {
+  PeerMessage message;
+  message.kind = kind;
+  message.from = options().self.incarnation;
+  message.to = assigned_->source.incarnation;
+  message.read = source_->read;
+  message.generation = assigned_->generation;
+  return message;
+}
+
+void Stream::Say(const PeerMessage& message, Effects& effects) const {
+  effects.emplace_back(SendMessage{assigned_->source.incarnation, Encode(message)});
+}
+
+void Stream::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects) {
+  if (assigned_ && assign.assignment <= assigned_->assignment) return;  // late
+  if (source_) {
+    release_ = SourceReleasedMessage{transfer_.transaction(), assigned_->assignment};
+    LeaveSource(/*close_gets=*/false, effects);
+  }
+  // The hub repeats what may have been lost with a session.
+  const bool again = next_assigned_ && next_assigned_->assignment == assign.assignment;
+  if (next_assigned_ && !again) {
+    const SourceReleasedMessage left{transfer_.transaction(), next_assigned_->assignment};
+    // Nothing is outstanding at one that was never turned to.
+    if (assigned_ && assigned_->assignment == left.assignment) {
+      release_ = left;
+    } else {
+      effects.emplace_back(SessionSend{left});
+    }
+  }
+  next_assigned_ = assign;
+  AfterQuiet(now, effects);
+}
+
+// Invariant 2 is kept here: whatever follows the last source waits for its gets.
+void Stream::AfterQuiet(TimeMs now, Effects& effects) {
+  if (!Quiet() || source_) return;
+  close_gets_at_.reset();
+  if (release_) {
+    effects.emplace_back(SessionSend{*release_});
+    released_ = *std::exchange(release_, std::nullopt);
+  }
+  if (failure_ && !failure_told_) {
+    effects.emplace_back(SessionSend{*failure_});
+    failure_told_ = true;
+  }
+  if (!next_assigned_) return;
+  failure_.reset();
+  failure_told_ = false;
+  const bool fresh = !assigned_ || assigned_->assignment != next_assigned_->assignment;
+  assigned_ = std::move(next_assigned_);
+  next_assigned_.reset();
+  transfer_.OnTurned(*assigned_, fresh);
+  Begin(now, effects);
+}
+
+void Stream::Begin(TimeMs now, Effects& effects) {
+  const Incarnation peer = assigned_->source.incarnation;
+  const auto [known, added] = peers_.open.try_emplace(peer);
+  known->second.used_at = now;
+  const bool fresh = added || known->second.endpoint != assigned_->endpoint;
+  if (fresh) {
+    known->second.endpoint = assigned_->endpoint;
+    OpenWithHello(options(), peer, assigned_->endpoint, effects);
+  }
+  source_ = Source{};
+  source_->heard_at = now;
+  source_->fresh = fresh;
+  source_->lane = known->second.way;
+  source_->checked = options().digests == DigestMode::kOn ||
+                     (options().digests == DigestMode::kAuto && assigned_->tier != Tier::kHost);
+  if (!transfer_.IsProven()) transfer_.digests().ForgetFrom(transfer_.valid_chunks());
+  transfer_.RestartSkips(/*hopes=*/source_->checked);
+  const bool ask_one_sided =
+      options().one_sided && (assigned_->tier != Tier::kRemote || options().reads_far);
+  Open(ask_one_sided, effects);
+  if (!ask_one_sided) BeginServed();
+}
+
+// At the own prefix. Each read is a number of its own, so that late frames of one before are known.
+void Stream::Open(bool ask_one_sided, Effects& effects) {
+  source_->read = transfer_.NextRead();
+  source_->next_hash = transfer_.valid_chunks();
+  PeerMessage open = Header(PeerKind::kOpen);
+  open.publication = assigned_->publication;
+  open.chunk_bytes = chunking().chunk_bytes;
+  open.chunk = transfer_.valid_chunks();
+  open.flags = kFlagDigests;
+  open.begin = transfer_.digests().known();
+  if (ask_one_sided) open.flags |= kFlagOneSided;
+  if (peers_.imported.contains(open.to)) open.flags |= kFlagHaveDescription;
+  open.text = options().endpoint;
+  Say(open, effects);
+}
+
+void Stream::Heard(TimeMs now) {
+  source_->heard_at = now;
+  source_->heard = true;
+  source_->doubted = false;
+}
+
+void Stream::OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
+                       Effects& effects) {
+  if (!source_ || message.from != assigned_->source.incarnation || message.read != source_->read) {
+    return;  // of a read that is over
+  }
+  transfer_.OnAnswered();  // also a source that refuses has answered
+  if (message.kind == PeerKind::kRefuse) return OnRefused(message, effects);
+  // R4: every message of a read is under the generation that was assigned.
+  if (message.generation != assigned_->generation) {
+    return Fail(absl::AbortedError("the source answered with another generation"), effects);
+  }
+  Heard(now);
+  source_->known_valid = std::max(source_->known_valid, message.valid);
+  if (message.kind == PeerKind::kDigests) return OnDigests(message, effects);
+  // A source that passes digests on begins with them.
+  if (!source_->spoke_of_digests && !transfer_.IsProven()) transfer_.digests().SetEnded(true);
+  source_->spoke_of_digests = true;
+  if (!CheckList(effects)) return;
+  if (message.kind == PeerKind::kOpened) return OnOpened(message, payload, effects);
+  if (message.kind == PeerKind::kData) return OnData(message, payload, effects);
+  if (message.kind == PeerKind::kWord) return OnAskedWord(message);
+  if (message.kind == PeerKind::kConfirm) OnStatus(message);
+}
+
+void Stream::OnRefused(const PeerMessage& message, Effects& effects) {
+  const auto code = static_cast<absl::StatusCode>(message.code);
+  Fail(absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code,
+                    ReadableText(message.text, kReasonBytesMax)),
+       effects);
+}
+
+void Stream::OnOpened(const PeerMessage& message, std::string_view payload, Effects& effects) {
+  if (source_->phase != Phase::kOpening) return;
+  if ((message.flags & kFlagOneSided) == 0) return BeginServed();
+  source_->phase = Phase::kImporting;
+  effects.emplace_back(ImportMemory{assigned_->source.incarnation, payload});
+}
+
+void Stream::OnStatus(const PeerMessage& message) {
+  if (source_->phase == Phase::kServed) {
+    source_->confirmed = std::max(source_->confirmed, message.confirmed);
+  }
+  moved_ = true;
+}
+
+void Stream::AskForMore(Effects& effects) {
+  if (source_->phase == Phase::kServed) return RaiseCredit(effects);
+  ReadWord(effects);
+  IssueGets(effects);
+}
+
+// The stream goes on behind them. Served, as a new read: nothing was asked for beyond what was
+// valid, so nothing of the old one is under way.
+void Stream::OnSkipped(Effects& effects) {
+  if (source_->phase == Phase::kOneSided) {
+    source_->next_get = source_->got = source_->confirmed = source_->next_hash =
+        transfer_.valid_chunks();
+    return;
+  }
+  Say(Header(PeerKind::kClose), effects);
+  Open(/*ask_one_sided=*/false, effects);
+  StartServed();
+}
+
+void Stream::LeaveSource(bool close_gets, Effects& effects) {
+  Say(Header(PeerKind::kClose), effects);
+  close_gets_at_ = source_->heard_at + options().silence_ms;
+  if (source_->word_is_asked) word_token_.reset();  // an answer writes nothing
+  source_.reset();
+  if (close_gets) ForceQuiet(effects);
+}
+
+// The hub decides what comes next: another source, or the end (R8).
+void Stream::Fail(const absl::Status& reason, Effects& effects) {
+  effects.emplace_back(
+      LogLine{LogLine::Level::kWarning, absl::StrCat("source ", ToString(assigned_->source.key),
+                                                     " failed: ", std::string(reason.message()))});
+  failure_ = SourceFailedMessage{transfer_.transaction(), assigned_->assignment,
+                                 AsOutage(reason, transfer_.in_outage() || IsOutage(reason))};
+  failure_told_ = false;
+  LeaveSource(/*close_gets=*/true, effects);
+  if (!Quiet()) return;
+  effects.emplace_back(SessionSend{*failure_});
+  failure_told_ = true;
+}
+
+void Stream::OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects) {
+  if (!assigned_ || event.peer != assigned_->source.incarnation) return;
+  if (!source_) return ForceQuiet(effects);
+  Fail(event.status, effects);
+  AfterQuiet(now, effects);
+}
+
+// Opens the same assignment again, at the own prefix. Where the peer is now its hello says, sooner
+// than the hub.
+void Stream::OnReconnected(Incarnation peer, TimeMs now, Effects& effects) {
+  if (!source_ || peer != assigned_->source.incarnation) return;
+  next_assigned_ = assigned_;
+  next_assigned_->endpoint = peers_.open.at(peer).endpoint;
+  LeaveSource(/*close_gets=*/false, effects);
+  AfterQuiet(now, effects);
+}
+
+// A directive is of the session by which it came: a hub that still means it repeats it. So the
+// stream stays where the next report says that it is, and two hubs' numbers do not meet.
+void Stream::OnSessionDown() {
+  if (!next_assigned_) return;
+  const bool turned_to = assigned_ && assigned_->assignment == next_assigned_->assignment;
+  if (!turned_to) next_assigned_.reset();
+}
+
+// What was said while the hub was away did not arrive.
+void Stream::OnSessionUp(Effects& effects) {
+  if (released_) effects.emplace_back(SessionSend{*released_});
+  if (failure_ && failure_told_) effects.emplace_back(SessionSend{*failure_});
+  if (source_) source_->doubted = false;
+}
+
+// R8: a connection from before may be dead without anybody's knowing: after an outage the kernel
+// sends what waits in it only when its own pauses are over, which have grown as long as the outage
+// was. So the source is asked once more over another before it is doubted.
+void Stream::ConnectAnew(TimeMs now, Effects& effects) {
+  const Incarnation peer = assigned_->source.incarnation;
+  next_assigned_ = assigned_;
+  next_assigned_->endpoint = peers_.open.at(peer).endpoint;
+  LeaveSource(/*close_gets=*/false, effects);
+  effects.emplace_back(ClosePeer{peer});
+  peers_.open.erase(peer);
+  AfterQuiet(now, effects);
+}
+
+void Stream::OnTick(TimeMs now, Effects& effects) {
+  if (close_gets_at_ && now >= *close_gets_at_) ForceQuiet(effects);
+  if (!source_) return;
+  const TimeMs silent_ms = now - source_->heard_at;
+  const bool stale = !source_->heard && !source_->fresh && Quiet();
+  if (stale && silent_ms >= options().doubt_ms) return ConnectAnew(now, effects);
+  if (silent_ms >= options().doubt_ms && !source_->doubted) {
+    source_->doubted = true;
+    effects.emplace_back(
+        SessionSend{SourceSilentMessage{transfer_.transaction(), assigned_->assignment}});
+    effects.emplace_back(TestHearing{});
+  }
+  if (silent_ms < options().silence_ms) return;
+  const Incarnation peer = assigned_->source.incarnation;
+  const std::string silence = absl::StrCat("it has been silent for ", silent_ms, " ms");
+  Fail(AsOutage(absl::UnavailableError(silence)), effects);
+  // Its connection may be full of what a stopped process never takes.
+  effects.emplace_back(ClosePeer{peer});
+  peers_.open.erase(peer);
+  peers_.imported.erase(peer);
+}
+
+void Stream::End(Effects& effects) {
+  if (source_) LeaveSource(/*close_gets=*/false, effects);
+}
+
+void Stream::Stop(Effects& effects) {
+  if (source_) LeaveSource(/*close_gets=*/true, effects);
+  if (close_gets_at_) ForceQuiet(effects);
+  next_assigned_.reset();
+  failure_.reset();
+}
+
+bool Stream::IsAt(Incarnation peer) const {
+  const auto names = [peer](const std::optional<AssignDirective>& assign) {
+    return assign && assign->source.incarnation == peer;
+  };
+  return names(assigned_) || names(next_assigned_);
+}
+
+const std::string& Stream::lane() const {
+  static const std::string none;
+  return source_ ? source_->lane : none;
+}
+
+bool Stream::Busy() const {
+  if (!Quiet()) return true;
+  if (!source_) return false;
+  if (source_->phase == Phase::kOpening || source_->phase == Phase::kImporting) return true;
+  if (!source_->hashing.empty()) return true;
+  return source_->phase == Phase::kServed && source_->known_valid > transfer_.valid_chunks();
+}
+
+std::optional<TimeMs> Stream::NextDeadline() const {
+  if (!source_) return close_gets_at_;
+  return source_->heard_at + (source_->doubted ? options().silence_ms : options().doubt_ms);
+}
+
+}  // namespace tensorhub::agent
