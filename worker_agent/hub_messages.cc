@@ -98,6 +98,14 @@ v1::OpenFetch ToProto(const OpenFetchReport& report) {
   if (report.source) *out.mutable_source() = agent::ToProto(*report.source);
   out.set_source_generation(report.source_generation);
   out.set_assignment(report.assignment);
+  out.set_plan(report.plan);
+  for (const OpenStreamReport& stream : report.streams) {
+    v1::OpenStream& open = *out.add_streams();
+    open.set_part(stream.part);
+    *open.mutable_source() = agent::ToProto(stream.source);
+    open.set_source_generation(stream.generation);
+    open.set_assignment(stream.assignment);
+  }
   return out;
 }
 
@@ -166,12 +174,16 @@ absl::StatusOr<std::optional<Event>> AssignEvent(const v1::Assign& in) {
   if (status.ok() && in.tier() > static_cast<uint32_t>(Tier::kRemote)) {
     status = BadField("Assign.tier");
   }
+  if (status.ok() && in.part() >= kReadStreamsMax) status = BadField("Assign.part");
   if (!status.ok()) return status;
   out.assignment = in.assignment();
   out.source = FromProto(in.source());
   out.endpoint = in.endpoint();
   out.generation = in.generation();
   out.tier = static_cast<Tier>(in.tier());
+  out.plan = in.plan();
+  out.part = in.part();
+  out.ranges = in.ranges();
   if (in.progress_ms() != 0) {
     out.progress_ms = static_cast<TimeMs>(std::min(in.progress_ms(), kProgressMsMax));
   }
@@ -271,6 +283,7 @@ absl::StatusOr<std::optional<Event>> ToEvent(const v1::HubMessage& message) {
       return MakeCopyEvent(message.make_copy());
     case v1::HubMessage::kReleaseCopy:
       return std::optional<Event>(ReleaseCopyDirective{message.release_copy().generation()});
+    case v1::HubMessage::kEndStream:  // not to a worker that reads from one source at a time
     case v1::HubMessage::kWelcome:
     case v1::HubMessage::BODY_NOT_SET:
       break;

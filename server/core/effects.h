@@ -92,6 +92,14 @@ struct Assign {
   Tier tier = Tier::kRemote;
   TimeMs progress_ms = 0;  // between reports of progress
   ContentDigest digest;    // of the shard (R1); none: not known yet
+  uint32_t plan = 0;       // rises when the read is divided otherwise
+  uint32_t part = 0;       // the stream that this source feeds
+  bool ranges = false;     // several sources feed the read
+};
+// This stream of a read that has several ends; it releases its source, and the others go on.
+struct EndStream {
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
 };
 // Stop reading, then settle with FinishRead.
 struct AbortRead {
@@ -134,7 +142,7 @@ struct ReleaseCopy {
 struct Directive {
   SessionId session = 0;
   std::variant<Welcome, GroupChanged, Assign, AbortRead, Probe, Dropped, Visible, Superseded,
-               MakeCopy, ReleaseCopy>
+               MakeCopy, ReleaseCopy, EndStream>
       body;
 };
 

@@ -53,6 +53,14 @@ struct Holding {
   std::optional<Term> term = {};  // in which it was published; none: an older agent, which has none
 };
 
+// One source of a read that has several (OpenFetch::streams).
+struct OpenStream {
+  uint32_t part = 0;  // as in Assign
+  WorkerIdentity source;
+  Generation generation = 0;  // of the source
+  AssignmentNumber assignment = 0;
+};
+
 // A fetch whose decision the worker knows and whose outcome it does not.
 struct OpenFetch {
   TransactionId transaction;
@@ -63,6 +71,8 @@ struct OpenFetch {
   std::optional<WorkerIdentity> source;
   Generation source_generation = 0;
   AssignmentNumber assignment = 0;
+  uint32_t plan = 0;                     // by which it reads (Assign::plan)
+  std::vector<OpenStream> streams = {};  // if that has several; by part
 };
 
 struct SessionOpened {
@@ -85,6 +95,8 @@ struct SessionOpened {
   std::optional<Holding> holding;
   std::optional<OpenFetch> open_fetch;
   OpId gave_up_join = 0;  // as in Heartbeat
+  // It reads from several sources at a time, and serves ranges of its bytes.
+  bool knows_streams = false;
 };
 
 struct SessionClosed {

@@ -3,7 +3,9 @@
 
 #include "server/rpc/translate.h"
 
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
@@ -43,6 +45,35 @@ hub::Holding HoldingOf(FieldChecks& check, const pb::Holding& holding) {
   return out;
 }
 
+AssignmentNumber AssignmentOf(FieldChecks& check, uint64_t value) {
+  const AssignmentNumber assignment = check.Positive(value, "assignment");
+  check.Require(assignment <= kAssignmentMax, "assignment",
+                absl::StrCat("is above ", kAssignmentMax));
+  return assignment;
+}
+
+// By part, and each by an assignment of its own.
+std::vector<hub::OpenStream> StreamsOf(FieldChecks& check, const pb::OpenFetch& fetch) {
+  std::vector<hub::OpenStream> out;
+  std::set<AssignmentNumber> assignments;
+  const auto count = static_cast<size_t>(fetch.streams_size());
+  check.Require(count <= kReadStreamsMax, "streams",
+                absl::StrCat("are ", count, ", more than ", kReadStreamsMax));
+  if (count > kReadStreamsMax) return out;
+  check.SetPrefix("open_fetch.streams.");
+  for (const pb::OpenStream& stream : fetch.streams()) {
+    check.Require(
+        stream.part() < kReadStreamsMax && (out.empty() || out.back().part < stream.part()), "part",
+        absl::StrCat("is ", stream.part(), "; they ascend, below ", kReadStreamsMax));
+    out.push_back({stream.part(), check.Worker(stream.has_source(), stream.source(), "source"),
+                   check.GenerationOf(stream.source_generation(), "source_generation"),
+                   AssignmentOf(check, stream.assignment())});
+    check.Require(assignments.insert(stream.assignment()).second, "assignment",
+                  absl::StrCat("is ", stream.assignment(), " twice"));
+  }
+  return out;
+}
+
 hub::OpenFetch OpenFetchOf(FieldChecks& check, const pb::OpenFetch& fetch) {
   check.SetPrefix("open_fetch.");
   hub::OpenFetch out;
@@ -53,10 +84,10 @@ hub::OpenFetch OpenFetchOf(FieldChecks& check, const pb::OpenFetch& fetch) {
   if (fetch.has_source()) {
     out.source = check.Worker(true, fetch.source(), "source");
     out.source_generation = check.GenerationOf(fetch.source_generation(), "source_generation");
-    out.assignment = check.Positive(fetch.assignment(), "assignment");
-    check.Require(out.assignment <= kAssignmentMax, "assignment",
-                  absl::StrCat("is above ", kAssignmentMax));
+    out.assignment = AssignmentOf(check, fetch.assignment());
   }
+  out.plan = fetch.plan();
+  out.streams = StreamsOf(check, fetch);
   check.SetPrefix("");
   return out;
 }
@@ -119,6 +150,7 @@ absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::Sess
   out.epoch = EpochOf(open.group_epoch());
   out.came_in = EpochOf(open.came_in());
   out.gave_up_join = open.gave_up_join();
+  out.knows_streams = (open.features() & pb::FEATURE_STREAMS) != 0;
   check.IdOrNone(open.known_store_id(), "known_store_id");
   if (open.has_holding()) out.holding = HoldingOf(check, open.holding());
   if (open.has_open_fetch()) out.open_fetch = OpenFetchOf(check, open.open_fetch());

@@ -47,6 +47,14 @@ void Fill(const hub::Assign& assign, const ServerIdentity&, pb::HubMessage& mess
   out.set_tier(static_cast<uint32_t>(assign.tier));
   out.set_progress_ms(static_cast<uint64_t>(assign.progress_ms));
   out.set_digest(IdBytes(assign.digest));
+  out.set_plan(assign.plan);
+  out.set_part(assign.part);
+  out.set_ranges(assign.ranges);
+}
+
+void Fill(const hub::EndStream& end, const ServerIdentity&, pb::HubMessage& message) {
+  message.mutable_end_stream()->set_transaction(IdBytes(end.transaction));
+  message.mutable_end_stream()->set_assignment(end.assignment);
 }
 
 void Fill(const hub::AbortRead& abort, const ServerIdentity&, pb::HubMessage& message) {

@@ -93,6 +93,9 @@ agent::AssignDirective ToAgent(const hub::Assign& in) {
   out.tier = in.tier;
   out.progress_ms = in.progress_ms;
   out.digest = in.digest;
+  out.plan = in.plan;
+  out.part = in.part;
+  out.ranges = in.ranges;
   return out;
 }
 
@@ -169,6 +172,10 @@ hub::OpenFetch ToHub(const agent::OpenFetchReport& report) {
   if (report.source) fetch.source = report.source;
   fetch.source_generation = report.source_generation;
   fetch.assignment = report.assignment;
+  fetch.plan = report.plan;
+  for (const agent::OpenStreamReport& stream : report.streams) {
+    fetch.streams.push_back({stream.part, stream.source, stream.generation, stream.assignment});
+  }
   return fetch;
 }
 

@@ -271,6 +271,13 @@ struct HoldingReport {
   bool hashing = false;  // it will be known
   Term term = {};        // in which it was published
 };
+// One source of a read that has several.
+struct OpenStreamReport {
+  uint32_t part = 0;
+  WorkerIdentity source;
+  Generation generation = 0;  // of the source
+  AssignmentNumber assignment = 0;
+};
 struct OpenFetchReport {
   TransactionId transaction;
   PublicationId publication;
@@ -279,6 +286,8 @@ struct OpenFetchReport {
   std::optional<WorkerIdentity> source;
   Generation source_generation = 0;
   AssignmentNumber assignment = 0;
+  uint32_t plan = 0;                           // by which it reads (AssignDirective::plan)
+  std::vector<OpenStreamReport> streams = {};  // if that has several; by part
 };
 struct StateReport {
   GroupEpoch epoch = {};    // its group's, as it was told last

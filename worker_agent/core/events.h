@@ -81,6 +81,9 @@ struct AssignDirective {
   Tier tier = Tier::kRemote;
   TimeMs progress_ms = 100;
   ContentDigest digest = {};  // of the shard (R1); none: not known yet
+  uint32_t plan = 0;          // rises when the read is divided otherwise
+  uint32_t part = 0;          // the stream that this source feeds
+  bool ranges = false;        // several sources feed the read
 };
 struct AbortReadDirective {
   TransactionId transaction;

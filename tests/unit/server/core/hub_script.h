@@ -194,6 +194,7 @@ class HubScript {
   std::string Describe(Agent& agent, const Welcome& body);
   std::string Describe(Agent& agent, const GroupChanged& body);
   std::string Describe(Agent& agent, const Assign& body);
+  std::string Describe(Agent& agent, const EndStream& body);
   std::string Describe(Agent& agent, const AbortRead& body);
   std::string Describe(Agent& agent, const Probe& body);
   std::string Describe(Agent& agent, const Dropped& body);

@@ -217,6 +217,10 @@ std::string HubScript::Describe(Agent& agent, const Assign& body) {
                       often ? "" : absl::StrCat(" reporting every ", body.progress_ms, " ms"));
 }
 
+std::string HubScript::Describe(Agent&, const EndStream& body) {
+  return absl::StrCat("end read ", body.assignment);
+}
+
 std::string HubScript::Describe(Agent&, const AbortRead& body) {
   return absl::StrCat("abort ", NameOf(body.transaction, "T"), ": ", Text(body.reason));
 }

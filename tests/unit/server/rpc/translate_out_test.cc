@@ -53,6 +53,21 @@ TEST(TranslateOutTest, Assign) {
   EXPECT_EQ(message.assign().generation(), 5u);
   EXPECT_EQ(message.assign().tier(), 1u);
   EXPECT_EQ(message.assign().progress_ms(), 250u);
+  EXPECT_FALSE(message.assign().ranges());
+}
+
+TEST(TranslateOutTest, OneOfSeveralStreams) {
+  hub::Assign assign;
+  assign.plan = 2;
+  assign.part = 3;
+  assign.ranges = true;
+  const pb::HubMessage message = ToProto({1, assign}, kIdentity);
+  EXPECT_EQ(message.assign().plan(), 2u);
+  EXPECT_EQ(message.assign().part(), 3u);
+  EXPECT_TRUE(message.assign().ranges());
+  const pb::HubMessage end = ToProto({1, hub::EndStream{{1, 1}, 4}}, kIdentity);
+  EXPECT_EQ(end.end_stream().transaction(), ToBytes({1, 1}));
+  EXPECT_EQ(end.end_stream().assignment(), 4u);
 }
 
 TEST(TranslateOutTest, ReasonsKeepCodeAndText) {

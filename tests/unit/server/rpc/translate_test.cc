@@ -78,6 +78,32 @@ TEST(TranslateOpenTest, ArrivesWhole) {
   EXPECT_EQ(opened->open_fetch->source->incarnation, 77u);
 }
 
+pb::OpenStream& AddStream(pb::OpenSession& open, uint32_t part, AssignmentNumber assignment) {
+  pb::OpenStream& stream = *open.mutable_open_fetch()->add_streams();
+  stream.set_part(part);
+  SetWorker(*stream.mutable_source());
+  stream.set_source_generation(5);
+  stream.set_assignment(assignment);
+  return stream;
+}
+
+TEST(TranslateOpenTest, SeveralStreamsArrive) {
+  pb::OpenSession open = GoodOpen();
+  EXPECT_FALSE(ToCore(open, 11)->knows_streams);
+  open.set_features(pb::FEATURE_STREAMS | 64);  // and something of tomorrow
+  open.mutable_open_fetch()->set_plan(2);
+  AddStream(open, 0, 1);
+  AddStream(open, 3, 7);
+  const auto opened = ToCore(open, 11);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(opened->knows_streams);
+  EXPECT_EQ(opened->open_fetch->plan, 2u);
+  ASSERT_EQ(opened->open_fetch->streams.size(), 2u);
+  EXPECT_EQ(opened->open_fetch->streams[1].part, 3u);
+  EXPECT_EQ(opened->open_fetch->streams[1].assignment, 7u);
+  EXPECT_EQ(opened->open_fetch->streams[1].source.incarnation, 77u);
+}
+
 TEST(TranslateOpenTest, NamesTheBadField) {
   using Spoil = std::function<void(pb::OpenSession&)>;
   const std::pair<const char*, Spoil> kCases[] = {
@@ -107,6 +133,25 @@ TEST(TranslateOpenTest, NamesTheBadField) {
       {"open_fetch.source.model: ",
        [](auto& open) { open.mutable_open_fetch()->mutable_source()->set_model("/"); }},
       {"open_fetch.assignment: ", [](auto& open) { open.mutable_open_fetch()->set_assignment(0); }},
+      {"open_fetch.streams.source: ", [](auto& open) { AddStream(open, 0, 1).clear_source(); }},
+      {"open_fetch.streams.assignment: ", [](auto& open) { AddStream(open, 0, 0); }},
+      {"open_fetch.streams.part: ", [](auto& open) { AddStream(open, kReadStreamsMax, 1); }},
+      {"open_fetch.streams.source_generation: ",
+       [](auto& open) { AddStream(open, 0, 1).set_source_generation(0); }},
+      {"open_fetch.streams.part: ",
+       [](auto& open) {
+         AddStream(open, 1, 1);
+         AddStream(open, 1, 2);
+       }},
+      {"open_fetch.streams.assignment: ",
+       [](auto& open) {
+         AddStream(open, 0, 1);
+         AddStream(open, 1, 1);
+       }},
+      {"open_fetch.streams: ",
+       [](auto& open) {
+         for (uint32_t i = 0; i <= kReadStreamsMax; ++i) AddStream(open, i, i + 1);
+       }},
       {"open_fetch.assignment: ",
        [](auto& open) { open.mutable_open_fetch()->set_assignment((uint64_t{1} << 40) + 1); }},
   };
