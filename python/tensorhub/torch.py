@@ -31,10 +31,18 @@ from tensorhub import _layouts
 from tensorhub._client import Client
 from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
 from tensorhub._progress import Progress
+from tensorhub._publisher import WholePublisher
 from tensorhub._tensors import DTYPES
 from tensorhub._types import FetchResult, Selector, Sliced, latest, sliced, version
 
-__all__ = ["fetch_module", "load_state", "publish_module", "register_module", "tensors_of"]
+__all__ = [
+    "WholePublisher",
+    "fetch_module",
+    "load_state",
+    "publish_module",
+    "register_module",
+    "tensors_of",
+]
 
 _LISTED_MAX = 10
 
@@ -208,13 +216,19 @@ def _current_stream(module: torch.nn.Module) -> Any:
     return None
 
 
-def _empty(spec: _layouts.TensorSpec, device: str | torch.device) -> torch.Tensor:
+def storage_of(spec: _layouts.TensorSpec) -> tuple[torch.dtype, tuple[int, ...]]:
+    """The dtype and the shape that torch stores such a tensor in: two float4 are one element."""
     dtypes = {short: long for long, short in DTYPES.items() if hasattr(torch, long)}
     named = dtypes.get(spec.dtype)
     if named is None:
         raise InvalidArgumentError(f"tensor {spec.name!r} has dtype {spec.dtype}, which this torch "
                                    f"({torch.__version__}) has not")  # fmt: skip
-    shape = list(spec.shape)
+    shape = spec.shape
     if named.endswith("_x2") and shape:
-        shape[-1] //= 2
-    return torch.empty(shape, dtype=getattr(torch, named), device=device)
+        shape = (*shape[:-1], shape[-1] // 2)
+    return getattr(torch, named), shape
+
+
+def _empty(spec: _layouts.TensorSpec, device: str | torch.device) -> torch.Tensor:
+    dtype, shape = storage_of(spec)
+    return torch.empty(shape, dtype=dtype, device=device)

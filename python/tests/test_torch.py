@@ -160,7 +160,8 @@ import torch, torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 import tensorhub
-from tensorhub.torch import fetch_module, publish_module, register_module, tensors_of
+from tensorhub.torch import (
+    WholePublisher, fetch_module, load_state, publish_module, register_module, tensors_of)
 server, model_name = sys.argv[1:3]
 rank = int(os.environ["RANK"])
 dist.init_process_group("gloo")
@@ -185,6 +186,24 @@ for mine, yours in zip(ours.parameters(), theirs.parameters(), strict=True):
     assert torch.equal(mine.full_tensor(), yours.full_tensor())
 dist.barrier()
 rollout.leave(); trainer.leave()
+whole = WholePublisher(theirs, server, model_name + "-whole", dtype=torch.bfloat16)
+whole.publish(1)
+if rank == 0:
+    reader = tensorhub.connect(server, model_name + "-whole", "reader")
+    found = load_state(reader)
+expected = {name: value.full_tensor() for name, value in theirs.state_dict().items()}
+if rank == 0:
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert torch.equal(found[name], value.to(torch.bfloat16)), name
+    reader.leave()
+try:
+    whole.publish(0)  # on every rank the same error
+    raise SystemExit("an older version was published")
+except tensorhub.FailedPreconditionError:
+    pass
+whole.publish(2)
+whole.close()
 dist.destroy_process_group()
 """
 

@@ -1,0 +1,214 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Publishing whole tensors from a trainer that holds pieces of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch import distributed
+
+from tensorhub._client import Client, connect
+from tensorhub._errors import Error, InvalidArgumentError, ResourceExhaustedError, with_code
+
+__all__ = ["WholePublisher"]
+
+_ALIGNMENT = 256
+# What wrappers of modules put into names.
+_WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
+
+
+@dataclass(frozen=True)
+class _Entry:
+    name: str
+    key: str
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        return self.dtype.itemsize * torch.Size(self.shape).numel()
+
+
+class WholePublisher:
+    """Publishes a module's tensors whole, from one rank, whatever pieces the ranks hold.
+
+    For readers that take a Hugging Face checkpoint's tensors, such as the engines of
+    ``tensorhub.integrations``. Every rank of the process group makes one and makes the same calls::
+
+        publisher = tensorhub.torch.WholePublisher(model, "hub:7070", "actor", dtype=torch.bfloat16)
+        for step in range(1, steps + 1):
+            train(model)
+            publisher.publish(step)
+
+    Rank 0 has a copy of the model in host memory, made once, which peers read. A DTensor is
+    gathered by itself, so beside the copy each rank needs memory for one whole tensor. The module
+    may change as soon as ``publish`` has returned.
+    """
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        server: str,
+        model: str,
+        group: str = "trainer",
+        *,
+        dtype: torch.dtype | None = None,
+        rename: Callable[[str], str | None] | None = None,
+        process_group: Any = None,
+        **options: Any,
+    ) -> None:
+        """Collective. Rank 0 connects as ``tensorhub.connect(server, model, group, **options)``.
+
+        ``dtype``: what parameters of floating point are cast to; buffers stay what they are.
+        ``rename``: from the module's name of a tensor to the published one; None leaves it out.
+        ``process_group``: the trainer's ranks; all of them by itself.
+        InvalidArgumentError names a tensor on the meta device, or one name for two tensors.
+        """
+        self._module = module
+        self._process_group = process_group
+        self._many = distributed.is_available() and distributed.is_initialized()
+        self._first = not self._many or distributed.get_rank(process_group) == 0
+        self._entries = _entries(module, dtype, rename or (lambda name: name))
+        self._client: Client | None = None
+        self._copies: dict[str, torch.Tensor] = {}
+        self._everywhere(lambda: self._join(server, model, group, options))
+
+    def publish(
+        self,
+        version: int,
+        *,
+        supersede: bool = False,
+        timeout: float = 60.0,
+        drain_timeout: float = 10.0,
+    ) -> None:
+        """Collective: copies the module's present values and publishes them as ``version``.
+
+        Errors as ``Client.unpublish`` and ``Client.publish``, the same on all ranks. After one the
+        last version may be published no more; call it again.
+        """
+        self._everywhere(lambda: self._published.unpublish(drain_timeout=drain_timeout))
+        self._gather()
+        self._everywhere(
+            lambda: self._published.publish(version, supersede=supersede, timeout=timeout)
+        )
+
+    def close(self) -> None:
+        """Leaves the hub. More calls do nothing. Not collective."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.leave()
+        self._copies = {}
+
+    def __enter__(self) -> WholePublisher:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def _published(self) -> Client:
+        if self._client is None:
+            raise InvalidArgumentError("this publisher is closed; make a new one")
+        return self._client
+
+    def _join(self, server: str, model: str, group: str, options: dict[str, Any]) -> None:
+        self._client = connect(server, model, group, **options)
+        try:
+            flat = _memory(self._client, sum(_room(entry) for entry in self._entries))
+            self._copies = dict(_carved(self._entries, flat))
+            self._client.register(self._copies)
+        except BaseException:
+            self.close()
+            raise
+
+    def _gather(self) -> None:
+        """Of one tensor after the other: all ranks take part, the first one keeps it."""
+        state = self._module.state_dict(keep_vars=True)
+        with torch.no_grad():
+            for entry in self._entries:
+                tensor = state[entry.key].detach().to(entry.dtype)
+                whole = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+                if self._first:
+                    self._copies[entry.name].copy_(whole)
+
+    def _everywhere(self, step: Callable[[], None]) -> None:
+        """The first rank does it, and every rank raises if that fails; else ranks would wait."""
+        problem: Exception | None = None
+        if self._first:
+            try:
+                step()
+            except Exception as error:
+                problem = error
+        if self._many:
+            said = [(getattr(problem, "code", "UNKNOWN"), str(problem)) if problem else None]
+            distributed.broadcast_object_list(said, group=self._process_group, group_src=0)
+            if said[0] is not None and not self._first:
+                problem = with_code(*said[0]) or Error(said[0][1])
+        if problem is not None:
+            raise problem
+
+
+def _entries(
+    module: torch.nn.Module,
+    dtype: torch.dtype | None,
+    rename: Callable[[str], str | None],
+) -> list[_Entry]:
+    found: dict[str, _Entry] = {}
+    for key, tensor in _tensors(module):
+        name = rename(_unwrapped(key))
+        if name is None:
+            continue
+        if name in found:
+            raise InvalidArgumentError(f"{found[name].key} and {key} both become {name!r}")
+        cast = tensor.is_floating_point() and isinstance(tensor, torch.nn.Parameter)
+        wanted = dtype if cast and dtype is not None else tensor.dtype
+        found[name] = _Entry(name, key, wanted, tuple(tensor.shape))
+    return list(found.values())
+
+
+def _tensors(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """What the module's state has; what several names share, under the first of them."""
+    seen: set[int] = set()
+    for key, tensor in module.state_dict(keep_vars=True).items():
+        if not isinstance(tensor, torch.Tensor) or id(tensor) in seen:
+            continue
+        if tensor.device.type == "meta":
+            raise InvalidArgumentError(f"tensor {key!r} is on the meta device and has no values")
+        seen.add(id(tensor))
+        yield key, tensor
+
+
+def _unwrapped(key: str) -> str:
+    for wrapper in _WRAPPERS:
+        key = key.replace(wrapper, "")
+    return key
+
+
+def _room(entry: _Entry) -> int:
+    return -(-entry.nbytes // _ALIGNMENT) * _ALIGNMENT
+
+
+def _memory(client: Client, nbytes: int) -> torch.Tensor:
+    try:
+        return torch.frombuffer(client.allocate(max(nbytes, 1)), dtype=torch.uint8)
+    except ResourceExhaustedError:
+        return torch.empty(nbytes, dtype=torch.uint8)
+
+
+def _carved(entries: list[_Entry], flat: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
+    begin = 0
+    for entry in entries:
+        piece = flat[begin : begin + entry.nbytes]
+        begin += _room(entry)
+        empty = torch.empty(entry.shape, dtype=entry.dtype) if entry.nbytes == 0 else None
+        yield entry.name, empty if empty is not None else piece.view(entry.dtype).view(entry.shape)
