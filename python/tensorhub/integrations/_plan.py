@@ -1,0 +1,266 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which box of which published tensor an engine puts where: recorded, not derived.
+
+The engine's own loading code runs over tensors of the meta device, which have shapes and no bytes.
+A dispatch mode sees every copy from such a tensor into a parameter, however many views lie between,
+and notes both ends in place of copying. The parameters may be the live ones: nothing that the
+loading code writes into them is carried out.
+
+Not followed are changes of value (casts, arithmetic, copies into a new tensor). The plan names them
+with their operation, so that such tensors are fetched whole and loaded by the engine.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+__all__ = ["Piece", "Plan", "Region", "record", "whole_pieces"]
+
+_COPY = torch.ops.aten.copy_.default
+
+
+@dataclass(frozen=True)
+class Region:
+    """A view of one tensor: what ``as_strided`` takes, offset counted in elements."""
+
+    offset: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: torch.dtype
+
+    @property
+    def dense(self) -> bool:
+        """Whether its elements lie one behind the other, in order."""
+        expected = 1
+        for extent, stride in zip(reversed(self.shape), reversed(self.stride), strict=True):
+            if extent != 1 and stride != expected:
+                return False
+            expected *= extent
+        return True
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One copy: a region of a published tensor to a region of a parameter."""
+
+    name: str
+    source: Region
+    parameter: str
+    target: Region
+
+
+@dataclass
+class Plan:
+    """What a recording found. Names are in the order in which the loading code came to them."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    changed: dict[str, str] = field(default_factory=dict)
+    """Published names whose values are changed on the way, each with the operation."""
+    untaken: list[str] = field(default_factory=list)
+    """Published names of which this worker takes nothing."""
+    unfilled: list[str] = field(default_factory=list)
+    """Parameters that nothing was written to."""
+    written: dict[str, str] = field(default_factory=dict)
+    """Parameters that are written in another way too, such as padding, each with the operation."""
+
+
+def record(
+    published: Iterable[tuple[str, torch.dtype, Sequence[int]]],
+    parameters: Mapping[str, torch.Tensor],
+    load: Callable[[list[tuple[str, torch.Tensor]]], Any],
+) -> Plan:
+    """Runs ``load`` over stand-ins for the published tensors, and notes what goes where.
+
+    ``load`` takes pairs of a name and a tensor, as an engine's ``load_weights`` does; what it
+    raises comes out of here. It must not replace a parameter's memory.
+    """
+    given = [(name, torch.empty(tuple(shape), dtype=dtype, device="meta"))
+             for name, dtype, shape in published]  # fmt: skip
+    mode = _Recorder(given, parameters)
+    with torch.no_grad(), mode:
+        load(list(given))
+    return mode.plan()
+
+
+def whole_pieces(
+    plan: Plan, shapes: Mapping[str, Sequence[int]]
+) -> tuple[list[Piece], dict[str, str]]:
+    """The pieces by which a published tensor lands whole in dense memory, and what does not, why.
+
+    The second result maps a published name to a reason; a name is in one of both.
+    """
+    by_name: dict[str, list[Piece]] = {}
+    for piece in plan.pieces:
+        by_name.setdefault(piece.name, []).append(piece)
+    refused = {name: f"its values are changed by {how}" for name, how in plan.changed.items()}
+    refused.update(dict.fromkeys(plan.untaken, "this worker takes nothing of it"))
+    whole: list[Piece] = []
+    for name, pieces in by_name.items():
+        reason = _why_not_whole(pieces, tuple(shapes[name]))
+        if reason:
+            refused.setdefault(name, reason)
+        elif name not in refused:
+            whole.append(pieces[0])
+    return whole, refused
+
+
+def _why_not_whole(pieces: list[Piece], shape: tuple[int, ...]) -> str:
+    if len(pieces) > 1:
+        return "it goes to several places"
+    source, target = pieces[0].source, pieces[0].target
+    if source.dtype != target.dtype:
+        return "its dtype is another one in the engine"
+    if source.offset or not source.dense or _count(source.shape) != _count(shape):
+        return "this worker holds a part of it"
+    if not target.dense:
+        return "it does not lie densely in the engine"
+    return ""
+
+
+def _count(shape: Sequence[int]) -> int:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+@dataclass
+class _Parameter:
+    name: str
+    begin: int
+    end: int
+    tensor: torch.Tensor
+
+
+class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Tells tensors apart by their storage, which all views of a tensor share.
+
+    Storages are known by address of their C++ object, so whatever is noted is kept alive.
+    """
+
+    def __init__(
+        self, given: list[tuple[str, torch.Tensor]], parameters: Mapping[str, torch.Tensor]
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._kept: list[torch.Tensor] = [tensor for _, tensor in given]
+        self._order = [name for name, _ in given]
+        self._sources = {_storage(tensor): name for name, tensor in given}
+        self._derived: dict[int, tuple[set[str], str]] = {}
+        self._targets: dict[int, list[_Parameter]] = {}
+        for name, tensor in parameters.items():
+            begin = int(tensor.storage_offset())
+            found = _Parameter(name, begin, begin + max(tensor.numel(), 1), tensor)
+            self._targets.setdefault(_storage(tensor), []).append(found)
+        self._plan = Plan()
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        target = args[0] if args and isinstance(args[0], torch.Tensor) else None
+        if target is not None and _storage(target) in self._targets and _writes(func):
+            self._note_write(func, target, args)
+            return target
+        result = func(*args, **(kwargs or {}))
+        self._follow(func, args, result)
+        return result
+
+    def _note_write(self, func: Any, target: torch.Tensor, args: tuple[Any, ...]) -> None:
+        parameter = self._parameter(target)
+        value = args[1] if len(args) > 1 and isinstance(args[1], torch.Tensor) else None
+        names, how = self._origin(value)
+        if func is not _COPY or not names:
+            self._plan.written[parameter.name] = _operation(func)
+        elif how:
+            self._change(names, parameter, how)
+        elif value is not None and value.shape != target.shape:
+            self._change(names, parameter, "broadcasting")
+        elif value is not None:
+            (name,) = names
+            there = _region(target, parameter.begin)
+            self._plan.pieces.append(Piece(name, _region(value, 0), parameter.name, there))
+
+    def _change(self, names: set[str], parameter: _Parameter, how: str) -> None:
+        self._plan.written[parameter.name] = how
+        for name in names:
+            self._plan.changed[name] = how
+
+    def _origin(self, value: torch.Tensor | None) -> tuple[set[str], str]:
+        """The published tensors that a value comes of, and what made another value of them."""
+        if value is None:
+            return set(), ""
+        place = _storage(value)
+        if place in self._sources:
+            return {self._sources[place]}, ""
+        return self._derived.get(place, (set(), ""))
+
+    def _follow(self, func: Any, args: tuple[Any, ...], result: Any) -> None:
+        """Notes a new tensor that was computed of published ones."""
+        if not isinstance(result, torch.Tensor) or not result.is_meta:
+            return
+        place = _storage(result)
+        if place in self._sources or place in self._targets:
+            return
+        names: set[str] = set()
+        for value in _tensors(args):
+            names |= self._origin(value)[0]
+        if names:
+            self._derived[place] = (names, _operation(func))
+            self._kept.append(result)
+
+    def _parameter(self, target: torch.Tensor) -> _Parameter:
+        """Of several parameters in one storage, the one that holds the target's first element."""
+        found = self._targets[_storage(target)]
+        at = target.storage_offset()
+        return next((one for one in found if one.begin <= at < one.end), found[0])
+
+    def plan(self) -> Plan:
+        plan = self._plan
+        taken = {piece.name for piece in plan.pieces} | plan.changed.keys()
+        plan.untaken = [name for name in self._order if name not in taken]
+        filled = {piece.parameter for piece in plan.pieces} | plan.written.keys()
+        # Tied parameters are one memory under several names.
+        for parameters in self._targets.values():
+            reached = [one for one in parameters if one.name in filled]
+            plan.unfilled += [one.name for one in parameters if not _covered(one, reached)]
+        return plan
+
+
+def _covered(parameter: _Parameter, reached: list[_Parameter]) -> bool:
+    return any(one.begin <= parameter.begin < one.end for one in reached)
+
+
+@functools.cache
+def _writes(func: Any) -> bool:
+    return bool(func._schema.is_mutable)
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)
+
+
+def _region(tensor: torch.Tensor, begin: int) -> Region:
+    return Region(
+        int(tensor.storage_offset()) - begin,
+        tuple(tensor.shape),
+        tuple(tensor.stride()),
+        tensor.dtype,
+    )
+
+
+def _tensors(args: Iterable[Any]) -> Iterable[torch.Tensor]:
+    for value in args:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors(value)
+
+
+def _operation(func: Any) -> str:
+    return str(func).removesuffix(".default")

@@ -1,0 +1,145 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The recorder of an engine's loading code, on a module that fuses and splits as engines do."""
+
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed in this environment")
+
+from tensorhub.integrations._plan import record, whole_pieces  # noqa: E402
+
+Q, KV, HIDDEN = 8, 4, 6
+
+
+class Block(torch.nn.Module):
+    """The second of two tensor-parallel ranks: q, k, v fused by rows, o split by columns."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv = torch.nn.Parameter(torch.zeros((Q + 2 * KV) // 2, HIDDEN))
+        self.o = torch.nn.Parameter(torch.zeros(HIDDEN, Q // 2))
+        self.norm = torch.nn.Parameter(torch.ones(HIDDEN))
+        self.scale = torch.nn.Parameter(torch.zeros(HIDDEN))
+        self.vocabulary = torch.nn.Parameter(torch.ones(10, HIDDEN))
+        self.alone = torch.nn.Parameter(torch.ones(3))
+
+    def load_weights(self, weights):
+        row = {"q": 0, "k": Q // 2, "v": Q // 2 + KV // 2}
+        for name, tensor in weights:
+            if name in row:
+                rows = tensor.shape[0] // 2
+                mine = tensor.narrow(0, rows, rows)
+                self.qkv.data.narrow(0, row[name], rows).copy_(mine)
+            elif name == "o":
+                self.o.data.copy_(tensor.chunk(2, dim=1)[1])
+            elif name == "norm":
+                self.norm.data.copy_(tensor)
+            elif name == "scale":
+                self.scale.data.copy_(tensor.float() + 1)
+            elif name == "vocabulary":
+                self.vocabulary.data[: tensor.shape[0]].copy_(tensor)
+                self.vocabulary.data[tensor.shape[0] :].fill_(0)
+
+
+SHAPES = {
+    "q": (Q, HIDDEN), "k": (KV, HIDDEN), "v": (KV, HIDDEN), "o": (HIDDEN, Q), "norm": (HIDDEN,),
+    "scale": (HIDDEN,), "vocabulary": (9, HIDDEN), "expert.of.another.rank": (2, 2),
+}  # fmt: skip
+
+
+def recorded(block, dtypes=None):
+    published = [
+        (name, (dtypes or {}).get(name, torch.float32), shape) for name, shape in SHAPES.items()
+    ]
+    return record(published, dict(block.named_parameters()), block.load_weights)
+
+
+def test_a_plan_does_what_loading_does():
+    block, loaded = Block(), Block()
+    before = {name: value.clone() for name, value in block.state_dict().items()}
+    plan = recorded(block)
+    for name, value in block.state_dict().items():
+        assert torch.equal(value, before[name]), f"recording changed {name}"
+    sources = {name: torch.rand(shape) for name, shape in SHAPES.items()}
+    loaded.load_weights(sources.items())
+    parameters = dict(block.named_parameters())
+    for piece in plan.pieces:
+        source, target = piece.source, piece.target
+        value = sources[piece.name].as_strided(source.shape, source.stride, source.offset)
+        parameter = parameters[piece.parameter].data
+        parameter.as_strided(target.shape, target.stride, target.offset).copy_(value)
+    for name in ("qkv", "o", "norm"):
+        assert torch.equal(parameters[name], getattr(loaded, name)), name
+    assert torch.equal(block.vocabulary[:9], loaded.vocabulary[:9])
+
+
+def test_what_is_not_followed_is_named():
+    plan = recorded(Block())
+    assert plan.changed == {"scale": "aten.add.Tensor"}
+    assert plan.untaken == ["expert.of.another.rank"]
+    assert plan.unfilled == ["alone"]
+    assert plan.written == {"scale": "aten.add.Tensor", "vocabulary": "aten.fill_.Scalar"}
+
+
+def test_only_what_lands_whole_and_dense_can_be_fetched_in_place():
+    plan = recorded(Block(), {"vocabulary": torch.bfloat16})
+    whole, refused = whole_pieces(plan, SHAPES)
+    assert [piece.name for piece in whole] == ["norm"]
+    assert refused["q"] == refused["o"] == "this worker holds a part of it"
+    assert refused["vocabulary"] == "its dtype is another one in the engine"
+    assert refused["scale"] == "its values are changed by aten.add.Tensor"
+    assert refused["expert.of.another.rank"] == "this worker takes nothing of it"
+
+
+def test_a_transposed_source_is_not_whole():
+    target = torch.zeros(2, 3)
+
+    def load(weights):
+        for _, tensor in weights:
+            target.copy_(tensor.t())
+
+    plan = record([("w", torch.float32, (3, 2))], {"w": target}, load)
+    assert plan.pieces[0].source.stride == (1, 2)
+    assert whole_pieces(plan, {"w": (3, 2)})[1] == {"w": "this worker holds a part of it"}
+
+
+def test_tied_parameters_are_filled_together():
+    block = torch.nn.Module()
+    block.first = torch.nn.Parameter(torch.zeros(2, 2))
+    block.second = block.first
+
+    def load(weights):
+        block.first.data.copy_(dict(weights)["w"])
+
+    names = dict(block.named_parameters(remove_duplicate=False))
+    assert record([("w", torch.float32, (2, 2))], names, load).unfilled == []
+
+
+def test_errors_of_the_loading_code_come_out():
+    def load(weights):
+        raise KeyError(weights[0][0])
+
+    with pytest.raises(KeyError, match="w"):
+        record([("w", torch.float32, (1,))], {}, load)
+
+
+def test_four_hundred_tensors_are_recorded_quickly():
+    parameters = {f"layer.{n}": torch.zeros(32, 16) for n in range(200)}
+    published = [(f"{half}.{n}", torch.float32, (16, 16)) for n in range(200) for half in "ab"]
+
+    def load(weights):
+        for name, tensor in weights:
+            half, number = name.split(".")
+            parameter = parameters[f"layer.{number}"]
+            parameter.narrow(0, 16 * "ab".index(half), 16).copy_(tensor)
+
+    times = []
+    for _ in range(5):
+        begin = time.thread_time()  # of others' load nothing
+        plan = record(published, parameters, load)
+        times.append(time.thread_time() - begin)
+    assert len(plan.pieces) == 400
+    print(f"recorded 400 tensors in {min(times) * 1000:.1f} ms")
+    assert min(times) < 0.05
