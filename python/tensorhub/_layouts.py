@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from tensorhub._tensors import Described
 if TYPE_CHECKING:
     from tensorhub._client import Client
 
-__all__ = ["TensorSpec", "layout_differences", "layout_of"]
+__all__ = ["TensorSpec", "layout_differences", "layout_of", "layouts_of"]
 
 _LISTED_MAX = 10
 
@@ -35,20 +35,33 @@ class TensorSpec:
         return f"{self.dtype}{list(self.shape)}{part}"
 
 
+def layouts_of(server: str, model: str, version: int | None) -> tuple[int, list[list[TensorSpec]]]:
+    """The version's number (the latest one's without), and each rank's tensors in it."""
+    number, message, found, ranks = _native.describe_version(server, model, version)
+    raise_for(number, message)
+    return found, [[_spec(*tensor) for tensor in rank] for rank in ranks]
+
+
 def layout_of(client: Client, version: int | None) -> tuple[int, list[TensorSpec]]:
     """The version's number (the latest one's without), and this rank's tensors in it."""
-    number, message, found, ranks = _native.describe_version(client.server, client.model, version)
-    raise_for(number, message)
+    found, ranks = layouts_of(client.server, client.model, version)
     if client.rank >= len(ranks):
         raise NotFoundError(
             f"version {found} of {client.model} has {len(ranks)} ranks, and this client is rank "
             f"{client.rank}"
         )
-    return found, [
-        TensorSpec(name, dtype, tuple(shape), tuple(whole) if whole is not None else None,
-                   tuple(offset or ()))
-        for name, dtype, shape, whole, offset in ranks[client.rank]
-    ]  # fmt: skip
+    return found, ranks[client.rank]
+
+
+def _spec(
+    name: str,
+    dtype: str,
+    shape: Sequence[int],
+    whole: Sequence[int] | None,
+    offset: Sequence[int] | None,
+) -> TensorSpec:
+    box = tuple(whole) if whole is not None else None
+    return TensorSpec(name, dtype, tuple(shape), box, tuple(offset or ()))
 
 
 def layout_differences(client: Client, version: int | None, mine: Iterable[Described]) -> str:

@@ -117,6 +117,19 @@ def test_tied_parameters_are_filled_together():
     assert record([("w", torch.float32, (2, 2))], names, load).unfilled == []
 
 
+def test_what_does_not_fit_is_refused():
+    target = torch.zeros(3, 2)
+
+    def load(weights):
+        for _, tensor in weights:
+            target.copy_(tensor)
+
+    plan = record([("w", torch.float32, (1, 2))], {"t": target}, load)
+    assert plan.changed == {"w": "broadcasting"}
+    with pytest.raises(ValueError, match=r"w of shape \[4, 3, 2\] does not fit into t"):
+        record([("w", torch.float32, (4, 3, 2))], {"t": target}, load)
+
+
 def test_errors_of_the_loading_code_come_out():
     def load(weights):
         raise KeyError(weights[0][0])

@@ -180,6 +180,8 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         elif how:
             self._change(names, parameter, how)
         elif value is not None and value.shape != target.shape:
+            if not _fits(value.shape, target.shape):
+                raise _misfit(names, value, parameter.name, target)
             self._change(names, parameter, "broadcasting")
         elif value is not None:
             (name,) = names
@@ -230,6 +232,23 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             reached = [one for one in parameters if one.name in filled]
             plan.unfilled += [one.name for one in parameters if not _covered(one, reached)]
         return plan
+
+
+def _fits(shape: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether a copy between such shapes repeats the source over the target, as torch does."""
+    if len(shape) > len(target):
+        return False
+    behind = target[len(target) - len(shape) :]
+    return all(mine in (1, theirs) for mine, theirs in zip(shape, behind, strict=True))
+
+
+def _misfit(
+    names: set[str], value: torch.Tensor, parameter: str, target: torch.Tensor
+) -> ValueError:
+    return ValueError(
+        f"{', '.join(names)} of shape {list(value.shape)} does not fit into {parameter} of shape "
+        f"{list(target.shape)}"
+    )
 
 
 def _covered(parameter: _Parameter, reached: list[_Parameter]) -> bool:

@@ -1,0 +1,124 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The ranks of one engine receive a version together: all of them, or none.
+
+Rank 0 decides which version. On each host the first rank fetches it, once for all ranks there, and
+the others see that memory. Every step ends with an exchange, so that all ranks raise if one does,
+before any of them changes its model.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+
+from tensorhub._errors import AbortedError, DataLossError
+from tensorhub._layouts import TensorSpec
+from tensorhub.integrations._memory import Block, Ticket, carve
+from tensorhub.integrations._settings import Settings
+from tensorhub.integrations._stage import Arrived, Stage
+
+__all__ = ["Peers", "Received", "Receiver"]
+
+_T = TypeVar("_T")
+
+
+class Peers:
+    """The ranks that hold one model together; this one is alone."""
+
+    rank = 0
+
+    def gather(self, value: Any) -> list[Any]:
+        """What each rank gave, by rank. All ranks call it, in the same order."""
+        return [value]
+
+    def together(self, step: Callable[[], _T]) -> list[_T]:
+        """Each rank's result of ``step``, by rank. If it fails on any rank, every rank raises."""
+        mine: Exception | None = None
+        value: Any = None
+        try:
+            value = step()
+        except Exception as error:
+            mine = error
+        outcomes = self.gather((value, None if mine is None else str(mine)))
+        if mine is not None:
+            raise mine
+        for rank, (_, complaint) in enumerate(outcomes):
+            if complaint is not None:
+                raise AbortedError(f"rank {rank} of this engine could not go on: {complaint}")
+        return [value for value, _ in outcomes]
+
+
+@dataclass(frozen=True)
+class Received:
+    """A version in this host's memory: to be read only, until the next fetch."""
+
+    arrived: Arrived
+    tensors: Mapping[str, torch.Tensor]
+    memory: torch.Tensor | None
+
+
+class Receiver:
+    """One rank's part. All ranks make the same calls in the same order."""
+
+    def __init__(self, settings: Settings, peers: Peers) -> None:
+        self.peers = peers
+        hosts = peers.gather(_host() if settings.share else str(peers.rank))
+        self._leader = hosts.index(hosts[peers.rank])
+        self._leads = self._leader == peers.rank
+        self.stage = Stage(settings, shared=hosts.count(hosts[peers.rank]) > 1)
+        self._ticket: Ticket | None = None
+        self._block: Block | None = None  # another rank's, which this one only reads
+
+    def connect(self) -> None:
+        """Joins the hub, where this rank fetches for its host. Else the first call does it."""
+        if self._leads:
+            self.stage.connect()
+
+    def describe(self, number: int | None) -> tuple[int, list[TensorSpec]]:
+        """A version (the latest one without a number) and its tensors, as rank 0 finds them."""
+        first = self.peers.rank == 0
+        answers = self.peers.together(lambda: self.stage.describe(number) if first else None)
+        assert answers[0] is not None
+        return answers[0]
+
+    def fetch(self, number: int, specs: list[TensorSpec]) -> Received:
+        """The version in memory, the same on all ranks."""
+        outcomes = self.peers.together(lambda: self._fetch(number, specs) if self._leads else None)
+        found = outcomes[self._leader]
+        assert found is not None
+        receipts = {one[0].receipt for one in outcomes if one is not None}
+        if len(receipts) > 1:
+            raise DataLossError(
+                f"version {number} has other bytes on another host of this engine: receipts "
+                f"{', '.join(sorted(receipts))}; publish it again under a new number"
+            )
+        arrived, ticket = found
+        self.peers.together(lambda: self._see(ticket))
+        block = self.stage.block if self._leads else self._block
+        assert block is not None
+        return Received(arrived, carve(specs)[1](block.flat), block.flat)
+
+    def close(self) -> None:
+        """Serves nobody any more."""
+        self._ticket = self._block = None
+        self.stage.close()
+
+    def _fetch(self, number: int, specs: list[TensorSpec]) -> tuple[Arrived, Ticket | None]:
+        self.stage.hold(specs)
+        return self.stage.fetch(number), self.stage.ticket
+
+    def _see(self, ticket: Ticket | None) -> None:
+        if not self._leads and ticket is not None and ticket != self._ticket:
+            self._block, self._ticket = Block.of(ticket), ticket
+
+
+def _host() -> str:
+    """The same for ranks that can open each other's memory: of one kernel, user, PID namespace."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
+        boot = stream.read().strip()
+    return f"{boot}/{os.stat('/proc/self/ns/pid').st_ino}/{os.getuid()}"

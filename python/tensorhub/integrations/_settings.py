@@ -1,0 +1,96 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Where an engine's worker finds its weights: what the caller gave, then the environment."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from tensorhub._errors import InvalidArgumentError
+
+__all__ = ["Settings"]
+
+_FLAGS = ("spot", "share", "in_place")
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
+
+_serials = itertools.count()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What it takes to join as a rollout worker."""
+
+    server: str
+    """HOST:PORT of the server."""
+    model: str
+    """The model's name at the server, such as ``qwen3-8b/actor``."""
+    group: str = "vllm"
+    """How this worker's group begins; host and process follow, so that every worker has its own."""
+    location: str = ""
+    data_address: str = ""
+    spot: bool = False
+    timeout: float = 600.0
+    """Seconds that one fetch may take."""
+    share: bool = True
+    """One copy of a version for all ranks of a host, where these can open each other's memory."""
+    in_place: bool = False
+    """Fetch into the engine's parameters where that is possible, without a copy of the model."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
+        """InvalidArgumentError names a setting that is missing, unknown or of another type."""
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(given) - known)
+        if unknown:
+            raise InvalidArgumentError(
+                f"{unknown[0]!r} is no setting of TensorHub; there are {', '.join(sorted(known))}"
+            )
+        values = {name: _value(name, given.get(name), environment) for name in known}
+        for name in ("server", "model"):
+            if not values[name]:
+                raise InvalidArgumentError(
+                    f"no {name} is given; put {name!r} into init_info (or "
+                    f"--model-loader-extra-config), or set {_variable(name)}"
+                )
+        return cls(**{name: value for name, value in values.items() if value is not None})
+
+    def group_here(self) -> str:
+        """A group that nobody has, nor had in this process."""
+        return f"{self.group}-{socket.gethostname()}-{os.getpid()}-{next(_serials)}"
+
+
+def _variable(name: str) -> str:
+    return {"timeout": "TENSORHUB_FETCH_TIMEOUT"}.get(name, f"TENSORHUB_{name.upper()}")
+
+
+def _value(name: str, given: Any, environment: Mapping[str, str]) -> Any:
+    if given is None:
+        given = environment.get(_variable(name)) or None
+        if given is None:
+            return None
+        return _parsed(name, given)
+    wanted: Any = (int, float) if name == "timeout" else bool if name in _FLAGS else str
+    if not isinstance(given, wanted) or (name == "timeout" and isinstance(given, bool)):
+        raise InvalidArgumentError(f"{name!r} is a {type(given).__name__}: {given!r}")
+    return given
+
+
+def _parsed(name: str, said: str) -> Any:
+    """A variable's text as the setting's type; seconds may have an `s` behind them."""
+    if name == "timeout":
+        try:
+            return float(said.removesuffix("s"))
+        except ValueError:
+            raise InvalidArgumentError(
+                f"{_variable(name)} is {said!r}; give seconds, such as 600"
+            ) from None
+    if name in _FLAGS:
+        if said.lower() not in _TRUE + _FALSE:
+            raise InvalidArgumentError(f"{_variable(name)} is {said!r}; give 1 or 0")
+        return said.lower() in _TRUE
+    return said

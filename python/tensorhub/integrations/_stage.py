@@ -1,0 +1,139 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A rollout worker's copy of a version, whole tensors in host memory, for an engine's own loader.
+
+The memory is registered once and filled anew by each fetch. Between two fetches peers read it, so
+it must not be written to. One thread uses a stage. Nothing is connected before the first call.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+import tensorhub
+from tensorhub._client import Client
+from tensorhub._errors import FailedPreconditionError
+from tensorhub._layouts import TensorSpec, layouts_of
+from tensorhub._types import FetchResult
+from tensorhub.integrations._memory import Block, Ticket, carve
+from tensorhub.integrations._settings import Settings
+
+__all__ = ["Arrived", "Stage", "Target"]
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """What a fetch brought, and the receipt for it."""
+
+    version: int
+    receipt: str
+    """16 bytes in hexadecimal over content and layout, equal on all workers that hold this version.
+    Empty where the publisher makes no digests."""
+    bytes_read: int
+    sources: str
+    seconds: float
+
+    def __str__(self) -> str:
+        receipt = f", receipt {self.receipt}" if self.receipt else ""
+        return (f"version {self.version}: {self.bytes_read} bytes in {self.seconds:.3f} s from "
+                f"{self.sources or 'memory'}{receipt}")  # fmt: skip
+
+
+class Target:
+    """A client whose registered tensors are given, and stay where they are."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._client: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        """Connected by the first use."""
+        if self._client is None:
+            here = self._settings
+            self._client = tensorhub.connect(
+                here.server,
+                here.model,
+                here.group_here(),
+                location=here.location,
+                data_address=here.data_address,
+                spot=here.spot,
+            )
+        return self._client
+
+    def connect(self) -> None:
+        """Joins the hub now. UnavailableError: nobody answers."""
+        _ = self.client
+
+    def describe(self, number: int | None) -> tuple[int, list[TensorSpec]]:
+        """A version's number (the latest one's without) and its tensors, all of them whole."""
+        found, ranks = layouts_of(self._settings.server, self._settings.model, number)
+        return found, _whole(self._settings.model, found, ranks)
+
+    def fetch(self, number: int) -> Arrived:
+        """Fills the registered tensors. After an error they hold parts of what they held before."""
+        begin = time.monotonic()
+        result = self.client.fetch(tensorhub.version(number), timeout=self._settings.timeout)
+        return _arrived(result, time.monotonic() - begin)
+
+    def register(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        """Which tensors fetches fill; once for each connection."""
+        self.client.register(tensors)
+
+    def close(self) -> None:
+        """Serves nobody any more. More calls do nothing, and a fetch connects anew."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.leave()
+
+
+class Stage(Target):
+    """A target that makes its tensors itself, by the layout of what is published."""
+
+    def __init__(self, settings: Settings, *, shared: bool = False) -> None:
+        super().__init__(settings)
+        self._shared = shared
+        self._specs: list[TensorSpec] = []
+        self.tensors: Mapping[str, torch.Tensor] = {}
+        self.block: Block | None = None
+
+    def hold(self, specs: Sequence[TensorSpec]) -> None:
+        """Has memory for these tensors, and registers it; does nothing if it has."""
+        if list(specs) == self._specs:
+            return
+        self.close()  # a client registers once
+        nbytes, make = carve(specs)
+        block = Block.shared(nbytes) if self._shared else Block.private(self.client, nbytes)
+        tensors = make(block.flat)
+        self.register(tensors)
+        self.block, self.tensors, self._specs = block, tensors, list(specs)
+
+    @property
+    def ticket(self) -> Ticket | None:
+        """By which the host's other ranks see these tensors."""
+        return self.block.ticket if self.block is not None else None
+
+    def close(self) -> None:
+        super().close()
+        self.block, self.tensors, self._specs = None, {}, []
+
+
+def _whole(model: str, number: int, ranks: Sequence[Sequence[TensorSpec]]) -> list[TensorSpec]:
+    pieces = [spec.name for rank in ranks for spec in rank if spec.global_shape is not None]
+    if len(ranks) == 1 and not pieces:
+        return list(ranks[0])
+    what = f"by {len(ranks)} ranks" if len(ranks) > 1 else f"in pieces, such as {pieces[0]}"
+    raise FailedPreconditionError(
+        f"version {number} of {model} is published {what}, and an engine takes whole tensors of "
+        "one rank; publish them by tensorhub.torch.WholePublisher, or `tensorhubctl publish` a "
+        "Hugging Face directory"
+    )
+
+
+def _arrived(result: FetchResult, seconds: float) -> Arrived:
+    receipt = result.identity.hex() if result.identity is not None else ""
+    return Arrived(result.version, receipt, result.bytes_read, result.sources, seconds)

@@ -1,0 +1,246 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""vLLM's weight-transfer engine: one in each worker process, for vLLM 0.25 and newer.
+
+An update fetches and verifies first, checks that names meet, and touches the model last, on all
+ranks or on none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from vllm.distributed.weight_transfer.base import (
+    WeightTransferEngine,
+    WeightTransferInitInfo,
+    WeightTransferUpdateInfo,
+)
+
+from tensorhub._errors import Error, FailedPreconditionError, InvalidArgumentError
+from tensorhub._layouts import TensorSpec
+from tensorhub.integrations import _vllm_in_place, _vllm_model, _vllm_ranks
+from tensorhub.integrations._plan import Plan
+from tensorhub.integrations._receiver import Received, Receiver
+from tensorhub.integrations._settings import Settings
+from tensorhub.integrations._stage import Arrived, Target
+from tensorhub.integrations.vllm import log, warn_if_untried
+
+__all__ = ["TensorHubWeightTransferEngine"]
+
+
+@dataclass
+class TensorHubInitInfo(WeightTransferInitInfo):  # type: ignore[misc]
+    """What init_info may say; what it leaves out comes from the environment (docs/engines.md)."""
+
+    server: str | None = None
+    model: str | None = None
+    group: str | None = None
+    location: str | None = None
+    data_address: str | None = None
+    spot: bool | None = None
+    timeout: float | None = None
+    share: bool | None = None
+    in_place: bool | None = None
+
+
+@dataclass
+class TensorHubUpdateInfo(WeightTransferUpdateInfo):  # type: ignore[misc]
+    """What update_info may say."""
+
+    version: int | None = None
+    """Which version to fetch; the latest one by itself."""
+
+
+class TensorHubWeightTransferEngine(
+    WeightTransferEngine[TensorHubInitInfo, TensorHubUpdateInfo]  # type: ignore[misc]
+):
+    """Puts published versions into this worker's model. vLLM calls it, in one thread."""
+
+    init_info_cls = TensorHubInitInfo
+    update_info_cls = TensorHubUpdateInfo
+    # A draft model would be another model at the hub, with a receiver of its own.
+    supports_draft_weight_update = False
+
+    def __init__(self, config: Any, vllm_config: Any, device: Any, model: Any) -> None:
+        super().__init__(config, vllm_config, device, model)
+        self._receiver: Receiver | None = None
+        self._settings = Settings("", "")
+        self._checked: list[TensorSpec] | None = None
+        self._plan: Plan | None = None
+        self._in_place: Target | None = None
+        self._busy = threading.Lock()
+        self.arrived: Arrived | None = None
+        """What the model holds, with its receipt; None before the first update and after one that
+        failed while the model was changed."""
+
+    def init_transfer_engine(self, init_info: TensorHubInitInfo) -> None:
+        """Joins the hub. InvalidArgumentError names a setting; UnavailableError: nobody answers."""
+        settings = Settings.of(vars(init_info))
+        self._refuse_tied()
+        warn_if_untried()
+        self.shutdown()
+        receiver = _vllm_ranks.receiver(settings)
+        receiver.peers.together(receiver.connect)
+        self._receiver, self._settings = receiver, settings
+
+    def start_weight_update(self) -> None:
+        """Begins nothing: the model stays as it is until a version has arrived."""
+        self._ready()
+
+    def receive_weights(self, update_info: TensorHubUpdateInfo) -> None:
+        """Fetches a version and puts it into the model.
+
+        FailedPreconditionError: an update runs already, or names do not meet. Errors of the fetch
+        as ``tensorhub.Client.fetch``. After each of these the model is as it was. An error of
+        vLLM's own loader after that says that the model has parts of both; another update mends it.
+        """
+        if not self._busy.acquire(blocking=False):
+            raise FailedPreconditionError(
+                "an update runs already in this worker; wait for it to end"
+            )
+        try:
+            self._update(_number(update_info.version))
+        finally:
+            self._busy.release()
+
+    def finish_weight_update(self) -> None:
+        """Nothing is left to do: ``receive_weights`` ends with a whole model."""
+
+    def shutdown(self) -> None:
+        """Leaves the hub. The model stays as it is."""
+        receiver, self._receiver = self._receiver, None
+        self._checked = self._plan = None
+        self._leave_place()
+        if receiver is not None:
+            _vllm_ranks.release()
+
+    @staticmethod
+    def trainer_send_weights(
+        iterator: Iterator[tuple[str, torch.Tensor]], trainer_args: Any
+    ) -> None:
+        """vLLM before 0.28 demands it. Trainers publish by ``tensorhub.torch.WholePublisher``."""
+        raise NotImplementedError(
+            "a trainer publishes by tensorhub.torch.WholePublisher, and vLLM's workers fetch"
+        )
+
+    def _ready(self) -> Receiver:
+        if self._receiver is None:
+            raise FailedPreconditionError("call init_weight_transfer_engine first")
+        return self._receiver
+
+    def _update(self, number: int | None) -> None:
+        receiver = self._ready()
+        found, specs = receiver.describe(number)
+        receiver.peers.together(lambda: self._check(found, specs))
+        if self._in_place is not None:
+            self._fetch_in_place(found)
+            return
+        received = receiver.fetch(found, specs)
+        begin = time.monotonic()
+        self.arrived = None
+        receiver.peers.together(lambda: self._load(received))
+        self.arrived = received.arrived
+        log.info("TensorHub: %s, loaded in %.3f s", received.arrived, time.monotonic() - begin)
+        if self._settings.in_place:
+            self._go_in_place(received)
+
+    def _check(self, number: int, specs: list[TensorSpec]) -> None:
+        """Once for each layout: whether the engine's own loading code takes these names."""
+        if specs == self._checked:
+            return
+        quantized = self.model_config.quantization is not None
+        plan = _vllm_model.plan_or_none(self.model, specs)
+        if plan is not None:
+            _vllm_model.check_names(plan, number, quantized=quantized)
+        self._leave_place()  # of another layout
+        self._plan, self._checked = plan, specs
+
+    def _load(self, received: Received) -> None:
+        try:
+            _vllm_model.reload(self.model, self.model_config, received.tensors.items())
+            _vllm_model.detach(self.model, received.memory)
+        except Exception as error:
+            raise Error(
+                f"vLLM could not load version {received.arrived.version}: "
+                f"{type(error).__name__}: {error}; the model has parts of it and of what it had "
+                "before, so update again before it serves"
+            ) from error
+
+    def _go_in_place(self, received: Received) -> None:
+        """Registers the model itself, if what was just loaded shows that this is right.
+
+        The version in host memory is served until the first fetch in place has succeeded.
+        """
+        ranks = len(self._ready().peers.gather(None))
+        why_not = self._register_model(received, ranks)
+        for line in why_not:
+            log.warning("TensorHub: updates go through vLLM's loader: %s", line)
+        if why_not:
+            self._settings = dataclasses.replace(self._settings, in_place=False)
+        else:
+            log.info("TensorHub: from now on, versions are fetched into the model's own memory")
+
+    def _register_model(self, received: Received, ranks: int) -> list[str]:
+        """Why the model cannot be fetched into; if nothing is in the way, it is registered."""
+        reason = _vllm_in_place.obstacles(self.model, self.vllm_config, ranks)
+        if reason:
+            return [reason]
+        if self._plan is None:
+            return ["what the loader does could not be recorded"]
+        found, reasons = _vllm_in_place.views(self.model, self._plan, received.tensors)
+        if reasons:
+            return _vllm_in_place.lines(reasons)
+        target = Target(self._settings)
+        try:
+            target.register(found)
+        except Error as error:
+            target.close()
+            return [str(error)]
+        self._in_place = target
+        return []
+
+    def _fetch_in_place(self, number: int) -> None:
+        """Requires that the engine is paused: the model changes while the fetch runs."""
+        assert self._in_place is not None
+        if self.device.type != "cpu":
+            torch.accelerator.synchronize()  # what was enqueued reads the old version
+        before, self.arrived = self.arrived, None
+        try:
+            self.arrived = self._in_place.fetch(number)
+        except Error as error:
+            if self._in_place.client.held() is not None:
+                self.arrived = before
+                raise
+            raise type(error)(
+                f"version {number} did not arrive whole: {error}; the model is fetched into, and "
+                "has parts of it and of what it had before: update again before it serves"
+            ) from error
+        self._ready().close()
+        log.info("TensorHub: %s, in place", self.arrived)
+
+    def _leave_place(self) -> None:
+        """No peer reads the model any more, so it may be written to in another way."""
+        target, self._in_place = self._in_place, None
+        if target is not None:
+            target.close()
+
+    def _refuse_tied(self) -> None:
+        """vLLM on a CPU packs lm_head beside the embedding, and does not pack it anew."""
+        config = getattr(self.model_config, "hf_text_config", None)
+        if self.device.type == "cpu" and getattr(config, "tie_word_embeddings", False):
+            raise FailedPreconditionError(
+                "this model ties lm_head to its embedding, and vLLM on a CPU would go on with the "
+                "old lm_head after an update; use a model without tie_word_embeddings, or a GPU"
+            )
+
+
+def _number(version: Any) -> int | None:
+    if version is None or (isinstance(version, int) and not isinstance(version, bool)):
+        return version
+    raise InvalidArgumentError(f"'version' is {version!r}; give a number, or leave it out")

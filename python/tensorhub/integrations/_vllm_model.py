@@ -1,0 +1,171 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""vLLM's side of a model: what its loading code does with names, and its layerwise reload.
+
+This is the one place that uses names which vLLM keeps to itself. They are the same from vLLM 0.25
+to 0.33.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from tensorhub._errors import FailedPreconditionError
+from tensorhub._layouts import TensorSpec
+from tensorhub.integrations._plan import Plan, record
+from tensorhub.integrations.vllm import log
+from tensorhub.torch import storage_of
+
+__all__ = ["check_names", "detach", "first_names", "plan_or_none", "record_plan", "reload"]
+
+_LISTED_MAX = 10
+
+
+def record_plan(model: torch.nn.Module, specs: Sequence[TensorSpec]) -> Plan:
+    """What the model's ``load_weights`` does with such tensors. No parameter's bytes change.
+
+    Requires a model that is not being used. Raises what ``load_weights`` raises, of a name that it
+    does not know for example.
+    """
+    from vllm.model_executor.model_loader.reload import initialize_layerwise_reload
+
+    tied = _tied(model)
+    loader: Any = model.load_weights
+    published = [(spec.name, *storage_of(spec)) for spec in specs]
+    initialize_layerwise_reload(model)
+    try:
+        tensors = _tensors(model)
+        for tensor in tensors.values():
+            _unwrap(tensor)
+        plan = record(published, tensors, loader)
+        names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    finally:
+        _put_back(model)
+    unfilled = set(plan.unfilled) & names
+    plan.unfilled = [name for name in plan.unfilled
+                     if name in names and tied.get(name, {name}) <= unfilled]  # fmt: skip
+    return plan
+
+
+def plan_or_none(model: torch.nn.Module, specs: Sequence[TensorSpec]) -> Plan | None:
+    """As :func:`record_plan`, and none, with a warning, of a model that needs values to load.
+
+    FailedPreconditionError: the model's loading code refuses the names.
+    """
+    try:
+        return record_plan(model, specs)
+    except (NotImplementedError, RuntimeError) as error:
+        if "meta" not in str(error):
+            raise _refusal(error) from error
+        log.warning("TensorHub: names are not checked before a load: %s", error)
+        return None
+    except Exception as error:
+        raise _refusal(error) from error
+
+
+def _refusal(error: Exception) -> FailedPreconditionError:
+    return FailedPreconditionError(
+        f"this model does not take what is published: {type(error).__name__}: {error}; publish "
+        "under the names and shapes of the Hugging Face checkpoint. The model is unchanged"
+    )
+
+
+def check_names(plan: Plan, number: int, *, quantized: bool) -> None:
+    """FailedPreconditionError: a parameter of the engine would keep what it has.
+
+    A quantised model has parameters that it computes itself; of such a model nothing is demanded,
+    as vLLM itself demands nothing then.
+    """
+    if plan.unfilled and not quantized:
+        raise FailedPreconditionError(
+            f"version {number} does not have what this engine needs: nothing published goes to "
+            f"{first_names(plan.unfilled)}; of the published tensors the engine takes nothing of "
+            f"{first_names(plan.untaken)}; publish under the names of the Hugging Face checkpoint. "
+            "The model is unchanged"
+        )
+
+
+def reload(
+    model: torch.nn.Module, model_config: Any, tensors: Iterable[tuple[str, torch.Tensor]]
+) -> None:
+    """Puts the tensors through the model's own loader, layer by layer, into its present memory.
+
+    After an exception the model serves, but some layers have the new weights and some the old.
+    """
+    from vllm.model_executor.model_loader.reload import (
+        finalize_layerwise_reload,
+        initialize_layerwise_reload,
+    )
+
+    loader: Any = model.load_weights
+    initialize_layerwise_reload(model)
+    try:
+        with torch.no_grad():
+            loader(tensors)
+    except BaseException:
+        _put_back(model)
+        raise
+    finalize_layerwise_reload(model, model_config)
+
+
+def detach(model: torch.nn.Module, memory: torch.Tensor | None) -> None:
+    """Gives parameters that a loader left inside of ``memory`` memory of their own.
+
+    The next fetch would change them while the model is used.
+    """
+    if memory is None:
+        return
+    begin = memory.data_ptr()
+    for tensor in _tensors(model).values():
+        if tensor.device == memory.device and 0 <= tensor.data_ptr() - begin < memory.nbytes:
+            tensor.data = tensor.data.clone()
+
+
+def _tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {
+        **dict(model.named_parameters(remove_duplicate=False)),
+        **dict(model.named_buffers(remove_duplicate=False)),
+    }
+
+
+def _tied(model: torch.nn.Module) -> Mapping[str, set[str]]:
+    """Names of one parameter, by each of these names."""
+    groups: dict[int, set[str]] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        groups.setdefault(id(parameter), set()).add(name)
+    return {name: group for group in groups.values() for name in group}
+
+
+def _unwrap(tensor: torch.Tensor) -> None:
+    """Takes away what a layerwise reload put around a weight loader: it would begin to process."""
+    given: Any = tensor
+    loader = getattr(given, "weight_loader", None)
+    while getattr(loader, "__name__", "") == "online_process_loader":
+        loader = loader.__wrapped__  # type: ignore[union-attr]
+        given.weight_loader = loader
+
+
+def _put_back(model: torch.nn.Module) -> None:
+    """Ends a layerwise reload without loading: the model has its own tensors again."""
+    from vllm.model_executor.model_loader.reload.layerwise import (
+        LAYERWISE_INFO,
+        _place_kernel_tensors,
+    )
+
+    if hasattr(model, "_original_do_torchao_reload"):
+        model._do_torchao_reload = model._original_do_torchao_reload
+    for layer in model.modules():
+        info = LAYERWISE_INFO.get(layer)
+        if info is not None and info.can_load():
+            if info.kernel_tensors is not None:
+                _place_kernel_tensors(layer, info)
+            info.reset()
+
+
+def first_names(names: Sequence[str]) -> str:
+    rest = len(names) - _LISTED_MAX
+    more = f" and {rest} more" if rest > 0 else ""
+    return (", ".join(names[:_LISTED_MAX]) or "none") + more

@@ -1,0 +1,58 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The ranks of one vLLM engine, and the one receiver that each of its processes has.
+
+The loader and the transfer engine of a process share a receiver if their settings are equal, so
+that what was fetched at the start is served to peers, and its memory is used again by updates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tensorhub.integrations._receiver import Peers, Receiver
+from tensorhub.integrations._settings import Settings
+
+__all__ = ["receiver", "release"]
+
+_current: tuple[Settings, Receiver] | None = None
+
+
+def receiver(settings: Settings) -> Receiver:
+    """This process's receiver; all ranks call it together. One of other settings is closed."""
+    global _current
+    if _current is None or _current[0] != settings:
+        release()
+        _current = (settings, Receiver(settings, _Ranks()))
+    return _current[1]
+
+
+def release() -> None:
+    """Leaves the hub; the next call of :func:`receiver` makes a new one."""
+    global _current
+    if _current is not None:
+        _current[1].close()
+    _current = None
+
+
+class _Ranks(Peers):
+    """Tensor and pipeline parallel ranks. Data parallel ones are engines of their own."""
+
+    def __init__(self) -> None:
+        from vllm.distributed.parallel_state import get_pp_group, get_tp_group
+
+        self._groups: list[Any] = [
+            group for group in (get_tp_group(), get_pp_group()) if group.world_size > 1
+        ]
+        tensor, pipeline = get_tp_group(), get_pp_group()
+        self.rank = pipeline.rank_in_group * tensor.world_size + tensor.rank_in_group
+
+    def gather(self, value: Any) -> list[Any]:
+        values = [value]
+        for group in self._groups:
+            found: list[Any] = [None] * group.world_size
+            torch.distributed.all_gather_object(found, values, group=group.cpu_group)
+            values = [one for each in found for one in each]
+        return values

@@ -1,0 +1,146 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""As much of vLLM's interface as the plug-in uses, of which the contract is tested in seconds.
+
+python/tests_engines runs the plug-in in the real one.
+"""
+
+import sys
+import types
+
+import torch
+
+
+class WeightTransferInitInfo:
+    pass
+
+
+class WeightTransferUpdateInfo:
+    pass
+
+
+class WeightTransferEngine:
+    def __class_getitem__(cls, items):
+        return cls
+
+    def __init__(self, config, vllm_config, device, model):
+        self.config = config
+        self.vllm_config = vllm_config
+        self.model_config = vllm_config.model_config
+        self.device = device
+        self.model = model
+
+    def update_weights(self, update_info):
+        self.receive_weights(self.update_info_cls(**update_info))
+
+
+class Factory:
+    registry: dict = {}
+
+    @classmethod
+    def register_engine(cls, name, module, class_name):
+        if name in cls.registry:
+            raise ValueError(f"Weight transfer engine '{name}' is already registered.")
+        cls.registry[name] = (module, class_name)
+
+
+class BaseModelLoader:
+    def __init__(self, load_config):
+        self.load_config = load_config
+
+
+LOADERS: dict = {}
+
+
+def register_model_loader(name):
+    def register(loader):
+        assert issubclass(loader, BaseModelLoader)
+        LOADERS[name] = loader
+        return loader
+
+    return register
+
+
+class Info:
+    """Of one layer under a layerwise reload."""
+
+    kernel_tensors = None
+
+    def can_load(self):
+        return self.kernel_tensors is not None
+
+    def reset(self):
+        self.kernel_tensors = None
+
+
+LAYERWISE_INFO: dict = {}
+
+
+def initialize_layerwise_reload(model):
+    for layer in model.modules():
+        info = LAYERWISE_INFO.setdefault(layer, Info())
+        info.kernel_tensors = (dict(layer._parameters), {})
+        for name, parameter in info.kernel_tensors[0].items():
+            loading = torch.nn.Parameter(torch.empty_like(parameter, device="meta"), False)
+            layer._parameters[name] = loading
+
+
+def _place_kernel_tensors(layer, info):
+    layer._parameters.update(info.kernel_tensors[0])
+
+
+def finalize_layerwise_reload(model, model_config):
+    """Copies what arrived into the tensors that the layers had, and puts these back."""
+    for layer in model.modules():
+        info = LAYERWISE_INFO[layer]
+        for name, parameter in info.kernel_tensors[0].items():
+            loaded = layer._parameters[name]
+            if not loaded.is_meta:
+                parameter.data.copy_(loaded.data)
+        _place_kernel_tensors(layer, info)
+        info.reset()
+
+
+class Group:
+    world_size = 1
+    rank_in_group = 0
+    cpu_group = None
+
+
+def install(monkeypatch, version):
+    """Puts it into sys.modules until the test ends, and takes the plug-in's modules out."""
+    Factory.registry.clear()
+    LOADERS.clear()
+    LAYERWISE_INFO.clear()
+
+    def module(name, **members):
+        made = types.ModuleType(name)
+        made.__dict__.update(members)
+        monkeypatch.setitem(sys.modules, name, made)
+
+    for name in [name for name in sys.modules if name.startswith("tensorhub.integrations.")]:
+        monkeypatch.delitem(sys.modules, name)
+    module("vllm", __version__=version)
+    module("vllm.distributed")
+    module("vllm.distributed.parallel_state", get_tp_group=Group, get_pp_group=Group)
+    module("vllm.distributed.weight_transfer")
+    module(
+        "vllm.distributed.weight_transfer.base",
+        WeightTransferEngine=WeightTransferEngine,
+        WeightTransferInitInfo=WeightTransferInitInfo,
+        WeightTransferUpdateInfo=WeightTransferUpdateInfo,
+    )
+    module("vllm.distributed.weight_transfer.factory", WeightTransferEngineFactory=Factory)
+    module("vllm.model_executor")
+    module("vllm.model_executor.model_loader", register_model_loader=register_model_loader)
+    module("vllm.model_executor.model_loader.base_loader", BaseModelLoader=BaseModelLoader)
+    module(
+        "vllm.model_executor.model_loader.reload",
+        initialize_layerwise_reload=initialize_layerwise_reload,
+        finalize_layerwise_reload=finalize_layerwise_reload,
+    )
+    module(
+        "vllm.model_executor.model_loader.reload.layerwise",
+        LAYERWISE_INFO=LAYERWISE_INFO,
+        _place_kernel_tensors=_place_kernel_tensors,
+    )
