@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/sim/checkers/checkers.h"
+#include "tests/sim/effect_trace.h"
 #include "tests/sim/process.h"
 
 namespace tensorhub::fault {
@@ -163,6 +164,7 @@ void HubNode::Apply(const hub::Event& event, Process* from) {
   if (from != nullptr) scene_.Said(from->name(), kServer, NameOf(event));
   scene_.checkers->BeforeHubStep(event);
   hub_->Apply(event, NowMs(), effects_);
+  if (scene_.effect_trace != nullptr) scene_.effect_trace->Note(NowMs(), effects_);
   ++scene_.counts.hub_events;
   scene_.agenda.Note(event.index() << 32 | effects_.size() << 16 |
                      (from == nullptr ? 0xffff : from->number()));

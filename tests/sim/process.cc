@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/sim/checkers/checkers.h"
+#include "tests/sim/effect_trace.h"
 #include "tests/sim/gets.h"
 #include "tests/sim/wire.h"
 #include "tools/sim/core_events.h"
@@ -143,6 +144,7 @@ void Process::Step(const agent::Event& event) {
   // Effects are carried out before the next event, and none of them causes one at once.
   agent::Effects effects = std::exchange(effects_, {});
   core_->Step(event, NowMs(), effects);
+  if (scene_.effect_trace != nullptr) scene_.effect_trace->Note(number_, NowMs(), effects);
   for (const agent::Effect& effect : effects) {
     std::visit([this](const auto& body) { CarryOut(body); }, effect);
     if (!core_) return;  // its owner ended it

@@ -22,6 +22,7 @@
 namespace tensorhub::fault {
 
 class Checkers;
+class EffectTrace;
 class Gets;
 class HubNode;
 class Process;
@@ -55,8 +56,9 @@ struct Scene {
   bool faults_on = false;  // the shares of the plan count
   Contents contents;
   Counts counts;
-  std::ostream* log = nullptr;   // everything that happens, for people
-  Listener* listener = nullptr;  // hears what is said
+  std::ostream* log = nullptr;          // everything that happens, for people
+  Listener* listener = nullptr;         // hears what is said
+  EffectTrace* effect_trace = nullptr;  // if it is wanted
 
   // By number; dead ones stay, since their memory does.
   std::vector<std::unique_ptr<Process>> processes;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/sim/checkers/checkers.h"
 #include "tests/sim/cluster.h"
+#include "tests/sim/effect_trace.h"
 #include "tests/sim/gets.h"
 #include "tests/sim/hub_node.h"
 #include "tests/sim/nemesis.h"
@@ -42,6 +43,7 @@ class SeedRun {
         cluster_(scene_),
         nemesis_(scene_, cluster_.groups()) {
     scene_.log = options.log;
+    if (options.hashes_effects) scene_.effect_trace = &effect_trace_;
     scene_.hub = &hub_;
     scene_.wire = &wire_;
     scene_.gets = &gets_;
@@ -61,6 +63,7 @@ class SeedRun {
     result.counts = scene_.counts;
     result.seconds = sim::Seconds(scene_.agenda.now() - began);
     result.trace = scene_.agenda.trace();
+    result.effects = effect_trace_.hash();
     result.workers = cluster_.workers();
     result.faults = scene_.plan.Describe();
     return result;
@@ -178,6 +181,7 @@ class SeedRun {
   }
 
   const SeedOptions options_;
+  EffectTrace effect_trace_;
   Scene scene_;
   HubNode hub_;
   Wire wire_;

@@ -23,13 +23,15 @@ struct SeedOptions {
   // The hub's own invariants are looked at, too (which ends the program if one is broken).
   bool looks_inside = true;
   std::ostream* log = nullptr;
+  bool hashes_effects = false;  // for SeedResult::effects
 };
 
 struct SeedResult {
   std::optional<Violation> violation;
   Counts counts;
-  double seconds = 0;  // simulated
-  uint64_t trace = 0;  // equal for equal runs
+  double seconds = 0;    // simulated
+  uint64_t trace = 0;    // equal for equal runs
+  uint64_t effects = 0;  // of all that the cores wanted done (EffectTrace)
   uint32_t workers = 0;
   std::string faults;  // the kinds that were on
 };

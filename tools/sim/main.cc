@@ -13,6 +13,7 @@
 #include "tools/bench/figures.h"
 #include "tools/sim/check.h"
 #include "tools/sim/scale.h"
+#include "tools/sim/trace.h"
 
 namespace tensorhub::sim {
 namespace {
@@ -35,6 +36,7 @@ int Main(int argc, char** argv) {
   std::string output = "table";
   ScaleVerb scale;
   CheckVerb check;
+  TraceVerb trace;
   cli::CommandLine line(kName,
                         "Runs the hub's and the agents' own code in simulated surroundings.");
   line.Choice("output", &output, {"table", "json"}, "how results are printed", 'o');
@@ -44,12 +46,17 @@ int Main(int argc, char** argv) {
   cli::Command& check_command = line.AddCommand(
       "check", "Everything that can go wrong, against the rules; exits with 1 if one is broken.");
   check.AddFlags(check_command);
+  cli::Command& trace_command = line.AddCommand(
+      "trace", "A hash of all that the cores do in each seed, to compare two builds by.");
+  trace.AddFlags(trace_command);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
   cli::InitLogging(line.name(), line.log());
   bench::Report report;
-  const absl::Status status =
-      line.verb() == "check" ? check.Run(report) : scale.Run(scale_command, report);
-  if (status.ok()) return Print(report, output == "json");
+  const bool traces = line.verb() == "trace";
+  const absl::Status status = traces                   ? trace.Run(std::cout)
+                              : line.verb() == "check" ? check.Run(report)
+                                                       : scale.Run(scale_command, report);
+  if (status.ok()) return traces ? 0 : Print(report, output == "json");
   return cli::Fail(kName, cli::OneLine(std::string(status.message())),
                    absl::IsInvalidArgument(status) ? kUsage : kFailure);
 }

@@ -36,6 +36,19 @@ TEST(SeedRunTest, TheSameSeedGoesTheSameWay) {
   }
 }
 
+TEST(SeedRunTest, EffectsAreHashedOnRequest) {
+  SeedOptions options = Options(100);
+  options.seconds = 20;
+  const SeedResult plain = RunSeed(options);
+  options.hashes_effects = true;
+  const SeedResult hashed = RunSeed(options);
+  EXPECT_EQ(plain.trace, hashed.trace);
+  EXPECT_NE(plain.effects, hashed.effects);
+  EXPECT_EQ(RunSeed(options).effects, hashed.effects);
+  options.seed = 101;
+  EXPECT_NE(RunSeed(options).effects, hashed.effects);
+}
+
 TEST(SeedRunTest, SeedsLeaveOutKindsOfFaults) {
   EXPECT_NE(FaultPlan::Draw(1).Describe(), FaultPlan::Draw(2).Describe());
   uint64_t without_crashes = 0;
