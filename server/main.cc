@@ -30,6 +30,7 @@
 #include "server/rpc/rpc_server.h"
 #include "server/store/memory_store.h"
 #include "server/store/sqlite_store.h"
+#include "server/supervised.h"
 
 namespace tensorhub {
 namespace {
@@ -219,6 +220,13 @@ absl::StatusOr<std::unique_ptr<store::Store>> OpenStore(const Flags& flags) {
   return store::SqliteStore::Open(flags.data_dir);
 }
 
+std::string Describe(const rpc::RpcServer::Options& options) {
+  const Id128& id = options.identity.store_id;
+  return absl::StrCat("hub ", id ? ToHex(id) : "without a store", " epoch ", options.identity.epoch,
+                      options.loop.hub.recovering ? ", recovering" : "", ", lease ",
+                      options.loop.hub.lease_ms, " ms");
+}
+
 // Until it is told to end, or has to: the exit code. No worker, and no supervisor, waits for
 // whoever reads the log.
 int Serve(const Flags& flags, const rpc::ListenAddress& listen, const cli::LogOptions& log) {
@@ -232,14 +240,15 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen, const cli::LogOp
   options.loop.on_failure = EndFor;
   auto server = rpc::RpcServer::Start(options);
   if (!server.ok()) return Failed(server.status());
-  spdlog::info(
-      "hub {} epoch {}{}, lease {} ms",
-      options.identity.store_id ? ToHex(options.identity.store_id) : std::string("without a store"),
-      options.identity.epoch, options.loop.hub.recovering ? ", recovering" : "",
-      options.loop.hub.lease_ms);
-  std::printf("listening on %s\n", (*server)->address().ToString().c_str());
+  const std::string which = Describe(options);
+  const std::string address = (*server)->address().ToString();
+  spdlog::info("{}", which);
+  std::printf("listening on %s\n", address.c_str());
   std::fflush(stdout);
-  WaitForStop();
+  {
+    const Supervised supervised(**server, absl::StrCat("listening on ", address, ", ", which));
+    WaitForStop();
+  }
   EndAtOnceIfAsked();
   (*server)->Shutdown();
   return g_failed ? 1 : 0;

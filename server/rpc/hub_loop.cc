@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -166,6 +167,12 @@ void HubLoop::RemoveWatcher(const std::string& model, const Watcher* watcher) {
   Post([this, remove] { LookWhenKeptOnLoop({remove, {}}); }, Urgency::kAlways);
 }
 
+void HubLoop::GiveSign(std::function<void()> sign) {
+  MutexLock lock(mutex_);
+  signs_.push_back(std::move(sign));
+  wake_.NotifyAll();
+}
+
 void HubLoop::Stop() {
   MutexLock lock(mutex_);
   stopping_ = true;
@@ -190,7 +197,7 @@ bool HubLoop::TakeBatch(std::vector<Task>& batch) {
   const std::optional<TimeMs> deadline = NextDeadlineOnLoop();
   MutexLock lock(mutex_);
   const auto idle = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (committed_) return false;
+    if (committed_ || !signs_.empty()) return false;
     return paused || (queue_.empty() && (order_.committing() || !stopping_));
   };
   while (idle()) {
@@ -201,6 +208,8 @@ bool HubLoop::TakeBatch(std::vector<Task>& batch) {
     }
   }
   if (!paused) batch.swap(queue_);
+  std::move(signs_.begin(), signs_.end(), std::back_inserter(batch));
+  signs_.clear();
   return !batch.empty() || order_.committing() || !stopping_;
 }
 

@@ -105,6 +105,10 @@ class HubLoop {
   void RelistWatcher(std::shared_ptr<Watcher> watcher);
   void RemoveWatcher(const std::string& model, const Watcher* watcher);
 
+  // `sign` runs on the loop's thread as soon as it turns to anything, also while the disk holds all
+  // else up: the thread is alive. Once the loop has stopped it may not run.
+  void GiveSign(std::function<void()> sign);
+
   // What is queued is still applied and kept; then everything open ends with UNAVAILABLE. Does not
   // wait.
   void Stop();
@@ -170,6 +174,7 @@ class HubLoop {
   Mutex mutex_;
   CondVar wake_;
   std::vector<Task> queue_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Task> signs_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> committed_ ABSL_GUARDED_BY(mutex_);
 

@@ -12,8 +12,10 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "server/rpc/admin_service.h"
@@ -52,6 +54,8 @@ class RpcServer {
 
   // With the port that was found, if 0 was asked for.
   const ListenAddress& address() const { return address_; }
+  // HubLoop::GiveSign.
+  void GiveSign(std::function<void()> sign) { loop_.GiveSign(std::move(sign)); }
   // Ends every call and stream with UNAVAILABLE. Again: nothing.
   void Shutdown();
 

@@ -16,8 +16,8 @@ namespace tensorhub::fault {
 namespace {
 
 bool Flows(const std::string& what) {
-  static const auto& flowing = *new std::set<std::string>{"Request", "Data",     "Confirm", "AskWord",
-                                                          "Word",    "Progress", kGet};
+  static const auto& flowing =
+      *new std::set<std::string>{"Request", "Data", "Confirm", "AskWord", "Word", "Progress", kGet};
   return flowing.contains(what);
 }
 

@@ -52,7 +52,8 @@ std::string NameOf(const hub::Event& event) {
   const std::string_view name = AlternativeName(event);
   if (name == "SessionOpened") return "OpenSession";
   const bool said = name != "SessionClosed" && name != "CallCancelled" && name != "Tick";
-  return said ? std::string(absl::StripSuffix(absl::string_view(name.data(), name.size()), "Op")) : std::string();
+  return said ? std::string(absl::StripSuffix(absl::string_view(name.data(), name.size()), "Op"))
+              : std::string();
 }
 
 std::string NameOf(const hub::Directive& directive) {

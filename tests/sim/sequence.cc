@@ -51,10 +51,11 @@ std::string GroupOfTwo() {
   story.Fetch(rollout0);
   story.Fetch(rollout1);
   story.UntilIdle();
-  return Chapter("A group of two ranks",
-                 "Nobody is told a version before all ranks have asked, and nobody hears of success "
-                 "before all\nranks have read (R6).",
-                 story);
+  return Chapter(
+      "A group of two ranks",
+      "Nobody is told a version before all ranks have asked, and nobody hears of success "
+      "before all\nranks have read (R6).",
+      story);
 }
 
 std::string Chain() {
@@ -86,10 +87,11 @@ std::string Drain() {
   story.Draw();
   story.Unpublish(trainer);
   story.UntilIdle();
-  return Chapter("A trainer takes its buffers back",
-                 "`unpublish` returns when nobody reads there any more (R3). The only reader has no "
-                 "other source, so it\nreads to its end first.",
-                 story);
+  return Chapter(
+      "A trainer takes its buffers back",
+      "`unpublish` returns when nobody reads there any more (R3). The only reader has no "
+      "other source, so it\nreads to its end first.",
+      story);
 }
 
 std::string SourceDies() {
@@ -148,8 +150,8 @@ std::string OneHost() {
 }  // namespace
 
 std::string SequencesPage() {
-  return absl::StrCat(kIntroduction, PublishAndFetch(), GroupOfTwo(), Chain(), Drain(), SourceDies(),
-                      ServerRestarts(), OneHost());
+  return absl::StrCat(kIntroduction, PublishAndFetch(), GroupOfTwo(), Chain(), Drain(),
+                      SourceDies(), ServerRestarts(), OneHost());
 }
 
 }  // namespace tensorhub::fault

@@ -38,8 +38,7 @@ std::shared_ptr<const Layout> SmallLayout() {
 
 }  // namespace
 
-Story::Story()
-    : scene_(1), hub_(scene_), wire_(scene_), gets_(scene_), checkers_(scene_, true) {
+Story::Story() : scene_(1), hub_(scene_), wire_(scene_), gets_(scene_), checkers_(scene_, true) {
   scene_.plan = Quiet();
   scene_.hub = &hub_;
   scene_.wire = &wire_;
@@ -71,21 +70,17 @@ Process& Story::Add(const std::string& group, Rank rank, uint32_t world_size,
 
 void Story::Publish(Process& trainer, Version version) {
   trainer.WriteContent(scene_.contents.ForPublish({kModel, version}, /*in_use=*/true, 0));
-  trainer.Ask(agent::PublishVerb{version}, [](const agent::VerbDone& done) {
-    TH_CHECK(done.status.ok());
-  });
+  trainer.Ask(agent::PublishVerb{version},
+              [](const agent::VerbDone& done) { TH_CHECK(done.status.ok()); });
 }
 
 void Story::Fetch(Process& rollout) {
-  rollout.Ask(agent::FetchVerb{}, [](const agent::VerbDone& done) {
-    TH_CHECK(done.status.ok());
-  });
+  rollout.Ask(agent::FetchVerb{}, [](const agent::VerbDone& done) { TH_CHECK(done.status.ok()); });
 }
 
 void Story::Unpublish(Process& worker) {
-  worker.Ask(agent::UnpublishVerb{}, [](const agent::VerbDone& done) {
-    TH_CHECK(done.status.ok());
-  });
+  worker.Ask(agent::UnpublishVerb{},
+             [](const agent::VerbDone& done) { TH_CHECK(done.status.ok()); });
 }
 
 void Story::Until(const std::function<bool()>& holds) {
