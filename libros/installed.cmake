@@ -2,6 +2,10 @@
 # and how CMake and pkg-config find them. The programs are installed by tools/CMakeLists.txt.
 
 include(CMakePackageConfigHelpers)
+# Where Debian's loader looks, below every prefix; CMake does so for /usr alone.
+if(EXISTS /etc/debian_version AND CMAKE_LIBRARY_ARCHITECTURE)
+  set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE} CACHE PATH "Libraries, below the prefix")
+endif()
 include(GNUInstallDirs)
 
 add_library(tensorhub_shared SHARED $<TARGET_OBJECTS:tensorhub_ros>)
@@ -26,8 +30,8 @@ write_basic_package_version_file(TensorHubConfigVersion.cmake COMPATIBILITY Same
 file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(installed/tensorhub.pc.in tensorhub.pc @ONLY)
 
-install(TARGETS tensorhub_shared EXPORT TensorHub DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        COMPONENT development)
+install(TARGETS tensorhub_shared EXPORT TensorHub
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(EXPORT TensorHub NAMESPACE TensorHub:: FILE TensorHubTargets.cmake DESTINATION ${package}
         COMPONENT development)

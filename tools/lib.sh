@@ -19,9 +19,8 @@ tensorhub_build_packages=(
 )
 tensorhub_test_packages=(
   clang clang-tidy clang-format libclang-rt-14-dev ccache iperf3 iproute2 procps python3 shellcheck
-  python3-dev python3-venv
+  python3-dev python3-venv lintian debootstrap systemd
 )
-
 say() { printf '%s\n' "$*" >&2; }
 
 as_root() {

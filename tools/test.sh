@@ -4,7 +4,8 @@
 #
 # All tests, on a machine with nothing but git and apt: installs what is missing, builds, runs.
 #
-#   tools/test.sh          everything: also thread-safety analysis, sanitizers, clang-tidy, the demo
+#   tools/test.sh          everything: also thread-safety analysis, sanitizers, clang-tidy, packages,
+#                          the demo
 #   tools/test.sh quick    format, house rules, release build, unit, simulation and integration tests
 #
 # TENSORHUB_JOBS=N   how many things at once (default: the processors)
@@ -18,7 +19,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 source tools/lib.sh
 
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then
-  sed -n '5,13s/^# \{0,1\}//p' tools/test.sh
+  sed -n '5,14s/^# \{0,1\}//p' tools/test.sh
   exit 0
 fi
 mode="${1:-full}"
@@ -146,6 +147,7 @@ if [[ "$mode" == full ]]; then
   ahead asan-ubsan tensorhub_build asan-ubsan
   ahead clang-tidy tools/lint.sh tidy "$(tensorhub_build_dir asan-ubsan)"
   ahead tsan-core tensorhub_build tsan-core
+  if [[ $(id -u) -eq 0 ]]; then ahead packages tools/packages.sh check; fi
 fi
 tests release unit
 tests release sim
@@ -160,6 +162,11 @@ if [[ "$mode" == full ]]; then
   check "clang-tidy" awaited clang-tidy
   check "tsan-core: build" awaited tsan-core
   tests tsan-core unit
+  if [[ $(id -u) -eq 0 ]]; then
+    check "packages" awaited packages
+  else
+    skip "packages" "a Debian in a folder needs root"
+  fi
   if [[ -x tools/demo.sh ]]; then
     check "demo" tools/demo.sh
   else
