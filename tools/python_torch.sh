@@ -2,11 +2,11 @@
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Puts a torch that runs on the CPU into build/python, for the tests of modules: PyPI's
+# Puts a torch that runs on the CPU into an environment (build/python), for the tests of modules: PyPI's
 # own, without the gigabytes of NVIDIA's libraries that it links. Those are replaced by empty
 # ones (tools/torch_stubs.py), so it is for tests only. A minute, and 1.4 GB.
 #
-#   tools/python_torch.sh [VERSION]     (default: 2.15.0)
+#   tools/python_torch.sh [VERSION [ENVIRONMENT]]     (default: 2.15.0 build/python)
 
 set -euo pipefail
 # shellcheck source=tools/lib.sh
@@ -17,7 +17,7 @@ if [[ ${1:-} == -h || ${1:-} == --help ]]; then
   exit 0
 fi
 version=${1:-2.15.0}
-env=$(tensorhub_python_env)
+env=${2:-$(tensorhub_python_env)}
 pip=("$env/bin/pip" install --quiet --disable-pip-version-check)
 "${pip[@]}" --no-deps "torch==$version" nvidia-cuda-runtime nvidia-cuda-cupti
 site=$("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

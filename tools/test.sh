@@ -7,6 +7,7 @@
 #   tools/test.sh          everything: also thread-safety analysis, sanitizers, clang-tidy, packages,
 #                          the demo
 #   tools/test.sh quick    format, house rules, release build, unit, simulation and integration tests
+#   tools/test.sh engines  the plug-ins in a real vLLM alone (tools/test_engines.sh)
 #
 # TENSORHUB_JOBS=N   how many things at once (default: the processors)
 #
@@ -23,8 +24,8 @@ if [[ ${1:-} == -h || ${1:-} == --help ]]; then
   exit 0
 fi
 mode="${1:-full}"
-if [[ $# -gt 1 || ! "$mode" =~ ^(full|quick)$ ]]; then
-  echo "usage: tools/test.sh [quick]" >&2
+if [[ $# -gt 1 || ! "$mode" =~ ^(full|quick|engines)$ ]]; then
+  echo "usage: tools/test.sh [quick|engines]" >&2
   exit 2
 fi
 jobs="${TENSORHUB_JOBS:-$(nproc)}"
@@ -137,6 +138,11 @@ summary() {
 }
 
 check "packages" tensorhub_install test
+if [[ "$mode" == engines ]]; then
+  check "engines: the plug-ins in a real vLLM" tools/test_engines.sh
+  summary
+  exit
+fi
 # For gpu_test, which is skipped without, and says so.
 tools/gpu/get_ucx.sh >/dev/null || true
 check "format" tools/lint.sh format
@@ -154,6 +160,7 @@ tests release sim
 tests release integration
 # Late, so that ccache has what the wheel is made of.
 check "python: wheel, ruff, mypy, tests" tools/test_python.sh
+skip "engines" "a vLLM of 2.9 GB and minutes; run tools/test.sh engines after a change of the plug-ins"
 
 if [[ "$mode" == full ]]; then
   check "asan-ubsan: build with thread-safety analysis" awaited asan-ubsan

@@ -20,7 +20,7 @@ __all__ = ["lines", "obstacles", "views"]
 
 # These leave a weight where the loader put it, on a GPU.
 _PLAIN_METHODS = ("UnquantizedLinearMethod", "UnquantizedEmbeddingMethod")
-# Bare tensors of modules that come of no weight.
+# Bare tensors of modules that come of no weight; numbers for themselves are scales of the KV cache.
 _PLAIN_ATTRIBUTES = ("kv_cache",)
 _LISTED_MAX = 3
 
@@ -36,7 +36,7 @@ def obstacles(model: torch.nn.Module, vllm_config: Any, ranks: int) -> str:
         if method is not None and type(method).__name__ not in _PLAIN_METHODS:
             return f"{name} is loaded by {type(method).__name__}, which may repack it"
         for key, value in vars(module).items():
-            if isinstance(value, torch.Tensor) and key not in _PLAIN_ATTRIBUTES:
+            if key not in _PLAIN_ATTRIBUTES and isinstance(value, torch.Tensor) and value.dim():
                 return f"{name} keeps {key}, which may be computed of weights"
     return ""
 

@@ -1,0 +1,111 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""vLLM on a CPU with tiny random models, and what it generates without TensorHub.
+
+    python engines.py FOLDER      makes two checkpoints there, and expected.json
+
+A process of vLLM has one engine at a time, so each test file has one, in a process of its own.
+"""
+
+import json
+import os
+import pathlib
+import sys
+
+# Before vLLM is imported.
+os.environ.update(
+    VLLM_CPU_KVCACHE_SPACE="1",
+    VLLM_CPU_OMP_THREADS_BIND="nobind",
+    OMP_NUM_THREADS="1",
+    HF_HUB_OFFLINE="1",
+    VLLM_ENABLE_V1_MULTIPROCESSING="0",
+    VLLM_WORKER_MULTIPROC_METHOD="spawn",
+)
+
+PROMPTS = [[5, 6, 7, 8], [100, 200, 300], [17]]
+SEEDS = (1, 2)
+
+
+def llama(seed):
+    """Untied: vLLM on a CPU does not refresh a tied lm_head."""
+    import torch
+    import transformers
+
+    torch.manual_seed(seed)
+    config = transformers.LlamaConfig(
+        vocab_size=512, hidden_size=256, intermediate_size=512, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, head_dim=64, max_position_embeddings=256,
+        tie_word_embeddings=False, initializer_range=0.2, dtype="bfloat16",
+    )  # fmt: skip
+    return transformers.LlamaForCausalLM(config).to(torch.bfloat16)
+
+
+def engine_of(path, **options):
+    from vllm import LLM
+
+    return LLM(
+        str(path), skip_tokenizer_init=True, enforce_eager=True, max_model_len=128,
+        dtype="bfloat16", enable_prefix_caching=False, **options,
+    )  # fmt: skip
+
+
+def receiving(path, **options):
+    return engine_of(path, weight_transfer_config={"backend": "tensorhub"}, **options)
+
+
+def tokens(engine):
+    from vllm import SamplingParams
+
+    sampling = SamplingParams(temperature=0, max_tokens=16, detokenize=False)
+    prompts = [{"prompt_token_ids": prompt} for prompt in PROMPTS]
+    return [list(one.outputs[0].token_ids)
+            for one in engine.generate(prompts, sampling, use_tqdm=False)]  # fmt: skip
+
+
+def join(engine, server, model, **more):
+    engine.init_weight_transfer_engine({"init_info": {"server": server, "model": model, **more}})
+
+
+def update(engine, **info):
+    engine.start_weight_update()
+    engine.update_weights({"update_info": info})
+    engine.finish_weight_update()
+
+
+def worker_of(engine):
+    """vLLM's worker of an engine in this process."""
+    return engine.llm_engine.engine_core.engine_core.model_executor.driver_worker.worker
+
+
+def use_plain_gemm():
+    """As on a GPU: a linear layer uses its weight where the loader put it."""
+    import torch
+    import vllm.model_executor.layers.linear as linear
+    import vllm.model_executor.layers.utils as utils
+    import vllm.model_executor.layers.vocab_parallel_embedding as embedding
+
+    def plain(layer, remove_weight):
+        layer.cpu_linear = torch.nn.functional.linear
+
+    for module in (linear, utils, embedding):
+        if hasattr(module, "dispatch_cpu_unquantized_gemm"):
+            module.dispatch_cpu_unquantized_gemm = plain
+
+
+def prepare(folder):
+    """The checkpoints, and the tokens of engines that vLLM itself loaded from them."""
+    for seed in SEEDS:
+        llama(seed).save_pretrained(folder / str(seed))
+    # All are kept to the end: the end of one takes what another in this process needs.
+    engines = [engine_of(folder / str(seed)) for seed in SEEDS]
+    expected = {"packed": [tokens(engine) for engine in engines]}
+    use_plain_gemm()
+    engines += [engine_of(folder / str(seed)) for seed in SEEDS]
+    expected["plain"] = [tokens(engine) for engine in engines[len(SEEDS) :]]
+    (folder / "expected.json").write_text(json.dumps(expected), encoding="utf-8")
+    sys.stdout.flush()
+    os._exit(0)  # engines are not worth an orderly end
+
+
+if __name__ == "__main__":
+    prepare(pathlib.Path(sys.argv[1]))
