@@ -93,6 +93,9 @@ std::vector<ros::Tensor> TensorsOf(const safetensors::Attachment& contents, std:
     tensor.bytes = placed.bytes;
     tensor.dtype = std::string(ToString(placed.spec->dtype));
     tensor.shape = placed.spec->shape;
+    if (const auto& slice = placed.spec->slice) {
+      tensor.slice = ros::Slice{slice->global_shape, slice->offset};
+    }
     tensors.push_back(std::move(tensor));
   }
   return tensors;

@@ -4,6 +4,7 @@
 #include "tools/safetensors/attachment.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/boxes.h"
 #include "common/bytes.h"
 #include "common/limits.h"
 #include "tools/safetensors/names.h"
@@ -182,11 +184,51 @@ absl::StatusOr<Attachment> Decode(std::string_view encoded) {
   return attachment;
 }
 
+namespace {
+
+std::string BoxOf(const TensorSpec& piece) {
+  std::vector<Interval> box;
+  for (size_t i = 0; i < piece.shape.size(); ++i) {
+    const uint64_t begin = piece.slice->offset[i];
+    box.push_back({begin, begin + piece.shape[i]});
+  }
+  return ShowBox(box);
+}
+
+// A file has a name once: pieces of one tensor are called after their place as well.
+std::vector<TensorSpec> NamedApart(std::vector<TensorSpec> specs) {
+  std::map<std::string, int> count;
+  for (const TensorSpec& spec : specs) ++count[spec.name];
+  for (TensorSpec& spec : specs) {
+    if (count[spec.name] > 1) spec.name += BoxOf(spec);
+  }
+  return specs;
+}
+
+// Where pieces belong, for who puts them together; safetensors has no word for that.
+std::map<std::string, std::string> MetadataOf(const std::vector<TensorSpec>& specs) {
+  nlohmann::json slices = nlohmann::json::object();
+  for (const TensorSpec& spec : specs) {
+    if (!spec.slice) continue;
+    slices[spec.name] = {{"global_shape", spec.slice->global_shape},
+                         {"offset", spec.slice->offset}};
+  }
+  std::map<std::string, std::string> metadata = {{"format", "pt"}};
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  if (!slices.empty()) metadata["tensorhub.slices"] = slices.dump(-1, ' ', false, kReplace);
+  return metadata;
+}
+
+}  // namespace
+
 absl::StatusOr<Attachment> FromLayout(const Layout& layout, uint32_t rank, uint32_t world_size) {
   std::vector<TensorSpec> specs;
   for (const Layout::Entry& entry : layout.entries()) specs.push_back(entry.spec());
-  absl::StatusOr<Header> header = MakeHeader(specs, {{"format", "pt"}});
+  const std::vector<TensorSpec> in_file = NamedApart(specs);
+  absl::StatusOr<Header> header = MakeHeader(in_file, MetadataOf(in_file));
   if (!header.ok()) return header.status();
+  // They are registered as the layout has them, whatever the file calls them.
+  for (size_t i = 0; i < specs.size(); ++i) header->tensors[i].spec = std::move(specs[i]);
   const std::string name = world_size == 1 ? "model.safetensors"
                                            : absl::StrFormat("model-rank-%05d-of-%05d.safetensors",
                                                              rank + 1, world_size);

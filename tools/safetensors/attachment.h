@@ -59,7 +59,8 @@ bool IsEncoded(std::string_view content);
 absl::StatusOr<Attachment> Decode(std::string_view encoded);
 
 // For a shard that was published without one of ours: `model.safetensors`, or in a group of several
-// `model-rank-00001-of-0000N.safetensors`.
+// `model-rank-00001-of-0000N.safetensors`. Slices are told in its metadata `tensorhub.slices`, by
+// the name in the file; several of one tensor are called after their place, `w[0:4, 0:8]`.
 absl::StatusOr<Attachment> FromLayout(const Layout& layout, uint32_t rank, uint32_t world_size);
 
 // INVALID_ARGUMENT unless both name the same tensors with the same dtypes and shapes.

@@ -150,6 +150,25 @@ TEST(AttachmentTest, FromLayoutNamesTheRank) {
             "model-rank-00002-of-00004.safetensors");
 }
 
+TEST(AttachmentTest, PiecesOfOneTensorAreToldApartInTheFile) {
+  const auto rows = [](const std::string& name, uint64_t begin) {
+    return TensorSpec{name, DType::kU8, {2}, Slice{{8}, {begin}}};
+  };
+  const Layout layout = Layout::Make({rows("qkv", 4), rows("qkv", 0), rows("o", 6)}).value();
+  const auto attachment = FromLayout(layout, 0, 1);
+  ASSERT_TRUE(attachment.ok()) << attachment.status();
+  const Header& header = attachment->files[0].header;
+  ASSERT_EQ(header.tensors.size(), 3u);
+  EXPECT_EQ(header.tensors[1].spec, rows("qkv", 0));  // as it is registered
+  const absl::StatusOr<Header> read = ParseHeader("f", header.raw);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->tensors[0].spec.name, "o");
+  EXPECT_EQ(read->tensors[1].spec.name, "qkv[0:2]");
+  EXPECT_EQ(read->tensors[2].spec.name, "qkv[4:6]");
+  EXPECT_EQ(read->tensors[2].offset, 4u);
+  EXPECT_NE(header.raw.find("tensorhub.slices"), std::string::npos);
+}
+
 TEST(AttachmentTest, MustFitTheLayout) {
   const Attachment one = {.files = {File("a", "x")}, .extras = {}};
   EXPECT_TRUE(CheckFits(one, LayoutOf("x", 3)).ok());
