@@ -67,6 +67,7 @@ from tensorhub._types import (  # noqa: E402
 
 if _TYPE_CHECKING:
     from tensorhub import aio as aio
+    from tensorhub import placing as placing
     from tensorhub import safetensors as safetensors
     from tensorhub import torch as torch
 
@@ -109,7 +110,7 @@ __all__ = [
 
 def __getattr__(name: str) -> _ModuleType:
     # What not everybody uses, and takes time to import.
-    if name in ("aio", "safetensors", "torch"):
+    if name in ("aio", "placing", "safetensors", "torch"):
         return _importlib.import_module(f"tensorhub.{name}")
     raise AttributeError(f"module 'tensorhub' has no attribute {name!r}")
 

@@ -180,8 +180,9 @@ class Client:
 
         ``tensors`` is a dict of names to tensors (or pairs): of torch (host or CUDA), NumPy, or
         whatever has DLPack, the buffer protocol or ``__cuda_array_interface__``; or
-        ``tensorhub.sliced(...)`` of one. All must be contiguous and not overlap. They are kept
-        alive as long as peers may read them.
+        ``tensorhub.sliced(...)`` of one, or a list of those: several pieces of one tensor, as fused
+        weights are held. All must be contiguous and not overlap. They are kept alive as long as
+        peers may read them.
 
         InvalidArgumentError names the tensor and what is wrong with it. FailedPreconditionError:
         the second time.

@@ -34,6 +34,14 @@ class TensorSpec:
         part = f" at {list(self.offset)} of {list(self.global_shape)}" if self.global_shape else ""
         return f"{self.dtype}{list(self.shape)}{part}"
 
+    def box(self) -> str:
+        """``"[0:4, 2:8]"``: which elements of the whole tensor it has."""
+        begins = self.offset or (0,) * len(self.shape)
+        along = (
+            f"{begin}:{begin + extent}" for begin, extent in zip(begins, self.shape, strict=True)
+        )
+        return f"[{', '.join(along)}]"
+
 
 def layouts_of(server: str, model: str, version: int | None) -> tuple[int, list[list[TensorSpec]]]:
     """The version's number (the latest one's without), and each rank's tensors in it."""
@@ -64,17 +72,28 @@ def _spec(
     return TensorSpec(name, dtype, tuple(shape), box, tuple(offset or ()))
 
 
+def _shown(specs: Iterable[TensorSpec]) -> dict[str, str]:
+    """By name, of which there may be several pieces."""
+    pieces: dict[str, list[TensorSpec]] = {}
+    for spec in specs:
+        pieces.setdefault(spec.name, []).append(spec)
+    return {
+        name: " and ".join(str(spec) for spec in sorted(found, key=lambda spec: spec.offset))
+        for name, found in pieces.items()
+    }
+
+
 def layout_differences(client: Client, version: int | None, mine: Iterable[Described]) -> str:
     """The first ten tensors in which a version and this client differ; empty if that is unknown."""
     try:
         _, specs = layout_of(client, version)
     except Error:
         return ""
-    theirs = {spec.name: str(spec) for spec in specs}
-    own = {
-        name: str(TensorSpec(name, dtype, shape, whole, offset))
+    theirs = _shown(specs)
+    own = _shown(
+        TensorSpec(name, dtype, shape, whole, offset)
         for name, _, _, dtype, shape, _, whole, offset in mine
-    }
+    )
     lines = [f"{name} is {own[name]} here and {theirs[name]} there"
              for name in own if name in theirs and own[name] != theirs[name]]  # fmt: skip
     lines += [f"{name} is not in the version" for name in own if name not in theirs]

@@ -16,18 +16,20 @@ A rollout worker::
 
 What is registered is what ``module.state_dict()`` has: parameters and persistent buffers, under the
 same names; what several names share once, under the first. Of a DTensor (FSDP2, tensor parallel) it
-is the local part, with its place in the whole.
+is the local part, with its place in the whole. Of other tensors ``place`` says it
+(:mod:`tensorhub.placing`).
 """
 
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-from tensorhub import _layouts
+from tensorhub import _layouts, placing
 from tensorhub._client import Client
 from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
 from tensorhub._progress import Progress
@@ -50,12 +52,13 @@ _LISTED_MAX = 10
 class _Registered:
     """Where a module's tensors were when it was registered."""
 
-    def __init__(self, module: torch.nn.Module) -> None:
+    def __init__(self, module: torch.nn.Module, place: placing.Place | None) -> None:
         self.module = weakref.ref(module)
-        self.places = dict(_places(module))
+        self.place = place
+        self.places = _places(module, place)
 
     def moved(self, module: torch.nn.Module) -> list[str]:
-        now = dict(_places(module))
+        now = _places(module, self.place)
         return [name for name, place in self.places.items() if now.get(name) != place] + [
             name for name in now if name not in self.places
         ]
@@ -64,15 +67,21 @@ class _Registered:
 _registered: weakref.WeakKeyDictionary[Client, _Registered] = weakref.WeakKeyDictionary()
 
 
-def register_module(client: Client, module: torch.nn.Module) -> None:
+def register_module(
+    client: Client, module: torch.nn.Module, place: placing.Place | None = None
+) -> None:
     """Registers a module's parameters and persistent buffers, once per client.
+
+    ``place`` says of tensors that are no DTensors under which names and where in the whole they
+    belong, in one piece or as several views: :mod:`tensorhub.placing` has some. Without it they are
+    registered as they are.
 
     Tied ones are registered once, under their first name. InvalidArgumentError names the tensor: on
     the meta device, not contiguous, partly the same memory as another, sparse, quantised. The
     client keeps the memory alive, not the module.
     """
-    client.register(tensors_of(module))
-    _registered[client] = _Registered(module)
+    client.register(tensors_of(module, place))
+    _registered[client] = _Registered(module, place)
 
 
 def publish_module(client: Client, module: torch.nn.Module, number: int, **options: Any) -> None:
@@ -119,33 +128,39 @@ def load_state(
 
     Makes the tensors by the version's own layout and registers them with the client, on which
     nothing may be registered yet; later versions of the same layout are fetched into them by
-    ``client.fetch``. Of a version in several ranks it is this client's part.
+    ``client.fetch``. Of a version in several ranks it is this client's part. Where that has several
+    pieces of one name, each is under the name and its place: ``"w[0:4, 0:8]"``.
     """
     chosen = selector or latest()
     if chosen.kind == "newer_than":
         chosen = version(client.wait(chosen, timeout))
     wanted = chosen.number if chosen.kind == "version" else None
     number, specs = _layouts.layout_of(client, wanted)
-    state = {spec.name: _empty(spec, device) for spec in specs}
-    given: dict[str, Any] = {
-        spec.name: sliced(state[spec.name], spec.global_shape, spec.offset)
-        if spec.global_shape is not None
-        else state[spec.name]
-        for spec in specs
-    }
-    client.register(given)
+    keys = _keys_of(specs)
+    state = {key: _empty(spec, device) for key, spec in zip(keys, specs, strict=True)}
+    client.register(
+        placing.given(
+            (
+                spec.name,
+                sliced(state[key], spec.global_shape, spec.offset)
+                if spec.global_shape is not None
+                else state[key],
+            )
+            for key, spec in zip(keys, specs, strict=True)
+        )
+    )
     client.fetch(version(number), timeout=timeout, progress=progress)
     return state
 
 
-def tensors_of(module: torch.nn.Module) -> dict[str, Any]:
+def tensors_of(module: torch.nn.Module, place: placing.Place | None = None) -> dict[str, Any]:
     """What ``register`` is given for a module: names to tensors, or to pieces of larger ones."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"module must be a torch.nn.Module, not {type(module).__name__}")
-    return dict(_walk(module))
+    return placing.given(_walk(module, place))
 
 
-def _walk(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
+def _walk(module: torch.nn.Module, place: placing.Place | None) -> Iterator[tuple[str, Any]]:
     seen: set[tuple[Any, ...]] = set()
     for name, tensor in module.state_dict(keep_vars=True).items():
         if not isinstance(tensor, torch.Tensor):
@@ -153,17 +168,20 @@ def _walk(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
         local = _local(name, tensor)
         array = local.array if isinstance(local, Sliced) else local
         if array.device.type != "meta" and array.numel() > 0:
-            place = (
+            where = (
                 array.device,
                 array.data_ptr(),
                 array.dtype,
                 tuple(array.shape),
                 array.stride(),
             )
-            if place in seen:
+            if where in seen:
                 continue  # tied
-            seen.add(place)
-        yield name, local
+            seen.add(where)
+        if place is None or isinstance(local, Sliced):
+            yield name, local
+        else:
+            yield from place(name, local)
 
 
 def _local(name: str, tensor: torch.Tensor) -> Any:
@@ -182,15 +200,20 @@ def _local(name: str, tensor: torch.Tensor) -> Any:
             f"tensor {name!r} is a DTensor whose local part is no single box of the whole "
             f"({len(chunks)} pieces); redistribute it to plain Shard placements"
         )
-    if tuple(local.shape) == whole:
+    if tuple(local.shape) == whole and given.device_mesh.size() == 1:
         return local
     return sliced(local, whole, tuple(chunks[0].offsets))
 
 
-def _places(module: torch.nn.Module) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    for name, local in _walk(module):
+def _places(
+    module: torch.nn.Module, place: placing.Place | None
+) -> dict[str, list[tuple[Any, ...]]]:
+    places: dict[str, list[tuple[Any, ...]]] = {}
+    for name, local in _walk(module, place):
         array = local.array if isinstance(local, Sliced) else local
-        yield name, (array.data_ptr(), tuple(array.shape), array.dtype, array.device)
+        where = (array.data_ptr(), tuple(array.shape), array.dtype, array.device)
+        places.setdefault(name, []).append(where)
+    return places
 
 
 def _check_places(client: Client, module: torch.nn.Module, what: str) -> None:
@@ -214,6 +237,12 @@ def _current_stream(module: torch.nn.Module) -> Any:
         if isinstance(tensor, torch.Tensor) and tensor.device.type == "cuda":
             return torch.cuda.current_stream(tensor.device)
     return None
+
+
+def _keys_of(specs: list[_layouts.TensorSpec]) -> list[str]:
+    """Their names, made distinct by their place where there are several of one name."""
+    count = Counter(spec.name for spec in specs)
+    return [spec.name + (spec.box() if count[spec.name] > 1 else "") for spec in specs]
 
 
 def storage_of(spec: _layouts.TensorSpec) -> tuple[torch.dtype, tuple[int, ...]]:

@@ -12,7 +12,9 @@ import tensorhub
 
 torch = pytest.importorskip("torch", reason="torch is not installed in this environment")
 
+from tensorhub import sliced  # noqa: E402
 from tensorhub._tensors import read_tensors  # noqa: E402
+from tensorhub.placing import whole  # noqa: E402
 from tensorhub.torch import (  # noqa: E402
     fetch_module,
     load_state,
@@ -154,11 +156,64 @@ def test_what_cannot_be_registered(make, said):
         read_tensors({"w": make()})
 
 
+class Fused(torch.nn.Module):
+    """As engines have weights: q, k and v in one, and a gate and an up of each expert in one."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv = torch.nn.Linear(3, 8, bias=False)
+        self.experts = torch.nn.Parameter(torch.zeros(2, 4, 3))
+        self.norm = torch.nn.LayerNorm(3)
+
+
+def unfused(name, tensor):
+    if name == "qkv.weight":
+        for part, rows in (("q", tensor[:4]), ("k", tensor[4:6]), ("v", tensor[6:])):
+            yield f"{part}.weight", whole(rows)
+    elif name == "experts":
+        for expert in range(2):
+            yield f"experts.{expert}.gate.weight", whole(tensor[expert, :2])
+            yield f"experts.{expert}.up.weight", whole(tensor[expert, 2:])
+    else:
+        yield name, whole(tensor)
+
+
+def test_several_names_are_views_of_one_parameter(connect):
+    ours = Fused()
+    names = {"q.weight": 4, "k.weight": 2, "v.weight": 2, "norm.weight": None, "norm.bias": None}
+    names |= {f"experts.{e}.{part}.weight": 2 for e in range(2) for part in ("gate", "up")}
+    theirs = {name: torch.rand((rows, 3) if rows else 3) for name, rows in names.items()}
+    trainer, rollout = connect("trainer"), connect("rollout")
+    trainer.register({name: whole(tensor) for name, tensor in theirs.items()})
+    register_module(rollout, ours, place=unfused)
+    trainer.publish(1)
+    fetch_module(rollout, ours)
+    assert torch.equal(ours.qkv.weight, torch.cat([theirs[f"{x}.weight"] for x in "qkv"]))
+    assert torch.equal(ours.experts[1, 2:], theirs["experts.1.up.weight"])
+    assert torch.equal(ours.norm.weight, theirs["norm.weight"])
+    ours.qkv.weight.data = torch.zeros(8, 3)
+    with pytest.raises(tensorhub.FailedPreconditionError, match=r"memory of q\.weight, k\.weight"):
+        fetch_module(rollout, ours)
+
+
+def test_a_fresh_state_has_each_piece_of_a_name(connect):
+    theirs = torch.arange(6.0).view(6, 1)
+    trainer = connect("trainer")
+    trainer.register(
+        {"w": [sliced(theirs[:2], (9, 1), (0, 0)), sliced(theirs[2:], (9, 1), (5, 0))]}
+    )
+    trainer.publish(1)
+    state = load_state(connect("rollout"))
+    assert list(state) == ["w[0:2, 0:1]", "w[5:9, 0:1]"]
+    assert torch.equal(torch.cat(list(state.values())), theirs)
+
+
 _FSDP = """
 import os, sys
 import torch, torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, distribute_tensor
 import tensorhub
 from tensorhub.torch import (
     WholePublisher, fetch_module, load_state, publish_module, register_module, tensors_of)
@@ -176,6 +231,11 @@ theirs, ours = build(1), build(2)
 name, piece = next(iter(tensors_of(theirs).items()))
 assert piece.global_shape == (5, 7), piece
 assert piece.offset == ((0, 0), (3, 0))[rank], piece.offset
+both = distribute_tensor(torch.ones(3), mesh, [Replicate()])
+kept = torch.nn.Module()
+kept.register_buffer("scale", both)
+scale = tensors_of(kept)["scale"]
+assert (scale.global_shape, scale.offset) == ((3,), (0,)), scale
 trainer = tensorhub.connect(server, model_name, "trainer", rank, 2)
 rollout = tensorhub.connect(server, model_name, "rollout", rank, 2)
 register_module(trainer, theirs)
