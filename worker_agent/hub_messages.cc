@@ -246,6 +246,7 @@ v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report) {
   out.set_copy_of(facts.copy_of);
   out.set_agent_version(TENSORHUB_VERSION);
   out.set_gave_up_join(report.gave_up_join);
+  out.set_repeats(report.repeats);
   *out.mutable_group_epoch() = ToProto(report.epoch);
   *out.mutable_came_in() = ToProto(report.came_in);
   if (report.holding) *out.mutable_holding() = ToProto(*report.holding);

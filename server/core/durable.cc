@@ -75,12 +75,14 @@ void Persist::Add(Persist later) {
   AddRows(std::move(later.models), models);
   AddRows(std::move(later.groups), groups);
   AddRows(std::move(later.retention), retention);
+  AddRows(std::move(later.workers), workers);
 }
 
 void Keep(const Persist& rows, DurableState& state) {
   KeepRows(rows.models, state.models);
   KeepRows(rows.groups, state.groups);
   KeepRows(rows.retention, state.retention);
+  KeepRows(rows.workers, state.workers);
 }
 
 void Hub::State::Restore() {
@@ -105,6 +107,9 @@ void Hub::State::Restore() {
     }
   }
   changed_retention_.clear();
+  for (const auto& [key, row] : durable_.workers) expected_[key] = {row.incarnation, std::nullopt};
+  // A store of before that has no such rows: for those who are there now they would be too few.
+  names_all_ = !options_.recovering || !expected_.empty();
 }
 
 // R6, R8: remembered like a worker whose lease has expired, so that its next session is told from
@@ -154,6 +159,16 @@ void Hub::State::RestoreRetention(const std::string& name, const RetentionRow& r
   }
 }
 
+// R8: of two processes the one that is expected is the newer one (Expected).
+std::optional<WorkerRow> Hub::State::RowOfWorker(const WorkerKey& key) const {
+  if (!names_all_) return std::nullopt;
+  const auto expected = expected_.find(key);
+  if (expected != expected_.end()) return WorkerRow{expected->second.incarnation};
+  const Worker* worker = FindWorker(key);
+  if (worker == nullptr || !worker->alive) return std::nullopt;
+  return WorkerRow{worker->id.incarnation};
+}
+
 std::optional<GroupRow> Hub::State::RowOfGroup(const GroupKey& key) const {
   const auto it = groups_.find(key);
   if (it == groups_.end()) return std::nullopt;
@@ -177,6 +192,9 @@ void Hub::State::PersistChanges(size_t first) {
   }
   for (const GroupKey& key : std::exchange(changed_groups_, {})) {
     Compare(key, RowOfGroup(key), durable_.groups, rows.groups);
+  }
+  for (const WorkerKey& key : std::exchange(changed_workers_, {})) {
+    Compare(key, RowOfWorker(key), durable_.workers, rows.workers);
   }
   if (rows.empty()) return;
   Keep(rows, durable_);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the hub keeps beyond its own life, and no more: a mark per model (R2, R8), what operators
-// want kept of it (R7), and the newest fetch of each group (R6). References are not here: they are
-// rebuilt from what workers report. Plain data; a store (server/store) holds it, the hub says what
-// changes. What else is to last becomes a further map of rows in both structs.
+// want kept of it (R7), the newest fetch of each group (R6), and who is there (R8). References are
+// not here: they are rebuilt from what workers report. Plain data; a store (server/store) holds it,
+// the hub says what changes. What else is to last becomes a further map of rows in both structs.
 
 #ifndef TENSORHUB_SERVER_CORE_DURABLE_H_
 #define TENSORHUB_SERVER_CORE_DURABLE_H_
@@ -93,10 +93,18 @@ struct RetentionRow {
   bool operator==(const RetentionRow&) const = default;
 };
 
+// R8: a worker that joined and has not ended. It is kept before the worker hears that it has
+// joined.
+struct WorkerRow {
+  Incarnation incarnation = 0;
+  bool operator==(const WorkerRow&) const = default;
+};
+
 struct DurableState {
   std::map<std::string, ModelRow> models;
   std::map<GroupKey, GroupRow> groups;
   std::map<std::string, RetentionRow> retention;  // by model
+  std::map<WorkerKey, WorkerRow> workers;         // all of them, or none: they are not known
   bool operator==(const DurableState&) const = default;
 };
 
@@ -106,8 +114,11 @@ struct Persist {
   std::map<std::string, std::optional<ModelRow>> models;
   std::map<GroupKey, std::optional<GroupRow>> groups;
   std::map<std::string, std::optional<RetentionRow>> retention;
+  std::map<WorkerKey, std::optional<WorkerRow>> workers;
 
-  bool empty() const { return models.empty() && groups.empty() && retention.empty(); }
+  bool empty() const {
+    return models.empty() && groups.empty() && retention.empty() && workers.empty();
+  }
   // As if `later` had come after this one.
   void Add(Persist later);
 };

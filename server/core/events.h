@@ -97,6 +97,9 @@ struct SessionOpened {
   OpId gave_up_join = 0;  // as in Heartbeat
   // It reads from several sources at a time, and serves ranges of its bytes.
   bool knows_streams = false;
+  // R8: the call whose answer it has not had, and which it repeats now; 0: none. None: an older
+  // agent, which does not say.
+  std::optional<OpId> repeats = {};
 };
 
 struct SessionClosed {

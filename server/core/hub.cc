@@ -53,6 +53,8 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
   std::visit([this](const auto& body) { On(body); }, event);
   retention_changed_ = retention_changed_ || retention_changed;
   Settle();
+  if (HaveAllReported()) EndRecovery();
+  Settle();
   ForgetOldestDead();
   Settle();
   PersistChanges(first);

@@ -348,7 +348,9 @@ void Hub::State::CheckPins() const {
 
 // R6, R8: what is kept is what the tables say.
 void Hub::State::CheckDurable() const {
+  TH_CHECK(recovering_ || (expected_.empty() && names_all_));
   TH_CHECK(changed_models_.empty() && changed_groups_.empty() && changed_retention_.empty());
+  TH_CHECK(changed_workers_.empty());
   DurableState wanted;
   for (const auto& [name, model] : models_) {
     if (const auto row = RowOfModel(name)) wanted.models[name] = *row;
@@ -357,6 +359,11 @@ void Hub::State::CheckDurable() const {
   for (const auto& [key, group] : groups_) {
     if (const auto row = RowOfGroup(key)) wanted.groups[key] = *row;
   }
+  // R8: whoever is there has a row, and so has whoever may come back in this recovery.
+  for (const auto& [key, worker] : workers_) {
+    if (const auto row = RowOfWorker(key)) wanted.workers[key] = *row;
+  }
+  for (const auto& [key, expected] : expected_) wanted.workers[key] = {expected.incarnation};
   TH_CHECK(wanted == durable_);
 }
 

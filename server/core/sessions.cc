@@ -69,6 +69,7 @@ void Hub::State::On(const SessionOpened& event) {
   const bool moved = worker.alive && worker.endpoint != event.endpoint;
   JoinEpoch(worker, event, replaces);
   Attach(worker, event);
+  HearExpected(event);
   if (worker.came_in == GroupEpoch{}) worker.came_in = CameIn(event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told,
                        models_.at(event.worker.key.model).terms.now().number});
@@ -87,12 +88,13 @@ bool Hub::State::Lacks(const std::optional<Holding>& holding) const {
          (holding->attachment && !attachments_.contains(holding->attachment));
 }
 
-// Then this hub, too, has to wait for the others' reports, whoever came before this one.
+// Then this hub, too, has to wait for the others' reports, whoever came before this one. One with a
+// store has waited, or knows that all have reported who were there: who comes later had ended.
 bool Hub::State::RemembersEarlierLife(const SessionOpened& event) const {
   const Worker* worker = FindWorker(event.worker.key);
   const bool of_this_life = worker != nullptr && worker->id.incarnation == event.worker.incarnation;
   const bool young = now_ < started_ + options_.lease_ms;
-  return event.resumed && !of_this_life && young && !recovering_;
+  return event.resumed && !of_this_life && young && !recovering_ && !options_.recovering;
 }
 
 absl::Status Hub::State::CheckOpening(const SessionOpened& event) {
@@ -146,8 +148,10 @@ absl::Status Hub::State::CheckIncarnation(const SessionOpened& event, const Work
 
 absl::Status Hub::State::CheckRoom(const SessionOpened& event) {
   const Worker* worker = FindWorker(event.worker.key);
-  const bool alive = worker != nullptr && worker->alive;
-  if (!alive && alive_ >= options_.limits.workers) {
+  // One that is expected has its place until its grace is over, as others until their lease is.
+  const bool has_place =
+      (worker != nullptr && worker->alive) || expected_.contains(event.worker.key);
+  if (!has_place && alive_ + expected_.size() >= options_.limits.workers) {
     return absl::ResourceExhaustedError(
         absl::StrCat("this server has its ", options_.limits.workers, " workers already"));
   }
@@ -213,6 +217,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   SetFellSilent(worker, false);
   Hear(worker);
   sessions_[event.session] = &worker;
+  changed_workers_.insert(event.worker.key);
   worker.stalled_ms = 0;
   SetAbsent(worker, false);
   if (!joined) return;
@@ -271,6 +276,8 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   CloseStream(worker, reason);
   timers_.erase(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
   SetFellSilent(worker, false);
+  ExpectNoMore(worker);
+  changed_workers_.insert(worker.id.key);
   worker.alive = false;
   --alive_;
   worker.died = now_;

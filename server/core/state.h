@@ -87,6 +87,7 @@ class Hub::State {
   std::optional<ModelRow> RowOfModel(const std::string& name) const;
   std::optional<GroupRow> RowOfGroup(const GroupKey& key) const;
   std::optional<RetentionRow> RowOfRetention(const std::string& name) const;
+  std::optional<WorkerRow> RowOfWorker(const WorkerKey& key) const;
   void RestoreRetention(const std::string& name, const RetentionRow& row);
   void PersistChanges(size_t first);
 
@@ -132,6 +133,10 @@ class Hub::State {
   // recovery.cc: R8
   void BeginRecovery(TimeMs until);
   void EndRecovery();
+  void HearExpected(const SessionOpened& event);
+  void ExpectNoMore(const Worker& worker);
+  bool HasSaidAll(const WorkerKey& key, const Expected& expected) const;
+  bool HaveAllReported();
   void MergeReport(Worker& worker, const SessionOpened& event);
   void OfferReported(Worker& holder);
   bool Confirms(const Worker& worker, const SessionOpened& event) const;
@@ -476,6 +481,11 @@ class Hub::State {
   const TimeMs started_;
   Random random_;
   bool recovering_ = false;
+  // While recovering; empty: those of the earlier life are not known, or are there.
+  std::map<WorkerKey, Expected> expected_;
+  // The rows of workers name all that are there. False: until the end of a recovery that began
+  // without such rows.
+  bool names_all_ = true;
   uint64_t decisions_ = 0;
   uint64_t epochs_ = 0;  // made in this life
 
@@ -509,6 +519,7 @@ class Hub::State {
   std::set<std::string> changed_models_;  // since the event began; a superset
   std::set<GroupKey> changed_groups_;
   std::set<std::string> changed_retention_;
+  std::set<WorkerKey> changed_workers_;
   size_t restored_ = 0;  // dead workers that the restored rows name
 
   // For Settle.

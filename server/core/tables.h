@@ -377,6 +377,15 @@ struct SharedTable {
   size_t layouts = 0;  // that have it
 };
 
+// R8: a worker that was there when the hub's earlier life ended, until it has said everything that
+// this life may have to know before it judges who is missing. Of its rank's processes it is the
+// newest: a later one would be in its row.
+struct Expected {
+  Incarnation incarnation = 0;
+  // It is back, and repeats this call; 0: it repeats none. None: it is not back, or does not say.
+  std::optional<OpId> repeats;
+};
+
 struct Wait {
   std::string model;
   Version newer_than = 0;

@@ -150,6 +150,7 @@ absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::Sess
   out.epoch = EpochOf(open.group_epoch());
   out.came_in = EpochOf(open.came_in());
   out.gave_up_join = open.gave_up_join();
+  if (open.has_repeats()) out.repeats = open.repeats();
   out.knows_streams = (open.features() & pb::FEATURE_STREAMS) != 0;
   check.IdOrNone(open.known_store_id(), "known_store_id");
   if (open.has_holding()) out.holding = HoldingOf(check, open.holding());

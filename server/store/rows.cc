@@ -126,6 +126,26 @@ absl::StatusOr<std::map<std::string, hub::RetentionRow>> ReadRetention(Sqlite& d
   }
 }
 
+absl::StatusOr<std::map<WorkerKey, hub::WorkerRow>> ReadWorkers(Sqlite& database) {
+  std::map<WorkerKey, hub::WorkerRow> workers;
+  absl::StatusOr<Statement> select =
+      database.Prepare("SELECT model, group_name, rank, incarnation FROM workers");
+  if (!select.ok()) return select.status();
+  while (true) {
+    const absl::StatusOr<bool> row = select->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return workers;
+    const uint64_t rank = select->Number(2);
+    const WorkerKey key{select->Bytes(0), select->Bytes(1), static_cast<Rank>(rank)};
+    const hub::WorkerRow worker{select->Number(3)};
+    if (!AreNames(key.model, key.group) || rank >= kWorldSizeMax || worker.incarnation == 0) {
+      return Damaged(database.path(), absl::StrCat("table workers, row \"", key.model, "/",
+                                                   key.group, "/", rank, "\""));
+    }
+    workers[key] = worker;
+  }
+}
+
 std::string EncodeMembers(const std::map<Rank, hub::MemberRow>& members) {
   std::string bytes;
   ByteWriter writer(bytes);
@@ -259,6 +279,11 @@ absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
       {&writer.put_retention_,
        "INSERT OR REPLACE INTO retention (model, keep_latest, pins) VALUES (?1, ?2, ?3)"},
       {&writer.drop_retention_, "DELETE FROM retention WHERE model = ?1"},
+      {&writer.put_worker_,
+       "INSERT OR REPLACE INTO workers (model, group_name, rank, incarnation) "
+       "VALUES (?1, ?2, ?3, ?4)"},
+      {&writer.drop_worker_,
+       "DELETE FROM workers WHERE model = ?1 AND group_name = ?2 AND rank = ?3"},
   };
   for (const auto& [statement, sql] : statements) {
     absl::StatusOr<Statement> prepared = database.Prepare(sql);
@@ -277,6 +302,9 @@ absl::Status RowWriter::Write(const hub::Persist& rows) {
   }
   for (const auto& [model, row] : rows.retention) {
     if (absl::Status status = Write(model, row); !status.ok()) return status;
+  }
+  for (const auto& [key, row] : rows.workers) {
+    if (absl::Status status = Write(key, row); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -341,6 +369,15 @@ absl::Status RowWriter::Write(const std::string& model,
       2, row->keep_latest ? std::optional(static_cast<int>(*row->keep_latest)) : std::nullopt);
   put_retention_.BindBlob(3, pins);
   return put_retention_.Run();
+}
+
+absl::Status RowWriter::Write(const WorkerKey& key, const std::optional<hub::WorkerRow>& row) {
+  Statement& statement = row ? put_worker_ : drop_worker_;
+  statement.BindText(1, key.model);
+  statement.BindText(2, key.group);
+  statement.Bind(3, uint64_t{key.rank});
+  if (row) statement.Bind(4, row->incarnation);
+  return statement.Run();
 }
 
 }  // namespace tensorhub::store

@@ -20,6 +20,7 @@ namespace tensorhub::store {
 absl::StatusOr<std::map<std::string, hub::ModelRow>> ReadModels(Sqlite& database);
 absl::StatusOr<std::map<hub::GroupKey, hub::GroupRow>> ReadGroups(Sqlite& database);
 absl::StatusOr<std::map<std::string, hub::RetentionRow>> ReadRetention(Sqlite& database);
+absl::StatusOr<std::map<WorkerKey, hub::WorkerRow>> ReadWorkers(Sqlite& database);
 
 // The statements that write rows, prepared once; within a transaction of the caller's.
 class RowWriter {
@@ -32,6 +33,7 @@ class RowWriter {
   absl::Status Write(const std::string& model, const std::optional<hub::ModelRow>& row);
   absl::Status Write(const hub::GroupKey& key, const std::optional<hub::GroupRow>& row);
   absl::Status Write(const std::string& model, const std::optional<hub::RetentionRow>& row);
+  absl::Status Write(const WorkerKey& key, const std::optional<hub::WorkerRow>& row);
 
   Statement put_model_;
   Statement drop_model_;
@@ -39,6 +41,8 @@ class RowWriter {
   Statement drop_group_;
   Statement put_retention_;
   Statement drop_retention_;
+  Statement put_worker_;
+  Statement drop_worker_;
 };
 
 // One record per rank, of fixed length.

@@ -63,6 +63,15 @@ ALTER TABLE group_fetches ADD COLUMN term_since INTEGER NOT NULL DEFAULT 0;
     R"sql(
 ALTER TABLE group_fetches ADD COLUMN outcome_outage INTEGER NOT NULL DEFAULT 0;
 )sql",
+    R"sql(
+CREATE TABLE workers (
+  model TEXT NOT NULL,
+  group_name TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  incarnation INTEGER NOT NULL,
+  PRIMARY KEY (model, group_name, rank)
+) STRICT, WITHOUT ROWID;
+)sql",
 };
 constexpr int kSchema = static_cast<int>(std::size(kSteps));
 

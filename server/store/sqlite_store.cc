@@ -112,8 +112,12 @@ absl::StatusOr<Loaded> SqliteStore::Load() {
   if (!groups.ok()) return groups.status();
   auto retention = ReadRetention(*database_);
   if (!retention.ok()) return retention.status();
+  auto workers = ReadWorkers(*database_);
+  if (!workers.ok()) return workers.status();
   return Loaded{
-      *identity, earlier_life_, {*std::move(models), *std::move(groups), *std::move(retention)}};
+      *identity,
+      earlier_life_,
+      {*std::move(models), *std::move(groups), *std::move(retention), *std::move(workers)}};
 }
 
 absl::StatusOr<ServerIdentity> SqliteStore::RaiseEpoch() {

@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tests/integration/cluster.h"
 
 namespace tensorhub::harness {
@@ -55,6 +58,32 @@ TEST(RestartTest, CallsRideOutAnAbsence) {
   reader->Send("fetch latest timeout=30000");
   cluster.server().Restart();
   ExpectFetched(*reader, reader->Answer(), 1);
+}
+
+// The lease is five seconds: no life of the server lasts as long. Each recovery ends when those who
+// were there before are back.
+TEST(RestartTest, FetchesGetThroughAStormOfRestarts) {
+  Cluster cluster;
+  Worker trainer = cluster.Join("trainer");
+  FillAndPublish(*trainer, 1);
+  Worker reader = cluster.Join("reader");
+  std::atomic<bool> over = false;
+  std::atomic<int> restarts = 0;
+  std::thread storm([&] {
+    while (!over && restarts < 12) {
+      cluster.server().Restart();
+      ++restarts;
+      Eventually(seconds(2), [&] { return over.load(); });
+    }
+  });
+  EXPECT_TRUE(Eventually(seconds(20), [&] { return restarts > 0; }));
+  ExpectFetched(*reader, reader->Do("fetch latest timeout=30000"), 1);
+  ASSERT_THAT(trainer->Do("unpublish drain=2000"), StartsWith("ok"));
+  FillAndPublish(*trainer, 2);
+  ExpectFetched(*reader, reader->Do("fetch newer=1 timeout=30000"), 2);
+  EXPECT_LT(restarts, 12) << "nothing got through before the server stayed";
+  over = true;
+  storm.join();
 }
 
 TEST(RestartTest, UnpublishNeedsNoServer) {

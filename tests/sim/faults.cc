@@ -98,6 +98,7 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.hashing_max = draws.Upto(kMillisecond, 4 * kSecond);
   // Two live processes have two addresses.
   if (!plan.addresses_reused) plan.supplanted = draws.Every(4 * kSecond, 60 * kSecond);
+  plan.hub_storms = draws.Every(15 * kSecond, 60 * kSecond);
   return plan;
 }
 
@@ -137,6 +138,7 @@ std::string FaultPlan::Describe() const {
   add(worker_crashes != 0, "worker-crashes");
   add(supplanted != 0, "supplanted-workers");
   add(hub_crashes != 0, keeps_data ? "hub-crashes" : "hub-crashes-without-data");
+  add(hub_storms != 0, "hub-storms");
   add(hub_dies_of_comers != 0, "hub-dies-of-comers");
   add(hub_dies_of_calls != 0, absl::StrCat("hub-dies-of-call-", fatal_call).c_str());
   add(breaks_of_calls != 0, absl::StrCat("breaks-of-call-", fatal_call).c_str());

@@ -47,6 +47,7 @@ struct FaultPlan {
   Nanos worker_crashes = 0;
   Nanos supplanted = 0;  // a process that lives, or is only cut off: another one is started for it
   Nanos hub_crashes = 0;
+  Nanos hub_storms = 0;  // it is ended and started a few times, never for a whole lease
   // The hub crashes within a moment of hearing of a process that comes, or of one kind of call:
   // publish, unpublish, join a fetch, begin to read, finish, leave.
   Ppm hub_dies_of_comers = 0;

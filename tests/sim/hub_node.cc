@@ -62,6 +62,7 @@ void HubNode::Crash(bool data_lost) {
   if (!up()) return;
   scene_.Note(kServer, "crashes");
   scene_.Log("hub crashes", data_lost ? " and loses its data" : "");
+  scene_.checkers->OnHubEnd();
   scene_.agenda.Kill(node());
   hub_.reset();
   if (data_lost) {

@@ -36,6 +36,7 @@ void Nemesis::Start() {
   Every(plan.worker_crashes, &Nemesis::CrashWorker);
   Every(plan.supplanted, &Nemesis::SupplantWorker);
   Every(plan.hub_crashes, &Nemesis::CrashHub);
+  Every(plan.hub_storms, &Nemesis::StormHub);
   Every(plan.worker_pauses, &Nemesis::StopWorker);
   Every(plan.hub_pauses, &Nemesis::StopHub);
   Every(plan.clock_jumps, &Nemesis::JumpClock);
@@ -130,7 +131,21 @@ void Nemesis::SupplantWorker() {
 void Nemesis::CrashHub() {
   if (!scene_.hub->up()) return;
   scene_.hub->Crash(scene_.dice.Chance(scene_.plan.data_lost));
-  Later(scene_.dice.Time(50 * kMillisecond, 8 * kSecond), [this] { scene_.hub->Start(); });
+  Later(scene_.dice.Time(50 * kMillisecond, 8 * kSecond), [this] {
+    if (!scene_.hub->up()) scene_.hub->Start();
+  });
+}
+
+void Nemesis::StormHub() { RestartHub(2 + scene_.dice.Below(4)); }
+
+void Nemesis::RestartHub(uint64_t times) {
+  if (times == 0) return;
+  scene_.hub->Crash(/*data_lost=*/false);
+  Later(scene_.dice.Time(20 * kMillisecond, 500 * kMillisecond), [this, times] {
+    if (!scene_.hub->up()) scene_.hub->Start();
+    Later(scene_.dice.Time(500 * kMillisecond, 3 * kSecond),
+          [this, times] { RestartHub(times - 1); });
+  });
 }
 
 void Nemesis::StopWorker() {

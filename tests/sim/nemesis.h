@@ -38,6 +38,8 @@ class Nemesis {
   void CrashWorker();
   void SupplantWorker();
   void CrashHub();
+  void StormHub();
+  void RestartHub(uint64_t times);
   void StopWorker();
   void StopHub();
   void JumpClock();

@@ -133,6 +133,7 @@ hub::SessionOpened Process::Opening() const {
   opened.epoch = report.epoch;
   opened.came_in = report.came_in;
   opened.gave_up_join = report.gave_up_join;
+  opened.repeats = report.repeats;
   if (report.holding) opened.holding = sim::ToHub(*report.holding);
   if (report.open_fetch) opened.open_fetch = sim::ToHub(*report.open_fetch);
   return opened;

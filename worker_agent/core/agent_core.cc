@@ -334,6 +334,7 @@ StateReport AgentCore::State::Report() const {
   report.epoch = epoch_;
   report.came_in = came_in_;
   report.gave_up_join = gave_up_join_;
+  report.repeats = calls_.op();
   const Reference::Content& content = reference_.content();
   if (content.publication && reference_.state() != Reference::State::kFree) {
     HoldingReport holding;

@@ -295,6 +295,8 @@ struct StateReport {
   std::optional<HoldingReport> holding;
   std::optional<OpenFetchReport> open_fetch;
   OpId gave_up_join = 0;  // as in HeartbeatMessage
+  // The call that has not been answered, and is repeated when the session is up; 0: none.
+  OpId repeats = 0;
 };
 
 }  // namespace tensorhub::agent

@@ -48,6 +48,8 @@ class Checkers {
     r7_.OnHubStart();
     r8_.OnHubStart();
   }
+  // The hub is about to crash.
+  void OnHubEnd() { r8_.OnHubEnd(); }
   void BeforeHubStep(const hub::Event& event) {
     r7_.BeforeHubStep(event);
     r8_.BeforeHubStep(event);

@@ -36,13 +36,37 @@ TimeMs BoundOf(const agent::Verb& verb) {
 // in an earlier life.
 void R8Recovery::OnHubStart() {
   newest_.clear();
+  grace_end_ = scene_.hub->NowMs() + scene_.hub->lease_ms();
   if (scene_.hub->has_rows()) return;
+  awaited_.clear();
   latest_.clear();
   asked_.clear();
 }
 
+// Whom it awaited itself, it has waited for in vain by the end of its own recovery.
+void R8Recovery::OnHubEnd() {
+  if (!scene_.hub->core().Status().recovering) awaited_.clear();
+  for (const hub::WorkerView& view : scene_.hub->core().Workers(scene_.hub->NowMs())) {
+    awaited_.try_emplace(view.worker.key, view.worker.incarnation);
+  }
+}
+
+void R8Recovery::OnRecovers(const HubStep& step) {
+  if (awaited_.empty()) return;
+  const auto* opened = std::get_if<hub::SessionOpened>(&step.event);
+  const auto it = opened == nullptr ? awaited_.end() : awaited_.find(opened->worker.key);
+  const bool comes = it != awaited_.end() && IsWelcome(step);
+  const bool speaks = comes && (!opened->resumed || opened->worker.incarnation == it->second);
+  if (speaks) awaited_.erase(it);
+  if (step.now >= grace_end_) awaited_.clear();
+  if (awaited_.empty() || scene_.hub->core().Status().recovering) return;
+  scene_.Fail("R8", absl::StrCat("the recovery has ended, and ", ToString(awaited_.begin()->first),
+                                 ", which was there before, has not reported"));
+}
+
 void R8Recovery::OnHubStep(const HubStep& step) {
   OnAsked(step);
+  OnRecovers(step);
   if (const auto* opened = std::get_if<hub::SessionOpened>(&step.event)) {
     OnReported(step, *opened);
     OnComes(step, *opened);

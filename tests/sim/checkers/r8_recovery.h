@@ -19,6 +19,7 @@ class R8Recovery {
  public:
   explicit R8Recovery(Scene& scene) : scene_(scene) {}
   void OnHubStart();
+  void OnHubEnd();
   void BeforeHubStep(const hub::Event& event);
   void OnHubStep(const HubStep& step);
   // About once a second.
@@ -32,6 +33,7 @@ class R8Recovery {
   void OnLatest(const CallRecord& record, Version version);
   void OnReported(const HubStep& step, const hub::SessionOpened& opened);
   void OnComes(const HubStep& step, const hub::SessionOpened& opened);
+  void OnRecovers(const HubStep& step);
   void CheckListed(const Process& process);
 
   Scene& scene_;
@@ -51,6 +53,10 @@ class R8Recovery {
   std::map<uint32_t, uint64_t> came_;
   uint64_t comers_ = 0;
   std::map<WorkerKey, uint64_t> newest_;  // of those that came in this life of the hub
+  // Who was there when the hub ended and has not come to its present life, while absence proves
+  // nothing there: for a lease, or until all of them have come.
+  std::map<WorkerKey, Incarnation> awaited_;
+  TimeMs grace_end_ = 0;  // of the hub's clock
   // Who has the place, within its lease, that somebody comes to in this step; 0: nobody.
   Incarnation there_ = 0;
 };

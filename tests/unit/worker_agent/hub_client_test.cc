@@ -197,6 +197,7 @@ TEST_F(HubClientTest, IntroducesItself) {
   EXPECT_EQ(open.location(), "us/dc1");
   EXPECT_EQ(open.endpoint(), "where I am");
   EXPECT_EQ(open.session_number(), 1u);
+  EXPECT_TRUE(open.has_repeats());
   EXPECT_FALSE(open.resumed());
   EXPECT_EQ(open.known_store_id(), "");
   ASSERT_EQ(Count<SessionUp>(), 1);
@@ -213,6 +214,7 @@ TEST_F(HubClientTest, ReportsAnewToARestartedHub) {
   report_.holding->epoch = {5, 1};
   report_.epoch = {5, 2};
   report_.came_in = {4, 3};
+  report_.repeats = 6;
   EndSession();
   PassBackOff();
   ASSERT_TRUE(AwaitCount<SessionUp>(2));
@@ -221,6 +223,7 @@ TEST_F(HubClientTest, ReportsAnewToARestartedHub) {
   EXPECT_EQ(open.group_epoch().count(), 2u);
   EXPECT_EQ(open.came_in().life(), 4u);
   EXPECT_EQ(open.came_in().count(), 3u);
+  EXPECT_EQ(open.repeats(), 6u);
   EXPECT_EQ(open.holding().group_epoch().count(), 1u);
   EXPECT_EQ(open.session_number(), 2u);
   EXPECT_TRUE(open.resumed());

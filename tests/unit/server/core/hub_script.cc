@@ -165,7 +165,7 @@ template <typename Op>
 void HubScript::CallHub(Agent& agent, const std::string& verb, Op op) {
   op.call = agent.call = ++last_call_;
   op.worker = agent.hello.worker;
-  op.op = ++agent.op;
+  op.op = agent.unanswered = ++agent.op;
   agent.last = op;
   agent.last_verb = verb;
   calls_[op.call] = {NameOf(op.worker.key), verb, true};
@@ -233,6 +233,8 @@ void HubScript::Open(const Words& words) {
   if (const auto other = words.Text("told-as")) {
     hello.epoch = hello.came_in = agents_[*other].hello.epoch;
   }
+  hello.repeats = agent.unanswered;
+  if (words.Has("says-no-calls")) hello.repeats.reset();
   hello.holding = words.Text("holds") ? Claimed(agent, words) : agent.holding;
   hello.open_fetch = agent.fetch;
   agent.session = hello.session;
@@ -387,6 +389,7 @@ void HubScript::Retry(const Words& words) {
 void HubScript::Cancel(const Words& words) {
   Agent& agent = AgentOf(words);
   calls_.erase(agent.call);
+  agent.unanswered = 0;
   Send(CallCancelled{agent.call});
 }
 
@@ -396,6 +399,7 @@ void HubScript::GiveUp(const Words& words) {
   Agent& agent = AgentOf(words);
   agent.fetch.reset();
   agent.hello.gave_up_join = agent.op;
+  agent.unanswered = 0;
   if (agent.session != 0) Send(Heartbeat{agent.session, agent.op});
 }
 

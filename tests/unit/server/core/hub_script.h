@@ -15,6 +15,7 @@
 //          [holds=vN [as=PN] [gen=N] [part] [unseen]]: it says that it holds this, whatever is
 //          true; `unseen`: it has not heard that it is visible
 //          [told-as=W]: it was told of its group's epoch what that one was
+//          [says-no-calls]: it does not say which call it repeats, as older agents do
 //   drop W           the session ends        silence W   and no heartbeat comes any more
 //   kill W           both
 //   stalls W MS      its heartbeats say from now on that it stands still; 0: no more
@@ -100,6 +101,7 @@ class HubScript {
     bool silent = false;
     TimeMs stalled_ms = 0;
     OpId op = 0;
+    OpId unanswered = 0;  // the same, until it is
     CallId call = 0;
     std::optional<Event> last;
     std::string last_verb;

@@ -120,6 +120,8 @@ std::string HubScript::Describe(const Reply& reply) {
 
 void HubScript::Learn(Agent& agent, const Reply& reply) {
   if (!agent.last || reply.call != agent.call) return;
+  const bool outcome = std::holds_alternative<FinishReadReply>(reply.payload);
+  if (outcome || !absl::IsUnavailable(reply.status)) agent.unanswered = 0;
   const auto* publish = std::get_if<PublishOp>(&*agent.last);
   const auto* published = std::get_if<PublishReply>(&reply.payload);
   if (publish != nullptr && published != nullptr) LearnContent(agent, *publish, *published);

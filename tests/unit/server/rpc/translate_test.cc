@@ -39,6 +39,7 @@ pb::OpenSession GoodOpen() {
   open.mutable_group_epoch()->set_count(4);
   open.mutable_came_in()->set_life(1);
   open.mutable_came_in()->set_count(6);
+  open.set_repeats(0);
   pb::Holding& holding = *open.mutable_holding();
   holding.set_publication(ToBytes(kPublication));
   holding.set_version(7);
@@ -69,6 +70,10 @@ TEST(TranslateOpenTest, ArrivesWhole) {
   EXPECT_FALSE(opened->stable);
   EXPECT_EQ(opened->epoch, (GroupEpoch{3, 4}));
   EXPECT_EQ(opened->came_in, (GroupEpoch{1, 6}));
+  EXPECT_EQ(opened->repeats, 0u);
+  pb::OpenSession older = GoodOpen();
+  older.clear_repeats();
+  EXPECT_EQ(ToCore(older, 11)->repeats, std::nullopt);
   ASSERT_TRUE(opened->holding.has_value());
   EXPECT_EQ(opened->holding->publication, kPublication);
   EXPECT_EQ(opened->holding->valid_chunks, 3u);

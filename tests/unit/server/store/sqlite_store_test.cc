@@ -96,19 +96,20 @@ TEST_F(SqliteStoreTest, AnotherProgramThatHasItOpenIsNamed) {
 
 TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   LoadOnce();
-  Run("PRAGMA user_version = 7");
+  Run("PRAGMA user_version = 8");
   const absl::Status status = Refused();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
-              testing::AllOf(HasSubstr(file("hub.db")), HasSubstr("schema 7"), HasSubstr("newer")));
-  Run("PRAGMA user_version = 5");
+              testing::AllOf(HasSubstr(file("hub.db")), HasSubstr("schema 8"), HasSubstr("newer")));
+  Run("PRAGMA user_version = 6");
   LoadOnce();
 }
 
 TEST_F(SqliteStoreTest, AnOlderSchemaIsBroughtUpToDate) {
   hub::DurableState state = SomeState();
   ASSERT_TRUE(Open()->Commit(RowsOf(state)).ok());
-  Run("DROP TABLE retention; ALTER TABLE models DROP COLUMN identity;"
+  Run("DROP TABLE retention; DROP TABLE workers;"
+      "ALTER TABLE models DROP COLUMN identity;"
       "ALTER TABLE models DROP COLUMN publishers;"
       "ALTER TABLE models DROP COLUMN terms; ALTER TABLE models DROP COLUMN term_by;"
       "ALTER TABLE group_fetches DROP COLUMN identity;"
@@ -116,6 +117,7 @@ TEST_F(SqliteStoreTest, AnOlderSchemaIsBroughtUpToDate) {
       "ALTER TABLE group_fetches DROP COLUMN term_since;"
       "ALTER TABLE group_fetches DROP COLUMN outcome_outage; PRAGMA user_version = 1");
   state.retention.clear();
+  state.workers.clear();
   for (auto& [name, row] : state.models) row.identity = {}, row.publishers = {};
   for (auto& [name, row] : state.models) row.terms = {}, row.term_by = "";
   for (auto& [key, row] : state.groups) {

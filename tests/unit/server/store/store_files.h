@@ -93,6 +93,8 @@ inline hub::DurableState SomeState() {
   both.pins["release/7"] = {5, std::nullopt};
   state.retention["other"].keep_latest = hub::kKeepLatestMax;
   state.retention["pinned"].pins["p"] = {1, TimeMs{0}};
+  state.workers[{"m/actor", "rollout", 0}] = {~Incarnation{0}};
+  state.workers[{"m/actor", "rollout", kWorldSizeMax - 1}] = {1};
   return state;
 }
 
@@ -101,6 +103,7 @@ inline hub::Persist RowsOf(const hub::DurableState& state) {
   for (const auto& [key, row] : state.models) rows.models[key] = row;
   for (const auto& [key, row] : state.groups) rows.groups[key] = row;
   for (const auto& [key, row] : state.retention) rows.retention[key] = row;
+  for (const auto& [key, row] : state.workers) rows.workers[key] = row;
   return rows;
 }
 

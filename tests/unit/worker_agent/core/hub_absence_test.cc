@@ -64,6 +64,20 @@ TEST(HubAway, DuringEachCall) {
   }
 }
 
+// R8: by this the hub knows that it has not heard everything of this worker yet.
+TEST(HubAway, TheReportSaysWhichCallIsRepeated) {
+  World world({});
+  EXPECT_EQ(world.at(0).core->Report().repeats, 0u);
+  world.at(0).memory = world.Content(5);
+  world.hub.SetAway(true);
+  world.Ask(0, PublishVerb{.version = 5});
+  world.RunFor(1000);
+  EXPECT_EQ(OpsOf(world, 0), std::set<OpId>{world.at(0).core->Report().repeats});
+  world.hub.SetAway(false);
+  EXPECT_EQ(world.Finish(0), absl::OkStatus());
+  EXPECT_EQ(world.at(0).core->Report().repeats, 0u);
+}
+
 TEST(HubAway, AVerbAskedMeanwhileIsCalledWhenItIsBack) {
   World world({});
   world.SetHubAway(true);
