@@ -9,6 +9,8 @@
 #include <spdlog/spdlog.h>
 
 #include <future>
+#include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,7 @@
 namespace tensorhub::rpc {
 namespace {
 
-// Keeps nothing before it is told to.
+// From Gate on it keeps nothing before it is told to.
 class GatedStore final : public store::Store {
  public:
   absl::StatusOr<store::Loaded> Load() override { return store::Loaded{}; }
@@ -31,6 +33,11 @@ class GatedStore final : public store::Store {
   }
   bool blocks() const override { return true; }
 
+  void Gate() {
+    MutexLock lock(mutex_);
+    batches_.clear();
+    open_ = 0;
+  }
   void Let(size_t commits, const absl::Status& result = absl::OkStatus()) {
     MutexLock lock(mutex_);
     open_ += commits;
@@ -52,7 +59,7 @@ class GatedStore final : public store::Store {
   Mutex mutex_;
   CondVar changed_;
   std::vector<hub::Persist> batches_ ABSL_GUARDED_BY(mutex_);
-  size_t open_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t open_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<size_t>::max();
   absl::Status result_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -110,6 +117,10 @@ class KeptFirstTest : public testing::Test {
         Layout::Make({{.name = "w", .dtype = DType::kU8, .shape = {1 << 20}, .slice = {}}})
             .value());
     EXPECT_TRUE(Call(hub::PutLayoutOp{0, layout_}).get().ok());
+    // That they have joined is kept as well.
+    for (const char* group : {"a", "b", "c"}) workers_[group] = Open(group);
+    AwaitKept();
+    store_.Gate();
   }
 
   // A group of its own, so that each publishes a version at once.
@@ -123,7 +134,7 @@ class KeptFirstTest : public testing::Test {
   }
   std::future<absl::Status> Publish(const std::string& group, Version version) {
     hub::PublishOp op;
-    op.worker = Open(group);
+    op.worker = workers_.at(group);
     op.op = 1;
     op.version = version;
     op.layout = layout_->fingerprint();
@@ -149,11 +160,18 @@ class KeptFirstTest : public testing::Test {
     loop_->CancelCall(last_call_);
     EXPECT_EQ(answer.get().code(), absl::StatusCode::kCancelled);
   }
+  // The same, and until all of it is kept.
+  void AwaitKept() {
+    std::promise<void> kept;
+    EXPECT_TRUE(loop_->Query([&](const hub::Hub&, TimeMs) { kept.set_value(); }));
+    kept.get_future().wait();
+  }
   static bool Answered(std::future<absl::Status>& answer) {
     return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
 
   std::shared_ptr<const Layout> layout_;
+  std::map<std::string, WorkerIdentity> workers_;
   GatedStore store_;
   std::promise<absl::Status> failure_;
   std::unique_ptr<HubLoop> loop_;
