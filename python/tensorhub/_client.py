@@ -246,9 +246,10 @@ class Client:
         error. What the memory held before is unpublished. ``progress`` is called with a
         :class:`FetchProgress` some times a second in this thread, or True shows a bar; if it
         raises, the fetch ends and the exception comes out of here. Where the only source of a rank,
-        or a rank itself, falls silent, the group waits for it until ``timeout``, but with
-        ``waits_out_outages=False``; what has arrived is not read again. UnavailableError: every
-        source failed. NotFoundError: there is no such version, or nobody holds it.
+        the last holder of the version, or a rank itself falls silent, the group waits for it until
+        ``timeout``, but with ``waits_out_outages=False``; what has arrived is not read again.
+        UnavailableError: every source failed. NotFoundError: there is no such version, or nobody
+        holds it.
         InvalidArgumentError: a registered array is read-only. After an error ``held()`` says what
         the memory holds.
         """

@@ -107,9 +107,16 @@ void Hub::State::Restore() {
     }
   }
   changed_retention_.clear();
-  for (const auto& [key, row] : durable_.workers) expected_[key] = {row.incarnation, std::nullopt};
+  for (const auto& [key, row] : durable_.workers) {
+    if (row.away) {
+      away_[key] = {row.incarnation, row.away, started_ + options_.cut_off_ms};
+    } else {
+      expected_[key] = {row.incarnation, std::nullopt};
+    }
+  }
+  SetAwayTimer();
   // A store of before that has no such rows: for those who are there now they would be too few.
-  names_all_ = !options_.recovering || !expected_.empty();
+  names_all_ = !options_.recovering || !durable_.workers.empty();
 }
 
 // R6, R8: remembered like a worker whose lease has expired, so that its next session is told from
@@ -164,6 +171,8 @@ std::optional<WorkerRow> Hub::State::RowOfWorker(const WorkerKey& key) const {
   if (!names_all_) return std::nullopt;
   const auto expected = expected_.find(key);
   if (expected != expected_.end()) return WorkerRow{expected->second.incarnation};
+  const auto away = away_.find(key);
+  if (away != away_.end()) return WorkerRow{away->second.incarnation, away->second.publication};
   const Worker* worker = FindWorker(key);
   if (worker == nullptr || !worker->alive) return std::nullopt;
   return WorkerRow{worker->id.incarnation};

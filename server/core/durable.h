@@ -94,9 +94,10 @@ struct RetentionRow {
 };
 
 // R8: a worker that joined and has not ended. It is kept before the worker hears that it has
-// joined.
+// joined. Or one whose lease ended in silence, with what it held whole then.
 struct WorkerRow {
   Incarnation incarnation = 0;
+  PublicationId away = {};  // none: it has not ended
   bool operator==(const WorkerRow&) const = default;
 };
 

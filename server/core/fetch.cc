@@ -164,13 +164,24 @@ absl::StatusOr<const Publication*> Hub::State::FindExact(const std::string& name
     const char* over = may_have ? ", or was superseded by the model's latest term" : "";
     return absl::NotFoundError(absl::StrCat(what, " does not exist", over, "; ", latest));
   }
+  return NoHolder(name, version, model.visible.at(version));
+}
+
+// Of a version that was visible. R8: it is an outage while somebody may come back with it.
+absl::Status Hub::State::NoHolder(const std::string& name, Version version,
+                                  const PublicationId& publication) const {
+  const Model& model = models_.at(name);
+  const std::string what =
+      absl::StrCat("version ", version, " of ", name, " has no holder any more");
+  if (const WorkerKey* away = MayReturn(name, publication)) {
+    return AsOutage(absl::NotFoundError(
+        absl::StrCat(what, ": ", ToString(*away), " fell silent, and may come back with it")));
+  }
   for (auto held = model.held.rbegin(); held != model.held.rend(); ++held) {
     if (!held->second->listed()) continue;
-    return absl::NotFoundError(
-        absl::StrCat(what, " has no holder any more; the newest held is ", held->first));
+    return absl::NotFoundError(absl::StrCat(what, "; the newest held is ", held->first));
   }
-  return absl::NotFoundError(
-      absl::StrCat(what, " has no holder any more, and no other version is held; publish again"));
+  return absl::NotFoundError(absl::StrCat(what, ", and no other version is held; publish again"));
 }
 
 absl::Status Hub::State::CheckShards(const Group& group, uint32_t world_size,

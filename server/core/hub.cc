@@ -102,6 +102,8 @@ void Hub::State::Fire(const Timer& timer) {
       return;
     case Timer::Kind::kPins:
       return EndPins();
+    case Timer::Kind::kAway:
+      return EndAway();
     case Timer::Kind::kWait:
       return EndWait(timer.wait, absl::DeadlineExceededError("no such version in time"), 0);
   }

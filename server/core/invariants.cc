@@ -364,6 +364,13 @@ void Hub::State::CheckDurable() const {
     if (const auto row = RowOfWorker(key)) wanted.workers[key] = *row;
   }
   for (const auto& [key, expected] : expected_) wanted.workers[key] = {expected.incarnation};
+  for (const auto& [key, away] : away_) {
+    const Worker* worker = FindWorker(key);
+    TH_CHECK((worker == nullptr || !worker->alive) && !expected_.contains(key));
+    if (names_all_) wanted.workers[key] = {away.incarnation, away.publication};
+  }
+  const size_t away_max = std::max(options_.limits.dead_workers, options_.durable.workers.size());
+  TH_CHECK(away_.size() <= away_max && (away_.empty() || away_timer_));
   TH_CHECK(wanted == durable_);
 }
 

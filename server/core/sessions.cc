@@ -70,6 +70,7 @@ void Hub::State::On(const SessionOpened& event) {
   JoinEpoch(worker, event, replaces);
   Attach(worker, event);
   HearExpected(event);
+  ComesBack(event.worker.key);
   if (worker.came_in == GroupEpoch{}) worker.came_in = CameIn(event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told,
                        models_.at(event.worker.key.model).terms.now().number});
@@ -270,6 +271,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   retention_changed_ = true;
   AbortOf(worker, reason);
   if (worker.op.state == OpRecord::State::kPending) FinishOpen(worker, reason);
+  if (IsOutage(reason) && HoldsWhole(worker)) NoteAway(worker.id, worker.reference->publication);
   RemoveReference(worker, /*may_return=*/IsOutage(reason));
   EndRead(worker);
   Forget(worker);

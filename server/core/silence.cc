@@ -5,6 +5,8 @@
 // heard at all it is this server that was stopped, or cut off: then silence proves nothing, and as
 // after a start everybody has one lease from the moment at which it hears again.
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -72,6 +74,59 @@ void Hub::State::ForgiveSilence(const std::string& why) {
   if (!recovering_) return;
   absl::erase_if(timers_, [](const Timer& timer) { return timer.kind == Timer::Kind::kGrace; });
   BeginRecovery(now_ + options_.lease_ms);
+}
+
+// An outage lasts no longer than a switch takes to restart: who is away for longer is dead.
+void Hub::State::NoteAway(const WorkerIdentity& worker, const PublicationId& publication) {
+  changed_workers_.insert(worker.key);
+  if (away_.size() >= options_.limits.dead_workers) return;  // R9
+  away_[worker.key] = {worker.incarnation, publication, now_ + options_.cut_off_ms};
+  SetAwayTimer();
+}
+
+// It was there before the restart, and has not come back. What it held is not known; if nobody
+// holds the latest version, it may have been that.
+void Hub::State::NoteUnaccounted(const WorkerIdentity& worker) {
+  const Worker* other = FindWorker(worker.key);
+  const auto model = models_.find(worker.key.model);
+  if (model == models_.end() || !model->second.latest || (other != nullptr && other->alive)) return;
+  const PublicationId& latest = model->second.visible.at(*model->second.latest);
+  const Publication* held = FindPublication(worker.key.model, latest);
+  if (held == nullptr || !held->listed()) NoteAway(worker, latest);
+}
+
+// It reports what it holds, or another process has its place.
+void Hub::State::ComesBack(const WorkerKey& key) {
+  if (away_.erase(key) > 0) changed_workers_.insert(key);
+}
+
+void Hub::State::SetAwayTimer() {
+  if (away_timer_ || away_.empty()) return;
+  const auto first = std::min_element(
+      away_.begin(), away_.end(),
+      [](const auto& one, const auto& other) { return one.second.until < other.second.until; });
+  away_timer_ = first->second.until;
+  timers_.insert(Timer{*away_timer_, Timer::Kind::kAway, 0, 0});
+}
+
+void Hub::State::EndAway() {
+  away_timer_.reset();
+  for (auto it = away_.begin(); it != away_.end();) {
+    const bool over = it->second.until <= now_;
+    if (over) changed_workers_.insert(it->first);
+    it = over ? away_.erase(it) : std::next(it);
+  }
+  SetAwayTimer();
+}
+
+// Some worker that may come back with it.
+const WorkerKey* Hub::State::MayReturn(const std::string& model,
+                                       const PublicationId& publication) const {
+  for (auto it = away_.lower_bound({model, "", 0}); it != away_.end(); ++it) {
+    if (it->first.model != model) return nullptr;
+    if (it->second.publication == publication) return &it->first;
+  }
+  return nullptr;
 }
 
 }  // namespace tensorhub::hub

@@ -126,6 +126,12 @@ class Hub::State {
   bool IsCutOff() const;
   bool IsExcused(Worker& worker);
   void ForgiveSilence(const std::string& why);
+  void NoteAway(const WorkerIdentity& worker, const PublicationId& publication);
+  void NoteUnaccounted(const WorkerIdentity& worker);
+  void ComesBack(const WorkerKey& key);
+  void SetAwayTimer();
+  void EndAway();
+  const WorkerKey* MayReturn(const std::string& model, const PublicationId& publication) const;
   void EndWorker(Worker& worker, const absl::Status& reason);
   void CloseStream(Worker& worker, const absl::Status& reason);
   void ForgetOldestDead();
@@ -408,6 +414,8 @@ class Hub::State {
   absl::StatusOr<const Publication*> FindLatest(const std::string& name, const Model& model) const;
   absl::StatusOr<const Publication*> FindExact(const std::string& name, const Model& model,
                                                Version version) const;
+  absl::Status NoHolder(const std::string& name, Version version,
+                        const PublicationId& publication) const;
   absl::Status CheckShards(const Group& group, uint32_t world_size,
                            const Publication& publication) const;
   void GiveUpJoin(Worker& worker, OpId join);
@@ -483,6 +491,8 @@ class Hub::State {
   bool recovering_ = false;
   // While recovering; empty: those of the earlier life are not known, or are there.
   std::map<WorkerKey, Expected> expected_;
+  std::map<WorkerKey, Away> away_;
+  std::optional<TimeMs> away_timer_;
   // The rows of workers name all that are there. False: until the end of a recovery that began
   // without such rows.
   bool names_all_ = true;

@@ -386,6 +386,13 @@ struct Expected {
   std::optional<OpId> repeats;
 };
 
+// R8: what a worker held whole when its lease ended in silence. It may come back with it.
+struct Away {
+  Incarnation incarnation = 0;
+  PublicationId publication;
+  TimeMs until = 0;  // from then on it is not waited for any more
+};
+
 struct Wait {
   std::string model;
   Version newer_than = 0;
@@ -396,7 +403,7 @@ struct Wait {
 };
 
 struct Timer {
-  enum class Kind { kGrace, kLease, kOperation, kDrain, kWait, kQuestion, kForget, kPins };
+  enum class Kind { kGrace, kLease, kOperation, kDrain, kWait, kQuestion, kForget, kPins, kAway };
   TimeMs at = 0;
   Kind kind = Kind::kGrace;
   Serial worker = 0;

@@ -75,8 +75,7 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
     if (recovering_) {
       return absl::UnavailableError("the server is recovering; repeat this call in a moment");
     }
-    return absl::NotFoundError(absl::StrCat("version ", transaction.version, " of ",
-                                            worker.id.key.model, " has no holder any more"));
+    return NoHolder(worker.id.key.model, transaction.version, transaction.publication);
   }
   // An earlier, aborted read that it never settled: its buffers are free, by its own word.
   EndRead(worker);

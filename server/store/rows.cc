@@ -129,7 +129,7 @@ absl::StatusOr<std::map<std::string, hub::RetentionRow>> ReadRetention(Sqlite& d
 absl::StatusOr<std::map<WorkerKey, hub::WorkerRow>> ReadWorkers(Sqlite& database) {
   std::map<WorkerKey, hub::WorkerRow> workers;
   absl::StatusOr<Statement> select =
-      database.Prepare("SELECT model, group_name, rank, incarnation FROM workers");
+      database.Prepare("SELECT model, group_name, rank, incarnation, away FROM workers");
   if (!select.ok()) return select.status();
   while (true) {
     const absl::StatusOr<bool> row = select->Step();
@@ -137,8 +137,10 @@ absl::StatusOr<std::map<WorkerKey, hub::WorkerRow>> ReadWorkers(Sqlite& database
     if (!*row) return workers;
     const uint64_t rank = select->Number(2);
     const WorkerKey key{select->Bytes(0), select->Bytes(1), static_cast<Rank>(rank)};
-    const hub::WorkerRow worker{select->Number(3)};
-    if (!AreNames(key.model, key.group) || rank >= kWorldSizeMax || worker.incarnation == 0) {
+    const std::optional<Id128> away = IdOrNoneFrom(*select, 4);
+    const hub::WorkerRow worker{select->Number(3), away.value_or(Id128{})};
+    if (!AreNames(key.model, key.group) || rank >= kWorldSizeMax || worker.incarnation == 0 ||
+        !away) {
       return Damaged(database.path(), absl::StrCat("table workers, row \"", key.model, "/",
                                                    key.group, "/", rank, "\""));
     }
@@ -280,8 +282,8 @@ absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
        "INSERT OR REPLACE INTO retention (model, keep_latest, pins) VALUES (?1, ?2, ?3)"},
       {&writer.drop_retention_, "DELETE FROM retention WHERE model = ?1"},
       {&writer.put_worker_,
-       "INSERT OR REPLACE INTO workers (model, group_name, rank, incarnation) "
-       "VALUES (?1, ?2, ?3, ?4)"},
+       "INSERT OR REPLACE INTO workers (model, group_name, rank, incarnation, away) "
+       "VALUES (?1, ?2, ?3, ?4, ?5)"},
       {&writer.drop_worker_,
        "DELETE FROM workers WHERE model = ?1 AND group_name = ?2 AND rank = ?3"},
   };
@@ -376,7 +378,9 @@ absl::Status RowWriter::Write(const WorkerKey& key, const std::optional<hub::Wor
   statement.BindText(1, key.model);
   statement.BindText(2, key.group);
   statement.Bind(3, uint64_t{key.rank});
+  const std::string away = row ? OrEmpty(row->away) : "";
   if (row) statement.Bind(4, row->incarnation);
+  if (row) statement.BindBlob(5, away);
   return statement.Run();
 }
 

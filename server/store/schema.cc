@@ -69,6 +69,7 @@ CREATE TABLE workers (
   group_name TEXT NOT NULL,
   rank INTEGER NOT NULL,
   incarnation INTEGER NOT NULL,
+  away BLOB NOT NULL,
   PRIMARY KEY (model, group_name, rank)
 ) STRICT, WITHOUT ROWID;
 )sql",

@@ -26,9 +26,9 @@ constexpr Nanos kReturn = 25 * kSecond;
 // No verb is asked with a longer time-out.
 constexpr Nanos kVerbsEnd = 60 * kSecond;
 // Of a fetch when all is well, over the slowest links; and of the answer that nobody holds the
-// version.
+// version, for which those that fell silent with it have to be away for long enough.
 constexpr Nanos kFetchEnds = 45 * kSecond;
-constexpr Nanos kRefusalEnds = 5 * kSecond;
+constexpr Nanos kRefusalEnds = 5 * kSecond + HubNode::kCutOffMs * (kSecond / 1000);
 constexpr TimeMs kFetchTimeoutMs = 55'000;
 
 class SeedRun {

@@ -102,7 +102,6 @@ class AgentCore::State {
   absl::StatusOr<Reference::Content> Published(const CallReply& reply) const;
   absl::Status CheckDecision(const FetchDecision& decision) const;
   void Join(const FetchVerb& verb, TimeMs left_ms, Effects& effects);
-  absl::Status Forgotten(const absl::Status& status) const;
   void AskAgain(TimeMs now, Effects& effects);
   void EndOrWait(const absl::Status& failure, TimeMs now, Effects& effects);
   bool HasWhole(const FetchDecision& decision) const;

@@ -62,7 +62,7 @@ bool AgentCore::State::HasWhole(const FetchDecision& decision) const {
 }
 
 void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& effects) {
-  if (!reply.status.ok()) return EndOrWait(Forgotten(reply.status), now, effects);
+  if (!reply.status.ok()) return EndOrWait(reply.status, now, effects);
   const auto* decision = std::get_if<FetchDecision>(&reply.payload);
   if (decision == nullptr) return Done(BadAnswer(), effects);
   phase_deadline_.reset();
@@ -129,7 +129,7 @@ void AgentCore::State::EndNextRead(Effects& effects) {
 
 void AgentCore::State::OnBeginReply(const CallReply& reply, TimeMs /*now*/, Effects& effects) {
   phase_ = Phase::kReading;
-  if (!reply.status.ok()) StopReading(Forgotten(reply.status), effects);
+  if (!reply.status.ok()) StopReading(reply.status, effects);
 }
 
 void AgentCore::State::StopReading(const absl::Status& reason, Effects& effects) {
@@ -166,11 +166,6 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
   const std::optional<DroppedDirective> dropped = dropped_;
   Done(absl::OkStatus(), effects);
   if (dropped) On(*dropped, now, effects);
-}
-
-// R8: in an outage the hub may have forgotten the version with its last holder, which may return.
-absl::Status AgentCore::State::Forgotten(const absl::Status& status) const {
-  return AsOutage(status, !outage_.ok() && absl::IsNotFound(status));
 }
 
 // An attempt has failed: the verb as well, unless it waits for an outage to end. Whether it was one

@@ -225,7 +225,7 @@ struct FetchOptions {
   std::optional<void*> stream = {};
   std::stop_token cancel = {};
   // Where the only source of a rank, or a rank itself, falls silent, the group waits for it until
-  // the timeout. False: it hears UNAVAILABLE, and may fetch something else. Equal for all ranks.
+  // the timeout. False: it hears the error, and may fetch something else. Equal for all ranks.
   bool waits_out_outages = true;
 };
 
@@ -348,10 +348,11 @@ class Client {
   // group must call it with equal selectors, and all get the same version or the same error.
   // Afterwards this worker serves the version to others. Latest and Version of what nobody holds
   // are NOT_FOUND at once; NewerThan waits until the timeout. While the server recovers, for one
-  // lease after its start, all of them wait, since holders may still report. Ends by the timeout
-  // and a second, whatever becomes of the network. An outage is waited out until then: the only
-  // source of a rank falls silent, or a rank is cut off (waits_out_outages). What has arrived is
-  // not read again, also by another call after an error, where digests are checked.
+  // lease after its start at most, all of them wait, since holders may still report. Ends by the
+  // timeout and a second, whatever becomes of the network. An outage is waited out until then: the
+  // only source of a rank, or the last holder of the version, fell silent, or a rank is cut off
+  // (waits_out_outages). What has arrived is not read again, also by another call after an error,
+  // where digests are checked.
   //
   // What the buffers held is unpublished once the version is decided; its readers have ten seconds
   // of the timeout. An error before that (NOT_FOUND, INVALID_ARGUMENT, another layout, a NewerThan

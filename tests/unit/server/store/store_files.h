@@ -94,7 +94,7 @@ inline hub::DurableState SomeState() {
   state.retention["other"].keep_latest = hub::kKeepLatestMax;
   state.retention["pinned"].pins["p"] = {1, TimeMs{0}};
   state.workers[{"m/actor", "rollout", 0}] = {~Incarnation{0}};
-  state.workers[{"m/actor", "rollout", kWorldSizeMax - 1}] = {1};
+  state.workers[{"m/actor", "rollout", kWorldSizeMax - 1}] = {1, {~uint64_t{0}, 0}};
   return state;
 }
 
