@@ -17,7 +17,7 @@ namespace {
 
 // Who is slow itself has no reason to shun those that it left.
 bool Shuns(const Worker& reader, const Worker& source) {
-  return !reader.slow && reader.read->left.contains(source.id);
+  return !reader.slow && reader.read->whole().left.contains(source.id);
 }
 
 bool IsUnreliable(const Worker& source) {
@@ -78,7 +78,7 @@ std::optional<HolderRank> SkipTo(const HolderRank& rank, const SourceClass& want
 bool Serves(const Worker& source) {
   if (source.reference->state == ReferenceState::kComplete) return true;
   if (source.reference->state != ReferenceState::kFilling) return false;
-  return !source.read || source.read->current != 0;
+  return !source.read || HasSource(*source.read);
 }
 
 }  // namespace
@@ -233,7 +233,7 @@ std::vector<Candidate> Hub::State::ThoseLeft(const Worker& reader, Tier tier,
                                              const SourceClass& wanted) const {
   std::vector<Candidate> found;
   if (reader.slow) return found;
-  for (const WorkerIdentity& id : reader.read->left) {
+  for (const WorkerIdentity& id : reader.read->whole().left) {
     const Worker* source = FindWorker(id.key);
     if (source == nullptr || source->id != id || !MayServe(*source, reader)) continue;
     const Candidate candidate = CandidateOf(*source, reader);

@@ -127,7 +127,7 @@ void Hub::State::On(const SourceFailed& event) {
   BarSource(read, source.id);
   Complain(source, reader->id);
   Doubt(source, *reader, damaged);
-  const bool stranded = read.current == event.assignment && read.running;
+  const bool stranded = read.FedBy(event.assignment) != nullptr && read.running;
   Release(*reader, event.assignment);
   if (!stranded) return;
   if (read.barred.size() >= options_.limits.barred_sources) {
@@ -149,7 +149,7 @@ void Hub::State::On(const SourceSilent& event) {
   Worker* reader = FindSession(event.session);
   const Assignment* known =
       reader == nullptr ? nullptr : KnownAssignment(*reader, event.transaction, event.assignment);
-  if (known == nullptr || !IsFed(*reader) || reader->read->current != event.assignment) return;
+  if (known == nullptr || !IsPresent({reader, event.assignment})) return;
   Worker& source = *known->source;
   Say(LogLine::Level::kInfo,
       absl::StrCat(ToString(reader->id.key), " hears nothing from ", ToString(source.id.key)));

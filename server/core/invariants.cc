@@ -175,8 +175,12 @@ void Hub::State::CheckReference(const Worker& worker) const {
 void Hub::State::CheckRead(const Worker& worker) const {
   if (!worker.read) return;
   const Read& read = *worker.read;
-  TH_CHECK(read.current <= read.last);
-  TH_CHECK(read.current == 0 || read.assignments.contains(read.current));
+  for (const Stream& stream : read.streams) {
+    TH_CHECK(stream.current <= read.last && stream.reported <= read.last);
+    TH_CHECK(stream.current == 0 || read.assignments.contains(stream.current));
+    // No ping-pong.
+    TH_CHECK(stream.slow_moves <= kSlowMovesMax && stream.left.size() <= kSlowMovesMax);
+  }
   for (const auto& [number, assignment] : read.assignments) {
     TH_CHECK(number != 0 && number <= read.last);
     const ReaderSlot slot{FindRow(worker.serial), number};
@@ -185,8 +189,6 @@ void Hub::State::CheckRead(const Worker& worker) const {
     TH_CHECK(source->reference->generation == assignment.generation);
     TH_CHECK(source->reference->readers.contains(slot));
   }
-  // No ping-pong.
-  TH_CHECK(read.slow_moves <= kSlowMovesMax && read.left.size() <= kSlowMovesMax);
   if (!read.running) return;
   // R5: who reads is listed with what it reads, so that others may follow it.
   TH_CHECK(worker.reference && worker.reference->publication == read.publication);
@@ -230,7 +232,8 @@ void Hub::State::CheckSeeds(const Shard& shard) const {
     for (const Worker* seed : site.all.inlets) {
       TH_CHECK(Reads(*seed) && seed->place.datacenter == datacenter);
       const Read& read = *seed->read;
-      if (!IsFed(*seed) || read.reported || !read.barred.empty() || !read.left.empty()) continue;
+      if (!IsFed(*seed) || read.restored || !read.barred.empty()) continue;
+      if (!read.whole().left.empty()) continue;
       TH_CHECK(innocent == nullptr);
       innocent = seed;
     }

@@ -33,7 +33,7 @@ bool IsWorthwhile(const Worker& reader, TimeMs now) {
   const Reference& reference = *reader.reference;
   if (!reference.shard->chunks) return true;
   const uint32_t chunks = *reference.shard->chunks;
-  const Pace& pace = reader.read->pace;
+  const Pace& pace = reader.read->whole().pace;
   const uint64_t since = pace.rate * static_cast<uint64_t>(now - pace.told_at) / 1'000'000;
   const uint64_t expected = std::min<uint64_t>(reference.valid_chunks + since, chunks);
   return StepsMissing(static_cast<uint32_t>(expected), chunks) >= kWorthwhileSteps;
@@ -49,10 +49,10 @@ bool IsInCrowd(const Worker& reader, const Worker& source, uint32_t readers_per_
   for (const ReaderSlot& slot : source.reference->readers) {
     const Worker& other = *slot.reader;
     if (&other == &reader || !IsPresent(slot)) continue;
-    if (other.read->suspect) return false;  // it is being found out who is slow
+    if (other.read->whole().suspect) return false;  // it is being found out who is slow
     if (tier == Tier::kHost || Present(other).tier != Tier::kHost) ++others;
   }
-  return others >= places && !reader.read->suspect;
+  return others >= places && !reader.read->whole().suspect;
 }
 
 }  // namespace

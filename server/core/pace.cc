@@ -68,7 +68,7 @@ void Hub::State::On(const Heartbeat& event) {
 }
 
 void Hub::State::BeginWindow(Worker& reader) {
-  Pace& pace = reader.read->pace;
+  Pace& pace = reader.read->whole().pace;
   const bool moved = reader.reference->valid_chunks > pace.chunks;
   pace.since = now_;
   pace.chunks = reader.reference->valid_chunks;
@@ -78,19 +78,19 @@ void Hub::State::BeginWindow(Worker& reader) {
 
 // Called with whatever the reader says.
 void Hub::State::Sample(Worker& reader) {
-  if (!IsFed(reader) || now_ - reader.read->pace.since < WindowMs()) return;
-  Pace& pace = reader.read->pace;
+  if (!IsFed(reader) || now_ - reader.read->whole().pace.since < WindowMs()) return;
+  Pace& pace = reader.read->whole().pace;
   const bool setting_up = pace.rate_at == 0;
   const uint64_t rate = CloseWindow(reader);
   pace.starved = IsStarved(reader, rate) ? pace.starved + 1 : 0;
   const bool stalled = IsStalled(reader);
   BeginWindow(reader);
   if (pace.starved >= kStarvedWindows || stalled) return LeaveSlowSource(reader);
-  if (reader.read->suspect && !setting_up) Judge(reader, rate);
+  if (reader.read->whole().suspect && !setting_up) Judge(reader, rate);
 }
 
 uint64_t Hub::State::CloseWindow(Worker& reader) {
-  Pace& pace = reader.read->pace;
+  Pace& pace = reader.read->whole().pace;
   const uint32_t valid = reader.reference->valid_chunks;
   const uint64_t got = valid > pace.chunks ? valid - pace.chunks : 0;
   pace.rate = got * 1'000'000 / static_cast<uint64_t>(now_ - pace.since);
@@ -103,7 +103,7 @@ uint64_t Hub::State::CloseWindow(Worker& reader) {
 }
 
 bool Hub::State::IsStarved(const Worker& reader, uint64_t rate) const {
-  const Pace& pace = reader.read->pace;
+  const Pace& pace = reader.read->whole().pace;
   const Worker& source = SourceOf(reader);
   const uint32_t valid = reader.reference->valid_chunks;
   const bool all_the_time =
@@ -114,8 +114,8 @@ bool Hub::State::IsStarved(const Worker& reader, uint64_t rate) const {
   const Tier tier = Present(reader).tier;
   uint64_t others = 0;
   // A source that is fed over a nearer link than it feeds says nothing about that link.
-  if (IsFed(source) && Present(source).tier >= tier && IsFresh(source.read->pace.rate_at)) {
-    others = source.read->pace.rate;
+  if (IsFed(source) && Present(source).tier >= tier && IsFresh(source.read->whole().pace.rate_at)) {
+    others = source.read->whole().pace.rate;
   }
   const auto fastest = reader.reference->shard->fastest.find(tier);
   if (fastest != reader.reference->shard->fastest.end() &&
@@ -128,33 +128,33 @@ bool Hub::State::IsStarved(const Worker& reader, uint64_t rate) const {
 // Nothing at all, for longer than an agent waits for a silent source and for a chunk over any link
 // that is worth it: the reader is stuck, or the source says that it has what it does not give.
 bool Hub::State::IsStalled(const Worker& reader) const {
-  const Pace& pace = reader.read->pace;
+  const Pace& pace = reader.read->whole().pace;
   if (reader.reference->valid_chunks > pace.chunks || pace.offered <= pace.chunks) return false;
   return now_ - pace.moved_at >= 2 * options_.lease_ms;
 }
 
 void Hub::State::LeaveSlowSource(Worker& reader) {
-  Read& read = *reader.read;
-  read.pace.starved = 0;
-  read.pace.moved_at = now_;
-  if (read.slow_moves >= kSlowMovesMax || reader.slow) return;
+  Stream& stream = reader.read->whole();
+  stream.pace.starved = 0;
+  stream.pace.moved_at = now_;
+  if (stream.slow_moves >= kSlowMovesMax || reader.slow) return;
   Worker& source = SourceOf(reader);
-  const bool again = !read.left.empty();
-  read.left.insert(source.id);
+  const bool again = !stream.left.empty();
+  stream.left.insert(source.id);
   Worker* other = again ? nullptr : OtherSource(reader);
   if (other == nullptr) {
-    read.suspect.reset();
+    stream.suspect.reset();
     CallSlow(reader, "it is fed slowly, whoever feeds it");
     return Bypass(reader);
   }
-  read.suspect = source.id;
-  read.rate_at_suspect = read.pace.rate;
-  ++read.slow_moves;
+  stream.suspect = source.id;
+  stream.rate_at_suspect = stream.pace.rate;
+  ++stream.slow_moves;
   const bool inside = Present(reader).tier != Tier::kRemote;
   MoveTo(reader, *other);
   // One seed: the two change places.
   if (!inside || Present(reader).tier != Tier::kRemote) return;
-  ++source.read->slow_moves;
+  ++source.read->whole().slow_moves;
   MoveTo(source, reader);
 }
 
@@ -168,7 +168,7 @@ Worker* Hub::State::OtherSource(const Worker& reader) {
     const bool across = inside && TierBetween(above.location, reader.location) == Tier::kRemote;
     // One place more than usual: one of the two leaves it when it is known who is slow.
     const bool room = Occupied(*above.reference) <= options_.readers_per_source;
-    const bool swaps = MayServe(reader, source) && source.read->slow_moves < kSlowMovesMax;
+    const bool swaps = MayServe(reader, source) && source.read->whole().slow_moves < kSlowMovesMax;
     if (MayServe(above, reader) && (across ? swaps : room)) return &above;
   }
   const std::optional<Candidate> best = Choose(reader);
@@ -180,22 +180,21 @@ Worker* Hub::State::OtherSource(const Worker& reader) {
 // The first window behind another source (after the one with the set-up) tells whose fault it was.
 // A fair share of that source's link, or a better rate than before, speaks for the reader.
 void Hub::State::Judge(Worker& reader, uint64_t rate) {
-  const Read& read = *reader.read;
   const Worker& source = SourceOf(reader);
   uint64_t fellows = 0;
   for (const ReaderSlot& slot : source.reference->readers) {
     const Worker& fellow = *slot.reader;
     if (&fellow == &reader || !IsPresent(slot)) continue;
-    if (!IsFresh(fellow.read->pace.rate_at)) continue;
-    fellows = std::max(fellows, fellow.read->pace.rate);
+    if (!IsFresh(fellow.read->whole().pace.rate_at)) continue;
+    fellows = std::max(fellows, fellow.read->whole().pace.rate);
   }
   const bool fair = fellows > 0 && rate * 4 >= fellows * 3;
-  const bool better = rate * 2 >= read.rate_at_suspect * 3;
+  const bool better = rate * 2 >= reader.read->whole().rate_at_suspect * 3;
   const bool limited = Offers(source) >= reader.reference->valid_chunks + kLeadChunks;
-  const WorkerIdentity left = *std::exchange(reader.read->suspect, std::nullopt);
+  const WorkerIdentity left = *std::exchange(reader.read->whole().suspect, std::nullopt);
   Worker* suspect = FindLive(left);
   if (rate > 0 && (fair || (fellows == 0 && better))) {
-    reader.read->left.erase(left);
+    reader.read->whole().left.erase(left);
     if (suspect != nullptr && suspect->reference) Convict(*suspect, reader);
   } else if (limited) {
     CallSlow(reader, "it is fed slowly, whoever feeds it");
@@ -208,9 +207,10 @@ void Hub::State::Judge(Worker& reader, uint64_t rate) {
 void Hub::State::Convict(Worker& suspect, Worker& reader) {
   CallSlow(suspect, "it feeds its readers slowly");
   const bool beside = IsFed(suspect) && Present(suspect).source == Present(reader).source;
-  if (!beside || suspect.read->slow_moves >= kSlowMovesMax || !MayServe(reader, suspect)) return;
+  if (!beside || suspect.read->whole().slow_moves >= kSlowMovesMax || !MayServe(reader, suspect))
+    return;
   if (TierBetween(reader.location, suspect.location) > Present(suspect).tier) return;
-  ++suspect.read->slow_moves;
+  ++suspect.read->whole().slow_moves;
   if (!AssignSource(suspect)) MoveTo(suspect, reader);
 }
 
@@ -230,7 +230,7 @@ void Hub::State::Bypass(Worker& reader) {
   for (const ReaderSlot& slot : reader.reference->readers) {
     const Worker& follower = *slot.reader;
     if (!IsPresent(slot)) continue;
-    if (follower.read->slow_moves < kSlowMovesMax) {
+    if (follower.read->whole().slow_moves < kSlowMovesMax) {
       behind.insert({follower.reference->valid_chunks, slot.reader});
     }
   }
@@ -243,14 +243,15 @@ void Hub::State::Bypass(Worker& reader) {
     const bool across = TierBetween(source.location, follower.location) == Tier::kRemote &&
                         Present(follower).tier != Tier::kRemote;
     const bool serves = MayServe(source, follower) && (!across || MayServe(follower, reader));
-    ++follower.read->slow_moves;
+    ++follower.read->whole().slow_moves;
     if (!idle && serves && std::exchange(first, false)) {
       MoveTo(follower, source);
     } else {
       AssignSource(follower);
     }
   }
-  if (reader.read->slow_moves < kSlowMovesMax && AssignSource(reader)) ++reader.read->slow_moves;
+  if (reader.read->whole().slow_moves < kSlowMovesMax && AssignSource(reader))
+    ++reader.read->whole().slow_moves;
 }
 
 }  // namespace tensorhub::hub

@@ -94,10 +94,10 @@ void Hub::State::Resume(Worker& worker, const OpenFetch& fetch, Member& member) 
   if (IsIn(worker, fetch.transaction)) {
     ReleaseOthers(worker, fetch.assignment);
     // It has been led on since its first report, and what it said of that source may be lost.
-    const AssignmentNumber first = worker.read->reported.value_or(0);
+    const AssignmentNumber first = worker.read->whole().reported;
     if (first != 0 && first != fetch.assignment) LeaveReported(worker, first);
   }
-  if (IsFed(worker) && worker.read->current != fetch.assignment) SendAssign(worker);
+  if (IsFed(worker) && worker.read->whole().current != fetch.assignment) SendAssign(worker);
 }
 
 // R6: a decision is restored by any rank that heard it.
@@ -124,7 +124,8 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   // The decision is the group's, as its first rank reported it.
   StartRead(worker, member);
   worker.read->last = fetch.assignment;
-  worker.read->reported = fetch.assignment;
+  worker.read->restored = true;
+  worker.read->whole().reported = fetch.assignment;
   AwaitReported(worker, fetch);
 }
 

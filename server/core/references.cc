@@ -184,8 +184,9 @@ void Hub::State::ForgetIfUnheld(const Publication& publication) {
 }
 
 void Hub::State::NoteProgress(Read& read, const Progress& event) {
-  read.pace.told_at = now_;
-  const auto current = read.assignments.find(read.current);
+  Stream& stream = read.whole();
+  stream.pace.told_at = now_;
+  const auto current = read.assignments.find(stream.current);
   if (current != read.assignments.end() && !event.way.empty()) current->second.way = event.way;
 }
 

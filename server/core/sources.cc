@@ -47,15 +47,16 @@ void Hub::State::CallReadersAnew(Worker& source) {
 }
 
 void Hub::State::AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier) {
-  StopBeingFed(reader);
+  Stream& stream = reader.read->whole();
+  StopBeingFed(reader, stream);
   CountReader(reader, number, source, tier);
-  reader.read->current = number;
+  stream.current = number;
   reader.read->last = std::max(reader.read->last, number);
   reader.node.AttachTo(source.node);
   reader.reference->shard->waiting.erase(&reader);
-  reader.read->pace.starved = 0;
-  reader.read->pace.rate_at = 0;
-  reader.read->pace.moved_at = now_;
+  stream.pace.starved = 0;
+  stream.pace.rate_at = 0;
+  stream.pace.moved_at = now_;
   BeginWindow(reader);
   WakeWaiting(*reader.reference->shard);
 }
@@ -75,8 +76,8 @@ void Hub::State::CountReader(Worker& reader, AssignmentNumber number, Worker& so
 }
 
 // The assignment stays until it is released.
-void Hub::State::StopBeingFed(Worker& reader) {
-  reader.read->current = 0;
+void Hub::State::StopBeingFed(Worker& reader, Stream& stream) {
+  stream.current = 0;
   if (!reader.node.attached()) return;
   reader.node.Detach();
   if (reader.reference) WakeWaiting(*reader.reference->shard);
@@ -95,7 +96,7 @@ void Hub::State::SendAssign(const Worker& reader) {
   const Worker& source = *assignment.source;
   Assign assign;
   assign.transaction = read.transaction;
-  assign.assignment = read.current;
+  assign.assignment = read.whole().current;
   assign.source = source.id;
   assign.endpoint = source.endpoint;
   assign.generation = assignment.generation;
@@ -110,7 +111,7 @@ Assignment Hub::State::EraseAssignment(Worker& reader, AssignmentNumber number) 
   const auto it = reader.read->assignments.find(number);
   Assignment assignment = std::move(it->second);
   reader.read->assignments.erase(it);
-  if (reader.read->current == number) StopBeingFed(reader);
+  if (Stream* stream = reader.read->FedBy(number)) StopBeingFed(reader, *stream);
   if (assignment.tier == Tier::kRemote) {
     const auto uplink = uplinks_.find(assignment.uplink);
     if (--uplink->second == 0) uplinks_.erase(uplink);
@@ -155,7 +156,7 @@ void Hub::State::ReleaseAll(Worker& reader) {
 void Hub::State::ReleaseOthers(Worker& reader, AssignmentNumber reported) {
   std::vector<AssignmentNumber> others;
   for (const auto& [number, assignment] : reader.read->assignments) {
-    if (number != reported && number != reader.read->current) others.push_back(number);
+    if (number != reported && reader.read->FedBy(number) == nullptr) others.push_back(number);
   }
   for (const auto& [number, source] : reader.read->awaits) {
     if (number != reported) others.push_back(number);
@@ -186,7 +187,7 @@ void Hub::State::EndAborted(Worker& reader) {
 // The reference that the slot was at is going. The reader may be at it until it has left.
 void Hub::State::LoseSource(const ReaderSlot& slot) {
   Worker& reader = *slot.reader;
-  const bool current = reader.read->current == slot.assignment;
+  const bool current = reader.read->FedBy(slot.assignment) != nullptr;
   const Assignment lost = EraseAssignment(reader, slot.assignment);
   AwaitSource(reader, slot.assignment, lost.source->id, lost.generation);
   if (current && Reads(reader)) Orphaned(reader);
@@ -225,7 +226,7 @@ void Hub::State::On(const SourceReleased& event) {
   }
   LeaveReported(*reader, event.assignment);
   // R9: where it was led last it is, until it says that it failed.
-  if (reader->read->current != event.assignment) Release(*reader, event.assignment);
+  if (reader->read->FedBy(event.assignment) == nullptr) Release(*reader, event.assignment);
 }
 
 // R8: it is not at a source any more that is not listed. If that is the one which it reported (the
@@ -233,8 +234,8 @@ void Hub::State::On(const SourceReleased& event) {
 void Hub::State::LeaveReported(Worker& reader, AssignmentNumber number) {
   Read& read = *reader.read;
   AwaitNoMore(reader, number);
-  if (number != read.reported) return;
-  read.reported = 0;
+  if (number != read.whole().reported) return;
+  read.whole().reported = 0;
   Release(reader, number);
   if (read.running && !IsFed(reader)) Orphaned(reader);
 }

@@ -337,7 +337,7 @@ class Hub::State {
   void CallReadersAnew(Worker& source);
   void AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
   void CountReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
-  void StopBeingFed(Worker& reader);
+  void StopBeingFed(Worker& reader, Stream& stream);
   void WakeWaiting(const Shard& shard);
   void SendAssign(const Worker& reader);
   Assignment EraseAssignment(Worker& reader, AssignmentNumber number);

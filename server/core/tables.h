@@ -10,6 +10,7 @@
 #ifndef TENSORHUB_SERVER_CORE_TABLES_H_
 #define TENSORHUB_SERVER_CORE_TABLES_H_
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -17,6 +18,8 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "common/content_identity.h"
@@ -102,30 +105,49 @@ struct Fastest {
   TimeMs at = 0;
 };
 
-// What a worker reads, from BeginRead until its FinishRead (also when its transaction was aborted:
-// until then, operations may be outstanding at the sources).
-struct Read {
-  TransactionId transaction;
-  PublicationId publication;
-  Version version = 0;
-  bool running = true;           // false: done or aborted, no source is wanted
-  AssignmentNumber current = 0;  // 0: no source
-  AssignmentNumber last = 0;
-  std::map<AssignmentNumber, Assignment> assignments;
-  std::map<WorkerIdentity, Bar> barred;  // sources that failed this reader, bounded
-  absl::Status last_failure;
+// What feeds a read, by one source at a time.
+struct Stream {
+  AssignmentNumber current = 0;  // the assignment by which it is fed; 0: no source
+  // R8: the assignment by which it was at a source when it reported to this life of the hub, and
+  // may be still; 0: none.
+  AssignmentNumber reported = 0;
   Pace pace;
   // Sources left because they were slow; they come last for this reader.
   std::set<WorkerIdentity> left;
   std::optional<WorkerIdentity> suspect;  // of them, the one that is not judged yet
   uint64_t rate_at_suspect = 0;
   uint32_t slow_moves = 0;  // at most kSlowMovesMax
-  // Begun in an earlier life of the hub: the number under which it was at a source when it
-  // reported, and may be still; 0: at none.
-  std::optional<AssignmentNumber> reported;
+};
+
+// What a worker reads, from BeginRead until its FinishRead (also when its transaction was aborted:
+// until then, operations may be outstanding at the sources).
+struct Read {
+  TransactionId transaction;
+  PublicationId publication;
+  Version version = 0;
+  bool running = true;        // false: done or aborted, no source is wanted
+  bool restored = false;      // R8: begun in an earlier life of the hub
+  AssignmentNumber last = 0;  // of all streams
+  std::vector<Stream> streams = std::vector<Stream>(1);  // by part; never empty
+  std::map<AssignmentNumber, Assignment> assignments;    // of all streams, until released
+  std::map<WorkerIdentity, Bar> barred;                  // sources that failed this reader, bounded
+  absl::Status last_failure;
   // R3: not released, at sources that are not listed: that it reported, or that were lost.
   std::map<AssignmentNumber, WorkerIdentity> awaits;
   TimeMs began = 0;
+
+  // Which feeds the whole shard.
+  Stream& whole() { return streams.front(); }
+  const Stream& whole() const { return streams.front(); }
+  // The stream that this assignment feeds; null if there is none, or none any more.
+  const Stream* FedBy(AssignmentNumber number) const {
+    const auto it = std::find_if(streams.begin(), streams.end(),
+                                 [&](const Stream& stream) { return stream.current == number; });
+    return number == 0 || it == streams.end() ? nullptr : &*it;
+  }
+  Stream* FedBy(AssignmentNumber number) {
+    return const_cast<Stream*>(std::as_const(*this).FedBy(number));
+  }
 };
 
 enum class OpKind { kPublish, kUnpublish, kJoinFetch, kBeginRead, kFinishRead, kLeave };
@@ -227,10 +249,14 @@ inline bool IsIn(const Worker& worker, const TransactionId& transaction) {
   return worker.read && worker.read->transaction == transaction;
 }
 inline bool Reads(const Worker& worker) { return worker.read && worker.read->running; }
-inline bool IsFed(const Worker& worker) { return Reads(worker) && worker.read->current != 0; }
+inline bool HasSource(const Read& read) {
+  return std::any_of(read.streams.begin(), read.streams.end(),
+                     [](const Stream& stream) { return stream.current != 0; });
+}
+inline bool IsFed(const Worker& worker) { return Reads(worker) && HasSource(*worker.read); }
 // By which one that is fed is fed.
 inline const Assignment& Present(const Worker& reader) {
-  return reader.read->assignments.at(reader.read->current);
+  return reader.read->assignments.at(reader.read->whole().current);
 }
 // Across the wide area.
 inline bool IsFedFromAfar(const Worker& worker) {
@@ -238,7 +264,7 @@ inline bool IsFedFromAfar(const Worker& worker) {
 }
 // It is fed by this, and not only counted there until it has released it.
 inline bool IsPresent(const ReaderSlot& slot) {
-  return IsFed(*slot.reader) && slot.reader->read->current == slot.assignment;
+  return Reads(*slot.reader) && slot.reader->read->FedBy(slot.assignment) != nullptr;
 }
 
 struct Shard {

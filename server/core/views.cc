@@ -194,7 +194,7 @@ std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
     view.reader = worker.id;
     view.version = read.version;
     view.running_ms = std::max<TimeMs>(0, now - read.began);
-    const auto assignment = read.assignments.find(read.current);
+    const auto assignment = read.assignments.find(read.whole().current);
     if (assignment != read.assignments.end()) {
       view.source = assignment->second.source->id;
       view.tier = assignment->second.tier;
