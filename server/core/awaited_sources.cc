@@ -12,11 +12,16 @@
 namespace tensorhub::hub {
 
 void Hub::State::AwaitReported(Worker& worker, const OpenFetch& fetch) {
-  if (!fetch.source || fetch.assignment == 0) return;
-  AwaitSource(worker, fetch.assignment, *fetch.source, fetch.source_generation);
-  if (Worker* source = FindLive(*fetch.source); source != nullptr && source->reference) {
-    ReattachReaders(*source);
+  const auto await = [&](AssignmentNumber number, const WorkerIdentity& id, Generation generation) {
+    AwaitSource(worker, number, id, generation);
+    Worker* source = FindLive(id);
+    if (source != nullptr && source->reference) ReattachReaders(*source);
+  };
+  for (const OpenStream& stream : fetch.streams) {
+    await(stream.assignment, stream.source, stream.generation);
   }
+  if (!fetch.streams.empty() || !fetch.source || fetch.assignment == 0) return;
+  await(fetch.assignment, *fetch.source, fetch.source_generation);
 }
 
 // R3: until the reader says that it has left it, which counts there once it is listed (again): it
@@ -47,14 +52,25 @@ void Hub::State::ReattachReaders(Worker& source) {
     if (source.reference->generation != generation) continue;
     if (!IsOfItsShard(source, *reader) || &source == reader) continue;
     const Tier tier = TierBetween(source.location, reader->location);
-    // R5: directives of the earlier life may have been lost on the way, so that two reports do not
-    // fit; such a reader gets a new source. R3: until it says that it has left, it may read here,
-    // as may one that was led elsewhere meanwhile, or whose fetch has been aborted.
-    const bool feeds = recovering_ && Reads(*reader) && !IsFed(*reader) &&
-                       reader->read->last == assignment && !source.node.IsBelow(reader->node);
-    feeds ? AttachReader(*reader, assignment, source, tier)
-          : CountReader(*reader, assignment, source, tier);
+    // R3: until it says that it has left, it may read here, as may one that was led elsewhere
+    // meanwhile, or whose fetch has been aborted.
+    Stream* stream = FedAgain(*reader, assignment, source, tier);
+    stream == nullptr ? CountReader(*reader, assignment, source, tier)
+                      : AttachReader(*reader, *stream, assignment, source, tier);
   }
+}
+
+// R5: the stream that this assignment feeds as it did before, if it does. Directives of the earlier
+// life may have been lost on the way, so that two reports do not fit; such a reader gets a new
+// source.
+Stream* Hub::State::FedAgain(Worker& reader, AssignmentNumber number, Worker& source, Tier tier) {
+  if (!recovering_ || !Reads(reader)) return nullptr;
+  Read& read = *reader.read;
+  const auto stream = std::find_if(read.streams.begin(), read.streams.end(),
+                                   [&](const Stream& each) { return each.last == number; });
+  if (stream == read.streams.end() || stream->current != 0) return nullptr;
+  const bool may = read.ranges ? MayFeedRanges(source, tier) : !source.node.IsBelow(reader.node);
+  return may ? &*stream : nullptr;
 }
 
 void Hub::State::AwaitNoMore(Worker& reader, AssignmentNumber number) {

@@ -74,6 +74,16 @@ std::optional<HolderRank> SkipTo(const HolderRank& rank, const SourceClass& want
   return std::nullopt;
 }
 
+// Of the sources of one that is fed.
+Tier FarthestTier(const Worker& reader) {
+  Tier farthest = Tier::kHost;
+  for (const Stream& stream : reader.read->streams) {
+    if (stream.current == 0) continue;
+    farthest = std::max(farthest, reader.read->assignments.at(stream.current).tier);
+  }
+  return farthest;
+}
+
 // A filling holder without a source of its own goes nowhere.
 bool Serves(const Worker& source) {
   if (source.reference->state == ReferenceState::kComplete) return true;
@@ -97,7 +107,7 @@ IndexEntry Hub::State::EntryOf(const Worker& worker) const {
   const Reference& reference = *worker.reference;
   const bool reads = Reads(worker) && reference.state == ReferenceState::kFilling;
   if (reads) {
-    entry.fed_from = IsFed(worker) ? Present(worker).tier : Tier::kRemote;
+    entry.fed_from = IsFed(worker) ? FarthestTier(worker) : Tier::kRemote;
   }
   entry.unfed = !reads;
   if (!Serves(worker)) return entry;
@@ -175,10 +185,11 @@ std::optional<Candidate> Hub::State::Choose(const Worker& reader) {
 }
 
 // R5: whoever is fed, in the end, by one whose own source has not reported may read from anybody.
+// The sources of a divided read are complete.
 bool Hub::State::LeadsToWhole(const Worker& source) const {
   const Worker* first = &source;
-  while (IsFed(*first)) first = &SourceOf(*first);
-  return !Reads(*first);
+  while (IsFedWhole(*first)) first = &SourceOf(*first);
+  return IsFed(*first) || !Reads(*first);
 }
 
 // In the order of IsBetter: the first class in which there is somebody has the best of all.

@@ -57,8 +57,10 @@ absl::Status FailureOf(const absl::Status& said) {
 // Another source, or the end of the fetch for the whole group. While recovering, holders may still
 // report.
 void Hub::State::SettleOrphan(Worker& reader) {
-  if (!Reads(reader) || IsFed(reader)) return;
+  if (!Reads(reader)) return;
+  if (IsFed(reader)) return SettleStreams(reader);
   if (!recovering_ && MustGoFar(reader)) Pardon(reader, Tier::kDatacenter);
+  if (AssignSeveral(reader)) return;
   const bool assigned = AssignSource(reader) ||
                         (!recovering_ && Pardon(reader, Tier::kRemote) && AssignSource(reader));
   if (assigned) return KeepOneSeed(reader);
@@ -130,7 +132,7 @@ void Hub::State::On(const SourceFailed& event) {
   const bool stranded = read.FedBy(event.assignment) != nullptr && read.running;
   Release(*reader, event.assignment);
   if (!stranded) return;
-  if (read.barred.size() >= options_.limits.barred_sources) {
+  if (read.barred.size() >= options_.limits.barred_sources && !HasSource(read)) {
     return AbortOf(*reader, absl::UnavailableError("too many sources failed"));
   }
   Orphaned(*reader);
@@ -154,6 +156,7 @@ void Hub::State::On(const SourceSilent& event) {
   Say(LogLine::Level::kInfo,
       absl::StrCat(ToString(reader->id.key), " hears nothing from ", ToString(source.id.key)));
   Doubt(source, *reader);
+  if (reader->read->ranges) return LeaveSilent(*reader, source, event.assignment);
   const std::optional<Candidate> best = Choose(*reader);
   if (!best || !IsGood(*best) || best->serial == source.serial) return;
   // Or else, where it can reach nobody, it would be moved to and fro and never complain.

@@ -60,6 +60,10 @@ struct HubOptions {
   // Readers that one source feeds at a time before others are preferred. With one, readers form
   // chains, which use every link once; more than one divides a source's link among them.
   uint32_t readers_per_source = 1;
+  // Sources that one reader is given at a time, where as many hold the shard whole, are as near as
+  // the best of them, and feed nobody. More than one is worth it where a source, or one connection,
+  // is slower than the reader's link; it leaves fewer free sources for other readers.
+  uint32_t sources_per_reader = 1;
   // Of all readers together, at most: with many workers each reports less often. A report costs the
   // hub some 3 us, and the server around it more.
   uint32_t reports_per_second = 50'000;

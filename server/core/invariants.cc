@@ -175,8 +175,10 @@ void Hub::State::CheckReference(const Worker& worker) const {
 void Hub::State::CheckRead(const Worker& worker) const {
   if (!worker.read) return;
   const Read& read = *worker.read;
+  TH_CHECK(!read.streams.empty() && (read.ranges || read.streams.size() == 1));
   for (const Stream& stream : read.streams) {
-    TH_CHECK(stream.current <= read.last && stream.reported <= read.last);
+    TH_CHECK(stream.current == 0 || stream.current == stream.last);
+    TH_CHECK(stream.last <= read.last && stream.reported <= read.last);
     TH_CHECK(stream.current == 0 || read.assignments.contains(stream.current));
     // No ping-pong.
     TH_CHECK(stream.slow_moves <= kSlowMovesMax && stream.left.size() <= kSlowMovesMax);
@@ -199,19 +201,27 @@ void Hub::State::CheckRead(const Worker& worker) const {
   TH_CHECK(group->second.open->id == read.transaction);
 }
 
-// R5: nobody reads, through any number of others, from itself.
+// R5: nobody reads, through any number of others, from itself. The sources of a divided read are
+// complete, or were: they read from nobody.
 void Hub::State::CheckNoCycle(const Worker& worker) const {
   const Worker* at = &worker;
-  for (size_t steps = 0; IsFed(*at); ++steps) {
+  for (size_t steps = 0; IsFedWhole(*at); ++steps) {
     TH_CHECK(steps <= workers_.size());
     at = &SourceOf(*at);
     TH_CHECK(at != &worker);
+  }
+  if (!IsFed(*at) || !at->read->ranges) return;
+  for (const Stream& stream : at->read->streams) {
+    if (stream.current == 0) continue;
+    const Worker& source = *at->read->assignments.at(stream.current).source;
+    TH_CHECK(source.reference->state != ReferenceState::kFilling);
+    TH_CHECK(TierBetween(source.location, at->location) != Tier::kRemote);
   }
 }
 
 // R5: the index finds whom the ranking prefers, and says of everybody what is so.
 void Hub::State::CheckChoice(const Worker& worker) const {
-  TH_CHECK(worker.node.attached() == IsFed(worker));
+  TH_CHECK(worker.node.attached() == IsFedWhole(worker));
   if (!worker.reference) return;
   TH_CHECK(worker.listed == EntryOf(worker));
   if (!Reads(worker)) return;

@@ -50,7 +50,8 @@ bool IsInCrowd(const Worker& reader, const Worker& source, uint32_t readers_per_
     const Worker& other = *slot.reader;
     if (&other == &reader || !IsPresent(slot)) continue;
     if (other.read->whole().suspect) return false;  // it is being found out who is slow
-    if (tier == Tier::kHost || Present(other).tier != Tier::kHost) ++others;
+    const Tier others_tier = other.read->assignments.at(slot.assignment).tier;
+    if (tier == Tier::kHost || others_tier != Tier::kHost) ++others;
   }
   return others >= places && !reader.read->whole().suspect;
 }
@@ -60,7 +61,7 @@ bool IsInCrowd(const Worker& reader, const Worker& source, uint32_t readers_per_
 // Not across the wide area, over which what is in flight would go a second time. R8: while
 // recovering, a reader that has the free place may not have reported yet.
 void Hub::State::LeaveCrowd(Worker& reader) {
-  if (recovering_ || !IsFed(reader) || !IsWorthwhile(reader, now_)) return;
+  if (recovering_ || !IsFedWhole(reader) || !IsWorthwhile(reader, now_)) return;
   const Tier present = Present(reader).tier;
   if (present == Tier::kRemote) return;
   if (!IsInCrowd(reader, SourceOf(reader), options_.readers_per_source)) return;
@@ -106,7 +107,7 @@ void Hub::State::KeepOneSeed(Worker& reader) {
 // A free place is wanted, except when it takes a reader off the wide area. R8: while recovering,
 // the reader that has it may not have reported yet.
 void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
-  if (recovering_ || !IsFed(reader) || !MayServe(holder, reader)) return;
+  if (recovering_ || !IsFedWhole(reader) || !MayServe(holder, reader)) return;
   const Tier present = Present(reader).tier;
   if (TierBetween(holder.location, reader.location) >= present) return;
   if (present != Tier::kRemote && !IsWorthwhile(reader, now_)) return;

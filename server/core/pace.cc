@@ -78,7 +78,7 @@ void Hub::State::BeginWindow(Worker& reader) {
 
 // Called with whatever the reader says.
 void Hub::State::Sample(Worker& reader) {
-  if (!IsFed(reader) || now_ - reader.read->whole().pace.since < WindowMs()) return;
+  if (!IsFedWhole(reader) || now_ - reader.read->whole().pace.since < WindowMs()) return;
   Pace& pace = reader.read->whole().pace;
   const bool setting_up = pace.rate_at == 0;
   const uint64_t rate = CloseWindow(reader);
@@ -114,7 +114,8 @@ bool Hub::State::IsStarved(const Worker& reader, uint64_t rate) const {
   const Tier tier = Present(reader).tier;
   uint64_t others = 0;
   // A source that is fed over a nearer link than it feeds says nothing about that link.
-  if (IsFed(source) && Present(source).tier >= tier && IsFresh(source.read->whole().pace.rate_at)) {
+  if (IsFedWhole(source) && Present(source).tier >= tier &&
+      IsFresh(source.read->whole().pace.rate_at)) {
     others = source.read->whole().pace.rate;
   }
   const auto fastest = reader.reference->shard->fastest.find(tier);
@@ -163,7 +164,7 @@ void Hub::State::LeaveSlowSource(Worker& reader) {
 Worker* Hub::State::OtherSource(const Worker& reader) {
   const Worker& source = SourceOf(reader);
   const bool inside = Present(reader).tier != Tier::kRemote;
-  if (IsFed(source)) {
+  if (IsFedWhole(source)) {
     Worker& above = SourceOf(source);
     const bool across = inside && TierBetween(above.location, reader.location) == Tier::kRemote;
     // One place more than usual: one of the two leaves it when it is known who is slow.
@@ -184,7 +185,7 @@ void Hub::State::Judge(Worker& reader, uint64_t rate) {
   uint64_t fellows = 0;
   for (const ReaderSlot& slot : source.reference->readers) {
     const Worker& fellow = *slot.reader;
-    if (&fellow == &reader || !IsPresent(slot)) continue;
+    if (&fellow == &reader || !IsPresent(slot) || fellow.read->ranges) continue;
     if (!IsFresh(fellow.read->whole().pace.rate_at)) continue;
     fellows = std::max(fellows, fellow.read->whole().pace.rate);
   }
@@ -206,7 +207,7 @@ void Hub::State::Judge(Worker& reader, uint64_t rate) {
 // held up.
 void Hub::State::Convict(Worker& suspect, Worker& reader) {
   CallSlow(suspect, "it feeds its readers slowly");
-  const bool beside = IsFed(suspect) && Present(suspect).source == Present(reader).source;
+  const bool beside = IsFedWhole(suspect) && Present(suspect).source == Present(reader).source;
   if (!beside || suspect.read->whole().slow_moves >= kSlowMovesMax || !MayServe(reader, suspect))
     return;
   if (TierBetween(reader.location, suspect.location) > Present(suspect).tier) return;

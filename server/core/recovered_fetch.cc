@@ -4,7 +4,9 @@
 // R6: what ranks report of the fetch that they are in. A decision is restored by any rank that
 // heard it; who was in it and is not heard of within the grace is not waited for.
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/remedy.h"
@@ -80,7 +82,7 @@ void Hub::State::CountAborted(Worker& worker, const OpenFetch& fetch) {
   read.publication = fetch.publication;
   read.version = fetch.version;
   read.running = false;
-  read.last = fetch.assignment;
+  SetReported(read, fetch);
   AwaitReported(worker, fetch);
 }
 
@@ -92,12 +94,43 @@ void Hub::State::Resume(Worker& worker, const OpenFetch& fetch, Member& member) 
     return Orphaned(worker);
   }
   if (IsIn(worker, fetch.transaction)) {
-    ReleaseOthers(worker, fetch.assignment);
-    // It has been led on since its first report, and what it said of that source may be lost.
-    const AssignmentNumber first = worker.read->whole().reported;
-    if (first != 0 && first != fetch.assignment) LeaveReported(worker, first);
+    ReleaseOthers(worker, fetch);
+    LeaveUnreported(worker, fetch);
   }
-  if (IsFed(worker) && worker.read->whole().current != fetch.assignment) SendAssign(worker);
+  if (IsFed(worker)) SendUnreported(worker, fetch);
+}
+
+// R8: it has been led on since its first report, and what it said of those sources may be lost.
+void Hub::State::LeaveUnreported(Worker& worker, const OpenFetch& fetch) {
+  std::vector<AssignmentNumber> left;
+  for (const Stream& stream : worker.read->streams) {
+    if (stream.reported != 0 && !Names(fetch, stream.reported)) left.push_back(stream.reported);
+  }
+  for (const AssignmentNumber number : left) LeaveReported(worker, number);
+}
+
+// What it was told of its streams, and may not have heard.
+void Hub::State::SendUnreported(const Worker& worker, const OpenFetch& fetch) {
+  for (const Stream& stream : worker.read->streams) {
+    if (stream.current != 0 && !Names(fetch, stream.current)) SendAssign(worker, stream);
+    if (stream.current == 0 && Names(fetch, stream.last)) SendEnd(worker, stream);
+  }
+}
+
+// As it reads by its own word.
+void Hub::State::SetReported(Read& read, const OpenFetch& fetch) {
+  read.last = fetch.assignment;
+  read.plan = fetch.plan;
+  read.ranges = !fetch.streams.empty();
+  if (!read.ranges) {
+    read.whole().reported = read.whole().last = fetch.assignment;
+    return;
+  }
+  read.streams.resize(fetch.streams.back().part + 1);
+  for (const OpenStream& stream : fetch.streams) {
+    read.streams[stream.part].reported = read.streams[stream.part].last = stream.assignment;
+    read.last = std::max(read.last, stream.assignment);
+  }
 }
 
 // R6: a decision is restored by any rank that heard it.
@@ -123,9 +156,8 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   if (!member.begun || member.finished) return;
   // The decision is the group's, as its first rank reported it.
   StartRead(worker, member);
-  worker.read->last = fetch.assignment;
   worker.read->restored = true;
-  worker.read->whole().reported = fetch.assignment;
+  SetReported(*worker.read, fetch);
   AwaitReported(worker, fetch);
 }
 

@@ -33,7 +33,7 @@ void Hub::State::EndRecovery() {
   for (const auto& [key, group] : groups_) SettleEpoch(key);
   SettleCandidates();
   for (auto& [key, worker] : workers_) {
-    if (Reads(worker)) IsFed(worker) ? ReturnInside(worker) : Orphaned(worker);
+    if (Reads(worker)) IsFedWhole(worker) ? ReturnInside(worker) : Orphaned(worker);
     if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;
     Publish(worker, TakeDeferred(worker));
   }

@@ -210,6 +210,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
     NoCopiesBy(worker.id.key, "it makes none any more");
   }
   worker.offers_copies = event.offers_copies;
+  worker.knows_streams = event.knows_streams;
   worker.copy_of = event.copy_of;
   worker.endpoint = event.endpoint;
   worker.alive = true;

@@ -20,20 +20,26 @@ bool Hub::State::AssignSource(Worker& reader) {
   const std::optional<Candidate> choice = Choose(reader);
   if (!choice || (choice->behind && IsFed(reader))) return false;
   Worker& source = *FindRow(choice->serial);
-  if (IsFed(reader) && &SourceOf(reader) == &source) return false;
+  if (IsFedWhole(reader) && &SourceOf(reader) == &source) return false;
   MoveTo(reader, source);
   return true;
 }
 
+// By one source from now on.
 void Hub::State::MoveTo(Worker& reader, Worker& source) {
-  AttachReader(reader, reader.read->last + 1, source,
+  if (reader.read->ranges) Divide(reader, 1);
+  Feed(reader, reader.read->whole(), source);
+}
+
+void Hub::State::Feed(Worker& reader, Stream& stream, Worker& source) {
+  AttachReader(reader, stream, reader.read->last + 1, source,
                TierBetween(source.location, reader.location));
   ++decisions_;
   Say(LogLine::Level::kDebug,
       absl::StrCat(ToString(reader.id.key), " at chunk ", reader.reference->valid_chunks,
                    " reads from ", ToString(source.id.key), " at ",
                    source.reference->valid_chunks));
-  SendAssign(reader);
+  SendAssign(reader, stream);
 }
 
 // R8: it has connected anew, and is reached elsewhere. Who reads from it may not have heard of
@@ -42,22 +48,25 @@ void Hub::State::CallReadersAnew(Worker& source) {
   if (recovering_ || !source.reference) return;
   for (const ReaderSlot& slot : std::set<ReaderSlot>(source.reference->readers)) {
     Worker& reader = *slot.reader;
-    if (IsPresent(slot) && MayServe(source, reader)) MoveTo(reader, source);
+    if (IsPresent(slot) && MayServe(source, reader)) {
+      Feed(reader, *reader.read->FedBy(slot.assignment), source);
+    }
   }
 }
 
-void Hub::State::AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier) {
-  Stream& stream = reader.read->whole();
+void Hub::State::AttachReader(Worker& reader, Stream& stream, AssignmentNumber number,
+                              Worker& source, Tier tier) {
   StopBeingFed(reader, stream);
   CountReader(reader, number, source, tier);
-  stream.current = number;
+  stream.current = stream.last = number;
+  stream.ended = false;
   reader.read->last = std::max(reader.read->last, number);
-  reader.node.AttachTo(source.node);
+  if (!reader.read->ranges) reader.node.AttachTo(source.node);
   reader.reference->shard->waiting.erase(&reader);
   stream.pace.starved = 0;
   stream.pace.rate_at = 0;
   stream.pace.moved_at = now_;
-  BeginWindow(reader);
+  if (!reader.read->ranges) BeginWindow(reader);
   WakeWaiting(*reader.reference->shard);
 }
 
@@ -78,7 +87,7 @@ void Hub::State::CountReader(Worker& reader, AssignmentNumber number, Worker& so
 // The assignment stays until it is released.
 void Hub::State::StopBeingFed(Worker& reader, Stream& stream) {
   stream.current = 0;
-  if (!reader.node.attached()) return;
+  if (reader.read->ranges || !reader.node.attached()) return;
   reader.node.Detach();
   if (reader.reference) WakeWaiting(*reader.reference->shard);
 }
@@ -90,13 +99,13 @@ void Hub::State::WakeWaiting(const Shard& shard) {
   for (Worker* reader : shard.waiting) Orphaned(*reader);
 }
 
-void Hub::State::SendAssign(const Worker& reader) {
+void Hub::State::SendAssign(const Worker& reader, const Stream& stream) {
   const Read& read = *reader.read;
-  const Assignment& assignment = Present(reader);
+  const Assignment& assignment = read.assignments.at(stream.current);
   const Worker& source = *assignment.source;
   Assign assign;
   assign.transaction = read.transaction;
-  assign.assignment = read.whole().current;
+  assign.assignment = stream.current;
   assign.source = source.id;
   assign.endpoint = source.endpoint;
   assign.generation = assignment.generation;
@@ -104,6 +113,9 @@ void Hub::State::SendAssign(const Worker& reader) {
   assign.tier = assignment.tier;
   assign.progress_ms = ReportMs();
   assign.digest = reader.reference->shard->digest;
+  assign.plan = read.plan;
+  assign.part = static_cast<uint32_t>(&stream - read.streams.data());
+  assign.ranges = read.ranges;
   Send(reader, std::move(assign));
 }
 
@@ -153,13 +165,13 @@ void Hub::State::ReleaseAll(Worker& reader) {
 
 // R3: a reader turns to an assignment only when nothing is outstanding at the one before, and not
 // to one that it was told of by an earlier session. What it said of those may have been lost.
-void Hub::State::ReleaseOthers(Worker& reader, AssignmentNumber reported) {
+void Hub::State::ReleaseOthers(Worker& reader, const OpenFetch& reported) {
   std::vector<AssignmentNumber> others;
   for (const auto& [number, assignment] : reader.read->assignments) {
-    if (number != reported && reader.read->FedBy(number) == nullptr) others.push_back(number);
+    if (!Names(reported, number) && reader.read->FedBy(number) == nullptr) others.push_back(number);
   }
   for (const auto& [number, source] : reader.read->awaits) {
-    if (number != reported) others.push_back(number);
+    if (!Names(reported, number)) others.push_back(number);
   }
   for (const AssignmentNumber number : others) {
     AwaitNoMore(reader, number);
@@ -234,10 +246,12 @@ void Hub::State::On(const SourceReleased& event) {
 void Hub::State::LeaveReported(Worker& reader, AssignmentNumber number) {
   Read& read = *reader.read;
   AwaitNoMore(reader, number);
-  if (number != read.whole().reported) return;
-  read.whole().reported = 0;
+  const auto stream = std::find_if(read.streams.begin(), read.streams.end(),
+                                   [&](const Stream& each) { return each.reported == number; });
+  if (number == 0 || stream == read.streams.end()) return;
+  stream->reported = 0;
   Release(reader, number);
-  if (read.running && !IsFed(reader)) Orphaned(reader);
+  if (read.running && stream->current == 0) Orphaned(reader);
 }
 
 }  // namespace tensorhub::hub

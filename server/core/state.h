@@ -167,6 +167,9 @@ class Hub::State {
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
   void CountAborted(Worker& worker, const OpenFetch& fetch);
   void Resume(Worker& worker, const OpenFetch& fetch, Member& member);
+  void LeaveUnreported(Worker& worker, const OpenFetch& fetch);
+  void SendUnreported(const Worker& worker, const OpenFetch& fetch);
+  static void SetReported(Read& read, const OpenFetch& fetch);
   void SettleRecovered(const GroupKey& key, Group& group);
 
   // awaited_sources.cc: R3
@@ -174,6 +177,7 @@ class Hub::State {
   void ReattachReaders(Worker& source);
   void AwaitSource(Worker& reader, AssignmentNumber number, const WorkerIdentity& source,
                    Generation generation);
+  Stream* FedAgain(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
   void AwaitNoMore(Worker& reader, AssignmentNumber number);
   bool IsOfItsShard(const Worker& source, const Worker& reader) const;
 
@@ -335,17 +339,19 @@ class Hub::State {
   bool AssignSource(Worker& reader);
   void MoveTo(Worker& reader, Worker& source);
   void CallReadersAnew(Worker& source);
-  void AttachReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
+  void Feed(Worker& reader, Stream& stream, Worker& source);
+  void AttachReader(Worker& reader, Stream& stream, AssignmentNumber number, Worker& source,
+                    Tier tier);
   void CountReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
   void StopBeingFed(Worker& reader, Stream& stream);
   void WakeWaiting(const Shard& shard);
-  void SendAssign(const Worker& reader);
+  void SendAssign(const Worker& reader, const Stream& stream);
   Assignment EraseAssignment(Worker& reader, AssignmentNumber number);
   void Release(Worker& reader, AssignmentNumber number);
   void ReleaseAll(Worker& reader);
   void SetAbsent(Worker& worker, bool absent);
   void NoteStall(Worker& worker, TimeMs stalled_ms);
-  void ReleaseOthers(Worker& reader, AssignmentNumber reported);
+  void ReleaseOthers(Worker& reader, const OpenFetch& reported);
   void LeaveReported(Worker& reader, AssignmentNumber number);
   void EndRead(Worker& reader);
   void EndAborted(Worker& reader);
@@ -355,6 +361,18 @@ class Hub::State {
   void On(const SourceReleased& event);
   const Assignment* KnownAssignment(const Worker& reader, const TransactionId& transaction,
                                     AssignmentNumber number) const;
+
+  // spread.cc: R5: several sources for one reader
+  bool AssignSeveral(Worker& reader);
+  void Divide(Worker& reader, size_t streams);
+  std::vector<Worker*> SourcesOfRanges(const Worker& reader, size_t wanted);
+  static bool MayFeedRanges(const Worker& source, Tier tier);
+  void SettleStreams(Worker& reader);
+  bool FeedElsewhere(Worker& reader, Stream& stream);
+  void EndStreamOf(Worker& reader, Stream& stream);
+  void SendEnd(const Worker& reader, const Stream& stream);
+  void LeaveDraining(Worker& reader, AssignmentNumber assignment);
+  void LeaveSilent(Worker& reader, const Worker& source, AssignmentNumber assignment);
 
   // complaints.cc: R8: readers without a source, and sources that failed
   void SettleOrphan(Worker& reader);

@@ -108,6 +108,8 @@ struct Fastest {
 // What feeds a read, by one source at a time.
 struct Stream {
   AssignmentNumber current = 0;  // the assignment by which it is fed; 0: no source
+  AssignmentNumber last = 0;     // the newest that it had
+  bool ended = false;  // the reader was told that it gets no other one for now (EndStream)
   // R8: the assignment by which it was at a source when it reported to this life of the hub, and
   // may be still; 0: none.
   AssignmentNumber reported = 0;
@@ -128,6 +130,9 @@ struct Read {
   bool running = true;        // false: done or aborted, no source is wanted
   bool restored = false;      // R8: begun in an earlier life of the hub
   AssignmentNumber last = 0;  // of all streams
+  // How the shard is divided (Assign). Fed by one source (whole) unless `ranges`.
+  uint32_t plan = 0;
+  bool ranges = false;
   std::vector<Stream> streams = std::vector<Stream>(1);  // by part; never empty
   std::map<AssignmentNumber, Assignment> assignments;    // of all streams, until released
   std::map<WorkerIdentity, Bar> barred;                  // sources that failed this reader, bounded
@@ -136,7 +141,7 @@ struct Read {
   std::map<AssignmentNumber, WorkerIdentity> awaits;
   TimeMs began = 0;
 
-  // Which feeds the whole shard.
+  // Which feeds the whole shard, if the read is not divided.
   Stream& whole() { return streams.front(); }
   const Stream& whole() const { return streams.front(); }
   // The stream that this assignment feeds; null if there is none, or none any more.
@@ -192,6 +197,7 @@ struct Worker {
   Place place;
   bool stable = true;
   bool offers_copies = false;
+  bool knows_streams = false;  // it may be one end of a read that has several sources
   std::string copy_of;
   std::string endpoint;
   std::string medium;         // what its memory is, for people; empty: it has not said
@@ -248,19 +254,28 @@ inline uint32_t Occupied(const Reference& reference) {
 inline bool IsIn(const Worker& worker, const TransactionId& transaction) {
   return worker.read && worker.read->transaction == transaction;
 }
+// The report names this assignment: something may be outstanding where it leads.
+inline bool Names(const OpenFetch& report, AssignmentNumber number) {
+  if (number == 0) return false;
+  if (report.streams.empty()) return report.assignment == number;
+  return std::any_of(report.streams.begin(), report.streams.end(),
+                     [&](const OpenStream& stream) { return stream.assignment == number; });
+}
 inline bool Reads(const Worker& worker) { return worker.read && worker.read->running; }
 inline bool HasSource(const Read& read) {
   return std::any_of(read.streams.begin(), read.streams.end(),
                      [](const Stream& stream) { return stream.current != 0; });
 }
 inline bool IsFed(const Worker& worker) { return Reads(worker) && HasSource(*worker.read); }
-// By which one that is fed is fed.
+// By one source. So it has its place in the forest, and its pace says something of that source.
+inline bool IsFedWhole(const Worker& worker) { return IsFed(worker) && !worker.read->ranges; }
+// By which one that is fed whole is fed.
 inline const Assignment& Present(const Worker& reader) {
   return reader.read->assignments.at(reader.read->whole().current);
 }
 // Across the wide area.
 inline bool IsFedFromAfar(const Worker& worker) {
-  return IsFed(worker) && Present(worker).tier == Tier::kRemote;
+  return IsFedWhole(worker) && Present(worker).tier == Tier::kRemote;
 }
 // It is fed by this, and not only counted there until it has released it.
 inline bool IsPresent(const ReaderSlot& slot) {

@@ -54,11 +54,15 @@ void Hub::State::BeginDrain(Worker& worker, TimeMs drain_ms) {
 // Those that got least far first: they can then read from those that got further. A reader stays
 // counted here until it releases the assignment; one without another source goes on reading here.
 void Hub::State::RedirectReaders(Worker& source) {
-  std::set<Orphan> readers;
+  std::set<std::pair<Orphan, AssignmentNumber>> readers;
   for (const ReaderSlot& slot : source.reference->readers) {
-    if (IsPresent(slot)) readers.insert({slot.reader->reference->valid_chunks, slot.reader});
+    if (!IsPresent(slot)) continue;
+    readers.insert({{slot.reader->reference->valid_chunks, slot.reader}, slot.assignment});
   }
-  for (auto it = readers.rbegin(); it != readers.rend(); ++it) AssignSource(*it->reader);
+  for (auto it = readers.rbegin(); it != readers.rend(); ++it) {
+    Worker& reader = *it->first.reader;
+    reader.read->ranges ? LeaveDraining(reader, it->second) : void(AssignSource(reader));
+  }
 }
 
 // Somebody can serve this shard who could not before.

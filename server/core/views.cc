@@ -194,7 +194,9 @@ std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
     view.reader = worker.id;
     view.version = read.version;
     view.running_ms = std::max<TimeMs>(0, now - read.began);
-    const auto assignment = read.assignments.find(read.whole().current);
+    const auto fed = std::find_if(read.streams.begin(), read.streams.end(),
+                                  [](const Stream& stream) { return stream.current != 0; });
+    const auto assignment = read.assignments.find(fed == read.streams.end() ? 0 : fed->current);
     if (assignment != read.assignments.end()) {
       view.source = assignment->second.source->id;
       view.tier = assignment->second.tier;

@@ -222,6 +222,7 @@ void HubScript::Open(const Words& words) {
   if (const auto endpoint = words.Text("endpoint")) hello.endpoint = *endpoint;
   if (words.Has("spot")) hello.stable = false;
   if (words.Has("copies")) hello.offers_copies = true;
+  if (words.Has("streams")) hello.knows_streams = true;
   if (const auto group = words.Text("copy-of")) hello.copy_of = *group;
   if (words.Has("forget")) agent.holding.reset(), agent.fetch.reset();
   if (const auto source = words.Text("reads"); source && agent.fetch) {
@@ -415,20 +416,22 @@ void HubScript::Report(const Words& words) {
 }
 
 void HubScript::Release(const Words& words) {
-  const Agent& agent = AgentOf(words);
+  Agent& agent = AgentOf(words);
   const bool all = words.At(2) == "all";
   const AssignmentNumber assignment = all ? kAllAssignments : ParseNumber(words.At(2));
+  ForgetStream(agent, assignment);
   Send(SourceReleased{agent.session, agent.decision.transaction, assignment});
 }
 
 void HubScript::FailSource(const Words& words) {
-  const Agent& agent = AgentOf(words);
+  Agent& agent = AgentOf(words);
   const AssignmentNumber current = agent.fetch ? agent.fetch->assignment : 0;
   absl::Status reason = absl::UnavailableError("connection reset");
   if (words.Has("damaged")) reason = absl::DataLossError("chunk 4 differs");
   if (words.Has("silent")) reason = AsOutage(absl::UnavailableError("it has been silent"));
-  Send(SourceFailed{agent.session, agent.decision.transaction, words.Number("number", current),
-                    std::move(reason)});
+  const AssignmentNumber failed = words.Number("number", current);
+  ForgetStream(agent, failed);
+  Send(SourceFailed{agent.session, agent.decision.transaction, failed, std::move(reason)});
 }
 
 void HubScript::DoubtSource(const Words& words) {
@@ -497,6 +500,8 @@ void HubScript::Asleep(const Words& words) {
 }
 
 void HubScript::Restart(const Words& words) {
+  options_.sources_per_reader =
+      static_cast<uint32_t>(words.Number("sources", options_.sources_per_reader));
   HubOptions options = options_;
   options.recovering = !words.Has("clean");
   options.wall_at_zero = options_.wall_at_zero += static_cast<TimeMs>(words.Number("away", 0));

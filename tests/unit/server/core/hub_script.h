@@ -11,6 +11,7 @@
 //   open W [world=N] [at=LOCATION] [inc=N] [number=N] [spot] [resumed] [layout=L] [forget]
 //          [endpoint=E]
 //          [copies] [copy-of=GROUP]  it offers to make copies; it is one
+//          [streams]  it may read from several sources at a time, and be one of them
 //          [reads=W]: it says that it reads from that one
 //          [holds=vN [as=PN] [gen=N] [part] [unseen]]: it says that it holds this, whatever is
 //          true; `unseen`: it has not heard that it is visible
@@ -39,9 +40,10 @@
 //                    release the sources that they were led away from
 //   wait MS          time passes; whoever is not silent sends heartbeats
 //   asleep MS        time passes, and the hub hears of nothing; it runs again at the end
-//   restart [clean|kept] [away=MS]  another hub in its place, recovering unless `clean`; `kept`:
+//   restart [clean|kept] [away=MS] [sources=N]  another hub in its place, recovering unless
+//   `clean`; `kept`:
 //                    with the rows that the one before wanted kept, otherwise with nothing; by the
-//                    wall clock it comes MS later
+//                    wall clock it comes MS later; `sources`: it gives readers so many at a time
 //   crash COMMAND    the hub ends when it has kept what the command changes and before it has told
 //                    anybody; then `restart kept`
 //   lose COMMAND     the same, but it ends before it has kept anything
@@ -193,6 +195,8 @@ class HubScript {
   void Carry(const ModelChange& change);
   void Carry(const LogLine& line);  // warnings: what operators may have an alarm for
   void Learn(Agent& agent, const Reply& reply);
+  static void LearnStream(OpenFetch& fetch, const Assign& assign);
+  static void ForgetStream(Agent& agent, AssignmentNumber assignment);
   std::string Describe(Agent& agent, const Welcome& body);
   std::string Describe(Agent& agent, const GroupChanged& body);
   std::string Describe(Agent& agent, const Assign& body);

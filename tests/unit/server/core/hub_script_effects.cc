@@ -4,6 +4,7 @@
 // What the hub wants done, as text, and what the workers of the script learn from it.
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/remedy.h"
@@ -212,11 +213,36 @@ std::string HubScript::Describe(Agent& agent, const Assign& body) {
     agent.fetch->source = body.source;
     agent.fetch->source_generation = body.generation;
     agent.fetch->assignment = body.assignment;
+    LearnStream(*agent.fetch, body);
   }
   const bool often = body.progress_ms == 100;
+  const bool alone = body.plan == 0 && !body.ranges;
   return absl::StrCat("read ", body.assignment, " from ", NameOf(body.source.key), " (",
                       Text(ToString(body.tier)), ")",
+                      alone         ? ""
+                      : body.ranges ? absl::StrCat(", stream ", body.part, " of plan ", body.plan)
+                                    : absl::StrCat(", all of it, plan ", body.plan),
                       often ? "" : absl::StrCat(" reporting every ", body.progress_ms, " ms"));
+}
+
+// It turns to what it is told of at once, and to nothing of an earlier plan any more.
+void HubScript::LearnStream(OpenFetch& fetch, const Assign& assign) {
+  if (std::exchange(fetch.plan, assign.plan) != assign.plan) fetch.streams.clear();
+  if (!assign.ranges) return;
+  const auto at = std::find_if(fetch.streams.begin(), fetch.streams.end(),
+                               [&](const OpenStream& each) { return each.part >= assign.part; });
+  const OpenStream stream{assign.part, assign.source, assign.generation, assign.assignment};
+  if (at != fetch.streams.end() && at->part == assign.part) {
+    *at = stream;
+  } else {
+    fetch.streams.insert(at, stream);
+  }
+}
+
+void HubScript::ForgetStream(Agent& agent, AssignmentNumber assignment) {
+  if (!agent.fetch) return;
+  std::erase_if(agent.fetch->streams,
+                [&](const OpenStream& each) { return each.assignment == assignment; });
 }
 
 std::string HubScript::Describe(Agent&, const EndStream& body) {

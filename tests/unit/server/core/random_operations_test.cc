@@ -53,6 +53,7 @@ class Chaos {
     options.limits.waits = 4;
     options.limits.barred_sources = 2;
     options.readers_per_source = static_cast<uint32_t>(1 + seed % 2);
+    options.sources_per_reader = static_cast<uint32_t>(1 + seed % 3);
     return options;
   }
 
@@ -77,7 +78,7 @@ class Chaos {
 
   std::string Opening(const std::string& worker) {
     return absl::StrCat("open ", worker, " world=2 at=us/dc", Below(2), "/r", Below(2), "/h",
-                        Below(2), " endpoint=e", Below(2));
+                        Below(2), " endpoint=e", Below(2), Below(4) == 0 ? "" : " streams");
   }
 
   // What throws ends the program, as a failed check does.

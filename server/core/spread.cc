@@ -1,0 +1,135 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R5: a reader with several sources at a time. They hold the shard whole, so they are alike, and
+// the reader divides the shard among them as it goes: each brings the next range that nobody else
+// was asked for. It is worth it where one source, or one connection, is slower than the reader's
+// link.
+//
+// Such a read is simpler than one in a chain. Its sources read from nobody, so that no cycle can
+// come of it, and it has no place in the forest. It stays within a datacenter. A slow source brings
+// less, so that there is no pace to judge. One that is lost, or drains, is replaced if there is
+// another that is free; if not, the others bring what it did not. Only a reader without any is led
+// anew, perhaps in another way.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "server/core/source_selection.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+namespace {
+
+// Of those that are free, at a time. Most of them will do; some do not know streams, or are barred.
+constexpr size_t kLookedAtMax = 256;
+
+// Also one that it has not released yet.
+bool IsAt(const Worker& reader, const Worker& source) {
+  const auto& assignments = reader.read->assignments;
+  return std::any_of(assignments.begin(), assignments.end(),
+                     [&](const auto& entry) { return entry.second.source == &source; });
+}
+
+// Something of it may be outstanding at the last source of this stream.
+bool MayBeThere(const Read& read, const Stream& stream) {
+  return read.assignments.contains(stream.last) || read.awaits.contains(stream.last);
+}
+
+}  // namespace
+
+bool Hub::State::MayFeedRanges(const Worker& source, Tier tier) {
+  return source.knows_streams && tier != Tier::kRemote && source.reference &&
+         source.reference->state == ReferenceState::kComplete;
+}
+
+// Those that hold the shard whole and feed nobody, and that are no farther than the best.
+std::vector<Worker*> Hub::State::SourcesOfRanges(const Worker& reader, size_t wanted) {
+  std::vector<Worker*> found;
+  const std::optional<Candidate> best = Choose(reader);
+  if (!best || !IsGood(*best) || best->tier == Tier::kRemote) return found;
+  const uint32_t places = PlacesFor(best->tier, options_.readers_per_source);
+  const auto& holders = reader.reference->shard->index.FindScope(reader.place, best->tier)->holders;
+  auto it = holders.begin();
+  for (size_t looked = 0; it != holders.end() && looked < kLookedAtMax; ++looked) {
+    const HolderRank& rank = it->rank;
+    if (rank.slow || rank.unreliable || rank.readers >= places || found.size() == wanted) break;
+    if (rank.steps_missing > 0) {
+      it = holders.lower_bound(Holder{{.readers = rank.readers + 1}});
+      continue;
+    }
+    Worker& source = *it++->worker;
+    const Tier tier = TierBetween(source.location, reader.location);
+    const bool may = MayFeedRanges(source, tier) && MayServe(source, reader);
+    if (may && !IsAt(reader, source)) found.push_back(&source);
+  }
+  return found;
+}
+
+// Of a reader that nobody feeds. False: it is to be fed by one source.
+bool Hub::State::AssignSeveral(Worker& reader) {
+  if (recovering_ || options_.sources_per_reader < 2 || !reader.knows_streams) return false;
+  const std::vector<Worker*> sources = SourcesOfRanges(reader, options_.sources_per_reader);
+  if (sources.size() < 2) return false;
+  Divide(reader, sources.size());
+  for (size_t i = 0; i < sources.size(); ++i) Feed(reader, reader.read->streams[i], *sources[i]);
+  return true;
+}
+
+// R3: what was assigned before counts until it is released.
+void Hub::State::Divide(Worker& reader, size_t streams) {
+  Read& read = *reader.read;
+  for (Stream& stream : read.streams) StopBeingFed(reader, stream);
+  ++read.plan;
+  read.ranges = streams > 1;
+  read.streams.assign(streams, Stream{});
+}
+
+// Streams without a source, of a reader that has others.
+void Hub::State::SettleStreams(Worker& reader) {
+  if (recovering_ || !reader.read->ranges) return;
+  for (Stream& stream : reader.read->streams) {
+    if (stream.current == 0 && !FeedElsewhere(reader, stream)) EndStreamOf(reader, stream);
+  }
+}
+
+bool Hub::State::FeedElsewhere(Worker& reader, Stream& stream) {
+  const std::vector<Worker*> others = SourcesOfRanges(reader, 1);
+  if (others.empty()) return false;
+  Feed(reader, stream, *others.front());
+  return true;
+}
+
+// Said once, and again if the reader's report shows that it has not heard it.
+void Hub::State::EndStreamOf(Worker& reader, Stream& stream) {
+  StopBeingFed(reader, stream);
+  Relist(reader);
+  if (!MayBeThere(*reader.read, stream) || std::exchange(stream.ended, true)) return;
+  SendEnd(reader, stream);
+}
+
+void Hub::State::SendEnd(const Worker& reader, const Stream& stream) {
+  Send(reader, EndStream{reader.read->transaction, stream.last});
+}
+
+// R3: as RedirectReaders, for one of several streams.
+void Hub::State::LeaveDraining(Worker& reader, AssignmentNumber assignment) {
+  Stream* stream = reader.read->FedBy(assignment);
+  if (stream == nullptr || FeedElsewhere(reader, *stream)) return;
+  const auto& streams = reader.read->streams;
+  const auto fed = std::count_if(streams.begin(), streams.end(),
+                                 [](const Stream& each) { return each.current != 0; });
+  fed > 1 ? EndStreamOf(reader, *stream) : void(AssignSource(reader));
+}
+
+// R8: as SourceSilent, for one of several streams. Where nobody is free it goes on with its source:
+// the others bring what they can, and it complains in time.
+void Hub::State::LeaveSilent(Worker& reader, const Worker& source, AssignmentNumber assignment) {
+  const std::vector<Worker*> others = SourcesOfRanges(reader, 1);
+  if (others.empty()) return;
+  BarSource(*reader.read, source.id);
+  Feed(reader, *reader.read->FedBy(assignment), *others.front());
+}
+
+}  // namespace tensorhub::hub
