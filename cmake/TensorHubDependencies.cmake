@@ -13,6 +13,7 @@ endif()
 if(TENSORHUB_GRPC)
   find_package(Protobuf MODULE REQUIRED)  # 3.21 ships no config package
   find_package(gRPC CONFIG REQUIRED)
+  find_package(OpenSSL 3.0 REQUIRED)  # gRPC's own
   find_package(nlohmann_json REQUIRED)
 endif()
 
