@@ -104,6 +104,13 @@ absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options) {
   return word == "off" ? Digests::kOff : Digests::kAuto;
 }
 
+tensorhub::tls::ClientSecurity SecurityOf(const ConnectOptions& options) {
+  const tensorhub::tls::ClientSecurity given = {
+      .tls = {.ca = options.tls_ca, .cert = options.tls_cert, .key = options.tls_key},
+      .token_file = options.token_file};
+  return given.OrEnvironment();
+}
+
 absl::StatusOr<bool> DeviceCopies() {
   const std::string word = FromEnvironment("TENSORHUB_DEVICE_READS");
   if (word.empty() || word == "copies") return true;
@@ -123,6 +130,7 @@ absl::Status Check(const ConnectOptions& options) {
   if (status.ok()) status = CheckTimeout("connect_timeout", options.connect_timeout);
   if (status.ok()) status = DigestsOf(options).status();
   if (status.ok()) status = DeviceCopies().status();
+  if (status.ok()) status = tensorhub::tls::Check(SecurityOf(options), options.server);
   if (status.ok() && options.attachment.size() > tensorhub::kAttachmentBytesMax) {
     status = absl::InvalidArgumentError(
         absl::StrFormat("attachment of %d bytes: at most %d (64 MiB) travel with a version",

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/tls/client_security.h"
 #include "tensorhub/ros.h"
 
 namespace ros {
@@ -21,6 +22,8 @@ absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options);
 std::string LocationOf(const ConnectOptions& options);
 // The option, or else TENSORHUB_DATA_ADDRESS.
 std::string DataAddressOf(const ConnectOptions& options);
+// The options, or else the environment.
+tensorhub::tls::ClientSecurity SecurityOf(const ConnectOptions& options);
 // Whether device memory on this host is read by the device's own copies, by TENSORHUB_DEVICE_READS.
 absl::StatusOr<bool> DeviceCopies();
 absl::Status Check(const ConnectOptions& options);

@@ -66,6 +66,7 @@ agent::DigestMode ToAgent(Digests digests) {
 agent::AgentOptions ToAgent(const ConnectOptions& options) {
   agent::AgentOptions out;
   out.server = options.server;
+  out.security = SecurityOf(options);
   out.key = {options.model, options.group, options.rank};
   out.world_size = options.world_size;
   out.location = LocationOf(options);

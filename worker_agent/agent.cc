@@ -76,6 +76,16 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
   return loop;
 }
 
+// gRPC has one word for whatever TLS refuses.
+absl::Status WhyNotConnected(const absl::Status& status, const std::string& server,
+                             const HubChannel& channel) {
+  if (!absl::IsUnavailable(status)) return status;
+  const std::string why = channel.WhyNot();
+  if (why.empty()) return status;
+  return absl::UnavailableError(
+      absl::StrCat("no connection with the server at ", server, ": ", why));
+}
+
 // A client takes about a dozen, and UCX ends the process when it finds none.
 absl::Status CheckDescriptors() {
   constexpr size_t kWanted = 32;
@@ -114,10 +124,11 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options)
   if (absl::Status status = CheckDescriptors(); !status.ok()) return status;
   PrepareProcessForUcx();  // changes the environment, so before there are threads of ours
   std::unique_ptr<Agent> agent;
+  std::shared_ptr<HubChannel> channel;
   auto connected = std::make_shared<Answer<absl::Status>>();
   {
     const WithoutSignals blocked;  // gRPC starts its threads with the first channel
-    const auto channel = std::make_shared<HubChannel>(options.server);
+    channel = std::make_shared<HubChannel>(options.server, options.security);
     agent.reset(new Agent(options, channel));
     MutexLock lock(agent->stop_mutex_);
     agent->thread_ = StartWithoutSignals([self = agent.get(), loop = LoopOptions(options, channel),
@@ -128,7 +139,7 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options)
   });
   const absl::Status status = connected->Wait();
   if (options.cancel.stop_requested()) return CancelledByCaller();
-  if (!status.ok()) return status;
+  if (!status.ok()) return WhyNotConnected(status, options.server, *channel);
   return agent;
 }
 

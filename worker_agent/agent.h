@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "common/ids.h"
 #include "common/mutex.h"
+#include "common/tls/client_security.h"
 #include "worker_agent/answer.h"
 #include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
@@ -38,6 +39,7 @@ namespace tensorhub::agent {
 
 struct AgentOptions {
   std::string server;  // HOST:PORT
+  tls::ClientSecurity security = {};
   WorkerKey key;
   uint32_t world_size = 1;
   std::string location;

@@ -4,16 +4,16 @@
 #include "worker_agent/hub_channel.h"
 
 #include <grpc/support/log.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "common/grpc_flow_control.h"
 #include "common/grpc_keepalive.h"
 #include "common/grpc_names.h"
 #include "common/limits.h"
+#include "worker_agent/log.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -24,7 +24,8 @@ void QuietGrpc() {
   gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
 }
 
-std::shared_ptr<grpc::Channel> Make(const std::string& server, Connection connection) {
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server, Connection connection,
+                                           const tls::ClientCredentials& credentials) {
   QuietGrpc();
   ResolveNamesAsTheSystem();
   grpc::ChannelArguments arguments;
@@ -43,22 +44,52 @@ std::shared_ptr<grpc::Channel> Make(const std::string& server, Connection connec
   SetFlowControl(set);
   arguments.SetMaxReceiveMessageSize(kHubMessageBytesMax);
   arguments.SetMaxSendMessageSize(kHubMessageBytesMax);
-  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  return credentials.MakeChannel(server, arguments);
+}
+
+// gRPC 1.51 ends its callback threads together with the last channel that used them, and crashes
+// if that happens on one of them: in the last reference of a call that was given up. So the
+// first channel of a process stays, and the threads with it.
+void KeepTheFirst(const std::shared_ptr<grpc::Channel>& channel) {
+  [[maybe_unused]] static const auto* const kept = new std::shared_ptr<grpc::Channel>(channel);
 }
 
 }  // namespace
 
 std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server, Connection connection) {
-  auto channel = Make(server, connection);
-  // gRPC 1.51 ends its callback threads together with the last channel that used them, and crashes
-  // if that happens on one of them: in the last reference of a call that was given up. So the
-  // first channel of a process stays, and the threads with it.
-  [[maybe_unused]] static const auto* const kept = new std::shared_ptr<grpc::Channel>(channel);
+  auto channel = MakeChannel(server, connection,
+                             tls::ClientCredentials(tls::ClientSecurity().OrEnvironment()));
+  KeepTheFirst(channel);
   return channel;
 }
 
-std::shared_ptr<grpc::Channel> MakeQueryChannel(const std::string& server) {
-  return Make(server, Connection::kShared);
+HubChannel::HubChannel(std::string server, const tls::ClientSecurity& security, Calls calls)
+    : server_(std::move(server)),
+      calls_(calls),
+      credentials_(security.OrEnvironment(),
+                   [](const absl::Status& status) {
+                     Log().error("{}; what was there before stays in force",
+                                 std::string(status.message()));
+                   }),
+      channel_(Make(Connection::kShared)) {}
+
+std::shared_ptr<grpc::Channel> HubChannel::Make(Connection connection) const {
+  auto channel = MakeChannel(server_, connection, credentials_);
+  if (calls_ == Calls::kAny) KeepTheFirst(channel);
+  return channel;
+}
+
+std::shared_ptr<grpc::Channel> HubChannel::Get() {
+  const bool changed = credentials_.Refresh();
+  MutexLock lock(mutex_);
+  if (changed) channel_ = Make(Connection::kShared);
+  return channel_;
+}
+
+std::shared_ptr<grpc::Channel> HubChannel::Renew() {
+  credentials_.Refresh();
+  MutexLock lock(mutex_);
+  return channel_ = Make(Connection::kOwn);
 }
 
 }  // namespace tensorhub::agent

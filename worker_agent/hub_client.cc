@@ -49,7 +49,8 @@ HubClient::HubClient(Options options, std::shared_ptr<HubChannel> channel,
       inbox_(std::move(inbox)),
       owner_(std::move(owner)),
       channel_(std::move(channel)),
-      stub_(v1::Hub::NewStub(channel_->Get())),
+      in_use_(channel_->Get()),
+      stub_(v1::Hub::NewStub(in_use_)),
       calls_(stub_, inbox_, options_.facts.self,
              [this](const CallReply& reply) { owner_.on_event(reply); }),
       random_(options_.seed) {}
@@ -91,9 +92,18 @@ std::optional<TimeMs> HubClient::NextDeadline() const {
   return Earlier(connect_until_, open_at_);
 }
 
+// The channel is another one where its credentials have changed.
+void HubClient::UseChannel(const std::shared_ptr<grpc::Channel>& channel) {
+  if (channel == in_use_) return;
+  in_use_ = channel;
+  stub_ = v1::Hub::NewStub(channel);
+  calls_.Use(stub_);
+}
+
 void HubClient::Open() {
   open_at_.reset();
   pulse_.Drop();
+  UseChannel(channel_->Get());
   state_ = State::kOpening;
   v1::WorkerMessage opening;
   *opening.mutable_open() = ToProto(options_.facts, owner_.report());
@@ -143,8 +153,7 @@ void HubClient::RenewChannel() {
   renew_at_ = now_ + renew_after_ms_;
   Log().info("{} tries the server at {} by another connection", ToString(options_.facts.self.key),
              options_.server);
-  stub_ = v1::Hub::NewStub(channel_->Renew());
-  calls_.Use(stub_);
+  UseChannel(channel_->Renew());
   const std::shared_ptr<HubSession> last = session_;
   Open();
   if (last) last->Cancel();
@@ -217,7 +226,8 @@ void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
     LoseSession();
   }
   if (!connected_) return OnFirstFailure(status);
-  if (IsRefusal(status)) return Refuse(status);
+  // A certificate or token that has ended may be renewed: the next try looks at the files again.
+  if (IsRefusal(status) && !absl::IsUnauthenticated(status)) return Refuse(status);
   RetryLater();
 }
 

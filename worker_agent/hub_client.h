@@ -65,6 +65,7 @@ class HubClient {
  private:
   enum class State { kIdle, kOpening, kUp, kEnded };
 
+  void UseChannel(const std::shared_ptr<grpc::Channel>& channel);
   void Open();
   void OpenAnew();
   void LoseSession();
@@ -87,6 +88,7 @@ class HubClient {
   const std::shared_ptr<Inbox> inbox_;
   const Owner owner_;
   const std::shared_ptr<HubChannel> channel_;
+  std::shared_ptr<grpc::Channel> in_use_;
   std::shared_ptr<v1::Hub::StubInterface> stub_;
   HubUnary calls_;
   Random random_;

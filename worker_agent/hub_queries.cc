@@ -60,8 +60,7 @@ std::vector<ListedVersion> Join(const v1::ListVersionsResponse& versions,
 
 }  // namespace
 
-HubQueries::HubQueries(std::shared_ptr<const HubChannel> channel, std::string server,
-                       std::string model)
+HubQueries::HubQueries(std::shared_ptr<HubChannel> channel, std::string server, std::string model)
     : channel_(std::move(channel)), server_(std::move(server)), model_(std::move(model)) {}
 
 absl::StatusOr<Version> HubQueries::WaitForVersion(const VersionWait& wait) {

@@ -57,7 +57,7 @@ struct ListedVersion {
 class HubQueries {
  public:
   // `server` is the address that errors name.
-  HubQueries(std::shared_ptr<const HubChannel> channel, std::string server, std::string model);
+  HubQueries(std::shared_ptr<HubChannel> channel, std::string server, std::string model);
 
   // Rides out an absent server. DEADLINE_EXCEEDED after the time-out; CANCELLED.
   absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
@@ -75,7 +75,7 @@ class HubQueries {
   absl::Status Named(const absl::Status& status) const;
   bool Pause() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const std::shared_ptr<const HubChannel> channel_;
+  const std::shared_ptr<HubChannel> channel_;
   const std::string server_;
   const std::string model_;
   Mutex mutex_;

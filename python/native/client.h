@@ -13,9 +13,14 @@
 #include <tensorhub/ros.h>
 
 #include <memory>
+#include <string>
+#include <tuple>
 #include <utility>
 
 namespace tensorhub::python {
+
+// The files of TLS: authorities, certificate, key; and the token's. Empty: as the environment says.
+using Security = std::tuple<std::string, std::string, std::string, std::string>;
 
 class Client {
  public:

@@ -5,6 +5,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <chrono>
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "common/layout.h"
 #include "python/native/call.h"
+#include "python/native/client.h"
 #include "tools/ctl/fetch_plan.h"
 
 namespace tensorhub::python {
@@ -29,8 +31,10 @@ struct Described {
 };
 
 Described Ask(const std::string& server, const std::string& model,
-              const std::optional<uint64_t>& wanted) {
-  ctl::AdminClient admin(server, std::chrono::seconds(5));
+              const std::optional<uint64_t>& wanted, const Security& security) {
+  const auto& [ca, cert, key, token_file] = security;
+  ctl::AdminClient admin(server, std::chrono::seconds(5),
+                         {.tls = {.ca = ca, .cert = cert, .key = key}, .token_file = token_file});
   const auto found = ctl::DescribeVersion(admin, model, {wanted});
   if (!found.ok()) return {found.status()};
   const auto info = ctl::FindVersion(admin, model, found->version);
@@ -69,11 +73,11 @@ nb::list ToPython(const Layout& layout) {
 
 // (code, message, version, for each rank its tensors): of the latest version without `wanted`.
 nb::tuple DescribeVersion(const std::string& server, const std::string& model,
-                          std::optional<uint64_t> wanted) {
+                          std::optional<uint64_t> wanted, const Security& security) {
   Described described;
   {
     const nb::gil_scoped_release released;
-    described = Ask(server, model, wanted);
+    described = Ask(server, model, wanted, security);
   }
   nb::list ranks;
   for (const Layout& layout : described.ranks) ranks.append(ToPython(layout));
@@ -86,7 +90,7 @@ nb::tuple DescribeVersion(const std::string& server, const std::string& model,
 
 void BindLayouts(nb::module_& module) {
   module.def("describe_version", &DescribeVersion, nb::arg("server"), nb::arg("model"),
-             nb::arg("version").none());
+             nb::arg("version").none(), nb::arg("security") = Security());
 }
 
 }  // namespace tensorhub::python

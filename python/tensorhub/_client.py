@@ -83,6 +83,10 @@ def connect(
     attachment: bytes = b"",
     digests: str = "auto",
     gpu_through_host: bool = False,
+    tls_ca: str | os.PathLike[str] = "",
+    tls_cert: str | os.PathLike[str] = "",
+    tls_key: str | os.PathLike[str] = "",
+    token_file: str | os.PathLike[str] = "",
 ) -> Client:
     """Joins a model's workers: one rank of a group that together holds one copy of the model.
 
@@ -97,8 +101,15 @@ def connect(
     hold (0: none; None: what the host has). ``attachment`` travels with what is published.
     ``digests``: 'auto', 'on' or 'off'. ``gpu_through_host``: take tensors on a GPU also where UCX
     cannot read them.
+    ``tls_ca``, ``tls_cert``, ``tls_key``: files in PEM, the server's authorities and this client's
+    own certificate with its key; any of them makes the connection TLS. ``token_file``: a file with
+    a token, by which the server knows this client. By themselves as ``TENSORHUB_TLS_CA`` and so on
+    say. They are read again when they change.
 
-    UnavailableError: nobody answered. AlreadyExistsError: another live worker has the rank.
+    UnauthenticatedError: the server wants a certificate or a token, or does not know this one.
+    PermissionDeniedError: it may not read the model.
+    UnavailableError: nobody answered, or TLS failed, and why.
+    AlreadyExistsError: another live worker has the rank.
     NotFoundError: this host has no such ``data_address``.
     FailedPreconditionError: in a process that was forked after a connect.
     """
@@ -121,6 +132,10 @@ def connect_call(
     attachment: bytes,
     digests: str,
     gpu_through_host: bool,
+    tls_ca: str | os.PathLike[str],
+    tls_cert: str | os.PathLike[str],
+    tls_key: str | os.PathLike[str],
+    token_file: str | os.PathLike[str],
 ) -> _native.Call:
     """The call that connects, checked and begun."""
     global _first_process
@@ -142,11 +157,19 @@ def connect_call(
         attachment,
         _DIGESTS.index(digests),
         flag("gpu_through_host", gpu_through_host),
+        _security(locals()),
     )
     check_process()
     _first_process = os.getpid()
     _logging.start()
     return _native.connect(*checked)
+
+
+def _security(arguments: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """The files of TLS and of the token, as the native part takes them."""
+    names = ("tls_ca", "tls_cert", "tls_key", "token_file")
+    ca, cert, key, token = (text(name, os.fspath(arguments[name])) for name in names)
+    return ca, cert, key, token
 
 
 class Client:
@@ -169,11 +192,14 @@ class Client:
         self._registration: Registration | None = None
         self.server = server
         self.model = model
+        self._security = ("", "", "", "")
         _open.add(self)
 
     @classmethod
     def _of(cls, native: _native.Client, arguments: Mapping[str, Any]) -> Client:
-        return cls(native, arguments["server"], arguments["model"], int(arguments["rank"]))
+        client = cls(native, arguments["server"], arguments["model"], int(arguments["rank"]))
+        client._security = _security(arguments)
+        return client
 
     def register(self, tensors: Any) -> None:
         """Names this rank's memory, once; addresses stay fixed afterwards.

@@ -17,6 +17,7 @@ __all__ = [
     "NotFoundError",
     "PermissionDeniedError",
     "ResourceExhaustedError",
+    "UnauthenticatedError",
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
@@ -73,6 +74,12 @@ class PermissionDeniedError(Error):
     """The server does not allow it."""
 
     code = "PERMISSION_DENIED"
+
+
+class UnauthenticatedError(Error):
+    """The server wants a certificate or a token, or does not know this one, or it has ended."""
+
+    code = "UNAUTHENTICATED"
 
 
 class ResourceExhaustedError(Error):
@@ -140,6 +147,7 @@ _BY_NUMBER: dict[int, type[Error]] = {
     13: InternalError,
     14: UnavailableError,
     15: DataLossError,
+    16: UnauthenticatedError,
 }
 
 

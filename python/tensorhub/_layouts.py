@@ -43,16 +43,21 @@ class TensorSpec:
         return f"[{', '.join(along)}]"
 
 
-def layouts_of(server: str, model: str, version: int | None) -> tuple[int, list[list[TensorSpec]]]:
+def layouts_of(
+    server: str,
+    model: str,
+    version: int | None,
+    security: tuple[str, str, str, str] = ("", "", "", ""),
+) -> tuple[int, list[list[TensorSpec]]]:
     """The version's number (the latest one's without), and each rank's tensors in it."""
-    number, message, found, ranks = _native.describe_version(server, model, version)
+    number, message, found, ranks = _native.describe_version(server, model, version, security)
     raise_for(number, message)
     return found, [[_spec(*tensor) for tensor in rank] for rank in ranks]
 
 
 def layout_of(client: Client, version: int | None) -> tuple[int, list[TensorSpec]]:
     """The version's number (the latest one's without), and this rank's tensors in it."""
-    found, ranks = layouts_of(client.server, client.model, version)
+    found, ranks = layouts_of(client.server, client.model, version, client._security)
     if client.rank >= len(ranks):
         raise NotFoundError(
             f"version {found} of {client.model} has {len(ranks)} ranks, and this client is rank "

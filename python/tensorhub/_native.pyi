@@ -54,9 +54,13 @@ def connect(
     attachment: bytes,
     digests: int,
     gpu_through_host: bool,
+    security: tuple[str, str, str, str],
 ) -> Call: ...
 def describe_version(
-    server: str, model: str, version: int | None
+    server: str,
+    model: str,
+    version: int | None,
+    security: tuple[str, str, str, str] = ("", "", "", ""),
 ) -> tuple[
     int,
     str,

@@ -9,6 +9,7 @@ call as Ctrl-C does, and the client goes on. A call takes no thread of the event
 from __future__ import annotations
 
 import asyncio
+import os
 from types import TracebackType
 from typing import Any
 
@@ -62,6 +63,10 @@ async def connect(
     attachment: bytes = b"",
     digests: str = "auto",
     gpu_through_host: bool = False,
+    tls_ca: str | os.PathLike[str] = "",
+    tls_cert: str | os.PathLike[str] = "",
+    tls_key: str | os.PathLike[str] = "",
+    token_file: str | os.PathLike[str] = "",
 ) -> Client:
     """As :func:`tensorhub.connect`."""
     arguments = dict(locals())

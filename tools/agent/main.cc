@@ -22,6 +22,7 @@
 #include "common/mutex.h"
 #include "tools/agent/subscription.h"
 #include "tools/ctl/arguments.h"
+#include "tools/ctl/security_flags.h"
 #include "tools/ctl/signals.h"
 
 namespace tensorhub::keeper {
@@ -35,6 +36,7 @@ struct Flags {
   ctl::GroupFlag group;
   ctl::LocationFlag location;
   std::chrono::milliseconds connect_timeout{5000};
+  tls::ClientSecurity security;
 };
 
 void Declare(cli::CommandLine& line, Flags& flags) {
@@ -44,6 +46,7 @@ void Declare(cli::CommandLine& line, Flags& flags) {
   line.Flag("location", &flags.location, "where this host is");
   line.Flag("connect-timeout", &flags.connect_timeout,
             "how long an unreachable server is retried before that is logged");
+  ctl::DeclareSecurity(line, flags.security);
   line.Example("tensorhub-agent --model qwen3-8b/actor --location us/dc1/r4/h7");
 }
 
@@ -52,6 +55,7 @@ cli::Problem Check(const Flags& flags) {
     return absl::StrCat("--server: \"", cli::OneLine(flags.server), "\" ", *problem);
   }
   if (flags.connect_timeout.count() == 0) return "--connect-timeout: give at least 1ms";
+  if (auto problem = ctl::SecurityProblem(flags.security, flags.server)) return problem;
   if (flags.models.empty()) return "--model is missing: which model is to be kept?";
   for (const std::string& model : flags.models) {
     ctl::ModelArgument checked;
@@ -131,6 +135,7 @@ int Main(int argc, char** argv) {
   Declare(line, flags);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
   if (cli::Problem problem = Check(flags)) return cli::Fail(line.name(), *problem, kUsage);
+  ctl::UseInThisProcess(flags.security);
   cli::InitLogging(line.name(), line.log());
   std::optional<Agent> agent;  // goes after the thread that may be stopping it
   std::atomic<bool> running = false;

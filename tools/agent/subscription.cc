@@ -64,8 +64,8 @@ absl::Status Worst(const absl::Status& one, const absl::Status& other) {
 Subscription::Subscription(Options options)
     : options_(std::move(options)),
       admin_(options_.server, options_.connect_timeout),
-      queries_(std::make_shared<agent::HubChannel>(options_.server,
-                                                   agent::MakeQueryChannel(options_.server)),
+      queries_(std::make_shared<agent::HubChannel>(options_.server, tls::ClientSecurity(),
+                                                   agent::Calls::kBlocking),
                options_.server, options_.model) {}
 
 Subscription::~Subscription() { LeaveAll(); }

@@ -15,6 +15,7 @@
 #include "common/grpc_keepalive.h"
 #include "common/grpc_names.h"
 #include "common/grpc_status.h"
+#include "spdlog/spdlog.h"
 
 namespace tensorhub::ctl {
 namespace {
@@ -25,8 +26,7 @@ using std::chrono::milliseconds;
 constexpr std::chrono::seconds kAnswerTimeout{30};
 constexpr milliseconds kRetryInterval{100};
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
-  ResolveNamesAsTheSystem();
+grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   // A restarting server is noticed at once, not after gRPC's growing pauses.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
@@ -38,19 +38,35 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
   arguments.SetMaxReceiveMessageSize(-1);  // attachments
   // The hub is named; a proxy of the environment is for the web.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  return arguments;
 }
 
 }  // namespace
 
-AdminClient::AdminClient(std::string server, milliseconds connect_timeout)
+AdminClient::AdminClient(std::string server, milliseconds connect_timeout,
+                         const tls::ClientSecurity& security)
     : server_(std::move(server)),
       connect_timeout_(connect_timeout),
-      channel_(MakeChannel(server_)),
-      stub_(v1::Admin::NewStub(channel_)) {}
+      credentials_(security.OrEnvironment(), [](const absl::Status& status) {
+        spdlog::error("{}", std::string(status.message()));
+      }) {
+  ResolveNamesAsTheSystem();
+}
+
+std::shared_ptr<grpc::Channel> AdminClient::channel() {
+  const bool changed = credentials_.Refresh();
+  MutexLock lock(mutex_);
+  if (changed || channel_ == nullptr) channel_ = credentials_.MakeChannel(server_, Arguments());
+  return channel_;
+}
 
 absl::Status AdminClient::WaitUntilConnected(Clock::time_point deadline) {
-  if (channel_->WaitForConnected(deadline)) return absl::OkStatus();
+  if (channel()->WaitForConnected(deadline)) return absl::OkStatus();
+  const std::string why = credentials_.WhyNot(server_);
+  if (!why.empty()) {
+    return absl::UnavailableError(
+        absl::StrCat("no connection with the server at ", server_, ": ", why));
+  }
   const auto tried = std::min<Clock::duration>(connect_timeout_, give_up_by_ - made_);
   return absl::UnavailableError(absl::StrFormat(
       "no server answers at %s (tried for %.1f s); start tensorhub-server there, or name "
@@ -91,7 +107,8 @@ absl::StatusOr<Response> AdminClient::Call(Method<Request, Response> method, con
     grpc::ClientContext context;
     context.set_deadline(std::min(Clock::now() + kAnswerTimeout, give_up_by_));
     Response response;
-    const grpc::Status status = ((*stub_).*method)(&context, request, &response);
+    const grpc::Status status =
+        ((*v1::Admin::NewStub(channel())).*method)(&context, request, &response);
     if (status.ok()) return response;
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return NoAnswer();
     // The server may come back, and orders may be given twice.
@@ -169,7 +186,7 @@ std::unique_ptr<grpc::ClientReader<v1::WatchEvent>> AdminClient::Watch(grpc::Cli
                                                                        const std::string& model) {
   v1::WatchRequest request;
   request.set_model(model);
-  return stub_->Watch(&context, request);
+  return v1::Admin::NewStub(channel())->Watch(&context, request);
 }
 
 }  // namespace tensorhub::ctl

@@ -17,6 +17,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/mutex.h"
+#include "common/tls/client_security.h"
 #include "tensorhub/v1/admin.grpc.pb.h"
 
 namespace tensorhub::ctl {
@@ -25,7 +27,9 @@ class AdminClient {
  public:
   using Clock = std::chrono::system_clock;  // what gRPC's deadlines are made of
 
-  AdminClient(std::string server, std::chrono::milliseconds connect_timeout);
+  // What `security` leaves empty is as the environment says (UseInThisProcess).
+  AdminClient(std::string server, std::chrono::milliseconds connect_timeout,
+              const tls::ClientSecurity& security = {});
 
   const std::string& server() const { return server_; }
 
@@ -64,13 +68,16 @@ class AdminClient {
   template <typename Request, typename Response>
   absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request,
                                 bool* repeated = nullptr);
+  // Another one once the files of the credentials have changed.
+  std::shared_ptr<grpc::Channel> channel() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status NoAnswer() const;
   absl::Status Cut() const;
 
   const std::string server_;
   const std::chrono::milliseconds connect_timeout_;
-  const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<v1::Admin::Stub> stub_;
+  tls::ClientCredentials credentials_;
+  Mutex mutex_;
+  std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
   const Clock::time_point made_ = Clock::now();
   Clock::time_point give_up_by_ = Clock::time_point::max();
 };

@@ -14,6 +14,7 @@
 #include "common/cli/program.h"
 #include "tools/ctl/arguments.h"
 #include "tools/ctl/doctor/idle_read.h"
+#include "tools/ctl/security_flags.h"
 #include "tools/ctl/verbs.h"
 
 namespace tensorhub::ctl {
@@ -22,11 +23,12 @@ namespace {
 constexpr int kUsage = 2;
 
 // What is wrong with the flags beyond their types, or nothing.
-cli::Problem Check(const Globals& globals) {
+cli::Problem Check(const Globals& globals, const tls::ClientSecurity& security) {
   if (auto problem = ServerProblem(globals.server)) {
     return absl::StrCat("--server: \"", cli::OneLine(globals.server), "\" ", *problem);
   }
   if (globals.connect_timeout.count() == 0) return "--connect-timeout: give at least 1ms";
+  if (auto problem = SecurityProblem(security, globals.server)) return problem;
   return std::nullopt;
 }
 
@@ -43,6 +45,8 @@ int Main(int argc, char** argv) {
   line.Choice("output", &globals.output, {"table", "json"}, "how results are printed", 'o');
   line.Flag("connect-timeout", &globals.connect_timeout,
             "how long an unreachable server is retried");
+  tls::ClientSecurity security;
+  DeclareSecurity(line, security);
   Verbs verbs(line);
   AddStatusVerbs(verbs);
   AddListVerbs(verbs);
@@ -52,7 +56,9 @@ int Main(int argc, char** argv) {
   AddRetentionVerbs(verbs);
   AddDoctorVerb(verbs);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
-  if (cli::Problem problem = Check(globals)) return cli::Fail(line.name(), *problem, kUsage);
+  if (cli::Problem problem = Check(globals, security))
+    return cli::Fail(line.name(), *problem, kUsage);
+  UseInThisProcess(security);
   cli::InitLogging(line.name(), line.log());
   const absl::Status status = verbs.Execute(line.verb(), globals);
   if (!status.ok()) return cli::Fail(line.name(), cli::OneLine(std::string(status.message())), 1);

@@ -168,6 +168,15 @@ struct ConnectOptions {
   // built without CUDA). What other hosts read then goes through host memory, on both sides, at a
   // fraction of the speed. Otherwise Register fails there.
   bool gpu_through_host = false;
+  // TLS to the server, if any of these is given: files in PEM, read again when they change, so that
+  // certificates are renewed under a client that is connected. Empty: what TENSORHUB_TLS_CA,
+  // TENSORHUB_TLS_CERT, TENSORHUB_TLS_KEY and TENSORHUB_TOKEN_FILE say.
+  std::string tls_ca = {};    // whose certificate the server has to have; empty: the system's
+  std::string tls_cert = {};  // this client's own, where the server asks for one, and its key
+  std::string tls_key = {};
+  // A file with a token on one line, by which the server knows this client. It goes over TLS, or to
+  // this host's loopback.
+  std::string token_file = {};
   std::stop_token cancel = {};
 };
 
@@ -285,7 +294,9 @@ class Client {
   // Blocks until the server has accepted the worker. UNAVAILABLE: nobody answered within
   // connect_timeout. ALREADY_EXISTS: another live worker has this rank (retried likewise, since a
   // crashed predecessor may take a moment to be noticed). RESOURCE_EXHAUSTED: the server has its
-  // workers or models already, or this process can open too few files. INVALID_ARGUMENT: options;
+  // workers or models already, or this process can open too few files. UNAUTHENTICATED: the server
+  // wants a certificate or a token, or does not know this one. PERMISSION_DENIED: it may not read
+  // the model. INVALID_ARGUMENT: options, the files of TLS among them;
   // or another world_size than ranks of the group have that are still counted in: wait for the
   // server's lease, or take a new group name.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const ConnectOptions& options);
