@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@
 #include "common/cli/program.h"
 #include "common/memory_left.h"
 #include "common/random.h"
+#include "common/tls/client_security.h"
 #include "server/rpc/room_to_run.h"
 #include "server/rpc/rpc_server.h"
 #include "server/store/memory_store.h"
@@ -45,14 +47,38 @@ struct Flags {
   uint32_t readers_per_source = 1;
   uint32_t keep_latest = 1;
   bool reflection = true;
+  bool insecure_loopback = false;
+  tls::Files tls;
+  std::string client_auth = "auto";
+  std::string access;
 };
+
+void DeclareGuard(cli::CommandLine& line, Flags& flags) {
+  const cli::FlagHints file{.placeholder = "FILE"};
+  line.Flag("tls-cert", &flags.tls.cert,
+            "the server's certificate in PEM, its issuers' behind it: connections are TLS then; "
+            "files that change are put in force while the server runs",
+            file);
+  line.Flag("tls-key", &flags.tls.key, "the certificate's key", file);
+  line.Flag("tls-ca", &flags.tls.ca, "whose certificates clients may have, in PEM", file);
+  line.Flag("tls-client-auth", &flags.client_auth,
+            "whether clients show a certificate of --tls-ca; auto: required if --tls-ca is given, "
+            "else none",
+            {.placeholder = "auto|none|optional|required"});
+  line.Flag("access", &flags.access,
+            "who may do what, a line each (docs/security.md); without it, whoever may connect may "
+            "do everything",
+            file);
+  line.Flag("insecure-loopback", &flags.insecure_loopback,
+            "for demonstrations: listen on this host's loopback only, to whoever is on this host");
+}
 
 void Declare(cli::CommandLine& line, Flags& flags) {
   line.DefaultLogLevel("info");
   line.Flag("listen", &flags.listen,
             "where workers and tools reach the hub; 0.0.0.0 is all addresses, IPv6's as well; port "
-            "0 takes any free one; there is no authentication yet, so name an address that only "
-            "your cluster reaches",
+            "0 takes any free one; without TLS and --access, name an address that only your "
+            "cluster reaches",
             {.placeholder = "HOST:PORT"});
   line.Flag("data-dir", &flags.data_dir,
             "keep what must outlive the server in this directory, so that workers know it again "
@@ -74,9 +100,39 @@ void Declare(cli::CommandLine& line, Flags& flags) {
             "host memory; tensorhubctl retain changes it for one model");
   line.Flag("reflection", &flags.reflection,
             "let tools list the services (grpcurl); --reflection=false: do not");
+  DeclareGuard(line, flags);
   line.Example("tensorhub-server --data-dir /var/lib/tensorhub");
   line.Example("tensorhub-server --listen 127.0.0.1:0 --lease 1s --log-level debug");
   line.Example("TENSORHUB_LISTEN=[::]:7070 tensorhub-server --log-format json");
+}
+
+bool OnLoopback(const Flags& flags) { return tls::IsLoopback(flags.listen); }
+
+// The flags of the guard.
+cli::Problem CheckGuard(const cli::CommandLine& line, Flags& flags) {
+  if (flags.insecure_loopback && !line.IsSet("listen")) flags.listen = "127.0.0.1:7070";
+  if (flags.insecure_loopback && !OnLoopback(flags)) {
+    return absl::StrCat("--insecure-loopback: --listen ", flags.listen,
+                        " is beyond the loopback; name 127.0.0.1 or [::1]");
+  }
+  if (flags.tls.cert.empty() != flags.tls.key.empty()) {
+    return "--tls-cert and --tls-key: give both, or neither";
+  }
+  if (flags.client_auth == "auto") flags.client_auth = flags.tls.ca.empty() ? "none" : "required";
+  const bool known = flags.client_auth == "none" || flags.client_auth == "optional" ||
+                     flags.client_auth == "required";
+  if (!known) return "--tls-client-auth: give auto, none, optional or required";
+  if (flags.tls.cert.empty() && flags.client_auth == "required") {
+    return "--tls-client-auth: client certificates need TLS; give --tls-cert and --tls-key";
+  }
+  if (flags.client_auth != "none" && flags.tls.ca.empty()) {
+    return "--tls-client-auth: say by --tls-ca whose certificates clients may have";
+  }
+  if (!flags.access.empty() && flags.tls.cert.empty() && !OnLoopback(flags)) {
+    return "--access: beyond the loopback, who calls is known by TLS only; give --tls-cert and "
+           "--tls-key";
+  }
+  return std::nullopt;
 }
 
 // What is wrong with the flags beyond their types, or nothing.
@@ -101,7 +157,7 @@ cli::Problem Check(const cli::CommandLine& line, Flags& flags) {
   if (flags.store == "memory" && !flags.data_dir.empty()) {
     return "--store memory keeps nothing: leave out --data-dir, or give --store sqlite";
   }
-  return std::nullopt;
+  return CheckGuard(line, flags);
 }
 
 constexpr std::chrono::milliseconds kFirstSignal(300);
@@ -118,10 +174,9 @@ sigset_t SignalSet(std::initializer_list<int> of) {
 
 // Before any thread starts: all of them inherit it, so that only WaitForStop sees the signals.
 void BlockStopSignals() {
-  const sigset_t signals = SignalSet({SIGTERM, SIGINT, kFailed});
+  const sigset_t signals = SignalSet({SIGTERM, SIGINT, SIGHUP, kFailed});
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGHUP, SIG_IGN);   // a daemon, with nothing to reload
   signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the store
 }
 
@@ -139,10 +194,22 @@ void EndFor(const absl::Status& why) {
   kill(getpid(), kFailed);
 }
 
+// Of handshakes that fail, one in a while is told: who has a wrong certificate tries again and
+// again.
+bool TooOften(const char* message) {
+  constexpr int64_t kEverySeconds = 10;
+  static std::atomic<int64_t> next{0};
+  if (!absl::StrContains(message, "andshake")) return false;
+  const int64_t now = tls::SecondsNow();
+  int64_t due = next;
+  return now < due || !next.compare_exchange_strong(due, now + kEverySeconds);
+}
+
 // gRPC writes to standard error in a format of its own; what matters of it goes through our log.
 // After a failed accept, 1.51 never listens again (grpc/grpc#20418): nobody could connect any more.
 void RouteGrpcLog() {
   gpr_set_log_function([](gpr_log_func_args* record) {
+    if (TooOften(record->message)) return;
     const bool error = record->severity == GPR_LOG_SEVERITY_ERROR;
     spdlog::log(error ? spdlog::level::warn : spdlog::level::debug, "grpc: {}", record->message);
     if (!absl::StartsWith(record->message, "Failed accept")) return;
@@ -162,13 +229,15 @@ void RaiseFileLimit() {
 
 const char* NameOf(int signal) { return signal == SIGTERM ? "SIGTERM" : "SIGINT"; }
 
-void WaitForStop() {
-  const sigset_t signals = SignalSet({SIGTERM, SIGINT, kFailed});
+// On SIGHUP, `reload`.
+void WaitForStop(const std::function<void()>& reload) {
+  const sigset_t signals = SignalSet({SIGTERM, SIGINT, SIGHUP, kFailed});
   int received = 0;
   do {
     sigwait(&signals, &received);
     if (g_failed) return;
-  } while (received == kFailed);  // somebody else's
+    if (received == SIGHUP) reload();
+  } while (received == SIGHUP || received == kFailed);  // somebody else's
   spdlog::info("stopping: received {}; once more ends it at once", NameOf(received));
 }
 
@@ -195,6 +264,11 @@ size_t ReceiveBytesMax() {
   return std::min(bytes, rpc::AddressBytesMax() / 4);
 }
 
+rpc::ClientAuth ClientAuthOf(const std::string& word) {
+  if (word == "required") return rpc::ClientAuth::kRequired;
+  return word == "optional" ? rpc::ClientAuth::kOptional : rpc::ClientAuth::kNone;
+}
+
 rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddress& listen,
                                       const store::Loaded& loaded) {
   const auto lease_ms = flags.lease.count();
@@ -211,6 +285,9 @@ rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddre
   options.identity = loaded.identity;
   options.data_dir = flags.data_dir;
   options.reflection = flags.reflection;
+  options.guard.tls = flags.tls;
+  options.guard.client_auth = ClientAuthOf(flags.client_auth);
+  options.guard.access = flags.access;
   options.receive_bytes_max = ReceiveBytesMax();
   return options;
 }
@@ -225,6 +302,14 @@ std::string Describe(const rpc::RpcServer::Options& options) {
   return absl::StrCat("hub ", id ? ToHex(id) : "without a store", " epoch ", options.identity.epoch,
                       options.loop.hub.recovering ? ", recovering" : "", ", lease ",
                       options.loop.hub.lease_ms, " ms");
+}
+
+void WarnIfOpen(const Flags& flags) {
+  if (OnLoopback(flags) || flags.client_auth == "required" || !flags.access.empty()) return;
+  spdlog::warn(
+      "whoever reaches {} may list, publish and take versions: keep it in a network of its own, or "
+      "give --tls-cert, --tls-key, --tls-ca and --access (docs/security.md)",
+      flags.listen);
 }
 
 // Until it is told to end, or has to: the exit code. No worker, and no supervisor, waits for
@@ -245,9 +330,10 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen, const cli::LogOp
   spdlog::info("{}", which);
   std::printf("listening on %s\n", address.c_str());
   std::fflush(stdout);
+  WarnIfOpen(flags);
   {
     const Supervised supervised(**server, absl::StrCat("listening on ", address, ", ", which));
-    WaitForStop();
+    WaitForStop([&] { (*server)->Reload(); });
   }
   EndAtOnceIfAsked();
   (*server)->Shutdown();

@@ -37,8 +37,11 @@ absl::Status NoDocument(const char* what, const std::string& fingerprint) {
 
 }  // namespace
 
-AdminService::AdminService(HubLoop& loop, Unfinished& unfinished, About about)
-    : Operations(loop, unfinished), about_(std::move(about)), listen_(about_.listen) {
+AdminService::AdminService(HubLoop& loop, Unfinished& unfinished, Guard& guard, About about)
+    : Operations(loop, unfinished, guard.access()),
+      guard_(guard),
+      about_(std::move(about)),
+      listen_(about_.listen) {
   Offer<v1::RetainRequest, v1::RetainResponse>("Retain");
   Offer<v1::PinRequest, v1::PinResponse>("Pin");
   Offer<v1::UnpinRequest, v1::UnpinResponse>("Unpin");
@@ -46,9 +49,10 @@ AdminService::AdminService(HubLoop& loop, Unfinished& unfinished, About about)
   Offer<v1::RewindRequest, v1::RewindResponse>("Rewind");
 }
 
-grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext*,
-                                                  const v1::GetStatusRequest*,
+grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext* context,
+                                                  const v1::GetStatusRequest* request,
                                                   v1::GetStatusResponse* response) {
+  if (absl::Status status = access_.Check(*context, *request); !status.ok()) return Refuse(status);
   const auto uptime = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - started_);
   response->set_server_version(TENSORHUB_VERSION);
@@ -57,6 +61,11 @@ grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext*,
   response->set_uptime_ms(static_cast<uint64_t>(uptime.count()));
   response->set_listen(listen());
   response->set_data_dir(about_.data_dir);
+  const Guard::Facts guard = guard_.facts();
+  response->set_security(guard.security);
+  response->set_certificate(guard.certificate);
+  response->set_certificate_ends(guard.certificate_ends);
+  response->set_reloads_failed(guard.reloads_failed);
   for (const auto& [code, count] : loop_.refusals().ByCode()) {
     (*response->mutable_refused())[code] = count;
   }
@@ -66,21 +75,25 @@ grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext*,
   });
 }
 
-grpc::ServerUnaryReactor* AdminService::ListModels(grpc::CallbackServerContext*,
-                                                   const v1::ListModelsRequest*,
+grpc::ServerUnaryReactor* AdminService::ListModels(grpc::CallbackServerContext* context,
+                                                   const v1::ListModelsRequest* request,
                                                    v1::ListModelsResponse* response) {
-  return QueryReactor::Start(loop_, [response](const hub::Hub& hub, TimeMs) {
-    for (const hub::ModelView& view : hub.Models()) Fill(view, *response->add_models());
+  const absl::StatusOr<Access::MayRead> may_read = access_.Ask(*context, *request);
+  if (!may_read.ok()) return Refuse(may_read.status());
+  return QueryReactor::Start(loop_, [response, may_read = *may_read](const hub::Hub& hub, TimeMs) {
+    for (const hub::ModelView& view : hub.Models()) {
+      if (may_read(view.model)) Fill(view, *response->add_models());
+    }
     return absl::OkStatus();
   });
 }
 
-grpc::ServerUnaryReactor* AdminService::ListVersions(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::ListVersions(grpc::CallbackServerContext* context,
                                                      const v1::ListVersionsRequest* request,
                                                      v1::ListVersionsResponse* response) {
-  if (absl::Status status = CheckName(request->model()); !status.ok()) {
-    return QueryReactor::Refuse(status);
-  }
+  absl::Status status = CheckName(request->model());
+  if (status.ok()) status = access_.Check(*context, *request);
+  if (!status.ok()) return Refuse(status);
   return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, TimeMs) {
     for (const hub::VersionView& view : hub.Versions(request->model())) {
       Fill(view, *response->add_versions());
@@ -89,12 +102,12 @@ grpc::ServerUnaryReactor* AdminService::ListVersions(grpc::CallbackServerContext
   });
 }
 
-grpc::ServerUnaryReactor* AdminService::ListReplicas(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::ListReplicas(grpc::CallbackServerContext* context,
                                                      const v1::ListReplicasRequest* request,
                                                      v1::ListReplicasResponse* response) {
-  if (absl::Status status = CheckName(request->model()); !status.ok()) {
-    return QueryReactor::Refuse(status);
-  }
+  absl::Status status = CheckName(request->model());
+  if (status.ok()) status = access_.Check(*context, *request);
+  if (!status.ok()) return Refuse(status);
   return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, TimeMs) {
     const std::optional<Version> version =
         request->has_version() ? std::optional<Version>(request->version()) : std::nullopt;
@@ -105,30 +118,42 @@ grpc::ServerUnaryReactor* AdminService::ListReplicas(grpc::CallbackServerContext
   });
 }
 
-grpc::ServerUnaryReactor* AdminService::ListWorkers(grpc::CallbackServerContext*,
-                                                    const v1::ListWorkersRequest*,
+grpc::ServerUnaryReactor* AdminService::ListWorkers(grpc::CallbackServerContext* context,
+                                                    const v1::ListWorkersRequest* request,
                                                     v1::ListWorkersResponse* response) {
-  return QueryReactor::Start(loop_, [response](const hub::Hub& hub, TimeMs now) {
-    for (const hub::WorkerView& view : hub.Workers(now)) Fill(view, *response->add_workers());
-    return absl::OkStatus();
-  });
+  const absl::StatusOr<Access::MayRead> may_read = access_.Ask(*context, *request);
+  if (!may_read.ok()) return Refuse(may_read.status());
+  return QueryReactor::Start(loop_,
+                             [response, may_read = *may_read](const hub::Hub& hub, TimeMs now) {
+                               for (const hub::WorkerView& view : hub.Workers(now)) {
+                                 if (may_read(view.worker.key.model))
+                                   Fill(view, *response->add_workers());
+                               }
+                               return absl::OkStatus();
+                             });
 }
 
-grpc::ServerUnaryReactor* AdminService::ListTransfers(grpc::CallbackServerContext*,
-                                                      const v1::ListTransfersRequest*,
+grpc::ServerUnaryReactor* AdminService::ListTransfers(grpc::CallbackServerContext* context,
+                                                      const v1::ListTransfersRequest* request,
                                                       v1::ListTransfersResponse* response) {
-  return QueryReactor::Start(loop_, [response](const hub::Hub& hub, TimeMs now) {
-    for (const hub::TransferView& view : hub.Transfers(now)) Fill(view, *response->add_transfers());
-    return absl::OkStatus();
-  });
+  const absl::StatusOr<Access::MayRead> may_read = access_.Ask(*context, *request);
+  if (!may_read.ok()) return Refuse(may_read.status());
+  return QueryReactor::Start(loop_,
+                             [response, may_read = *may_read](const hub::Hub& hub, TimeMs now) {
+                               for (const hub::TransferView& view : hub.Transfers(now)) {
+                                 if (may_read(view.reader.key.model))
+                                   Fill(view, *response->add_transfers());
+                               }
+                               return absl::OkStatus();
+                             });
 }
 
-grpc::ServerUnaryReactor* AdminService::GetLayout(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::GetLayout(grpc::CallbackServerContext* context,
                                                   const v1::GetLayoutRequest* request,
                                                   v1::GetLayoutResponse* response) {
-  if (absl::Status status = CheckId(request->fingerprint()); !status.ok()) {
-    return QueryReactor::Refuse(status);
-  }
+  absl::Status status = CheckId(request->fingerprint());
+  if (status.ok()) status = access_.Check(*context, *request);
+  if (!status.ok()) return Refuse(status);
   return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, TimeMs) {
     const auto layout = hub.FindLayout(*FromBytes(request->fingerprint()));
     if (layout == nullptr) return NoDocument("layout", request->fingerprint());
@@ -137,12 +162,12 @@ grpc::ServerUnaryReactor* AdminService::GetLayout(grpc::CallbackServerContext*,
   });
 }
 
-grpc::ServerUnaryReactor* AdminService::GetAttachment(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::GetAttachment(grpc::CallbackServerContext* context,
                                                       const v1::GetAttachmentRequest* request,
                                                       v1::GetAttachmentResponse* response) {
-  if (absl::Status status = CheckId(request->fingerprint()); !status.ok()) {
-    return QueryReactor::Refuse(status);
-  }
+  absl::Status status = CheckId(request->fingerprint());
+  if (status.ok()) status = access_.Check(*context, *request);
+  if (!status.ok()) return Refuse(status);
   return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, TimeMs) {
     const auto content = hub.FindAttachment(*FromBytes(request->fingerprint()));
     if (content == nullptr) return NoDocument("attachment", request->fingerprint());
@@ -151,9 +176,14 @@ grpc::ServerUnaryReactor* AdminService::GetAttachment(grpc::CallbackServerContex
   });
 }
 
-grpc::ServerWriteReactor<v1::WatchEvent>* AdminService::Watch(grpc::CallbackServerContext*,
+grpc::ServerWriteReactor<v1::WatchEvent>* AdminService::Watch(grpc::CallbackServerContext* context,
                                                               const v1::WatchRequest* request) {
-  return WatchReactor::Start(loop_, request->model(), about_.watch_queue_max);
+  return WatchReactor::Start(loop_, access_, *request, about_.watch_queue_max, *context);
+}
+
+grpc::ServerUnaryReactor* AdminService::Refuse(const absl::Status& status) {
+  const bool denied = absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status);
+  return QueryReactor::Refuse(denied ? loop_.refusals().Count(status) : status);
 }
 
 }  // namespace tensorhub::rpc

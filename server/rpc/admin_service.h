@@ -10,6 +10,7 @@
 #include <string>
 
 #include "common/mutex.h"
+#include "server/rpc/guard.h"
 #include "server/rpc/operations.h"
 #include "server/store/identity.h"
 #include "tensorhub/v1/admin.grpc.pb.h"
@@ -26,7 +27,7 @@ class AdminService final : public Operations<v1::Admin> {
     size_t watch_queue_max = 256;
   };
 
-  AdminService(HubLoop& loop, Unfinished& unfinished, About about);
+  AdminService(HubLoop& loop, Unfinished& unfinished, Guard& guard, About about);
   // Which port it is, is known only when calls may come already.
   void SetListen(const std::string& listen) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
@@ -62,6 +63,9 @@ class AdminService final : public Operations<v1::Admin> {
     return listen_;
   }
 
+  grpc::ServerUnaryReactor* Refuse(const absl::Status& status);
+
+  Guard& guard_;
   const About about_;
   Mutex mutex_;
   std::string listen_ ABSL_GUARDED_BY(mutex_);

@@ -8,8 +8,9 @@
 
 namespace tensorhub::rpc {
 
-HubService::HubService(HubLoop& loop, Unfinished& unfinished, const ServerIdentity& identity)
-    : Operations(loop, unfinished), identity_(identity) {
+HubService::HubService(HubLoop& loop, Unfinished& unfinished, Access& access,
+                       const ServerIdentity& identity)
+    : Operations(loop, unfinished, access), identity_(identity) {
   Offer<v1::PutLayoutRequest, v1::PutLayoutResponse>("PutLayout");
   Offer<v1::PutAttachmentRequest, v1::PutAttachmentResponse>("PutAttachment");
   Offer<v1::PublishRequest, v1::PublishResponse>("Publish");
@@ -23,7 +24,7 @@ HubService::HubService(HubLoop& loop, Unfinished& unfinished, const ServerIdenti
 
 grpc::ServerBidiReactor<v1::WorkerMessage, v1::HubMessage>* HubService::Session(
     grpc::CallbackServerContext* context) {
-  return SessionReactor::Start(loop_, unfinished_, identity_, context);
+  return SessionReactor::Start(loop_, unfinished_, access_, identity_, context);
 }
 
 }  // namespace tensorhub::rpc

@@ -14,7 +14,7 @@ namespace tensorhub::rpc {
 
 class HubService final : public Operations<v1::Hub> {
  public:
-  HubService(HubLoop& loop, Unfinished& unfinished, const ServerIdentity& identity);
+  HubService(HubLoop& loop, Unfinished& unfinished, Access& access, const ServerIdentity& identity);
 
   grpc::ServerBidiReactor<v1::WorkerMessage, v1::HubMessage>* Session(
       grpc::CallbackServerContext* context) override;

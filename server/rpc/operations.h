@@ -6,6 +6,7 @@
 #ifndef TENSORHUB_SERVER_RPC_OPERATIONS_H_
 #define TENSORHUB_SERVER_RPC_OPERATIONS_H_
 
+#include "server/rpc/access.h"
 #include "server/rpc/hub_loop.h"
 #include "server/rpc/unary_reactor.h"
 #include "server/rpc/unfinished.h"
@@ -15,7 +16,8 @@ namespace tensorhub::rpc {
 template <typename Service>
 class Operations : public Service::CallbackService {
  protected:
-  Operations(HubLoop& loop, Unfinished& unfinished) : loop_(loop), unfinished_(unfinished) {}
+  Operations(HubLoop& loop, Unfinished& unfinished, Access& access)
+      : loop_(loop), unfinished_(unfinished), access_(access) {}
 
   // From now on the method is one, each call of it a CallReactor.
   template <typename Request, typename Response>
@@ -26,12 +28,13 @@ class Operations : public Service::CallbackService {
     this->MarkMethodStreamed(service->FindMethodByName(method)->index(),
                              new Handler([this](grpc::CallbackServerContext* context) {
                                return CallReactor<Request, Response>::Start(loop_, unfinished_,
-                                                                            context);
+                                                                            access_, context);
                              }));
   }
 
   HubLoop& loop_;
   Unfinished& unfinished_;
+  Access& access_;
 };
 
 }  // namespace tensorhub::rpc

@@ -64,12 +64,13 @@ class WithoutReflection : public grpc::ServerBuilderOption {
 
 }  // namespace
 
-RpcServer::RpcServer(const Options& options)
+RpcServer::RpcServer(const Options& options, std::unique_ptr<Guard> guard)
     : address_(options.listen),
+      guard_(std::move(guard)),
       loop_(options.loop),
       unfinished_(options.request_patience),
-      hub_service_(loop_, unfinished_, options.identity),
-      admin_service_(loop_, unfinished_,
+      hub_service_(loop_, unfinished_, guard_->access(), options.identity),
+      admin_service_(loop_, unfinished_, *guard_,
                      {.identity = options.identity,
                       .listen = options.listen.ToString(),
                       .data_dir = options.data_dir,
@@ -77,7 +78,9 @@ RpcServer::RpcServer(const Options& options)
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const Options& options) {
   if (absl::Status status = TryToListen(options.listen); !status.ok()) return status;
-  std::unique_ptr<RpcServer> server(new RpcServer(options));
+  absl::StatusOr<std::unique_ptr<Guard>> guard = Guard::Make(options.guard);
+  if (!guard.ok()) return guard.status();
+  std::unique_ptr<RpcServer> server(new RpcServer(options, *std::move(guard)));
   if (absl::Status status = server->Listen(options); !status.ok()) return status;
   return server;
 }
@@ -88,7 +91,7 @@ absl::Status RpcServer::Listen(const Options& options) {
   if (!options.reflection) builder.SetOption(std::make_unique<WithoutReflection>());
   SetChannelArguments(builder, options.receive_bytes_max);
   int port = 0;
-  builder.AddListeningPort(address_.ToString(), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(address_.ToString(), guard_->credentials(), &port);
   builder.RegisterService(&hub_service_);
   builder.RegisterService(&admin_service_);
   server_ = builder.BuildAndStart();

@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/rpc/admin_service.h"
+#include "server/rpc/guard.h"
 #include "server/rpc/hub_loop.h"
 #include "server/rpc/hub_service.h"
 #include "server/rpc/listen_address.h"
@@ -43,10 +44,11 @@ class RpcServer {
     // How long a call's first message may take to come. Shorter: who stopped in the middle is rid
     // of sooner; longer: slower networks.
     std::chrono::milliseconds request_patience{60'000};
+    Guard::Options guard;
   };
 
   // Serving once it returns. UNAVAILABLE, in one line with the remedy, if the address cannot be
-  // had.
+  // had; INVALID_ARGUMENT: a file of the guard's.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const Options& options);
   ~RpcServer();  // Shutdown
   RpcServer(const RpcServer&) = delete;
@@ -56,14 +58,17 @@ class RpcServer {
   const ListenAddress& address() const { return address_; }
   // HubLoop::GiveSign.
   void GiveSign(std::function<void()> sign) { loop_.GiveSign(std::move(sign)); }
+  // Looks at the certificates and rights now. Any thread.
+  void Reload() { guard_->Reload(); }
   // Ends every call and stream with UNAVAILABLE. Again: nothing.
   void Shutdown();
 
  private:
-  explicit RpcServer(const Options& options);
+  RpcServer(const Options& options, std::unique_ptr<Guard> guard);
   absl::Status Listen(const Options& options);
 
   ListenAddress address_;
+  const std::unique_ptr<Guard> guard_;
   HubLoop loop_;
   Unfinished unfinished_;
   HubService hub_service_;

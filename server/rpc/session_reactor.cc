@@ -11,18 +11,19 @@
 
 namespace tensorhub::rpc {
 
-SessionReactor::SessionReactor(HubLoop& loop, Unfinished& unfinished,
+SessionReactor::SessionReactor(HubLoop& loop, Unfinished& unfinished, Access& access,
                                const ServerIdentity& identity, grpc::CallbackServerContext* context)
     : loop_(loop),
       unfinished_(unfinished),
+      access_(access),
       identity_(identity),
       context_(context),
       session_(loop.NewSession()) {}
 
-SessionReactor* SessionReactor::Start(HubLoop& loop, Unfinished& unfinished,
+SessionReactor* SessionReactor::Start(HubLoop& loop, Unfinished& unfinished, Access& access,
                                       const ServerIdentity& identity,
                                       grpc::CallbackServerContext* context) {
-  auto* reactor = new SessionReactor(loop, unfinished, identity, context);
+  auto* reactor = new SessionReactor(loop, unfinished, access, identity, context);
   reactor->self_.reset(reactor);
   reactor->opening_ = unfinished.Add([context] { context->TryCancel(); });
   reactor->StartRead(&reactor->incoming_);
@@ -58,10 +59,24 @@ absl::Status SessionReactor::Handle() {
   return absl::OkStatus();
 }
 
+// What ends it later holds no share in it: gRPC may be done with it by then.
+absl::Status SessionReactor::Admit(const v1::OpenSession& open) {
+  const std::weak_ptr<SessionReactor> self = weak_from_this();
+  const absl::StatusOr<Access::Ticket> ticket =
+      access_.Enter(*context_, open, [self](const absl::Status& why) {
+        if (const std::shared_ptr<SessionReactor> session = self.lock()) session->End(why);
+      });
+  if (!ticket.ok()) return ticket.status();
+  admitted_ = *ticket;
+  return absl::OkStatus();
+}
+
 absl::Status SessionReactor::Open(const v1::OpenSession& open) {
   absl::StatusOr<hub::SessionOpened> opened = ToCore(open, session_);
   if (!opened.ok()) return opened.status();
-  if (absl::Status status = CheckIdentity(open, identity_); !status.ok()) {
+  absl::Status status = Admit(open);
+  if (status.ok()) status = CheckIdentity(open, identity_);
+  if (!status.ok()) {
     spdlog::info("refused a session of {}: {}", ToString(opened->worker.key),
                  std::string(status.message()));
     return status;
@@ -90,6 +105,7 @@ void SessionReactor::OnWriteDone(bool ok) {
 void SessionReactor::OnCancel() { End(absl::CancelledError("the worker hung up")); }
 
 void SessionReactor::OnDone() {
+  access_.Leave(admitted_);
   const auto last = std::move(self_);  // may be the end of this object
 }
 

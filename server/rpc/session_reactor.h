@@ -13,11 +13,13 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
 
 #include "common/mutex.h"
+#include "server/rpc/access.h"
 #include "server/rpc/hub_loop.h"
 #include "server/rpc/unfinished.h"
 #include "server/store/identity.h"
@@ -33,7 +35,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerMessage, v
   static constexpr size_t kWritesMax = 1024;
 
   // Lives until gRPC and the loop are both done with it.
-  static SessionReactor* Start(HubLoop& loop, Unfinished& unfinished,
+  static SessionReactor* Start(HubLoop& loop, Unfinished& unfinished, Access& access,
                                const ServerIdentity& identity,
                                grpc::CallbackServerContext* context);
 
@@ -47,11 +49,12 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerMessage, v
   void Close(const absl::Status& status) override;
 
  private:
-  SessionReactor(HubLoop& loop, Unfinished& unfinished, const ServerIdentity& identity,
-                 grpc::CallbackServerContext* context);
+  SessionReactor(HubLoop& loop, Unfinished& unfinished, Access& access,
+                 const ServerIdentity& identity, grpc::CallbackServerContext* context);
 
   absl::Status Handle();
   absl::Status Open(const v1::OpenSession& open);
+  absl::Status Admit(const v1::OpenSession& open);
   // Ends the stream; the first reason stands. Tells the hub, unless it knows.
   void End(const absl::Status& status, bool by_hub = false);
   void WriteNextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -59,10 +62,12 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerMessage, v
 
   HubLoop& loop_;
   Unfinished& unfinished_;
+  Access& access_;
   const ServerIdentity identity_;
   grpc::CallbackServerContext* const context_;
   const hub::SessionId session_;
   std::shared_ptr<SessionReactor> self_;  // gRPC's share
+  std::atomic<Access::Ticket> admitted_ = 0;
   // Of the first message; later ones have the lease.
   Unfinished::Ticket opening_ = 0;
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "common/grpc_status.h"
+#include "server/rpc/access.h"
 #include "server/rpc/hub_loop.h"
 #include "server/rpc/translate.h"
 #include "server/rpc/unfinished.h"
@@ -26,9 +27,9 @@ namespace tensorhub::rpc {
 template <typename Request, typename Response>
 class CallReactor final : public grpc::ServerBidiReactor<Request, Response> {
  public:
-  static CallReactor* Start(HubLoop& loop, Unfinished& unfinished,
+  static CallReactor* Start(HubLoop& loop, Unfinished& unfinished, Access& access,
                             grpc::CallbackServerContext* context) {
-    auto* reactor = new CallReactor(loop, unfinished);
+    auto* reactor = new CallReactor(loop, unfinished, access, context);
     reactor->ticket_ = unfinished.Add([context] { context->TryCancel(); });
     reactor->StartRead(&reactor->request_);
     return reactor;
@@ -57,19 +58,26 @@ class CallReactor final : public grpc::ServerBidiReactor<Request, Response> {
   // Its reactions only hand over: none needs a thread that gRPC would wake for it.
   bool InternalInlineable() override { return true; }
 
-  CallReactor(HubLoop& loop, Unfinished& unfinished)
-      : loop_(loop), unfinished_(unfinished), call_(loop.NewCall()) {}
+  CallReactor(HubLoop& loop, Unfinished& unfinished, Access& access,
+              grpc::CallbackServerContext* context)
+      : loop_(loop),
+        unfinished_(unfinished),
+        access_(access),
+        context_(context),
+        call_(loop.NewCall()) {}
 
   absl::StatusOr<hub::Event> Understand() const {
     constexpr bool kDocument = std::is_same_v<Request, v1::PutLayoutRequest> ||
                                std::is_same_v<Request, v1::PutAttachmentRequest>;
-    const absl::Status status = kDocument ? absl::OkStatus() : CheckPlain(request_);
+    absl::Status status = kDocument ? absl::OkStatus() : CheckPlain(request_);
+    if (status.ok()) status = access_.Check(*context_, request_);
     return status.ok() ? ToCore(request_, call_) : status;
   }
   void Answer(const hub::Reply& reply) {
     End(IsAnswer(reply) ? FillResponse(reply, response_) : reply.status);
   }
   void End(const absl::Status& status) {
+    access_.Audit(*context_, request_, status);
     const grpc::Status ended = ToGrpc(loop_.refusals().Count(status));
     if (!ended.ok()) return this->Finish(ended);
     this->StartWriteAndFinish(&response_, grpc::WriteOptions(), ended);
@@ -77,6 +85,8 @@ class CallReactor final : public grpc::ServerBidiReactor<Request, Response> {
 
   HubLoop& loop_;
   Unfinished& unfinished_;
+  Access& access_;
+  grpc::CallbackServerContext* const context_;
   const hub::CallId call_;
   Unfinished::Ticket ticket_ = 0;
   std::atomic<bool> cancelled_ = false;

@@ -11,15 +11,37 @@
 
 namespace tensorhub::rpc {
 
-WatchReactor* WatchReactor::Start(HubLoop& loop, const std::string& model, size_t queue_max) {
-  auto* reactor = new WatchReactor(loop, model, queue_max);
+WatchReactor* WatchReactor::Start(HubLoop& loop, Access& access, const v1::WatchRequest& request,
+                                  size_t queue_max, const grpc::ServerContextBase& context) {
+  auto* reactor = new WatchReactor(loop, access, request.model(), queue_max);
   reactor->self_.reset(reactor);
-  if (const std::optional<std::string> problem = NameProblem(model)) {
-    reactor->End(absl::InvalidArgumentError(absl::StrCat("model: ", *problem)));
+  const absl::Status status = reactor->Admit(request, context);
+  if (status.ok()) {
+    loop.AddWatcher(request.model(), reactor->self_);
   } else {
-    loop.AddWatcher(model, reactor->self_);
+    reactor->End(loop.refusals().Count(status));
   }
   return reactor;
+}
+
+absl::Status WatchReactor::Admit(const v1::WatchRequest& request,
+                                 const grpc::ServerContextBase& context) {
+  if (const std::optional<std::string> problem = NameProblem(model_)) {
+    return absl::InvalidArgumentError(absl::StrCat("model: ", *problem));
+  }
+  const std::weak_ptr<WatchReactor> self = weak_from_this();
+  const absl::StatusOr<Access::Ticket> ticket =
+      access_.Enter(context, request, [self](const absl::Status& why) {
+        if (const std::shared_ptr<WatchReactor> watcher = self.lock()) watcher->EndFor(why);
+      });
+  if (!ticket.ok()) return ticket.status();
+  admitted_ = *ticket;
+  return absl::OkStatus();
+}
+
+void WatchReactor::EndFor(const absl::Status& why) {
+  End(loop_.refusals().Count(why));
+  loop_.RemoveWatcher(model_, this);
 }
 
 // --- gRPC's side -----------------------------------------------------------------------------
@@ -44,6 +66,7 @@ void WatchReactor::OnCancel() {
 }
 
 void WatchReactor::OnDone() {
+  access_.Leave(admitted_);
   const auto last = std::move(self_);  // may be the end of this object
 }
 

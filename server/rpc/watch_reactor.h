@@ -13,12 +13,14 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "common/mutex.h"
+#include "server/rpc/access.h"
 #include "server/rpc/hub_loop.h"
 #include "tensorhub/v1/admin.pb.h"
 
@@ -29,7 +31,8 @@ class WatchReactor final : public grpc::ServerWriteReactor<v1::WatchEvent>,
                            public std::enable_shared_from_this<WatchReactor> {
  public:
   // Registers with the loop, or ends with INVALID_ARGUMENT for a bad name.
-  static WatchReactor* Start(HubLoop& loop, const std::string& model, size_t queue_max);
+  static WatchReactor* Start(HubLoop& loop, Access& access, const v1::WatchRequest& request,
+                             size_t queue_max, const grpc::ServerContextBase& context);
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -40,17 +43,21 @@ class WatchReactor final : public grpc::ServerWriteReactor<v1::WatchEvent>,
   void Close(const absl::Status& status) override;
 
  private:
-  WatchReactor(HubLoop& loop, const std::string& model, size_t queue_max)
-      : loop_(loop), model_(model), queue_max_(queue_max) {}
+  WatchReactor(HubLoop& loop, Access& access, const std::string& model, size_t queue_max)
+      : loop_(loop), access_(access), model_(model), queue_max_(queue_max) {}
 
+  absl::Status Admit(const v1::WatchRequest& request, const grpc::ServerContextBase& context);
   void End(const absl::Status& status);
+  void EndFor(const absl::Status& why);
   void WriteNextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishIfIdleLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   HubLoop& loop_;
+  Access& access_;
   const std::string model_;
   const size_t queue_max_;
   std::shared_ptr<WatchReactor> self_;  // gRPC's share
+  std::atomic<Access::Ticket> admitted_ = 0;
 
   Mutex mutex_;
   std::deque<v1::WatchEvent> writes_ ABSL_GUARDED_BY(mutex_);  // the first one may be outstanding

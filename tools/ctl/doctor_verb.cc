@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/tls/certificates.h"
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/doctor/gpu_check.h"
 #include "tools/ctl/doctor/idle_read.h"
@@ -35,7 +37,9 @@ Finding JudgeServer(const absl::StatusOr<v1::GetStatusResponse>& status, const G
   if (!status.ok()) {
     finding.verdict = Verdict::kFailed;
     finding.detail = std::string(status.status().message());
-    finding.remedy = "start tensorhub-server there, or name the one that runs with --server";
+    finding.remedy = absl::StartsWith(finding.detail, "no server answers")
+                         ? "start tensorhub-server there, or name the one that runs with --server"
+                         : "do what it says, with --tls-ca, --tls-cert, --tls-key or --token-file";
     return finding;
   }
   finding.detail = absl::StrCat(globals.server, " answers in ", HumanSeconds(seconds), ", version ",
@@ -64,12 +68,34 @@ Finding JudgeStore(const absl::StatusOr<v1::GetStatusResponse>& status) {
   return finding;
 }
 
+// The server's certificate, ahead of its end, and what it could not reload.
+Finding JudgeSecurity(const absl::StatusOr<v1::GetStatusResponse>& status, int64_t now) {
+  Finding finding{"security", Verdict::kSkipped, "no server to ask"};
+  if (!status.ok()) return finding;
+  finding.verdict = Verdict::kOk;
+  finding.detail = status->security().empty() ? "plain" : status->security();
+  if (status->certificate_ends() == 0) return finding;
+  absl::StrAppend(&finding.detail, "; the certificate of ", status->certificate(), " ends at ",
+                  tls::ShownTime(status->certificate_ends()));
+  if (status->reloads_failed() > 0) {
+    finding.verdict = Verdict::kWarning;
+    absl::StrAppend(&finding.detail, "; ", status->reloads_failed(), " reloads failed");
+    finding.remedy = "look at the server's log, mend the files, and send it SIGHUP";
+  }
+  constexpr int64_t kSoonSeconds = 7 * 24 * 3600;
+  if (now + kSoonSeconds < status->certificate_ends()) return finding;
+  finding.verdict = Verdict::kWarning;
+  finding.remedy = "renew the server's certificate, unless something does so by itself";
+  return finding;
+}
+
 void LookAtServer(const Globals& globals, std::vector<Finding>& findings) {
   AdminClient admin(globals.server, globals.connect_timeout);
   const auto start = std::chrono::steady_clock::now();
   const absl::StatusOr<v1::GetStatusResponse> status = admin.GetStatus();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   findings.push_back(JudgeServer(status, globals, took.count()));
+  findings.push_back(JudgeSecurity(status, tls::SecondsNow()));
   findings.push_back(JudgeStore(status));
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/tls/certificates.h"
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/units.h"
 #include "tools/ctl/verbs.h"
@@ -54,7 +55,11 @@ absl::Status ShowStatus(const Globals& globals) {
                {"references", "References"},
                {"transfers", "Transfers"},
                {"decisions", "Decisions"},
-               {"refused", "Refused"}},
+               {"refused", "Refused"},
+               {"security", "Lets in by"},
+               {"certificate", "Certificate"},
+               {"certificate_ends", "It ends"},
+               {"reloads_failed", "Failed reloads"}},
               "");
   table.AddRow(
       {TextCell(globals.server), TextCell(status->server_version()), TextCell(status->listen()),
@@ -62,7 +67,12 @@ absl::Status ShowStatus(const Globals& globals) {
        MillisCell(static_cast<int64_t>(status->uptime_ms())), BoolCell(status->recovering()),
        NumberCell(status->models()), NumberCell(status->workers()), NumberCell(status->connected()),
        NumberCell(status->references()), NumberCell(status->transfers()),
-       NumberCell(status->decisions()), RefusedCell(*status)});
+       NumberCell(status->decisions()), RefusedCell(*status),
+       TextCell(status->security().empty() ? "plain" : status->security()),
+       status->certificate().empty() ? NoCell() : TextCell(status->certificate()),
+       status->certificate_ends() == 0 ? NoCell()
+                                       : TextCell(tls::ShownTime(status->certificate_ends())),
+       NumberCell(status->reloads_failed())});
   table.PrintRecord(globals.format(), std::cout);
   return absl::OkStatus();
 }

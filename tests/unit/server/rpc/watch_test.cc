@@ -84,7 +84,8 @@ hub::SessionOpened WorkerJoins(HubLoop& loop, const std::string& group) {
 TEST(WatchOverflowTest, ASlowWatcherGetsANewListing) {
   HubLoop loop({});
   Unfinished unfinished(std::chrono::seconds(60));
-  AdminService service(loop, unfinished,
+  const std::unique_ptr<Guard> guard = Guard::Make({}).value();
+  AdminService service(loop, unfinished, *guard,
                        {.identity = {}, .listen = "", .data_dir = "", .watch_queue_max = 1});
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);

@@ -1,0 +1,145 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/access.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "common/tls/certificates.h"
+#include "server/rpc/caller.h"
+
+namespace tensorhub::rpc {
+namespace {
+
+std::string NameOf(const v1::WorkerId& worker) {
+  return absl::StrCat(worker.model(), " ", worker.group(), " ", worker.rank(), " ",
+                      worker.incarnation());
+}
+
+absl::Status Denied(const Grant& grant, const Need& need) {
+  return absl::PermissionDeniedError(absl::StrCat(
+      grant.principal, " may not ", ToString(need.right),
+      need.model.empty() ? std::string(" anything") : absl::StrCat(" model ", Shown(need.model)),
+      " on this server; ask its operator for a line in --access"));
+}
+
+absl::Status Ended(const std::string& principal, int64_t ends) {
+  return absl::UnauthenticatedError(absl::StrCat("the certificate or token of ", principal,
+                                                 " ended at ", tls::ShownTime(ends),
+                                                 "; renew it and connect again"));
+}
+
+}  // namespace
+
+Caller Access::CallerOf(const grpc::ServerContextBase& context) { return rpc::CallerOf(context); }
+
+bool Access::open_to_all() {
+  MutexLock lock(mutex_);
+  return !rules_;
+}
+
+void Access::Use(AccessRules rules) {
+  MutexLock lock(mutex_);
+  rules_ = std::move(rules);
+}
+
+absl::StatusOr<Grant> Access::Judge(const Caller& caller, const Need& need) {
+  MutexLock lock(mutex_);
+  return JudgeLocked(caller, need, tls::SecondsNow());
+}
+
+absl::StatusOr<Grant> Access::JudgeLocked(const Caller& caller, const Need& need, int64_t now) {
+  if (!rules_) {
+    Grant everything;
+    everything.principal = caller.names.empty() ? "anonymous" : caller.names.front();
+    everything.ends = caller.certificate_ends;
+    return everything;
+  }
+  absl::StatusOr<Grant> grant = rules_->Judge(caller, now);
+  if (!grant.ok()) return grant.status();
+  if (!grant->Allows(need.right, need.model)) return Denied(*grant, need);
+  if (need.worker == nullptr) return grant;
+  const auto owner = workers_.find(NameOf(*need.worker));
+  if (owner == workers_.end() || streams_.at(owner->second).principal == grant->principal) {
+    return grant;
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("worker: is not one of ", grant->principal, ", whose session is another's"));
+}
+
+void Access::LogAudit(const grpc::ServerContextBase& context, const std::string& request,
+                      const Need& need, const absl::Status& status) {
+  const Caller caller = CallerOf(context);
+  std::string principal = "a stranger";
+  {
+    MutexLock lock(mutex_);
+    const absl::StatusOr<Grant> grant = rules_->Judge(caller, tls::SecondsNow());
+    if (grant.ok()) principal = grant->principal;
+  }
+  spdlog::info("audit: {} of model {} by {} from {}: {}", request, Shown(need.model), principal,
+               context.peer(), absl::StatusCodeToString(status.code()));
+}
+
+absl::StatusOr<Access::Ticket> Access::EnterAs(const grpc::ServerContextBase& context,
+                                               const Need& need, End end) {
+  Stream stream;
+  stream.caller = CallerOf(context);
+  stream.caller.certificate_ends = CertificateEnds(context);
+  MutexLock lock(mutex_);
+  if (!rules_ && stream.caller.certificate_ends == 0) return Ticket{0};
+  const int64_t now = tls::SecondsNow();
+  const absl::StatusOr<Grant> grant = JudgeLocked(stream.caller, need, now);
+  if (!grant.ok()) return grant.status();
+  if (grant->ends != 0 && now >= grant->ends) return Ended(grant->principal, grant->ends);
+  stream.right = need.right;
+  stream.model = need.model;
+  stream.principal = grant->principal;
+  stream.ends = grant->ends;
+  stream.end = std::move(end);
+  if (need.worker != nullptr) {
+    stream.worker = NameOf(*need.worker);
+    workers_[stream.worker] = last_ + 1;
+  }
+  streams_.emplace(++last_, std::move(stream));
+  return last_;
+}
+
+void Access::Leave(Ticket ticket) {
+  MutexLock lock(mutex_);
+  const auto found = streams_.find(ticket);
+  if (found == streams_.end()) return;
+  const auto worker = workers_.find(found->second.worker);
+  if (worker != workers_.end() && worker->second == ticket) workers_.erase(worker);
+  streams_.erase(found);
+}
+
+absl::Status Access::WhyNotLocked(Stream& stream, int64_t now, bool by_rules) {
+  if (by_rules) {
+    const absl::StatusOr<Grant> grant =
+        JudgeLocked(stream.caller, {stream.right, stream.model}, now);
+    if (!grant.ok()) return grant.status();
+    stream.ends = grant->ends;
+  }
+  if (stream.ends == 0 || now < stream.ends) return absl::OkStatus();
+  return Ended(stream.principal, stream.ends);
+}
+
+// Who is told to end leaves by itself.
+void Access::Recheck(int64_t now, bool by_rules) {
+  std::vector<std::pair<End, absl::Status>> ending;
+  {
+    MutexLock lock(mutex_);
+    for (auto& [ticket, stream] : streams_) {
+      if (stream.end == nullptr) continue;
+      absl::Status why = WhyNotLocked(stream, now, by_rules);
+      if (!why.ok()) ending.emplace_back(std::exchange(stream.end, nullptr), std::move(why));
+    }
+  }
+  for (const auto& [end, why] : ending) end(why);
+}
+
+}  // namespace tensorhub::rpc

@@ -1,0 +1,112 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R9: whether a caller may do what it asks for. The one place that says so: each call asks Check
+// before the hub hears of it, and each stream is asked about again whenever the rules change, and
+// when its caller's certificate or token ends.
+//
+// Without rules, whoever may connect may do everything.
+//
+// Thread contract: any thread.
+
+#ifndef TENSORHUB_SERVER_RPC_ACCESS_H_
+#define TENSORHUB_SERVER_RPC_ACCESS_H_
+
+#include <grpcpp/server_context.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/mutex.h"
+#include "server/rpc/access_rules.h"
+#include "server/rpc/needs.h"
+
+namespace tensorhub::rpc {
+
+class Access {
+ public:
+  using Ticket = uint64_t;
+  using End = std::function<void(const absl::Status&)>;
+
+  // Whoever has none yet may do everything.
+  void Use(AccessRules rules) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Looks at the open streams again: whose time is over, and by the rules if these are others now.
+  void Recheck(int64_t now, bool by_rules) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  template <typename Request>
+  absl::Status Check(const grpc::ServerContextBase& context, const Request& request) {
+    if (open_to_all()) return absl::OkStatus();
+    return Judge(CallerOf(context), NeedOf(request)).status();
+  }
+  // Of a question whose answer is about several models: which of them the caller may hear of.
+  using MayRead = std::function<bool(const std::string& model)>;
+  template <typename Request>
+  absl::StatusOr<MayRead> Ask(const grpc::ServerContextBase& context, const Request& request) {
+    if (open_to_all()) return MayRead([](const std::string&) { return true; });
+    absl::StatusOr<Grant> grant = Judge(CallerOf(context), NeedOf(request));
+    if (!grant.ok()) return grant.status();
+    return MayRead([grant = *std::move(grant)](const std::string& model) {
+      return grant.Allows(Right::kRead, model);
+    });
+  }
+
+  // What was published or ordered, by whom, and what became of it: a line in the log, where there
+  // are rules.
+  template <typename Request>
+  void Audit(const grpc::ServerContextBase& context, const Request& request,
+             const absl::Status& status) {
+    const Need need = NeedOf(request);
+    if (need.right == Right::kRead || open_to_all()) return;
+    LogAudit(context, Request::descriptor()->name(), need, status);
+  }
+
+  // A stream begins; `end` is called once, from Recheck, if it may not go on. An operation in a
+  // worker's name is the caller's whose session this is, until Leave.
+  template <typename Request>
+  absl::StatusOr<Ticket> Enter(const grpc::ServerContextBase& context, const Request& request,
+                               End end) {
+    return EnterAs(context, NeedOf(request), std::move(end));
+  }
+  // Nothing is called any more, unless it is being called. 0: nothing.
+  void Leave(Ticket ticket) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Stream {
+    Caller caller;
+    Right right = Right::kRead;
+    std::string model;
+    std::string worker;  // empty: a watcher
+    std::string principal;
+    int64_t ends = 0;
+    End end;
+  };
+
+  static Caller CallerOf(const grpc::ServerContextBase& context);
+  bool open_to_all() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Grant> Judge(const Caller& caller, const Need& need) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Grant> JudgeLocked(const Caller& caller, const Need& need, int64_t now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Ticket> EnterAs(const grpc::ServerContextBase& context, const Need& need, End end)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void LogAudit(const grpc::ServerContextBase& context, const std::string& request,
+                const Need& need, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status WhyNotLocked(Stream& stream, int64_t now, bool by_rules)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Mutex mutex_;
+  std::optional<AccessRules> rules_ ABSL_GUARDED_BY(mutex_);
+  Ticket last_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<Ticket, Stream> streams_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Ticket> workers_ ABSL_GUARDED_BY(mutex_);  // whose session it is
+};
+
+}  // namespace tensorhub::rpc
+
+#endif  // TENSORHUB_SERVER_RPC_ACCESS_H_

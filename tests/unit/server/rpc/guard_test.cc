@@ -1,0 +1,169 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rights, by real calls with tokens over the loopback.
+
+#include "server/rpc/guard.h"
+
+#include <openssl/sha.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/tls/client_security.h"
+#include "server/rpc/file_look.h"
+#include "tests/unit/server/rpc/server_fixture.h"
+
+namespace tensorhub::rpc {
+namespace {
+
+using testing::HasSubstr;
+
+std::string Written(const std::string& name, const std::string& text) {
+  const std::string path = absl::StrCat(testing::TempDir(), "/guard-", getpid(), "-", name);
+  std::ofstream(path + ".new") << text;
+  EXPECT_EQ(std::rename((path + ".new").c_str(), path.c_str()), 0);
+  return path;
+}
+
+std::string LineOf(const std::string& name, const std::string& rights) {
+  unsigned char hash[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(name.data()), name.size(), hash);
+  const std::string bytes(reinterpret_cast<const char*>(hash), sizeof(hash));
+  return absl::StrCat("token:", name, " ", rights, " sha256=", absl::BytesToHexString(bytes), "\n");
+}
+
+std::string Rules() {
+  return LineOf("trainer", "publish actor") + LineOf("reader", "read actor") +
+         LineOf("ops", "admin *") + LineOf("elsewhere", "read other/*");
+}
+
+class GuardTest : public ServerTest {
+ protected:
+  void SetUp() override {
+    RpcServer::Options options = DefaultOptions();
+    options.guard.access = Written("access", Rules());
+    auto server = RpcServer::Start(options);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    channel_ = As("trainer");
+    admin_ = v1::Admin::NewStub(As("ops"));
+  }
+
+  // The token is its holder's name.
+  std::shared_ptr<grpc::Channel> As(const std::string& name) {
+    const tls::ClientCredentials credentials({.tls = {}, .token_file = Written(name, name)});
+    return credentials.MakeChannel(server_->address().ToString(), grpc::ChannelArguments());
+  }
+  std::shared_ptr<grpc::Channel> AsNobody() {
+    return grpc::CreateChannel(server_->address().ToString(), grpc::InsecureChannelCredentials());
+  }
+  static grpc::Status PinAs(const std::shared_ptr<grpc::Channel>& channel) {
+    v1::PinRequest request;
+    request.set_model("actor");
+    request.set_name("keep");
+    request.set_version(7);
+    v1::PinResponse response;
+    grpc::ClientContext context;
+    SetDeadline(context);
+    return v1::Admin::NewStub(channel)->Pin(&context, request, &response);
+  }
+  static size_t ModelsSeenBy(const std::shared_ptr<grpc::Channel>& channel) {
+    v1::ListModelsResponse response;
+    grpc::ClientContext context;
+    SetDeadline(context);
+    const grpc::Status status = v1::Admin::NewStub(channel)->ListModels(&context, {}, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return static_cast<size_t>(response.models_size());
+  }
+};
+
+TEST_F(GuardTest, EachMayDoWhatItsLineSays) {
+  auto trainer = Trainer(7);
+  TestWorker reader(As("reader"), "rollout");
+  ASSERT_TRUE(reader.Open());
+  ASSERT_TRUE(reader.PutLayout().ok());
+  v1::JoinFetchResponse decision;
+  EXPECT_TRUE(reader.Join(&decision).ok());
+  v1::PublishResponse published;
+  const grpc::Status denied = reader.Publish(8, &published);
+  EXPECT_EQ(denied.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(denied.error_message(), HasSubstr("token:reader may not publish model \"actor\""));
+  EXPECT_EQ(PinAs(As("reader")).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_TRUE(PinAs(As("ops")).ok());
+}
+
+TEST_F(GuardTest, StrangersAreAskedWhoTheyAre) {
+  EXPECT_EQ(PinAs(AsNobody()).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  const grpc::Status wrong = PinAs(As("somebody"));
+  EXPECT_EQ(wrong.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(wrong.error_message(), HasSubstr("the token is not known"));
+  TestWorker worker(AsNobody(), "g");
+  EXPECT_FALSE(worker.Open());
+  EXPECT_EQ(worker.Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(Status().refused().at("UNAUTHENTICATED"), 3u);
+}
+
+TEST_F(GuardTest, ListsLeaveOutWhatOneMayNotRead) {
+  auto trainer = Trainer(7);
+  EXPECT_EQ(ModelsSeenBy(As("reader")), 1u);
+  EXPECT_EQ(ModelsSeenBy(As("elsewhere")), 0u);
+  TestWorker worker(As("elsewhere"), "g");
+  EXPECT_FALSE(worker.Open());
+  EXPECT_EQ(worker.Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+}
+
+// The same worker, as anybody knows it from a list, in another's name.
+TEST_F(GuardTest, AWorkerIsItsSessionsCallers) {
+  auto trainer = Trainer(7);
+  TestWorker forged(As("reader"), "trainer");
+  v1::UnpublishResponse response;
+  const grpc::Status denied = forged.Unpublish(&response);
+  EXPECT_EQ(denied.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(denied.error_message(), HasSubstr("whose session is another's"));
+  EXPECT_FALSE(forged.Open());
+  EXPECT_TRUE(trainer->Unpublish(&response).ok());
+}
+
+TEST_F(GuardTest, RightsThatAreTakenAwayEndWhatIsOpen) {
+  auto trainer = Trainer(7);
+  TestWorker reader(As("reader"), "rollout");
+  ASSERT_TRUE(reader.Open());
+  Written("access", "nonsense\n");
+  server_->Reload();
+  EXPECT_EQ(Status().reloads_failed(), 1u);
+  EXPECT_TRUE(reader.PutLayout().ok()) << "a bad file has changed something";
+  Written("access", LineOf("trainer", "publish actor") + LineOf("ops", "admin *"));
+  server_->Reload();
+  EXPECT_EQ(reader.Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  v1::UnpublishResponse response;
+  EXPECT_TRUE(trainer->Unpublish(&response).ok());
+}
+
+TEST(FileLookTest, WaitsUntilFilesHaveSettled) {
+  const std::string path = Written("look", "one");
+  FileLook look({path});
+  EXPECT_TRUE(look.Due(/*ordered=*/true));
+  EXPECT_FALSE(look.Due(/*ordered=*/false));
+  Written("look", "another");
+  EXPECT_FALSE(look.Due(/*ordered=*/false));
+  EXPECT_TRUE(look.Due(/*ordered=*/false));
+  EXPECT_FALSE(look.Due(/*ordered=*/false));
+  EXPECT_TRUE(look.Due(/*ordered=*/true));
+}
+
+TEST(MemoryFileTest, IsExchangedAtOnceUnderOnePath) {
+  MemoryFile file;
+  ASSERT_TRUE(file.Put("first").ok());
+  const std::string path = file.Path();
+  ASSERT_TRUE(file.Put("second, and longer").ok());
+  EXPECT_EQ(file.Path(), path);
+  std::string text;
+  std::getline(std::ifstream(path), text);
+  EXPECT_EQ(text, "second, and longer");
+}
+
+}  // namespace
+}  // namespace tensorhub::rpc
