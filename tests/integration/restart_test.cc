@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <stop_token>
 #include <thread>
 
 #include "tests/integration/cluster.h"
@@ -67,13 +68,11 @@ TEST(RestartTest, FetchesGetThroughAStormOfRestarts) {
   Worker trainer = cluster.Join("trainer");
   FillAndPublish(*trainer, 1);
   Worker reader = cluster.Join("reader");
-  std::atomic<bool> over = false;
   std::atomic<int> restarts = 0;
-  std::thread storm([&] {
-    while (!over && restarts < 12) {
+  const std::jthread storm([&](const std::stop_token& over) {
+    for (; !over.stop_requested() && restarts < 12; ++restarts) {
       cluster.server().Restart();
-      ++restarts;
-      Eventually(seconds(2), [&] { return over.load(); });
+      Eventually(seconds(2), [&] { return over.stop_requested(); });
     }
   });
   EXPECT_TRUE(Eventually(seconds(20), [&] { return restarts > 0; }));
@@ -81,9 +80,7 @@ TEST(RestartTest, FetchesGetThroughAStormOfRestarts) {
   ASSERT_THAT(trainer->Do("unpublish drain=2000"), StartsWith("ok"));
   FillAndPublish(*trainer, 2);
   ExpectFetched(*reader, reader->Do("fetch newer=1 timeout=30000"), 2);
-  EXPECT_LT(restarts, 12) << "nothing got through before the server stayed";
-  over = true;
-  storm.join();
+  EXPECT_LT(restarts.load(), 12) << "nothing got through before the server stayed";
 }
 
 TEST(RestartTest, UnpublishNeedsNoServer) {

@@ -170,6 +170,22 @@ TEST_P(SkipTest, WhoWouldRatherNotWaitHearsOfAnOutageAtOnce) {
   EXPECT_LE(world.now_ms() - began, 1'000);
 }
 
+// Nobody holds the version, and the hub says whether somebody may come back with it.
+TEST_P(SkipTest, WhatIsAwayIsAskedForAgain) {
+  World world(Options(1));
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  for (const bool away : {true, false}) {
+    int joins = 0;
+    world.hub.script = [&](size_t worker, const Call& call) {
+      if (!std::holds_alternative<JoinFetchCall>(call.request) || ++joins > 2) return false;
+      world.hub.Reply(worker, call.op, AsOutage(absl::NotFoundError("no holder"), away));
+      return true;
+    };
+    EXPECT_EQ(world.Fetch(1).code(), away ? absl::StatusCode::kOk : absl::StatusCode::kNotFound);
+    EXPECT_EQ(joins, away ? 3 : 1);
+  }
+}
+
 TEST_P(SkipTest, ACrashAfterAnOutageIsHeardAtOnce) {
   World world(Options(1));
   ASSERT_TRUE(world.Publish(0, 5).ok());
