@@ -57,9 +57,9 @@ absl::Status ShowStatus(const Globals& globals) {
                {"decisions", "Decisions"},
                {"refused", "Refused"},
                {"security", "Lets in by"},
-               {"certificate", "Certificate"},
-               {"certificate_ends", "It ends"},
-               {"reloads_failed", "Failed reloads"}},
+               {"certificate", "TLS name"},
+               {"certificate_ends", "TLS until"},
+               {"reloads_failed", "Not loaded"}},
               "");
   table.AddRow(
       {TextCell(globals.server), TextCell(status->server_version()), TextCell(status->listen()),
