@@ -132,16 +132,20 @@ class SecurityTest(unittest.TestCase):
         self.do(worker, "register")
         return worker
 
-    def ctl(self, variables, *words, server=None):
+    def ctl(self, variables, *words, server=None, patience="20s"):
         return subprocess.run([binaries.path("tensorhubctl"), "--server", server or self.address,
-                               "--connect-timeout", "300ms", *words], capture_output=True,
+                               "--connect-timeout", patience, *words], capture_output=True,
                               text=True, check=False, env=os.environ | variables)
 
-    def ctl_refused(self, words, variables, *texts, server=None):
-        done = self.ctl(variables, *words, server=server)
+    def ctl_refused(self, words, variables, *texts, server=None, patience="20s"):
+        done = self.ctl(variables, *words, server=server, patience=patience)
         self.assertNotEqual(done.returncode, 0, done.stdout)
         for text in texts:
             self.assertIn(text, done.stderr)
+
+    def no_connection(self, words, variables, *texts):
+        """It is tried again until its time is over."""
+        self.ctl_refused(words, variables, *texts, patience="300ms")
 
     def status(self):
         done = self.ctl(self.world.variables(self.world.ops), "status", "-o", "json")
@@ -168,11 +172,11 @@ class SecurityTest(unittest.TestCase):
         self.assertIn("dns:localhost", status.stdout)
 
         look = ("models",)
-        self.ctl_refused(look, {}, "the server speaks TLS")
-        self.ctl_refused(look, world.variables(), "wants a client certificate")
-        self.ctl_refused(look, world.variables(world.reader, ca=world.other.certificate),
-                         "not by an authority that is trusted here")
-        self.ctl_refused(look, world.variables(world.stranger), "does not know the authority")
+        self.no_connection(look, {}, "the server speaks TLS")
+        self.no_connection(look, world.variables(), "wants a client certificate")
+        self.no_connection(look, world.variables(world.reader, ca=world.other.certificate),
+                           "not by an authority that is trusted here")
+        self.no_connection(look, world.variables(world.stranger), "does not know the authority")
         self.ctl_refused(look, world.variables(world.ended), "ended at", world.ended[0])
         self.ctl_refused(("pin", MODEL, "1", "--name", "keep"), world.variables(world.reader),
                          "cn:reader may not admin", MODEL)
@@ -213,8 +217,8 @@ class SecurityTest(unittest.TestCase):
         shutil.copy(world.elsewhere[0], world.path("live.pem"))
         shutil.copy(world.elsewhere[1], world.path("live.key"))
         self.serve(client_auth="none")
-        self.ctl_refused(("status",), world.variables(), "dns:elsewhere.example",
-                         "not of 127.0.0.1")
+        self.no_connection(("status",), world.variables(), "dns:elsewhere.example",
+                           "not of 127.0.0.1")
 
     def test_renewal_under_open_sessions(self):
         world = self.world
@@ -258,8 +262,8 @@ class SecurityTest(unittest.TestCase):
     def test_doctor_names_the_fault(self):
         world = self.world
         self.serve(tls=False)
-        self.ctl_refused(("status",), world.variables(), "does not speak TLS")
-        done = self.ctl(world.variables(), "doctor", "-o", "json")
+        self.no_connection(("status",), world.variables(), "does not speak TLS")
+        done = self.ctl(world.variables(), "doctor", "-o", "json", patience="300ms")
         found = {row["check"]: row for row in json.loads(done.stdout)["checks"]}
         self.assertEqual(found["server"]["result"], "FAILED")
         self.assertIn("does not speak TLS", found["server"]["detail"])
