@@ -60,8 +60,10 @@ bool IsInCrowd(const Worker& reader, const Worker& source, uint32_t readers_per_
 
 // Not across the wide area, over which what is in flight would go a second time. R8: while
 // recovering, a reader that has the free place may not have reported yet.
+// One that has several sources shares no link. It gets another one for a stream that lost its own.
 void Hub::State::LeaveCrowd(Worker& reader) {
-  if (recovering_ || !IsFedWhole(reader) || !IsWorthwhile(reader, now_)) return;
+  if (recovering_ || !IsFed(reader) || !IsWorthwhile(reader, now_)) return;
+  if (reader.read->ranges) return SettleStreams(reader);
   const Tier present = Present(reader).tier;
   if (present == Tier::kRemote) return;
   if (!IsInCrowd(reader, SourceOf(reader), options_.readers_per_source)) return;

@@ -194,13 +194,12 @@ std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
     view.reader = worker.id;
     view.version = read.version;
     view.running_ms = std::max<TimeMs>(0, now - read.began);
-    const auto fed = std::find_if(read.streams.begin(), read.streams.end(),
-                                  [](const Stream& stream) { return stream.current != 0; });
-    const auto assignment = read.assignments.find(fed == read.streams.end() ? 0 : fed->current);
-    if (assignment != read.assignments.end()) {
-      view.source = assignment->second.source->id;
-      view.tier = assignment->second.tier;
-      view.way = assignment->second.way;
+    for (const Stream& stream : read.streams) {
+      if (stream.current == 0 || view.sources++ > 0) continue;
+      const Assignment& assignment = read.assignments.at(stream.current);
+      view.source = assignment.source->id;
+      view.tier = assignment.tier;
+      view.way = assignment.way;
     }
     const bool listed = worker.reference && worker.reference->publication == read.publication;
     if (listed) view.valid_chunks = worker.reference->valid_chunks;

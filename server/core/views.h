@@ -81,7 +81,8 @@ struct WorkerView {
 
 struct TransferView {
   WorkerIdentity reader;
-  WorkerIdentity source;  // incarnation 0: none assigned yet
+  WorkerIdentity source;  // the first of them; incarnation 0: none assigned yet
+  uint32_t sources = 0;   // that feed it now
   Version version = 0;
   uint32_t valid_chunks = 0;
   uint32_t chunks = 0;

@@ -107,6 +107,7 @@ void Fill(const hub::TransferView& view, v1::TransferInfo& out) {
     out.set_source_group(view.source.key.group);
     out.set_source_rank(view.source.key.rank);
   }
+  out.set_sources(view.sources);
   out.set_version(view.version);
   out.set_valid_chunks(view.valid_chunks);
   out.set_chunks(view.chunks);

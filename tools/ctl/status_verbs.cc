@@ -77,6 +77,12 @@ absl::Status ShowStatus(const Globals& globals) {
   return absl::OkStatus();
 }
 
+// Of several the first: "trainer/0 +2".
+std::string SourceText(const v1::TransferInfo& transfer) {
+  const std::string first = Place(transfer.source_group(), transfer.source_rank());
+  return transfer.sources() > 1 ? absl::StrCat(first, " +", transfer.sources() - 1) : first;
+}
+
 absl::Status ListTransfers(const Globals& globals) {
   AdminClient admin(globals.server, globals.connect_timeout);
   const auto response = admin.ListTransfers();
@@ -90,6 +96,7 @@ absl::Status ListTransfers(const Globals& globals) {
                {"reader_rank", ""},
                {"source_group", ""},
                {"source_rank", ""},
+               {"sources", ""},
                {"tier", "TIER"},
                {"", "PROGRESS", true},
                {"valid_chunks", ""},
@@ -100,17 +107,17 @@ absl::Status ListTransfers(const Globals& globals) {
               "No transfers are under way.");
   for (const v1::TransferInfo& transfer : response->transfers()) {
     const bool assigned = !transfer.source_group().empty();
-    table.AddRow(
-        {TextCell(transfer.model()), NumberCell(transfer.version()),
-         TextCell(Place(transfer.reader_group(), transfer.reader_rank())),
-         assigned ? TextCell(Place(transfer.source_group(), transfer.source_rank())) : NoCell(),
-         TextCell(transfer.reader_group()), NumberCell(transfer.reader_rank()),
-         assigned ? TextCell(transfer.source_group()) : NoCell(),
-         assigned ? NumberCell(transfer.source_rank()) : NoCell(), TextCell(transfer.tier()),
-         MixedCell(HumanPercent(transfer.valid_chunks(), transfer.chunks()), nullptr),
-         NumberCell(transfer.valid_chunks()), NumberCell(transfer.chunks()),
-         BytesCell(transfer.chunk_bytes()), MillisCell(transfer.running_ms()),
-         transfer.way().empty() ? NoCell() : TextCell(transfer.way())});
+    table.AddRow({TextCell(transfer.model()), NumberCell(transfer.version()),
+                  TextCell(Place(transfer.reader_group(), transfer.reader_rank())),
+                  assigned ? TextCell(SourceText(transfer)) : NoCell(),
+                  TextCell(transfer.reader_group()), NumberCell(transfer.reader_rank()),
+                  assigned ? TextCell(transfer.source_group()) : NoCell(),
+                  assigned ? NumberCell(transfer.source_rank()) : NoCell(),
+                  NumberCell(transfer.sources()), TextCell(transfer.tier()),
+                  MixedCell(HumanPercent(transfer.valid_chunks(), transfer.chunks()), nullptr),
+                  NumberCell(transfer.valid_chunks()), NumberCell(transfer.chunks()),
+                  BytesCell(transfer.chunk_bytes()), MillisCell(transfer.running_ms()),
+                  transfer.way().empty() ? NoCell() : TextCell(transfer.way())});
   }
   table.Print(globals.format(), std::cout);
   return absl::OkStatus();

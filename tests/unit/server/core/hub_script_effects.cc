@@ -316,6 +316,7 @@ void HubScript::Show(const Words& words) {
       const bool assigned = view.source.incarnation != 0;
       Print(absl::StrCat(NameOf(view.reader.key), " v", view.version, " ", view.valid_chunks, "/",
                          view.chunks, " from ", assigned ? NameOf(view.source.key) : "nobody",
+                         view.sources > 1 ? absl::StrCat(" and ", view.sources - 1, " more") : "",
                          view.way.empty() ? "" : absl::StrCat(", ", view.way)));
     }
   } else if (what == "workers") {
