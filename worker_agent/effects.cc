@@ -3,11 +3,15 @@
 
 // What the core wants done, effect by effect.
 
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "common/check.h"
+#include "worker_agent/chunk_digest.h"
+#include "worker_agent/core/peer_wire.h"
 #include "worker_agent/log.h"
 #include "worker_agent/progress_loop.h"
 
@@ -47,6 +51,13 @@ constexpr const char* kName<FetchAdvanced> = "the program's own progress callbac
 template <>
 constexpr const char* kName<LogLine> = "writing to the log";
 
+uint64_t DigestOf(const std::vector<ConstPiece>& pieces) {
+  std::vector<DigestPiece> hashed;
+  hashed.reserve(pieces.size());
+  for (const ConstPiece& piece : pieces) hashed.push_back({piece.data, piece.bytes});
+  return ChunkDigest(hashed.data(), hashed.size());
+}
+
 }  // namespace
 
 void ProgressLoop::CarryOutOne(const Effect& effect) {
@@ -85,7 +96,10 @@ void ProgressLoop::CarryOut(const SendData& effect) {
   memory_->Pieces(effect.range, pieces_);
   const absl::Status status = memory_->medium().Expose(pieces_, effect.token, const_pieces_);
   if (!status.ok()) return LoseMemory(status);
-  peers_.Send(effect.peer, effect.header, const_pieces_, effect.token);
+  if (!effect.hashed) return peers_.Send(effect.peer, effect.header, const_pieces_, effect.token);
+  std::string header = effect.header;
+  SetPayloadDigest(DigestOf(const_pieces_), header);
+  peers_.Send(effect.peer, header, const_pieces_, effect.token);
 }
 
 void ProgressLoop::CarryOut(const SendDescription& effect) {

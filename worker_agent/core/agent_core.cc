@@ -143,6 +143,7 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
     case PeerKind::kHello:
       return OnHello(*message, now, effects);
     case PeerKind::kOpen:
+    case PeerKind::kOpenRanges:
       // Its connection may have broken at this end only; then it says no hello.
       if (!peers_.open.contains(message->from) && !message->text.empty()) {
         OnHello(*message, now, effects);
@@ -151,6 +152,8 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
       return;
     case PeerKind::kRequest:
       return server_.OnRequest(*message, now, effects);
+    case PeerKind::kWant:
+      return server_.OnWant(*message, now, effects);
     case PeerKind::kAskWord:
       return server_.OnAskWord(*message, now, effects);
     case PeerKind::kClose:

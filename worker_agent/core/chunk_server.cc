@@ -60,6 +60,9 @@ std::optional<absl::Status> ChunkServer::Problem(const Read& read) const {
       read.first_chunk > content.chunking.count() || read.credit > content.chunking.count()) {
     return absl::InvalidArgumentError("the read does not fit the version's chunks");
   }
+  if (read.ranges && read.ranges->end() > content.chunking.total_bytes) {
+    return absl::InvalidArgumentError("the reader wants bytes beyond the shard's end");
+  }
   return std::nullopt;
 }
 
@@ -81,13 +84,17 @@ void ChunkServer::EndAnnouncement(Effects& effects) {
 
 void ChunkServer::OnOpen(const PeerMessage& message, TimeMs now, Effects& effects) {
   const ReadKey key{message.from, message.read};
-  if (message.generation == announced_) return Keep(key, message, now, effects);
+  const bool of_ranges = message.kind == PeerKind::kOpenRanges;
+  // Ranges are wanted only of what is published, or whole: of nothing that is announced.
+  if (message.generation == announced_ && !of_ranges) return Keep(key, message, now, effects);
   Read read;
+  if (of_ranges) read.ranges.emplace();
+  read.hash_parts = of_ranges && (message.flags & kFlagHashed) != 0;
   read.generation = message.generation;
   read.publication = message.publication;
   read.chunk_bytes = message.chunk_bytes;
   read.first_chunk = read.credit = read.told_confirmed = message.chunk;
-  read.one_sided = (message.flags & kFlagOneSided) != 0 && offer_description_;
+  read.one_sided = (message.flags & kFlagOneSided) != 0 && offer_description_ && !of_ranges;
   read.said_at = now;
   if (const auto problem = Problem(read)) return Refuse(key, *problem, effects);
   if (reads_.erase(key) != 0) {
@@ -123,7 +130,7 @@ void ChunkServer::OnRequest(const PeerMessage& message, TimeMs now, Effects& eff
     return;
   }
   const auto found = reads_.find(key);
-  if (found == reads_.end()) return;  // refused or closed a moment ago
+  if (found == reads_.end() || found->second.ranges) return;  // refused or closed a moment ago
   Read& read = found->second;
   read.one_sided = false;  // a reader that could not map the memory asks to be served instead
   read.credit = std::max(read.credit, message.chunk);
@@ -178,7 +185,7 @@ uint64_t ChunkServer::SendableEnd(const Read& read) const {
 
 // Everything below the oldest send that is still under way has left this memory.
 uint32_t ChunkServer::ConfirmedChunks(const Read& read) const {
-  if (!read.started) return read.first_chunk;
+  if (!read.started || read.ranges) return read.first_chunk;
   const Chunking& chunking = reference_.content().chunking;
   const uint64_t done = read.in_flight.empty() ? read.issued : read.in_flight.begin()->second;
   if (done >= chunking.total_bytes) return chunking.count();
@@ -211,11 +218,17 @@ uint64_t ChunkServer::FrameBytes(const Read& read) const {
   return std::min(bytes, std::max(read.whole_bytes, options_.frame_bytes / kShortestFrame));
 }
 
+// How much of a read may be under way.
+uint64_t ChunkServer::AheadBytes(const Read& read) const {
+  return std::min(options_.send_ahead_bytes, kFramesAhead * LinkBytes(read));
+}
+
 void ChunkServer::Pump(const ReadKey& key_ref, Read& read, TimeMs now, Effects& effects) {
   const ReadKey key = key_ref;  // Start may erase the entry that the reference is part of
   if (read.one_sided || !Start(key, read, effects)) return;
+  if (read.ranges) return PumpRanges(key, read, now, effects);
   const uint64_t end = SendableEnd(read);
-  const uint64_t ahead = std::min(options_.send_ahead_bytes, kFramesAhead * LinkBytes(read));
+  const uint64_t ahead = AheadBytes(read);
   while (read.issued < end && read.in_flight_bytes < ahead) {
     IssueFrame(key, read, end, now, effects);
   }
@@ -244,12 +257,18 @@ void ChunkServer::IssueFrame(const ReadKey& key, Read& read, uint64_t end, TimeM
 
 // A confirmation rides on the next frame; only where none follows it travels alone.
 void ChunkServer::Confirm(const ReadKey& key, Read& read, TimeMs now, Effects& effects) {
-  if (ConfirmedChunks(read) == read.told_confirmed) return;
-  const PeerMessage message = Header(PeerKind::kConfirm, key, read);
+  if (ConfirmedChunks(read) == read.told_confirmed && Proven(read) == read.told_proven) return;
+  effects.emplace_back(SendMessage{key.first, Encode(Standing(key, read, now))});
+}
+
+PeerMessage ChunkServer::Standing(const ReadKey& key, Read& read, TimeMs now) const {
+  PeerMessage message = Header(read.ranges ? PeerKind::kStand : PeerKind::kConfirm, key, read);
+  if (read.ranges) PutPositions(read, message);
   read.told_confirmed = message.confirmed;
+  read.told_proven = message.proven;
   read.told_valid = message.valid;
   read.said_at = now;
-  effects.emplace_back(SendMessage{key.first, Encode(message)});
+  return message;
 }
 
 void ChunkServer::OnSendDone(const SendDone& event, TimeMs now, Effects& effects) {
@@ -279,10 +298,7 @@ void ChunkServer::OnGrown(TimeMs now, Effects& effects) {
     if (!read.one_sided) {
       Pump(key, read, now, effects);
     } else if (read.told_valid != reference_.valid_chunks()) {
-      PeerMessage message = Header(PeerKind::kConfirm, key, read);
-      read.told_valid = message.valid;
-      read.said_at = now;
-      effects.emplace_back(SendMessage{key.first, Encode(message)});
+      effects.emplace_back(SendMessage{key.first, Encode(Standing(key, read, now))});
     }
   }
 }
@@ -314,11 +330,7 @@ void ChunkServer::TellSomeDigests(const ReadKey& key, Read& read, Effects& effec
 void ChunkServer::OnTick(TimeMs now, Effects& effects) {
   for (auto& [key, read] : reads_) {
     if (now - read.said_at < options_.alive_ms) continue;
-    PeerMessage message = Header(PeerKind::kConfirm, key, read);
-    read.told_confirmed = message.confirmed;
-    read.told_valid = message.valid;
-    read.said_at = now;
-    effects.emplace_back(SendMessage{key.first, Encode(message)});
+    effects.emplace_back(SendMessage{key.first, Encode(Standing(key, read, now))});
   }
 }
 
@@ -338,10 +350,14 @@ bool ChunkServer::Busy() const {
   return std::any_of(reads_.begin(), reads_.end(), [&](const auto& entry) {
     const Read& read = entry.second;
     if (read.one_sided && read.asks_words) return true;
-    return !read.one_sided && read.started && reference_.content().publication &&
-           read.issued < reference_.content().chunking.total_bytes &&
+    return !read.one_sided && read.started && reference_.content().publication && HasUnsent(read) &&
            reference_.valid_chunks() == reference_.content().chunking.count();
   });
+}
+
+bool ChunkServer::HasUnsent(const Read& read) const {
+  if (read.ranges) return !read.ranges->empty();
+  return read.issued < reference_.content().chunking.total_bytes;
 }
 
 }  // namespace tensorhub::agent

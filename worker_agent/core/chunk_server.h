@@ -4,9 +4,10 @@
 // Being a source: serves chunks of the own reference to readers. A read is a stream: the reader
 // opens it at a chunk and raises a credit; this side sends frames in canonical order up to the
 // credit and its own valid prefix (R5), and says after each send completed how far the bytes are
-// confirmed (R4). One-sided readers take the bytes themselves; they are told of the prefix. Who
-// wants the chunks' digests is told each as soon as it is known here, whatever the credit: they are
-// a few bytes, and never hold up data.
+// confirmed (R4). A read of ranges is the same for what the reader names, piece by piece. One-sided
+// readers take the bytes themselves; they are told of the prefix. Who wants the chunks' digests is
+// told each as soon as it is known here, whatever the credit: they are a few bytes, and never hold
+// up data.
 //
 // Invariants: 1. a frame is issued only below the valid prefix of the read's generation;
 // 2. `confirmed` covers only frames whose send completed while that generation still stood;
@@ -29,6 +30,7 @@
 #include "worker_agent/core/peer_wire.h"
 #include "worker_agent/core/reference.h"
 #include "worker_agent/core/send_rate.h"
+#include "worker_agent/core/wanted_ranges.h"
 
 namespace tensorhub::agent {
 
@@ -48,8 +50,11 @@ class ChunkServer {
   void Announce(Generation generation) { announced_ = generation; }
   void EndAnnouncement(Effects& effects);
 
+  // Of chunks, or of ranges.
   void OnOpen(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnRequest(const PeerMessage& message, TimeMs now, Effects& effects);
+  // More ranges of a read of ranges.
+  void OnWant(const PeerMessage& message, TimeMs now, Effects& effects);
   // R4: the word as this live source sees it now, to a reader that cannot get it.
   void OnAskWord(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnClose(const PeerMessage& message);
@@ -83,9 +88,13 @@ class ChunkServer {
     bool started = false;
     bool one_sided = false;
     bool asks_words = false;  // one-sided, and its next copies wait for our answers
+    // Of ranges: `first_chunk`, `credit`, `issued` and `told_confirmed` have no meaning then.
+    std::optional<RangeQueue> ranges;
+    bool hash_parts = false;
+    uint64_t told_proven = 0;  // position
     uint32_t told_confirmed = 0;
     uint32_t told_valid = 0;
-    std::map<uint64_t, uint64_t> in_flight;  // token -> first byte
+    std::map<uint64_t, uint64_t> in_flight;  // token -> first byte; of ranges, its position
     uint64_t in_flight_bytes = 0;
     TimeMs said_at = 0;
     SendRate rate;
@@ -112,8 +121,19 @@ class ChunkServer {
   void TellSomeDigests(const ReadKey& key, Read& read, Effects& effects) const;
   uint64_t LinkBytes(const Read& read) const;
   uint64_t FrameBytes(const Read& read) const;
+  uint64_t AheadBytes(const Read& read) const;
   uint32_t ConfirmedChunks(const Read& read) const;
   uint64_t SendableEnd(const Read& read) const;
+  bool HasUnsent(const Read& read) const;
+  // How the read stands, and that the source lives; `read` keeps what was said.
+  PeerMessage Standing(const ReadKey& key, Read& read, TimeMs now) const;
+  // chunk_server_ranges.cc
+  uint64_t ValidBytes() const;
+  static uint64_t Proven(const Read& read);
+  void PutPositions(const Read& read, PeerMessage& message) const;
+  void PumpRanges(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
+  void IssuePart(const ReadKey& key, Read& read, const ByteRange& piece, TimeMs now,
+                 Effects& effects);
   PeerMessage Header(PeerKind kind, const ReadKey& key, const Read& read) const;
   void Refuse(const ReadKey& key, const absl::Status& reason, Effects& effects) const;
 

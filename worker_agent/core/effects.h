@@ -151,6 +151,7 @@ struct SendData {
   std::string header;
   ByteRange range;
   uint64_t token = 0;
+  bool hashed = false;  // the header gets the digest of these bytes first (SetPayloadDigest)
 };
 // Sends the own memory's description as payload of `header`; SendDone(token) follows.
 struct SendDescription {

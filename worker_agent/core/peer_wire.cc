@@ -11,16 +11,22 @@ namespace {
 
 constexpr uint16_t kMagic = 0x4854;  // "TH"
 constexpr uint8_t kFormat = 1;
+// Where they stand in the record.
+constexpr size_t kKindAt = 3;
+constexpr size_t kFlagsAt = 4;
 
 bool KnownKind(uint8_t kind) {
   return kind >= static_cast<uint8_t>(PeerKind::kHello) &&
-         kind <= static_cast<uint8_t>(PeerKind::kBye);
+         kind <= static_cast<uint8_t>(PeerKind::kStand);
 }
+
+bool HasPositions(PeerKind kind) { return kind == PeerKind::kPart || kind == PeerKind::kStand; }
 
 bool Plausible(const PeerMessage& message) {
   return message.from != 0 && message.generation <= kGenerationMax &&
          message.chunk <= kChunkCountMax && message.valid <= kChunkCountMax &&
-         message.confirmed <= kChunkCountMax && message.code <= 16;
+         message.confirmed <= kChunkCountMax && message.code <= 16 &&
+         message.proven <= message.available;
 }
 
 }  // namespace
@@ -49,6 +55,10 @@ std::string Encode(const PeerMessage& message) {
   writer.Put(message.confirmed);
   writer.Put(static_cast<uint32_t>(message.text.size()));
   writer.PutBytes(message.text);
+  if (!HasPositions(message.kind)) return out;
+  writer.Put(message.available);
+  writer.Put(message.proven);
+  writer.Put(message.digest);
   return out;
 }
 
@@ -74,10 +84,31 @@ std::optional<PeerMessage> DecodePeerMessage(std::string_view bytes) {
   message.valid = reader.Take<uint32_t>();
   message.confirmed = reader.Take<uint32_t>();
   const uint32_t text_bytes = reader.Take<uint32_t>();
-  if (text_bytes > kPeerTextMax || reader.left() != text_bytes) return std::nullopt;
+  const bool positions = HasPositions(message.kind);
+  const size_t rest = text_bytes + (positions ? kPeerPositionsBytes : 0);
+  if (text_bytes > kPeerTextMax || reader.left() != rest) return std::nullopt;
   message.text = std::string(reader.TakeBytes(text_bytes));
+  if (positions) {
+    message.available = reader.Take<uint64_t>();
+    message.proven = reader.Take<uint64_t>();
+    message.digest = reader.Take<uint64_t>();
+  }
   if (!reader.ok() || !Plausible(message)) return std::nullopt;
   return message;
+}
+
+bool IsHashedPart(std::string_view header) {
+  if (header.size() < kPeerHeaderBytes + kPeerPositionsBytes) return false;
+  const auto kind = static_cast<uint8_t>(header[kKindAt]);
+  const auto flags = static_cast<uint8_t>(header[kFlagsAt]);
+  return kind == static_cast<uint8_t>(PeerKind::kPart) && (flags & kFlagHashed) != 0;
+}
+
+void SetPayloadDigest(uint64_t digest, std::string& header) {
+  TH_CHECK(IsHashedPart(header));
+  std::string bytes;
+  ByteWriter(bytes).Put(digest);
+  header.replace(header.size() - bytes.size(), bytes.size(), bytes);
 }
 
 }  // namespace tensorhub::agent

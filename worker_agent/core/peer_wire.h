@@ -3,7 +3,8 @@
 //
 // The header of every message between two agents: one fixed record for all kinds, so that there is
 // one encoder, one decoder and one place that checks (R9). Little endian; docs/protocol.md,
-// "Between agents". Fields that a kind does not name are zero.
+// "Between agents". Fields that a kind does not name are zero. What says where a stream of ranges
+// stands (kPart, kStand) has three more numbers behind the record.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_PEER_WIRE_H_
 #define TENSORHUB_WORKER_AGENT_CORE_PEER_WIRE_H_
@@ -35,6 +36,15 @@ enum class PeerKind : uint8_t {
   kAskWord = 10,  // reader: tell the control word; `begin` is the question's number
   kWord = 11,     // source: valid, under the read's generation; `begin` as in the question
   kBye = 12,      // either side, last on a connection: it ends here, and nothing can be read there
+  kOpenRanges =
+      13,       // reader: begin a read of ranges that it names one after the other; publication,
+                // generation, chunk_bytes (of the source's content), flags; begin, text: as
+                // kOpen's. Positions count the bytes that were wanted, in that order
+  kWant = 14,   // reader: these, too, behind what it wanted before: EncodeRanges in `text`
+                // (wanted_ranges.h); begin: as kRequest's
+  kPart = 15,   // source: payload is what is wanted from position `begin` on; valid, available,
+                // proven, digest
+  kStand = 16,  // source: valid, available, proven; also its sign of life
 };
 
 inline constexpr uint8_t kFlagOneSided = 1;         // Open: wanted; Opened: offered
@@ -42,6 +52,8 @@ inline constexpr uint8_t kFlagHaveDescription = 2;  // Open: kept from an earlie
 inline constexpr uint8_t kFlagDigests = 4;          // Open: wanted
 inline constexpr uint8_t kFlagNoMoreDigests = 8;    // Digests: than these, as it stands
 inline constexpr uint8_t kFlagLivesOn = 16;         // Bye: only the connection ends
+inline constexpr uint8_t kFlagHashed =
+    32;  // OpenRanges: parts with digests are wanted; Part: has it
 
 struct PeerMessage {
   PeerKind kind = PeerKind::kHello;
@@ -57,17 +69,30 @@ struct PeerMessage {
   uint32_t valid = 0;      // the source's count of valid leading chunks
   uint32_t confirmed = 0;  // chunks below it were sent whole and the generation checked after (R4)
   uint64_t begin = 0;
-  std::string text;  // at most kPeerTextMax bytes; of kDigests, binary
+  std::string text;  // at most kPeerTextMax bytes; of kDigests and kWant, binary
+  // Of a stream of ranges, in positions. What is wanted below `available` lies in the source's
+  // valid prefix. What is wanted below `proven` was sent whole and the generation checked after
+  // (R4). proven <= available.
+  uint64_t available = 0;
+  uint64_t proven = 0;
+  uint64_t digest = 0;  // XXH3-64 of the payload, if kFlagHashed
 };
 
 // An endpoint, or a reason, which is shorter.
 inline constexpr size_t kPeerTextMax = kEndpointBytesMax;
-// Of a message without text.
+// Of a message without text, and what stands behind it where a stream of ranges is spoken of.
 inline constexpr size_t kPeerHeaderBytes = 88;
+inline constexpr size_t kPeerPositionsBytes = 24;
 
 std::string Encode(const PeerMessage& message);
 // Nothing for bytes that Encode would not have written.
 std::optional<PeerMessage> DecodePeerMessage(std::string_view bytes);
+
+// Of a message that Encode wrote, or of anything: it is a part whose payload's digest it has, or is
+// to have. So shells need not decode, and the core need not touch a payload.
+bool IsHashedPart(std::string_view header);
+// `header` is one.
+void SetPayloadDigest(uint64_t digest, std::string& header);
 
 }  // namespace tensorhub::agent
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "worker_agent/core/peer_wire.h"
+
 namespace tensorhub::agent::testing {
 
 uint64_t ChunkHash(const std::string& memory, uint64_t begin, uint64_t bytes) {
@@ -161,10 +163,13 @@ void Network::Do(size_t from, const SendData& effect) {
   const Pair pair{from, Find(effect.peer)};
   const ByteRange range = effect.range;
   auto frame = std::make_shared<Frame>(Frame{pair, 0, effect.header, "", false});
+  if (effect.hashed) {
+    SetPayloadDigest(ChunkHash(machines_.MemoryOf(from), range.begin, range.bytes), frame->header);
+  }
   const auto open = open_.find(pair);
   if (pair.second == kNobody) {
     Copy(frame, range);
-    strangers.push_back({from, effect.peer, effect.header, frame->payload});
+    strangers.push_back({from, effect.peer, frame->header, frame->payload});
     sends_[pair][effect.token] = 0;
     return CompleteSend(pair, effect.token);
   }

@@ -9,7 +9,7 @@
 namespace tensorhub::agent {
 namespace {
 
-constexpr int kKinds = 11;
+constexpr int kKinds = 16;
 
 PeerMessage Example(PeerKind kind) {
   PeerMessage message;
@@ -27,6 +27,10 @@ PeerMessage Example(PeerKind kind) {
   message.confirmed = 11;
   message.begin = uint64_t{1} << 45;
   message.text = std::string("with a \0 in it", 14);
+  if (kind != PeerKind::kPart && kind != PeerKind::kStand) return message;
+  message.available = uint64_t{1} << 50;
+  message.proven = message.available - 1;
+  message.digest = ~uint64_t{0};
   return message;
 }
 
@@ -45,6 +49,9 @@ void ExpectEqual(const PeerMessage& a, const PeerMessage& b) {
   EXPECT_EQ(a.confirmed, b.confirmed);
   EXPECT_EQ(a.begin, b.begin);
   EXPECT_EQ(a.text, b.text);
+  EXPECT_EQ(a.available, b.available);
+  EXPECT_EQ(a.proven, b.proven);
+  EXPECT_EQ(a.digest, b.digest);
 }
 
 TEST(PeerWire, EveryKindComesBackAsItWas) {
@@ -65,12 +72,28 @@ TEST(PeerWire, TheHeaderHasTheSizeThatTheProtocolNames) {
   EXPECT_TRUE(DecodePeerMessage(Encode(message)));
 }
 
+TEST(PeerWire, APartGetsItsDigestWithoutBeingDecoded) {
+  PeerMessage part = Example(PeerKind::kPart);
+  EXPECT_FALSE(IsHashedPart(Encode(part)));
+  part.flags = kFlagHashed;
+  std::string header = Encode(part);
+  ASSERT_TRUE(IsHashedPart(header));
+  SetPayloadDigest(part.digest = 0x0123456789abcdef, header);
+  ExpectEqual(part, *DecodePeerMessage(header));
+  PeerMessage other = Example(PeerKind::kStand);
+  other.flags = kFlagHashed;
+  EXPECT_FALSE(IsHashedPart(Encode(other)));
+  EXPECT_FALSE(IsHashedPart(std::string_view(header).substr(0, kPeerHeaderBytes)));
+}
+
 TEST(PeerWire, NoPrefixAndNoExtensionIsAMessage) {
-  const std::string whole = Encode(Example(PeerKind::kHello));
-  for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_FALSE(DecodePeerMessage(std::string_view(whole).substr(0, size))) << size;
+  for (const PeerKind kind : {PeerKind::kHello, PeerKind::kPart}) {
+    const std::string whole = Encode(Example(kind));
+    for (size_t size = 0; size < whole.size(); ++size) {
+      EXPECT_FALSE(DecodePeerMessage(std::string_view(whole).substr(0, size))) << size;
+    }
+    EXPECT_FALSE(DecodePeerMessage(whole + "x"));
   }
-  EXPECT_FALSE(DecodePeerMessage(whole + "x"));
 }
 
 TEST(PeerWire, RefusesWhatNobodyWouldSend) {
@@ -86,7 +109,11 @@ TEST(PeerWire, RefusesWhatNobodyWouldSend) {
   EXPECT_TRUE(refused([](PeerMessage& message) { message.confirmed = kChunkCountMax + 1; }));
   EXPECT_TRUE(refused([](PeerMessage& message) { message.code = 17; }));
   EXPECT_TRUE(refused([](PeerMessage& message) { message.kind = static_cast<PeerKind>(0); }));
-  EXPECT_TRUE(refused([](PeerMessage& message) { message.kind = static_cast<PeerKind>(13); }));
+  EXPECT_TRUE(
+      refused([](PeerMessage& message) { message.kind = static_cast<PeerKind>(kKinds + 1); }));
+  PeerMessage part = Example(PeerKind::kPart);
+  part.proven = part.available + 1;
+  EXPECT_FALSE(DecodePeerMessage(Encode(part)));
   std::string other = Encode(Example(PeerKind::kData));
   other[0] = 'X';
   EXPECT_FALSE(DecodePeerMessage(other)) << "another magic";
