@@ -82,13 +82,14 @@ TEST(HostileWorkerTest, LayoutsOfOneGroupShareWhatTheyHaveInCommon) {
   for (uint64_t i = 0; i < 9; ++i) ASSERT_NE(kept(i), nullptr) << i;
   EXPECT_EQ(kept(8)->table(), kept(0)->table());
   EXPECT_EQ(kept(8)->Encode(), rank("w", 8)->Encode());
-  // Another group's do not fit beside nine ranks; unused ones make room, until all have the new
-  // one.
-  RepliesTo(hub, PutLayoutOp{++call, rank("v", 0)});
-  EXPECT_NE(hub.FindLayout(rank("v", 0)->fingerprint()), nullptr);
-  RepliesTo(hub, PutLayoutOp{++call, rank("u", 0)});
-  for (uint64_t i = 0; i < 9; ++i) RepliesTo(hub, PutLayoutOp{++call, rank("u", i)});
-  for (uint64_t i = 0; i < 9; ++i) EXPECT_NE(hub.FindLayout(rank("u", i)->fingerprint()), nullptr);
+  // Other groups' do not fit beside nine ranks: unused ones make room, tables with their last ones.
+  for (const char* group : {"v", "u", "t"}) {
+    for (uint64_t i = 0; i < 9; ++i) {
+      const auto layout = rank(group, i);
+      RepliesTo(hub, PutLayoutOp{++call, layout});
+      EXPECT_NE(hub.FindLayout(layout->fingerprint()), nullptr) << group << i;
+    }
+  }
 }
 
 // The answer of the one would be no answer to the other.
