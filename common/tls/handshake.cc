@@ -13,7 +13,9 @@
 
 #include <array>
 #include <chrono>
+#include <future>
 #include <memory>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -25,6 +27,8 @@ namespace {
 using ContextPtr = std::unique_ptr<SSL_CTX, Freeing<SSL_CTX_free>>;
 using SslPtr = std::unique_ptr<SSL, Freeing<SSL_free>>;
 using AddressesPtr = std::unique_ptr<addrinfo, Freeing<freeaddrinfo>>;
+
+using Clock = std::chrono::steady_clock;
 
 // For all of it: who asks has waited already, and is to hear within a second (R8).
 constexpr std::chrono::milliseconds kPatience(900);
@@ -43,18 +47,31 @@ HostAndPort Split(const std::string& server) {
   return split;
 }
 
+AddressesPtr Look(const HostAndPort& to) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const bool good = getaddrinfo(to.host.c_str(), to.port.c_str(), &hints, &found) == 0;
+  return AddressesPtr(good ? found : nullptr);
+}
+
+// Nothing interrupts a look at name servers that keep silent, so it has a thread that is left
+// behind.
+AddressesPtr Resolve(const HostAndPort& to, Clock::time_point until) {
+  const auto answer = std::make_shared<std::promise<AddressesPtr>>();
+  std::future<AddressesPtr> addresses = answer->get_future();
+  std::thread([answer, to] { answer->set_value(Look(to)); }).detach();
+  if (addresses.wait_until(until) != std::future_status::ready) return nullptr;
+  return addresses.get();
+}
+
 // A descriptor, or -1.
 class Connection {
  public:
   explicit Connection(const HostAndPort& to) {
-    addrinfo hints = {};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (getaddrinfo(to.host.c_str(), to.port.c_str(), &hints, &found) != 0) return;
-    const AddressesPtr addresses(found);
-    for (const addrinfo* each = found; each != nullptr && fd_ < 0; each = each->ai_next) {
-      Connect(*each);
-    }
+    const AddressesPtr addresses = Resolve(to, until_);
+    const addrinfo* each = addresses.get();
+    for (; each != nullptr && fd_ < 0; each = each->ai_next) Connect(*each);
   }
   ~Connection() { Close(); }
   Connection(const Connection&) = delete;
@@ -97,8 +114,6 @@ class Connection {
     pollfd wanted{fd_, events, 0};
     return left.count() > 0 && poll(&wanted, 1, static_cast<int>(left.count())) == 1;
   }
-
-  using Clock = std::chrono::steady_clock;
 
   const Clock::time_point until_ = Clock::now() + kPatience;
   int fd_ = -1;

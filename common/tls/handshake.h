@@ -4,7 +4,7 @@
 // Why no connection with a server comes about. gRPC says "Socket closed" of most of it; so whoever
 // failed to connect makes one handshake of its own, and says what that met.
 //
-// Thread contract: any thread. Blocks for a second at most, and as long as names take.
+// Thread contract: any thread. Blocks for a second at most.
 
 #ifndef TENSORHUB_COMMON_TLS_HANDSHAKE_H_
 #define TENSORHUB_COMMON_TLS_HANDSHAKE_H_
