@@ -149,15 +149,16 @@ check "format" tools/lint.sh format
 check "scripts" tools/lint.sh shell
 check "house rules" tools/lint.sh rules
 check "release: build" tensorhub_build release
+tests release unit
+tests release sim
+tests release integration
+# Not before: those tests take a thread that is held up for a tenth of a second for a fault.
 if [[ "$mode" == full ]]; then
   ahead asan-ubsan tensorhub_build asan-ubsan
   ahead clang-tidy tools/lint.sh tidy "$(tensorhub_build_dir asan-ubsan)"
   ahead tsan-core tensorhub_build tsan-core
   if [[ $(id -u) -eq 0 ]]; then ahead packages tools/packages.sh check; fi
 fi
-tests release unit
-tests release sim
-tests release integration
 # Late, so that ccache has what the wheel is made of.
 check "python: wheel, ruff, mypy, tests" tools/test_python.sh
 skip "engines" "a vLLM of 2.9 GB and minutes; run tools/test.sh engines after a change of the plug-ins"
