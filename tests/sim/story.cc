@@ -4,7 +4,6 @@
 #include "tests/sim/story.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -102,12 +101,12 @@ void Story::UntilSomeIsThere(const Process& reader) {
 }
 
 Process& Story::SourceOf(const Process& reader) {
+  Incarnation source = 0;
   for (const hub::TransferView& transfer : hub_.core().Transfers(hub_.NowMs())) {
-    if (transfer.reader != reader.identity() || transfer.source.incarnation == 0) continue;
-    return *FindProcess(scene_, transfer.source.incarnation);
+    if (transfer.reader == reader.identity()) source = transfer.source.incarnation;
   }
-  TH_CHECK(!"it does not read");
-  std::abort();
+  TH_CHECK(source != 0);
+  return *FindProcess(scene_, source);
 }
 
 }  // namespace tensorhub::fault
