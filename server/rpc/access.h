@@ -71,8 +71,8 @@ class Access {
   // worker's name is the caller's whose session this is, until Leave.
   template <typename Request>
   absl::StatusOr<Ticket> Enter(const grpc::ServerContextBase& context, const Request& request,
-                               End end) {
-    return EnterAs(context, NeedOf(request), std::move(end));
+                               const End& end) {
+    return EnterAs(context, NeedOf(request), end);
   }
   // Nothing is called any more, unless it is being called. 0: nothing.
   void Leave(Ticket ticket) ABSL_LOCKS_EXCLUDED(mutex_);

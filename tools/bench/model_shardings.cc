@@ -154,7 +154,7 @@ Layout LayoutOfRank(const Model& model, Cut cut, uint64_t ranks, uint64_t rank) 
     std::optional<TensorSpec> spec = OfRank(model, tensor, cut, ranks, rank);
     if (spec) specs.push_back(*std::move(spec));
   }
-  return Layout::Make(std::move(specs)).value();
+  return Layout::Make(specs).value();
 }
 
 }  // namespace tensorhub::bench

@@ -47,7 +47,7 @@ absl::StatusOr<std::string> EncodedLayout(const std::vector<ros::Tensor>& tensor
   for (const ros::Tensor& tensor : tensors) {
     specs.push_back({.name = tensor.name, .dtype = DType::kU8, .shape = tensor.shape, .slice = {}});
   }
-  const absl::StatusOr<Layout> layout = Layout::Make(std::move(specs));
+  const absl::StatusOr<Layout> layout = Layout::Make(specs);
   if (!layout.ok()) return layout.status();
   return layout->Encode();
 }

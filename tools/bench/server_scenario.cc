@@ -48,7 +48,7 @@ absl::StatusOr<Layout> MadeUpLayout() {
                        .shape = {4096, 4096},
                        .slice = {}});
   }
-  return Layout::Make(std::move(tensors));
+  return Layout::Make(tensors);
 }
 
 class ServerScenario : public Scenario {

@@ -213,11 +213,11 @@ absl::Status Checkpoint::CheckLayout() const {
       specs.push_back(tensor.spec);
     }
     all.insert(all.end(), specs.begin(), specs.end());
-    const absl::Status status = Layout::Make(std::move(specs)).status();
+    const absl::Status status = Layout::Make(specs).status();
     if (status.ok()) continue;
     return absl::Status(status.code(), absl::StrCat(sources_[i].path, ": ", Text(status)));
   }
-  return Layout::Make(std::move(all)).status();
+  return Layout::Make(all).status();
 }
 
 absl::Status Checkpoint::Load(std::byte* memory, const Progress& progress) const {

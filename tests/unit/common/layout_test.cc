@@ -96,7 +96,7 @@ TEST(Layout, DecodeOfMutationsNeverAcceptsWhatEncodeWouldNotWrite) {
 
 TEST(Layout, RefusesBadTensorsByName) {
   const auto error = [](std::vector<TensorSpec> tensors) {
-    return std::string(Layout::Make(std::move(tensors)).status().message());
+    return std::string(Layout::Make(tensors).status().message());
   };
   EXPECT_THAT(error({Spec("dup", DType::kU8, {1}), Spec("dup", DType::kU8, {1})}),
               HasSubstr("dup"));
@@ -121,7 +121,7 @@ TEST(Layout, RefusesNamesThatAreTooLongTogether) {
   }
   EXPECT_THAT(std::string(Layout::Make(tensors).status().message()), HasSubstr("shorter names"));
   tensors.resize(tensors.size() - tensors.size() / 64);
-  EXPECT_TRUE(Layout::Make(std::move(tensors)).ok());
+  EXPECT_TRUE(Layout::Make(tensors).ok());
 }
 
 TEST(Layout, NoTensorsAreLegal) {

@@ -24,7 +24,7 @@ TensorSpec Rows(std::string name, uint64_t begin, uint64_t end, DType dtype = DT
   return {std::move(name), dtype, {end - begin, 3}, Slice{{8, 3}, {begin, 0}}};
 }
 
-Layout Of(std::vector<TensorSpec> tensors) { return Layout::Make(std::move(tensors)).value(); }
+Layout Of(std::vector<TensorSpec> tensors) { return Layout::Make(tensors).value(); }
 
 absl::StatusOr<Sharding> MakeOf(const std::vector<Layout>& layouts) {
   std::vector<const Layout*> by_rank;
