@@ -133,7 +133,9 @@ bool Subscription::Reached() {
   const absl::Status status = queries_.List(options_.connect_timeout.count()).status();
   const bool away = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
   if (away) {
-    Rest(std::string(status.message()));
+    // gRPC may put it otherwise each time.
+    const std::string why = away_ ? why_ : std::string(status.message());
+    Rest(why);
   } else if (away_) {
     why_.clear();
     spdlog::warn("{}: the server {} is back", options_.model, options_.server);
