@@ -33,8 +33,6 @@ bool IsEmpty(Box box) {
   return std::any_of(box.begin(), box.end(), [](Interval along) { return along.extent() == 0; });
 }
 
-bool AreEqual(Box a, Box b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
-
 bool IsBefore(Box a, Box b) {
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (a[i].begin != b[i].begin) return a[i].begin < b[i].begin;

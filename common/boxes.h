@@ -24,13 +24,16 @@ struct Interval {
   uint64_t end = 0;
   uint64_t extent() const { return end - begin; }
   bool operator==(const Interval&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H state, const Interval& along) {
+    return H::combine(std::move(state), along.begin, along.end);
+  }
 };
 
 // By dimension. Without dimensions: the one element of a scalar.
 using Box = std::span<const Interval>;
 
 bool IsEmpty(Box box);
-bool AreEqual(Box a, Box b);
 // The order of the canonical byte space: by the first element, then by the last one.
 bool IsBefore(Box a, Box b);
 bool Intersect(Box a, Box b);

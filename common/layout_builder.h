@@ -16,8 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/boxes.h"
+#include "common/interned_lists.h"
 #include "common/layout.h"
-#include "common/number_lists.h"
 #include "common/tensor_table.h"
 
 namespace tensorhub {
@@ -46,7 +46,7 @@ class LayoutBuilder {
 
   std::vector<Layout::Entry> tensors_;
   Layout made_;
-  NumberLists numbers_;
+  InternedLists<uint64_t> numbers_;
   size_t encoded_bytes_ = 0;
   size_t overlap_checks_left_ = 0;
   std::vector<uint64_t> box_;  // of the tensor at hand

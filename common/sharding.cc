@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <numeric>
 #include <utility>
 
-#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/bytes.h"
@@ -87,21 +85,6 @@ uint64_t Sharding::BytesKept() const {
 
 // --- taking a rank's slices in ------------------------------------------------------------------
 
-size_t ShardingBuilder::BoxHash::operator()(Box box) const {
-  size_t hash = box.size();
-  for (Interval along : box) hash = absl::HashOf(hash, along.begin, along.end);
-  return hash;
-}
-size_t ShardingBuilder::BoxHash::operator()(const InternedBox& box) const {
-  return (*this)(Box(*intervals).subspan(box.begin, box.dimensions));
-}
-bool ShardingBuilder::BoxEq::operator()(const InternedBox& a, Box b) const {
-  return AreEqual(Box(*intervals).subspan(a.begin, a.dimensions), b);
-}
-bool ShardingBuilder::BoxEq::operator()(const InternedBox& a, const InternedBox& b) const {
-  return a.begin == b.begin && a.dimensions == b.dimensions;
-}
-
 void ShardingBuilder::Add(Rank rank, const Layout& layout) {
   if (world_size_ > 1) {
     for (const Layout::Entry& entry : layout.entries()) {
@@ -152,7 +135,7 @@ void ShardingBuilder::AddSlice(Rank rank, const HeldSlice& slice, uint64_t total
       problem = PlaceProblemOf(tensor, slice.byte_offset, end, total_bytes);
     }
     if (problem.empty() && bits > 0) {
-      pending_.back().push_back({tensor, InternBox(box_), slice.byte_offset});
+      pending_.back().push_back({tensor, boxes_.Intern(box_), slice.byte_offset});
     }
     bytes_end_ = std::max(bytes_end_, end);
     last_box_ = box_;
@@ -211,17 +194,6 @@ std::string ShardingBuilder::PlaceProblemOf(uint32_t tensor, uint64_t begin, uin
   return "";
 }
 
-uint32_t ShardingBuilder::InternBox(Box box) {
-  const auto known = boxes_.find(box);
-  if (known != boxes_.end()) return known->begin;
-  std::vector<Interval>& intervals = made_.intervals_;
-  TH_CHECK(intervals.size() + box.size() < std::numeric_limits<uint32_t>::max());
-  const auto begin = static_cast<uint32_t>(intervals.size());
-  intervals.insert(intervals.end(), box.begin(), box.end());
-  boxes_.insert(InternedBox{begin, static_cast<uint32_t>(box.size())});
-  return begin;
-}
-
 // --- sorting ------------------------------------------------------------------------------------
 
 absl::StatusOr<Sharding> ShardingBuilder::Build() && {
@@ -234,8 +206,8 @@ absl::StatusOr<Sharding> ShardingBuilder::Build() && {
       "register each tensor with its place in the whole one (offset 0 and its own shape if it is "
       "whole), or fetch into equal layouts");
   if (!status.ok()) return status;
+  made_.intervals_ = std::move(boxes_).Take();
   SortSlices(SortTensors());
-  made_.intervals_.shrink_to_fit();
   return std::move(made_);
 }
 

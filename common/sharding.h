@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "common/boxes.h"
 #include "common/ids.h"
+#include "common/interned_lists.h"
 #include "common/layout.h"
 #include "common/refusals.h"
 
@@ -125,24 +125,6 @@ class ShardingBuilder {
     uint32_t box = 0;
     uint64_t byte_offset = 0;
   };
-  struct InternedBox {
-    uint32_t begin = 0;
-    uint32_t dimensions = 0;
-  };
-  // Interned boxes are looked up by what they are, not by where they lie.
-  struct BoxHash {
-    using is_transparent = void;
-    const std::vector<Interval>* intervals;
-    size_t operator()(Box box) const;
-    size_t operator()(const InternedBox& box) const;
-  };
-  struct BoxEq {
-    using is_transparent = void;
-    const std::vector<Interval>* intervals;
-    bool operator()(const InternedBox& a, Box b) const;
-    bool operator()(const InternedBox& a, const InternedBox& b) const;
-  };
-  using BoxSet = absl::flat_hash_set<InternedBox, BoxHash, BoxEq>;
 
   bool Begin(Rank rank, const Fingerprint& fingerprint, uint64_t total_bytes, size_t slices);
   void AddSlice(Rank rank, const HeldSlice& slice, uint64_t total_bytes);
@@ -150,7 +132,6 @@ class ShardingBuilder {
   std::string ProblemOf(const HeldSlice& slice, uint32_t tensor) const;
   std::string PlaceProblemOf(uint32_t tensor, uint64_t begin, uint64_t end, uint64_t total);
   bool Follows(uint32_t a, uint32_t b);
-  uint32_t InternBox(Box box);
   std::vector<uint32_t> SortTensors();
   void SortSlices(const std::vector<uint32_t>& places);
 
@@ -161,7 +142,7 @@ class ShardingBuilder {
   std::vector<uint32_t> follower_;  // by tensor: one whose name is known to be later
   std::map<Fingerprint, uint32_t> by_fingerprint_;
   std::vector<std::vector<Pending>> pending_;  // by shard
-  BoxSet boxes_{0, BoxHash{&made_.intervals_}, BoxEq{&made_.intervals_}};
+  InternedLists<Interval> boxes_;
   std::vector<Interval> box_;  // of the slice at hand
 
   // Where the rank at hand has come to.

@@ -17,7 +17,7 @@
 
 #include "common/dtype.h"
 #include "common/ids.h"
-#include "common/number_lists.h"
+#include "common/interned_lists.h"
 
 namespace tensorhub {
 
@@ -64,7 +64,7 @@ class TensorTableBuilder {
 
  private:
   TensorTable made_;
-  NumberLists shapes_;
+  InternedLists<uint64_t> shapes_;
 };
 
 }  // namespace tensorhub
