@@ -37,14 +37,10 @@ absl::Status Ended(const std::string& principal, int64_t ends) {
 
 Caller Access::CallerOf(const grpc::ServerContextBase& context) { return rpc::CallerOf(context); }
 
-bool Access::open_to_all() {
-  MutexLock lock(mutex_);
-  return !rules_;
-}
-
 void Access::Use(AccessRules rules) {
   MutexLock lock(mutex_);
   rules_ = std::move(rules);
+  has_rules_ = true;
 }
 
 absl::StatusOr<Grant> Access::Judge(const Caller& caller, const Need& need) {
