@@ -49,7 +49,9 @@ absl::StatusOr<std::unique_ptr<Guard>> Guard::Make(const Options& options) {
   return guard;
 }
 
-Guard::~Guard() {
+Guard::~Guard() { Stop(); }
+
+void Guard::Stop() {
   {
     MutexLock lock(mutex_);
     stopping_ = true;

@@ -44,6 +44,9 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
+  // No stream is told to end any more: who is told may use what ends after this. Again: nothing.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
   std::shared_ptr<grpc::ServerCredentials> credentials() const;
   Access& access() { return access_; }
   // Looks at the files now.

@@ -112,6 +112,7 @@ RpcServer::~RpcServer() { Shutdown(); }
 // The order matters: whatever we did not finish ourselves would hold up gRPC's shutdown.
 void RpcServer::Shutdown() {
   if (server_ == nullptr) return;
+  guard_->Stop();
   server_->GetHealthCheckService()->Shutdown();  // NOT_SERVING, for good
   loop_.Stop();
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
