@@ -147,6 +147,15 @@ class SecurityTest(unittest.TestCase):
         """It is tried again until its time is over."""
         self.ctl_refused(words, variables, *texts, patience="300ms")
 
+    def serve_both(self):
+        """A trainer that has published version 1, and a reader, by the rules."""
+        world = self.world
+        self.serve("--access", world.write("access", rules()))
+        trainer = self.joined(world.variables(world.trainer), "trainer")
+        for line in ("fill 1", "publish 1"):
+            self.do(trainer, line)
+        return trainer, self.joined(world.variables(world.reader), "reader")
+
     def status(self):
         done = self.ctl(self.world.variables(self.world.ops), "status", "-o", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -160,11 +169,7 @@ class SecurityTest(unittest.TestCase):
 
     def test_mutual_tls_works_and_others_hear_why_not(self):
         world = self.world
-        self.serve("--access", world.write("access", rules()))
-        trainer = self.joined(world.variables(world.trainer), "trainer")
-        for line in ("fill 1", "publish 1"):
-            self.do(trainer, line)
-        reader = self.joined(world.variables(world.reader), "reader")
+        trainer, reader = self.serve_both()
         self.assertIn("version=1", self.do(reader, "fetch latest"))
         self.do(reader, "check 1")
         status = self.ctl(world.variables(world.ops), "status")
@@ -222,11 +227,7 @@ class SecurityTest(unittest.TestCase):
 
     def test_renewal_under_open_sessions(self):
         world = self.world
-        self.serve("--access", world.write("access", rules()))
-        trainer = self.joined(world.variables(world.trainer), "trainer")
-        for line in ("fill 1", "publish 1"):
-            self.do(trainer, line)
-        reader = self.joined(world.variables(world.reader), "reader")
+        trainer, reader = self.serve_both()
         # A key that does not fit: new connections are served by the old pair.
         shutil.copy(world.renewed[1], world.path("live.key"))
         self.server.send_signal(signal.SIGHUP)
