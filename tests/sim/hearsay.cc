@@ -31,7 +31,7 @@ std::string_view AlternativeName(const Variant& variant) {
                     variant);
 }
 
-constexpr std::array<std::pair<agent::PeerKind, std::string_view>, 12> kPeerNames = {{
+constexpr std::array<std::pair<agent::PeerKind, std::string_view>, 16> kPeerNames = {{
     {agent::PeerKind::kHello, "Hello"},
     {agent::PeerKind::kOpen, "Open"},
     {agent::PeerKind::kOpened, "Opened"},
@@ -44,6 +44,10 @@ constexpr std::array<std::pair<agent::PeerKind, std::string_view>, 12> kPeerName
     {agent::PeerKind::kAskWord, "AskWord"},
     {agent::PeerKind::kWord, "Word"},
     {agent::PeerKind::kBye, "Bye"},
+    {agent::PeerKind::kOpenRanges, "OpenRanges"},
+    {agent::PeerKind::kWant, "Want"},
+    {agent::PeerKind::kPart, "Part"},
+    {agent::PeerKind::kStand, "Stand"},
 }};
 
 }  // namespace

@@ -25,13 +25,22 @@ std::string Chapter(const char* title, const char* text, const Story& story) {
   return absl::StrCat("\n## ", title, "\n\n", text, "\n\n```mermaid\n", story.Drawn(), "```\n");
 }
 
+void PublishWhole(Story& story, Process& trainer) {
+  story.Publish(trainer, 1);
+  story.UntilIdle();
+}
+
+void FetchSome(Story& story, Process& reader) {
+  story.Fetch(reader);
+  story.UntilSomeIsThere(reader);
+}
+
 std::string PublishAndFetch() {
   Story story;
   story.Draw();
   Process& trainer = story.Add("trainer");
   Process& rollout = story.Add("rollout");
-  story.Publish(trainer, 1);
-  story.UntilIdle();
+  PublishWhole(story, trainer);
   story.Fetch(rollout);
   story.UntilIdle();
   return Chapter("A publish and a fetch",
@@ -63,11 +72,9 @@ std::string Chain() {
   Process& trainer = story.Add("trainer");
   Process& first = story.Add("first");
   Process& second = story.Add("second");
-  story.Publish(trainer, 1);
-  story.UntilIdle();
+  PublishWhole(story, trainer);
   story.Draw();
-  story.Fetch(first);
-  story.UntilSomeIsThere(first);
+  FetchSome(story, first);
   story.Fetch(second);
   story.UntilIdle();
   return Chapter("A reader feeds the next",
@@ -80,10 +87,8 @@ std::string Drain() {
   Story story;
   Process& trainer = story.Add("trainer");
   Process& rollout = story.Add("rollout");
-  story.Publish(trainer, 1);
-  story.UntilIdle();
-  story.Fetch(rollout);
-  story.UntilSomeIsThere(rollout);
+  PublishWhole(story, trainer);
+  FetchSome(story, rollout);
   story.Draw();
   story.Unpublish(trainer);
   story.UntilIdle();
@@ -99,12 +104,10 @@ std::string SourceDies() {
   Process& trainer = story.Add("trainer");
   Process& first = story.Add("first");
   Process& second = story.Add("second");
-  story.Publish(trainer, 1);
-  story.UntilIdle();
+  PublishWhole(story, trainer);
   story.Fetch(first);
   story.UntilIdle();
-  story.Fetch(second);
-  story.UntilSomeIsThere(second);
+  FetchSome(story, second);
   story.Draw();
   story.SourceOf(second).Kill(/*told=*/true);
   story.UntilIdle();
@@ -118,10 +121,8 @@ std::string ServerRestarts() {
   Story story;
   Process& trainer = story.Add("trainer");
   Process& rollout = story.Add("rollout");
-  story.Publish(trainer, 1);
-  story.UntilIdle();
-  story.Fetch(rollout);
-  story.UntilSomeIsThere(rollout);
+  PublishWhole(story, trainer);
+  FetchSome(story, rollout);
   story.Draw();
   story.hub().Crash(/*data_lost=*/false);
   story.hub().Start();
@@ -136,8 +137,7 @@ std::string OneHost() {
   Story story;
   Process& trainer = story.Add("trainer", 0, 1, "host");
   Process& rollout = story.Add("rollout", 0, 1, "host");
-  story.Publish(trainer, 1);
-  story.UntilIdle();
+  PublishWhole(story, trainer);
   story.Draw();
   story.Fetch(rollout);
   story.UntilIdle();
