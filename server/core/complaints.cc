@@ -229,7 +229,7 @@ void Hub::State::AskOnceMore(const Worker& source) {
 
 // At 1 GiB/s: a tenth of what a core does, since it may have other work.
 TimeMs Hub::State::TimeToVerify(const Worker& source) const {
-  const uint64_t bytes = PublicationOf(source).chunk_bytes * source.reference->valid_chunks;
+  const uint64_t bytes = source.reference->sharding->chunk_bytes * source.reference->valid_chunks;
   return static_cast<TimeMs>(bytes >> 20);
 }
 

@@ -24,7 +24,7 @@ bool WillSay(const Worker& holder) {
 }
 
 bool AnyWillSay(const Publication& publication) {
-  for (const auto& [rank, shard] : publication.shards) {
+  for (const auto& [rank, shard] : publication.published.shards) {
     if (shard.digest) continue;
     for (const auto& [serial, holder] : shard.holders) {
       if (WillSay(*holder)) return true;
@@ -34,8 +34,8 @@ bool AnyWillSay(const Publication& publication) {
 }
 
 std::vector<ContentDigest> DigestsOf(const Publication& publication) {
-  std::vector<ContentDigest> digests(publication.world_size);
-  for (const auto& [rank, shard] : publication.shards) digests[rank] = shard.digest;
+  std::vector<ContentDigest> digests(publication.published.world_size);
+  for (const auto& [rank, shard] : publication.published.shards) digests[rank] = shard.digest;
   return digests;
 }
 
@@ -71,7 +71,7 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
                                                                const Worker& worker,
                                                                const PublishOp& op) const {
   const Rank rank = worker.id.key.rank;
-  const auto shard = publication.shards.find(rank);
+  const auto shard = publication.published.shards.find(rank);
   // R2: one group's until it is whole; then there is something to compare with.
   if (!publication.visible) {
     return IsAnothers(publication, worker.id.key.group) ? Joining::kWaits : Joining::kMayHold;
@@ -88,7 +88,7 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
   }
   const bool known = Agrees(publication, rank, ContentDigest{0, 1}).has_value();
   if (known || AnyWillSay(publication)) return answers ? Joining::kWaits : Joining::kCompares;
-  const bool lost = shard == publication.shards.end() || shard->second.holders.empty();
+  const bool lost = shard == publication.published.shards.end() || shard->second.holders.empty();
   return CannotCompare(op, rank,
                        lost ? "it was lost, and nobody knows its bytes any more"
                             : "digests were off where it was published");
@@ -110,8 +110,8 @@ const Publication* Hub::State::ReadAs(const Worker& worker, const PublishOp& op)
 
 // Any holder that has the whole list; the joiner asks it which chunk differs, if one does.
 ComparedWith Hub::State::HolderToAsk(const Publication& publication, Rank rank) const {
-  const auto shard = publication.shards.find(rank);
-  if (shard == publication.shards.end()) return {};
+  const auto shard = publication.published.shards.find(rank);
+  if (shard == publication.published.shards.end()) return {};
   for (const auto& [serial, holder] : shard->second.holders) {
     const ReferenceState state = holder->reference->state;
     const bool whole = state == ReferenceState::kPublishing || state == ReferenceState::kComplete;

@@ -153,7 +153,7 @@ std::set<Fingerprint> Hub::State::FingerprintsInUse() const {
   std::set<Fingerprint> in_use;
   for (const auto& [name, model] : models_) {
     for (const auto& [id, publication] : model.publications) {
-      for (const auto& [rank, shard] : publication.shards) {
+      for (const auto& [rank, shard] : publication.published.shards) {
         in_use.insert(shard.layout);
         in_use.insert(shard.attachment);
       }
@@ -174,8 +174,8 @@ std::set<Fingerprint> Hub::State::FingerprintsInUse() const {
 void Hub::State::LearnSizes(const Layout& layout) {
   for (auto& [name, model] : models_) {
     for (auto& [id, publication] : model.publications) {
-      const Chunking chunking{layout.total_bytes(), publication.chunk_bytes};
-      for (auto& [rank, shard] : publication.shards) {
+      const Chunking chunking{layout.total_bytes(), publication.published.chunk_bytes};
+      for (auto& [rank, shard] : publication.published.shards) {
         if (shard.chunks || shard.layout != layout.fingerprint()) continue;
         // R9: the chunk size is a worker's word. One that does not fit stays unknown.
         if (!CheckChunking(chunking).ok()) continue;

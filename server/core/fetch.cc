@@ -188,13 +188,13 @@ absl::Status Hub::State::CheckShards(const Group& group, uint32_t world_size,
                                      const Publication& publication) const {
   const std::string version =
       absl::StrCat("version ", publication.version, " of ", publication.model);
-  if (world_size != publication.world_size) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(version, " has ", publication.world_size, " shards, this group ", world_size,
-                     " ranks; fetch with a group of world size ", publication.world_size));
+  if (world_size != publication.published.world_size) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        version, " has ", publication.published.world_size, " shards, this group ", world_size,
+        " ranks; fetch with a group of world size ", publication.published.world_size));
   }
   for (const auto& [rank, join] : group.forming) {
-    const Shard& shard = publication.shards.at(rank);
+    const Shard& shard = publication.published.shards.at(rank);
     if (shard.layout == join.layout) continue;
     const auto theirs = layouts_.find(shard.layout);
     const std::string difference =
@@ -225,15 +225,15 @@ void Hub::State::Decide(const GroupKey& key, Group& group, const Publication& pu
   transaction.publication = publication.id;
   transaction.version = publication.version;
   transaction.term = publication.term;
-  transaction.world_size = publication.world_size;
-  transaction.chunk_bytes = publication.chunk_bytes;
+  transaction.world_size = publication.published.world_size;
+  transaction.chunk_bytes = publication.published.chunk_bytes;
   const auto forming = std::exchange(group.forming, {});
   for (const auto& [rank, join] : forming) {
     Worker& worker = *FindWorker({key.model, key.group, rank});
     Member& member = transaction.members[rank];
     member.incarnation = worker.id.incarnation;
     member.join = worker.op.id;
-    member.attachment = publication.shards.at(rank).attachment;
+    member.attachment = publication.published.shards.at(rank).attachment;
     member.already_held = worker.reference && worker.reference->publication == publication.id &&
                           worker.reference->state == ReferenceState::kComplete;
     member.known = true;

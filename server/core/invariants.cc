@@ -143,8 +143,9 @@ void Hub::State::CheckReference(const Worker& worker) const {
   const Publication* publication = FindPublication(worker.id.key.model, reference.publication);
   // R1: a reference belongs to a publication, with its number.
   TH_CHECK(publication != nullptr && publication->version == reference.version);
-  const auto shard = publication->shards.find(worker.id.key.rank);
-  TH_CHECK(shard != publication->shards.end() && reference.shard == &shard->second);
+  TH_CHECK(reference.sharding == &publication->published);
+  const auto shard = reference.sharding->shards.find(worker.id.key.rank);
+  TH_CHECK(shard != reference.sharding->shards.end() && reference.shard == &shard->second);
   TH_CHECK(shard->second.holders.contains(worker.serial));
   // R4: one generation, never above what the worker was seen with; a prefix of the shard.
   TH_CHECK(reference.generation != 0 && reference.generation <= worker.generation);
@@ -291,13 +292,26 @@ void Hub::State::CheckStanding(const Model& model, const Publication& publicatio
 }
 
 void Hub::State::CheckPublication(const Publication& publication) const {
-  TH_CHECK(publication.id && publication.world_size > 0);
-  TH_CHECK(publication.shards.size() <= publication.world_size);
+  const Sharding& published = publication.published;
+  // R1: with no holder left it is forgotten.
+  TH_CHECK(publication.id && publication.references > 0);
+  TH_CHECK(publication.references == CheckSharding(publication, published));
+  // R1: what is not known of a shard is not known of the whole.
+  const bool identified =
+      std::all_of(published.shards.begin(), published.shards.end(),
+                  [](const auto& entry) { return static_cast<bool>(entry.second.digest); });
+  const bool all = published.shards.size() == published.world_size && identified;
+  TH_CHECK(!all || publication.identity);
+}
+
+// Its references.
+uint32_t Hub::State::CheckSharding(const Publication& publication, const Sharding& sharding) const {
+  TH_CHECK(sharding.world_size > 0 && sharding.shards.size() <= sharding.world_size);
   uint32_t references = 0;
   uint32_t whole_shards = 0;
   std::map<std::string, uint32_t> complete_ranks;
-  for (const auto& [rank, shard] : publication.shards) {
-    TH_CHECK(rank < publication.world_size);
+  for (const auto& [rank, shard] : sharding.shards) {
+    TH_CHECK(rank < sharding.world_size);
     uint32_t complete = 0;
     size_t draining = 0;
     for (const auto& [serial, holder] : shard.holders) {
@@ -305,6 +319,7 @@ void Hub::State::CheckPublication(const Publication& publication) const {
       TH_CHECK(FindRow(serial) == holder && holder->alive && holder->reference);
       TH_CHECK(key.model == publication.model && key.rank == rank);
       TH_CHECK(holder->reference->publication == publication.id);
+      TH_CHECK(holder->reference->shard == &shard);
       ++references;
       const bool drains = holder->reference->state == ReferenceState::kDraining;
       TH_CHECK(shard.draining.contains(holder) == drains);
@@ -320,16 +335,9 @@ void Hub::State::CheckPublication(const Publication& publication) const {
     if (complete > 0) ++whole_shards;
     CheckDigests(shard);
   }
-  // R1: what is not known of a shard is not known of the whole.
-  const bool identified =
-      std::all_of(publication.shards.begin(), publication.shards.end(),
-                  [](const auto& entry) { return static_cast<bool>(entry.second.digest); });
-  const bool all = publication.shards.size() == publication.world_size && identified;
-  TH_CHECK(!all || publication.identity);
-  // R1: with no holder left it is forgotten.
-  TH_CHECK(references > 0 && references == publication.references);
-  TH_CHECK(whole_shards == publication.whole_shards);
-  TH_CHECK(complete_ranks == publication.complete_ranks);
+  TH_CHECK(whole_shards == sharding.whole_shards);
+  TH_CHECK(complete_ranks == sharding.complete_ranks);
+  return references;
 }
 
 // R1: what its publisher says counts, and a reader's word only where there is nobody to say it.

@@ -26,9 +26,9 @@ absl::Status CheckGeneration(const Worker& worker, Generation generation) {
 
 // What was visible was whole: this hub has started since, and nobody has reported that shard.
 bool LacksShard(const Publication& publication, Rank rank) {
-  const auto shard = publication.shards.find(rank);
+  const auto shard = publication.published.shards.find(rank);
   return publication.visible &&
-         (shard == publication.shards.end() || shard->second.holders.empty());
+         (shard == publication.published.shards.end() || shard->second.holders.empty());
 }
 
 bool IsWhole(const Reference& reference) {
@@ -94,7 +94,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   status = CheckSameContent(*publication, worker, op);
   if (status.ok()) {
     const uint64_t bytes = layouts_.at(op.layout)->total_bytes();
-    status = CheckChunking({bytes, publication->chunk_bytes});
+    status = CheckChunking({bytes, publication->published.chunk_bytes});
   }
   Joining joining = Joining::kMayHold;
   if (status.ok() && !worker.reference) {
@@ -110,7 +110,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   if (joining == Joining::kCompares) {
     return Finish(worker, absl::OkStatus(),
                   PublishReply{.publication = publication->id,
-                               .chunk_bytes = publication->chunk_bytes,
+                               .chunk_bytes = publication->published.chunk_bytes,
                                .compare = true,
                                .with = HolderToAsk(*publication, worker.id.key.rank)});
   }
@@ -136,12 +136,12 @@ absl::Status Hub::State::CheckDocuments(const PublishOp& op) const {
 absl::Status Hub::State::CheckSameContent(const Publication& publication, const Worker& worker,
                                           const PublishOp& op) const {
   const std::string version = absl::StrCat("version ", op.version, " exists with ");
-  if (worker.world_size != publication.world_size) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(version, "world size ", publication.world_size, ", not ", worker.world_size));
+  if (worker.world_size != publication.published.world_size) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        version, "world size ", publication.published.world_size, ", not ", worker.world_size));
   }
-  const auto it = publication.shards.find(worker.id.key.rank);
-  if (it == publication.shards.end()) return absl::OkStatus();
+  const auto it = publication.published.shards.find(worker.id.key.rank);
+  if (it == publication.published.shards.end()) return absl::OkStatus();
   const Shard& shard = it->second;
   const std::string rank = absl::StrCat(" of rank ", worker.id.key.rank);
   if (shard.layout != op.layout) {
@@ -159,8 +159,10 @@ absl::Status Hub::State::CheckSameContent(const Publication& publication, const 
 }
 
 void Hub::State::Hold(Worker& worker, Publication& publication, const PublishOp& op) {
-  Shard& shard = EnsureShard(publication, worker.id.key.rank, op.layout, op.attachment);
-  AddReference(worker, publication, op.generation, ReferenceState::kPublishing, *shard.chunks);
+  Sharding& sharding = publication.published;
+  Shard& shard = EnsureShard(sharding, worker.id.key.rank, op.layout, op.attachment);
+  AddReference(worker, publication, sharding, op.generation, ReferenceState::kPublishing,
+               *shard.chunks);
   Reference& reference = *worker.reference;
   reference.epoch = EpochOfPublish(worker.id.key);
   const bool compared = op.digest && op.compared == publication.id;
@@ -184,8 +186,8 @@ Publication& Hub::State::Create(const PublishOp& op, const Worker& worker) {
   publication.id = id;
   publication.model = worker.id.key.model;
   publication.version = op.version;
-  publication.world_size = worker.world_size;
-  publication.chunk_bytes = op.chunk_bytes;
+  publication.published.world_size = worker.world_size;
+  publication.published.chunk_bytes = op.chunk_bytes;
   const Term now = model.terms.now();
   publication.term = op.supersede ? Term{now.number + 1, op.version} : now;
   if (!op.supersede) model.held[op.version] = &publication;
@@ -200,8 +202,8 @@ void Hub::State::AnswerPublish(Worker& worker, const PublishOp& op) {
 
 PublishReply Hub::State::PublishReplyOf(const Publication& publication,
                                         const Worker& worker) const {
-  return {publication.id, publication.chunk_bytes, publication.visible, worker.reference->epoch,
-          publication.term};
+  return {publication.id, publication.published.chunk_bytes, publication.visible,
+          worker.reference->epoch, publication.term};
 }
 
 void Hub::State::PublishDeadline(Worker& worker) {
@@ -218,7 +220,7 @@ void Hub::State::PublishDeadline(Worker& worker) {
     const Worker* other = FindWorker({publication.model, group, rank});
     return other != nullptr && HasPublished(*other, publication);
   };
-  const std::string missing = Without(publication.world_size, published);
+  const std::string missing = Without(publication.published.world_size, published);
   Finish(worker, absl::DeadlineExceededError(absl::StrCat(
                      "version ", publication.version, " is recorded for this rank; not every ",
                      "rank of ", group, " published it in time; missing: ", missing)));
@@ -228,7 +230,7 @@ void Hub::State::PublishDeadline(Worker& worker) {
 // (RaiseEpoch), so those that are there belong together, once it is known who came back.
 void Hub::State::CompleteIfWhole(Publication& publication, const std::string& group) {
   std::vector<Worker*> ranks;
-  for (const auto& [rank, shard] : publication.shards) {
+  for (const auto& [rank, shard] : publication.published.shards) {
     Worker* worker = FindWorker({publication.model, group, rank});
     if (worker != nullptr && HasPublished(*worker, publication)) ranks.push_back(worker);
   }
@@ -236,7 +238,7 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
   const bool candidate = IsCandidate(publication);
   const bool known = publication.visible || !recovering_ ||
                      (!candidate && AllWereTold({publication.model, group}));
-  const bool whole = ranks.size() == publication.world_size && known;
+  const bool whole = ranks.size() == publication.published.world_size && known;
   const bool first = whole && !std::exchange(publication.visible, true);
   if (first) publication.publishers = PublishersOf(ranks);
   joiners_due_ |= first;
@@ -249,7 +251,7 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
 // group is.
 void Hub::State::CompletePublished(Publication& publication, bool news) {
   std::vector<Worker*> published;
-  for (const auto& [rank, shard] : publication.shards) {
+  for (const auto& [rank, shard] : publication.published.shards) {
     for (const auto& [serial, holder] : shard.holders) {
       if (holder->reference->state == ReferenceState::kPublishing) published.push_back(holder);
     }
@@ -266,7 +268,7 @@ void Hub::State::CompletePublished(Publication& publication, bool news) {
 }
 
 void Hub::State::BecomeVisible(Publication& publication) {
-  for (const auto& [rank, shard] : publication.shards) {
+  for (const auto& [rank, shard] : publication.published.shards) {
     for (const auto& [serial, holder] : shard.holders) TellVisible(*holder, publication);
   }
 }

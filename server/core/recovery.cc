@@ -252,11 +252,12 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
   }
   const Publication* known = FindPublication(worker.id.key.model, holding.publication);
   if (known == nullptr) return absl::OkStatus();
-  if (known->world_size != holding.world_size || known->chunk_bytes != holding.chunk_bytes) {
+  if (known->published.world_size != holding.world_size ||
+      known->published.chunk_bytes != holding.chunk_bytes) {
     return absl::AlreadyExistsError("its publication is another one");
   }
-  const auto found = known->shards.find(worker.id.key.rank);
-  if (found == known->shards.end()) return absl::OkStatus();
+  const auto found = known->published.shards.find(worker.id.key.rank);
+  if (found == known->published.shards.end()) return absl::OkStatus();
   const Shard& shard = found->second;
   if (shard.layout != holding.layout) {
     return absl::AlreadyExistsError("the version has another layout");
@@ -274,8 +275,8 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
   publication.id = holding.publication;
   publication.model = name;
   publication.version = holding.version;
-  publication.world_size = holding.world_size;
-  publication.chunk_bytes = holding.chunk_bytes;
+  publication.published.world_size = holding.world_size;
+  publication.published.chunk_bytes = holding.chunk_bytes;
   publication.term = *holding.term;
   publication.superseded = model.terms.Supersede(holding.term->number, holding.version);
   publication.visible = publication.superseded;
@@ -301,7 +302,8 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   }
   LearnTerm(worker.id.key.model, holding);
   Publication& publication = Recreate(worker.id.key.model, holding);
-  Shard& shard = EnsureShard(publication, worker.id.key.rank, holding.layout, holding.attachment);
+  Sharding& sharding = publication.published;
+  Shard& shard = EnsureShard(sharding, worker.id.key.rank, holding.layout, holding.attachment);
   const bool begins = holding.seen() && IsCandidate(publication);
   const bool news = holding.seen() && !std::exchange(publication.visible, true);
   if (begins) BeginTermWith(publication, /*by=*/"");
@@ -317,7 +319,7 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   }
   const bool has_all = !holding.complete && event.open_fetch->finished;
   const uint32_t chunks = shard.chunks.value_or(holding.valid_chunks);
-  AddReference(worker, publication, holding.generation, state,
+  AddReference(worker, publication, sharding, holding.generation, state,
                has_all ? chunks : holding.valid_chunks);
   worker.reference->epoch = Known(worker.id.key, holding.epoch);
   worker.reference->digest = holding.digest;

@@ -45,9 +45,9 @@ const Publication& Hub::State::PublicationOf(const Worker& holder) const {
 }
 
 // R1: a shard's layout is what its first publisher said; callers have compared.
-Shard& Hub::State::EnsureShard(Publication& publication, Rank rank, const Fingerprint& layout,
+Shard& Hub::State::EnsureShard(Sharding& sharding, Rank rank, const Fingerprint& layout,
                                const Fingerprint& attachment) {
-  const auto [it, created] = publication.shards.try_emplace(rank);
+  const auto [it, created] = sharding.shards.try_emplace(rank);
   Shard& shard = it->second;
   if (created) {
     shard.layout = layout;
@@ -56,23 +56,24 @@ Shard& Hub::State::EnsureShard(Publication& publication, Rank rank, const Finger
   const auto document = layouts_.find(shard.layout);
   if (!shard.chunks && document != layouts_.end()) {
     shard.bytes = document->second->total_bytes();
-    shard.chunks = Chunking{shard.bytes, publication.chunk_bytes}.count();
+    shard.chunks = Chunking{shard.bytes, sharding.chunk_bytes}.count();
   }
   return shard;
 }
 
-void Hub::State::AddReference(Worker& worker, Publication& publication, Generation generation,
-                              ReferenceState state, uint32_t valid_chunks) {
+void Hub::State::AddReference(Worker& worker, Publication& publication, Sharding& sharding,
+                              Generation generation, ReferenceState state, uint32_t valid_chunks) {
   TH_CHECK(!worker.reference);
   const bool complete = state == ReferenceState::kComplete;
   worker.generation = std::max(worker.generation, generation);
-  Shard& shard = publication.shards.at(worker.id.key.rank);
+  Shard& shard = sharding.shards.at(worker.id.key.rank);
   Reference& reference = worker.reference.emplace();
   reference.publication = publication.id;
   reference.version = publication.version;
   reference.generation = generation;
   reference.valid_chunks = valid_chunks;
   reference.state = complete ? ReferenceState::kFilling : state;
+  reference.sharding = &sharding;
   reference.shard = &shard;
   ++publication.references;
   shard.holders[worker.serial] = &worker;
@@ -86,21 +87,19 @@ void Hub::State::SetState(Worker& worker, ReferenceState state) {
   if (state == ReferenceState::kDraining) worker.reference->shard->draining.insert(&worker);
   Relist(worker);
   if ((before == ReferenceState::kComplete) == (state == ReferenceState::kComplete)) return;
-  Publication& publication = PublicationOf(worker);
-  Shard& shard = publication.shards.at(worker.id.key.rank);
-  if (state == ReferenceState::kComplete) {
-    CountComplete(publication, shard, worker.id.key.group);
-  } else {
-    UncountComplete(publication, shard, worker.id.key.group);
-  }
+  state == ReferenceState::kComplete ? CountComplete(worker) : UncountComplete(worker);
 }
 
 // R2: listed from the moment that every shard has a complete holder.
-void Hub::State::CountComplete(Publication& publication, Shard& shard, const std::string& group) {
+void Hub::State::CountComplete(Worker& holder) {
+  Publication& publication = PublicationOf(holder);
+  Sharding& sharding = *holder.reference->sharding;
+  Shard& shard = *holder.reference->shard;
+  const std::string& group = holder.id.key.group;
   const bool was_listed = publication.listed();
   retention_changed_ = true;
   shard.may_return = false;
-  if (++shard.complete == 1) ++publication.whole_shards;
+  if (++shard.complete == 1) ++sharding.whole_shards;
   Model& model = models_.at(publication.model);
   if (!was_listed && publication.listed() && !publication.superseded) {
     Change(model, publication.model, ModelChange::Kind::kVersionVisible, publication.version,
@@ -109,19 +108,22 @@ void Hub::State::CountComplete(Publication& publication, Shard& shard, const std
     Say(LogLine::Level::kInfo, absl::StrCat("version ", publication.version, " of ",
                                             publication.model, " is complete, by ", group));
   }
-  if (++publication.complete_ranks[group] != publication.world_size) return;
+  if (++sharding.complete_ranks[group] != sharding.world_size) return;
   Change(model, publication.model, ModelChange::Kind::kReplicaComplete, publication.version, group);
 }
 
-void Hub::State::UncountComplete(Publication& publication, Shard& shard, const std::string& group) {
+void Hub::State::UncountComplete(Worker& holder) {
+  Publication& publication = PublicationOf(holder);
+  Sharding& sharding = *holder.reference->sharding;
+  const std::string& group = holder.id.key.group;
   const bool was_listed = publication.listed();
-  if (--shard.complete == 0) --publication.whole_shards;
+  if (--holder.reference->shard->complete == 0) --sharding.whole_shards;
   Model& model = models_.at(publication.model);
-  uint32_t& ranks = publication.complete_ranks[group];
-  if (ranks-- == publication.world_size) {
+  uint32_t& ranks = sharding.complete_ranks[group];
+  if (ranks-- == sharding.world_size) {
     Change(model, publication.model, ModelChange::Kind::kReplicaGone, publication.version, group);
   }
-  if (ranks == 0) publication.complete_ranks.erase(group);
+  if (ranks == 0) sharding.complete_ranks.erase(group);
   // R8: while recovering, absence proves nothing.
   if (!was_listed || publication.listed() || recovering_) return;
   if (publication.superseded) return;  // which was said
@@ -150,6 +152,7 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   const std::set<ReaderSlot> readers = std::exchange(worker.reference->readers, {});
   for (const ReaderSlot& slot : readers) LoseSource(slot);
   Publication& publication = PublicationOf(worker);
+  Sharding& sharding = *worker.reference->sharding;
   Shard& shard = *worker.reference->shard;
   shard.index.Remove(worker, std::exchange(worker.listed, {}));
   shard.waiting.erase(&worker);
@@ -159,7 +162,7 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   worker.reference.reset();
   joiners_due_ = true;
   if (shard.holders.empty() && !publication.visible) {
-    publication.shards.erase(worker.id.key.rank);  // R1: nobody has read it, and nobody will
+    sharding.shards.erase(worker.id.key.rank);  // R1: nobody has read it, and nobody will
     publication.identity = {};
   } else {
     SettleDigest(publication, shard);

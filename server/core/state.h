@@ -253,13 +253,13 @@ class Hub::State {
   const Publication* FindPublication(const std::string& model, const PublicationId& id) const;
   Publication& PublicationOf(const Worker& holder);
   const Publication& PublicationOf(const Worker& holder) const;
-  Shard& EnsureShard(Publication& publication, Rank rank, const Fingerprint& layout,
+  Shard& EnsureShard(Sharding& sharding, Rank rank, const Fingerprint& layout,
                      const Fingerprint& attachment);
-  void AddReference(Worker& worker, Publication& publication, Generation generation,
-                    ReferenceState state, uint32_t valid_chunks);
+  void AddReference(Worker& worker, Publication& publication, Sharding& sharding,
+                    Generation generation, ReferenceState state, uint32_t valid_chunks);
   void SetState(Worker& worker, ReferenceState state);
-  void CountComplete(Publication& publication, Shard& shard, const std::string& group);
-  void UncountComplete(Publication& publication, Shard& shard, const std::string& group);
+  void CountComplete(Worker& holder);
+  void UncountComplete(Worker& holder);
   void RemoveReference(Worker& worker, bool may_return = false);
   void ForgetIfUnheld(const Publication& publication);
   void On(const Progress& event);
@@ -491,6 +491,7 @@ class Hub::State {
   void CheckReference(const Worker& worker) const;
   void CheckRead(const Worker& worker) const;
   void CheckPublication(const Publication& publication) const;
+  uint32_t CheckSharding(const Publication& publication, const Sharding& sharding) const;
   void CheckModel(const std::string& name, const Model& model) const;
   void CheckStanding(const Model& model, const Publication& publication) const;
   void CheckDigests(const Shard& shard) const;

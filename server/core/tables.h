@@ -49,6 +49,7 @@ struct AwaitedReader {
 };
 
 struct Shard;
+struct Sharding;
 
 // The one holding of a worker. Filling with all chunks: finished, its group not yet committed.
 struct Reference {
@@ -60,7 +61,8 @@ struct Reference {
   std::set<ReaderSlot> readers;  // counted from assignment until released
   uint32_t absent_readers = 0;   // of them, those that take no place (Worker::absent)
   TimeMs drain_end = 0;          // of kDraining
-  Shard* shard = nullptr;        // which is there as long as it has holders
+  Sharding* sharding = nullptr;  // by which its holder's group cut the publication
+  Shard* shard = nullptr;        // of that; which is there as long as it has holders
   GroupEpoch epoch;              // of kPublishing: to which it belongs (R2)
   ContentDigest digest;          // of its shard, as its holder says; none: not said
   bool hashing = false;          // that is still to come
@@ -298,29 +300,36 @@ struct Shard {
   std::map<Tier, Fastest> fastest;
 };
 
+// How a group of workers has cut what it holds, and who holds the pieces.
+struct Sharding {
+  uint32_t world_size = 0;
+  uint64_t chunk_bytes = 0;
+  std::map<Rank, Shard> shards;
+  uint32_t whole_shards = 0;                       // with a complete holder
+  std::map<std::string, uint32_t> complete_ranks;  // by group
+
+  bool whole() const { return whole_shards == world_size; }
+};
+
 // R1: one layout per shard and one content behind one id.
 struct Publication {
   PublicationId id;
   std::string model;
   Version version = 0;
-  uint32_t world_size = 0;
-  uint64_t chunk_bytes = 0;
   Term term;                 // in which it was published; that it begins, if a later one (R2)
   bool visible = false;      // ever
   bool superseded = false;   // by a later term: reads of it end, and no new one begins
   ContentDigest identity;    // R1; none: a shard's digest is not known (yet)
   PublishersRow publishers;  // who made it whole; none: not known
-  std::map<Rank, Shard> shards;
-  uint32_t whole_shards = 0;  // with a complete holder
+  Sharding published;        // as its publishers cut it
   uint32_t references = 0;
-  std::map<std::string, uint32_t> complete_ranks;  // by group
 
-  bool listed() const { return visible && whole_shards == world_size; }
+  bool listed() const { return visible && published.whole(); }
 };
 
 // Of what is not whole all holders are of one group.
 inline const Worker* AnyHolder(const Publication& publication) {
-  for (const auto& [rank, shard] : publication.shards) {
+  for (const auto& [rank, shard] : publication.published.shards) {
     if (!shard.holders.empty()) return shard.holders.begin()->second;
   }
   return nullptr;

@@ -157,7 +157,7 @@ void Hub::State::EndSuperseded(Publication& publication) {
   publication.superseded = true;
   const absl::Status reason = absl::AbortedError(WhoBegan(model));
   std::vector<Worker*> holders;
-  for (const auto& [rank, shard] : publication.shards) {
+  for (const auto& [rank, shard] : publication.published.shards) {
     for (const auto& [serial, holder] : shard.holders) holders.push_back(holder);
   }
   const bool visible = publication.visible;

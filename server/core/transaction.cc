@@ -70,7 +70,7 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
   }
   const Transaction& transaction = *GroupOf(worker.id.key).open;
   Publication* publication = FindPublication(worker.id.key.model, transaction.publication);
-  if (publication == nullptr || !publication->shards.contains(worker.id.key.rank)) {
+  if (publication == nullptr || !publication->published.shards.contains(worker.id.key.rank)) {
     // R8: its holders may still report.
     if (recovering_) {
       return absl::UnavailableError("the server is recovering; repeat this call in a moment");
@@ -79,7 +79,8 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
   }
   // An earlier, aborted read that it never settled: its buffers are free, by its own word.
   EndRead(worker);
-  AddReference(worker, *publication, start.generation, ReferenceState::kFilling, 0);
+  AddReference(worker, *publication, publication->published, start.generation,
+               ReferenceState::kFilling, 0);
   StartRead(worker, *member);
   Orphaned(worker);
   TellIfSuperseded(worker);

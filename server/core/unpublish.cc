@@ -67,8 +67,8 @@ void Hub::State::RedirectReaders(Worker& source) {
 
 // Somebody can serve this shard who could not before.
 void Hub::State::RetryRedirects(const Publication& publication, Rank rank) {
-  const auto shard = publication.shards.find(rank);
-  if (shard == publication.shards.end()) return;
+  const auto shard = publication.published.shards.find(rank);
+  if (shard == publication.published.shards.end()) return;
   for (Worker* holder : shard->second.draining) RedirectReaders(*holder);
 }
 

@@ -16,8 +16,8 @@ namespace {
 
 uint32_t CompleteReplicas(const Publication& publication) {
   uint32_t count = 0;
-  for (const auto& [group, ranks] : publication.complete_ranks) {
-    if (ranks == publication.world_size) ++count;
+  for (const auto& [group, ranks] : publication.published.complete_ranks) {
+    if (ranks == publication.published.world_size) ++count;
   }
   return count;
 }
@@ -35,12 +35,12 @@ VersionView ViewOf(const Publication& publication) {
   view.term = publication.term.number;
   view.state = StateOf(publication);
   view.identity = publication.identity;
-  view.world_size = publication.world_size;
-  view.chunk_bytes = publication.chunk_bytes;
+  view.world_size = publication.published.world_size;
+  view.chunk_bytes = publication.published.chunk_bytes;
   view.complete_replicas = CompleteReplicas(publication);
-  view.layouts.resize(publication.world_size);
-  view.attachments.resize(publication.world_size);
-  for (const auto& [rank, shard] : publication.shards) {
+  view.layouts.resize(publication.published.world_size);
+  view.attachments.resize(publication.published.world_size);
+  for (const auto& [rank, shard] : publication.published.shards) {
     view.bytes += shard.bytes;
     view.layouts[rank] = shard.layout;
     view.attachments[rank] = shard.attachment;
@@ -122,7 +122,7 @@ std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
     view = ViewOf(publication);
     view.kept_by = KeptBy(model, publication);
     std::set<std::string> filling;
-    for (const auto& [rank, shard] : publication.shards) {
+    for (const auto& [rank, shard] : publication.published.shards) {
       for (const auto& [serial, holder] : shard.holders) {
         const bool fills = holder->reference->state == ReferenceState::kFilling;
         if (fills) filling.insert(holder->id.key.group);
@@ -157,8 +157,7 @@ std::vector<ReferenceView> Hub::State::References(const std::string& model,
     view.generation = reference.generation;
     view.state = reference.state;
     view.valid_chunks = reference.valid_chunks;
-    const Publication& publication = PublicationOf(worker);
-    view.chunks = publication.shards.at(worker.id.key.rank).chunks.value_or(0);
+    view.chunks = reference.shard->chunks.value_or(0);
     view.readers = static_cast<uint32_t>(reference.readers.size());
     views.push_back(std::move(view));
   }
@@ -205,9 +204,10 @@ std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
     if (listed) view.valid_chunks = worker.reference->valid_chunks;
     const Publication* publication = FindPublication(key.model, read.publication);
     if (publication != nullptr) {
-      view.chunk_bytes = publication->chunk_bytes;
-      const auto shard = publication->shards.find(key.rank);
-      if (shard != publication->shards.end()) view.chunks = shard->second.chunks.value_or(0);
+      view.chunk_bytes = publication->published.chunk_bytes;
+      const auto shard = publication->published.shards.find(key.rank);
+      if (shard != publication->published.shards.end())
+        view.chunks = shard->second.chunks.value_or(0);
     }
     views.push_back(std::move(view));
   }
