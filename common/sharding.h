@@ -26,15 +26,12 @@
 #include "common/interned_lists.h"
 #include "common/layout.h"
 #include "common/refusals.h"
+#include "common/sharding_id.h"
 
 namespace tensorhub {
 
 // "F32 [2, 3]", for people.
 std::string ShowArray(DType dtype, std::span<const uint64_t> shape);
-
-// A hash of the world size and the ranks' layouts.
-using ShardingId = Id128;
-ShardingId IdOfSharding(std::span<const Fingerprint> by_rank);
 
 // One box of a tensor, dense and row-major in its holder's byte space. A view.
 struct HeldSlice {

@@ -284,7 +284,8 @@ absl::StatusOr<std::optional<Event>> ToEvent(const v1::HubMessage& message) {
       return MakeCopyEvent(message.make_copy());
     case v1::HubMessage::kReleaseCopy:
       return std::optional<Event>(ReleaseCopyDirective{message.release_copy().generation()});
-    case v1::HubMessage::kEndStream:  // not to a worker that reads from one source at a time
+    case v1::HubMessage::kSourceSharding:  // not to a worker that reads its own shard only
+    case v1::HubMessage::kEndStream:       // not to one that reads from one source at a time
     case v1::HubMessage::kWelcome:
     case v1::HubMessage::BODY_NOT_SET:
       break;

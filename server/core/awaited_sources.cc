@@ -69,7 +69,10 @@ Stream* Hub::State::FedAgain(Worker& reader, AssignmentNumber number, Worker& so
   const auto stream = std::find_if(read.streams.begin(), read.streams.end(),
                                    [&](const Stream& each) { return each.last == number; });
   if (stream == read.streams.end() || stream->current != 0) return nullptr;
-  const bool may = read.ranges ? MayFeedRanges(source, tier) : !source.node.IsBelow(reader.node);
+  // Whose part a stream brings is not known of one that was reported.
+  const bool parts = reader.reference->sharding->id != ShardingId{};
+  const bool may = read.ranges ? !parts && tier != Tier::kRemote && MayFeedRanges(source)
+                               : !source.node.IsBelow(reader.node);
   return may ? &*stream : nullptr;
 }
 
@@ -83,10 +86,18 @@ void Hub::State::AwaitNoMore(Worker& reader, AssignmentNumber number) {
   if (it->second.empty()) awaited_.erase(it);
 }
 
-// R9: a report may name anybody.
+// R9: a report may name anybody. Who cuts the model in another way reads its own shard, or parts of
+// any published one.
 bool Hub::State::IsOfItsShard(const Worker& source, const Worker& reader) const {
-  return source.id.key.model == reader.id.key.model && source.id.key.rank == reader.id.key.rank &&
-         source.reference->publication == reader.read->publication;
+  const PublicationId& publication = reader.read->publication;
+  if (source.id.key.model != reader.id.key.model) return false;
+  if (source.reference->publication != publication) return false;
+  const std::optional<Reference>& own = reader.reference;
+  const bool listed = own && own->publication == publication;
+  if (listed && own->shard == source.reference->shard) return true;
+  const bool reads_parts = listed ? static_cast<bool>(own->sharding->id) : reader.knows_resharding;
+  if (reads_parts) return !source.reference->sharding->id;
+  return source.id.key.rank == reader.id.key.rank;
 }
 
 }  // namespace tensorhub::hub

@@ -145,7 +145,9 @@ void Hub::State::Refresh(Worker& worker) {
   const bool new_source = now.rank && !worker.listed.rank;
   shard.index.Update(worker, worker.listed, now);
   worker.listed = now;
-  if (new_source) WakeWaiting(shard);
+  if (!new_source) return;
+  WakeWaiting(shard.waiting);
+  WakeWaiting(worker.reference->sharding->awaiting);
 }
 
 Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) const {

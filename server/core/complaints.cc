@@ -25,22 +25,22 @@
 namespace tensorhub::hub {
 namespace {
 
-absl::Status NoSourceOf(const Worker& reader) {
-  const WorkerKey& key = reader.id.key;
+absl::Status NoSourceOf(const Worker& reader, Rank rank) {
   const absl::Status& last = reader.read->last_failure;
-  const std::string what = absl::StrCat("version ", reader.read->version, " of ", key.model);
+  const std::string what =
+      absl::StrCat("version ", reader.read->version, " of ", reader.id.key.model);
   if (last.ok()) {
     return absl::NotFoundError(
-        absl::StrCat(what, ": nobody holds shard ", key.rank, " any more; fetch another version"));
+        absl::StrCat(what, ": nobody holds shard ", rank, " any more; fetch another version"));
   }
   if (absl::IsDataLoss(last)) {
     return absl::DataLossError(
-        absl::StrCat(what, ": no copy of shard ", key.rank,
+        absl::StrCat(what, ": no copy of shard ", rank,
                      " that is left agrees with its digests; publish it again, or fetch another",
                      " version; the last one: ", std::string(last.message())));
   }
   return absl::UnavailableError(
-      absl::StrCat(what, ": every source of shard ", key.rank,
+      absl::StrCat(what, ": every source of shard ", rank,
                    " failed; the last one: ", std::string(last.message())));
 }
 
@@ -61,11 +61,22 @@ void Hub::State::SettleOrphan(Worker& reader) {
   if (IsFed(reader)) return SettleStreams(reader);
   if (!recovering_ && MustGoFar(reader)) Pardon(reader, Tier::kDatacenter);
   if (AssignSeveral(reader)) return;
-  const bool assigned = AssignSource(reader) ||
-                        (!recovering_ && Pardon(reader, Tier::kRemote) && AssignSource(reader));
+  const bool awaits_plan = LearnParts(reader);
+  const bool assigned = AssignNearest(reader) ||
+                        (!recovering_ && Pardon(reader, Tier::kRemote) && AssignNearest(reader));
   if (assigned) return KeepOneSeed(reader);
   reader.reference->shard->waiting.insert(&reader);
-  if (!recovering_ && !HopesForAnswer(reader)) GiveUpRead(reader);
+  if (reader.reference->sharding->id) PublicationOf(reader).published.awaiting.insert(&reader);
+  if (!recovering_ && !awaits_plan && !HopesForAnswer(reader)) GiveUpRead(reader);
+}
+
+// R5: its own shard within the datacenter, then parts of others there; and so across the wide area.
+bool Hub::State::AssignNearest(Worker& reader) {
+  if (reader.reference->sharding->parts.empty()) return AssignSource(reader);
+  const std::optional<Candidate> best = Choose(reader);
+  if (best && best->tier != Tier::kRemote) return AssignSource(reader);
+  return AssignParts(reader, Tier::kDatacenter) || AssignSource(reader) ||
+         AssignParts(reader, Tier::kRemote);
 }
 
 // R8: an outage, which the group waits out, is the silence of who holds the shard still, or was
@@ -74,10 +85,10 @@ void Hub::State::SettleOrphan(Worker& reader) {
 void Hub::State::GiveUpRead(const Worker& reader) {
   const WorkerKey& key = reader.id.key;
   const absl::Status& last = reader.read->last_failure;
-  const Shard& shard = *reader.reference->shard;
-  const bool silent = shard.complete > 0 ? last.ok() || IsOutage(last)
-                                         : shard.may_return && !absl::IsDataLoss(last);
-  Abort({key.model, key.group}, AsOutage(NoSourceOf(reader), silent));
+  const auto [rank, shard] = ShardLacked(reader);
+  const bool silent = shard->complete > 0 ? last.ok() || IsOutage(last)
+                                          : shard->may_return && !absl::IsDataLoss(last);
+  Abort({key.model, key.group}, AsOutage(NoSourceOf(reader, rank), silent));
 }
 
 // R5: across the wide area, or nowhere, unless one that it barred is tried once more.

@@ -208,7 +208,7 @@ void Hub::State::SettleDigest(Publication& publication, Shard& shard) {
 void Hub::State::SettleIdentity(Publication& publication) {
   if (publication.identity) return;
   const std::vector<ContentDigest> digests = DigestsOf(publication);
-  if (!AllKnown(digests)) return;
+  if (digests.empty() || !AllKnown(digests)) return;
   publication.identity = ContentIdentity(digests);
   Model& model = models_.at(publication.model);
   if (!IsLatest(publication)) return;

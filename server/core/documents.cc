@@ -88,6 +88,7 @@ void Hub::State::On(const PutLayoutOp& op) {
   }
   KeepLayout(op.layout);
   LearnSizes(*op.layout);
+  if (plans_lack_layouts_) RetryPlans();
   Answer(op.call, absl::OkStatus());
 }
 
@@ -153,10 +154,12 @@ std::set<Fingerprint> Hub::State::FingerprintsInUse() const {
   std::set<Fingerprint> in_use;
   for (const auto& [name, model] : models_) {
     for (const auto& [id, publication] : model.publications) {
-      for (const auto& [rank, shard] : publication.published.shards) {
-        in_use.insert(shard.layout);
-        in_use.insert(shard.attachment);
-      }
+      ForEachSharding(publication, [&](const Sharding& sharding) {
+        for (const auto& [rank, shard] : sharding.shards) {
+          in_use.insert(shard.layout);
+          in_use.insert(shard.attachment);
+        }
+      });
     }
   }
   for (const auto& [key, group] : groups_) {
@@ -170,23 +173,27 @@ std::set<Fingerprint> Hub::State::FingerprintsInUse() const {
   return in_use;
 }
 
+// R9: the chunk size is a worker's word. One that does not fit stays unknown.
+void Hub::State::LearnSizes(Sharding& sharding, const Layout& layout) {
+  const Chunking chunking{layout.total_bytes(), sharding.chunk_bytes};
+  for (auto& [rank, shard] : sharding.shards) {
+    if (shard.chunks || shard.layout != layout.fingerprint()) continue;
+    if (!CheckChunking(chunking).ok()) continue;
+    shard.bytes = chunking.total_bytes;
+    shard.chunks = chunking.count();
+    for (const auto& [serial, holder] : shard.holders) {
+      uint32_t& valid = holder->reference->valid_chunks;
+      valid = std::min(valid, *shard.chunks);
+      Relist(*holder);
+    }
+  }
+}
+
 // Shards that were reported after a restart, before their layout was known again.
 void Hub::State::LearnSizes(const Layout& layout) {
   for (auto& [name, model] : models_) {
     for (auto& [id, publication] : model.publications) {
-      const Chunking chunking{layout.total_bytes(), publication.published.chunk_bytes};
-      for (auto& [rank, shard] : publication.published.shards) {
-        if (shard.chunks || shard.layout != layout.fingerprint()) continue;
-        // R9: the chunk size is a worker's word. One that does not fit stays unknown.
-        if (!CheckChunking(chunking).ok()) continue;
-        shard.bytes = chunking.total_bytes;
-        shard.chunks = chunking.count();
-        for (const auto& [serial, holder] : shard.holders) {
-          uint32_t& valid = holder->reference->valid_chunks;
-          valid = std::min(valid, *shard.chunks);
-          Relist(*holder);
-        }
-      }
+      ForEachSharding(publication, [&](Sharding& sharding) { LearnSizes(sharding, layout); });
     }
   }
 }

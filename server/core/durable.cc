@@ -46,6 +46,7 @@ GroupRow RowOf(const Transaction& transaction) {
   row.term = transaction.term;
   row.world_size = transaction.world_size;
   row.chunk_bytes = transaction.chunk_bytes;
+  row.sharding = transaction.sharding;
   for (const auto& [rank, member] : transaction.members) {
     row.members[rank] = {member.incarnation, member.join, member.already_held, member.attachment};
   }
@@ -60,6 +61,7 @@ Transaction TransactionOf(const GroupRow& row) {
   transaction.term = row.term;
   transaction.world_size = row.world_size;
   transaction.chunk_bytes = row.chunk_bytes;
+  transaction.sharding = row.sharding;
   for (const auto& [rank, member] : row.members) {
     transaction.members[rank] = {.incarnation = member.incarnation,
                                  .join = member.join,

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "common/content_identity.h"
 #include "common/ids.h"
+#include "common/sharding_id.h"
 #include "common/time.h"
 
 namespace tensorhub::hub {
@@ -74,6 +75,7 @@ struct GroupRow {
   std::map<Rank, MemberRow> members;
   std::optional<absl::Status> outcome;  // none: open
   ContentDigest identity = {};          // of what was fetched; none: not known
+  ShardingId sharding = {};             // by which it is read; none: as it was published
   bool operator==(const GroupRow&) const = default;
 };
 

@@ -52,6 +52,7 @@ struct FetchDecision {
   Fingerprint attachment;
   Term term = {};             // in which it was published
   bool already_held = false;  // this rank holds it whole: FinishRead(OK) without reading
+  ShardingId sharding = {};   // by which this group reads it; none: as it was published
 };
 struct FinishReadReply {  // with every outcome, also with one that is an error
   Version version = 0;
@@ -95,6 +96,19 @@ struct Assign {
   uint32_t plan = 0;       // rises when the read is divided otherwise
   uint32_t part = 0;       // the stream that this source feeds
   bool ranges = false;     // several sources feed the read
+};
+// Before the assignments of this plan: whom they lead to holds another sharding of the publication,
+// and each stream brings what the reader's slices have in common with one of its shards.
+struct SourceSharding {
+  struct Part {
+    Rank rank = 0;
+    Fingerprint layout;
+  };
+  TransactionId transaction;
+  uint32_t plan = 0;
+  uint32_t world_size = 0;
+  uint64_t chunk_bytes = 0;
+  std::vector<Part> parts;  // by part (Assign)
 };
 // This stream of a read that has several ends; it releases its source, and the others go on.
 struct EndStream {
@@ -142,7 +156,7 @@ struct ReleaseCopy {
 struct Directive {
   SessionId session = 0;
   std::variant<Welcome, GroupChanged, Assign, AbortRead, Probe, Dropped, Visible, Superseded,
-               MakeCopy, ReleaseCopy, EndStream>
+               MakeCopy, ReleaseCopy, EndStream, SourceSharding>
       body;
 };
 
@@ -150,6 +164,14 @@ struct Directive {
 struct CloseSession {
   SessionId session = 0;
   absl::Status status;
+};
+
+// Whether a group that cuts the model in another way can read it so, and which ranks' shards each
+// of its ranks needs. The answer is PlanMade: it takes longer than the hub may stand still.
+struct PlanWanted {
+  PlanKey plan;
+  std::vector<Fingerprint> from;  // layouts by rank, which the hub has
+  std::vector<Fingerprint> to;
 };
 
 // For watchers of a model, in order of `revision` (one sequence per model).
@@ -178,7 +200,8 @@ struct LogLine {
 
 // A Persist is the first effect of its event; the shell keeps its rows before it carries out what
 // follows, of this event and of later ones.
-using Effect = std::variant<Persist, Reply, Directive, CloseSession, ModelChange, LogLine>;
+using Effect =
+    std::variant<Persist, Reply, Directive, CloseSession, ModelChange, LogLine, PlanWanted>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
 

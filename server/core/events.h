@@ -13,12 +13,14 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/layout.h"
 #include "common/location.h"
+#include "common/sharding_id.h"
 #include "common/time.h"
 
 namespace tensorhub::hub {
@@ -51,6 +53,9 @@ struct Holding {
   // published may not have been.
   bool seen() const { return visible || !published; }
   std::optional<Term> term = {};  // in which it was published; none: an older agent, which has none
+  // By which its group has cut it, which world_size and chunk_bytes are of; none: as it was
+  // published.
+  ShardingId sharding = {};
 };
 
 // One source of a read that has several (OpenFetch::streams).
@@ -73,6 +78,7 @@ struct OpenFetch {
   AssignmentNumber assignment = 0;
   uint32_t plan = 0;                     // by which it reads (Assign::plan)
   std::vector<OpenStream> streams = {};  // if that has several; by part
+  ShardingId sharding = {};              // as the decision said
 };
 
 struct SessionOpened {
@@ -97,6 +103,8 @@ struct SessionOpened {
   OpId gave_up_join = 0;  // as in Heartbeat
   // It reads from several sources at a time, and serves ranges of its bytes.
   bool knows_streams = false;
+  // It may be told to read from holders of another sharding (SourceSharding).
+  bool knows_resharding = false;
   // R8: the call whose answer it has not had, and which it repeats now; 0: none. None: an older
   // agent, which does not say.
   std::optional<OpId> repeats = {};
@@ -293,6 +301,27 @@ struct SupersedeOp {
   Version version = 0;
 };
 
+// Whether what is cut in one way can be read in another.
+struct PlanKey {
+  ShardingId from;
+  ShardingId to;
+  auto operator<=>(const PlanKey&) const = default;
+};
+
+// What a rank reads of one rank's shard.
+struct ReadPart {
+  Rank rank = 0;       // of the sharding that is read
+  uint32_t share = 0;  // of the reader's bytes, in 1/1024
+  bool operator==(const ReadPart&) const = default;
+};
+
+// The answer to PlanWanted.
+struct PlanMade {
+  PlanKey plan;
+  absl::Status status;                       // why it cannot be read so
+  std::vector<std::vector<ReadPart>> parts;  // by the reader's rank
+};
+
 // The caller hung up; no reply is wanted. A fetch that waits for others leaves its transaction.
 struct CallCancelled {
   CallId call = 0;
@@ -301,11 +330,11 @@ struct CallCancelled {
 // Time passed; nothing else happened.
 struct Tick {};
 
-using Event =
-    std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed,
-                 SourceSilent, ProbeAnswer, ContentHashed, CopyFailed, PublishOp, UnpublishOp,
-                 JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp,
-                 PutAttachmentOp, RetainOp, PinOp, UnpinOp, SupersedeOp, CallCancelled, Tick>;
+using Event = std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased,
+                           SourceFailed, SourceSilent, ProbeAnswer, ContentHashed, CopyFailed,
+                           PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp,
+                           WaitOp, PutLayoutOp, PutAttachmentOp, RetainOp, PinOp, UnpinOp,
+                           SupersedeOp, PlanMade, CallCancelled, Tick>;
 
 }  // namespace tensorhub::hub
 

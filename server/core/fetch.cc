@@ -103,12 +103,10 @@ void Hub::State::Resolve(const GroupKey& key, Group& group) {
     if (selector.kind != Selector::Kind::kNewerThan) RefuseForming(key, group, wanted.status());
     return;
   }
-  const Publication& publication = **wanted;
-  const auto world_size = static_cast<uint32_t>(group.forming.size());
-  if (absl::Status status = CheckShards(group, world_size, publication); !status.ok()) {
-    return RefuseForming(key, group, status);
-  }
-  Decide(key, group, publication);
+  Publication& publication = *FindPublication(key.model, (*wanted)->id);
+  const absl::StatusOr<Sharding*> sharding = ShardingFor(key, group, publication);
+  if (!sharding.ok()) return RefuseForming(key, group, sharding.status());
+  if (*sharding != nullptr) Decide(key, group, publication, **sharding);
 }
 
 absl::StatusOr<const Publication*> Hub::State::FindWanted(const std::string& name,
@@ -219,21 +217,23 @@ void Hub::State::GiveUpJoin(Worker& worker, OpId join) {
   AbortUnfinished(worker, absl::AbortedError("it has given the fetch up"));
 }
 
-void Hub::State::Decide(const GroupKey& key, Group& group, const Publication& publication) {
+void Hub::State::Decide(const GroupKey& key, Group& group, const Publication& publication,
+                        const Sharding& sharding) {
   Transaction transaction;
   transaction.id = random_.NextId();
   transaction.publication = publication.id;
   transaction.version = publication.version;
   transaction.term = publication.term;
-  transaction.world_size = publication.published.world_size;
-  transaction.chunk_bytes = publication.published.chunk_bytes;
+  transaction.sharding = sharding.id;
+  transaction.world_size = sharding.world_size;
+  transaction.chunk_bytes = sharding.chunk_bytes;
   const auto forming = std::exchange(group.forming, {});
   for (const auto& [rank, join] : forming) {
     Worker& worker = *FindWorker({key.model, key.group, rank});
     Member& member = transaction.members[rank];
     member.incarnation = worker.id.incarnation;
     member.join = worker.op.id;
-    member.attachment = publication.published.shards.at(rank).attachment;
+    member.attachment = sharding.shards.at(rank).attachment;
     member.already_held = worker.reference && worker.reference->publication == publication.id &&
                           worker.reference->state == ReferenceState::kComplete;
     member.known = true;
@@ -254,6 +254,7 @@ void Hub::State::TellDecision(Worker& worker, const Transaction& transaction) {
   decision.chunk_bytes = transaction.chunk_bytes;
   decision.attachment = member.attachment;
   decision.already_held = member.already_held;
+  decision.sharding = transaction.sharding;
   Finish(worker, absl::OkStatus(), decision);
 }
 

@@ -10,6 +10,15 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
+namespace {
+
+bool IsFedFrom(const Worker& reader, const Stream& stream) {
+  if (!reader.read->running || stream.current == 0) return true;
+  const Worker& source = *reader.read->assignments.at(stream.current).source;
+  return source.reference->shard == stream.from && !source.reference->sharding->id;
+}
+
+}  // namespace
 
 void Hub::State::CheckInvariants() const {
   CheckSettled();
@@ -143,7 +152,9 @@ void Hub::State::CheckReference(const Worker& worker) const {
   const Publication* publication = FindPublication(worker.id.key.model, reference.publication);
   // R1: a reference belongs to a publication, with its number.
   TH_CHECK(publication != nullptr && publication->version == reference.version);
-  TH_CHECK(reference.sharding == &publication->published);
+  const ShardingId& sharding = reference.sharding->id;
+  TH_CHECK(reference.sharding ==
+           (sharding ? &publication->converted.at(sharding) : &publication->published));
   const auto shard = reference.sharding->shards.find(worker.id.key.rank);
   TH_CHECK(shard != reference.sharding->shards.end() && reference.shard == &shard->second);
   TH_CHECK(shard->second.holders.contains(worker.serial));
@@ -181,6 +192,8 @@ void Hub::State::CheckRead(const Worker& worker) const {
     TH_CHECK(stream.current == 0 || stream.current == stream.last);
     TH_CHECK(stream.last <= read.last && stream.reported <= read.last);
     TH_CHECK(stream.current == 0 || read.assignments.contains(stream.current));
+    // R5: whose shard it brings a part of is one that its publishers have cut.
+    TH_CHECK(stream.from == nullptr || (read.ranges && IsFedFrom(worker, stream)));
     // No ping-pong.
     TH_CHECK(stream.slow_moves <= kSlowMovesMax && stream.left.size() <= kSlowMovesMax);
   }
@@ -216,7 +229,7 @@ void Hub::State::CheckNoCycle(const Worker& worker) const {
     if (stream.current == 0) continue;
     const Worker& source = *at->read->assignments.at(stream.current).source;
     TH_CHECK(source.reference->state != ReferenceState::kFilling);
-    TH_CHECK(TierBetween(source.location, at->location) != Tier::kRemote);
+    TH_CHECK(stream.from != nullptr || TierBetween(source.location, at->location) != Tier::kRemote);
   }
 }
 
@@ -295,18 +308,24 @@ void Hub::State::CheckPublication(const Publication& publication) const {
   const Sharding& published = publication.published;
   // R1: with no holder left it is forgotten.
   TH_CHECK(publication.id && publication.references > 0);
-  TH_CHECK(publication.references == CheckSharding(publication, published));
+  uint32_t references = 0;
+  ForEachSharding(publication, [&](const Sharding& sharding) {
+    references += CheckSharding(publication, sharding);
+  });
+  TH_CHECK(publication.references == references);
   // R1: what is not known of a shard is not known of the whole.
   const bool identified =
       std::all_of(published.shards.begin(), published.shards.end(),
                   [](const auto& entry) { return static_cast<bool>(entry.second.digest); });
-  const bool all = published.shards.size() == published.world_size && identified;
+  const bool all =
+      !published.shards.empty() && identified && published.shards.size() == published.world_size;
   TH_CHECK(!all || publication.identity);
 }
 
 // Its references.
 uint32_t Hub::State::CheckSharding(const Publication& publication, const Sharding& sharding) const {
-  TH_CHECK(sharding.world_size > 0 && sharding.shards.size() <= sharding.world_size);
+  TH_CHECK(sharding.shards.size() <= sharding.world_size);
+  for (const Worker* reader : sharding.awaiting) TH_CHECK(Reads(*reader) && !sharding.id);
   uint32_t references = 0;
   uint32_t whole_shards = 0;
   std::map<std::string, uint32_t> complete_ranks;

@@ -262,7 +262,7 @@ void Hub::State::CompletePublished(Publication& publication, bool news) {
   }
   if (news) BecomeVisible(publication);
   for (Worker* holder : published) {
-    RetryRedirects(publication, holder->id.key.rank);
+    RetryRedirects(publication.published, holder->id.key.rank);
     DrawNearer(*holder);
   }
 }

@@ -141,6 +141,7 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
     group.open->id = fetch.transaction;
     group.open->publication = fetch.publication;
     group.open->version = fetch.version;
+    group.open->sharding = fetch.sharding;
     group.open->world_size = worker.world_size;
   }
   const bool has = worker.reference && holding != nullptr &&

@@ -11,6 +11,19 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
+namespace {
+
+Sharding& EnsureSharding(Publication& publication, const Holding& holding) {
+  Sharding& sharding =
+      holding.sharding ? publication.converted[holding.sharding] : publication.published;
+  if (sharding.world_size != 0) return sharding;
+  sharding.id = holding.sharding;
+  sharding.world_size = holding.world_size;
+  sharding.chunk_bytes = holding.chunk_bytes;
+  return sharding;
+}
+
+}  // namespace
 
 void Hub::State::BeginRecovery(TimeMs until) {
   recovering_ = true;
@@ -91,7 +104,7 @@ bool Hub::State::HaveAllReported() {
 
 // R3, R5: a whole holder has come back, for whom readers elsewhere may have waited.
 void Hub::State::OfferReported(Worker& holder) {
-  RetryRedirects(PublicationOf(holder), holder.id.key.rank);
+  RetryRedirects(*holder.reference->sharding, holder.id.key.rank);
   DrawNearer(holder);
 }
 
@@ -250,14 +263,19 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
   if (!begins && !model.terms.Supersede(holding.term->number, holding.version)) {
     if (absl::Status status = CheckNumber(model, holding); !status.ok()) return status;
   }
-  const Publication* known = FindPublication(worker.id.key.model, holding.publication);
+  const Publication* publication = FindPublication(worker.id.key.model, holding.publication);
+  if (publication == nullptr) return absl::OkStatus();
+  const Sharding* known = FindSharding(*publication, holding.sharding);
+  if (known == nullptr && publication->converted.size() >= kConvertedMax) {
+    return absl::ResourceExhaustedError("its publication is held in too many shardings already");
+  }
   if (known == nullptr) return absl::OkStatus();
-  if (known->published.world_size != holding.world_size ||
-      known->published.chunk_bytes != holding.chunk_bytes) {
+  if (known->world_size == 0) return absl::OkStatus();
+  if (known->world_size != holding.world_size || known->chunk_bytes != holding.chunk_bytes) {
     return absl::AlreadyExistsError("its publication is another one");
   }
-  const auto found = known->published.shards.find(worker.id.key.rank);
-  if (found == known->published.shards.end()) return absl::OkStatus();
+  const auto found = known->shards.find(worker.id.key.rank);
+  if (found == known->shards.end()) return absl::OkStatus();
   const Shard& shard = found->second;
   if (shard.layout != holding.layout) {
     return absl::AlreadyExistsError("the version has another layout");
@@ -275,8 +293,6 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
   publication.id = holding.publication;
   publication.model = name;
   publication.version = holding.version;
-  publication.published.world_size = holding.world_size;
-  publication.published.chunk_bytes = holding.chunk_bytes;
   publication.term = *holding.term;
   publication.superseded = model.terms.Supersede(holding.term->number, holding.version);
   publication.visible = publication.superseded;
@@ -302,7 +318,7 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   }
   LearnTerm(worker.id.key.model, holding);
   Publication& publication = Recreate(worker.id.key.model, holding);
-  Sharding& sharding = publication.published;
+  Sharding& sharding = EnsureSharding(publication, holding);
   Shard& shard = EnsureShard(sharding, worker.id.key.rank, holding.layout, holding.attachment);
   const bool begins = holding.seen() && IsCandidate(publication);
   const bool news = holding.seen() && !std::exchange(publication.visible, true);

@@ -34,6 +34,8 @@ bool Hub::State::HoldsWhole(const Worker& worker) const {
 // R7, its one place: whether the holder may give its shard up.
 bool Hub::State::MayGo(const Worker& leaver) const {
   const Publication& publication = PublicationOf(leaver);
+  // A version is listed by its published shards.
+  if (leaver.reference->sharding->id) return true;
   if (KeptBy(models_.at(publication.model), publication).empty()) return true;
   // Nobody can fetch it any more: a shard has gone with a worker that died.
   if (!recovering_ && !publication.listed()) return true;

@@ -211,6 +211,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   }
   worker.offers_copies = event.offers_copies;
   worker.knows_streams = event.knows_streams;
+  worker.knows_resharding = event.knows_resharding;
   worker.copy_of = event.copy_of;
   worker.endpoint = event.endpoint;
   worker.alive = true;
@@ -272,7 +273,8 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   retention_changed_ = true;
   AbortOf(worker, reason);
   if (worker.op.state == OpRecord::State::kPending) FinishOpen(worker, reason);
-  if (IsOutage(reason) && HoldsWhole(worker)) NoteAway(worker.id, worker.reference->publication);
+  const bool held = HoldsWhole(worker) && !worker.reference->sharding->id;
+  if (IsOutage(reason) && held) NoteAway(worker.id, worker.reference->publication);
   RemoveReference(worker, /*may_return=*/IsOutage(reason));
   EndRead(worker);
   Forget(worker);

@@ -27,7 +27,7 @@ bool Hub::State::AssignSource(Worker& reader) {
 
 // By one source from now on.
 void Hub::State::MoveTo(Worker& reader, Worker& source) {
-  if (reader.read->ranges) Divide(reader, 1);
+  if (reader.read->ranges) Divide(reader, 1, /*ranges=*/false);
   Feed(reader, reader.read->whole(), source);
 }
 
@@ -67,7 +67,7 @@ void Hub::State::AttachReader(Worker& reader, Stream& stream, AssignmentNumber n
   stream.pace.rate_at = 0;
   stream.pace.moved_at = now_;
   if (!reader.read->ranges) BeginWindow(reader);
-  WakeWaiting(*reader.reference->shard);
+  WakeWaiting(reader.reference->shard->waiting);
 }
 
 // R3: from here on, before it has heard of it, until it is released.
@@ -89,14 +89,14 @@ void Hub::State::StopBeingFed(Worker& reader, Stream& stream) {
   stream.current = 0;
   if (reader.read->ranges || !reader.node.attached()) return;
   reader.node.Detach();
-  if (reader.reference) WakeWaiting(*reader.reference->shard);
+  if (reader.reference) WakeWaiting(reader.reference->shard->waiting);
 }
 
 // Whoever waits for a source may follow now a reader that got one, or those below a reader that
 // lost its own, if it was above them.
-void Hub::State::WakeWaiting(const Shard& shard) {
+void Hub::State::WakeWaiting(const std::set<Worker*, BySerial>& waiting) {
   if (recovering_) return;
-  for (Worker* reader : shard.waiting) Orphaned(*reader);
+  for (Worker* reader : waiting) Orphaned(*reader);
 }
 
 void Hub::State::SendAssign(const Worker& reader, const Stream& stream) {
@@ -186,7 +186,10 @@ void Hub::State::EndRead(Worker& reader) {
     AwaitNoMore(reader, reader.read->awaits.begin()->first);
   }
   reader.read.reset();
-  if (reader.reference) reader.reference->shard->waiting.erase(&reader);
+  if (reader.reference) {
+    reader.reference->shard->waiting.erase(&reader);
+    PublicationOf(reader).published.awaiting.erase(&reader);
+  }
   Relist(reader);
 }
 

@@ -39,11 +39,6 @@ bool MayBeThere(const Read& read, const Stream& stream) {
 
 }  // namespace
 
-bool Hub::State::MayFeedRanges(const Worker& source, Tier tier) {
-  return source.knows_streams && tier != Tier::kRemote && source.reference &&
-         source.reference->state == ReferenceState::kComplete;
-}
-
 // Those that hold the shard whole and feed nobody, and that are no farther than the best.
 std::vector<Worker*> Hub::State::SourcesOfRanges(const Worker& reader, size_t wanted) {
   std::vector<Worker*> found;
@@ -60,8 +55,8 @@ std::vector<Worker*> Hub::State::SourcesOfRanges(const Worker& reader, size_t wa
       continue;
     }
     Worker& source = *it++->worker;
-    const Tier tier = TierBetween(source.location, reader.location);
-    const bool may = MayFeedRanges(source, tier) && MayServe(source, reader);
+    const bool near = TierBetween(source.location, reader.location) != Tier::kRemote;
+    const bool may = near && MayFeedRanges(source) && MayServe(source, reader);
     if (may && !IsAt(reader, source)) found.push_back(&source);
   }
   return found;
@@ -72,33 +67,44 @@ bool Hub::State::AssignSeveral(Worker& reader) {
   if (recovering_ || options_.sources_per_reader < 2 || !reader.knows_streams) return false;
   const std::vector<Worker*> sources = SourcesOfRanges(reader, options_.sources_per_reader);
   if (sources.size() < 2) return false;
-  Divide(reader, sources.size());
+  Divide(reader, sources.size(), /*ranges=*/true);
   for (size_t i = 0; i < sources.size(); ++i) Feed(reader, reader.read->streams[i], *sources[i]);
   return true;
 }
 
 // R3: what was assigned before counts until it is released.
-void Hub::State::Divide(Worker& reader, size_t streams) {
+void Hub::State::Divide(Worker& reader, size_t streams, bool ranges) {
   Read& read = *reader.read;
   for (Stream& stream : read.streams) StopBeingFed(reader, stream);
   ++read.plan;
-  read.ranges = streams > 1;
+  read.ranges = ranges;
   read.streams.assign(streams, Stream{});
 }
 
 // Streams without a source, of a reader that has others.
 void Hub::State::SettleStreams(Worker& reader) {
   if (recovering_ || !reader.read->ranges) return;
+  Stream* part = nullptr;
   for (Stream& stream : reader.read->streams) {
-    if (stream.current == 0 && !FeedElsewhere(reader, stream)) EndStreamOf(reader, stream);
+    if (stream.current != 0 || FeedElsewhere(reader, stream)) continue;
+    stream.from != nullptr ? void(part = &stream) : EndStreamOf(reader, stream);
   }
+  if (part != nullptr) AwaitPart(reader, *part);
+}
+
+Worker* Hub::State::AnotherFor(const Worker& reader, const Stream& stream) {
+  if (stream.from != nullptr) {
+    Refresh(&reader);
+    return SourceOfPart(reader, *stream.from, Tier::kRemote);
+  }
+  const std::vector<Worker*> others = SourcesOfRanges(reader, 1);
+  return others.empty() ? nullptr : others.front();
 }
 
 bool Hub::State::FeedElsewhere(Worker& reader, Stream& stream) {
-  const std::vector<Worker*> others = SourcesOfRanges(reader, 1);
-  if (others.empty()) return false;
-  Feed(reader, stream, *others.front());
-  return true;
+  Worker* other = AnotherFor(reader, stream);
+  if (other != nullptr) Feed(reader, stream, *other);
+  return other != nullptr;
 }
 
 // Said once, and again if the reader's report shows that it has not heard it.
@@ -120,16 +126,18 @@ void Hub::State::LeaveDraining(Worker& reader, AssignmentNumber assignment) {
   const auto& streams = reader.read->streams;
   const auto fed = std::count_if(streams.begin(), streams.end(),
                                  [](const Stream& each) { return each.current != 0; });
-  fed > 1 ? EndStreamOf(reader, *stream) : void(AssignSource(reader));
+  const bool others_bring_it = stream->from == nullptr && fed > 1;
+  others_bring_it ? EndStreamOf(reader, *stream) : void(AssignSource(reader));
 }
 
 // R8: as SourceSilent, for one of several streams. Where nobody is free it goes on with its source:
 // the others bring what they can, and it complains in time.
 void Hub::State::LeaveSilent(Worker& reader, const Worker& source, AssignmentNumber assignment) {
-  const std::vector<Worker*> others = SourcesOfRanges(reader, 1);
-  if (others.empty()) return;
+  Stream& stream = *reader.read->FedBy(assignment);
+  Worker* other = AnotherFor(reader, stream);
+  if (other == nullptr || other == &source) return;
   BarSource(*reader.read, source.id);
-  Feed(reader, *reader.read->FedBy(assignment), *others.front());
+  Feed(reader, stream, *other);
 }
 
 }  // namespace tensorhub::hub

@@ -269,7 +269,7 @@ class Hub::State {
   void On(const UnpublishOp& op);
   void BeginDrain(Worker& worker, TimeMs drain_ms);
   void RedirectReaders(Worker& source);
-  void RetryRedirects(const Publication& publication, Rank rank);
+  void RetryRedirects(const Sharding& sharding, Rank rank);
   void EndDrain(Worker& worker);
   void AnswerUnpublish(Worker& worker, uint32_t left);
 
@@ -344,7 +344,7 @@ class Hub::State {
                     Tier tier);
   void CountReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
   void StopBeingFed(Worker& reader, Stream& stream);
-  void WakeWaiting(const Shard& shard);
+  void WakeWaiting(const std::set<Worker*, BySerial>& waiting);
   void SendAssign(const Worker& reader, const Stream& stream);
   Assignment EraseAssignment(Worker& reader, AssignmentNumber number);
   void Release(Worker& reader, AssignmentNumber number);
@@ -362,12 +362,30 @@ class Hub::State {
   const Assignment* KnownAssignment(const Worker& reader, const TransactionId& transaction,
                                     AssignmentNumber number) const;
 
+  // conversions.cc: R5, R6: groups that cut the model in another way than its publishers
+  bool KnowResharding(const GroupKey& key, const Group& group) const;
+  absl::StatusOr<Sharding*> ShardingFor(const GroupKey& key, const Group& group,
+                                        Publication& publication);
+  Conversion& ConversionOf(const PlanWanted& wanted);
+  void On(const PlanMade& event);
+  absl::StatusOr<Sharding*> Convert(Publication& publication, const ShardingId& id,
+                                    const Group& group, const Conversion& conversion);
+  bool HaveLayouts(const std::vector<Fingerprint>& layouts);
+  void RetryPlans();
+  bool LearnParts(Worker& reader);
+  bool AssignParts(Worker& reader, Tier farthest);
+  void SendParts(const Worker& reader, const Sharding& published);
+  Worker* SourceOfPart(const Worker& reader, const Shard& from, Tier farthest) const;
+  const Worker* FirstWhole(const Scope& scope, const Worker& reader) const;
+  void AwaitPart(Worker& reader, Stream& stream);
+  std::pair<Rank, const Shard*> ShardLacked(const Worker& reader) const;
+
   // spread.cc: R5: several sources for one reader
   bool AssignSeveral(Worker& reader);
-  void Divide(Worker& reader, size_t streams);
+  void Divide(Worker& reader, size_t streams, bool ranges);
   std::vector<Worker*> SourcesOfRanges(const Worker& reader, size_t wanted);
-  static bool MayFeedRanges(const Worker& source, Tier tier);
   void SettleStreams(Worker& reader);
+  Worker* AnotherFor(const Worker& reader, const Stream& stream);
   bool FeedElsewhere(Worker& reader, Stream& stream);
   void EndStreamOf(Worker& reader, Stream& stream);
   void SendEnd(const Worker& reader, const Stream& stream);
@@ -376,6 +394,7 @@ class Hub::State {
 
   // complaints.cc: R8: readers without a source, and sources that failed
   void SettleOrphan(Worker& reader);
+  bool AssignNearest(Worker& reader);
   void GiveUpRead(const Worker& reader);
   void BarSource(Read& read, const WorkerIdentity& source) const;
   bool MustGoFar(Worker& reader);
@@ -437,7 +456,8 @@ class Hub::State {
   absl::Status CheckShards(const Group& group, uint32_t world_size,
                            const Publication& publication) const;
   void GiveUpJoin(Worker& worker, OpId join);
-  void Decide(const GroupKey& key, Group& group, const Publication& publication);
+  void Decide(const GroupKey& key, Group& group, const Publication& publication,
+              const Sharding& sharding);
   void TellDecision(Worker& worker, const Transaction& transaction);
   void RefuseForming(const GroupKey& key, Group& group, const absl::Status& status);
   static std::string Without(uint32_t world_size, absl::FunctionRef<bool(Rank)> holds);
@@ -481,6 +501,7 @@ class Hub::State {
   uint64_t BytesOfMore(const Layout& layout) const;
   void KeepLayout(const std::shared_ptr<const Layout>& layout);
   void DropLayout(const Fingerprint& fingerprint);
+  void LearnSizes(Sharding& sharding, const Layout& layout);
   void LearnSizes(const Layout& layout);
 
   // invariants.cc
@@ -529,6 +550,9 @@ class Hub::State {
   absl::btree_map<CallId, Worker*> calls_;  // pending operations
   std::map<Fingerprint, std::shared_ptr<const Layout>> layouts_;
   std::map<Fingerprint, SharedTable> tables_;  // of layouts_
+  std::map<PlanKey, Conversion> conversions_;
+  uint64_t conversions_used_ = 0;
+  bool plans_lack_layouts_ = false;  // somebody waits for a plan whose layouts are not all known
   std::map<Fingerprint, std::shared_ptr<const std::string>> attachments_;
   uint64_t layout_bytes_ = 0;
   uint64_t attachment_bytes_ = 0;

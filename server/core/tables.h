@@ -109,6 +109,8 @@ struct Fastest {
 
 // What feeds a read, by one source at a time.
 struct Stream {
+  // Whose bytes it brings a part of: a shard of another sharding. Null: of the reader's own.
+  Shard* from = nullptr;
   AssignmentNumber current = 0;  // the assignment by which it is fed; 0: no source
   AssignmentNumber last = 0;     // the newest that it had
   bool ended = false;  // the reader was told that it gets no other one for now (EndStream)
@@ -199,7 +201,8 @@ struct Worker {
   Place place;
   bool stable = true;
   bool offers_copies = false;
-  bool knows_streams = false;  // it may be one end of a read that has several sources
+  bool knows_streams = false;     // it may be one end of a read that has several sources
+  bool knows_resharding = false;  // and the reading end where those hold another sharding
   std::string copy_of;
   std::string endpoint;
   std::string medium;         // what its memory is, for people; empty: it has not said
@@ -268,6 +271,11 @@ inline bool HasSource(const Read& read) {
   return std::any_of(read.streams.begin(), read.streams.end(),
                      [](const Stream& stream) { return stream.current != 0; });
 }
+// As one of several sources.
+inline bool MayFeedRanges(const Worker& source) {
+  return source.knows_streams && source.reference &&
+         source.reference->state == ReferenceState::kComplete;
+}
 inline bool IsFed(const Worker& worker) { return Reads(worker) && HasSource(*worker.read); }
 // By one source. So it has its place in the forest, and its pace says something of that source.
 inline bool IsFedWhole(const Worker& worker) { return IsFed(worker) && !worker.read->ranges; }
@@ -302,13 +310,20 @@ struct Shard {
 
 // How a group of workers has cut what it holds, and who holds the pieces.
 struct Sharding {
+  ShardingId id;  // none: as it was published
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
   std::map<Rank, Shard> shards;
   uint32_t whole_shards = 0;                       // with a complete holder
   std::map<std::string, uint32_t> complete_ranks;  // by group
 
-  bool whole() const { return whole_shards == world_size; }
+  // Of another sharding than the published one, by rank: what it reads of that one's shards where
+  // nobody has its own shard. Empty: not known, in this life of the hub.
+  std::vector<std::vector<ReadPart>> parts;
+  // Running reads that lack a source for a part of one of these shards.
+  std::set<Worker*, BySerial> awaiting;
+
+  bool whole() const { return world_size > 0 && whole_shards == world_size; }
 };
 
 // R1: one layout per shard and one content behind one id.
@@ -322,10 +337,28 @@ struct Publication {
   ContentDigest identity;    // R1; none: a shard's digest is not known (yet)
   PublishersRow publishers;  // who made it whole; none: not known
   Sharding published;        // as its publishers cut it
+  std::map<ShardingId, Sharding> converted;  // as readers cut it
   uint32_t references = 0;
 
   bool listed() const { return visible && published.whole(); }
 };
+
+// Calls `visit(Sharding&)`, of a const publication with a const one.
+template <typename Publication, typename Visit>
+void ForEachSharding(Publication& publication, Visit visit) {
+  visit(publication.published);
+  for (auto& [id, sharding] : publication.converted) visit(sharding);
+}
+
+// The one of a publication by that id; null if there is none (any more).
+inline const Sharding* FindSharding(const Publication& publication, const ShardingId& id) {
+  if (!id) return &publication.published;
+  const auto converted = publication.converted.find(id);
+  return converted == publication.converted.end() ? nullptr : &converted->second;
+}
+inline Sharding* FindSharding(Publication& publication, const ShardingId& id) {
+  return const_cast<Sharding*>(FindSharding(std::as_const(publication), id));
+}
 
 // Of what is not whole all holders are of one group.
 inline const Worker* AnyHolder(const Publication& publication) {
@@ -400,7 +433,8 @@ struct Transaction {
   TransactionId id;
   PublicationId publication;
   Version version = 0;
-  Term term;  // of the publication
+  Term term;            // of the publication
+  ShardingId sharding;  // by which the group reads it; none: as it was published
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
   std::map<Rank, Member> members;  // fewer than world_size only while recovering
@@ -419,6 +453,14 @@ struct Group {
   std::map<Rank, Join> forming;
   std::optional<Transaction> open;
   std::optional<Outcome> last;
+};
+
+// What is known of a PlanWanted.
+struct Conversion {
+  bool made = false;  // false: the answer is to come
+  absl::Status status;
+  std::vector<std::vector<ReadPart>> parts;
+  uint64_t used = 0;  // the greater, the later
 };
 
 // What layouts have in common, kept once.
@@ -477,6 +519,8 @@ inline constexpr uint32_t kSlowMovesMax = 4;
 inline constexpr size_t kFencedMax = 8;
 // One complaint may be the reader's own fault; two readers are not likely to be wrong.
 inline constexpr size_t kUnreliableFrom = 2;
+// Shardings that one publication is held in at a time, beside the published one.
+inline constexpr size_t kConvertedMax = 32;
 // How long a complaint counts after the last one: several transfers of usual length.
 inline constexpr TimeMs kForgetMs = 30'000;
 inline constexpr TimeMs kTimeoutMsMax = TimeMs{30} * 24 * 3600 * 1000;

@@ -157,9 +157,11 @@ void Hub::State::EndSuperseded(Publication& publication) {
   publication.superseded = true;
   const absl::Status reason = absl::AbortedError(WhoBegan(model));
   std::vector<Worker*> holders;
-  for (const auto& [rank, shard] : publication.published.shards) {
-    for (const auto& [serial, holder] : shard.holders) holders.push_back(holder);
-  }
+  ForEachSharding(publication, [&](const Sharding& sharding) {
+    for (const auto& [rank, shard] : sharding.shards) {
+      for (const auto& [serial, holder] : shard.holders) holders.push_back(holder);
+    }
+  });
   const bool visible = publication.visible;
   for (Worker* holder : holders) {
     if (visible) {

@@ -70,17 +70,21 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
   }
   const Transaction& transaction = *GroupOf(worker.id.key).open;
   Publication* publication = FindPublication(worker.id.key.model, transaction.publication);
-  if (publication == nullptr || !publication->published.shards.contains(worker.id.key.rank)) {
+  Sharding* sharding =
+      publication == nullptr ? nullptr : FindSharding(*publication, transaction.sharding);
+  if (sharding == nullptr || !sharding->shards.contains(worker.id.key.rank)) {
     // R8: its holders may still report.
     if (recovering_) {
       return absl::UnavailableError("the server is recovering; repeat this call in a moment");
+    }
+    if (transaction.sharding) {
+      return absl::AbortedError("the server has restarted since this was decided; fetch again");
     }
     return NoHolder(worker.id.key.model, transaction.version, transaction.publication);
   }
   // An earlier, aborted read that it never settled: its buffers are free, by its own word.
   EndRead(worker);
-  AddReference(worker, *publication, publication->published, start.generation,
-               ReferenceState::kFilling, 0);
+  AddReference(worker, *publication, *sharding, start.generation, ReferenceState::kFilling, 0);
   StartRead(worker, *member);
   Orphaned(worker);
   TellIfSuperseded(worker);
@@ -157,6 +161,7 @@ ContentDigest Hub::State::IdentityOf(const std::string& model,
                                      const Transaction& transaction) const {
   const Publication* publication = FindPublication(model, transaction.publication);
   if (publication != nullptr && publication->identity) return publication->identity;
+  if (transaction.sharding) return {};  // the digests of other shards give something else
   std::vector<ContentDigest> digests;
   for (const auto& [rank, member] : transaction.members) {
     if (!member.digest) return {};
@@ -185,9 +190,11 @@ void Hub::State::CommitIfWhole(const GroupKey& key) {
       Finish(worker, absl::OkStatus(), FinishReadReply{transaction.version, identity});
     }
   }
-  const Publication* publication = FindPublication(key.model, transaction.publication);
+  Publication* publication = FindPublication(key.model, transaction.publication);
   if (publication == nullptr) return;
-  for (const auto& [rank, member] : transaction.members) RetryRedirects(*publication, rank);
+  const Sharding* sharding = FindSharding(*publication, transaction.sharding);
+  if (sharding == nullptr) return;
+  for (const auto& [rank, member] : transaction.members) RetryRedirects(*sharding, rank);
 }
 
 void Hub::State::Abort(const GroupKey& key, const absl::Status& status, std::optional<Rank> failed,

@@ -66,9 +66,9 @@ void Hub::State::RedirectReaders(Worker& source) {
 }
 
 // Somebody can serve this shard who could not before.
-void Hub::State::RetryRedirects(const Publication& publication, Rank rank) {
-  const auto shard = publication.published.shards.find(rank);
-  if (shard == publication.published.shards.end()) return;
+void Hub::State::RetryRedirects(const Sharding& sharding, Rank rank) {
+  const auto shard = sharding.shards.find(rank);
+  if (shard == sharding.shards.end()) return;
   for (Worker* holder : shard->second.draining) RedirectReaders(*holder);
 }
 

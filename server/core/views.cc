@@ -16,9 +16,11 @@ namespace {
 
 uint32_t CompleteReplicas(const Publication& publication) {
   uint32_t count = 0;
-  for (const auto& [group, ranks] : publication.published.complete_ranks) {
-    if (ranks == publication.published.world_size) ++count;
-  }
+  ForEachSharding(publication, [&](const Sharding& sharding) {
+    for (const auto& [group, ranks] : sharding.complete_ranks) {
+      if (ranks == sharding.world_size) ++count;
+    }
+  });
   return count;
 }
 
@@ -122,12 +124,14 @@ std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
     view = ViewOf(publication);
     view.kept_by = KeptBy(model, publication);
     std::set<std::string> filling;
-    for (const auto& [rank, shard] : publication.published.shards) {
-      for (const auto& [serial, holder] : shard.holders) {
-        const bool fills = holder->reference->state == ReferenceState::kFilling;
-        if (fills) filling.insert(holder->id.key.group);
+    ForEachSharding(publication, [&](const Sharding& sharding) {
+      for (const auto& [rank, shard] : sharding.shards) {
+        for (const auto& [serial, holder] : shard.holders) {
+          const bool fills = holder->reference->state == ReferenceState::kFilling;
+          if (fills) filling.insert(holder->id.key.group);
+        }
       }
-    }
+    });
     view.filling_replicas = static_cast<uint32_t>(filling.size());
   }
   std::vector<VersionView> rows;

@@ -58,7 +58,10 @@ HubLoop::HubLoop(const Options& options)
       store_(options.store),
       on_failure_(options.on_failure),
       hub_(WithClock(options.hub), Now()),
-      order_(options.store != nullptr) {
+      order_(options.store != nullptr),
+      planner_([this](const hub::PlanMade& made) {
+        Post([this, made] { ApplyOnLoop(made); }, Urgency::kAlways);
+      }) {
   if (store_ != nullptr && store_->blocks()) {
     commits_.emplace(*store_, [this](const absl::Status& status) {
       MutexLock lock(mutex_);
@@ -350,6 +353,15 @@ void HubLoop::CarryOut(const hub::LogLine& line) {
     case hub::LogLine::Level::kWarning:
       return spdlog::warn("{}", line.text);
   }
+}
+
+void HubLoop::CarryOut(const hub::PlanWanted& wanted) {
+  const auto layouts = [this](const std::vector<Fingerprint>& by_rank) {
+    hub::LayoutsByRank found;
+    for (const Fingerprint& layout : by_rank) found.push_back(hub_.FindLayout(layout));
+    return found;
+  };
+  planner_.Plan(wanted.plan, layouts(wanted.from), layouts(wanted.to));
 }
 
 }  // namespace tensorhub::rpc

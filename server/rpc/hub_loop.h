@@ -37,6 +37,7 @@
 #include "common/mutex.h"
 #include "server/core/commit_order.h"
 #include "server/core/hub.h"
+#include "server/rpc/planner.h"
 #include "server/rpc/refusals.h"
 #include "server/store/commit_thread.h"
 
@@ -149,6 +150,7 @@ class HubLoop {
   void CarryOut(const hub::CloseSession& close);
   void CarryOut(const hub::ModelChange& change);
   void CarryOut(const hub::LogLine& line);
+  void CarryOut(const hub::PlanWanted& wanted);
 
   void AnswerOnLoop(const hub::Reply& reply);
 
@@ -179,7 +181,8 @@ class HubLoop {
   std::optional<absl::Status> committed_ ABSL_GUARDED_BY(mutex_);
 
   std::optional<store::CommitThread> commits_;  // of a store that blocks
-  std::thread thread_;                          // last: starts when all else is there
+  Planner planner_;
+  std::thread thread_;  // last: starts when all else is there
 };
 
 // The status that everything open gets when the server ends.

@@ -41,6 +41,9 @@ hub::Holding HoldingOf(FieldChecks& check, const pb::Holding& holding) {
   out.digest = check.IdOrNone(holding.digest(), "digest");
   out.hashing = holding.hashing();
   if (holding.has_term()) out.term = {holding.term().number(), holding.term().since()};
+  out.sharding = check.IdOrNone(holding.sharding(), "sharding");
+  check.Require(!out.published || !out.sharding, "sharding",
+                "is there, and the worker has published it; its own is meant by none");
   check.SetPrefix("");
   return out;
 }
@@ -87,6 +90,7 @@ hub::OpenFetch OpenFetchOf(FieldChecks& check, const pb::OpenFetch& fetch) {
     out.assignment = AssignmentOf(check, fetch.assignment());
   }
   out.plan = fetch.plan();
+  out.sharding = check.IdOrNone(fetch.sharding(), "sharding");
   out.streams = StreamsOf(check, fetch);
   check.SetPrefix("");
   return out;
@@ -152,6 +156,7 @@ absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::Sess
   out.gave_up_join = open.gave_up_join();
   if (open.has_repeats()) out.repeats = open.repeats();
   out.knows_streams = (open.features() & pb::FEATURE_STREAMS) != 0;
+  out.knows_resharding = out.knows_streams && (open.features() & pb::FEATURE_RESHARDING) != 0;
   check.IdOrNone(open.known_store_id(), "known_store_id");
   if (open.has_holding()) out.holding = HoldingOf(check, open.holding());
   if (open.has_open_fetch()) out.open_fetch = OpenFetchOf(check, open.open_fetch());

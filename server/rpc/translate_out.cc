@@ -57,6 +57,19 @@ void Fill(const hub::EndStream& end, const ServerIdentity&, pb::HubMessage& mess
   message.mutable_end_stream()->set_assignment(end.assignment);
 }
 
+void Fill(const hub::SourceSharding& sharding, const ServerIdentity&, pb::HubMessage& message) {
+  pb::SourceSharding& out = *message.mutable_source_sharding();
+  out.set_transaction(IdBytes(sharding.transaction));
+  out.set_plan(sharding.plan);
+  out.set_world_size(sharding.world_size);
+  out.set_chunk_bytes(sharding.chunk_bytes);
+  for (const hub::SourceSharding::Part& part : sharding.parts) {
+    pb::SourcePart& to = *out.add_parts();
+    to.set_rank(part.rank);
+    to.set_layout(IdBytes(part.layout));
+  }
+}
+
 void Fill(const hub::AbortRead& abort, const ServerIdentity&, pb::HubMessage& message) {
   pb::AbortRead& out = *message.mutable_abort_read();
   out.set_transaction(IdBytes(abort.transaction));
@@ -169,6 +182,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::JoinFetchResponse& respon
     response.set_attachment(IdBytes(payload.attachment));
     response.set_already_held(payload.already_held);
     Fill(payload.term, *response.mutable_term());
+    response.set_sharding(IdBytes(payload.sharding));
   });
 }
 

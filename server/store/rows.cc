@@ -38,8 +38,9 @@ std::optional<hub::GroupRow> GroupFrom(const Statement& row) {
   auto members = DecodeMembers(row.Bytes(7));
   const uint64_t world_size = row.Number(5);
   const std::optional<Id128> identity = IdOrNoneFrom(row, 10);
+  const std::optional<Id128> sharding = IdOrNoneFrom(row, 14);
   if (!transaction || !publication || !members || members->empty()) return std::nullopt;
-  if (!identity) return std::nullopt;
+  if (!identity || !sharding) return std::nullopt;
   if (world_size == 0 || world_size > kWorldSizeMax) return std::nullopt;
   if (members->rbegin()->first >= world_size) return std::nullopt;
   hub::GroupRow group;
@@ -50,6 +51,7 @@ std::optional<hub::GroupRow> GroupFrom(const Statement& row) {
   group.chunk_bytes = row.Number(6);
   group.members = *std::move(members);
   group.identity = *identity;
+  group.sharding = *sharding;
   group.term = {row.Number(11), row.Number(12)};
   if (group.term.number > kTermMax) return std::nullopt;
   if (row.IsNull(8)) return group;
@@ -88,7 +90,8 @@ absl::StatusOr<std::map<hub::GroupKey, hub::GroupRow>> ReadGroups(Sqlite& databa
   std::map<hub::GroupKey, hub::GroupRow> groups;
   absl::StatusOr<Statement> select = database.Prepare(
       "SELECT model, group_name, transaction_id, publication, version, world_size, chunk_bytes, "
-      "members, outcome_code, outcome_message, identity, term, term_since, outcome_outage "
+      "members, outcome_code, outcome_message, identity, term, term_since, outcome_outage, "
+      "sharding "
       "FROM group_fetches");
   if (!select.ok()) return select.status();
   while (true) {
@@ -275,8 +278,8 @@ absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
       {&writer.put_group_,
        "INSERT OR REPLACE INTO group_fetches (model, group_name, transaction_id, publication, "
        "version, world_size, chunk_bytes, members, outcome_code, outcome_message, identity, "
-       "term, term_since, outcome_outage) "
-       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
+       "term, term_since, outcome_outage, sharding) "
+       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"},
       {&writer.drop_group_, "DELETE FROM group_fetches WHERE model = ?1 AND group_name = ?2"},
       {&writer.put_retention_,
        "INSERT OR REPLACE INTO retention (model, keep_latest, pins) VALUES (?1, ?2, ?3)"},
@@ -356,6 +359,8 @@ absl::Status RowWriter::Write(const hub::GroupKey& key, const std::optional<hub:
   put_group_.Bind(12, row->term.number);
   put_group_.Bind(13, row->term.since);
   put_group_.Bind(14, uint64_t{row->outcome && IsOutage(*row->outcome)});
+  const std::string sharding = OrEmpty(row->sharding);
+  put_group_.BindBlob(15, sharding);
   return put_group_.Run();
 }
 

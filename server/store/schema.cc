@@ -73,6 +73,9 @@ CREATE TABLE workers (
   PRIMARY KEY (model, group_name, rank)
 ) STRICT, WITHOUT ROWID;
 )sql",
+    R"sql(
+ALTER TABLE group_fetches ADD COLUMN sharding BLOB NOT NULL DEFAULT x'';
+)sql",
 };
 constexpr int kSchema = static_cast<int>(std::size(kSteps));
 

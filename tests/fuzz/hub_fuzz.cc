@@ -10,9 +10,11 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "common/check.h"
 #include "server/core/hub.h"
+#include "server/core/planning.h"
 #include "server/rpc/translate.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -403,6 +405,7 @@ class Play {
       std::visit([this](const auto& one) { this->Carry(one); }, effect);
     }
     hub_->CheckInvariants();
+    for (const hub::PlanMade& made : std::exchange(plans_, {})) Apply(made);
   }
 
   void Carry(const hub::Reply& reply) {
@@ -432,6 +435,15 @@ class Play {
   static void Carry(const hub::ModelChange& change) { TH_CHECK(!change.model.empty()); }
   static void Carry(const hub::LogLine& line) {
     TH_CHECK(line.text.find('\n') == std::string::npos);
+  }
+
+  void Carry(const hub::PlanWanted& wanted) {
+    const auto layouts = [this](const std::vector<Fingerprint>& by_rank) {
+      hub::LayoutsByRank found;
+      for (const Fingerprint& layout : by_rank) found.push_back(hub_->FindLayout(layout));
+      return found;
+    };
+    plans_.push_back(hub::MakePlan(wanted.plan, layouts(wanted.from), layouts(wanted.to)));
   }
 
   void Know(const Id128& id) {
@@ -484,7 +496,8 @@ class Play {
   hub::DurableState durable_;
   uint64_t life_ = Options().life;
   const ServerIdentity identity_{.store_id = {3, 3}, .epoch = 2};
-  std::vector<Id128> ids_;  // that mean something
+  std::vector<Id128> ids_;            // that mean something
+  std::vector<hub::PlanMade> plans_;  // by a planner that takes its time
   std::set<hub::SessionId> sessions_;
   hub::SessionId last_session_ = 0;
   hub::CallId last_call_ = 0;

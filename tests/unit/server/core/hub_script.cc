@@ -10,7 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/check.h"
+#include "common/chunking.h"
 #include "common/remedy.h"
+#include "server/core/planning.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -46,6 +48,19 @@ Selector ParseSelector(const std::string& word) {
 
 std::shared_ptr<const Layout> MakeLayout(const std::string& name, uint64_t bytes) {
   auto layout = Layout::Make({TensorSpec{name, DType::kU8, {bytes}, {}}});
+  TH_CHECK(layout.ok());
+  return std::make_shared<const Layout>(*std::move(layout));
+}
+
+// "2:4/8": the rows of a tensor that has eight.
+std::shared_ptr<const Layout> MakeRows(const std::string& rows) {
+  constexpr uint64_t kRowBytes = uint64_t{1} << 20;
+  const std::vector<std::string> words = absl::StrSplit(rows, absl::ByAnyChar(":/"));
+  TH_CHECK(words.size() == 3);
+  const uint64_t begin = ParseNumber(words[0]);
+  const uint64_t end = ParseNumber(words[1]);
+  const Slice slice{{ParseNumber(words[2]), kRowBytes}, {begin, 0}};
+  auto layout = Layout::Make({TensorSpec{"w", DType::kU8, {end - begin, kRowBytes}, slice}});
   TH_CHECK(layout.ok());
   return std::make_shared<const Layout>(*std::move(layout));
 }
@@ -111,6 +126,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"answer", &HubScript::AnswerProbe},
       {"wait-version", &HubScript::WaitVersion},
       {"layout", &HubScript::PutLayout},
+      {"plan", &HubScript::AnswerPlan},
       {"note", &HubScript::PutNote},
       {"retain", &HubScript::Retain},
       {"pin", &HubScript::Pin},
@@ -186,6 +202,18 @@ Fingerprint HubScript::LayoutOf(const std::string& name) const {
   return layouts_.contains(name) ? layouts_.at(name)->fingerprint() : FingerprintOf(name);
 }
 
+std::string HubScript::LayoutName(const Fingerprint& fingerprint) const {
+  for (const auto& [name, layout] : layouts_) {
+    if (layout->fingerprint() == fingerprint) return name;
+  }
+  return "?";
+}
+
+uint32_t HubScript::ChunksOf(const Agent& agent) const {
+  const Layout& layout = *layouts_.at(LayoutName(agent.holding->layout));
+  return Chunking{layout.total_bytes(), agent.holding->chunk_bytes}.count();
+}
+
 Fingerprint HubScript::NoteOf(const std::string& name) const {
   return notes_.contains(name) ? FingerprintOf(*notes_.at(name)) : FingerprintOf(name);
 }
@@ -222,7 +250,8 @@ void HubScript::Open(const Words& words) {
   if (const auto endpoint = words.Text("endpoint")) hello.endpoint = *endpoint;
   if (words.Has("spot")) hello.stable = false;
   if (words.Has("copies")) hello.offers_copies = true;
-  if (words.Has("streams")) hello.knows_streams = true;
+  if (words.Has("streams") || words.Has("reshards")) hello.knows_streams = true;
+  if (words.Has("reshards")) hello.knows_resharding = true;
   if (const auto group = words.Text("copy-of")) hello.copy_of = *group;
   if (words.Has("forget")) agent.holding.reset(), agent.fetch.reset();
   if (const auto source = words.Text("reads"); source && agent.fetch) {
@@ -464,10 +493,26 @@ void HubScript::WaitVersion(const Words& words) {
 }
 
 void HubScript::PutLayout(const Words& words) {
-  layouts_[words.At(1)] = MakeLayout(words.At(1), words.Number("bytes", kLayoutBytes));
+  const std::optional<std::string> rows = words.Text("rows");
+  layouts_[words.At(1)] =
+      rows ? MakeRows(*rows) : MakeLayout(words.At(1), words.Number("bytes", kLayoutBytes));
   const CallId call = ++last_call_;
   calls_[call] = {words.At(1), "layout", false};
   Send(PutLayoutOp{call, layouts_[words.At(1)]});
+}
+
+void HubScript::AnswerPlan(const Words& words) {
+  TH_CHECK(!plans_.empty());
+  const PlanWanted wanted = plans_.front();
+  plans_.erase(plans_.begin());
+  const auto layouts = [&](const std::vector<Fingerprint>& by_rank) {
+    LayoutsByRank found;
+    for (const Fingerprint& layout : by_rank) {
+      found.push_back(words.Has("lost") ? nullptr : layouts_.at(LayoutName(layout)));
+    }
+    return found;
+  };
+  Send(MakePlan(wanted.plan, layouts(wanted.from), layouts(wanted.to)));
 }
 
 void HubScript::PutNote(const Words& words) {

@@ -12,6 +12,7 @@
 //          [endpoint=E]
 //          [copies] [copy-of=GROUP]  it offers to make copies; it is one
 //          [streams]  it may read from several sources at a time, and be one of them
+//          [reshards] the same, also where they hold another sharding
 //          [reads=W]: it says that it reads from that one
 //          [holds=vN [as=PN] [gen=N] [part] [unseen]]: it says that it holds this, whatever is
 //          true; `unseen`: it has not heard that it is visible
@@ -34,7 +35,9 @@
 //   doubt-source W   answer W holds|gone [verified] [gen=N]
 //   copy-failed W vN [error=TEXT]  it makes no copy of that
 //   wait-version NAME MODEL newer=N|any [lag=N] [timeout=MS]
-//   layout L [bytes=N]                       note A
+//   layout L [bytes=N | rows=A:B/N]          note A
+//          rows: these of a tensor of N rows, of which each has a MiB
+//   plan [lost]      the planner answers the oldest question; its layouts are gone
 //   flow MS W=IN[/OUT]...  time passes, and these readers get as many chunks per second as they can
 //                    take and as their sources give, who share OUT among their readers; they
 //                    release the sources that they were led away from
@@ -153,6 +156,7 @@ class HubScript {
   void AnswerProbe(const Words& words);
   void WaitVersion(const Words& words);
   void PutLayout(const Words& words);
+  void AnswerPlan(const Words& words);
   void PutNote(const Words& words);
   void Retain(const Words& words);
   void Pin(const Words& words);
@@ -178,6 +182,8 @@ class HubScript {
   void LearnContent(Agent& agent, const PublishOp& op, const PublishReply& reply);
   void FollowUp();
   Fingerprint LayoutOf(const std::string& name) const;
+  std::string LayoutName(const Fingerprint& layout) const;
+  uint32_t ChunksOf(const Agent& agent) const;
   Fingerprint NoteOf(const std::string& name) const;
   void PutDocuments();
   void Send(const Event& event);
@@ -193,6 +199,7 @@ class HubScript {
   void Carry(const Directive& directive);
   void Carry(const CloseSession& close);
   void Carry(const ModelChange& change);
+  void Carry(const PlanWanted& wanted);
   void Carry(const LogLine& line);  // warnings: what operators may have an alarm for
   void Learn(Agent& agent, const Reply& reply);
   static void LearnStream(OpenFetch& fetch, const Assign& assign);
@@ -200,6 +207,7 @@ class HubScript {
   std::string Describe(Agent& agent, const Welcome& body);
   std::string Describe(Agent& agent, const GroupChanged& body);
   std::string Describe(Agent& agent, const Assign& body);
+  std::string Describe(Agent& agent, const SourceSharding& body);
   std::string Describe(Agent& agent, const EndStream& body);
   std::string Describe(Agent& agent, const AbortRead& body);
   std::string Describe(Agent& agent, const Probe& body);
@@ -232,6 +240,7 @@ class HubScript {
   std::map<std::string, std::shared_ptr<const std::string>> notes_;
   std::map<std::string, std::vector<Id128>> ids_;  // by prefix, in order of appearance
   std::map<PublicationId, std::string> contents_;  // by their first publishers
+  std::vector<PlanWanted> plans_;                  // that are to be answered
   std::vector<std::string> follow_ups_;            // commands that agents give themselves
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/remedy.h"
 #include "tests/unit/server/core/hub_script.h"
 
@@ -50,6 +51,16 @@ bool Undecided(const absl::Status& status) {
 
 void HubScript::Carry(const LogLine& line) {
   if (line.level == LogLine::Level::kWarning) Print("! " + line.text);
+}
+
+void HubScript::Carry(const PlanWanted& wanted) {
+  plans_.push_back(wanted);
+  const auto names = [this](const std::vector<Fingerprint>& layouts) {
+    return absl::StrJoin(layouts, " ", [this](std::string* out, const Fingerprint& layout) {
+      absl::StrAppend(out, LayoutName(layout));
+    });
+  };
+  Print(absl::StrCat("plan wanted: ", names(wanted.from), " as ", names(wanted.to)));
 }
 
 void HubScript::Print(const std::string& line) {
@@ -105,10 +116,13 @@ std::string HubScript::Describe(const Reply& reply) {
         unpublish->begun ? ", begun" : "");
   }
   if (const auto* decision = std::get_if<FetchDecision>(&reply.payload)) {
-    return absl::StrCat(" ", NameOf(decision->transaction, "T"), " v", decision->version, " ",
-                        NameOf(decision->publication, "P"),
-                        decision->attachment ? " with a note" : "",
-                        decision->already_held ? " already held" : "");
+    return absl::StrCat(
+        " ", NameOf(decision->transaction, "T"), " v", decision->version, " ",
+        NameOf(decision->publication, "P"),
+        decision->sharding
+            ? absl::StrCat(" as ", NameOf(decision->sharding, "S"), " of ", decision->world_size)
+            : "",
+        decision->attachment ? " with a note" : "", decision->already_held ? " already held" : "");
   }
   if (const auto* finish = std::get_if<FinishReadReply>(&reply.payload)) {
     return reply.status.ok() ? absl::StrCat(" v", finish->version) : "";
@@ -156,6 +170,7 @@ void HubScript::Learn(Agent& agent, const Reply& reply) {
                             std::nullopt,
                             0,
                             0};
+    agent.fetch->sharding = decision->sharding;
   }
   const bool began = std::holds_alternative<BeginReadOp>(*agent.last) && reply.status.ok();
   const bool begun = unpublished != nullptr && unpublished->begun;
@@ -174,12 +189,13 @@ void HubScript::Learn(Agent& agent, const Reply& reply) {
                             false,
                             true};
     agent.holding->term = decision.term;
+    agent.holding->sharding = decision.sharding;
   }
   if (std::holds_alternative<FinishReadOp>(*agent.last) && !Undecided(reply.status)) {
     agent.fetch.reset();
     if (agent.holding && reply.status.ok()) {
       agent.holding->complete = true;
-      agent.holding->valid_chunks = 10;
+      agent.holding->valid_chunks = agent.holding->sharding ? ChunksOf(agent) : 10;
     }
     if (agent.holding && !agent.holding->complete) agent.holding.reset();
   }
@@ -247,6 +263,14 @@ void HubScript::ForgetStream(Agent& agent, AssignmentNumber assignment) {
 
 std::string HubScript::Describe(Agent&, const EndStream& body) {
   return absl::StrCat("end read ", body.assignment);
+}
+
+std::string HubScript::Describe(Agent&, const SourceSharding& body) {
+  const auto name = [this](std::string* out, const SourceSharding::Part& part) {
+    absl::StrAppend(out, part.rank, " (", LayoutName(part.layout), ")");
+  };
+  return absl::StrCat("plan ", body.plan, " brings parts of ",
+                      absl::StrJoin(body.parts, ", ", name), " of ", body.world_size);
 }
 
 std::string HubScript::Describe(Agent&, const AbortRead& body) {

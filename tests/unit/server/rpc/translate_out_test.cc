@@ -70,6 +70,19 @@ TEST(TranslateOutTest, OneOfSeveralStreams) {
   EXPECT_EQ(end.end_stream().assignment(), 4u);
 }
 
+TEST(TranslateOutTest, TheShardingOfSources) {
+  const hub::SourceSharding sharding{{1, 1}, 2, 4, 1 << 20, {{0, {3, 3}}, {2, {4, 4}}}};
+  const pb::HubMessage message = ToProto({1, sharding}, kIdentity);
+  const pb::SourceSharding& out = message.source_sharding();
+  EXPECT_EQ(out.transaction(), ToBytes({1, 1}));
+  EXPECT_EQ(out.plan(), 2u);
+  EXPECT_EQ(out.world_size(), 4u);
+  EXPECT_EQ(out.chunk_bytes(), 1u << 20);
+  ASSERT_EQ(out.parts_size(), 2);
+  EXPECT_EQ(out.parts(1).rank(), 2u);
+  EXPECT_EQ(out.parts(1).layout(), ToBytes({4, 4}));
+}
+
 TEST(TranslateOutTest, ReasonsKeepCodeAndText) {
   const pb::HubMessage abort =
       ToProto({1, hub::AbortRead{{1, 1}, absl::AbortedError("rank 2 failed")}}, kIdentity);

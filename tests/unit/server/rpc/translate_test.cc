@@ -109,6 +109,23 @@ TEST(TranslateOpenTest, SeveralStreamsArrive) {
   EXPECT_EQ(opened->open_fetch->streams[1].source.incarnation, 77u);
 }
 
+TEST(TranslateOpenTest, AnotherShardingArrives) {
+  pb::OpenSession open = GoodOpen();
+  open.set_features(pb::FEATURE_RESHARDING);
+  EXPECT_FALSE(ToCore(open, 11)->knows_resharding);  // without streams it is of no use
+  open.set_features(pb::FEATURE_STREAMS | pb::FEATURE_RESHARDING);
+  open.mutable_open_fetch()->set_sharding(ToBytes({5, 6}));
+  open.mutable_holding()->set_sharding(ToBytes({5, 6}));
+  open.mutable_holding()->set_published(false);
+  const auto opened = ToCore(open, 11);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(opened->knows_resharding);
+  EXPECT_EQ(opened->open_fetch->sharding, (Id128{5, 6}));
+  EXPECT_EQ(opened->holding->sharding, (Id128{5, 6}));
+  open.mutable_holding()->set_published(true);
+  EXPECT_THAT(std::string(ToCore(open, 11).status().message()), HasSubstr("holding.sharding"));
+}
+
 TEST(TranslateOpenTest, NamesTheBadField) {
   using Spoil = std::function<void(pb::OpenSession&)>;
   const std::pair<const char*, Spoil> kCases[] = {

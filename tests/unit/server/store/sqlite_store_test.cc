@@ -101,7 +101,7 @@ TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               testing::AllOf(HasSubstr(file("hub.db")), HasSubstr("schema 8"), HasSubstr("newer")));
-  Run("PRAGMA user_version = 6");
+  Run("PRAGMA user_version = 7");
   LoadOnce();
 }
 
@@ -115,13 +115,14 @@ TEST_F(SqliteStoreTest, AnOlderSchemaIsBroughtUpToDate) {
       "ALTER TABLE group_fetches DROP COLUMN identity;"
       "ALTER TABLE group_fetches DROP COLUMN term;"
       "ALTER TABLE group_fetches DROP COLUMN term_since;"
-      "ALTER TABLE group_fetches DROP COLUMN outcome_outage; PRAGMA user_version = 1");
+      "ALTER TABLE group_fetches DROP COLUMN outcome_outage;"
+      "ALTER TABLE group_fetches DROP COLUMN sharding; PRAGMA user_version = 1");
   state.retention.clear();
   state.workers.clear();
   for (auto& [name, row] : state.models) row.identity = {}, row.publishers = {};
   for (auto& [name, row] : state.models) row.terms = {}, row.term_by = "";
   for (auto& [key, row] : state.groups) {
-    row.identity = {}, row.term = {};
+    row.identity = {}, row.term = {}, row.sharding = {};
     if (row.outcome) row.outcome = absl::Status(row.outcome->code(), row.outcome->message());
   }
   EXPECT_EQ(LoadOnce().state, state);
