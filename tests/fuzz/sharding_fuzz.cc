@@ -38,6 +38,11 @@ struct Said {
   }
 };
 
+// At most 255 as well.
+uint64_t UpTo(uint64_t most, Choices& choices) {
+  return choices.Byte() % (std::min<uint64_t>(most, 255) + 1);
+}
+
 Said TakeSlice(Choices& choices, const std::vector<Shape>& globals) {
   Said said{choices.Below(kNames), DType::kU8, {}, {}, {}};
   said.global = globals[said.name];
@@ -45,9 +50,9 @@ Said TakeSlice(Choices& choices, const std::vector<Shape>& globals) {
   if (choices.OneIn(32)) said.global.push_back(choices.Number());
   const bool lies = choices.OneIn(32);
   for (uint64_t extent : said.global) {
-    const uint64_t begin = lies ? choices.Number() : choices.Byte() % (extent + 1);
+    const uint64_t begin = lies ? choices.Number() : UpTo(extent, choices);
     said.offset.push_back(begin);
-    said.shape.push_back(lies ? choices.Number() : choices.Byte() % (extent - begin + 1));
+    said.shape.push_back(lies ? choices.Number() : UpTo(extent - begin, choices));
   }
   return said;
 }
