@@ -76,7 +76,7 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
   if (!publication.visible) {
     return IsAnothers(publication, worker.id.key.group) ? Joining::kWaits : Joining::kMayHold;
   }
-  if (MadeItWhole(worker, op.generation, publication)) return Joining::kMayHold;
+  if (MadeItWhole(worker, op.generation, publication.publishers)) return Joining::kMayHold;
   if (ReadAs(worker, op) == &publication) return Joining::kMayHold;
   if (!op.hashes && !op.digest) {
     return CannotCompare(op, rank, "digests are off at this publisher, or it is an older one");

@@ -42,6 +42,16 @@ PlanWanted PlanOf(std::vector<Fingerprint> from, std::vector<Fingerprint> to) {
   return {{IdOfSharding(from), IdOfSharding(to)}, std::move(from), std::move(to)};
 }
 
+SourceSharding PartsFor(const Worker& reader, const Sharding& published) {
+  const Read& read = *reader.read;
+  SourceSharding parts{
+      read.transaction, read.plan, published.world_size, published.chunk_bytes, {}};
+  for (const ReadPart& part : reader.reference->sharding->parts[reader.id.key.rank]) {
+    parts.parts.push_back({part.rank, published.shards.at(part.rank).layout});
+  }
+  return parts;
+}
+
 // R9: the planner's word is of the layouts, which are the workers' words.
 absl::Status CheckParts(const std::vector<std::vector<ReadPart>>& parts) {
   for (size_t rank = 0; rank < parts.size(); ++rank) {
@@ -192,21 +202,11 @@ bool Hub::State::AssignParts(Worker& reader, Tier farthest) {
   for (size_t i = 0; i < sources.size(); ++i) {
     reader.read->streams[i].from = sources[i].first;
   }
-  SendParts(reader, published);
+  Send(reader, PartsFor(reader, published));
   for (size_t i = 0; i < sources.size(); ++i) {
     Feed(reader, reader.read->streams[i], *sources[i].second);
   }
   return true;
-}
-
-void Hub::State::SendParts(const Worker& reader, const Sharding& published) {
-  const Read& read = *reader.read;
-  SourceSharding parts{
-      read.transaction, read.plan, published.world_size, published.chunk_bytes, {}};
-  for (const ReadPart& part : reader.reference->sharding->parts[reader.id.key.rank]) {
-    parts.parts.push_back({part.rank, published.shards.at(part.rank).layout});
-  }
-  Send(reader, std::move(parts));
 }
 
 // The best of those that hold that shard whole.

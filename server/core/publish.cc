@@ -87,6 +87,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
     worker.op.epoch = EpochOfPublish(worker.id.key);
     return;
   }
+  if (wanted == nullptr) wanted = TakeUp(worker, op);
   absl::Status status = CheckTerm(worker, op, wanted);
   if (!status.ok()) return Finish(worker, status);
   Publication* publication =

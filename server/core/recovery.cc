@@ -307,6 +307,24 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
   return publication;
 }
 
+// R4, R8: what its publishers made whole in an earlier life of the hub, of which none of them has
+// heard so. They publish these buffers again, and a fetch that was decided then goes on.
+const Publication* Hub::State::TakeUp(const Worker& worker, const PublishOp& op) {
+  const std::string& name = worker.id.key.model;
+  const Model& model = models_.at(name);
+  if (model.latest != op.version || model.held.contains(op.version)) return nullptr;
+  if (!MadeItWhole(worker, op.generation, model.publishers)) return nullptr;
+  Holding holding;
+  holding.publication = model.visible.at(op.version);
+  holding.version = op.version;
+  holding.world_size = worker.world_size;
+  holding.chunk_bytes = op.chunk_bytes;
+  holding.term = TermOf(model, holding);
+  Publication& publication = Recreate(name, holding);
+  EnsureSharding(publication, holding);
+  return &publication;
+}
+
 absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event) {
   Holding holding = *event.holding;
   if (!holding.term) holding.term = TermOf(models_.at(worker.id.key.model), holding);

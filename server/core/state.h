@@ -157,6 +157,7 @@ class Hub::State {
   absl::Status CheckReportedTerm(const Worker& worker, const Holding& holding) const;
   absl::Status CheckNumber(const Model& model, const Holding& holding) const;
   Publication& Recreate(const std::string& model, const Holding& holding);
+  const Publication* TakeUp(const Worker& worker, const PublishOp& op);
 
   // recovered_fetch.cc: R6
   void EndUnreported(Worker& worker, const SessionOpened& event);
@@ -374,7 +375,6 @@ class Hub::State {
   void RetryPlans();
   bool LearnParts(Worker& reader);
   bool AssignParts(Worker& reader, Tier farthest);
-  void SendParts(const Worker& reader, const Sharding& published);
   Worker* SourceOfPart(const Worker& reader, const Shard& from, Tier farthest) const;
   const Worker* FirstWhole(const Scope& scope, const Worker& reader) const;
   void AwaitPart(Worker& reader, Stream& stream);

@@ -374,8 +374,7 @@ inline bool IsAnothers(const Publication& publication, const std::string& group)
 
 // R4: a generation has one content.
 inline bool MadeItWhole(const Worker& worker, Generation generation,
-                        const Publication& publication) {
-  const PublishersRow& publishers = publication.publishers;
+                        const PublishersRow& publishers) {
   const auto rank = publishers.ranks.find(worker.id.key.rank);
   return rank != publishers.ranks.end() && publishers.group == worker.id.key.group &&
          rank->second == PublisherRow{worker.id.incarnation, generation};

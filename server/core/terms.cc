@@ -77,7 +77,8 @@ const Publication* Hub::State::Wanted(const Worker& worker, const PublishOp& op)
   if (worker.reference) return &PublicationOf(worker);
   if (const Publication* read = ReadAs(worker, op)) return read;
   const Publication* same = FindPublication(worker.id.key.model, op.version);
-  const bool own = same != nullptr && same->visible && MadeItWhole(worker, op.generation, *same);
+  const bool own =
+      same != nullptr && same->visible && MadeItWhole(worker, op.generation, same->publishers);
   return own || !op.supersede ? same : FindCandidate(worker.id.key, op.version);
 }
 
