@@ -3,6 +3,7 @@
 
 #include "common/tls/client_security.h"
 
+#include <arpa/inet.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
@@ -16,7 +17,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/tls/handshake.h"
 
@@ -89,9 +89,13 @@ ClientSecurity ClientSecurity::OrEnvironment() const {
           .token_file = OrVariable(token_file, "TENSORHUB_TOKEN_FILE")};
 }
 
+// "127.example.org" is a name, of anybody.
 bool IsLoopback(const std::string& server) {
   const std::string host = server.substr(0, server.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host == "::1" || absl::StartsWith(host, "127.");
+  in_addr address{};
+  const bool local = inet_pton(AF_INET, host.c_str(), &address) == 1 &&
+                     ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
+  return host == "localhost" || host == "[::1]" || host == "::1" || local;
 }
 
 absl::Status Check(const ClientSecurity& security, const std::string& server) {

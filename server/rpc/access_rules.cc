@@ -142,6 +142,7 @@ absl::StatusOr<AccessRules> AccessRules::Parse(std::string_view text) {
     }
     rules.lines_.push_back(*std::move(parsed));
   }
+  if (rules.lines_.empty()) return Bad("it has no line, and would let nobody in");
   return rules;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "common/tls/certificates.h"
 
 namespace tensorhub::rpc {
@@ -24,15 +25,25 @@ class FileLook {
     std::string stamp = tls::StampOf(paths_);
     const bool settled = stamp == seen_;
     seen_ = std::move(stamp);
-    if (!ordered && (seen_ == read_ || !settled)) return false;
+    if (!ordered && !bad() && (seen_ == read_ || !settled)) return false;
     read_ = seen_;
     return true;
   }
 
+  // What came of it. Bad files are due each time from then on: what mends them, permissions say,
+  // need not show in their stamps. False: that was so before, and need not be said again.
+  bool Note(const absl::Status& status) {
+    const std::string before = std::exchange(problem_, std::string(status.message()));
+    return before != problem_;
+  }
+
  private:
+  bool bad() const { return !problem_.empty(); }
+
   const std::vector<std::string> paths_;
   std::string seen_;
   std::string read_;
+  std::string problem_;  // empty: they were good
 };
 
 }  // namespace tensorhub::rpc

@@ -111,9 +111,10 @@ absl::Status Guard::ReadAccess() {
 bool Guard::LookAtAccess(bool ordered) {
   if (options_.access.empty() || !access_look_.Due(ordered)) return false;
   const absl::Status status = ReadAccess();
+  const bool news = access_look_.Note(status) || ordered;
   if (status.ok()) {
     spdlog::info("rights: those of {} are in force", options_.access);
-  } else {
+  } else if (news) {
     ++reloads_failed_;
     KeptOld(status);
   }

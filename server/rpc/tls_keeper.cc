@@ -89,7 +89,9 @@ absl::StatusOr<bool> TlsKeeper::Look(int64_t now, bool ordered) {
   if (!look_.Due(ordered)) return false;
   const absl::StatusOr<tls::Set> set = tls::Load(files_, tls::Side::kServer, now);
   const absl::Status status = set.ok() ? Use(*set) : set.status();
+  const bool news = look_.Note(status) || ordered;
   if (status.ok()) return true;
+  if (!news) return false;
   MutexLock lock(mutex_);
   ++facts_.reloads_failed;
   return status;

@@ -129,5 +129,13 @@ TEST(AccessRulesTest, WhatIsWrongIsNamedWithItsLine) {
               HasSubstr("write sha256=HEX"));
 }
 
+TEST(AccessRulesTest, AFileWithoutALineIsAMistake) {
+  for (const char* text : {"", "\n\n", "# cn:a read *\n"}) {
+    const absl::Status status = AccessRules::Parse(text).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << text;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("has no line"));
+  }
+}
+
 }  // namespace
 }  // namespace tensorhub::rpc
