@@ -72,13 +72,6 @@ bool Hub::State::HaveLayouts(const std::vector<Fingerprint>& layouts) {
   return have;
 }
 
-bool Hub::State::KnowResharding(const GroupKey& key, const Group& group) const {
-  return std::all_of(group.forming.begin(), group.forming.end(), [&](const auto& join) {
-    const Worker* worker = FindWorker({key.model, key.group, join.first});
-    return worker != nullptr && worker->knows_resharding;
-  });
-}
-
 // R6: by which sharding the group, whose ranks have all joined, reads this. Null: the planner has
 // yet to say whether it can.
 absl::StatusOr<Sharding*> Hub::State::ShardingFor(const GroupKey& key, const Group& group,
@@ -87,7 +80,11 @@ absl::StatusOr<Sharding*> Hub::State::ShardingFor(const GroupKey& key, const Gro
   const PlanWanted wanted = PlanOf(LayoutsOf(publication.published), LayoutsOf(group));
   const ShardingId& id = wanted.plan.to;
   if (wanted.to == wanted.from) return &publication.published;
-  if (!KnowResharding(key, group)) return CheckShards(group, world_size, publication);
+  const bool all_know = std::all_of(group.forming.begin(), group.forming.end(), [&](auto& join) {
+    const Worker* worker = FindWorker({key.model, key.group, join.first});
+    return worker != nullptr && worker->knows_resharding;
+  });
+  if (!all_know) return CheckShards(group, world_size, publication);
   const auto converted = publication.converted.find(id);
   if (converted != publication.converted.end() && !converted->second.parts.empty()) {
     return &converted->second;

@@ -103,6 +103,8 @@ struct SessionOpened {
   OpId gave_up_join = 0;  // as in Heartbeat
   // It reads from several sources at a time, and serves ranges of its bytes.
   bool knows_streams = false;
+  // R9: whose session it is may publish the model, and so is believed what has become visible.
+  bool may_publish = true;
   // It may be told to read from holders of another sharding (SourceSharding).
   bool knows_resharding = false;
   // R8: the call whose answer it has not had, and which it repeats now; 0: none. None: an older

@@ -42,6 +42,24 @@ absl::Status CheckWords(const SessionOpened& event) {
 // As far as both are known.
 bool CameBefore(GroupEpoch one, GroupEpoch other) { return one != GroupEpoch{} && one < other; }
 
+// R2: it is visible, as this hub knows without this worker's word.
+bool IsPublished(const Model& model, const Holding& holding) {
+  const Term term = holding.term.value_or(Term{});
+  if (term.number > model.terms.now().number) return false;
+  const auto listed = model.publications.find(holding.publication);
+  if (listed != model.publications.end()) return listed->second.visible;
+  return IsVisibleAs(model, holding.version, holding.publication) ||
+         (holding.term && model.terms.Supersede(term.number, holding.version));
+}
+
+// R1: which bytes a version has, and that it was published, is for its publishers to say.
+Holding AsOfReader(Holding holding) {
+  holding.published = holding.hashing = false;
+  holding.visible = true;
+  holding.digest = {};
+  return holding;
+}
+
 }  // namespace
 
 void Hub::State::Renew(SessionId session) {
@@ -51,15 +69,18 @@ void Hub::State::Renew(SessionId session) {
   SetAbsent(*worker, worker->stalled_ms > 0);
 }
 
-void Hub::State::On(const SessionOpened& event) {
+void Hub::State::On(const SessionOpened& opened) {
   HearSomebody();
-  if (absl::Status status = CheckOpening(event); !status.ok()) {
+  SessionOpened event = opened;
+  absl::Status status = CheckOpening(event);
+  if (status.ok() && RemembersEarlierLife(event)) BeginRecovery(started_ + options_.lease_ms);
+  if (status.ok()) status = HearReader(event);
+  if (!status.ok()) {
     Say(LogLine::Level::kInfo, absl::StrCat("refused a session of ", ToString(event.worker.key),
                                             ": ", std::string(status.message())));
     out_->push_back(CloseSession{event.session, std::move(status)});
     return;
   }
-  if (RemembersEarlierLife(event)) BeginRecovery(started_ + options_.lease_ms);
   Worker& worker = workers_[event.worker.key];
   const bool other =
       worker.id.incarnation != 0 && worker.id.incarnation != event.worker.incarnation;
@@ -81,6 +102,26 @@ void Hub::State::On(const SessionOpened& event) {
   if (moved) CallReadersAnew(worker);
   AskAgain(worker);
   ReleaseIfUnwanted(worker);
+}
+
+// R2, R9, the one place: who may not publish makes nothing visible by what it reports, and begins
+// no term. While recovering, those who may publish can still say it; the report is made once more.
+// After that the worker is nobody's source, and keeps what it has.
+absl::Status Hub::State::HearReader(SessionOpened& event) {
+  if (event.may_publish || !event.holding) return absl::OkStatus();
+  event.holding = AsOfReader(*std::move(event.holding));
+  const auto model = models_.find(event.worker.key.model);
+  if (model != models_.end() && IsPublished(model->second, *event.holding)) return absl::OkStatus();
+  if (recovering_) {
+    return absl::UnavailableError(absl::StrCat("nobody who may publish ", event.worker.key.model,
+                                               " has reported version ", event.holding->version,
+                                               " since this server's start; connect again"));
+  }
+  Say(LogLine::Level::kWarning,
+      absl::StrCat(ToString(event.worker.key), ": reported version ", event.holding->version,
+                   " is not listed: it may not publish, and nobody who may has reported it"));
+  event.holding.reset();
+  return absl::OkStatus();
 }
 
 bool Hub::State::Lacks(const std::optional<Holding>& holding) const {

@@ -109,6 +109,7 @@ class Hub::State {
   void On(const SessionOpened& event);
   void On(const SessionClosed& event);
   void On(const LeaveOp& op);
+  absl::Status HearReader(SessionOpened& event);
   bool Lacks(const std::optional<Holding>& holding) const;
   bool RemembersEarlierLife(const SessionOpened& event) const;
   absl::Status CheckOpening(const SessionOpened& event);
@@ -364,7 +365,6 @@ class Hub::State {
                                     AssignmentNumber number) const;
 
   // conversions.cc: R5, R6: groups that cut the model in another way than its publishers
-  bool KnowResharding(const GroupKey& key, const Group& group) const;
   absl::StatusOr<Sharding*> ShardingFor(const GroupKey& key, const Group& group,
                                         Publication& publication);
   Conversion& ConversionOf(const PlanWanted& wanted);

@@ -15,9 +15,15 @@
 namespace tensorhub::rpc {
 namespace {
 
+// Longer than a session takes to come back, and shorter than anybody waits for a place.
+constexpr int64_t kPlaceKeptS = 60;
+
+std::string PlaceOf(const v1::WorkerId& worker) {
+  return absl::StrCat(worker.model(), " ", worker.group(), " ", worker.rank());
+}
+
 std::string NameOf(const v1::WorkerId& worker) {
-  return absl::StrCat(worker.model(), " ", worker.group(), " ", worker.rank(), " ",
-                      worker.incarnation());
+  return absl::StrCat(PlaceOf(worker), " ", worker.incarnation());
 }
 
 absl::Status Denied(const Grant& grant, const Need& need) {
@@ -59,12 +65,25 @@ absl::StatusOr<Grant> Access::JudgeLocked(const Caller& caller, const Need& need
   if (!grant.ok()) return grant.status();
   if (!grant->Allows(need.right, need.model)) return Denied(*grant, need);
   if (need.worker == nullptr) return grant;
-  const auto owner = workers_.find(NameOf(*need.worker));
-  if (owner == workers_.end() || streams_.at(owner->second).principal == grant->principal) {
-    return grant;
+  const absl::Status status = CheckPlaceLocked(*grant, *need.worker, now);
+  return status.ok() ? grant : status;
+}
+
+// The process by its session, and its place for a while after that.
+absl::Status Access::CheckPlaceLocked(const Grant& grant, const v1::WorkerId& worker, int64_t now) {
+  const auto owner = workers_.find(NameOf(worker));
+  if (owner != workers_.end()) {
+    if (streams_.at(owner->second).principal == grant.principal) return absl::OkStatus();
+    return absl::PermissionDeniedError(
+        absl::StrCat("worker: is not one of ", grant.principal, ", whose session is another's"));
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat("worker: is not one of ", grant->principal, ", whose session is another's"));
+  const auto place = places_.find(PlaceOf(worker));
+  if (place == places_.end() || place->second.principal == grant.principal) return absl::OkStatus();
+  if (place->second.kept_until != 0 && now >= place->second.kept_until) return absl::OkStatus();
+  if (grant.Allows(Right::kPublish, worker.model())) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(
+      "worker: rank ", worker.rank(), " of ", worker.group(), " is not one of ", grant.principal,
+      ", and is another's until ", kPlaceKeptS, " s after its session; take another group's name"));
 }
 
 void Access::LogAudit(const grpc::ServerContextBase& context, const std::string& request,
@@ -80,13 +99,13 @@ void Access::LogAudit(const grpc::ServerContextBase& context, const std::string&
                context.peer(), absl::StatusCodeToString(status.code()));
 }
 
-absl::StatusOr<Access::Ticket> Access::EnterAs(const grpc::ServerContextBase& context,
-                                               const Need& need, End end) {
+absl::StatusOr<Access::Admitted> Access::EnterAs(const grpc::ServerContextBase& context,
+                                                 const Need& need, End end) {
   Stream stream;
   stream.caller = CallerOf(context);
   stream.caller.certificate_ends = CertificateEnds(context);
   MutexLock lock(mutex_);
-  if (!rules_ && stream.caller.certificate_ends == 0) return Ticket{0};
+  if (!rules_ && stream.caller.certificate_ends == 0) return Admitted{};
   const int64_t now = tls::SecondsNow();
   const absl::StatusOr<Grant> grant = JudgeLocked(stream.caller, need, now);
   if (!grant.ok()) return grant.status();
@@ -98,10 +117,12 @@ absl::StatusOr<Access::Ticket> Access::EnterAs(const grpc::ServerContextBase& co
   stream.end = std::move(end);
   if (need.worker != nullptr) {
     stream.worker = NameOf(*need.worker);
+    stream.place = PlaceOf(*need.worker);
     workers_[stream.worker] = last_ + 1;
+    places_[stream.place] = {grant->principal, 0};
   }
   streams_.emplace(++last_, std::move(stream));
-  return last_;
+  return Admitted{last_, !rules_ || grant->Allows(Right::kPublish, need.model)};
 }
 
 void Access::Leave(Ticket ticket) {
@@ -109,7 +130,12 @@ void Access::Leave(Ticket ticket) {
   const auto found = streams_.find(ticket);
   if (found == streams_.end()) return;
   const auto worker = workers_.find(found->second.worker);
-  if (worker != workers_.end() && worker->second == ticket) workers_.erase(worker);
+  if (worker != workers_.end() && worker->second == ticket) {
+    workers_.erase(worker);
+    const auto place = places_.find(found->second.place);
+    const bool its = place != places_.end() && place->second.principal == found->second.principal;
+    if (its) place->second.kept_until = tls::SecondsNow() + kPlaceKeptS;
+  }
   streams_.erase(found);
 }
 
@@ -129,6 +155,9 @@ void Access::Recheck(int64_t now, bool by_rules) {
   std::vector<std::pair<End, absl::Status>> ending;
   {
     MutexLock lock(mutex_);
+    std::erase_if(places_, [now](const auto& place) {
+      return place.second.kept_until != 0 && now >= place.second.kept_until;
+    });
     for (auto& [ticket, stream] : streams_) {
       if (stream.end == nullptr) continue;
       absl::Status why = WhyNotLocked(stream, now, by_rules);

@@ -69,11 +69,16 @@ class Access {
     LogAudit(context, Request::descriptor()->name(), need, status);
   }
 
-  // A stream begins; `end` is called once, from Recheck, if it may not go on. An operation in a
-  // worker's name is the caller's whose session this is, until Leave.
+  struct Admitted {
+    Ticket ticket = 0;
+    bool may_publish = true;  // the model that it is about
+  };
+  // A stream begins; `end` is called once, from Recheck, if it may not go on. A worker is the
+  // caller's whose session this is, until kPlaceKeptS after Leave: nobody else who may not publish
+  // its model takes its place, or does anything in its name.
   template <typename Request>
-  absl::StatusOr<Ticket> Enter(const grpc::ServerContextBase& context, const Request& request,
-                               const End& end) {
+  absl::StatusOr<Admitted> Enter(const grpc::ServerContextBase& context, const Request& request,
+                                 const End& end) {
     return EnterAs(context, NeedOf(request), end);
   }
   // Nothing is called any more, unless it is being called. 0: nothing.
@@ -85,9 +90,16 @@ class Access {
     Right right = Right::kRead;
     std::string model;
     std::string worker;  // empty: a watcher
+    std::string place;
     std::string principal;
     int64_t ends = 0;
     End end;
+  };
+
+  // A rank of a group, whichever process has it.
+  struct Place {
+    std::string principal;
+    int64_t kept_until = 0;  // 0: a session is open
   };
 
   static Caller CallerOf(const grpc::ServerContextBase& context);
@@ -96,8 +108,10 @@ class Access {
   absl::StatusOr<Grant> Judge(const Caller& caller, const Need& need) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Grant> JudgeLocked(const Caller& caller, const Need& need, int64_t now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<Ticket> EnterAs(const grpc::ServerContextBase& context, const Need& need, End end)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Admitted> EnterAs(const grpc::ServerContextBase& context, const Need& need,
+                                   End end) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status CheckPlaceLocked(const Grant& grant, const v1::WorkerId& worker, int64_t now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LogAudit(const grpc::ServerContextBase& context, const std::string& request,
                 const Need& need, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status WhyNotLocked(Stream& stream, int64_t now, bool by_rules)
@@ -109,6 +123,7 @@ class Access {
   Ticket last_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<Ticket, Stream> streams_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Ticket> workers_ ABSL_GUARDED_BY(mutex_);  // whose session it is
+  std::map<std::string, Place> places_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tensorhub::rpc

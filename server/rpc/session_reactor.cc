@@ -60,21 +60,22 @@ absl::Status SessionReactor::Handle() {
 }
 
 // What ends it later holds no share in it: gRPC may be done with it by then.
-absl::Status SessionReactor::Admit(const v1::OpenSession& open) {
+absl::Status SessionReactor::Admit(const v1::OpenSession& open, hub::SessionOpened& opened) {
   const std::weak_ptr<SessionReactor> self = weak_from_this();
-  const absl::StatusOr<Access::Ticket> ticket =
+  const absl::StatusOr<Access::Admitted> admitted =
       access_.Enter(*context_, open, [self](const absl::Status& why) {
         if (const std::shared_ptr<SessionReactor> session = self.lock()) session->End(why);
       });
-  if (!ticket.ok()) return ticket.status();
-  admitted_ = *ticket;
+  if (!admitted.ok()) return admitted.status();
+  admitted_ = admitted->ticket;
+  opened.may_publish = admitted->may_publish;
   return absl::OkStatus();
 }
 
 absl::Status SessionReactor::Open(const v1::OpenSession& open) {
   absl::StatusOr<hub::SessionOpened> opened = ToCore(open, session_);
   if (!opened.ok()) return opened.status();
-  absl::Status status = Admit(open);
+  absl::Status status = Admit(open, *opened);
   if (status.ok()) status = CheckIdentity(open, identity_);
   if (!status.ok()) {
     spdlog::info("refused a session of {}: {}", ToString(opened->worker.key),

@@ -54,7 +54,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerMessage, v
 
   absl::Status Handle();
   absl::Status Open(const v1::OpenSession& open);
-  absl::Status Admit(const v1::OpenSession& open);
+  absl::Status Admit(const v1::OpenSession& open, hub::SessionOpened& opened);
   // Ends the stream; the first reason stands. Tells the hub, unless it knows.
   void End(const absl::Status& status, bool by_hub = false);
   void WriteNextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

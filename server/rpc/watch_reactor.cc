@@ -30,12 +30,12 @@ absl::Status WatchReactor::Admit(const v1::WatchRequest& request,
     return absl::InvalidArgumentError(absl::StrCat("model: ", *problem));
   }
   const std::weak_ptr<WatchReactor> self = weak_from_this();
-  const absl::StatusOr<Access::Ticket> ticket =
+  const absl::StatusOr<Access::Admitted> admitted =
       access_.Enter(context, request, [self](const absl::Status& why) {
         if (const std::shared_ptr<WatchReactor> watcher = self.lock()) watcher->EndFor(why);
       });
-  if (!ticket.ok()) return ticket.status();
-  admitted_ = *ticket;
+  if (!admitted.ok()) return admitted.status();
+  admitted_ = admitted->ticket;
   return absl::OkStatus();
 }
 

@@ -252,6 +252,7 @@ void HubScript::Open(const Words& words) {
   if (words.Has("copies")) hello.offers_copies = true;
   if (words.Has("streams") || words.Has("reshards")) hello.knows_streams = true;
   if (words.Has("reshards")) hello.knows_resharding = true;
+  if (words.Has("may-not-publish")) hello.may_publish = false;
   if (const auto group = words.Text("copy-of")) hello.copy_of = *group;
   if (words.Has("forget")) agent.holding.reset(), agent.fetch.reset();
   if (const auto source = words.Text("reads"); source && agent.fetch) {

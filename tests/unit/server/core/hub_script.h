@@ -17,6 +17,7 @@
 //          [holds=vN [as=PN] [gen=N] [part] [unseen]]: it says that it holds this, whatever is
 //          true; `unseen`: it has not heard that it is visible
 //          [told-as=W]: it was told of its group's epoch what that one was
+//          [may-not-publish]: whose session it is may only read the model
 //          [says-no-calls]: it does not say which call it repeats, as older agents do
 //   drop W           the session ends        silence W   and no heartbeat comes any more
 //   kill W           both

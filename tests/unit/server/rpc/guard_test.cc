@@ -127,6 +127,54 @@ TEST_F(GuardTest, AWorkerIsItsSessionsCallers) {
   EXPECT_TRUE(trainer->Unpublish(&response).ok());
 }
 
+// R2: what a worker says that it holds is believed of those who may publish it.
+TEST_F(GuardTest, WhoMayReadPublishesNothingByAReport) {
+  v1::OpenSession forged;
+  v1::Holding& holding = *forged.mutable_holding();
+  holding.set_publication(ToBytes({7, 7}));
+  holding.set_version(1000);
+  holding.set_world_size(1);
+  holding.set_chunk_bytes(1 << 20);
+  holding.set_generation(100);
+  holding.set_complete(true);
+  holding.set_visible(true);
+  {
+    TestWorker reader(As("reader"), "rollout");
+    ASSERT_TRUE(reader.PutLayout().ok());
+    holding.set_layout(ToBytes(reader.layout().fingerprint()));
+    ASSERT_TRUE(reader.Open(forged));
+    EXPECT_EQ(ModelsSeenBy(As("ops")), 1u);
+    v1::JoinFetchResponse decision;
+    const grpc::Status none = reader.Join(&decision);
+    EXPECT_EQ(none.error_code(), grpc::StatusCode::NOT_FOUND) << none.error_message();
+  }
+  // The same report makes it visible if it is a trainer's: a server without a store learns so.
+  TestWorker trainer(As("trainer"), "trainer");
+  ASSERT_TRUE(trainer.Open(forged));
+  TestWorker another(As("reader"), "another");
+  ASSERT_TRUE(another.Open());
+  v1::JoinFetchResponse decision;
+  const grpc::Status found = another.Join(&decision);
+  EXPECT_TRUE(found.ok()) << found.error_message();
+  EXPECT_EQ(decision.version(), 1000u);
+}
+
+// A trainer whose session has broken will be back; who may publish is as good.
+TEST_F(GuardTest, APlaceIsKeptForAWhileAfterItsSession) {
+  Trainer(7)->Kill();
+  ASSERT_TRUE(Eventually([this] { return Status().connected() == 0; }));
+  TestWorker reader(As("reader"), "trainer");
+  v1::UnpublishResponse response;
+  const grpc::Status denied = reader.Unpublish(&response);
+  EXPECT_EQ(denied.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(denied.error_message(), HasSubstr("rank 0 of trainer is not one of token:reader"));
+  EXPECT_FALSE(reader.Open());
+  TestWorker ops(As("ops"), "trainer");
+  v1::OpenSession again;
+  again.set_session_number(2);
+  EXPECT_TRUE(ops.Open(again));
+}
+
 TEST_F(GuardTest, RightsThatAreTakenAwayEndWhatIsOpen) {
   auto trainer = Trainer(7);
   TestWorker reader(As("reader"), "rollout");
@@ -152,6 +200,28 @@ TEST(FileLookTest, WaitsUntilFilesHaveSettled) {
   EXPECT_TRUE(look.Due(/*ordered=*/false));
   EXPECT_FALSE(look.Due(/*ordered=*/false));
   EXPECT_TRUE(look.Due(/*ordered=*/true));
+}
+
+TEST(FileLookTest, BadFilesAreLookedAtUntilTheyAreGood) {
+  FileLook look({Written("look", "one")});
+  EXPECT_TRUE(look.Due(/*ordered=*/true));
+  EXPECT_TRUE(look.Note(absl::InvalidArgumentError("no")));
+  EXPECT_TRUE(look.Due(/*ordered=*/false));
+  EXPECT_FALSE(look.Note(absl::InvalidArgumentError("no"))) << "it is said twice";
+  EXPECT_TRUE(look.Note(absl::InvalidArgumentError("and no")));
+  EXPECT_TRUE(look.Due(/*ordered=*/false));
+  EXPECT_TRUE(look.Note(absl::OkStatus()));
+  EXPECT_FALSE(look.Due(/*ordered=*/false));
+}
+
+TEST(IsLoopbackTest, ANameIsNotAnAddress) {
+  EXPECT_TRUE(tls::IsLoopback("127.0.0.1:7070"));
+  EXPECT_TRUE(tls::IsLoopback("127.9.9.9:7070"));
+  EXPECT_TRUE(tls::IsLoopback("[::1]:7070"));
+  EXPECT_TRUE(tls::IsLoopback("localhost:7070"));
+  EXPECT_FALSE(tls::IsLoopback("127.example.org:7070"));
+  EXPECT_FALSE(tls::IsLoopback("127.0.0.1.example.org:7070"));
+  EXPECT_FALSE(tls::IsLoopback("10.0.0.1:7070"));
 }
 
 TEST(MemoryFileTest, IsExchangedAtOnceUnderOnePath) {
