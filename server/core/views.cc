@@ -205,13 +205,10 @@ std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
       view.way = assignment.way;
     }
     const bool listed = worker.reference && worker.reference->publication == read.publication;
-    if (listed) view.valid_chunks = worker.reference->valid_chunks;
-    const Publication* publication = FindPublication(key.model, read.publication);
-    if (publication != nullptr) {
-      view.chunk_bytes = publication->published.chunk_bytes;
-      const auto shard = publication->published.shards.find(key.rank);
-      if (shard != publication->published.shards.end())
-        view.chunks = shard->second.chunks.value_or(0);
+    if (listed) {
+      view.valid_chunks = worker.reference->valid_chunks;
+      view.chunk_bytes = worker.reference->sharding->chunk_bytes;
+      view.chunks = worker.reference->shard->chunks.value_or(0);
     }
     views.push_back(std::move(view));
   }
