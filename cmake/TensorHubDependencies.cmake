@@ -15,6 +15,9 @@ if(TENSORHUB_GRPC)
   find_package(gRPC CONFIG REQUIRED)
   find_package(OpenSSL 3.0 REQUIRED)  # gRPC's own
   find_package(nlohmann_json REQUIRED)
+  find_package(prometheus-cpp CONFIG REQUIRED)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
 endif()
 
 if(NOT TENSORHUB_CUDA STREQUAL "OFF")

@@ -28,6 +28,8 @@
 #include "common/memory_left.h"
 #include "common/random.h"
 #include "common/tls/client_security.h"
+#include "server/http/pages.h"
+#include "server/observed.h"
 #include "server/rpc/room_to_run.h"
 #include "server/rpc/rpc_server.h"
 #include "server/store/memory_store.h"
@@ -51,6 +53,7 @@ struct Flags {
   tls::Files tls;
   std::string client_auth = "auto";
   std::string access;
+  std::string http;
 };
 
 void DeclareGuard(cli::CommandLine& line, Flags& flags) {
@@ -100,6 +103,10 @@ void Declare(cli::CommandLine& line, Flags& flags) {
             "host memory; tensorhubctl retain changes it for one model");
   line.Flag("reflection", &flags.reflection,
             "let tools list the services (grpcurl); --reflection=false: do not");
+  line.Flag("http", &flags.http,
+            "show metrics for Prometheus and answer probes there (/metrics, /livez, /readyz), in "
+            "plain HTTP and to whoever asks (default: do not)",
+            {.placeholder = "HOST:PORT"});
   DeclareGuard(line, flags);
   line.Example("tensorhub-server --data-dir /var/lib/tensorhub");
   line.Example("tensorhub-server --listen 127.0.0.1:0 --lease 1s --log-level debug");
@@ -312,6 +319,14 @@ void WarnIfOpen(const Flags& flags) {
       flags.listen);
 }
 
+// Null: nobody asked for them.
+absl::StatusOr<std::unique_ptr<http::Pages>> ShowPages(const Flags& flags, rpc::RpcServer& server) {
+  if (flags.http.empty()) return nullptr;
+  const absl::StatusOr<rpc::ListenAddress> address = rpc::ListenAddress::Parse(flags.http);
+  if (!address.ok()) return address.status();
+  return http::Pages::Start(address->host, address->port, [&server] { return Observe(server); });
+}
+
 // Until it is told to end, or has to: the exit code. No worker, and no supervisor, waits for
 // whoever reads the log.
 int Serve(const Flags& flags, const rpc::ListenAddress& listen, const cli::LogOptions& log) {
@@ -325,10 +340,13 @@ int Serve(const Flags& flags, const rpc::ListenAddress& listen, const cli::LogOp
   options.loop.on_failure = EndFor;
   auto server = rpc::RpcServer::Start(options);
   if (!server.ok()) return Failed(server.status());
+  const auto pages = ShowPages(flags, **server);
+  if (!pages.ok()) return Failed(pages.status());
   const std::string which = Describe(options);
   const std::string address = (*server)->address().ToString();
   spdlog::info("{}", which);
   std::printf("listening on %s\n", address.c_str());
+  if (*pages != nullptr) std::printf("metrics on port %d\n", (*pages)->port());
   std::fflush(stdout);
   WarnIfOpen(flags);
   {
@@ -350,6 +368,10 @@ int Main(int argc, char** argv) {
   const absl::StatusOr<rpc::ListenAddress> listen = rpc::ListenAddress::Parse(flags.listen);
   if (!listen.ok()) {
     return cli::Fail(kName, "--listen: " + std::string(listen.status().message()), 2);
+  }
+  if (!flags.http.empty()) {
+    const absl::Status http = rpc::ListenAddress::Parse(flags.http).status();
+    if (!http.ok()) return cli::Fail(kName, "--http: " + std::string(http.message()), 2);
   }
   rpc::EndWithAWordIfMemoryEnds();
   if (const absl::Status room = rpc::CheckRoomToRun(); !room.ok()) {

@@ -2,13 +2,16 @@
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks deploy/kubernetes against the schemas of Kubernetes and the flags of the release build. What
-# it needs comes from PyPI, into build/deploy.
+# Checks deploy/kubernetes against the schemas of Kubernetes and the flags of the release build, and
+# deploy/prometheus by its own tests. What it needs comes from Debian, and from PyPI into build/deploy.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/lib.sh
 source tools/lib.sh
+
+promtool check rules deploy/prometheus/rules.yml
+promtool test rules deploy/prometheus/rules_test.yml
 
 venv=$TENSORHUB_BUILD_ROOT/deploy
 if [[ ! -x $venv/bin/python ]]; then

@@ -14,12 +14,12 @@ tensorhub_build_packages=(
   build-essential g++ cmake ninja-build git pkg-config
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libucx-dev libabsl-dev libspdlog-dev libxxhash-dev nlohmann-json3-dev
-  libsqlite3-dev libssl-dev
+  libsqlite3-dev libssl-dev prometheus-cpp-dev libcpp-httplib-dev
   libgtest-dev libgmock-dev
 )
 tensorhub_test_packages=(
   clang clang-tidy clang-format libclang-rt-14-dev ccache iperf3 iproute2 openssl procps python3 shellcheck
-  python3-dev python3-venv lintian debootstrap systemd buildah
+  python3-dev python3-venv lintian debootstrap systemd buildah prometheus
 )
 
 say() { printf '%s\n' "$*" >&2; }

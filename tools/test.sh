@@ -175,7 +175,7 @@ if [[ "$mode" == full ]]; then
   else
     skip "packages" "a Debian in a folder needs root"
   fi
-  check "kubernetes" tools/check_deploy.sh
+  check "kubernetes, alerts" tools/check_deploy.sh
   if [[ -x tools/demo.sh ]]; then
     check "demo" tools/demo.sh
   else

@@ -93,6 +93,7 @@ std::vector<ModelView> Hub::State::Models() const {
     view.term = model.terms.now().number;
     for (const auto& [version, publication] : model.held) {
       if (publication->listed()) ++view.versions;
+      if (version == model.latest) view.latest_held = publication->listed();
       view.replicas += CompleteReplicas(*publication);
     }
     for (auto it = workers_.lower_bound({name, "", 0});

@@ -25,7 +25,8 @@ struct ModelView {
   uint32_t replicas = 0;  // complete ones
   uint32_t keep_latest = 0;
   uint32_t workers = 0;
-  TermNumber term = 0;  // the latest (R2)
+  TermNumber term = 0;       // the latest (R2)
+  bool latest_held = false;  // it can be fetched
 };
 
 // kLost: visible once, not whole now; kSuperseded: by a later term, and held still.

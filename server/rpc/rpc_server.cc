@@ -65,7 +65,8 @@ class WithoutReflection : public grpc::ServerBuilderOption {
 }  // namespace
 
 RpcServer::RpcServer(const Options& options, std::unique_ptr<Guard> guard)
-    : address_(options.listen),
+    : epoch_(options.identity.epoch),
+      address_(options.listen),
       guard_(std::move(guard)),
       loop_(options.loop),
       unfinished_(options.request_patience),
@@ -105,6 +106,11 @@ absl::Status RpcServer::Listen(const Options& options) {
     server_->GetHealthCheckService()->SetServingStatus(name, true);
   }
   return absl::OkStatus();
+}
+
+RpcServer::About RpcServer::about() {
+  return {std::chrono::steady_clock::now() - started_, epoch_, loop_.refusals().ByCode(),
+          guard_->facts()};
 }
 
 RpcServer::~RpcServer() { Shutdown(); }

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -56,6 +57,16 @@ class RpcServer {
 
   // With the port that was found, if 0 was asked for.
   const ListenAddress& address() const { return address_; }
+  // HubLoop::Query, for who waits elsewhere; false, or never called, while the server ends.
+  bool Look(const HubLoop::Reader& reader) { return loop_.Query(reader); }
+  // What is known without the hub. Any thread.
+  struct About {
+    std::chrono::steady_clock::duration uptime{};
+    uint64_t epoch = 0;
+    std::map<std::string, uint64_t> refused;  // by code
+    Guard::Facts security;
+  };
+  About about();
   // HubLoop::GiveSign.
   void GiveSign(std::function<void()> sign) { loop_.GiveSign(std::move(sign)); }
   // Looks at the certificates and rights now. Any thread.
@@ -67,6 +78,8 @@ class RpcServer {
   RpcServer(const Options& options, std::unique_ptr<Guard> guard);
   absl::Status Listen(const Options& options);
 
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  const uint64_t epoch_;
   ListenAddress address_;
   const std::unique_ptr<Guard> guard_;
   HubLoop loop_;

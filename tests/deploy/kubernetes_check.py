@@ -19,7 +19,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
 KUSTOMIZATIONS = sorted(path.parent for path in ROOT.rglob("kustomization.yaml"))
-# The first one whose kubelets ask by gRPC, and a recent one.
+# An old one that is still met, and a recent one.
 KUBERNETES = ("1.27", "1.33")
 # Of others' makers, whose schemas are not here.
 FOREIGN = {"cert-manager.io/v1", "kustomize.config.k8s.io/v1beta1"}

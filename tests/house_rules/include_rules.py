@@ -12,6 +12,7 @@ CORE_BANNED = (
     (re.compile(r"^(ucp|uct|ucs|ucm)/"), "UCX stays in worker_agent/ucx"),
     (re.compile(r"^(cuda|nvml|driver_types)"), "CUDA stays behind the memory interface"),
     (re.compile(r"^sqlite3"), "SQLite stays in server/store"),
+    (re.compile(r"^(httplib|prometheus/)"), "HTTP stays in server/http"),
     (re.compile(r"^(spdlog|fmt)/"), "return what is to be logged as an effect"),
     (re.compile(r"^(thread|mutex|shared_mutex|condition_variable|future|stop_token|semaphore|latch"
                 r"|barrier)$"), "a core has one owner and no threads"),
@@ -26,6 +27,7 @@ ARROWS = {
     "common": ("common",),
     "server": ("common", "server", "tensorhub/v1"),
     "server/core": ("common", "server/core"),
+    "server/http": ("common", "server/core", "server/http"),
     "server/rpc": ("common", "server/core", "server/rpc", "server/store", "tensorhub/v1"),
     "server/store": ("common", "server/core", "server/store"),
     "worker_agent": ("common", "worker_agent", "tensorhub/v1"),

@@ -1,0 +1,52 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the metrics say of a server at one moment: plain data.
+
+#ifndef TENSORHUB_SERVER_HTTP_FACTS_H_
+#define TENSORHUB_SERVER_HTTP_FACTS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "server/core/hub.h"
+
+namespace tensorhub::http {
+
+struct ModelFacts {
+  hub::ModelView view;
+  uint32_t behind = 0;   // workers that hold an older version than the latest
+  uint64_t lag_max = 0;  // by how many numbers, the farthest of them
+};
+
+// Of the hub, by its own thread.
+struct HubFacts {
+  hub::StatusView status;
+  uint32_t stalled = 0;                       // workers that stand still by their own word
+  std::map<std::string, uint32_t> transfers;  // by tier; "none": without a source
+  double oldest_transfer_s = 0;
+  std::vector<ModelFacts> models;  // by name, at most kModelsShown
+  uint32_t models_left_out = 0;
+};
+// With more a scrape would be mostly names: 10,000 models are 60,000 series.
+inline constexpr size_t kModelsShown = 200;
+
+HubFacts FactsOf(const hub::Hub& hub, TimeMs now);
+
+// Of all of the server.
+struct Facts {
+  HubFacts hub;
+  double look_s = 0;  // from the question to the hub's thread until its answer
+  double uptime_s = 0;
+  std::string version;
+  uint64_t epoch = 0;
+  std::map<std::string, uint64_t> refused;  // by code
+  int64_t certificate_ends = 0;             // seconds since 1970; 0: there is none
+  uint64_t reloads_failed = 0;
+};
+
+}  // namespace tensorhub::http
+
+#endif  // TENSORHUB_SERVER_HTTP_FACTS_H_

@@ -1,0 +1,127 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/http/metrics_text.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <utility>
+#include <vector>
+
+namespace tensorhub::http {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+class Page {
+ public:
+  void Begin(const char* name, const char* help, MetricType type) {
+    families_.push_back({name, help, type, {}});
+  }
+  // To the family that was begun last.
+  void Add(double value, Labels labels = {}) {
+    ClientMetric& metric = families_.back().metric.emplace_back();
+    metric.label = std::move(labels);
+    metric.gauge.value = metric.counter.value = value;
+  }
+  void Gauge(const char* name, const char* help, double value) {
+    Begin(name, help, MetricType::Gauge);
+    Add(value);
+  }
+  void Counter(const char* name, const char* help, double value) {
+    Begin(name, help, MetricType::Counter);
+    Add(value);
+  }
+  std::string Text() const { return prometheus::TextSerializer().Serialize(families_); }
+
+ private:
+  std::vector<MetricFamily> families_;
+};
+
+double Number(uint64_t value) { return static_cast<double>(value); }
+
+void AddServer(const Facts& facts, Page& page) {
+  page.Begin("tensorhub_build_info", "The version of this server.", MetricType::Gauge);
+  page.Add(1, {{"version", facts.version}});
+  page.Gauge("tensorhub_uptime_seconds", "Since this server's start.", facts.uptime_s);
+  page.Gauge("tensorhub_epoch", "Rises with each start of the server.", Number(facts.epoch));
+  page.Gauge("tensorhub_answer_seconds", "How long the hub took to answer this scrape.",
+             facts.look_s);
+  page.Gauge("tensorhub_recovering", "1 while workers have yet to report after a restart.",
+             facts.hub.status.recovering ? 1 : 0);
+  page.Begin("tensorhub_refused_total", "Calls and sessions that ended with an error, by its code.",
+             MetricType::Counter);
+  for (const auto& [code, count] : facts.refused) page.Add(Number(count), {{"code", code}});
+  page.Counter("tensorhub_reloads_failed_total",
+               "Sets of certificates or rights that were bad, and not put in force.",
+               Number(facts.reloads_failed));
+  if (facts.certificate_ends == 0) return;
+  page.Gauge("tensorhub_certificate_expiry_timestamp_seconds",
+             "When the server's certificate ends, in seconds since 1970.",
+             static_cast<double>(facts.certificate_ends));
+}
+
+void AddHub(const HubFacts& facts, Page& page) {
+  const hub::StatusView& status = facts.status;
+  page.Gauge("tensorhub_models", "Models that are known.", status.models);
+  page.Gauge("tensorhub_models_left_out", "Models beyond those that have series of their own.",
+             facts.models_left_out);
+  page.Gauge("tensorhub_workers", "Workers within their leases.", status.workers);
+  page.Gauge("tensorhub_sessions", "Workers that are connected.", status.connected);
+  page.Gauge("tensorhub_workers_stalled", "Workers whose progress thread stands still.",
+             facts.stalled);
+  page.Gauge("tensorhub_references", "Workers that hold a version, whole or in part.",
+             status.references);
+  page.Counter("tensorhub_source_decisions_total", "Sources that readers were given.",
+               Number(status.decisions));
+  page.Begin("tensorhub_transfers", "Reads that run, by the tier of their source.",
+             MetricType::Gauge);
+  for (const auto& [tier, count] : facts.transfers) page.Add(count, {{"tier", tier}});
+  page.Gauge("tensorhub_oldest_transfer_seconds", "How long the oldest of them has been running.",
+             facts.oldest_transfer_s);
+}
+
+template <typename Value>
+void AddOfModels(const HubFacts& facts, const char* name, const char* help, Value value,
+                 Page& page) {
+  page.Begin(name, help, MetricType::Gauge);
+  for (const ModelFacts& model : facts.models) {
+    page.Add(Number(value(model)), {{"model", model.view.model}});
+  }
+}
+
+void AddModels(const HubFacts& facts, Page& page) {
+  const auto add = [&](const char* name, const char* help, auto value) {
+    AddOfModels(facts, name, help, value, page);
+  };
+  add("tensorhub_model_latest_version", "The newest version that became visible; 0: none.",
+      [](const ModelFacts& model) { return model.view.latest; });
+  add("tensorhub_model_latest_held", "1 if that version can be fetched.",
+      [](const ModelFacts& model) { return uint64_t{model.view.latest_held}; });
+  add("tensorhub_model_versions", "Versions that can be fetched.",
+      [](const ModelFacts& model) { return uint64_t{model.view.versions}; });
+  add("tensorhub_model_replicas", "Groups that hold a version whole, of all versions.",
+      [](const ModelFacts& model) { return uint64_t{model.view.replicas}; });
+  add("tensorhub_model_workers", "Workers within their leases.",
+      [](const ModelFacts& model) { return uint64_t{model.view.workers}; });
+  add("tensorhub_model_workers_behind", "Workers that hold an older version than the latest.",
+      [](const ModelFacts& model) { return uint64_t{model.behind}; });
+  add("tensorhub_model_lag_versions", "By how many numbers the farthest of them is behind.",
+      [](const ModelFacts& model) { return model.lag_max; });
+}
+
+}  // namespace
+
+std::string MetricsText(const Facts& facts) {
+  Page page;
+  AddServer(facts, page);
+  AddHub(facts.hub, page);
+  AddModels(facts.hub, page);
+  return page.Text();
+}
+
+}  // namespace tensorhub::http

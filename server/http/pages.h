@@ -1,0 +1,57 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the server shows by HTTP: /metrics, /livez and /readyz. Plain HTTP, GET only, for a network
+// of the operator's own.
+//
+// R9: a request has at most a few KiB, a client that is slow is hung up on, and so many are served
+// at a time.
+//
+// Thread contract: Start and the destructor on one thread. `facts` is called on threads of this
+// class, and may take its time.
+
+#ifndef TENSORHUB_SERVER_HTTP_PAGES_H_
+#define TENSORHUB_SERVER_HTTP_PAGES_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "server/http/facts.h"
+
+namespace httplib {
+class Server;
+}
+
+namespace tensorhub::http {
+
+class Pages {
+ public:
+  // None: the hub does not answer, and the server is neither ready nor alive.
+  using FactsSource = std::function<std::optional<Facts>()>;
+
+  // UNAVAILABLE if the address cannot be had. Port 0: any free one.
+  static absl::StatusOr<std::unique_ptr<Pages>> Start(const std::string& host, uint16_t port,
+                                                      FactsSource facts);
+  ~Pages();
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  uint16_t port() const { return port_; }
+
+ private:
+  explicit Pages(FactsSource facts);
+  void Offer();
+
+  const FactsSource facts_;
+  std::unique_ptr<httplib::Server> server_;
+  uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace tensorhub::http
+
+#endif  // TENSORHUB_SERVER_HTTP_PAGES_H_

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What tensorhub-server shows by HTTP: each metric is documented, and says what is so. Who misuses
+the port gets an error or is hung up on, and others go on.
+
+    metrics_test.py FOLDER-OF-THE-BINARIES
+"""
+
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import binaries  # noqa: E402  (in the folder above)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODEL = 'team/"actor"'
+
+
+def series(text):
+    """By name with labels, as the page has them."""
+    return {
+        line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
+        for line in text.splitlines() if not line.startswith("#")
+    }
+
+
+def names(text):
+    return {re.match(r"[a-z_]+", name).group() for name in series(text)}
+
+
+class MetricsTest(unittest.TestCase):
+    def setUp(self):
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self.addCleanup(self.log.close)
+        self.server = subprocess.Popen(
+            [binaries.path("tensorhub-server"), "--listen", "127.0.0.1:0", "--lease", "2s",
+             "--http", "127.0.0.1:0"], text=True, stdout=subprocess.PIPE, stderr=self.log)
+        for step in (self.server.stdout.close, self.server.wait, self.server.kill):
+            self.addCleanup(step)
+        self.address = self.server.stdout.readline().split()[-1]
+        self.port = int(self.server.stdout.readline().split()[-1])
+
+    def worker(self, group, *flags):
+        process = subprocess.Popen([binaries.path("tensorhub-test-worker")], text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        for step in (process.stdout.close, process.stdin.close, process.wait, process.kill):
+            self.addCleanup(step)
+        self.do(process, f"connect server={self.address} model={MODEL} group={group}")
+        self.do(process, "register")
+        return process
+
+    def do(self, worker, line):
+        print(line, file=worker.stdin, flush=True)
+        answer = worker.stdout.readline()
+        while answer.startswith("progress "):
+            answer = worker.stdout.readline()
+        self.assertTrue(answer.startswith("ok"), f"{line}: {answer}")
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=20) as answer:
+            return answer.read().decode(), answer.headers["Content-Type"]
+
+    def metrics(self):
+        return self.get("/metrics")[0]
+
+    def test_a_model_and_who_is_behind(self):
+        trainer = self.worker("trainer")
+        rollout = self.worker("rollout")
+        self.do(trainer, "publish 3")
+        self.do(rollout, "fetch latest")
+        self.do(trainer, "unpublish")
+        self.do(trainer, "publish 5")
+        text, kind = self.get("/metrics")
+        self.assertIn("version=0.0.4", kind)
+        found = series(text)
+        label = '{model="team/\\"actor\\""}'
+        self.assertEqual(found[f"tensorhub_model_latest_version{label}"], 5)
+        self.assertEqual(found[f"tensorhub_model_latest_held{label}"], 1)
+        self.assertEqual(found[f"tensorhub_model_workers{label}"], 2)
+        self.assertEqual(found[f"tensorhub_model_workers_behind{label}"], 1)
+        self.assertEqual(found[f"tensorhub_model_lag_versions{label}"], 2)
+        self.assertEqual(found["tensorhub_sessions"], 2)
+        self.assertEqual(found["tensorhub_source_decisions_total"], 1)
+        self.assertEqual(found['tensorhub_transfers{tier="none"}'], 0)
+        self.do(trainer, "unpublish force")
+        self.assertEqual(series(self.metrics())[f"tensorhub_model_latest_held{label}"], 0)
+
+    def test_promtool_has_nothing_against_it(self):
+        self.worker("trainer")
+        done = subprocess.run(["promtool", "check", "metrics"], input=self.metrics(), text=True,
+                              capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+
+    def test_each_metric_is_documented_and_each_documented_one_is_there(self):
+        self.worker("trainer")
+        # What is there only if there is a reason.
+        subprocess.run([binaries.path("tensorhubctl"), "--server", self.address, "pin", "no-model",
+                        "1", "x"], capture_output=True, check=False)
+        sometimes = {"tensorhub_certificate_expiry_timestamp_seconds", "tensorhub_refused_total"}
+        page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+        documented = set(re.findall(r"^\| `(tensorhub_[a-z_]+)", page, re.MULTILINE))
+        shown = names(self.metrics())
+        self.assertEqual(shown - documented, set())
+        self.assertEqual(documented - shown - sometimes, set())
+
+    def test_rules_use_metrics_that_are_there(self):
+        rules = (ROOT / "deploy" / "prometheus" / "rules.yml").read_text(encoding="utf-8")
+        used = set(re.findall(r"tensorhub_[a-z_]+", rules))
+        self.worker("trainer")
+        sometimes = {"tensorhub_certificate_expiry_timestamp_seconds", "tensorhub_refused_total"}
+        self.assertGreater(len(used), 5)
+        self.assertEqual(used - names(self.metrics()) - sometimes, set())
+
+    def test_probes(self):
+        self.assertEqual(self.get("/livez")[0], "ok\n")
+        self.assertEqual(self.get("/readyz")[0], "ok\n")
+
+    def test_nothing_else_is_there(self):
+        for path, method, code in (("/", "GET", 404), ("/metrics", "POST", 404),
+                                   ("/../etc/passwd", "GET", 404)):
+            request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", method=method)
+            with self.subTest(path=path, method=method):
+                with self.assertRaises(urllib.error.HTTPError) as error:
+                    urllib.request.urlopen(request, timeout=20)
+                self.assertEqual(error.exception.code, code)
+                error.exception.close()
+
+    def test_bad_and_slow_clients_hinder_nobody(self):
+        slow = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(3)]
+        for client in slow:
+            self.addCleanup(client.close)
+            client.sendall(b"GET /metrics HT")
+        with socket.create_connection(("127.0.0.1", self.port)) as long:
+            try:
+                long.sendall(b"GET /metrics HTTP/1.1\r\nX: " + b"a" * 1_000_000)
+                answer = long.recv(100)
+            except (BrokenPipeError, ConnectionResetError):
+                answer = b""
+            self.assertNotIn(b"200", answer)
+        self.assertIn("tensorhub_workers", self.metrics())
+        slow[0].settimeout(20)
+        begun = time.monotonic()
+        while slow[0].recv(100):
+            pass
+        self.assertGreater(time.monotonic() - begun, 0)  # it was hung up on
+        self.worker("trainer")
+
+    def test_a_port_that_is_taken(self):
+        done = subprocess.run(
+            [binaries.path("tensorhub-server"), "--listen", "127.0.0.1:0", "--http",
+             f"127.0.0.1:{self.port}"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"--http: cannot listen on 127.0.0.1:{self.port}", done.stderr)
+        wrong = subprocess.run(
+            [binaries.path("tensorhub-server"), "--http", "nonsense"], capture_output=True,
+            text=True, timeout=60, check=False)
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("--http", wrong.stderr)
+
+
+if __name__ == "__main__":
+    binaries.main()
