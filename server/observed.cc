@@ -25,7 +25,11 @@ std::optional<http::Facts> Observe(rpc::RpcServer& server) {
       [answer](const hub::Hub& hub, TimeMs now) { answer->set_value(http::FactsOf(hub, now)); });
   if (!asked || heard.wait_for(kObservePatience) != std::future_status::ready) return std::nullopt;
   http::Facts facts;
-  facts.hub = heard.get();
+  try {
+    facts.hub = heard.get();
+  } catch (const std::future_error&) {
+    return std::nullopt;  // the server ends, and has dropped the question
+  }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
   facts.look_s = took.count();
   const rpc::RpcServer::About about = server.about();

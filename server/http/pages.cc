@@ -4,18 +4,22 @@
 #include "server/http/pages.h"
 
 #include <httplib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/http/connection.h"
 #include "server/http/metrics_text.h"
 
 namespace tensorhub::http {
 namespace {
 
-constexpr size_t kThreads = 4;
-constexpr size_t kRequestBytesMax = 16 << 10;
-constexpr time_t kPatienceSeconds = 5;
+// Each is held up for kHeadPatience by a client that says nothing.
+constexpr size_t kThreads = 16;
+constexpr std::chrono::milliseconds kLookEvery{1};
 constexpr int kUnavailable = 503;
 constexpr char kPlain[] = "text/plain; charset=utf-8";
 
@@ -25,15 +29,6 @@ void ShareNoPort(socket_t socket) {
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 }
 
-void SetBounds(httplib::Server& server) {
-  server.set_socket_options(ShareNoPort);
-  server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-  server.set_payload_max_length(kRequestBytesMax);
-  server.set_read_timeout(kPatienceSeconds);
-  server.set_write_timeout(kPatienceSeconds);
-  server.set_keep_alive_timeout(kPatienceSeconds);
-}
-
 void Answer(httplib::Response& response, bool good, const char* text) {
   if (!good) response.status = kUnavailable;
   response.set_content(good ? "ok\n" : absl::StrCat(text, "\n"), kPlain);
@@ -41,13 +36,34 @@ void Answer(httplib::Response& response, bool good, const char* text) {
 
 }  // namespace
 
-Pages::Pages(FactsSource facts)
-    : facts_(std::move(facts)), server_(std::make_unique<httplib::Server>()) {}
+// R9: what comes over a connection is bounded before the library looks at it.
+class Pages::Server final : public httplib::Server {
+ public:
+  Server() {
+    set_socket_options(ShareNoPort);
+    set_payload_max_length(0);
+    new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  }
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    if (std::optional<std::string> head = ReadHead(socket)) {
+      Exchange exchange(*std::move(head));
+      bool closed = false;
+      process_request(exchange, /*close_connection=*/true, closed, nullptr);
+      SendAll(socket, exchange.answer());
+    }
+    shutdown(socket, SHUT_RDWR);
+    close(socket);
+    return true;
+  }
+};
+
+Pages::Pages(FactsSource facts) : facts_(std::move(facts)), server_(std::make_unique<Server>()) {}
 
 absl::StatusOr<std::unique_ptr<Pages>> Pages::Start(const std::string& host, uint16_t port,
                                                     FactsSource facts) {
   std::unique_ptr<Pages> pages(new Pages(std::move(facts)));
-  SetBounds(*pages->server_);
   pages->Offer();
   const int bound = port == 0 ? pages->server_->bind_to_any_port(host.c_str())
                               : (pages->server_->bind_to_port(host.c_str(), port) ? port : -1);
@@ -57,6 +73,8 @@ absl::StatusOr<std::unique_ptr<Pages>> Pages::Start(const std::string& host, uin
   }
   pages->port_ = static_cast<uint16_t>(bound);
   pages->thread_ = std::thread([server = pages->server_.get()] { server->listen_after_bind(); });
+  // The library ends only what runs.
+  while (!pages->server_->is_running()) std::this_thread::sleep_for(kLookEvery);
   return pages;
 }
 

@@ -4,8 +4,8 @@
 // What the server shows by HTTP: /metrics, /livez and /readyz. Plain HTTP, GET only, for a network
 // of the operator's own.
 //
-// R9: a request has at most a few KiB, a client that is slow is hung up on, and so many are served
-// at a time.
+// R9: a request has a bound in bytes and in time, one is taken per connection, and a body is not
+// read (connection.h).
 //
 // Thread contract: Start and the destructor on one thread. `facts` is called on threads of this
 // class, and may take its time.
@@ -21,10 +21,6 @@
 
 #include "absl/status/statusor.h"
 #include "server/http/facts.h"
-
-namespace httplib {
-class Server;
-}
 
 namespace tensorhub::http {
 
@@ -47,7 +43,8 @@ class Pages {
   void Offer();
 
   const FactsSource facts_;
-  std::unique_ptr<httplib::Server> server_;
+  class Server;
+  std::unique_ptr<Server> server_;
   uint16_t port_ = 0;
   std::thread thread_;
 };
