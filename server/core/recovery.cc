@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/core/state.h"
@@ -21,6 +22,26 @@ Sharding& EnsureSharding(Publication& publication, const Holding& holding) {
   sharding.world_size = holding.world_size;
   sharding.chunk_bytes = holding.chunk_bytes;
   return sharding;
+}
+
+// Who holds what this worker reports, if nobody of them may publish it, and they say otherwise how
+// it is cut.
+std::vector<Worker*> ReadersInTheWay(const Publication* known, Rank rank, const Holding& holding) {
+  if (known == nullptr || holding.sharding) return {};
+  const Sharding& said = known->published;
+  const auto shard = said.shards.find(rank);
+  const bool same_shard = shard == said.shards.end() || shard->second.layout == holding.layout;
+  const bool same_cut =
+      said.world_size == holding.world_size && said.chunk_bytes == holding.chunk_bytes;
+  std::vector<Worker*> readers;
+  if (same_shard && same_cut) return readers;
+  for (const auto& [other, each] : said.shards) {
+    for (const auto& [serial, holder] : each.holders) {
+      if (holder->may_publish) return {};
+      readers.push_back(holder);
+    }
+  }
+  return readers;
 }
 
 }  // namespace
@@ -328,6 +349,13 @@ const Publication* Hub::State::TakeUp(const Worker& worker, const PublishOp& op)
 absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event) {
   Holding holding = *event.holding;
   if (!holding.term) holding.term = TermOf(models_.at(worker.id.key.model), holding);
+  // R9: how it is cut is for its publishers to say, whoever came first.
+  if (worker.may_publish) {
+    const Publication* known = FindPublication(worker.id.key.model, holding.publication);
+    for (Worker* reader : ReadersInTheWay(known, worker.id.key.rank, holding)) {
+      if (reader->reference) DropOther(*reader);
+    }
+  }
   if (absl::Status status = CheckReported(worker, holding); !status.ok()) return status;
   const Filling filling = FillingOf(worker, event);
   if (filling == Filling::kOver) return absl::AbortedError("its fetch is over");

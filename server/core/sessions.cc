@@ -251,6 +251,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
     NoCopiesBy(worker.id.key, "it makes none any more");
   }
   worker.offers_copies = event.offers_copies;
+  worker.may_publish = event.may_publish;
   worker.knows_streams = event.knows_streams;
   worker.knows_resharding = event.knows_resharding;
   worker.copy_of = event.copy_of;

@@ -201,6 +201,7 @@ struct Worker {
   Place place;
   bool stable = true;
   bool offers_copies = false;
+  bool may_publish = true;        // R9: whose session it was last, may
   bool knows_streams = false;     // it may be one end of a read that has several sources
   bool knows_resharding = false;  // and the reading end where those hold another sharding
   std::string copy_of;
