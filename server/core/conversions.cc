@@ -77,14 +77,16 @@ bool Hub::State::HaveLayouts(const std::vector<Fingerprint>& layouts) {
 absl::StatusOr<Sharding*> Hub::State::ShardingFor(const GroupKey& key, const Group& group,
                                                   Publication& publication) {
   const auto world_size = static_cast<uint32_t>(group.forming.size());
-  const PlanWanted wanted = PlanOf(LayoutsOf(publication.published), LayoutsOf(group));
-  const ShardingId& id = wanted.plan.to;
-  if (wanted.to == wanted.from) return &publication.published;
+  std::vector<Fingerprint> from = LayoutsOf(publication.published);
+  std::vector<Fingerprint> to = LayoutsOf(group);
+  if (to == from) return &publication.published;
   const bool all_know = std::all_of(group.forming.begin(), group.forming.end(), [&](auto& join) {
     const Worker* worker = FindWorker({key.model, key.group, join.first});
     return worker != nullptr && worker->knows_resharding;
   });
   if (!all_know) return CheckShards(group, world_size, publication);
+  const PlanWanted wanted = PlanOf(std::move(from), std::move(to));
+  const ShardingId& id = wanted.plan.to;
   const auto converted = publication.converted.find(id);
   if (converted != publication.converted.end() && !converted->second.parts.empty()) {
     return &converted->second;
@@ -137,8 +139,9 @@ void Hub::State::RetryPlans() {
   }
   for (const GroupKey& key : forming) Resolve(key, groups_.at(key));
   for (const auto& [name, model] : models_) {
-    for (const auto& [id, publication] : model.publications)
+    for (const auto& [id, publication] : model.publications) {
       WakeWaiting(publication.published.awaiting);
+    }
   }
 }
 

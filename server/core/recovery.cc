@@ -290,8 +290,7 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
   if (known == nullptr && publication->converted.size() >= kConvertedMax) {
     return absl::ResourceExhaustedError("its publication is held in too many shardings already");
   }
-  if (known == nullptr) return absl::OkStatus();
-  if (known->world_size == 0) return absl::OkStatus();
+  if (known == nullptr || known->world_size == 0) return absl::OkStatus();
   if (known->world_size != holding.world_size || known->chunk_bytes != holding.chunk_bytes) {
     return absl::AlreadyExistsError("its publication is another one");
   }
