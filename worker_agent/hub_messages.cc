@@ -190,6 +190,14 @@ absl::StatusOr<std::optional<Event>> AssignEvent(const v1::Assign& in) {
   return std::optional<Event>(std::move(out));
 }
 
+absl::StatusOr<std::optional<Event>> EndStreamEvent(const v1::EndStream& in) {
+  EndStreamDirective out;
+  const absl::Status status = Read(in.transaction(), "EndStream.transaction", out.transaction);
+  if (!status.ok()) return status;
+  out.assignment = in.assignment();
+  return std::optional<Event>(std::move(out));
+}
+
 absl::StatusOr<std::optional<Event>> AbortEvent(const v1::AbortRead& in) {
   AbortReadDirective out;
   const absl::Status status = Read(in.transaction(), "AbortRead.transaction", out.transaction);
@@ -247,6 +255,7 @@ v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report) {
   out.set_agent_version(TENSORHUB_VERSION);
   out.set_gave_up_join(report.gave_up_join);
   out.set_repeats(report.repeats);
+  out.set_features(v1::FEATURE_STREAMS);
   *out.mutable_group_epoch() = ToProto(report.epoch);
   *out.mutable_came_in() = ToProto(report.came_in);
   if (report.holding) *out.mutable_holding() = ToProto(*report.holding);
@@ -284,8 +293,9 @@ absl::StatusOr<std::optional<Event>> ToEvent(const v1::HubMessage& message) {
       return MakeCopyEvent(message.make_copy());
     case v1::HubMessage::kReleaseCopy:
       return std::optional<Event>(ReleaseCopyDirective{message.release_copy().generation()});
+    case v1::HubMessage::kEndStream:
+      return EndStreamEvent(message.end_stream());
     case v1::HubMessage::kSourceSharding:  // not to a worker that reads its own shard only
-    case v1::HubMessage::kEndStream:       // not to one that reads from one source at a time
     case v1::HubMessage::kWelcome:
     case v1::HubMessage::BODY_NOT_SET:
       break;

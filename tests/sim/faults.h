@@ -69,6 +69,7 @@ struct FaultPlan {
   bool keeps_data = true;  // store id and epoch survive a crash
   Ppm data_lost = 0;       // of crashes with data: it comes back as another hub
   bool small_limits = false;
+  uint32_t sources_per_reader = 1;
   uint32_t keep_latest = 0;  // R7
   bool host_copies = false;  // of what is to be kept; some groups offer memory
   // Publishers that come with other bytes under a number that is held already.

@@ -20,18 +20,16 @@ void Memory::Write(uint64_t begin, uint64_t bytes, const Cell* cells) {
 
 void Memory::WriteCell(uint64_t index, uint64_t from, uint64_t to, Cell value) {
   const uint64_t cell_end = std::min((index + 1) * kCellBytes, chunking_.total_bytes);
-  const bool goes_on = part_cell_ == index && part_end_ == from && part_value_ == value;
+  const auto part = parts_.extract(index);
+  const bool goes_on = !part.empty() && part.mapped().end == from && part.mapped().value == value;
   const bool from_front = from == index * kCellBytes;
-  part_cell_ = ~uint64_t{0};
   if ((from_front || goes_on) && to == cell_end) {
     cells_[index] = value;
     return;
   }
   cells_[index] = Garbage(value & 0xffffff);
   if (!from_front && !goes_on) return;
-  part_cell_ = index;
-  part_end_ = to;
-  part_value_ = value;
+  parts_[index] = {to, value};
 }
 
 bool Memory::Holds(ContentId content, Rank rank, uint32_t first_chunk, uint32_t end_chunk) const {

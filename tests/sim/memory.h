@@ -9,6 +9,7 @@
 #define TENSORHUB_TESTS_SIM_MEMORY_H_
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "common/ids.h"
@@ -67,9 +68,11 @@ class Memory {
   }
 
   void Fill(ContentId content, Rank rank) {
+    parts_.clear();
     for (uint64_t i = 0; i < cells_.size(); ++i) cells_[i] = CellOf(content, rank, i);
   }
   void Scribble(uint64_t number) {
+    parts_.clear();
     for (Cell& cell : cells_) cell = Garbage(number);
   }
   bool Holds(ContentId content, Rank rank, uint32_t first_chunk, uint32_t end_chunk) const;
@@ -80,10 +83,12 @@ class Memory {
   const Chunking chunking_;
   std::vector<Cell> cells_;
   ControlWord word_;
-  // The cell that is written in parts: up to where, and with what.
-  uint64_t part_cell_ = ~uint64_t{0};
-  uint64_t part_end_ = 0;
-  Cell part_value_ = 0;
+  // Of a cell that is written in parts: up to where, and with what.
+  struct Part {
+    uint64_t end = 0;
+    Cell value = 0;
+  };
+  std::map<uint64_t, Part> parts_;  // by its index
 };
 
 }  // namespace tensorhub::fault

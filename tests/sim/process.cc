@@ -134,6 +134,7 @@ hub::SessionOpened Process::Opening() const {
   opened.came_in = report.came_in;
   opened.gave_up_join = report.gave_up_join;
   opened.repeats = report.repeats;
+  opened.knows_streams = true;
   if (report.holding) opened.holding = sim::ToHub(*report.holding);
   if (report.open_fetch) opened.open_fetch = sim::ToHub(*report.open_fetch);
   return opened;

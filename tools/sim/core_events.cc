@@ -213,6 +213,9 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
                                     .term = d.term};
           },
           [](const hub::Assign& d) -> Result { return ToAgent(d); },
+          [](const hub::EndStream& d) -> Result {
+            return agent::EndStreamDirective{d.transaction, d.assignment};
+          },
           [](const hub::AbortRead& d) -> Result {
             return agent::AbortReadDirective{d.transaction, d.reason};
           },

@@ -73,6 +73,15 @@ void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& eff
   if (next_read_ && event.transaction == decision_->transaction) OnEarlyAssign(event, effects);
 }
 
+void AgentCore::State::On(const EndStreamDirective& event, TimeMs now, Effects& effects) {
+  if (reader_) return reader_->OnEndStream(event, now, effects);
+  if (!next_read_) return;
+  for (AssignDirective& early : std::exchange(next_read_->assigns, {})) {
+    early.assignment == event.assignment ? ReleaseEarly(early, effects)
+                                         : next_read_->assigns.push_back(std::move(early));
+  }
+}
+
 void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects& effects) {
   last_visible_ = event.publication;
   if (event.publication != reference_.content().publication) return;
@@ -332,6 +341,20 @@ std::optional<TermNumber> AgentCore::State::HeldIn(Version version) const {
   return held && held->version == version ? std::optional(held->term) : std::nullopt;
 }
 
+void AgentCore::State::ReportStreams(OpenFetchReport& open) const {
+  open.plan = reader_->plan();
+  for (const AssignDirective& assigned : reader_->Assignments()) {
+    if (!open.source) {
+      open.source = assigned.source;
+      open.source_generation = assigned.generation;
+      open.assignment = assigned.assignment;
+    }
+    if (!reader_->ranges()) continue;
+    open.streams.push_back(
+        {assigned.part, assigned.source, assigned.generation, assigned.assignment});
+  }
+}
+
 StateReport AgentCore::State::Report() const {
   StateReport report;
   report.epoch = epoch_;
@@ -365,11 +388,7 @@ StateReport AgentCore::State::Report() const {
     open.publication = decision_->publication;
     open.version = decision_->version;
     open.finished = phase_ == Phase::kFinishing && result_.ok();
-    if (reader_ && reader_->assignment()) {
-      open.source = reader_->assignment()->source;
-      open.source_generation = reader_->assignment()->generation;
-      open.assignment = reader_->assignment()->assignment;
-    }
+    if (reader_) ReportStreams(open);
     report.open_fetch = open;
   }
   return report;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -45,6 +46,7 @@ class AgentCore::State {
   void On(const SessionDown& event, TimeMs now, Effects& effects);
   void On(const SessionRefused& event, TimeMs now, Effects& effects);
   void On(const AssignDirective& event, TimeMs now, Effects& effects);
+  void On(const EndStreamDirective& event, TimeMs now, Effects& effects);
   void On(const AbortReadDirective& event, TimeMs now, Effects& effects);
   void On(const ProbeDirective& event, TimeMs now, Effects& effects);
   void On(const DroppedDirective& event, TimeMs now, Effects& effects);
@@ -132,6 +134,7 @@ class AgentCore::State {
   BeginReadCall AnnounceRead();
   void BeginRead(TimeMs now, Effects& effects);
   void OnEarlyAssign(const AssignDirective& event, Effects& effects);
+  static void ReleaseEarly(const AssignDirective& early, Effects& effects);
   void EndNextRead(Effects& effects);
   void StopReading(const absl::Status& reason, Effects& effects);
   void Finish(TimeMs now, Effects& effects);
@@ -163,6 +166,7 @@ class AgentCore::State {
   void OnDamage(uint32_t chunk, Effects& effects);
   // Runs `step` of the reader, and tells this agent's own readers what it brought.
   void LetRead(absl::FunctionRef<void()> step, TimeMs now, Effects& effects);
+  void ReportStreams(OpenFetchReport& open) const;
   void Heartbeat(TimeMs now, Effects& effects);
   void OnHello(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnBye(const PeerMessage& message, TimeMs now, Effects& effects);
@@ -227,8 +231,8 @@ class AgentCore::State {
   // a session, nothing counts when that is down: the next report does not tell the hub of it.
   struct NextRead {
     Generation generation = 0;
-    bool begun = false;                          // at the hub
-    std::optional<AssignDirective> assign = {};  // the last one
+    bool begun = false;                         // at the hub
+    std::vector<AssignDirective> assigns = {};  // the last one of each stream, of the last plan
   };
   std::optional<NextRead> next_read_;
   std::optional<Reader> reader_;

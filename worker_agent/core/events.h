@@ -85,6 +85,11 @@ struct AssignDirective {
   uint32_t part = 0;          // the stream that this source feeds
   bool ranges = false;        // several sources feed the read
 };
+// A stream of several ends; the others bring what it has not brought.
+struct EndStreamDirective {
+  TransactionId transaction;
+  AssignmentNumber assignment = 0;
+};
 struct AbortReadDirective {
   TransactionId transaction;
   absl::Status reason;
@@ -251,12 +256,13 @@ struct CopyFailed {
 };
 struct Tick {};
 
-using Event = std::variant<Registered, VerbAsked, LeaveAsked, CancelAsked, Stopping, SessionUp,
-                           SessionDown, SessionRefused, AssignDirective, AbortReadDirective,
-                           ProbeDirective, DroppedDirective, VisibleDirective, SupersededDirective,
-                           GroupChangedDirective, MakeCopyDirective, ReleaseCopyDirective,
-                           CallReply, MessageArrived, SendDone, GetDone, WordArrived, PeerFailed,
-                           Moved, LaneKnown, MemoryImported, ChunksHashed, CopyFailed, Tick>;
+using Event =
+    std::variant<Registered, VerbAsked, LeaveAsked, CancelAsked, Stopping, SessionUp, SessionDown,
+                 SessionRefused, AssignDirective, EndStreamDirective, AbortReadDirective,
+                 ProbeDirective, DroppedDirective, VisibleDirective, SupersededDirective,
+                 GroupChangedDirective, MakeCopyDirective, ReleaseCopyDirective, CallReply,
+                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, Moved, LaneKnown,
+                 MemoryImported, ChunksHashed, CopyFailed, Tick>;
 
 }  // namespace tensorhub::agent
 

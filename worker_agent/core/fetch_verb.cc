@@ -101,8 +101,8 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   TH_CHECK(reference_.generation() == next.generation);
   EndNextRead(effects);
   phase_ = Phase::kReading;
-  if (next.assign) reader_->OnAssign(*next.assign, now, effects);
-  if (next.begun || next.assign) return;
+  for (const AssignDirective& early : next.assigns) reader_->OnAssign(early, now, effects);
+  if (next.begun || !next.assigns.empty()) return;
   phase_ = Phase::kBeginning;
   calls_.Start(BeginReadCall{decision_->transaction, reference_.generation(), registered_->medium},
                effects);
@@ -110,12 +110,17 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
 
 // R3: the source that it turns to when it begins; an earlier one need not wait for that.
 void AgentCore::State::OnEarlyAssign(const AssignDirective& event, Effects& effects) {
-  std::optional<AssignDirective>& last = next_read_->assign;
-  if (last && event.assignment <= last->assignment) return;
-  if (last) {
-    effects.emplace_back(SessionSend{SourceReleasedMessage{last->transaction, last->assignment}});
+  std::vector<AssignDirective>& last = next_read_->assigns;
+  if (!last.empty() && event.assignment <= last.back().assignment) return;
+  for (const AssignDirective& early : std::exchange(last, {})) {
+    const bool stays = early.plan == event.plan && early.part != event.part;
+    stays ? last.push_back(early) : ReleaseEarly(early, effects);
   }
-  last = event;
+  last.push_back(event);
+}
+
+void AgentCore::State::ReleaseEarly(const AssignDirective& early, Effects& effects) {
+  effects.emplace_back(SessionSend{SourceReleasedMessage{early.transaction, early.assignment}});
 }
 
 // R4: what was announced is the read's by now, or nobody's: the hub may have sent readers for it.

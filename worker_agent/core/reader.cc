@@ -3,31 +3,88 @@
 
 #include "worker_agent/core/reader.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace tensorhub::agent {
 
 Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
                Digests& digests, const Remembered& last, PeerTable& peers, uint64_t& next_token,
                bool in_outage, TimeMs now)
     : peers_(peers),
-      transfer_(options, transaction, reference, digests, last, next_token, in_outage, now),
-      stream_(transfer_, peers) {
+      transfer_(options, transaction, reference, digests, last, next_token, in_outage, now) {
   if (transfer_.complete()) state_ = State::kComplete;
 }
 
 void Reader::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects) {
   if (state_ != State::kReading || assign.transaction != transfer_.transaction()) return;
   if (assign.publication != transfer_.reference().content().publication) return;
-  stream_.OnAssign(assign, now, effects);
+  const Plan plan{assign.plan, assign.ranges};
+  const Plan& last = next_plan_.value_or(plan_);
+  if (plan.number < last.number) return;  // late
+  // A hub of another life may give a number again, to a plan of the other kind.
+  if (plan != last) LeavePlan(plan, now, effects);
+  TurnTo(assign, now, effects);
+  Advance(now, effects);
+}
+
+// R3: what is left counts until it is released, which its stream says when it is quiet.
+void Reader::LeavePlan(const Plan& next, TimeMs now, Effects& effects) {
+  for (const auto& [part, stream] : streams_) stream->Leave(now, effects);
+  for (const auto& [part, early] : std::exchange(early_, {})) {
+    effects.emplace_back(SessionSend{SourceReleasedMessage{early.transaction, early.assignment}});
+  }
+  next_plan_ = next;
+}
+
+void Reader::TurnTo(const AssignDirective& assign, TimeMs now, Effects& effects) {
+  if (!next_plan_) {
+    auto& stream = streams_[assign.part];
+    if (!stream) stream = std::make_unique<Stream>(transfer_, peers_);
+    return stream->OnAssign(assign, now, effects);
+  }
+  AssignDirective& early = early_[assign.part];
+  if (early.assignment != 0 && early.assignment != assign.assignment) {
+    effects.emplace_back(SessionSend{SourceReleasedMessage{early.transaction, early.assignment}});
+  }
+  early = assign;
+}
+
+// At the prefix, as soon as nothing of the plan before writes any more.
+void Reader::BeginPlan(TimeMs now, Effects& effects) {
+  if (!next_plan_ || !Quiet()) return;
+  streams_.clear();
+  plan_ = *std::exchange(next_plan_, std::nullopt);
+  transfer_.Divide(nullptr);
+  if (plan_.ranges) {
+    transfer_.Divide(std::make_unique<Spread>(transfer_.chunking(), transfer_.valid_chunks(),
+                                              transfer_.BlockBytes()));
+    transfer_.ForgetUnproven();
+    transfer_.RestartSkips(/*hopes=*/false);
+  }
+  for (const auto& [part, assign] : std::exchange(early_, {})) TurnTo(assign, now, effects);
+}
+
+void Reader::OnEndStream(const EndStreamDirective& event, TimeMs now, Effects& effects) {
+  if (state_ != State::kReading || event.transaction != transfer_.transaction()) return;
+  const size_t early = std::erase_if(
+      early_, [&](const auto& entry) { return entry.second.assignment == event.assignment; });
+  if (early != 0) {
+    effects.emplace_back(SessionSend{SourceReleasedMessage{event.transaction, event.assignment}});
+  }
+  for (const auto& [part, stream] : streams_) stream->OnEnd(event.assignment, now, effects);
   Advance(now, effects);
 }
 
 void Reader::OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                        Effects& effects) {
-  stream_.OnMessage(message, payload, now, effects);
+  for (const auto& [part, stream] : streams_) stream->OnMessage(message, payload, now, effects);
   Advance(now, effects);
 }
 
-void Reader::OnLane(const LaneKnown& event, Effects& effects) { stream_.OnLane(event, effects); }
+void Reader::OnLane(const LaneKnown& event, Effects& effects) {
+  for (const auto& [part, stream] : streams_) stream->OnLane(event, effects);
+}
 
 void Reader::OnImported(const MemoryImported& event, TimeMs now, Effects& effects) {
   if (event.status.ok()) {
@@ -35,68 +92,146 @@ void Reader::OnImported(const MemoryImported& event, TimeMs now, Effects& effect
   } else {
     peers_.imported.erase(event.peer);
   }
-  stream_.OnImported(event, effects);
+  for (const auto& [part, stream] : streams_) stream->OnImported(event, effects);
   Advance(now, effects);
 }
 
 void Reader::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
-  stream_.OnGetDone(event, now, effects);
+  for (const auto& [part, stream] : streams_) stream->OnGetDone(event, now, effects);
   Advance(now, effects);
 }
 
 void Reader::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
-  stream_.OnWord(event, now, effects);
+  for (const auto& [part, stream] : streams_) stream->OnWord(event, now, effects);
   Advance(now, effects);
 }
 
 void Reader::OnHashed(const ChunksHashed& event, TimeMs now, Effects& effects) {
-  if (stream_.IsOpen() && transfer_.OnSkipHashed(event)) return Proceed(now, effects);
-  stream_.OnHashed(event);
+  const bool open = std::any_of(streams_.begin(), streams_.end(),
+                                [](const auto& entry) { return entry.second->IsOpen(); });
+  if (open && transfer_.OnSkipHashed(event)) return Proceed(now, effects);
+  for (const auto& [part, stream] : streams_) stream->OnHashed(event);
   Advance(now, effects);
 }
 
 void Reader::OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects) {
-  stream_.OnPeerFailed(event, now, effects);
+  for (const auto& [part, stream] : streams_) stream->OnPeerFailed(event, now, effects);
   Advance(now, effects);
 }
 
 void Reader::OnReconnected(Incarnation peer, TimeMs now, Effects& effects) {
-  stream_.OnReconnected(peer, now, effects);
+  for (const auto& [part, stream] : streams_) stream->OnReconnected(peer, now, effects);
   Advance(now, effects);
 }
 
+// A directive is of the session by which it came.
+void Reader::OnSessionDown() {
+  early_.clear();
+  for (const auto& [part, stream] : streams_) stream->OnSessionDown();
+}
+
+void Reader::OnSessionUp(Effects& effects) {
+  for (const auto& [part, stream] : streams_) stream->OnSessionUp(effects);
+}
+
 void Reader::OnTick(TimeMs now, Effects& effects) {
-  stream_.OnTick(now, effects);
+  for (const auto& [part, stream] : streams_) stream->OnTick(now, effects);
   Advance(now, effects);
 }
 
 void Reader::Stop(Effects& effects) {
   if (state_ == State::kReading) state_ = State::kStopped;
-  stream_.Stop(effects);
+  early_.clear();
+  for (const auto& [part, stream] : streams_) stream->Stop(effects);
+}
+
+bool Reader::Quiet() const {
+  return std::all_of(streams_.begin(), streams_.end(),
+                     [](const auto& entry) { return entry.second->Quiet(); });
+}
+
+bool Reader::Busy() const {
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [](const auto& entry) { return entry.second->Busy(); });
+}
+
+std::optional<TimeMs> Reader::NextDeadline() const {
+  std::optional<TimeMs> next;
+  for (const auto& [part, stream] : streams_) {
+    const std::optional<TimeMs> due = stream->NextDeadline();
+    if (due && (!next || *due < *next)) next = due;
+  }
+  return next;
+}
+
+bool Reader::IsAt(Incarnation peer) const {
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [peer](const auto& entry) { return entry.second->IsAt(peer); }) ||
+         std::any_of(early_.begin(), early_.end(),
+                     [peer](const auto& entry) { return entry.second.source.incarnation == peer; });
+}
+
+bool Reader::ReadsFrom(Incarnation peer) const {
+  return std::any_of(streams_.begin(), streams_.end(), [peer](const auto& entry) {
+    return entry.second->IsOpen() && entry.second->IsAt(peer);
+  });
+}
+
+std::vector<AssignDirective> Reader::Assignments() const {
+  std::vector<AssignDirective> all;
+  for (const auto& [part, stream] : streams_) {
+    const bool counts = !plan_.ranges || stream->IsOpen() || !stream->Quiet();
+    if (stream->assignment() && counts) all.push_back(*stream->assignment());
+  }
+  return all;
 }
 
 // After every event.
 void Reader::Advance(TimeMs now, Effects& effects) {
-  if (stream_.TakeMoved()) Proceed(now, effects);
+  BeginPlan(now, effects);
+  bool moved = false;
+  for (const auto& [part, stream] : streams_) moved |= stream->TakeMoved();
+  if (moved) Proceed(now, effects);
+}
+
+const Stream* Reader::Reading() const {
+  for (const auto& [part, stream] : streams_) {
+    if (stream->IsReading()) return stream.get();
+  }
+  return nullptr;
 }
 
 // What became sound is committed, and more is asked for.
 void Reader::Proceed(TimeMs now, Effects& effects) {
   CommitArrived(now, effects);
-  if (state_ != State::kReading || !stream_.IsReading()) return;
+  if (state_ != State::kReading || Reading() == nullptr) return;
   transfer_.AdvanceSkips(effects);
   SkipSame(now, effects);
-  if (state_ == State::kReading) stream_.AskForMore(effects);
+  if (state_ != State::kReading) return;
+  for (const auto& [part, stream] : streams_) {
+    if (stream->IsReading()) stream->AskForMore(effects);
+  }
 }
 
 void Reader::CommitArrived(TimeMs now, Effects& effects) {
-  stream_.HashArrived(effects);
-  const uint32_t end = stream_.SoundEnd();
+  for (const auto& [part, stream] : streams_) stream->HashArrived(effects);
+  const uint32_t end = SoundEnd();
   if (end > transfer_.valid_chunks()) {
     transfer_.CommitRead(end, effects);
     AfterCommit(now, effects);
   }
-  stream_.FailIfBad(effects);
+  for (const auto& [part, stream] : streams_) stream->FailIfBad(effects);
+}
+
+// R4, R5: of several streams, up to the first byte that is not sound yet, or that nobody brings.
+uint32_t Reader::SoundEnd() {
+  if (!transfer_.division()) {
+    return streams_.empty() ? transfer_.valid_chunks() : streams_.begin()->second->SoundEnd();
+  }
+  uint64_t low = transfer_.division()->LowWater();
+  for (const auto& [part, stream] : streams_) low = std::min(low, stream->LowWater());
+  if (low >= transfer_.chunking().total_bytes) return transfer_.chunking().count();
+  return static_cast<uint32_t>(low / transfer_.chunking().chunk_bytes);
 }
 
 // R9: what was found to be in place is valid without being read.
@@ -105,16 +240,20 @@ void Reader::SkipSame(TimeMs now, Effects& effects) {
   if (end == transfer_.valid_chunks()) return;
   transfer_.CommitSkipped(end, effects);
   AfterCommit(now, effects);
-  if (state_ == State::kReading) stream_.OnSkipped(effects);
+  if (state_ != State::kReading) return;
+  for (const auto& [part, stream] : streams_) stream->OnSkipped(effects);
 }
 
 void Reader::AfterCommit(TimeMs now, Effects& effects) {
   if (transfer_.complete()) {
-    stream_.End(effects);
+    for (const auto& [part, stream] : streams_) stream->End(effects);
     state_ = State::kComplete;
   }
-  const auto& assigned = stream_.assignment();
-  transfer_.TellProgress(assigned ? &assigned->source.key : nullptr, stream_.lane(), now, effects);
+  const Stream* shown = Reading();
+  if (shown == nullptr && !streams_.empty()) shown = streams_.begin()->second.get();
+  const bool known = shown != nullptr && shown->assignment();
+  transfer_.TellProgress(known ? &shown->assignment()->source.key : nullptr,
+                         known ? shown->lane() : std::string(), now, effects);
 }
 
 }  // namespace tensorhub::agent

@@ -4,17 +4,25 @@
 // Reading one shard: what streams (stream.h) bring is committed into the own reference, chunk after
 // chunk in canonical order (R5), so that what is valid is a prefix. Then they ask for more.
 //
+// By the hub's plan one stream brings everything, or several bring ranges (division.h). A read that
+// gets another plan goes on at its prefix.
+//
 // Invariants:
 // 1. A chunk commits only when it is sound, as the stream that brought it says.
 // 2. A verb that reads ends only when no stream has an operation outstanding.
+// 3. The streams of a plan begin when those of the plan before are quiet (R5: a byte has one
+//    operation outstanding at most).
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_READER_H_
 #define TENSORHUB_WORKER_AGENT_CORE_READER_H_
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/core/digests.h"
@@ -37,11 +45,12 @@ class Reader {
   Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
          Digests& digests, const Remembered& last, PeerTable& peers, uint64_t& next_token,
          bool in_outage, TimeMs now);
-  // Its stream knows where its transfer is.
+  // Its streams know where their transfer is.
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
   void OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects);
+  void OnEndStream(const EndStreamDirective& event, TimeMs now, Effects& effects);
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                  Effects& effects);
   void OnLane(const LaneKnown& event, Effects& effects);
@@ -52,36 +61,55 @@ class Reader {
   void OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects);
   // The connection with this peer is another one: what was said on the last may be lost.
   void OnReconnected(Incarnation peer, TimeMs now, Effects& effects);
-  void OnSessionDown() { stream_.OnSessionDown(); }
-  void OnSessionUp(Effects& effects) { stream_.OnSessionUp(effects); }
+  void OnSessionDown();
+  void OnSessionUp(Effects& effects);
   void OnTick(TimeMs now, Effects& effects);
   // Ends the reading for good. What is outstanding may still write: see Quiet.
   void Stop(Effects& effects);
 
   State state() const { return state_; }
   // No operation writes the buffers any more: the verb may end.
-  bool Quiet() const { return stream_.Quiet(); }
-  bool Busy() const { return stream_.Busy(); }
-  std::optional<TimeMs> NextDeadline() const { return stream_.NextDeadline(); }
+  bool Quiet() const;
+  bool Busy() const;
+  std::optional<TimeMs> NextDeadline() const;
   // Its tallies, and what is told of it.
   const Transfer& transfer() const { return transfer_; }
   // Something of that peer's may be outstanding, or is about to be.
-  bool IsAt(Incarnation peer) const { return stream_.IsAt(peer); }
+  bool IsAt(Incarnation peer) const;
   // A read is open there.
-  bool ReadsFrom(Incarnation peer) const { return stream_.IsOpen() && IsAt(peer); }
-  // The present source, for reports; its generation and assignment are in the assignment.
-  const std::optional<AssignDirective>& assignment() const { return stream_.assignment(); }
+  bool ReadsFrom(Incarnation peer) const;
+  // For reports: by which plan it reads, and where. The source of the whole shard, or the last;
+  // where several feed the read, those where something may be outstanding, by part.
+  uint32_t plan() const { return plan_.number; }
+  bool ranges() const { return plan_.ranges; }
+  std::vector<AssignDirective> Assignments() const;
 
  private:
+  struct Plan {
+    uint32_t number = 0;
+    bool ranges = false;  // several sources feed the read
+    bool operator==(const Plan&) const = default;
+  };
+  using Streams = std::map<uint32_t, std::unique_ptr<Stream>>;  // by part
+
+  void TurnTo(const AssignDirective& assign, TimeMs now, Effects& effects);
+  void LeavePlan(const Plan& next, TimeMs now, Effects& effects);
+  void BeginPlan(TimeMs now, Effects& effects);
   void Advance(TimeMs now, Effects& effects);
   void Proceed(TimeMs now, Effects& effects);
   void CommitArrived(TimeMs now, Effects& effects);
   void SkipSame(TimeMs now, Effects& effects);
   void AfterCommit(TimeMs now, Effects& effects);
+  uint32_t SoundEnd();
+  const Stream* Reading() const;
 
   PeerTable& peers_;
   Transfer transfer_;
-  Stream stream_;
+  Plan plan_;
+  Streams streams_;
+  // Begins when the streams there are, which have left, are quiet.
+  std::optional<Plan> next_plan_;
+  std::map<uint32_t, AssignDirective> early_;  // of it, by part
   State state_ = State::kReading;
 };
 

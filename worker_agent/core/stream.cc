@@ -36,18 +36,36 @@ void Stream::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effect
     release_ = SourceReleasedMessage{transfer_.transaction(), assigned_->assignment};
     LeaveSource(/*close_gets=*/false, effects);
   }
-  // The hub repeats what may have been lost with a session.
-  const bool again = next_assigned_ && next_assigned_->assignment == assign.assignment;
-  if (next_assigned_ && !again) {
-    const SourceReleasedMessage left{transfer_.transaction(), next_assigned_->assignment};
-    // Nothing is outstanding at one that was never turned to.
-    if (assigned_ && assigned_->assignment == left.assignment) {
-      release_ = left;
-    } else {
-      effects.emplace_back(SessionSend{left});
-    }
-  }
+  LeaveNext(assign.assignment, effects);
   next_assigned_ = assign;
+  AfterQuiet(now, effects);
+}
+
+// What was to be turned to, unless it is `assignment`: the hub repeats what may have been lost with
+// a session.
+void Stream::LeaveNext(AssignmentNumber assignment, Effects& effects) {
+  if (!next_assigned_ || next_assigned_->assignment == assignment) return;
+  const SourceReleasedMessage left{transfer_.transaction(), next_assigned_->assignment};
+  next_assigned_.reset();
+  // Nothing is outstanding at one that was never turned to.
+  if (assigned_ && assigned_->assignment == left.assignment) {
+    release_ = left;
+  } else {
+    effects.emplace_back(SessionSend{left});
+  }
+}
+
+void Stream::OnEnd(AssignmentNumber assignment, TimeMs now, Effects& effects) {
+  const auto& last = next_assigned_ ? next_assigned_ : assigned_;
+  if (last && last->assignment == assignment) Leave(now, effects);
+}
+
+void Stream::Leave(TimeMs now, Effects& effects) {
+  if (source_) {
+    release_ = SourceReleasedMessage{transfer_.transaction(), assigned_->assignment};
+    LeaveSource(/*close_gets=*/false, effects);
+  }
+  LeaveNext(/*assignment=*/0, effects);
   AfterQuiet(now, effects);
 }
 
@@ -88,7 +106,11 @@ void Stream::Begin(TimeMs now, Effects& effects) {
   source_->lane = known->second.way;
   source_->checked = options().digests == DigestMode::kOn ||
                      (options().digests == DigestMode::kAuto && assigned_->tier != Tier::kHost);
-  if (!transfer_.IsProven()) transfer_.digests().ForgetFrom(transfer_.valid_chunks());
+  if (assigned_->ranges) {
+    Open(/*ask_one_sided=*/false, effects);
+    return BeginRanges();
+  }
+  transfer_.ForgetUnproven();
   transfer_.RestartSkips(/*hopes=*/source_->checked);
   const bool ask_one_sided =
       options().one_sided && (assigned_->tier != Tier::kRemote || options().reads_far);
@@ -100,14 +122,16 @@ void Stream::Begin(TimeMs now, Effects& effects) {
 void Stream::Open(bool ask_one_sided, Effects& effects) {
   source_->read = transfer_.NextRead();
   source_->next_hash = transfer_.valid_chunks();
-  PeerMessage open = Header(PeerKind::kOpen);
+  source_->list = transfer_.lists();
+  PeerMessage open = Header(assigned_->ranges ? PeerKind::kOpenRanges : PeerKind::kOpen);
   open.publication = assigned_->publication;
   open.chunk_bytes = chunking().chunk_bytes;
-  open.chunk = transfer_.valid_chunks();
+  if (!assigned_->ranges) open.chunk = transfer_.valid_chunks();
   open.flags = kFlagDigests;
   open.begin = transfer_.digests().known();
   if (ask_one_sided) open.flags |= kFlagOneSided;
-  if (peers_.imported.contains(open.to)) open.flags |= kFlagHaveDescription;
+  const bool described = peers_.imported.contains(open.to) && !assigned_->ranges;
+  if (described) open.flags |= kFlagHaveDescription;
   open.text = options().endpoint;
   Say(open, effects);
 }
@@ -132,14 +156,18 @@ void Stream::OnMessage(const PeerMessage& message, std::string_view payload, Tim
   Heard(now);
   source_->known_valid = std::max(source_->known_valid, message.valid);
   if (message.kind == PeerKind::kDigests) return OnDigests(message, effects);
-  // A source that passes digests on begins with them.
-  if (!source_->spoke_of_digests && !transfer_.IsProven()) transfer_.digests().SetEnded(true);
+  // A source that passes digests on begins with them. All that serve ranges do.
+  if (!source_->spoke_of_digests && !assigned_->ranges && !transfer_.IsProven()) {
+    transfer_.digests().SetEnded(true);
+  }
   source_->spoke_of_digests = true;
   if (!CheckList(effects)) return;
   if (message.kind == PeerKind::kOpened) return OnOpened(message, payload, effects);
   if (message.kind == PeerKind::kData) return OnData(message, payload, effects);
   if (message.kind == PeerKind::kWord) return OnAskedWord(message);
   if (message.kind == PeerKind::kConfirm) OnStatus(message);
+  if (message.kind == PeerKind::kPart) return OnPart(message, payload, effects);
+  if (message.kind == PeerKind::kStand) OnStand(message);
 }
 
 void Stream::OnRefused(const PeerMessage& message, Effects& effects) {
@@ -165,6 +193,7 @@ void Stream::OnStatus(const PeerMessage& message) {
 
 void Stream::AskForMore(Effects& effects) {
   if (source_->phase == Phase::kServed) return RaiseCredit(effects);
+  if (source_->phase == Phase::kRanges) return WantMore(effects);
   ReadWord(effects);
   IssueGets(effects);
 }
@@ -184,6 +213,7 @@ void Stream::OnSkipped(Effects& effects) {
 
 void Stream::LeaveSource(bool close_gets, Effects& effects) {
   Say(Header(PeerKind::kClose), effects);
+  GiveBack();
   close_gets_at_ = source_->heard_at + options().silence_ms;
   if (source_->word_is_asked) word_token_.reset();  // an answer writes nothing
   source_.reset();
@@ -299,6 +329,9 @@ bool Stream::Busy() const {
   if (!source_) return false;
   if (source_->phase == Phase::kOpening || source_->phase == Phase::kImporting) return true;
   if (!source_->hashing.empty()) return true;
+  const Ranges& read = source_->ranges;
+  if (source_->phase == Phase::kRanges)
+    return read.sound < std::min(read.available, read.wanted.bytes());
   return source_->phase == Phase::kServed && source_->known_valid > transfer_.valid_chunks();
 }
 

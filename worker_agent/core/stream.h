@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One part of a transfer, read from one source at a time: from whichever source the hub assigned,
-// in the way that source offers. A stream knows what has arrived and what of that is sound. The
-// reader commits it, and then lets the stream ask for more.
+// in the way that source offers, or, where several feed the read, by ranges. A stream knows what
+// has arrived and what of that is sound. The reader commits it, and then lets the stream ask for
+// more.
 //
 // Invariants:
 // 1. A chunk is sound only after the source confirmed it under the assigned generation (R4), and,
@@ -23,14 +24,17 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "common/read_stream.h"
 #include "worker_agent/core/arrived_digests.h"
 #include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/core/peer_table.h"
 #include "worker_agent/core/peer_wire.h"
 #include "worker_agent/core/transfer.h"
+#include "worker_agent/core/wanted_ranges.h"
 
 namespace tensorhub::agent {
 
@@ -40,6 +44,8 @@ class Stream {
   Stream(Transfer& transfer, PeerTable& peers) : transfer_(transfer), peers_(peers) {}
 
   void OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects);
+  // The hub ends the stream that was assigned so; others bring the rest.
+  void OnEnd(AssignmentNumber assignment, TimeMs now, Effects& effects);
   // Messages of a read that is over, or of another stream's, are ignored.
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                  Effects& effects);
@@ -59,19 +65,23 @@ class Stream {
   bool TakeMoved() { return std::exchange(moved_, false); }
   // Has what arrived hashed, if it is checked.
   void HashArrived(Effects& effects);
-  // Chunks below it are sound.
+  // Where one source feeds the read: chunks below it are sound.
   uint32_t SoundEnd();
+  // Where several do: the first byte of the reader's that is this stream's to bring and not sound.
+  uint64_t LowWater();
   // The source goes, if what it sent is not what was published.
   void FailIfBad(Effects& effects);
   // Bytes come, or would if they were asked for.
   bool IsReading() const {
-    return source_ && (source_->phase == Phase::kServed || source_->phase == Phase::kOneSided);
+    return source_ && source_->phase != Phase::kOpening && source_->phase != Phase::kImporting;
   }
   void AskForMore(Effects& effects);
   // The first chunks that were not valid are, without having been read.
   void OnSkipped(Effects& effects);
   // There is nothing more to read.
   void End(Effects& effects);
+  // The read is divided otherwise from now on: another stream goes on with it, once this is quiet.
+  void Leave(TimeMs now, Effects& effects);
   // Ends the reading for good. What is outstanding may still write: see Quiet.
   void Stop(Effects& effects);
 
@@ -89,7 +99,16 @@ class Stream {
   const std::optional<AssignDirective>& assignment() const { return assigned_; }
 
  private:
-  enum class Phase { kOpening, kImporting, kServed, kOneSided };
+  enum class Phase { kOpening, kImporting, kServed, kOneSided, kRanges };
+  // Of a read of ranges, in its positions. sound <= received, next_hash <= received.
+  struct Ranges {
+    ReadStream wanted;
+    uint64_t received = 0;
+    uint64_t available = 0;  // as the source says
+    uint64_t proven = 0;     // likewise
+    uint64_t next_hash = 0;
+    uint64_t sound = 0;
+  };
   struct Source {
     uint64_t read = 0;
     Phase phase = Phase::kOpening;
@@ -111,10 +130,12 @@ class Stream {
     bool word_is_asked = false;              // for by a message, not got
     bool checked = false;                    // its chunks are held against their digests
     bool spoke_of_digests = false;
+    uint32_t list = 0;                     // Transfer::lists, as it was opened
     uint32_t next_hash = 0;                // next chunk to have hashed
     std::map<uint64_t, uint32_t> hashing;  // token -> the first chunk of the run
     ArrivedDigests hashed;
     std::optional<uint32_t> bad;  // confirmed, and its digest is another one
+    Ranges ranges;
   };
   struct ChunkRun {
     uint32_t first = 0;
@@ -137,6 +158,7 @@ class Stream {
   void LeaveSource(bool close_gets, Effects& effects);
   void ForceQuiet(Effects& effects);
   void Fail(const absl::Status& reason, Effects& effects);
+  void LeaveNext(AssignmentNumber assignment, Effects& effects);
   // stream_served.cc
   void BeginServed();
   void StartServed();
@@ -152,8 +174,25 @@ class Stream {
   void ReadWord(Effects& effects);
   void OnAskedWord(const PeerMessage& message);
   void Confirmed(uint32_t valid);
+  // stream_ranges.cc
+  void BeginRanges();
+  void OpenAnew(Effects& effects);
+  void WantMore(Effects& effects);
+  uint64_t Outstanding() const;
+  uint64_t Horizon() const;
+  bool WidenIfIdle();
+  void SayWanted(const std::vector<WantedRange>& ranges, Effects& effects);
+  void OnPart(const PeerMessage& message, std::string_view payload, Effects& effects);
+  void OnStand(const PeerMessage& message);
+  std::optional<uint32_t> ChunkAt(uint64_t position, uint64_t end) const;
+  void HashRanges(Effects& effects);
+  void JudgeRanges();
+  void GiveBack();
   // stream_checks.cc
   void OnDigests(const PeerMessage& message, Effects& effects);
+  bool Continues(const PeerMessage& message, const std::vector<uint64_t>& digests) const;
+  uint32_t HashedAtOnce() const;
+  void StartHashing(uint32_t first, uint32_t count, bool beside, Effects& effects);
   bool CheckList(Effects& effects);
   uint32_t Arrived() const;
   bool WantsHash(uint32_t chunk) const;

@@ -14,23 +14,44 @@ namespace tensorhub::agent {
 void Stream::OnDigests(const PeerMessage& message, Effects& effects) {
   Digests& known = transfer_.digests();
   const auto digests = DecodeDigests(message.text);
-  if (!digests || message.chunk != known.known() ||
-      digests->size() > chunking().count() - known.known()) {
+  if (!digests || !Continues(message, *digests)) {
     return Fail(absl::InternalError("the source's digests do not fit the version's chunks"),
                 effects);
   }
   source_->spoke_of_digests = true;
+  // Of several sources one says it first.
+  const uint32_t twice = known.known() - message.chunk;
+  if (twice > digests->size()) return;
   // Taken back: what had arrived without need of a hash may want one.
-  if (known.ended()) source_->next_hash = transfer_.valid_chunks();
-  known.Append(*digests);
+  if (known.ended()) {
+    source_->next_hash = transfer_.valid_chunks();
+    source_->ranges.next_hash = source_->ranges.sound;
+  }
+  known.Append({digests->begin() + twice, digests->end()});
   known.SetEnded((message.flags & kFlagNoMoreDigests) != 0);
   moved_ = CheckList(effects);
 }
 
+// Of several sources each may say what another has said, and must say the same: digests of one
+// version that differ are not its digests, whoever is right.
+bool Stream::Continues(const PeerMessage& message, const std::vector<uint64_t>& digests) const {
+  const Digests& known = transfer_.digests();
+  if (message.chunk != known.known() && !assigned_->ranges) return false;
+  if (message.chunk > known.known()) return false;
+  if (digests.size() > chunking().count() - message.chunk) return false;
+  for (uint32_t chunk = message.chunk; const uint64_t digest : digests) {
+    if (chunk < known.known() && known.of(chunk) != digest) return false;
+    ++chunk;
+  }
+  return true;
+}
+
 bool Stream::CheckList(Effects& effects) {
   const absl::Status status = transfer_.CheckList();
-  if (!status.ok()) Fail(status, effects);
-  return status.ok();
+  if (status.ok()) return true;
+  if (assigned_->ranges) transfer_.ForgetUnproven();
+  Fail(status, effects);
+  return false;
 }
 
 uint32_t Stream::Arrived() const {
@@ -51,9 +72,9 @@ bool Stream::WantsHash(uint32_t chunk) const {
 // Of a one-sided read only the reader's core is busy, so that the source's may help (`beside`).
 void Stream::HashArrived(Effects& effects) {
   if (!source_ || !source_->checked) return;
+  if (source_->phase == Phase::kRanges) return HashRanges(effects);
   const bool beside = source_->phase == Phase::kOneSided;
-  const auto most = static_cast<uint32_t>(
-      std::clamp<uint64_t>(options().check_bytes / chunking().chunk_bytes, 1, kChunkCountMax));
+  const uint32_t most = HashedAtOnce();
   const uint32_t arrived = Arrived();
   for (uint32_t& next = source_->next_hash; next < arrived;) {
     const uint32_t first = next;
@@ -62,11 +83,19 @@ void Stream::HashArrived(Effects& effects) {
       ++next;
       continue;
     }
-    const uint64_t token = transfer_.NextToken();
-    source_->hashing[token] = first;
-    effects.emplace_back(
-        HashChunks{token, chunking(), first, next - first, /*urgent=*/true, beside});
+    StartHashing(first, next - first, beside, effects);
   }
+}
+
+uint32_t Stream::HashedAtOnce() const {
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(options().check_bytes / chunking().chunk_bytes, 1, kChunkCountMax));
+}
+
+void Stream::StartHashing(uint32_t first, uint32_t count, bool beside, Effects& effects) {
+  const uint64_t token = transfer_.NextToken();
+  source_->hashing[token] = first;
+  effects.emplace_back(HashChunks{token, chunking(), first, count, /*urgent=*/true, beside});
 }
 
 void Stream::OnHashed(const ChunksHashed& event) {

@@ -13,6 +13,10 @@ namespace {
 // Between two words to the fetch's caller.
 constexpr TimeMs kShowEveryMs = 100;
 
+// The smaller it is, the less a slow source holds up; the larger, the fewer words it takes.
+constexpr uint64_t kBlockBytesMax = 8 << 20;
+constexpr uint64_t kBlocksInWindow = 4;
+
 std::string ShortName(const WorkerKey& key) { return absl::StrCat(key.group, "/", key.rank); }
 
 }  // namespace
@@ -35,6 +39,10 @@ Transfer::Transfer(const CoreOptions& options, const TransactionId& transaction,
 uint32_t Transfer::WindowChunks() const {
   const uint64_t chunks = window_bytes_ / chunking().chunk_bytes;
   return static_cast<uint32_t>(std::clamp<uint64_t>(chunks, 2, kChunkCountMax));
+}
+
+uint64_t Transfer::BlockBytes() const {
+  return std::min(kBlockBytesMax, options_.window_bytes / kBlocksInWindow);
 }
 
 void Transfer::WidenWindow() {

@@ -15,6 +15,7 @@
 #define TENSORHUB_WORKER_AGENT_CORE_TRANSFER_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "absl/status/status.h"
 #include "worker_agent/core/agent_core.h"
 #include "worker_agent/core/digests.h"
+#include "worker_agent/core/division.h"
 #include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/core/reference.h"
@@ -59,12 +61,28 @@ class Transfer {
   // Chunks that are in place already are not asked for, nor what is not decided yet.
   uint32_t ReadableEnd() const { return skips_.ReadableEnd(valid_chunks()); }
 
+  // Among several sources, or none: one feeds it.
+  Division* division() { return division_.get(); }
+  const Division* division() const { return division_.get(); }
+  // From the first chunk on that is not valid. What was given by the division before is nobody's.
+  void Divide(std::unique_ptr<Division> division) { division_ = std::move(division); }
+  // As much as a stream of several is given at a time.
+  uint64_t BlockBytes() const;
+
   // --- digests ---
 
   Digests& digests() { return digests_; }
   // R1: all digests are there, and they give the version's. Where nobody knows that one yet, there
   // is one origin, which is believed.
   bool IsProven() const;
+  // What one source said of chunks that are to be read is not held against what another brings.
+  void ForgetUnproven() {
+    if (IsProven()) return;
+    digests_.ForgetFrom(valid_chunks());
+    ++lists_;
+  }
+  // How many lists of digests were begun. Whoever was told by a source of an earlier one asks anew.
+  uint32_t lists() const { return lists_; }
   bool MayBelieve() const { return !wanted_ || IsProven(); }
   // R1: digests of one publication are never taken from two origins that differ. An error if the
   // list is there as far as it will be, and is not the version's.
@@ -121,6 +139,8 @@ class Transfer {
   Digests& digests_;
   uint64_t& next_token_;
   SkipPlan skips_;
+  std::unique_ptr<Division> division_;
+  uint32_t lists_ = 0;
   uint64_t next_read_;
   uint64_t window_bytes_;
   ContentDigest wanted_;  // what the digests have to give (R1); none: not known yet

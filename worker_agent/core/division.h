@@ -1,0 +1,54 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a read is divided among streams that are fed at the same time: what each of them is to bring
+// next. Every byte of the reader's is one stream's at a time, or nobody's yet. A stream that loses
+// its source gives back what has not become sound, and does so only when nothing can write there
+// any more.
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_DIVISION_H_
+#define TENSORHUB_WORKER_AGENT_CORE_DIVISION_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "common/layout.h"
+#include "common/read_stream.h"
+
+namespace tensorhub::agent {
+
+class Division {
+ public:
+  virtual ~Division() = default;
+
+  // What stream `part` is to bring next, without positions; all of it begins below `horizon` of the
+  // reader's bytes, and in the source's at `behind` or later, where what it was given before ends.
+  // Empty: nothing at the moment.
+  virtual std::vector<ReadItem> Give(uint32_t part, uint64_t behind, uint64_t horizon) = 0;
+  // The last that it was given, and has not brought.
+  virtual void TakeBack(uint32_t part, const std::vector<ReadItem>& items) = 0;
+  // Below it all bytes are given; the end of the reader's bytes if nothing is left.
+  virtual uint64_t LowWater() const = 0;
+};
+
+// Sources that hold the reader's own shard: whoever asks first gets the first block that is
+// nobody's. So a slow source brings less, and what one has lost comes next, whoever brings it.
+class Spread final : public Division {
+ public:
+  // Chunks below `first` are there already. Blocks are whole chunks, and of about that size.
+  Spread(const Chunking& chunking, uint32_t first, uint64_t block_bytes);
+
+  std::vector<ReadItem> Give(uint32_t part, uint64_t behind, uint64_t horizon) override;
+  void TakeBack(uint32_t part, const std::vector<ReadItem>& items) override;
+  uint64_t LowWater() const override;
+
+ private:
+  const uint64_t total_bytes_;
+  const uint64_t block_bytes_;
+  std::map<uint64_t, uint64_t> free_;  // begin -> end; they do not touch
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_DIVISION_H_
