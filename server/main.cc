@@ -41,12 +41,16 @@ namespace {
 
 constexpr char kName[] = "tensorhub-server";
 
+// More connections than that fill no link.
+constexpr uint32_t kSourcesPerReaderMax = 16;
+
 struct Flags {
   std::string listen = "0.0.0.0:7070";
   std::string data_dir;
   std::string store = "auto";
   std::chrono::milliseconds lease{5000};
   uint32_t readers_per_source = 1;
+  uint32_t sources_per_reader = 1;
   uint32_t keep_latest = 1;
   bool reflection = true;
   bool insecure_loopback = false;
@@ -97,6 +101,9 @@ void Declare(cli::CommandLine& line, Flags& flags) {
             "dead workers sooner, longer survives longer pauses");
   line.Flag("readers-per-source", &flags.readers_per_source,
             "readers that one source feeds before others are preferred");
+  line.Flag("sources-per-reader", &flags.sources_per_reader,
+            "sources that feed one reader at a time where so many are free and near: for links, or "
+            "connections, slower than the reader's own; 1 to 16");
   line.Flag("keep-latest", &flags.keep_latest,
             "of each model's versions, how many of the newest must not be lost when their last "
             "holder unpublishes; it waits then until somebody else keeps them, or makes a copy in "
@@ -152,6 +159,9 @@ cli::Problem Check(const cli::CommandLine& line, Flags& flags) {
     return "--lease: give a duration between 100ms and 1h";
   }
   if (flags.readers_per_source == 0) return "--readers-per-source: give at least 1";
+  if (flags.sources_per_reader == 0 || flags.sources_per_reader > kSourcesPerReaderMax) {
+    return absl::StrCat("--sources-per-reader: give 1 to ", kSourcesPerReaderMax);
+  }
   if (flags.store == "auto") flags.store = flags.data_dir.empty() ? "memory" : "sqlite";
   if (flags.store == "file") flags.store = "sqlite";
   if (flags.store != "memory" && flags.store != "sqlite") {
@@ -288,6 +298,7 @@ rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddre
   options.loop.hub.recovering = loaded.earlier_life;
   options.loop.hub.durable = loaded.state;
   options.loop.hub.readers_per_source = flags.readers_per_source;
+  options.loop.hub.sources_per_reader = flags.sources_per_reader;
   options.loop.hub.keep_latest = flags.keep_latest;
   options.identity = loaded.identity;
   options.data_dir = flags.data_dir;

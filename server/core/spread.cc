@@ -7,10 +7,10 @@
 // link.
 //
 // Such a read is simpler than one in a chain. Its sources read from nobody, so that no cycle can
-// come of it, and it has no place in the forest. It stays within a datacenter. A slow source brings
-// less, so that there is no pace to judge. One that is lost, or drains, is replaced if there is
-// another that is free; if not, the others bring what it did not. Only a reader without any is led
-// anew, perhaps in another way.
+// come of it, and it has no place in the forest. It stays between hosts of a datacenter. A slow
+// source brings less, so that there is no pace to judge. One that is lost, or drains, is replaced
+// if there is another that is free; if not, the others bring what it did not. Only a reader without
+// any is led anew, perhaps in another way.
 
 #include <algorithm>
 #include <utility>
@@ -24,6 +24,10 @@ namespace {
 
 // Of those that are free, at a time. Most of them will do; some do not know streams, or are barred.
 constexpr size_t kLookedAtMax = 256;
+
+// On one host bytes are copied, which one source's memory feeds as well as two. Far away, several
+// would cross the wide area.
+bool IsOverANetwork(Tier tier) { return tier != Tier::kHost && tier != Tier::kRemote; }
 
 // Also one that it has not released yet.
 bool IsAt(const Worker& reader, const Worker& source) {
@@ -43,7 +47,7 @@ bool MayBeThere(const Read& read, const Stream& stream) {
 std::vector<Worker*> Hub::State::SourcesOfRanges(const Worker& reader, size_t wanted) {
   std::vector<Worker*> found;
   const std::optional<Candidate> best = Choose(reader);
-  if (!best || !IsGood(*best) || best->tier == Tier::kRemote) return found;
+  if (!best || !IsGood(*best) || !IsOverANetwork(best->tier)) return found;
   const uint32_t places = PlacesFor(best->tier, options_.readers_per_source);
   const auto& holders = reader.reference->shard->index.FindScope(reader.place, best->tier)->holders;
   auto it = holders.begin();

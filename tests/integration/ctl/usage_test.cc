@@ -125,6 +125,8 @@ TEST_F(ServerUsageTest, FlagValues) {
   ExpectFailure(Serve({"--lease", "1ms"}), 2, {"--lease", "100ms"});
   ExpectFailure(Serve({"--readers-per-source", "0"}), 2, {"--readers-per-source"});
   ExpectFailure(Serve({"--readers-per-source", "-1"}), 2, {"--readers-per-source"});
+  ExpectFailure(Serve({"--sources-per-reader", "0"}), 2, {"--sources-per-reader"});
+  ExpectFailure(Serve({"--sources-per-reader", "17"}), 2, {"--sources-per-reader", "1 to 16"});
   ExpectFailure(Serve({"--store", "etcd"}), 2, {"--store", "etcd"});
   ExpectFailure(Serve({"--store", "file"}), 2, {"--data-dir"});
   ExpectFailure(Serve({"--lisen", "x"}), 2, {"--lisen", "did you mean --listen?"});

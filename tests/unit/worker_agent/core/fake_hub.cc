@@ -251,14 +251,12 @@ void FakeHub::PlaceWaiting() {
   }
 }
 
-void FakeHub::Assign(size_t reader, size_t source) {
-  Read& read = reads_.at(reader);
-  read.source = source;
-  read.assignment = next_id_++;
-  readers_[source].insert({reader, read.assignment});
+AssignDirective FakeHub::AssignmentOf(size_t reader, size_t source) {
+  const Read& read = reads_.at(reader);
   AssignDirective assign;
   assign.transaction = read.transaction;
-  assign.assignment = read.assignment;
+  assign.assignment = next_id_++;
+  readers_[source].insert({reader, assign.assignment});
   assign.source.key = {"m", "g" + std::to_string(source), 0};
   assign.source.incarnation = Network::IncarnationOf(source);
   const auto at = moved.find(source);
@@ -268,15 +266,51 @@ void FakeHub::Assign(size_t reader, size_t source) {
   assign.tier = tier;
   assign.progress_ms = progress_ms;
   assign.digest = digest_of_assigned;
+  assign.plan = read.plan;
+  return assign;
+}
+
+void FakeHub::Assign(size_t reader, size_t source) {
+  Read& read = reads_.at(reader);
+  if (!std::exchange(read.streams, {}).empty()) ++read.plan;
+  const AssignDirective assign = AssignmentOf(reader, source);
+  read.source = source;
+  read.assignment = assign.assignment;
   Direct(reader, assign);
 }
 
-// A released assignment, and those before it, no longer count at their sources.
+void FakeHub::AssignSeveral(size_t reader, const std::vector<size_t>& sources) {
+  Read& read = reads_.at(reader);
+  ++read.plan;
+  read.source.reset();
+  read.streams.clear();
+  for (uint32_t part = 0; const size_t source : sources) {
+    AssignDirective assign = AssignmentOf(reader, source);
+    assign.part = part++;
+    assign.ranges = true;
+    read.streams[assign.assignment] = source;
+    Direct(reader, assign);
+  }
+}
+
+void FakeHub::EndStream(size_t reader, size_t source) {
+  const Read& read = reads_.at(reader);
+  for (const auto& [assignment, at] : read.streams) {
+    if (at == source) Direct(reader, EndStreamDirective{read.transaction, assignment});
+  }
+}
+
+// A released assignment, and of a reader of one source those before it, no longer count at their
+// sources.
 void FakeHub::Release(size_t reader, AssignmentNumber assignment) {
+  const auto read = reads_.find(reader);
+  const bool several = read != reads_.end() && !read->second.streams.empty();
+  if (several) read->second.streams.erase(assignment);
   std::vector<size_t> touched;
   for (auto& [source, readers] : readers_) {
     std::erase_if(readers, [&](const auto& entry) {
-      return entry.first == reader && entry.second <= assignment;
+      return entry.first == reader &&
+             (several ? entry.second == assignment : entry.second <= assignment);
     });
     touched.push_back(source);
   }
@@ -296,16 +330,26 @@ void FakeHub::OnSaid(size_t worker, const SessionSend& effect) {
     Forget(worker);
     return PlaceWaiting();
   }
-  const auto* failed = std::get_if<SourceFailedMessage>(&effect.message);
-  if (failed == nullptr) return;
+  if (const auto* failed = std::get_if<SourceFailedMessage>(&effect.message)) {
+    OnFailed(worker, *failed);
+  }
+}
+
+void FakeHub::OnFailed(size_t worker, const SourceFailedMessage& failed) {
   const auto read = reads_.find(worker);
-  if (read == reads_.end() || read->second.assignment != failed->assignment) return;
-  if (read->second.source) read->second.barred.insert(*read->second.source);
-  read->second.outage = IsOutage(failed->reason);
-  const std::optional<size_t> source = std::exchange(read->second.source, std::nullopt);
-  Release(worker, failed->assignment);
+  if (read == reads_.end()) return;
+  const auto stream = read->second.streams.find(failed.assignment);
+  const bool of_several = stream != read->second.streams.end();
+  if (!of_several && read->second.assignment != failed.assignment) return;
+  const std::optional<size_t> source =
+      of_several ? std::optional(stream->second) : std::exchange(read->second.source, std::nullopt);
+  if (source) read->second.barred.insert(*source);
+  read->second.outage = IsOutage(failed.reason);
+  Release(worker, failed.assignment);
+  if (of_several && !read->second.streams.empty()) return;
+  if (of_several) ++read->second.plan;
   const auto holding = source ? holdings_.find(*source) : holdings_.end();
-  if (absl::IsDataLoss(failed->reason) && holding != holdings_.end()) {
+  if (absl::IsDataLoss(failed.reason) && holding != holdings_.end()) {
     Direct(*source, ProbeDirective{holding->second.generation, /*verify=*/true});
     if (MayHope(worker)) return;
   }

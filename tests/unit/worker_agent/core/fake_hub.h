@@ -65,6 +65,9 @@ class FakeHub {
   // Directives of one worker arrive in order.
   void Direct(size_t worker, const Event& directive);
   void Assign(size_t reader, size_t source);
+  // By a plan of several, one stream each. What fails is not replaced; if all do, it is led anew.
+  void AssignSeveral(size_t reader, const std::vector<size_t>& sources);
+  void EndStream(size_t reader, size_t source);
   void Abort(size_t reader, const absl::Status& reason);
   void AllowVisible(Version version);
   bool away() const { return away_; }
@@ -87,6 +90,8 @@ class FakeHub {
     bool begun = false;
     std::optional<size_t> source;
     AssignmentNumber assignment = 0;
+    uint32_t plan = 0;
+    std::map<AssignmentNumber, size_t> streams;  // of a plan of several: sources
     std::set<size_t> barred;
     std::set<size_t> pardoned;
     bool outage = false;  // its last source failed it so
@@ -112,7 +117,9 @@ class FakeHub {
   bool MayHope(size_t reader) const;
   void Pardon(size_t source);
   void Redirect(size_t source);
+  AssignDirective AssignmentOf(size_t reader, size_t source);
   void Release(size_t reader, AssignmentNumber assignment);
+  void OnFailed(size_t worker, const SourceFailedMessage& failed);
   void CheckDrained(size_t source);
   void Forget(size_t worker);
   void PlaceWaiting();
