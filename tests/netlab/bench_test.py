@@ -64,6 +64,15 @@ class BenchTest(unittest.TestCase):
             self.assertGreaterEqual(figures[f"{strategy}.wan.dc2"]["ratio"], 1)
             self.assertLess(figures[f"{strategy}.wan.dc2"]["ratio"], 1.2)
 
+    def test_several_sources(self):
+        figures = self.measure("spread", "--sources", "2")
+        self.assertGreater(figures["spread.completion"]["value"], 0)
+        # Each byte came once; headers and what is on the way at the end are small.
+        self.assertLess(figures["spread.received"]["ratio"], 1.2)
+        # Both brought some.
+        for source in ("spread.sent.h1", "spread.sent.h2"):
+            self.assertGreater(figures[source]["value"], 0.1)
+
     def test_bad_input(self):
         for words, text in ((("--rate", "0mbit"), "--rate: 0mbit is out of range"),
                             (("--rate", "none"), "--rate none"),

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace tensorhub::bench {
 namespace {
@@ -100,6 +101,10 @@ absl::StatusOr<Lab::Status> Lab::Now() const {
 absl::Status Lab::Cut(const Host& host) const { return Netlab("cut", {host.name}).status(); }
 
 absl::Status Lab::Heal(const Host& host) const { return Netlab("heal", {host.name}).status(); }
+
+absl::Status Lab::SetRate(const Host& host, double rate_bit) const {
+  return Netlab("rate", {host.name, absl::StrFormat("%.0fkbit", rate_bit / 1000)}).status();
+}
 
 Child::Options Lab::On(const Host& host, const Child::Options& process) const {
   Child::Options options = process;

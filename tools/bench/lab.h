@@ -55,6 +55,8 @@ class Lab {
   // From now on nothing passes the host's link, and nobody is told.
   absl::Status Cut(const Host& host) const;
   absl::Status Heal(const Host& host) const;
+  // Of its link, each way, from now on; bits per second.
+  absl::Status SetRate(const Host& host, double rate_bit) const;
 
   // The process as it would be on that host.
   Child::Options On(const Host& host, const Child::Options& process) const;

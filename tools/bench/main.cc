@@ -52,6 +52,7 @@ int Main(int argc, char** argv) {
   scenarios.push_back(MakeBroadcastScenario());
   scenarios.push_back(MakeElasticScenario());
   scenarios.push_back(MakeCrossDcScenario());
+  scenarios.push_back(MakeSpreadScenario());
   std::string output = "table";
   cli::CommandLine line(kBenchName, "Measures TensorHub against what the machine allows.");
   line.Choice("output", &output, {"table", "json"}, "how results are printed", 'o');

@@ -47,6 +47,7 @@ std::unique_ptr<Scenario> MakeBroadcastScenario();
 std::unique_ptr<Scenario> MakeElasticScenario();
 // The same over several datacenters.
 std::unique_ptr<Scenario> MakeCrossDcScenario();
+std::unique_ptr<Scenario> MakeSpreadScenario();
 
 // For whoever waits at a terminal; nothing if standard error is none.
 void ShowProgress(const std::string& text);

@@ -6,8 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
+
+#include "common/random.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -76,15 +77,15 @@ TEST(Spread, AReadThatIsWholeHasNothingToGive) {
 // Whatever is taken back, each byte is one stream's or nobody's.
 TEST(Spread, EachByteIsGivenOnce) {
   for (uint32_t seed = 1; seed <= 200; ++seed) {
-    std::mt19937 random(seed);
-    const uint64_t total = 1 + random() % 3000;
-    Spread spread({total, kChunk}, 0, 1 + random() % 400);
+    Random random(seed);
+    const uint64_t total = 1 + random.Below(3000);
+    Spread spread({total, kChunk}, 0, 1 + random.Below(400));
     std::vector<int> owner(total, -1);
     for (int step = 0; step < 200; ++step) {
-      const int part = static_cast<int>(random() % 3);
+      const int part = static_cast<int>(random.Below(3));
       const auto mine = [&](uint64_t byte) { return owner[byte] == part; };
-      if (random() % 3 == 0) {
-        uint64_t begin = random() % total / kChunk * kChunk;
+      if (random.Below(3) == 0) {
+        uint64_t begin = random.Below(total) / kChunk * kChunk;
         uint64_t end = begin;
         while (end < total && mine(end)) ++end;
         if (end == begin) continue;
@@ -92,7 +93,8 @@ TEST(Spread, EachByteIsGivenOnce) {
         std::fill(owner.begin() + static_cast<ptrdiff_t>(begin),
                   owner.begin() + static_cast<ptrdiff_t>(end), -1);
       } else {
-        for (const ReadItem& item : spread.Give(static_cast<uint32_t>(part), 0, random() % total)) {
+        for (const ReadItem& item :
+             spread.Give(static_cast<uint32_t>(part), 0, random.Below(total))) {
           for (uint64_t byte = item.reader_offset; byte < item.reader_end(); ++byte) {
             ASSERT_EQ(owner[byte], -1) << "seed " << seed;
             owner[byte] = part;
