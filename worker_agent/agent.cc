@@ -114,6 +114,10 @@ Agent::Agent(const AgentOptions& options, const std::shared_ptr<HubChannel>& cha
                                                loop_->TellCopyFailed(version, status);
                                              });
                                            })),
+      planner_([this](const Fingerprint& layout) { return queries_.GetLayout(layout); },
+               [this](const ReadPlanned& planned) {
+                 inbox_->Post([this, planned] { loop_->TellPlanned(planned); });
+               }),
       ended_(Stopped()) {}
 
 Agent::~Agent() { Stop(); }
@@ -149,6 +153,9 @@ void Agent::RunLoop(ProgressLoop::Options options,
   Answer<absl::Status>::Giver giver(connected, Stopped());
   options.on_copy_wanted = [this](Version version, TimeMs within_ms) {
     copies_->Make(version, within_ms);
+  };
+  options.on_plan_wanted = [this](const MakeReadPlan& wanted, const Layout& own) {
+    planner_.Plan(wanted, std::make_shared<const Layout>(own));
   };
   options.on_memory_lost = [this](const absl::Status& status) {
     MutexLock lock(verb_mutex_);
@@ -337,6 +344,7 @@ absl::StatusOr<std::vector<ListedVersion>> Agent::List() {
 
 void Agent::Stop() {
   queries_.Stop();
+  planner_.Stop();
   copies_->Stop(/*drain_ms=*/0);
   inbox_->Post([this] { loop_->Stop(); });
   MutexLock lock(stop_mutex_);

@@ -34,6 +34,7 @@
 #include "worker_agent/medium.h"
 #include "worker_agent/memory.h"
 #include "worker_agent/progress_loop.h"
+#include "worker_agent/read_planner.h"
 
 namespace tensorhub::agent {
 
@@ -154,6 +155,7 @@ class Agent {
   const std::shared_ptr<Inbox> inbox_;
   HubQueries queries_;
   const std::unique_ptr<HostCopies> copies_;
+  ReadPlanner planner_;
   // Used on the progress thread only; goes with the agent, and with it the memory of Allocate.
   std::unique_ptr<ProgressLoop> loop_;
 

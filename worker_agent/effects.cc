@@ -140,6 +140,11 @@ void ProgressLoop::CarryOut(const HashChunks& effect) {
   if (hashed) later_.emplace_back(*std::move(hashed));
 }
 
+void ProgressLoop::CarryOut(const MakeReadPlan& effect) {
+  TH_CHECK(memory_);
+  options_.on_plan_wanted(effect, memory_->layout());
+}
+
 // R4: the bytes first, then the word, then whatever else says that they are valid. And where
 // reading ends in an error, the memory is the owner's again: nothing arrives there any more.
 void ProgressLoop::CarryOut(const SetControlWord& effect) {

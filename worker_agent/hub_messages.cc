@@ -86,6 +86,7 @@ v1::Holding ToProto(const HoldingReport& report) {
   out.set_digest(IdBytes(report.digest));
   out.set_hashing(report.hashing);
   *out.mutable_term() = ToProto(report.term);
+  out.set_sharding(IdBytes(report.sharding));
   return out;
 }
 
@@ -99,6 +100,7 @@ v1::OpenFetch ToProto(const OpenFetchReport& report) {
   out.set_source_generation(report.source_generation);
   out.set_assignment(report.assignment);
   out.set_plan(report.plan);
+  out.set_sharding(IdBytes(report.sharding));
   for (const OpenStreamReport& stream : report.streams) {
     v1::OpenStream& open = *out.add_streams();
     open.set_part(stream.part);
@@ -184,9 +186,31 @@ absl::StatusOr<std::optional<Event>> AssignEvent(const v1::Assign& in) {
   out.plan = in.plan();
   out.part = in.part();
   out.ranges = in.ranges();
+  out.parts = in.parts();
   if (in.progress_ms() != 0) {
     out.progress_ms = static_cast<TimeMs>(std::min(in.progress_ms(), kProgressMsMax));
   }
+  return std::optional<Event>(std::move(out));
+}
+
+absl::StatusOr<std::optional<Event>> SourceShardingEvent(const v1::SourceSharding& in) {
+  SourceShardingDirective out;
+  absl::Status status = Read(in.transaction(), "SourceSharding.transaction", out.transaction);
+  const auto parts = static_cast<size_t>(in.parts_size());
+  if (status.ok() && (parts == 0 || parts > kReadStreamsMax)) {
+    status = BadField("SourceSharding.parts");
+  }
+  const bool has_world = in.world_size() > 0 && in.world_size() <= kWorldSizeMax;
+  if (status.ok() && !has_world) status = BadField("SourceSharding.world_size");
+  for (const v1::SourcePart& part : in.parts()) {
+    SourceShardingDirective::Part& read = out.parts.emplace_back();
+    read.rank = part.rank();
+    if (status.ok()) status = Read(part.layout(), "SourceSharding.parts.layout", read.layout);
+  }
+  if (!status.ok()) return status;
+  out.plan = in.plan();
+  out.world_size = in.world_size();
+  out.chunk_bytes = in.chunk_bytes();
   return std::optional<Event>(std::move(out));
 }
 
@@ -255,7 +279,7 @@ v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report) {
   out.set_agent_version(TENSORHUB_VERSION);
   out.set_gave_up_join(report.gave_up_join);
   out.set_repeats(report.repeats);
-  out.set_features(v1::FEATURE_STREAMS);
+  out.set_features(v1::FEATURE_STREAMS | v1::FEATURE_RESHARDING);
   *out.mutable_group_epoch() = ToProto(report.epoch);
   *out.mutable_came_in() = ToProto(report.came_in);
   if (report.holding) *out.mutable_holding() = ToProto(*report.holding);
@@ -295,7 +319,8 @@ absl::StatusOr<std::optional<Event>> ToEvent(const v1::HubMessage& message) {
       return std::optional<Event>(ReleaseCopyDirective{message.release_copy().generation()});
     case v1::HubMessage::kEndStream:
       return EndStreamEvent(message.end_stream());
-    case v1::HubMessage::kSourceSharding:  // not to a worker that reads its own shard only
+    case v1::HubMessage::kSourceSharding:
+      return SourceShardingEvent(message.source_sharding());
     case v1::HubMessage::kWelcome:
     case v1::HubMessage::BODY_NOT_SET:
       break;
@@ -405,6 +430,9 @@ absl::Status FromProto(const v1::JoinFetchResponse& response, CallReply& reply) 
   }
   if (status.ok()) {
     status = ReadOptional(response.attachment(), "JoinFetchResponse.attachment", out.attachment);
+  }
+  if (status.ok()) {
+    status = ReadOptional(response.sharding(), "JoinFetchResponse.sharding", out.sharding);
   }
   if (status.ok()) reply.payload = out;
   return status;

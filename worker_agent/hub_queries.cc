@@ -106,6 +106,18 @@ absl::StatusOr<std::vector<ListedVersion>> HubQueries::List(TimeMs within_ms) {
   return Join(versions, replicas);
 }
 
+absl::StatusOr<std::string> HubQueries::GetLayout(const Fingerprint& fingerprint,
+                                                  TimeMs within_ms) {
+  v1::GetLayoutRequest request;
+  request.set_fingerprint(ToBytes(fingerprint));
+  v1::GetLayoutResponse response;
+  const absl::Status status = Repeat(within_ms, [&](grpc::ClientContext& context, TimeMs) {
+    return v1::Admin::NewStub(channel_->Get())->GetLayout(&context, request, &response);
+  });
+  if (!status.ok()) return status;
+  return std::move(*response.mutable_encoded());
+}
+
 absl::Status HubQueries::Repeat(TimeMs timeout_ms, const Ask& ask, const std::stop_token& cancel) {
   const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
   while (true) {

@@ -63,6 +63,8 @@ class HubQueries {
   absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
   // Oldest first. UNAVAILABLE if the server does not answer for 10 s.
   absl::StatusOr<std::vector<ListedVersion>> List(TimeMs within_ms = 10000);
+  // Encoded. NOT_FOUND; UNAVAILABLE if the server does not answer for so long.
+  absl::StatusOr<std::string> GetLayout(const Fingerprint& fingerprint, TimeMs within_ms = 2000);
   // Ends calls under way, and refuses later ones, with FAILED_PRECONDITION.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -63,6 +63,9 @@ class ProgressLoop {
     // R7, and to be done elsewhere: CopyWanted and CopyReleased. Must not block.
     std::function<void(Version, TimeMs)> on_copy_wanted = [](Version, TimeMs) {};
     std::function<void()> on_copy_released = [] {};
+    // MakeReadPlan, for a reader of that layout; TellPlanned answers. Must not block.
+    std::function<void(const MakeReadPlan&, const Layout&)> on_plan_wanted =
+        [](const MakeReadPlan&, const Layout&) {};
     // The registered memory has been lost (Medium); the loop ends.
     std::function<void(const absl::Status&)> on_memory_lost = [](const absl::Status&) {};
   };
@@ -86,6 +89,7 @@ class ProgressLoop {
   void AskToLeave(TimeMs drain_ms);
   void AskToCancel();
   void TellCopyFailed(Version version, const absl::Status& reason);
+  void TellPlanned(const ReadPlanned& planned) { Feed(planned); }
   absl::StatusOr<void*> Allocate(size_t bytes);
   std::optional<Version> Held() const;
   absl::Status Health() const;
@@ -139,6 +143,7 @@ class ProgressLoop {
   void CarryOut(const GetWord& effect);
   void CarryOut(const CloseGets& effect);
   void CarryOut(const HashChunks& effect);
+  void CarryOut(const MakeReadPlan& effect);
   void CarryOut(const SetControlWord& effect);
   void CarryOut(const ReadersLeft& effect);
   void CarryOut(const CopyWanted& effect);

@@ -202,11 +202,16 @@ bool Hub::State::AssignParts(Worker& reader, Tier farthest) {
   for (size_t i = 0; i < sources.size(); ++i) {
     reader.read->streams[i].from = sources[i].first;
   }
-  Send(reader, PartsFor(reader, published));
+  SendParts(reader);
   for (size_t i = 0; i < sources.size(); ++i) {
     Feed(reader, reader.read->streams[i], *sources[i].second);
   }
   return true;
+}
+
+// Before any assignment of the plan, in each session.
+void Hub::State::SendParts(Worker& reader) {
+  Send(reader, PartsFor(reader, PublicationOf(reader).published));
 }
 
 // The best of those that hold that shard whole.

@@ -96,6 +96,7 @@ struct Assign {
   uint32_t plan = 0;       // rises when the read is divided otherwise
   uint32_t part = 0;       // the stream that this source feeds
   bool ranges = false;     // several sources feed the read
+  bool parts = false;      // of another sharding (SourceSharding)
 };
 // Before the assignments of this plan: whom they lead to holds another sharding of the publication,
 // and each stream brings what the reader's slices have in common with one of its shards.

@@ -110,7 +110,8 @@ void Hub::State::LeaveUnreported(Worker& worker, const OpenFetch& fetch) {
 }
 
 // What it was told of its streams, and may not have heard.
-void Hub::State::SendUnreported(const Worker& worker, const OpenFetch& fetch) {
+void Hub::State::SendUnreported(Worker& worker, const OpenFetch& fetch) {
+  if (worker.read->streams.front().from != nullptr) SendParts(worker);
   for (const Stream& stream : worker.read->streams) {
     if (stream.current != 0 && !Names(fetch, stream.current)) SendAssign(worker, stream);
     if (stream.current == 0 && Names(fetch, stream.last)) SendEnd(worker, stream);

@@ -116,6 +116,7 @@ void Hub::State::SendAssign(const Worker& reader, const Stream& stream) {
   assign.plan = read.plan;
   assign.part = static_cast<uint32_t>(&stream - read.streams.data());
   assign.ranges = read.ranges;
+  assign.parts = stream.from != nullptr;
   Send(reader, std::move(assign));
 }
 

@@ -170,7 +170,7 @@ class Hub::State {
   void CountAborted(Worker& worker, const OpenFetch& fetch);
   void Resume(Worker& worker, const OpenFetch& fetch, Member& member);
   void LeaveUnreported(Worker& worker, const OpenFetch& fetch);
-  void SendUnreported(const Worker& worker, const OpenFetch& fetch);
+  void SendUnreported(Worker& worker, const OpenFetch& fetch);
   static void SetReported(Read& read, const OpenFetch& fetch);
   void SettleRecovered(const GroupKey& key, Group& group);
 
@@ -375,6 +375,7 @@ class Hub::State {
   void RetryPlans();
   bool LearnParts(Worker& reader);
   bool AssignParts(Worker& reader, Tier farthest);
+  void SendParts(Worker& reader);
   Worker* SourceOfPart(const Worker& reader, const Shard& from, Tier farthest) const;
   const Worker* FirstWhole(const Scope& scope, const Worker& reader) const;
   void AwaitPart(Worker& reader, Stream& stream);
@@ -585,8 +586,7 @@ class Hub::State {
   bool joiners_due_ = false;
   bool retention_changed_ = false;
 
-  // R8: when any worker was heard last.
-  TimeMs heard_ = 0;
+  TimeMs heard_ = 0;     // R8: when any worker was heard last
   int fell_silent_ = 0;  // workers of whom that is true
   bool cut_off_said_ = false;
 

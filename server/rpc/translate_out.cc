@@ -50,6 +50,7 @@ void Fill(const hub::Assign& assign, const ServerIdentity&, pb::HubMessage& mess
   out.set_plan(assign.plan);
   out.set_part(assign.part);
   out.set_ranges(assign.ranges);
+  out.set_parts(assign.parts);
 }
 
 void Fill(const hub::EndStream& end, const ServerIdentity&, pb::HubMessage& message) {

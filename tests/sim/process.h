@@ -123,6 +123,7 @@ class Process {
   void CarryOut(const agent::CopyWanted& effect);
   void CarryOut(const agent::CopyReleased&);
   void CarryOut(const agent::ReadersLeft&) {}
+  void CarryOut(const agent::MakeReadPlan&) {}  // no hub asks for it: it does not say it knows it
   void CarryOut(const agent::FetchAdvanced&) {}
   void CarryOut(const agent::LogLine& effect);
 

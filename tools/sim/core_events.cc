@@ -79,6 +79,7 @@ agent::FetchDecision ToAgent(const hub::FetchDecision& in) {
   out.attachment = in.attachment;
   out.already_held = in.already_held;
   out.term = in.term;
+  out.sharding = in.sharding;
   return out;
 }
 
@@ -96,6 +97,7 @@ agent::AssignDirective ToAgent(const hub::Assign& in) {
   out.plan = in.plan;
   out.part = in.part;
   out.ranges = in.ranges;
+  out.parts = in.parts;
   return out;
 }
 
@@ -160,6 +162,7 @@ hub::Holding ToHub(const agent::HoldingReport& report) {
   holding.digest = report.digest;
   holding.hashing = report.hashing;
   holding.term = report.term;
+  holding.sharding = report.sharding;
   return holding;
 }
 
@@ -173,6 +176,7 @@ hub::OpenFetch ToHub(const agent::OpenFetchReport& report) {
   fetch.source_generation = report.source_generation;
   fetch.assignment = report.assignment;
   fetch.plan = report.plan;
+  fetch.sharding = report.sharding;
   for (const agent::OpenStreamReport& stream : report.streams) {
     fetch.streams.push_back({stream.part, stream.source, stream.generation, stream.assignment});
   }

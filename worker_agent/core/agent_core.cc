@@ -73,6 +73,21 @@ void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& eff
   if (next_read_ && event.transaction == decision_->transaction) OnEarlyAssign(event, effects);
 }
 
+// The plan of a read that has yet to begin is asked for then.
+void AgentCore::State::On(const SourceShardingDirective& event, TimeMs now, Effects& effects) {
+  if (reader_) return reader_->OnSourceSharding(event, now, effects);
+  if (next_read_ && event.transaction == decision_->transaction) next_read_->sharding = event;
+}
+
+void AgentCore::State::On(const ReadPlanned& event, TimeMs now, Effects& effects) {
+  if (!reader_) return;
+  const absl::Status status = reader_->OnPlanned(event, now, effects);
+  const bool reads = phase_ == Phase::kReading || phase_ == Phase::kBeginning;
+  if (status.ok() || !reads) return;
+  calls_.GiveUp(effects);
+  StopReading(status, effects);
+}
+
 void AgentCore::State::On(const EndStreamDirective& event, TimeMs now, Effects& effects) {
   if (reader_) return reader_->OnEndStream(event, now, effects);
   if (!next_read_) return;
@@ -379,6 +394,7 @@ StateReport AgentCore::State::Report() const {
     holding.epoch = content.epoch;
     holding.term = content.term;
     holding.digest = ContentDigestNow();
+    holding.sharding = content.sharding;
     holding.hashing = scan_ && scan_->purpose() == ContentScan::Purpose::kMake;
     report.holding = holding;
   }
@@ -388,6 +404,7 @@ StateReport AgentCore::State::Report() const {
     open.publication = decision_->publication;
     open.version = decision_->version;
     open.finished = phase_ == Phase::kFinishing && result_.ok();
+    open.sharding = decision_->sharding;
     if (reader_) ReportStreams(open);
     report.open_fetch = open;
   }

@@ -47,6 +47,8 @@ class AgentCore::State {
   void On(const SessionRefused& event, TimeMs now, Effects& effects);
   void On(const AssignDirective& event, TimeMs now, Effects& effects);
   void On(const EndStreamDirective& event, TimeMs now, Effects& effects);
+  void On(const SourceShardingDirective& event, TimeMs now, Effects& effects);
+  void On(const ReadPlanned& event, TimeMs now, Effects& effects);
   void On(const AbortReadDirective& event, TimeMs now, Effects& effects);
   void On(const ProbeDirective& event, TimeMs now, Effects& effects);
   void On(const DroppedDirective& event, TimeMs now, Effects& effects);
@@ -232,9 +234,11 @@ class AgentCore::State {
   struct NextRead {
     Generation generation = 0;
     bool begun = false;                         // at the hub
+    std::optional<SourceShardingDirective> sharding = {};  // the last one
     std::vector<AssignDirective> assigns = {};  // the last one of each stream, of the last plan
   };
   std::optional<NextRead> next_read_;
+  PlannedParts planned_;  // of the last read of parts
   std::optional<Reader> reader_;
   // R1: of a publish whose version exists: with what its bytes are compared.
   struct Comparison {

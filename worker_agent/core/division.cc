@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "common/check.h"
 
@@ -56,6 +57,35 @@ void Spread::TakeBack(uint32_t /*part*/, const std::vector<ReadItem>& items) {
     }
     free_[begin] = end;
   }
+}
+
+Parts::Parts(ReadParts parts, uint64_t begin, uint64_t total_bytes, uint64_t block_bytes)
+    : parts_(std::move(parts)), total_bytes_(total_bytes), block_bytes_(block_bytes) {
+  for (const ReadStream& part : *parts_) given_.push_back(part.PositionBelowReader(begin));
+}
+
+std::vector<ReadItem> Parts::Give(uint32_t part, uint64_t /*behind*/, uint64_t horizon) {
+  if (part >= given_.size()) return {};
+  const ReadStream& copies = (*parts_)[part];
+  const uint64_t begin = given_[part];
+  const uint64_t end = std::min(copies.PositionBelowReader(horizon), begin + block_bytes_);
+  if (end <= begin) return {};
+  std::vector<ReadItem> items = copies.Cut(begin, end);
+  if (items.size() > kItemsAtOnce) items.resize(kItemsAtOnce);
+  given_[part] = items.back().end();
+  return items;
+}
+
+void Parts::TakeBack(uint32_t part, const std::vector<ReadItem>& items) {
+  for (const ReadItem& item : items) given_[part] -= item.bytes();
+}
+
+uint64_t Parts::LowWater() const {
+  uint64_t low = total_bytes_;
+  for (size_t part = 0; part < given_.size(); ++part) {
+    low = std::min(low, (*parts_)[part].LowWater(given_[part], total_bytes_));
+  }
+  return low;
 }
 
 uint64_t Spread::LowWater() const { return free_.empty() ? total_bytes_ : free_.begin()->first; }

@@ -15,11 +15,15 @@
 
 #include "common/layout.h"
 #include "common/read_stream.h"
+#include "worker_agent/core/events.h"
 
 namespace tensorhub::agent {
 
 class Division {
  public:
+  // Nobody is given more items at once.
+  static constexpr size_t kItemsAtOnce = 1024;
+
   virtual ~Division() = default;
 
   // What stream `part` is to bring next, without positions; all of it begins below `horizon` of the
@@ -47,6 +51,25 @@ class Spread final : public Division {
   const uint64_t total_bytes_;
   const uint64_t block_bytes_;
   std::map<uint64_t, uint64_t> free_;  // begin -> end; they do not touch
+};
+
+// Sources that hold shards of another sharding: each stream has a part of its own, and brings it
+// from front to back.
+class Parts final : public Division {
+ public:
+  // `parts` bring all that the reader holds; those bytes of it below `begin` are there already.
+  // About `block_bytes` are given at a time.
+  Parts(ReadParts parts, uint64_t begin, uint64_t total_bytes, uint64_t block_bytes);
+
+  std::vector<ReadItem> Give(uint32_t part, uint64_t behind, uint64_t horizon) override;
+  void TakeBack(uint32_t part, const std::vector<ReadItem>& items) override;
+  uint64_t LowWater() const override;
+
+ private:
+  const ReadParts parts_;
+  const uint64_t total_bytes_;
+  const uint64_t block_bytes_;
+  std::vector<uint64_t> given_;  // positions, by part
 };
 
 }  // namespace tensorhub::agent

@@ -197,6 +197,14 @@ struct HashChunks {
   bool urgent = false;
   bool beside = false;
 };
+// Find out which bytes each part brings, from its layout and the own one (common/read_plan.h): of a
+// sharding of so many ranks. Answered by ReadPlanned, later.
+struct MakeReadPlan {
+  TransactionId transaction;
+  uint32_t plan = 0;
+  uint32_t world_size = 0;
+  std::vector<SourceShardingDirective::Part> parts;
+};
 // Force-closes the one-sided connection: outstanding gets complete, with whatever status.
 struct CloseGets {
   Incarnation peer = 0;
@@ -248,7 +256,7 @@ struct LogLine {
 using Effect =
     std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, PartFrom,
                  TestHearing, MoveSession, SendMessage, SendData, SendDescription, CopyIn,
-                 ImportMemory, Get, GetWord, CloseGets, HashChunks, SetControlWord, ReadersLeft,
+                 ImportMemory, Get, GetWord, CloseGets, HashChunks, MakeReadPlan, SetControlWord, ReadersLeft,
                  CopyWanted, CopyReleased, VerbDone, FetchAdvanced, LogLine>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
@@ -271,6 +279,7 @@ struct HoldingReport {
   ContentDigest digest = {};
   bool hashing = false;  // it will be known
   Term term = {};        // in which it was published
+  ShardingId sharding = {};  // as FetchDecision said
 };
 // One source of a read that has several.
 struct OpenStreamReport {
@@ -289,6 +298,7 @@ struct OpenFetchReport {
   AssignmentNumber assignment = 0;
   uint32_t plan = 0;                           // by which it reads (AssignDirective::plan)
   std::vector<OpenStreamReport> streams = {};  // if that has several; by part
+  ShardingId sharding = {};                    // as FetchDecision said
 };
 struct StateReport {
   GroupEpoch epoch = {};    // its group's, as it was told last

@@ -9,6 +9,7 @@
 #define TENSORHUB_WORKER_AGENT_CORE_EVENTS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@
 #include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/location.h"
+#include "common/read_stream.h"
+#include "common/sharding_id.h"
 #include "common/time.h"
 
 namespace tensorhub::agent {
@@ -84,6 +87,20 @@ struct AssignDirective {
   uint32_t plan = 0;          // rises when the read is divided otherwise
   uint32_t part = 0;          // the stream that this source feeds
   bool ranges = false;        // several sources feed the read
+  bool parts = false;         // of another sharding, as SourceShardingDirective said
+};
+// Before the assignments of that plan, and again in each session: what their sources hold.
+struct SourceShardingDirective {
+  struct Part {
+    Rank rank = 0;  // of that sharding
+    Fingerprint layout;
+    bool operator==(const Part&) const = default;
+  };
+  TransactionId transaction;
+  uint32_t plan = 0;
+  uint32_t world_size = 0;   // of that sharding
+  uint64_t chunk_bytes = 0;  // likewise
+  std::vector<Part> parts;   // by AssignDirective::part
 };
 // A stream of several ends; the others bring what it has not brought.
 struct EndStreamDirective {
@@ -152,6 +169,8 @@ struct FetchDecision {
   Fingerprint attachment;
   bool already_held = false;
   Term term = {};  // in which it was published
+  // How the group cuts it; world_size and chunk_bytes are of that. None: as it was published.
+  ShardingId sharding = {};
 };
 struct FinishReply {  // with every outcome, also with one that is an error
   Version version = 0;
@@ -206,6 +225,15 @@ struct MemoryImported {
   // R4: its control word cannot be got; the peer itself has to be asked for it.
   bool word_is_asked = false;
 };
+// What each part of another sharding brings, by part.
+using ReadParts = std::shared_ptr<const std::vector<ReadStream>>;
+// Answer to MakeReadPlan. UNAVAILABLE: the hub, which has the layouts, was not reached.
+struct ReadPlanned {
+  TransactionId transaction;
+  uint32_t plan = 0;
+  absl::Status status;
+  ReadParts parts = {};  // null: status
+};
 // Answer to HashChunks.
 struct ChunksHashed {
   uint64_t token = 0;
@@ -258,7 +286,8 @@ struct Tick {};
 
 using Event =
     std::variant<Registered, VerbAsked, LeaveAsked, CancelAsked, Stopping, SessionUp, SessionDown,
-                 SessionRefused, AssignDirective, EndStreamDirective, AbortReadDirective,
+                 SessionRefused, AssignDirective, EndStreamDirective, SourceShardingDirective, ReadPlanned,
+                 AbortReadDirective,
                  ProbeDirective, DroppedDirective, VisibleDirective, SupersededDirective,
                  GroupChangedDirective, MakeCopyDirective, ReleaseCopyDirective, CallReply,
                  MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, Moved, LaneKnown,

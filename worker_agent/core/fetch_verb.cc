@@ -94,13 +94,15 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   content.layout = registered_->layout;
   content.attachment = decision_->attachment;
   content.term = decision_->term;
+  content.sharding = decision_->sharding;
   reference_.SetContent(content);
-  reader_.emplace(options_, decision_->transaction, reference_, digests_, last_, peers_,
+  reader_.emplace(options_, decision_->transaction, reference_, digests_, last_, peers_, planned_,
                   next_token_, /*in_outage=*/!outage_.ok(), now);
   const NextRead next = next_read_.value_or(NextRead{reference_.generation()});
   TH_CHECK(reference_.generation() == next.generation);
   EndNextRead(effects);
   phase_ = Phase::kReading;
+  if (next.sharding) reader_->OnSourceSharding(*next.sharding, now, effects);
   for (const AssignDirective& early : next.assigns) reader_->OnAssign(early, now, effects);
   if (next.begun || !next.assigns.empty()) return;
   phase_ = Phase::kBeginning;

@@ -7,19 +7,27 @@
 #include <utility>
 
 namespace tensorhub::agent {
+namespace {
+
+// The hub has the layouts; it may be away.
+constexpr TimeMs kPlanAgainMs = 1000;
+
+}  // namespace
 
 Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
-               Digests& digests, const Remembered& last, PeerTable& peers, uint64_t& next_token,
-               bool in_outage, TimeMs now)
+               Digests& digests, const Remembered& last, PeerTable& peers, PlannedParts& planned,
+               uint64_t& next_token, bool in_outage, TimeMs now)
     : peers_(peers),
-      transfer_(options, transaction, reference, digests, last, next_token, in_outage, now) {
+      planned_(planned),
+      transfer_(options, transaction, reference, digests, last, next_token, in_outage, now),
+      own_digests_(transfer_) {
   if (transfer_.complete()) state_ = State::kComplete;
 }
 
 void Reader::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects) {
   if (state_ != State::kReading || assign.transaction != transfer_.transaction()) return;
   if (assign.publication != transfer_.reference().content().publication) return;
-  const Plan plan{assign.plan, assign.ranges};
+  const Plan plan{assign.plan, assign.ranges, assign.parts};
   const Plan& last = next_plan_.value_or(plan_);
   if (plan.number < last.number) return;  // late
   // A hub of another life may give a number again, to a plan of the other kind.
@@ -52,17 +60,70 @@ void Reader::TurnTo(const AssignDirective& assign, TimeMs now, Effects& effects)
 
 // At the prefix, as soon as nothing of the plan before writes any more.
 void Reader::BeginPlan(TimeMs now, Effects& effects) {
-  if (!next_plan_ || !Quiet()) return;
+  if (!next_plan_ || !Quiet() || !MayBegin()) return;
   streams_.clear();
   plan_ = *std::exchange(next_plan_, std::nullopt);
-  transfer_.Divide(nullptr);
-  if (plan_.ranges) {
-    transfer_.Divide(std::make_unique<Spread>(transfer_.chunking(), transfer_.valid_chunks(),
-                                              transfer_.BlockBytes()));
-    transfer_.ForgetUnproven();
-    transfer_.RestartSkips(/*hopes=*/false);
-  }
+  Divide();
   for (const auto& [part, assign] : std::exchange(early_, {})) TurnTo(assign, now, effects);
+}
+
+bool Reader::MayBegin() const {
+  if (!next_plan_->parts) return true;
+  return sharding_ && sharding_->plan == next_plan_->number && planned_.IsOf(*sharding_);
+}
+
+void Reader::Divide() {
+  const Chunking& chunking = transfer_.chunking();
+  const uint64_t block = transfer_.BlockBytes();
+  if (!plan_.ranges) return transfer_.Divide(nullptr);
+  transfer_.RestartSkips(/*hopes=*/false);
+  if (!plan_.parts) {
+    transfer_.ForgetUnproven();
+    return transfer_.Divide(std::make_unique<Spread>(chunking, transfer_.valid_chunks(), block));
+  }
+  own_digests_.Begin();
+  const uint64_t begin = std::min(chunking.begin(transfer_.valid_chunks()), chunking.total_bytes);
+  transfer_.Divide(std::make_unique<Parts>(planned_.parts, begin, chunking.total_bytes, block),
+                   sharding_->chunk_bytes);
+}
+
+void Reader::OnSourceSharding(const SourceShardingDirective& event, TimeMs now, Effects& effects) {
+  if (state_ != State::kReading || event.transaction != transfer_.transaction()) return;
+  if (event.plan < next_plan_.value_or(plan_).number) return;  // late
+  const bool again = planning_ && sharding_->plan == event.plan && sharding_->parts == event.parts;
+  sharding_ = event;
+  if (!again) AskForPlan(effects);
+  Advance(now, effects);
+}
+
+void Reader::AskForPlan(Effects& effects) {
+  plan_again_at_.reset();
+  planning_ = !planned_.IsOf(*sharding_);
+  if (!planning_) return;
+  effects.emplace_back(MakeReadPlan{transfer_.transaction(), sharding_->plan,
+                                    sharding_->world_size, sharding_->parts});
+}
+
+absl::Status Reader::OnPlanned(const ReadPlanned& event, TimeMs now, Effects& effects) {
+  const bool awaited = state_ == State::kReading && planning_ &&
+                       event.transaction == transfer_.transaction() &&
+                       event.plan == sharding_->plan;
+  if (!awaited) return absl::OkStatus();
+  planning_ = false;
+  if (absl::IsUnavailable(event.status)) {
+    plan_again_at_ = now + kPlanAgainMs;
+    return absl::OkStatus();
+  }
+  if (!event.status.ok()) return event.status;
+  uint64_t bytes = 0;
+  for (const ReadStream& part : *event.parts) bytes += part.bytes();
+  // R9: the hub's word and the layouts' are not the same one's.
+  if (event.parts->size() != sharding_->parts.size() || bytes != transfer_.chunking().total_bytes) {
+    return absl::InternalError("the parts that the server named do not bring this rank's slices");
+  }
+  planned_ = {sharding_->world_size, sharding_->parts, event.parts};
+  Advance(now, effects);
+  return absl::OkStatus();
 }
 
 void Reader::OnEndStream(const EndStreamDirective& event, TimeMs now, Effects& effects) {
@@ -110,6 +171,7 @@ void Reader::OnHashed(const ChunksHashed& event, TimeMs now, Effects& effects) {
   const bool open = std::any_of(streams_.begin(), streams_.end(),
                                 [](const auto& entry) { return entry.second->IsOpen(); });
   if (open && transfer_.OnSkipHashed(event)) return Proceed(now, effects);
+  if (own_digests_.OnHashed(event)) return Proceed(now, effects);
   for (const auto& [part, stream] : streams_) stream->OnHashed(event);
   Advance(now, effects);
 }
@@ -135,6 +197,7 @@ void Reader::OnSessionUp(Effects& effects) {
 }
 
 void Reader::OnTick(TimeMs now, Effects& effects) {
+  if (plan_again_at_ && now >= *plan_again_at_) AskForPlan(effects);
   for (const auto& [part, stream] : streams_) stream->OnTick(now, effects);
   Advance(now, effects);
 }
@@ -142,6 +205,7 @@ void Reader::OnTick(TimeMs now, Effects& effects) {
 void Reader::Stop(Effects& effects) {
   if (state_ == State::kReading) state_ = State::kStopped;
   early_.clear();
+  plan_again_at_.reset();
   for (const auto& [part, stream] : streams_) stream->Stop(effects);
 }
 
@@ -156,7 +220,7 @@ bool Reader::Busy() const {
 }
 
 std::optional<TimeMs> Reader::NextDeadline() const {
-  std::optional<TimeMs> next;
+  std::optional<TimeMs> next = plan_again_at_;
   for (const auto& [part, stream] : streams_) {
     const std::optional<TimeMs> due = stream->NextDeadline();
     if (due && (!next || *due < *next)) next = due;
@@ -215,8 +279,9 @@ void Reader::Proceed(TimeMs now, Effects& effects) {
 
 void Reader::CommitArrived(TimeMs now, Effects& effects) {
   for (const auto& [part, stream] : streams_) stream->HashArrived(effects);
-  const uint32_t end = SoundEnd();
-  if (end > transfer_.valid_chunks()) {
+  uint32_t end = SoundEnd();
+  if (plan_.parts) end = own_digests_.Advance(end, effects);
+  if (end > transfer_.valid_chunks() && IsAsKnown(end, effects)) {
     transfer_.CommitRead(end, effects);
     AfterCommit(now, effects);
   }
@@ -232,6 +297,17 @@ uint32_t Reader::SoundEnd() {
   for (const auto& [part, stream] : streams_) low = std::min(low, stream->LowWater());
   if (low >= transfer_.chunking().total_bytes) return transfer_.chunking().count();
   return static_cast<uint32_t>(low / transfer_.chunking().chunk_bytes);
+}
+
+// R1: a shard whose digests are made here as it comes is what others have found it to be, if
+// somebody knows. Of which source the difference came nobody can say.
+bool Reader::IsAsKnown(uint32_t end, Effects& effects) {
+  if (!plan_.parts || end < transfer_.chunking().count()) return true;
+  const absl::Status status = transfer_.CheckList();
+  if (status.ok()) return true;
+  for (const auto& [part, stream] : streams_) stream->FailAsOneOf(status, effects);
+  transfer_.ForgetUnread();
+  return false;
 }
 
 // R9: what was found to be in place is valid without being read.

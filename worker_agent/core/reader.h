@@ -4,8 +4,9 @@
 // Reading one shard: what streams (stream.h) bring is committed into the own reference, chunk after
 // chunk in canonical order (R5), so that what is valid is a prefix. Then they ask for more.
 //
-// By the hub's plan one stream brings everything, or several bring ranges (division.h). A read that
-// gets another plan goes on at its prefix.
+// By the hub's plan one stream brings everything, or several bring ranges (division.h): of the
+// reader's own shard, or parts of other shards, for which it has to be planned first which bytes
+// those are. A read that gets another plan goes on at its prefix.
 //
 // Invariants:
 // 1. A chunk commits only when it is sound, as the stream that brought it says.
@@ -28,6 +29,7 @@
 #include "worker_agent/core/digests.h"
 #include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
+#include "worker_agent/core/own_digests.h"
 #include "worker_agent/core/peer_table.h"
 #include "worker_agent/core/peer_wire.h"
 #include "worker_agent/core/reference.h"
@@ -37,20 +39,34 @@
 
 namespace tensorhub::agent {
 
+// Which bytes the parts of another sharding bring; the same for each version that is cut so.
+struct PlannedParts {
+  uint32_t world_size = 0;
+  std::vector<SourceShardingDirective::Part> of;
+  ReadParts parts;  // null: none yet
+
+  bool IsOf(const SourceShardingDirective& sharding) const {
+    return parts != nullptr && world_size == sharding.world_size && of == sharding.parts;
+  }
+};
+
 class Reader {
  public:
   enum class State { kReading, kComplete, kStopped };
 
-  // As Transfer's; `peers` outlives the reader, too.
+  // As Transfer's; `peers` and `planned` outlive the reader, too.
   Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
-         Digests& digests, const Remembered& last, PeerTable& peers, uint64_t& next_token,
-         bool in_outage, TimeMs now);
+         Digests& digests, const Remembered& last, PeerTable& peers, PlannedParts& planned,
+         uint64_t& next_token, bool in_outage, TimeMs now);
   // Its streams know where their transfer is.
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
   void OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects);
   void OnEndStream(const EndStreamDirective& event, TimeMs now, Effects& effects);
+  void OnSourceSharding(const SourceShardingDirective& event, TimeMs now, Effects& effects);
+  // Not OK: the read cannot go on.
+  absl::Status OnPlanned(const ReadPlanned& event, TimeMs now, Effects& effects);
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                  Effects& effects);
   void OnLane(const LaneKnown& event, Effects& effects);
@@ -88,6 +104,7 @@ class Reader {
   struct Plan {
     uint32_t number = 0;
     bool ranges = false;  // several sources feed the read
+    bool parts = false;   // of another sharding
     bool operator==(const Plan&) const = default;
   };
   using Streams = std::map<uint32_t, std::unique_ptr<Stream>>;  // by part
@@ -95,21 +112,31 @@ class Reader {
   void TurnTo(const AssignDirective& assign, TimeMs now, Effects& effects);
   void LeavePlan(const Plan& next, TimeMs now, Effects& effects);
   void BeginPlan(TimeMs now, Effects& effects);
+  void Divide();
+  bool MayBegin() const;
+  void AskForPlan(Effects& effects);
   void Advance(TimeMs now, Effects& effects);
   void Proceed(TimeMs now, Effects& effects);
   void CommitArrived(TimeMs now, Effects& effects);
   void SkipSame(TimeMs now, Effects& effects);
   void AfterCommit(TimeMs now, Effects& effects);
   uint32_t SoundEnd();
+  bool IsAsKnown(uint32_t end, Effects& effects);
   const Stream* Reading() const;
 
   PeerTable& peers_;
+  PlannedParts& planned_;
   Transfer transfer_;
+  OwnDigests own_digests_;
   Plan plan_;
   Streams streams_;
   // Begins when the streams there are, which have left, are quiet.
   std::optional<Plan> next_plan_;
   std::map<uint32_t, AssignDirective> early_;  // of it, by part
+  // Of the last plan of parts; whether and when its planning is to be asked for again.
+  std::optional<SourceShardingDirective> sharding_;
+  bool planning_ = false;
+  std::optional<TimeMs> plan_again_at_;
   State state_ = State::kReading;
 };
 

@@ -125,10 +125,15 @@ void Stream::Open(bool ask_one_sided, Effects& effects) {
   source_->list = transfer_.lists();
   PeerMessage open = Header(assigned_->ranges ? PeerKind::kOpenRanges : PeerKind::kOpen);
   open.publication = assigned_->publication;
-  open.chunk_bytes = chunking().chunk_bytes;
+  open.chunk_bytes = transfer_.source_chunk_bytes();
   if (!assigned_->ranges) open.chunk = transfer_.valid_chunks();
-  open.flags = kFlagDigests;
-  open.begin = transfer_.digests().known();
+  // Digests of another sharding's chunks say nothing of the own.
+  if (!assigned_->parts) {
+    open.flags = kFlagDigests;
+    open.begin = transfer_.digests().known();
+  } else if (source_->checked) {
+    open.flags = kFlagHashed;
+  }
   if (ask_one_sided) open.flags |= kFlagOneSided;
   const bool described = peers_.imported.contains(open.to) && !assigned_->ranges;
   if (described) open.flags |= kFlagHaveDescription;

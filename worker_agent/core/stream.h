@@ -19,6 +19,7 @@
 #define TENSORHUB_WORKER_AGENT_CORE_STREAM_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -71,6 +72,10 @@ class Stream {
   uint64_t LowWater();
   // The source goes, if what it sent is not what was published.
   void FailIfBad(Effects& effects);
+  // What all of them brought is not what it should be.
+  void FailAsOneOf(const absl::Status& reason, Effects& effects) {
+    if (source_) Fail(reason, effects);
+  }
   // Bytes come, or would if they were asked for.
   bool IsReading() const {
     return source_ && source_->phase != Phase::kOpening && source_->phase != Phase::kImporting;
@@ -108,6 +113,7 @@ class Stream {
     uint64_t proven = 0;     // likewise
     uint64_t next_hash = 0;
     uint64_t sound = 0;
+    std::deque<uint64_t> ends;  // of the ranges that have not come whole
   };
   struct Source {
     uint64_t read = 0;

@@ -19,11 +19,15 @@ namespace {
 
 // So many blocks of a stream are asked for, and have not come.
 constexpr uint64_t kBlocksAhead = 2;
-// R9: the source remembers so many, and more are refused (RangeQueue::kRangesMax).
-constexpr size_t kRangesAhead = RangeQueue::kRangesMax / 2;
+// R9: the source remembers so many, and refuses more. What has come is certainly not there any
+// more.
+constexpr size_t kRangesAhead = RangeQueue::kRangesMax - Division::kItemsAtOnce;
 
+// How the reader scatters it is not the source's affair.
 WantedRange RangeOf(const ReadItem& item) {
-  return {item.source_offset, item.run_bytes, item.count == 1 ? 0 : item.source_stride, item.count};
+  const bool dense = item.count == 1 || item.source_stride == item.run_bytes;
+  if (dense) return {item.source_offset, item.bytes(), 0, 1};
+  return {item.source_offset, item.run_bytes, item.source_stride, item.count};
 }
 
 }  // namespace
@@ -49,8 +53,8 @@ void Stream::WantMore(Effects& effects) {
   Division& division = *transfer_.division();
   const uint64_t ahead = kBlocksAhead * transfer_.BlockBytes();
   std::vector<WantedRange> ranges;
-  while (ranges.size() < kRangesAhead && Outstanding() < ahead) {
-    Ranges& read = source_->ranges;
+  while (source_->ranges.ends.size() <= kRangesAhead && Outstanding() < ahead) {
+    const Ranges& read = source_->ranges;
     const bool all_there = read.sound == read.wanted.bytes();
     const uint64_t end = read.wanted.items().empty() ? 0 : read.wanted.items().back().source_end();
     const auto items = division.Give(assigned_->part, all_there ? 0 : end, Horizon());
@@ -59,6 +63,7 @@ void Stream::WantMore(Effects& effects) {
     if (items.front().source_offset < end) OpenAnew(effects);
     for (const ReadItem& item : items) {
       TH_CHECK(source_->ranges.wanted.Append(item));
+      source_->ranges.ends.push_back(source_->ranges.wanted.bytes());
       ranges.push_back(RangeOf(item));
     }
   }
@@ -111,6 +116,7 @@ void Stream::OnPart(const PeerMessage& message, std::string_view payload, Effect
     }
   }
   read.received = end;
+  while (!read.ends.empty() && read.ends.front() <= end) read.ends.pop_front();
   OnStand(message);
 }
 
@@ -131,6 +137,7 @@ std::optional<uint32_t> Stream::ChunkAt(uint64_t position, uint64_t end) const {
 }
 
 void Stream::HashRanges(Effects& effects) {
+  if (assigned_->parts) return;
   Ranges& read = source_->ranges;
   const uint32_t most = HashedAtOnce();
   while (const auto first = ChunkAt(read.next_hash, read.received)) {
@@ -148,9 +155,14 @@ void Stream::HashRanges(Effects& effects) {
   }
 }
 
-// R4: as SoundEnd, for chunks in the order in which this stream brings them.
+// R4: as SoundEnd, for chunks in the order in which this stream brings them. A part of another
+// shard has no chunks; its way here was checked as it came.
 void Stream::JudgeRanges() {
   Ranges& read = source_->ranges;
+  if (assigned_->parts) {
+    read.sound = std::min(read.proven, read.received);
+    return;
+  }
   while (const auto chunk = ChunkAt(read.sound, std::min(read.proven, read.received))) {
     const auto verdict = transfer_.Judge(*chunk, source_->checked, source_->hashed.Of(*chunk));
     if (verdict == Transfer::Verdict::kBad) source_->bad = *chunk;

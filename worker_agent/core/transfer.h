@@ -65,7 +65,12 @@ class Transfer {
   Division* division() { return division_.get(); }
   const Division* division() const { return division_.get(); }
   // From the first chunk on that is not valid. What was given by the division before is nobody's.
-  void Divide(std::unique_ptr<Division> division) { division_ = std::move(division); }
+  // `chunk_bytes`: of a sharding that is not the reader's, whose shards the sources hold.
+  void Divide(std::unique_ptr<Division> division, std::optional<uint64_t> chunk_bytes = {}) {
+    division_ = std::move(division);
+    source_chunk_bytes_ = chunk_bytes.value_or(chunking().chunk_bytes);
+  }
+  uint64_t source_chunk_bytes() const { return source_chunk_bytes_; }
   // As much as a stream of several is given at a time.
   uint64_t BlockBytes() const;
 
@@ -81,6 +86,8 @@ class Transfer {
     digests_.ForgetFrom(valid_chunks());
     ++lists_;
   }
+  // Those of chunks that are to be read, whoever said them.
+  void ForgetUnread() { digests_.ForgetFrom(valid_chunks()); }
   // How many lists of digests were begun. Whoever was told by a source of an earlier one asks anew.
   uint32_t lists() const { return lists_; }
   bool MayBelieve() const { return !wanted_ || IsProven(); }
@@ -140,6 +147,7 @@ class Transfer {
   uint64_t& next_token_;
   SkipPlan skips_;
   std::unique_ptr<Division> division_;
+  uint64_t source_chunk_bytes_;
   uint32_t lists_ = 0;
   uint64_t next_read_;
   uint64_t window_bytes_;

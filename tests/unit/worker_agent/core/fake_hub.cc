@@ -293,6 +293,35 @@ void FakeHub::AssignSeveral(size_t reader, const std::vector<size_t>& sources) {
   }
 }
 
+void FakeHub::AssignParts(size_t reader, const std::vector<size_t>& sources, ReadParts parts) {
+  Read& read = reads_.at(reader);
+  ++read.plan;
+  read.source.reset();
+  read.streams.clear();
+  parts_ = std::move(parts);
+  SourceShardingDirective sharding{read.transaction, read.plan, 8, chunk_bytes_, {}};
+  for (const size_t source : sources) {
+    sharding.parts.push_back({static_cast<Rank>(source), {9, source + 1}});
+  }
+  Direct(reader, sharding);
+  for (uint32_t part = 0; const size_t source : sources) AssignPart(reader, part++, source);
+}
+
+void FakeHub::AssignPart(size_t reader, uint32_t part, size_t source) {
+  AssignDirective assign = AssignmentOf(reader, source);
+  assign.part = part;
+  assign.ranges = assign.parts = true;
+  reads_.at(reader).streams[assign.assignment] = source;
+  Direct(reader, assign);
+}
+
+void FakeHub::OnPlanWanted(size_t reader, const MakeReadPlan& wanted) {
+  ++plans_wanted;
+  ReadPlanned planned{wanted.transaction, wanted.plan, plan_answer};
+  if (plan_answer.ok()) planned.parts = parts_;
+  schedule_.Soon(reader, [this, reader, planned] { machines_.Deliver(reader, planned); });
+}
+
 void FakeHub::EndStream(size_t reader, size_t source) {
   const Read& read = reads_.at(reader);
   for (const auto& [assignment, at] : read.streams) {

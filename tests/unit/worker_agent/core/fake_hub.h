@@ -68,6 +68,13 @@ class FakeHub {
   // By a plan of several, one stream each. What fails is not replaced; if all do, it is led anew.
   void AssignSeveral(size_t reader, const std::vector<size_t>& sources);
   void EndStream(size_t reader, size_t source);
+  // Each of them brings its part. The plan is made when `plan_answers` says so.
+  void AssignParts(size_t reader, const std::vector<size_t>& sources, ReadParts parts);
+  // Another source for one of them.
+  void AssignPart(size_t reader, uint32_t part, size_t source);
+  void OnPlanWanted(size_t reader, const MakeReadPlan& wanted);
+  absl::Status plan_answer;  // OK: the parts
+  int plans_wanted = 0;
   void Abort(size_t reader, const absl::Status& reason);
   void AllowVisible(Version version);
   bool away() const { return away_; }
@@ -130,6 +137,7 @@ class FakeHub {
   bool away_ = false;
   int documents_ = 0;
   uint64_t next_id_ = 1;
+  ReadParts parts_;
   std::map<OpKey, CallReply> answers_;
   std::set<OpKey> pending_;
   std::set<size_t> publishing_;  // whose last call was a publish

@@ -231,6 +231,8 @@ void World::CarryOut(size_t index, const Effect& effect) {
           ++at(index).copy_released;
         } else if constexpr (std::is_same_v<What, ReadersLeft>) {
           ++at(index).readers_left;
+        } else if constexpr (std::is_same_v<What, MakeReadPlan>) {
+          hub.OnPlanWanted(index, what);
         } else if constexpr (std::is_same_v<What, FetchAdvanced>) {
           EXPECT_LE(what.bytes_done, what.bytes_total);
         } else if constexpr (std::is_same_v<What, SetControlWord> || std::is_same_v<What, CopyIn> ||

@@ -1,0 +1,40 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The digests of a reader whose sources hold other shards than its own: nobody has them, so it
+// makes them as chunks become sound, and is their origin for whoever reads from it (R1). A chunk
+// commits with its digest, so that the list never lags behind the prefix.
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_OWN_DIGESTS_H_
+#define TENSORHUB_WORKER_AGENT_CORE_OWN_DIGESTS_H_
+
+#include <cstdint>
+
+#include "worker_agent/core/effects.h"
+#include "worker_agent/core/events.h"
+#include "worker_agent/core/transfer.h"
+
+namespace tensorhub::agent {
+
+class OwnDigests {
+ public:
+  // The transfer outlives it.
+  explicit OwnDigests(Transfer& transfer) : transfer_(transfer) {}
+
+  // A read of parts begins at the prefix.
+  void Begin();
+  // Chunks below `end` are sound. Returns below which of them may commit; asks for more digests.
+  uint32_t Advance(uint32_t end, Effects& effects);
+  // False if it is not this one's.
+  bool OnHashed(const ChunksHashed& event);
+
+ private:
+  bool off() const { return transfer_.options().digests == DigestMode::kOff; }
+
+  Transfer& transfer_;
+  uint64_t token_ = 0;  // of what is being hashed, behind what is known
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_OWN_DIGESTS_H_
