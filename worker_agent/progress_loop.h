@@ -64,8 +64,8 @@ class ProgressLoop {
     std::function<void(Version, TimeMs)> on_copy_wanted = [](Version, TimeMs) {};
     std::function<void()> on_copy_released = [] {};
     // MakeReadPlan, for a reader of that layout; TellPlanned answers. Must not block.
-    std::function<void(const MakeReadPlan&, const Layout&)> on_plan_wanted =
-        [](const MakeReadPlan&, const Layout&) {};
+    std::function<void(const MakeReadPlan&, const Layout&)> on_plan_wanted = [](const MakeReadPlan&,
+                                                                                const Layout&) {};
     // The registered memory has been lost (Medium); the loop ends.
     std::function<void(const absl::Status&)> on_memory_lost = [](const absl::Status&) {};
   };

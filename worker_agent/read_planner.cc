@@ -21,8 +21,8 @@ absl::StatusOr<Sharding> ShardingOfParts(const MakeReadPlan& wanted,
   for (size_t part = 0; part < parts.size(); ++part) {
     const Rank rank = wanted.parts[part].rank;
     if (rank >= by_rank.size()) {
-      return absl::InternalError(absl::StrCat("the server named rank ", rank, " of a group of ",
-                                              by_rank.size()));
+      return absl::InternalError(
+          absl::StrCat("the server named rank ", rank, " of a group of ", by_rank.size()));
     }
     by_rank[rank] = &parts[part];
   }

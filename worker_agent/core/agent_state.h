@@ -233,7 +233,7 @@ class AgentCore::State {
   // a session, nothing counts when that is down: the next report does not tell the hub of it.
   struct NextRead {
     Generation generation = 0;
-    bool begun = false;                         // at the hub
+    bool begun = false;                                    // at the hub
     std::optional<SourceShardingDirective> sharding = {};  // the last one
     std::vector<AssignDirective> assigns = {};  // the last one of each stream, of the last plan
   };

@@ -256,8 +256,8 @@ struct LogLine {
 using Effect =
     std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, PartFrom,
                  TestHearing, MoveSession, SendMessage, SendData, SendDescription, CopyIn,
-                 ImportMemory, Get, GetWord, CloseGets, HashChunks, MakeReadPlan, SetControlWord, ReadersLeft,
-                 CopyWanted, CopyReleased, VerbDone, FetchAdvanced, LogLine>;
+                 ImportMemory, Get, GetWord, CloseGets, HashChunks, MakeReadPlan, SetControlWord,
+                 ReadersLeft, CopyWanted, CopyReleased, VerbDone, FetchAdvanced, LogLine>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
 
@@ -277,8 +277,8 @@ struct HoldingReport {
   std::string medium = {};
   GroupEpoch epoch = {};  // in which it was published
   ContentDigest digest = {};
-  bool hashing = false;  // it will be known
-  Term term = {};        // in which it was published
+  bool hashing = false;      // it will be known
+  Term term = {};            // in which it was published
   ShardingId sharding = {};  // as FetchDecision said
 };
 // One source of a read that has several.

@@ -286,12 +286,11 @@ struct Tick {};
 
 using Event =
     std::variant<Registered, VerbAsked, LeaveAsked, CancelAsked, Stopping, SessionUp, SessionDown,
-                 SessionRefused, AssignDirective, EndStreamDirective, SourceShardingDirective, ReadPlanned,
-                 AbortReadDirective,
-                 ProbeDirective, DroppedDirective, VisibleDirective, SupersededDirective,
-                 GroupChangedDirective, MakeCopyDirective, ReleaseCopyDirective, CallReply,
-                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, Moved, LaneKnown,
-                 MemoryImported, ChunksHashed, CopyFailed, Tick>;
+                 SessionRefused, AssignDirective, EndStreamDirective, SourceShardingDirective,
+                 ReadPlanned, AbortReadDirective, ProbeDirective, DroppedDirective,
+                 VisibleDirective, SupersededDirective, GroupChangedDirective, MakeCopyDirective,
+                 ReleaseCopyDirective, CallReply, MessageArrived, SendDone, GetDone, WordArrived,
+                 PeerFailed, Moved, LaneKnown, MemoryImported, ChunksHashed, CopyFailed, Tick>;
 
 }  // namespace tensorhub::agent
 

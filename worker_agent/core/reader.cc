@@ -100,8 +100,8 @@ void Reader::AskForPlan(Effects& effects) {
   plan_again_at_.reset();
   planning_ = !planned_.IsOf(*sharding_);
   if (!planning_) return;
-  effects.emplace_back(MakeReadPlan{transfer_.transaction(), sharding_->plan,
-                                    sharding_->world_size, sharding_->parts});
+  effects.emplace_back(MakeReadPlan{transfer_.transaction(), sharding_->plan, sharding_->world_size,
+                                    sharding_->parts});
 }
 
 absl::Status Reader::OnPlanned(const ReadPlanned& event, TimeMs now, Effects& effects) {

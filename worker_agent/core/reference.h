@@ -36,8 +36,8 @@ class Reference {
     Chunking chunking;
     Fingerprint layout;
     Fingerprint attachment;
-    GroupEpoch epoch = {};  // of what was published here: to which it belongs (R2)
-    Term term = {};         // in which it was published (R2)
+    GroupEpoch epoch = {};     // of what was published here: to which it belongs (R2)
+    Term term = {};            // in which it was published (R2)
     ShardingId sharding = {};  // of what was fetched as its publishers do not cut it
   };
 
