@@ -4,9 +4,12 @@
 #include "worker_agent/message_peers.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "common/check.h"
+#include "worker_agent/chunk_digest.h"
+#include "worker_agent/core/peer_wire.h"
 #include "worker_agent/log.h"
 
 namespace tensorhub::agent {
@@ -80,7 +83,16 @@ size_t MessagePeers::WholePayloadBytes(Incarnation peer) const {
   return found == peers_.end() ? 0 : transport_->WholePayloadBytes(found->second);
 }
 
+// R1: other bytes than were sent go no further, and whoever sent them is no source for this read.
 void MessagePeers::OnMessage(std::string_view header, std::string_view payload) {
+  if (IsHashedPart(header)) {
+    const DigestPiece whole{payload.data(), payload.size()};
+    const std::optional<PeerMessage> message = DecodePeerMessage(header);
+    if (message && ChunkDigest(&whole, 1) != PayloadDigestOf(header)) {
+      const absl::Status damaged = absl::DataLossError("bytes changed on their way here");
+      return now_(PeerFailed{message->from, damaged});
+    }
+  }
   now_(MessageArrived{header, payload});
 }
 

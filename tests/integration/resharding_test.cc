@@ -1,9 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups that cut a model in different ways: each rank reads its own slices, from as many publishers
-// as it takes, and is a source for the next group that is cut like its own. Several clients in one
-// process.
+// Groups that cut a model in different ways: each rank reads its own slices, from as many
+// publishers as it takes, and is a source for the next group that is cut like its own. Several
+// clients in one process.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ struct Model {
 };
 const std::vector<Model>& Tensors() {
   static const std::vector<Model> tensors = {
-      {"embed", {4000, 256}}, {"layer.0.q", {512, 1024}}, {"layer.0.norm", {1024}},
+      {"embed", {4000, 256}},      {"layer.0.q", {512, 1024}},        {"layer.0.norm", {1024}},
       {"layer.1.up", {1000, 777}}, {"layer.1.experts", {6, 64, 128}}, {"scale", {3}}};
   return tensors;
 }
@@ -207,13 +207,12 @@ class ReshardingTest : public testing::TestWithParam<Case> {
   ServerProcess server_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Cuts, ReshardingTest,
-    testing::Values(Case{"RowsOfFourToColumnsOfTwo", 4, Rows, 2, Columns},
-                    Case{"RowsOfEightToRowsOfThree", 8, Rows, 3, Rows},
-                    Case{"ColumnsOfTwoToWhole", 2, Columns, 1, Whole},
-                    Case{"WholeToRowsOfTwo", 1, Whole, 2, Rows}),
-    [](const auto& param) { return param.param.name; });
+INSTANTIATE_TEST_SUITE_P(Cuts, ReshardingTest,
+                         testing::Values(Case{"RowsOfFourToColumnsOfTwo", 4, Rows, 2, Columns},
+                                         Case{"RowsOfEightToRowsOfThree", 8, Rows, 3, Rows},
+                                         Case{"ColumnsOfTwoToWhole", 2, Columns, 1, Whole},
+                                         Case{"WholeToRowsOfTwo", 1, Whole, 2, Rows}),
+                         [](const auto& param) { return param.param.name; });
 
 TEST_P(ReshardingTest, EachRankGetsItsSlices) {
   const Group trainer = Join("trainer", GetParam().publishers, GetParam().published);

@@ -111,4 +111,9 @@ void SetPayloadDigest(uint64_t digest, std::string& header) {
   header.replace(header.size() - bytes.size(), bytes.size(), bytes);
 }
 
+uint64_t PayloadDigestOf(std::string_view header) {
+  TH_CHECK(IsHashedPart(header));
+  return ByteReader(header.substr(header.size() - sizeof(uint64_t))).Take<uint64_t>();
+}
+
 }  // namespace tensorhub::agent

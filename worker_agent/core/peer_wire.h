@@ -93,6 +93,7 @@ std::optional<PeerMessage> DecodePeerMessage(std::string_view bytes);
 bool IsHashedPart(std::string_view header);
 // `header` is one.
 void SetPayloadDigest(uint64_t digest, std::string& header);
+uint64_t PayloadDigestOf(std::string_view header);
 
 }  // namespace tensorhub::agent
 

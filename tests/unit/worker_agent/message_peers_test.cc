@@ -9,7 +9,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
+
+#include "worker_agent/chunk_digest.h"
+#include "worker_agent/core/peer_wire.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -77,6 +82,31 @@ TEST_F(MessagePeersTest, TheEndDoesNotWaitForIt) {
   EXPECT_EQ(transport_.closed, std::vector<PeerId>{1});
   peers_.OnSent(transport_.tokens.at(0), absl::CancelledError("closed"));
   EXPECT_EQ(transport_.closed, std::vector<PeerId>{1});
+}
+
+std::string HashedPart(std::string_view payload) {
+  PeerMessage part;
+  part.kind = PeerKind::kPart;
+  part.flags = kFlagHashed;
+  part.from = 77;
+  std::string header = Encode(part);
+  const DigestPiece whole{payload.data(), payload.size()};
+  SetPayloadDigest(ChunkDigest(&whole, 1), header);
+  return header;
+}
+
+// R1: they never reach the core, which would copy them in.
+TEST_F(MessagePeersTest, BytesThatChangedOnTheirWayFailTheirSender) {
+  MessageTransport::Sink& sink = peers_;
+  const std::string header = HashedPart("some bytes");
+  sink.OnMessage(header, "some bytes");
+  ASSERT_EQ(events_.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<MessageArrived>(events_.back()));
+  sink.OnMessage(header, "same bytes");
+  ASSERT_EQ(events_.size(), 2u);
+  const auto& failed = std::get<PeerFailed>(events_.back());
+  EXPECT_EQ(failed.peer, 77u);
+  EXPECT_EQ(failed.status.code(), absl::StatusCode::kDataLoss);
 }
 
 }  // namespace
