@@ -22,10 +22,6 @@
 
 namespace tensorhub::agent {
 
-// Of layouts by part and the reader's own. Errors as PlanRead's; INTERNAL if a part brings nothing.
-absl::StatusOr<ReadParts> PlanParts(const MakeReadPlan& wanted, const std::vector<Layout>& parts,
-                                    const Layout& own);
-
 class ReadPlanner {
  public:
   // Encoded. Blocks; ends early once the planner is to stop, by its owner's doing.

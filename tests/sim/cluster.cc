@@ -55,6 +55,10 @@ void Cluster::AddModel(const std::string& name, uint32_t world_size, uint32_t tr
   model.name = name;
   model.world_size = world_size;
   model.layout = DrawLayout();
+  if (scene_.plan.cuts) {
+    model.cut = std::make_shared<const CutModel>(scene_.dice);
+    model.published = model.cut->Draw(scene_.dice, world_size, /*all=*/true);
+  }
   for (uint32_t i = 0; i < trainers; ++i) AddGroup(model, absl::StrCat("trainer", i), true);
   for (uint32_t i = 0; i < rollouts; ++i) AddGroup(model, absl::StrCat("rollout", i), false);
 }
@@ -73,22 +77,35 @@ std::shared_ptr<const Layout> Cluster::DrawLayout() {
   return std::make_shared<const Layout>(*std::move(layout));
 }
 
+// Publishers agree; others cut it as they like.
+std::vector<CutShard> Cluster::DrawShards(const Model& model, bool trains) {
+  Dice& dice = scene_.dice;
+  if (trains || dice.Below(3) == 0) return model.published;
+  return model.cut->Draw(dice, 1 + static_cast<uint32_t>(dice.Below(CutModel::kRanksMax)),
+                         /*all=*/false);
+}
+
 void Cluster::AddGroup(Model& model, const std::string& name, bool trains) {
   Dice& dice = scene_.dice;
   const std::string host = absl::StrCat("us/dc", dice.Below(datacenters_), "/r", dice.Below(racks_),
                                         "/h", dice.Below(hosts_));
   const auto layout = !trains && dice.Below(25) == 0 ? DrawLayout() : model.layout;
+  std::vector<CutShard> shards;
+  if (model.cut && layout == model.layout) shards = DrawShards(model, trains);
+  const uint32_t world_size =
+      shards.empty() ? model.world_size : static_cast<uint32_t>(shards.size());
   const bool offers = scene_.plan.host_copies && dice.Below(3) != 0;
   const uint32_t copies = offers ? 1 + static_cast<uint32_t>(dice.Below(2)) : 0;
   std::vector<const Place*> ranks;
-  for (Rank rank = 0; rank < model.world_size; ++rank) {
+  for (Rank rank = 0; rank < world_size; ++rank) {
     Place& place = places_.emplace_back();
     place.number = places_.size() - 1;
     place.key = {model.name, name, rank};
-    place.world_size = model.world_size;
+    place.world_size = world_size;
     place.location = *Location::Parse(absl::StrCat(host, "/", place.number));
     place.host = host;
-    place.layout = layout;
+    place.layout = shards.empty() ? layout : shards[rank].layout;
+    place.cells = shards.empty() ? nullptr : shards[rank].cells;
     place.one_sided = dice.Chance(scene_.plan.one_sided);
     place.spot = dice.Below(3) == 0;
     if (dice.Below(6) == 0) place.slowness = dice.Time(0, 30 * kMillisecond);

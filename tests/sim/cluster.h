@@ -37,6 +37,7 @@ class Cluster {
   void AddModel(const std::string& name, uint32_t world_size, uint32_t trainers, uint32_t rollouts);
   void AddGroup(Model& model, const std::string& name, bool trains);
   std::shared_ptr<const Layout> DrawLayout();
+  std::vector<CutShard> DrawShards(const Model& model, bool trains);
 
   Scene& scene_;
   std::deque<Model> models_;

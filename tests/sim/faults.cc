@@ -100,6 +100,9 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   if (!plan.addresses_reused) plan.supplanted = draws.Every(4 * kSecond, 60 * kSecond);
   plan.hub_storms = draws.Every(15 * kSecond, 60 * kSecond);
   plan.sources_per_reader = static_cast<uint32_t>(1 + draws.Of(3));
+  plan.cuts = draws.On();
+  // What groups hold in shardings of their own is nobody's last copy.
+  if (plan.cuts) plan.keep_latest = 0;
   return plan;
 }
 
@@ -153,6 +156,7 @@ std::string FaultPlan::Describe() const {
   add(keep_latest != 0, "retention");
   add(keep_latest != 0 && host_copies, "host-copies");
   add(sources_per_reader > 1, absl::StrCat("sources-", sources_per_reader).c_str());
+  add(cuts, "cuts");
   add(taken_back != 0, "taken-back");
   add(deafened != 0, "deafened");
   return text.empty() ? "none" : text;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/cuts.h"
 #include "tests/sim/process.h"
 #include "tests/sim/scene.h"
 
@@ -26,6 +27,9 @@ struct Model {
   uint32_t world_size = 1;
   Version newest = 0;  // that somebody tried to publish
   std::shared_ptr<const Layout> layout;
+  // If groups cut it in different ways; and how its publishers do.
+  std::shared_ptr<const CutModel> cut = nullptr;
+  std::vector<CutShard> published = {};
 };
 
 class Group {
@@ -64,6 +68,8 @@ class Group {
   const Model& model() const { return model_; }
   bool trains() const { return trains_; }
   const Fingerprint& layout() const { return ranks_[0].place->layout->fingerprint(); }
+  // It holds cells of the model, in its publishers' way or another.
+  bool cuts() const { return ranks_[0].place->cells != nullptr; }
   // Of the newest operation, by rank.
   const std::vector<absl::Status>& outcomes() const { return outcomes_; }
   Version fetched() const { return fetched_; }

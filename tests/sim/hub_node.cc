@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/planning.h"
 #include "tests/sim/checkers/checkers.h"
 #include "tests/sim/effect_trace.h"
 #include "tests/sim/process.h"
@@ -17,6 +18,7 @@ namespace {
 // Its invariants are looked at after one event in so many.
 constexpr uint64_t kCheckEvery = 500;
 constexpr Nanos kMoment = 800 * kMicrosecond;
+constexpr Nanos kPlanningMax = 60 * kMillisecond;
 
 hub::HubLimits SmallLimits(Dice& dice) {
   hub::HubLimits limits;
@@ -215,6 +217,18 @@ void HubNode::CarryOut(const hub::CloseSession& close) {
   Stream& to = stream(close.session);
   if (!std::exchange(to.known_to_hub, false)) return;
   to.process->link().SendEnd(to, close.status);
+}
+
+// By what it knows now, as the server's planner.
+void HubNode::CarryOut(const hub::PlanWanted& wanted) {
+  const auto layouts = [this](const std::vector<Fingerprint>& by_rank) {
+    hub::LayoutsByRank found;
+    for (const Fingerprint& layout : by_rank) found.push_back(hub_->FindLayout(layout));
+    return found;
+  };
+  const hub::PlanMade made = hub::MakePlan(wanted.plan, layouts(wanted.from), layouts(wanted.to));
+  scene_.agenda.After(scene_.dice.Time(0, kPlanningMax), &node(),
+                      [this, made] { Apply(made, nullptr); });
 }
 
 void HubNode::CarryOut(const hub::LogLine& line) {

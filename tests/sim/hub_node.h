@@ -101,7 +101,7 @@ class HubNode {
   void CarryOut(const hub::Persist& rows) { hub::Keep(rows, kept_); }
   void CarryOut(const hub::ModelChange&) {}
   void CarryOut(const hub::LogLine& line);
-  void CarryOut(const hub::PlanWanted&) {}  // nobody here cuts a model in another way
+  void CarryOut(const hub::PlanWanted& wanted);
   void TickLater();
   absl::Status CheckIdentity(const ServerIdentity& known) const;
 

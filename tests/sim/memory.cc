@@ -20,8 +20,10 @@ void Memory::Write(uint64_t begin, uint64_t bytes, const Cell* cells) {
 
 void Memory::WriteCell(uint64_t index, uint64_t from, uint64_t to, Cell value) {
   const uint64_t cell_end = std::min((index + 1) * kCellBytes, chunking_.total_bytes);
+  if (cells_[index] == value) return;  // the same bytes again
   const auto part = parts_.extract(index);
-  const bool goes_on = !part.empty() && part.mapped().end == from && part.mapped().value == value;
+  const bool same = !part.empty() && part.mapped().value == value;
+  const bool goes_on = same && from <= part.mapped().end;
   const bool from_front = from == index * kCellBytes;
   if ((from_front || goes_on) && to == cell_end) {
     cells_[index] = value;
@@ -29,7 +31,7 @@ void Memory::WriteCell(uint64_t index, uint64_t from, uint64_t to, Cell value) {
   }
   cells_[index] = Garbage(value & 0xffffff);
   if (!from_front && !goes_on) return;
-  parts_[index] = {to, value};
+  parts_[index] = {goes_on ? std::max(to, part.mapped().end) : to, value};
 }
 
 bool Memory::Holds(ContentId content, Rank rank, uint32_t first_chunk, uint32_t end_chunk) const {
@@ -38,7 +40,7 @@ bool Memory::Holds(ContentId content, Rank rank, uint32_t first_chunk, uint32_t 
   const uint64_t end_byte = std::min(chunking_.begin(end_chunk), chunking_.total_bytes);
   const uint64_t end = (end_byte + kCellBytes - 1) / kCellBytes;
   for (uint64_t i = first; i < end; ++i) {
-    if (cells_[i] != CellOf(content, rank, i)) return false;
+    if (cells_[i] != Named(content, rank, i)) return false;
   }
   return true;
 }

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
@@ -34,8 +36,12 @@ using Cells = std::vector<Cell>;
 
 class Memory {
  public:
-  explicit Memory(const Chunking& chunking)
-      : chunking_(chunking), cells_((chunking.total_bytes + kCellBytes - 1) / kCellBytes) {
+  // `names`: of the cells, in the model; null: they are their rank's.
+  explicit Memory(const Chunking& chunking,
+                  std::shared_ptr<const std::vector<uint32_t>> names = nullptr)
+      : chunking_(chunking),
+        names_(std::move(names)),
+        cells_((chunking.total_bytes + kCellBytes - 1) / kCellBytes) {
     Scribble(0);
   }
 
@@ -69,7 +75,7 @@ class Memory {
 
   void Fill(ContentId content, Rank rank) {
     parts_.clear();
-    for (uint64_t i = 0; i < cells_.size(); ++i) cells_[i] = CellOf(content, rank, i);
+    for (uint64_t i = 0; i < cells_.size(); ++i) cells_[i] = Named(content, rank, i);
   }
   void Scribble(uint64_t number) {
     parts_.clear();
@@ -78,9 +84,13 @@ class Memory {
   bool Holds(ContentId content, Rank rank, uint32_t first_chunk, uint32_t end_chunk) const;
 
  private:
+  Cell Named(ContentId content, Rank rank, uint64_t index) const {
+    return names_ ? CellOf(content, 0, (*names_)[index]) : CellOf(content, rank, index);
+  }
   void WriteCell(uint64_t index, uint64_t from, uint64_t to, Cell value);
 
   const Chunking chunking_;
+  const std::shared_ptr<const std::vector<uint32_t>> names_;
   std::vector<Cell> cells_;
   ControlWord word_;
   // Of a cell that is written in parts: up to where, and with what.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/ids.h"
 #include "common/layout.h"
@@ -24,6 +25,8 @@ struct Place {
   Location location;
   std::string host;
   std::shared_ptr<const Layout> layout;
+  // Which cells of the model it holds; null: a shard of its rank's own.
+  std::shared_ptr<const std::vector<uint32_t>> cells;
   bool one_sided = false;
   bool spot = false;
   Nanos slowness = 0;  // of its links

@@ -12,6 +12,7 @@
 #include "tests/sim/gets.h"
 #include "tests/sim/wire.h"
 #include "tools/sim/core_events.h"
+#include "worker_agent/core/plan_parts.h"
 
 namespace tensorhub::fault {
 namespace {
@@ -21,6 +22,7 @@ constexpr int kNumberBits = 20;
 
 // After which a worker that hears nothing knows it.
 constexpr Nanos kDeafAfter = 500 * kMillisecond;
+constexpr Nanos kPlanningMax = 60 * kMillisecond;
 
 Incarnation IncarnationOf(uint64_t random, uint32_t number) {
   return (random >> 1 << kNumberBits) | (number + 1);
@@ -67,7 +69,8 @@ Process::Process(Scene& scene, const Place& place, uint32_t number)
       identity_{place.key, IncarnationOf(scene.dice.Next(), number)},
       endpoint_(scene.plan.addresses_reused ? absl::StrCat("place", place.number, place.key.group)
                                             : absl::StrCat("process", number)),
-      memory_({place.layout->total_bytes(), DefaultChunkBytes(place.layout->total_bytes())}),
+      memory_({place.layout->total_bytes(), DefaultChunkBytes(place.layout->total_bytes())},
+              place.cells),
       link_(scene, *this),
       copies_(scene, place, *this) {
   const int64_t drift = scene.plan.drift_ppm_max;
@@ -135,6 +138,7 @@ hub::SessionOpened Process::Opening() const {
   opened.gave_up_join = report.gave_up_join;
   opened.repeats = report.repeats;
   opened.knows_streams = true;
+  opened.knows_resharding = scene_.plan.cuts;
   if (report.holding) opened.holding = sim::ToHub(*report.holding);
   if (report.open_fetch) opened.open_fetch = sim::ToHub(*report.open_fetch);
   return opened;
@@ -184,6 +188,7 @@ void Process::OnPeerFailed(const agent::PeerFailed& event) {
 void Process::OnMessage(const std::string& header, const Cells& cells, uint64_t payload_bytes,
                         const std::string& description) {
   arriving_ = &cells;
+  arriving_in_cell_.reset();
   Step(agent::MessageArrived{
       header, description.empty() ? PayloadOf(payload_bytes) : std::string_view(description)});
   arriving_ = nullptr;
@@ -257,6 +262,22 @@ void Process::CarryOut(const agent::ImportMemory& effect) {
 }
 void Process::CarryOut(const agent::Get& effect) { scene_.gets->Get(*this, effect); }
 void Process::CarryOut(const agent::GetWord& effect) { scene_.gets->GetWord(*this, effect); }
+// The layouts are the hub's, which may be away.
+void Process::CarryOut(const agent::MakeReadPlan& effect) {
+  scene_.agenda.After(scene_.dice.Time(0, kPlanningMax), &node_, [this, effect] {
+    agent::ReadPlanned planned{effect.transaction, effect.plan, absl::UnavailableError("no hub")};
+    std::vector<std::shared_ptr<const Layout>> layouts;
+    for (const auto& part : effect.parts) {
+      auto found = scene_.hub->up() ? scene_.hub->core().FindLayout(part.layout) : nullptr;
+      if (found == nullptr) return Step(planned);
+      layouts.push_back(std::move(found));
+    }
+    auto parts = agent::PlanParts(effect, layouts, *place_.layout);
+    planned.status = parts.status();
+    if (parts.ok()) planned.parts = *std::move(parts);
+    Step(planned);
+  });
+}
 void Process::CarryOut(const agent::CloseGets& effect) { scene_.gets->Close(*this, effect.peer); }
 
 void Process::Write(uint64_t begin, uint64_t bytes, const Cell* cells) {
@@ -271,7 +292,11 @@ void Process::CarryOut(const agent::CopyIn& effect) {
   if (scene_.gets->HasInto(*this, effect.begin, effect.payload.size())) {
     scene_.Fail("R4", absl::StrCat(name(), ": a frame and a get into byte ", effect.begin));
   }
-  Write(effect.begin, effect.payload.size(), arriving_->data());
+  // A payload is one run of its source's bytes, where they lie in cells as they do here.
+  if (!arriving_in_cell_) arriving_in_cell_ = effect.begin % kCellBytes;
+  const auto at = static_cast<uint64_t>(effect.payload.data() - PayloadOf(0).data());
+  Write(effect.begin, effect.payload.size(),
+        arriving_->data() + (*arriving_in_cell_ + at) / kCellBytes);
 }
 
 void Process::CarryOut(const agent::SetControlWord& effect) {

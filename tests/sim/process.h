@@ -123,7 +123,7 @@ class Process {
   void CarryOut(const agent::CopyWanted& effect);
   void CarryOut(const agent::CopyReleased&);
   void CarryOut(const agent::ReadersLeft&) {}
-  void CarryOut(const agent::MakeReadPlan&) {}  // no hub asks for it: it does not say it knows it
+  void CarryOut(const agent::MakeReadPlan& effect);
   void CarryOut(const agent::FetchAdvanced&) {}
   void CarryOut(const agent::LogLine& effect);
 
@@ -150,7 +150,8 @@ class Process {
   ContentId publishing_ = 0;
   std::map<Generation, ContentId> published_;
   std::optional<agent::FetchDecision> decision_;
-  const Cells* arriving_ = nullptr;  // the payload of the message in progress
+  const Cells* arriving_ = nullptr;           // the payload of the message in progress
+  std::optional<uint64_t> arriving_in_cell_;  // where in a cell it begins
 };
 
 // The next one, which has yet to begin.

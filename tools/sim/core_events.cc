@@ -217,6 +217,12 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
                                     .term = d.term};
           },
           [](const hub::Assign& d) -> Result { return ToAgent(d); },
+          [](const hub::SourceSharding& d) -> Result {
+            agent::SourceShardingDirective out{
+                d.transaction, d.plan, d.world_size, d.chunk_bytes, {}};
+            for (const auto& part : d.parts) out.parts.push_back({part.rank, part.layout});
+            return out;
+          },
           [](const hub::EndStream& d) -> Result {
             return agent::EndStreamDirective{d.transaction, d.assignment};
           },

@@ -69,19 +69,22 @@ void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& eff
     calls_.SetAnswered();
     phase_ = Phase::kReading;
   }
-  if (reader_) return reader_->OnAssign(event, now, effects);
+  if (reader_) return LetRead([&] { reader_->OnAssign(event, now, effects); }, now, effects);
   if (next_read_ && event.transaction == decision_->transaction) OnEarlyAssign(event, effects);
 }
 
 // The plan of a read that has yet to begin is asked for then.
 void AgentCore::State::On(const SourceShardingDirective& event, TimeMs now, Effects& effects) {
-  if (reader_) return reader_->OnSourceSharding(event, now, effects);
+  if (reader_) {
+    return LetRead([&] { reader_->OnSourceSharding(event, now, effects); }, now, effects);
+  }
   if (next_read_ && event.transaction == decision_->transaction) next_read_->sharding = event;
 }
 
 void AgentCore::State::On(const ReadPlanned& event, TimeMs now, Effects& effects) {
   if (!reader_) return;
-  const absl::Status status = reader_->OnPlanned(event, now, effects);
+  absl::Status status;
+  LetRead([&] { status = reader_->OnPlanned(event, now, effects); }, now, effects);
   const bool reads = phase_ == Phase::kReading || phase_ == Phase::kBeginning;
   if (status.ok() || !reads) return;
   calls_.GiveUp(effects);
@@ -89,7 +92,7 @@ void AgentCore::State::On(const ReadPlanned& event, TimeMs now, Effects& effects
 }
 
 void AgentCore::State::On(const EndStreamDirective& event, TimeMs now, Effects& effects) {
-  if (reader_) return reader_->OnEndStream(event, now, effects);
+  if (reader_) return LetRead([&] { reader_->OnEndStream(event, now, effects); }, now, effects);
   if (!next_read_) return;
   for (AssignDirective& early : std::exchange(next_read_->assigns, {})) {
     early.assignment == event.assignment ? ReleaseEarly(early, effects)
@@ -206,7 +209,7 @@ void AgentCore::State::On(const SendDone& event, TimeMs now, Effects& effects) {
 }
 
 void AgentCore::State::On(const GetDone& event, TimeMs now, Effects& effects) {
-  if (reader_) reader_->OnGetDone(event, now, effects);
+  LetRead([&] { reader_->OnGetDone(event, now, effects); }, now, effects);
 }
 
 void AgentCore::State::On(const WordArrived& event, TimeMs now, Effects& effects) {
@@ -225,7 +228,7 @@ void AgentCore::State::On(const PeerFailed& event, TimeMs now, Effects& effects)
 
 // Also lets go of its memory: a mapping here would keep a dead peer's memory from being freed.
 void AgentCore::State::Forget(const PeerFailed& gone, TimeMs now, Effects& effects) {
-  if (reader_) reader_->OnPeerFailed(gone, now, effects);
+  LetRead([&] { reader_->OnPeerFailed(gone, now, effects); }, now, effects);
   if (comparison_) comparison_->query.OnPeerFailed(gone.peer);
   server_.DropPeer(gone.peer);
   peers_.imported.erase(gone.peer);

@@ -10,6 +10,15 @@
 #include "tests/sim/process.h"
 
 namespace tensorhub::fault {
+namespace {
+
+bool IsNamed(const hub::OpenFetch& fetch, AssignmentNumber number) {
+  return number == fetch.assignment ||
+         std::any_of(fetch.streams.begin(), fetch.streams.end(),
+                     [number](const hub::OpenStream& each) { return each.assignment == number; });
+}
+
+}  // namespace
 
 const Assignments::Place* Assignments::Current(uint32_t process) const {
   const auto found = readers_.find(process);
@@ -44,19 +53,20 @@ void Assignments::OnHubStep(const HubStep& step) {
       reader = Reader{};
       reader.transaction = assign->transaction;
     }
-    if (assign->assignment < reader.last) continue;
+    if (assign->assignment < reader.last && !assign->ranges) continue;
+    const bool again = assign->assignment <= reader.last;  // said before, in another session
     reader.places[assign->assignment] = {assign->source, assign->generation, assign->tier,
                                          assign->publication};
-    if (assign->assignment == reader.last) continue;  // said again, in another session
+    if (again) continue;
     reader.last = assign->assignment;
     ++reader.moves;
-    new_[process] = assign->assignment;
+    new_.insert({process, assign->assignment});
   }
   // What was due came before the event.
   const auto* finish = std::get_if<hub::FinishReadOp>(&step.event);
   if (finish == nullptr || step.from == nullptr) return;
   EndWith(*step.from, finish->transaction);
-  new_.erase(step.from->number());
+  std::erase_if(new_, [&](const auto& made) { return made.first == step.from->number(); });
 }
 
 void Assignments::OnEvent(const HubStep& step) {
@@ -131,7 +141,7 @@ void Assignments::OnOpened(const HubStep& step, const hub::SessionOpened& opened
     return;
   }
   std::erase_if(found->second.places,
-                [&](const auto& place) { return place.first != fetch.assignment; });
+                [&](const auto& place) { return !IsNamed(fetch, place.first); });
 }
 
 // Told by an earlier life of the hub.
@@ -147,6 +157,11 @@ void Assignments::Restore(uint32_t process, const hub::OpenFetch& fetch) {
   reader.restored = true;
   reader.places[fetch.assignment] = {*fetch.source, fetch.source_generation, Tier::kHost,
                                      fetch.publication};
+  for (const hub::OpenStream& stream : fetch.streams) {
+    reader.places[stream.assignment] = {stream.source, stream.generation, Tier::kHost,
+                                        fetch.publication};
+    reader.last = std::max(reader.last, stream.assignment);
+  }
 }
 
 void Assignments::Release(const Process& reader, const TransactionId& transaction,

@@ -9,6 +9,8 @@
 
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "tests/sim/checkers/hub_step.h"
 
@@ -50,7 +52,7 @@ class Assignments {
   const Place* Current(uint32_t process) const;
   // True if the last step made this assignment, and did not only repeat it.
   bool IsNew(const hub::Assign& assign, uint32_t process) const {
-    return new_.contains(process) && new_.at(process) == assign.assignment;
+    return new_.contains({process, assign.assignment});
   }
 
  private:
@@ -65,7 +67,7 @@ class Assignments {
 
   Scene& scene_;
   std::map<uint32_t, Reader> readers_;
-  std::map<uint32_t, AssignmentNumber> new_;
+  std::set<std::pair<uint32_t, AssignmentNumber>> new_;  // by process
   std::map<uint32_t, TimeMs> heard_;
   std::map<uint32_t, TransactionId> finished_;  // of which the hub has heard FinishRead last
 };
