@@ -95,8 +95,9 @@ bool Hub::State::IsOfItsShard(const Worker& source, const Worker& reader) const 
   const std::optional<Reference>& own = reader.reference;
   const bool listed = own && own->publication == publication;
   if (listed && own->shard == source.reference->shard) return true;
-  const bool reads_parts = listed ? static_cast<bool>(own->sharding->id) : reader.knows_resharding;
-  if (reads_parts) return !source.reference->sharding->id;
+  // How one that is not listed (yet, or any more) cuts it is not known.
+  if (!listed && reader.knows_resharding) return true;
+  if (listed && own->sharding->id) return !source.reference->sharding->id;
   return source.id.key.rank == reader.id.key.rank;
 }
 

@@ -90,8 +90,8 @@ TEST(BadInputTest, LayoutsThatDiffer) {
   Worker trainer = cluster.Join("trainer", "seed=1");
   FillAndPublish(*trainer, 1);
   Worker reader = cluster.Join("rollout", "seed=2");
-  EXPECT_THAT(reader->Do("fetch latest"),
-              AllOf(StartsWith("error FAILED_PRECONDITION"), HasSubstr("layout")));
+  EXPECT_THAT(reader->Do("fetch latest"), AllOf(StartsWith("error FAILED_PRECONDITION"),
+                                                HasSubstr("cannot be read as rollout cuts it")));
   Worker other = cluster.Join("trainer-2", "seed=2");
   EXPECT_THAT(other->Do("publish 1"),
               AllOf(StartsWith("error ALREADY_EXISTS"), HasSubstr("layout")));

@@ -80,7 +80,9 @@ std::shared_ptr<const Layout> Cluster::DrawLayout() {
 // Publishers agree; others cut it as they like.
 std::vector<CutShard> Cluster::DrawShards(const Model& model, bool trains) {
   Dice& dice = scene_.dice;
-  if (trains || dice.Below(3) == 0) return model.published;
+  const bool published = trains || dice.Below(3) == 0;
+  if (published) return model.published;
+  ++shardings_;
   return model.cut->Draw(dice, 1 + static_cast<uint32_t>(dice.Below(CutModel::kRanksMax)),
                          /*all=*/false);
 }
@@ -105,6 +107,8 @@ void Cluster::AddGroup(Model& model, const std::string& name, bool trains) {
     place.location = *Location::Parse(absl::StrCat(host, "/", place.number));
     place.host = host;
     place.layout = shards.empty() ? layout : shards[rank].layout;
+    place.sharding =
+        shards.empty() || shards[rank].layout == model.published[rank].layout ? 0 : shardings_;
     place.cells = shards.empty() ? nullptr : shards[rank].cells;
     place.one_sided = dice.Chance(scene_.plan.one_sided);
     place.spot = dice.Below(3) == 0;

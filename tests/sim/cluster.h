@@ -43,6 +43,7 @@ class Cluster {
   std::deque<Model> models_;
   std::deque<Place> places_;
   std::vector<std::unique_ptr<Group>> groups_;
+  uint32_t shardings_ = 0;  // that differ from their publishers'
   uint64_t datacenters_ = 1;
   uint64_t racks_ = 1;
   uint64_t hosts_ = 1;

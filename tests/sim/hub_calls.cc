@@ -18,7 +18,8 @@ namespace {
 constexpr TimeMs kGraceMs = 5000;
 constexpr TimeMs kPromptMs = 10000;
 constexpr TimeMs kFinishMs = 60000;
-constexpr TimeMs kDocumentMs = 60000;
+constexpr TimeMs kDocumentMs = 15000;  // small ones
+constexpr Nanos kPutAgain = 2 * kSecond;
 constexpr TimeMs kWaitGraceMs = 500;
 constexpr TimeMs kWaitPauseMs = 200;
 
@@ -188,6 +189,12 @@ void HubLink::PutDocuments() {
 
 void HubLink::OnPut(const absl::Status& status) {
   documents_wanted_ = absl::IsUnavailable(status);
+  // Whoever only holds a version makes no call, before which they would be put anyhow.
+  if (documents_wanted_) {
+    scene_.agenda.After(kPutAgain, &process_.node(), [this] {
+      if (documents_wanted_ && up()) PutDocuments();
+    });
+  }
   for (const agent::Call& call : std::exchange(waiting_, {})) {
     if (status.ok()) {
       Dispatch(call);

@@ -41,6 +41,7 @@ class Process {
   bool spot() const { return place_.spot; }
   uint32_t world_size() const { return place_.world_size; }
   const std::shared_ptr<const Layout>& layout() const { return place_.layout; }
+  uint32_t sharding() const { return place_.sharding; }
   Memory& memory() { return memory_; }
   const Memory& memory() const { return memory_; }
   HubLink& link() { return link_; }

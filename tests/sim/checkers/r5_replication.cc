@@ -61,7 +61,7 @@ void R5Replication::CheckOneSeed(const Process& reader) {
   for (const auto& [number, state] : assignments_.readers()) {
     const Process& other = *scene_.processes[number];
     if (&other == &reader || other.identity().key.rank != reader.identity().key.rank) continue;
-    if (other.layout()->fingerprint() != reader.layout()->fingerprint()) continue;
+    if (other.sharding() != reader.sharding()) continue;
     if (other.datacenter() != reader.datacenter() || !innocent(other)) continue;
     if (assignments_.Current(number)->publication != mine.publication) continue;
     if (!IsTold(other)) continue;
