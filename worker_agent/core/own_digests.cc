@@ -4,33 +4,38 @@
 #include "worker_agent/core/own_digests.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace tensorhub::agent {
 
 void OwnDigests::Begin() {
-  token_ = 0;
   transfer_.ForgetUnread();
-  if (off()) transfer_.digests().SetEnded(true);
+  asked_ = transfer_.digests().known();
+  hashing_.clear();
+  hashed_ = ArrivedDigests();
 }
 
 uint32_t OwnDigests::Advance(uint32_t end, Effects& effects) {
-  const uint32_t known = transfer_.digests().known();
-  if (off() || known >= end) return end;
-  if (token_ == 0) {
-    const auto most = static_cast<uint32_t>(std::clamp<uint64_t>(
-        transfer_.options().check_bytes / transfer_.chunking().chunk_bytes, 1, kChunkCountMax));
-    token_ = transfer_.NextToken();
-    effects.emplace_back(HashChunks{token_, transfer_.chunking(), known,
-                                    std::min(end - known, most), /*urgent=*/true});
+  const auto most = static_cast<uint32_t>(std::clamp<uint64_t>(
+      transfer_.options().check_bytes / transfer_.chunking().chunk_bytes, 1, kChunkCountMax));
+  while (asked_ < end) {
+    const uint32_t count = std::min(end - asked_, most);
+    const uint64_t token = transfer_.NextToken();
+    hashing_[token] = asked_;
+    effects.emplace_back(
+        HashChunks{token, transfer_.chunking(), asked_, count, /*urgent=*/true});
+    asked_ += count;
   }
-  return known;
+  return std::min(end, transfer_.digests().known());
 }
 
 bool OwnDigests::OnHashed(const ChunksHashed& event) {
-  if (token_ == 0 || event.token != token_) return false;
-  token_ = 0;
-  transfer_.digests().Append(event.digests);
+  const auto run = hashing_.extract(event.token);
+  if (run.empty()) return false;
+  uint32_t chunk = run.mapped();
+  for (const uint64_t digest : event.digests) hashed_.Set(chunk++, digest);
+  Digests& known = transfer_.digests();
+  while (const auto next = hashed_.Of(known.known())) known.Append({*next});
+  hashed_.ForgetBelow(known.known());
   return true;
 }
 

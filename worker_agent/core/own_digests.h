@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The digests of a reader whose sources hold other shards than its own: nobody has them, so it
-// makes them as chunks become sound, and is their origin for whoever reads from it (R1). A chunk
-// commits with its digest, so that the list never lags behind the prefix.
+// makes them as chunks become sound, and is their origin for whoever reads from it (R1): also where
+// its own reads are not checked, since others' may be. A chunk commits with its digest, so that the
+// list never lags behind the prefix.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_OWN_DIGESTS_H_
 #define TENSORHUB_WORKER_AGENT_CORE_OWN_DIGESTS_H_
 
 #include <cstdint>
+#include <map>
 
+#include "worker_agent/core/arrived_digests.h"
 #include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
 #include "worker_agent/core/transfer.h"
@@ -29,10 +32,10 @@ class OwnDigests {
   bool OnHashed(const ChunksHashed& event);
 
  private:
-  bool off() const { return transfer_.options().digests == DigestMode::kOff; }
-
   Transfer& transfer_;
-  uint64_t token_ = 0;  // of what is being hashed, behind what is known
+  uint32_t asked_ = 0;                    // chunks below it are known, or being hashed
+  std::map<uint64_t, uint32_t> hashing_;  // token -> the first chunk of the run
+  ArrivedDigests hashed_;                 // behind what is known
 };
 
 }  // namespace tensorhub::agent
