@@ -30,6 +30,8 @@ class Division {
   // reader's bytes, and in the source's at `behind` or later, where what it was given before ends.
   // Empty: nothing at the moment.
   virtual std::vector<ReadItem> Give(uint32_t part, uint64_t behind, uint64_t horizon) = 0;
+  // It may have something to bring some time.
+  virtual bool HasMore(uint32_t part) const = 0;
   // The last that it was given, and has not brought.
   virtual void TakeBack(uint32_t part, const std::vector<ReadItem>& items) = 0;
   // Below it all bytes are given; the end of the reader's bytes if nothing is left.
@@ -43,6 +45,7 @@ class Spread final : public Division {
   // Chunks below `first` are there already. Blocks are whole chunks, and of about that size.
   Spread(const Chunking& chunking, uint32_t first, uint64_t block_bytes);
 
+  bool HasMore(uint32_t /*part*/) const override { return !free_.empty(); }
   std::vector<ReadItem> Give(uint32_t part, uint64_t behind, uint64_t horizon) override;
   void TakeBack(uint32_t part, const std::vector<ReadItem>& items) override;
   uint64_t LowWater() const override;
@@ -61,6 +64,9 @@ class Parts final : public Division {
   // About `block_bytes` are given at a time.
   Parts(ReadParts parts, uint64_t begin, uint64_t total_bytes, uint64_t block_bytes);
 
+  bool HasMore(uint32_t part) const override {
+    return part < given_.size() && given_[part] < (*parts_)[part].bytes();
+  }
   std::vector<ReadItem> Give(uint32_t part, uint64_t behind, uint64_t horizon) override;
   void TakeBack(uint32_t part, const std::vector<ReadItem>& items) override;
   uint64_t LowWater() const override;

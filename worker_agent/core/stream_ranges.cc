@@ -79,13 +79,13 @@ uint64_t Stream::Outstanding() const {
   return source_->ranges.wanted.bytes() - source_->ranges.received;
 }
 
-// Everything that it was given has come, and what is nobody's lies beyond the window. True: it is
-// wider now.
+// Everything that it was given has come, and what else it may bring lies beyond the window. True: it
+// is wider now.
 bool Stream::WidenIfIdle() {
-  const uint64_t next = transfer_.division()->LowWater();
-  const bool idle = Outstanding() == 0 && source_->ranges.received > 0;
+  const Division& division = *transfer_.division();
   const uint64_t horizon = Horizon();
-  if (!idle || next < horizon || next >= chunking().total_bytes) return false;
+  const bool others_first = !assigned_->parts && division.LowWater() < horizon;
+  if (Outstanding() != 0 || others_first || !division.HasMore(assigned_->part)) return false;
   transfer_.WidenWindow();
   return Horizon() > horizon;
 }
