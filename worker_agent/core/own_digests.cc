@@ -21,8 +21,7 @@ uint32_t OwnDigests::Advance(uint32_t end, Effects& effects) {
     const uint32_t count = std::min(end - asked_, most);
     const uint64_t token = transfer_.NextToken();
     hashing_[token] = asked_;
-    effects.emplace_back(
-        HashChunks{token, transfer_.chunking(), asked_, count, /*urgent=*/true});
+    effects.emplace_back(HashChunks{token, transfer_.chunking(), asked_, count, /*urgent=*/true});
     asked_ += count;
   }
   return std::min(end, transfer_.digests().known());

@@ -79,8 +79,8 @@ uint64_t Stream::Outstanding() const {
   return source_->ranges.wanted.bytes() - source_->ranges.received;
 }
 
-// Everything that it was given has come, and what else it may bring lies beyond the window. True: it
-// is wider now.
+// Everything that it was given has come, and what else it may bring lies beyond the window. True:
+// it is wider now.
 bool Stream::WidenIfIdle() {
   const Division& division = *transfer_.division();
   const uint64_t horizon = Horizon();

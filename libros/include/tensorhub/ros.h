@@ -49,7 +49,8 @@
 //   INVALID_ARGUMENT     the call is wrong: names, sizes, ranks, selectors that differ in a group
 //   NOT_FOUND            no such model or version, or nobody holds it any more
 //   ALREADY_EXISTS       the rank is taken; the version exists with another content
-//   FAILED_PRECONDITION  not registered, still published, forked, another layout than the version's
+//   FAILED_PRECONDITION  not registered, still published, forked; or these tensors, or these slices
+//                        of them, cannot be read from the version's (docs/layouts.md)
 //   CANCELLED            Leave was called while this call ran (in WaitForVersion and List:
 //                        FAILED_PRECONDITION), or its options' `cancel` was asked to stop. It
 //                        ends within a tenth of a second then; a Fetch or Publish leaves what its
@@ -366,7 +367,7 @@ class Client {
   // where digests are checked.
   //
   // What the buffers held is unpublished once the version is decided; its readers have ten seconds
-  // of the timeout. An error before that (NOT_FOUND, INVALID_ARGUMENT, another layout, a NewerThan
+  // of the timeout. An error before that (NOT_FOUND, INVALID_ARGUMENT, other tensors, a NewerThan
   // that waited in vain) leaves the old version held and served, and so does a decision that came
   // when the deadline had passed. A rank that held the decided version already goes on holding and
   // serving it, whatever became of the others. Otherwise nothing is held after an error, but for
