@@ -218,9 +218,22 @@ def test_another_layout_is_explained(connect):
     with pytest.raises(tensorhub.FailedPreconditionError) as caught:
         rollout.fetch(tensorhub.latest())
     said = str(caught.value)
-    assert "a is F32[3, 2] here and F32[2, 3] there" in said
-    assert "c is not in the version" in said
-    assert "b is not registered here" in said
+    assert 'tensor "a" is F32 [2, 3] at its sources and F32 [3, 2] at its readers' in said
+    assert 'tensor "c" is held by nobody' in said
+
+
+def test_each_rank_reads_its_slices(connect):
+    whole = np.arange(48, dtype=np.float32).reshape(6, 8)
+    trainers = [connect("trainer", rank=rank, world_size=2) for rank in range(2)]
+    for rank, trainer in enumerate(trainers):
+        rows = np.ascontiguousarray(whole[3 * rank : 3 * rank + 3])
+        trainer.register({"w": tensorhub.sliced(rows, (6, 8), (3 * rank, 0))})
+        trainer.publish(1)
+    columns = np.zeros((6, 4), np.float32)
+    right = connect("rollout")
+    right.register({"w": tensorhub.sliced(columns, (6, 8), (0, 4))})
+    right.fetch(tensorhub.latest())
+    assert np.array_equal(columns, whole[:, 4:])
 
 
 def test_info_says_which_ucx():
