@@ -12,6 +12,7 @@ from vllm.model_executor.model_loader.base_loader import BaseModelLoader
 
 from tensorhub._errors import FailedPreconditionError
 from tensorhub.integrations import _vllm_model, _vllm_ranks
+from tensorhub.integrations._names import first_names
 from tensorhub.integrations._settings import Settings
 from tensorhub.integrations.vllm import log, warn_if_untried
 
@@ -50,7 +51,7 @@ def _refuse_unloaded(
     missing = [name for name, _ in model.named_parameters() if name not in loaded]
     if missing:
         raise FailedPreconditionError(
-            f"version {number} has nothing for {_vllm_model.first_names(missing)}; it has "
-            f"{_vllm_model.first_names(published)}; publish under the names of the Hugging Face "
+            f"version {number} has nothing for {first_names(missing)}; it has "
+            f"{first_names(published)}; publish under the names of the Hugging Face "
             "checkpoint"
         )

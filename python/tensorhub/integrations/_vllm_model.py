@@ -15,13 +15,12 @@ import torch
 
 from tensorhub._errors import FailedPreconditionError
 from tensorhub._layouts import TensorSpec
+from tensorhub.integrations._names import first_names
 from tensorhub.integrations._plan import Plan, record
 from tensorhub.integrations.vllm import log
 from tensorhub.torch import storage_of
 
-__all__ = ["check_names", "detach", "first_names", "plan_or_none", "record_plan", "reload"]
-
-_LISTED_MAX = 10
+__all__ = ["check_names", "detach", "plan_or_none", "record_plan", "reload"]
 
 
 def record_plan(model: torch.nn.Module, specs: Sequence[TensorSpec]) -> Plan:
@@ -163,9 +162,3 @@ def _put_back(model: torch.nn.Module) -> None:
             if info.kernel_tensors is not None:
                 _place_kernel_tensors(layer, info)
             info.reset()
-
-
-def first_names(names: Sequence[str]) -> str:
-    rest = len(names) - _LISTED_MAX
-    more = f" and {rest} more" if rest > 0 else ""
-    return (", ".join(names[:_LISTED_MAX]) or "none") + more

@@ -1,0 +1,150 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Publishing from a trainer that hands its tensors over one by one, whole, as a generator.
+
+What is there when the first tensor comes says nothing of those behind it. So the first publish
+makes memory as it goes, in arenas. Later ones fill the same memory, which stays registered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+
+import torch
+
+import tensorhub
+from tensorhub._client import Client
+from tensorhub._errors import InvalidArgumentError, ResourceExhaustedError
+from tensorhub.integrations._names import first_names
+from tensorhub.integrations._settings import Settings
+
+__all__ = ["Named", "StreamPublisher", "dtype_of"]
+
+Named = Iterable[tuple[str, torch.Tensor]]
+
+_ALIGNMENT = 256
+
+
+class StreamPublisher:
+    """A trainer's copy of its model in host memory. One thread uses it."""
+
+    def __init__(
+        self, settings: Settings, *, arena: int = 1 << 28, dtype: torch.dtype | None = None
+    ) -> None:
+        """``arena``: bytes of each piece of memory. ``dtype``: what floating point is cast to."""
+        self._settings = settings
+        self._arena = arena
+        self._dtype = dtype
+        self._client: Client | None = None
+        self._copies: dict[str, torch.Tensor] = {}
+        self._registered = False
+        self._room = torch.empty(0, dtype=torch.uint8)
+
+    @property
+    def nbytes(self) -> int:
+        """What one version has."""
+        return sum(copy.nbytes for copy in self._copies.values())
+
+    def newest(self) -> int:
+        """The highest number that this model has at the hub, -1 if it has none."""
+        return max((one.version for one in self._connected().list()), default=-1)
+
+    def publish(self, number: int, weights: Named) -> None:
+        """Copies the tensors and publishes them as ``number``.
+
+        ``weights`` is always used up, since other ranks of the trainer take part in each of its
+        steps. InvalidArgumentError: the names or shapes are not those of the first publish. After
+        an error nothing is published; the next publish mends it.
+        """
+        rest = iter(weights)
+        try:
+            client = self._connected()
+            client.unpublish()
+            self._fill(client, rest)
+            client.publish(number)
+        finally:
+            for _ in rest:
+                pass
+
+    def close(self) -> None:
+        """Leaves the hub. A publish after it connects anew."""
+        client, self._client = self._client, None
+        self._copies, self._registered = {}, False
+        self._room = torch.empty(0, dtype=torch.uint8)
+        if client is not None:
+            client.leave()
+
+    def _connected(self) -> Client:
+        if self._client is None:
+            here = self._settings
+            self._client = tensorhub.connect(
+                here.server,
+                here.model,
+                here.group,
+                location=here.location,
+                data_address=here.data_address,
+                spot=here.spot,
+            )
+        return self._client
+
+    def _fill(self, client: Client, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
+        if not self._registered:
+            self._copies = {}  # of an attempt that failed
+        seen: set[str] = set()
+        wrong: list[str] = []
+        with torch.no_grad():
+            for name, tensor in weights:
+                if name in seen or not self._keep(client, name, tensor.detach()):
+                    wrong.append(name)
+                seen.add(name)
+        missing = [name for name in self._copies if name not in seen]
+        if wrong or missing:
+            raise InvalidArgumentError(
+                "the trainer's tensors are not those of its first publish: twice, unknown or of "
+                f"another shape {first_names(wrong)}; missing {first_names(missing)}; start the "
+                "trainer again for another model"
+            )
+        if not self._registered:
+            client.register(self._copies)
+            self._registered = True
+
+    def _keep(self, client: Client, name: str, tensor: torch.Tensor) -> bool:
+        """Copies one tensor; false if there is no such place for it."""
+        cast = self._dtype is not None and tensor.is_floating_point()
+        dtype = self._dtype if cast and self._dtype is not None else tensor.dtype
+        copy = self._copies.get(name)
+        if copy is None:
+            if self._registered:
+                return False
+            copy = self._copies[name] = self._make(client, dtype, tensor.shape)
+        if copy.shape != tensor.shape or copy.dtype != dtype:
+            return False
+        copy.copy_(tensor)
+        return True
+
+    def _make(self, client: Client, dtype: torch.dtype, shape: torch.Size) -> torch.Tensor:
+        nbytes = dtype.itemsize * shape.numel()
+        if nbytes == 0:
+            return torch.empty(shape, dtype=dtype)
+        room = -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+        if self._room.numel() < room:
+            self._room = _memory(client, max(room, self._arena))
+        piece, self._room = self._room[:nbytes], self._room[room:]
+        return piece.view(dtype).view(shape)
+
+
+def _memory(client: Client, nbytes: int) -> torch.Tensor:
+    with contextlib.suppress(ResourceExhaustedError):
+        return torch.frombuffer(client.allocate(nbytes), dtype=torch.uint8)
+    return torch.empty(nbytes, dtype=torch.uint8)
+
+
+def dtype_of(name: str | None) -> torch.dtype | None:
+    """Torch's dtype of that name. InvalidArgumentError: there is none."""
+    if name is None:
+        return None
+    found = getattr(torch, name.removeprefix("torch."), None)
+    if not isinstance(found, torch.dtype):
+        raise InvalidArgumentError(f"dtype is {name!r}; give one of torch's, such as 'bfloat16'")
+    return found
