@@ -13,9 +13,8 @@ from typing import Any
 
 import torch
 
-from tensorhub._errors import FailedPreconditionError
 from tensorhub._layouts import TensorSpec
-from tensorhub.integrations._names import first_names
+from tensorhub.integrations._model import check_names, detach, named_tensors, refusal
 from tensorhub.integrations._plan import Plan, record
 from tensorhub.integrations.vllm import log
 from tensorhub.torch import storage_of
@@ -36,7 +35,7 @@ def record_plan(model: torch.nn.Module, specs: Sequence[TensorSpec]) -> Plan:
     published = [(spec.name, *storage_of(spec)) for spec in specs]
     initialize_layerwise_reload(model)
     try:
-        tensors = _tensors(model)
+        tensors = named_tensors(model)
         for tensor in tensors.values():
             _unwrap(tensor)
         plan = record(published, tensors, loader)
@@ -58,33 +57,11 @@ def plan_or_none(model: torch.nn.Module, specs: Sequence[TensorSpec]) -> Plan | 
         return record_plan(model, specs)
     except (NotImplementedError, RuntimeError) as error:
         if "meta" not in str(error):
-            raise _refusal(error) from error
+            raise refusal(error) from error
         log.warning("TensorHub: names are not checked before a load: %s", error)
         return None
     except Exception as error:
-        raise _refusal(error) from error
-
-
-def _refusal(error: Exception) -> FailedPreconditionError:
-    return FailedPreconditionError(
-        f"this model does not take what is published: {type(error).__name__}: {error}; publish "
-        "under the names and shapes of the Hugging Face checkpoint. The model is unchanged"
-    )
-
-
-def check_names(plan: Plan, number: int, *, quantized: bool) -> None:
-    """FailedPreconditionError: a parameter of the engine would keep what it has.
-
-    A quantised model has parameters that it computes itself; of such a model nothing is demanded,
-    as vLLM itself demands nothing then.
-    """
-    if plan.unfilled and not quantized:
-        raise FailedPreconditionError(
-            f"version {number} does not have what this engine needs: nothing published goes to "
-            f"{first_names(plan.unfilled)}; of the published tensors the engine takes nothing of "
-            f"{first_names(plan.untaken)}; publish under the names of the Hugging Face checkpoint. "
-            "The model is unchanged"
-        )
+        raise refusal(error) from error
 
 
 def reload(
@@ -108,26 +85,6 @@ def reload(
         _put_back(model)
         raise
     finalize_layerwise_reload(model, model_config)
-
-
-def detach(model: torch.nn.Module, memory: torch.Tensor | None) -> None:
-    """Gives parameters that a loader left inside of ``memory`` memory of their own.
-
-    The next fetch would change them while the model is used.
-    """
-    if memory is None:
-        return
-    begin = memory.data_ptr()
-    for tensor in _tensors(model).values():
-        if tensor.device == memory.device and 0 <= tensor.data_ptr() - begin < memory.nbytes:
-            tensor.data = tensor.data.clone()
-
-
-def _tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    return {
-        **dict(model.named_parameters(remove_duplicate=False)),
-        **dict(model.named_buffers(remove_duplicate=False)),
-    }
 
 
 def _tied(model: torch.nn.Module) -> Mapping[str, set[str]]:

@@ -1,0 +1,57 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the plug-ins ask of a model, whichever engine it is of."""
+
+from __future__ import annotations
+
+import torch
+
+from tensorhub._errors import FailedPreconditionError
+from tensorhub.integrations._names import first_names
+from tensorhub.integrations._plan import Plan
+
+__all__ = ["check_names", "detach", "named_tensors", "refusal"]
+
+
+def check_names(plan: Plan, number: int, *, quantized: bool) -> None:
+    """FailedPreconditionError: a parameter of the engine would keep what it has.
+
+    A quantised model has parameters that it computes itself; of such a model nothing is demanded,
+    as vLLM itself demands nothing then.
+    """
+    if plan.unfilled and not quantized:
+        raise FailedPreconditionError(
+            f"version {number} does not have what this engine needs: nothing published goes to "
+            f"{first_names(plan.unfilled)}; of the published tensors the engine takes nothing of "
+            f"{first_names(plan.untaken)}; publish under the names of the Hugging Face checkpoint. "
+            "The model is unchanged"
+        )
+
+
+def detach(model: torch.nn.Module, memory: torch.Tensor | None) -> None:
+    """Gives parameters that a loader left inside of ``memory`` memory of their own.
+
+    The next fetch would change them while the model is used.
+    """
+    if memory is None:
+        return
+    begin = memory.data_ptr()
+    for tensor in named_tensors(model).values():
+        if tensor.device == memory.device and 0 <= tensor.data_ptr() - begin < memory.nbytes:
+            tensor.data = tensor.data.clone()
+
+
+def named_tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Its parameters and buffers, by each of their names."""
+    return {
+        **dict(model.named_parameters(remove_duplicate=False)),
+        **dict(model.named_buffers(remove_duplicate=False)),
+    }
+
+
+def refusal(error: Exception) -> FailedPreconditionError:
+    """For what a model's loading code raised when it was shown names and shapes."""
+    return FailedPreconditionError(
+        f"this model does not take what is published: {type(error).__name__}: {error}; publish "
+        "under the names and shapes of the Hugging Face checkpoint. The model is unchanged"
+    )

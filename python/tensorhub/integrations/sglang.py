@@ -1,0 +1,181 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""SGLang: weights from TensorHub, at the start and while it serves.
+
+    export TENSORHUB_SERVER=hub:7070 TENSORHUB_MODEL=actor
+    python -m sglang.launch_server --model-path MODEL --load-format dummy \\
+        --custom-weight-loader tensorhub.integrations.sglang.load
+
+An update is SGLang's own sequence: begin_weight_update, update_weights_from_tensor with
+``named_tensors=version(7)`` and ``load_format=LOADER``, end_weight_update. SGLang finds
+:func:`register` by the entry point ``sglang.srt.plugins``. docs/engines.md says what works and what
+does not.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from tensorhub._errors import Error, InvalidArgumentError
+from tensorhub._layouts import TensorSpec
+from tensorhub.integrations import _sglang_ranks
+from tensorhub.integrations._model import check_names, detach, named_tensors, refusal
+from tensorhub.integrations._plan import record
+from tensorhub.integrations._settings import Settings
+from tensorhub.torch import storage_of
+
+__all__ = ["LOADER", "TRIED", "load", "register", "version"]
+
+log = logging.getLogger("sglang.tensorhub")
+
+LOADER = "tensorhub.integrations.sglang.load"
+"""What ``load_format`` says, and ``--custom-weight-loader``."""
+TRIED = ("0.5.23",)
+
+_PREFIX = "tensorhub:"
+_UPDATER = "sglang.srt.model_executor.model_runner_components.weight_updater.WeightUpdater"
+
+_warned = False
+_checked: weakref.WeakKeyDictionary[torch.nn.Module, list[TensorSpec]] = weakref.WeakKeyDictionary()
+
+
+def version(number: int | None = None) -> list[tuple[str, torch.Tensor]]:
+    """What stands for the weights in an update: which version to fetch, the latest by itself.
+
+    The tensor is empty, so that it is the same by HTTP as between processes of one host.
+    """
+    return [(f"{_PREFIX}{'latest' if number is None else int(number)}", torch.empty(0))]
+
+
+def load(model: torch.nn.Module, given: Sequence[tuple[str, torch.Tensor]]) -> None:
+    """Fetches a version and puts it into the model. SGLang calls it in each scheduler.
+
+    FailedPreconditionError: names do not meet. Errors of the fetch as ``tensorhub.Client.fetch``.
+    After each of these the model is as it was, on all ranks. An error of the model's own loading
+    code says that the model has parts of both versions; another update mends it.
+    """
+    warn_if_untried()
+    number = _number(given)
+    receiver = _sglang_ranks.receiver(_settings())
+    found, specs = receiver.describe(number)
+    receiver.peers.together(lambda: _check(model, found, specs))
+    received = receiver.fetch(found, specs)
+    begin = time.monotonic()
+    receiver.peers.together(lambda: _put(model, received.tensors, found))
+    detach(model, received.memory)
+    log.info("TensorHub: %s, loaded in %.3f s", received.arrived, time.monotonic() - begin)
+
+
+def register() -> None:
+    """Tells SGLang of what it has no setting for. Connects to nobody.
+
+    SGLang ends when a custom loader raises, so an update that fails becomes its answer instead.
+    With ``TENSORHUB_START=1`` the load format ``dummy`` means the latest version from peers.
+    """
+    from sglang.srt.plugins.hook_registry import HookRegistry, HookType
+
+    HookRegistry.register(f"{_UPDATER}.update_weights_from_tensor", answer, HookType.AROUND)
+    HookRegistry.register(
+        "sglang.srt.model_loader.loader.get_model_loader", choose_loader, HookType.AROUND
+    )
+
+
+def answer(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """An update's own error as SGLang's answer; what others load is left alone."""
+    try:
+        return original(*args, **kwargs)
+    except Error as error:
+        log.error("TensorHub: %s", error)
+        return False, f"TensorHub: {error}"
+
+
+def choose_loader(original: Callable[..., Any], load_config: Any, *args: Any, **kwargs: Any) -> Any:
+    """The loader that takes the latest version from peers, where that is asked for."""
+    said = getattr(load_config.load_format, "value", load_config.load_format)
+    if said != "dummy" or os.environ.get("TENSORHUB_START", "0") in ("", "0"):
+        return original(load_config, *args, **kwargs)
+    from tensorhub.integrations._sglang_loader import TensorHubModelLoader
+
+    return TensorHubModelLoader(load_config)
+
+
+def latest(model: torch.nn.Module) -> Any:
+    """The latest version's tensors for a model that starts. NotFoundError: none is published."""
+    warn_if_untried()
+    receiver = _sglang_ranks.receiver(_settings())
+    found, specs = receiver.describe(None)
+    receiver.peers.together(lambda: _check(model, found, specs))
+    received = receiver.fetch(found, specs)
+    log.info("TensorHub: %s, for a start", received.arrived)
+    return received
+
+
+def warn_if_untried() -> None:
+    """Once the plug-in is used: says it if nobody ran it with this version of SGLang."""
+    global _warned
+    if _warned:
+        return
+    _warned = True
+    import sglang
+
+    if sglang.__version__ not in TRIED:
+        log.warning("TensorHub was not tried with SGLang %s; it was with %s",
+                    sglang.__version__, ", ".join(TRIED))  # fmt: skip
+
+
+def _settings() -> Settings:
+    return Settings.of({}, {"TENSORHUB_GROUP": "sglang", **os.environ})
+
+
+def _number(given: Sequence[tuple[str, torch.Tensor]]) -> int | None:
+    names = [name for name, _ in given]
+    said = names[0].removeprefix(_PREFIX) if len(names) == 1 else ""
+    if said == "latest":
+        return None
+    if not said.isdigit() or not names[0].startswith(_PREFIX):
+        raise InvalidArgumentError(
+            f"the update has {len(names)} tensors, and names no version; give "
+            "tensorhub.integrations.sglang.version(N) as its tensors"
+        )
+    return int(said)
+
+
+def _check(model: torch.nn.Module, number: int, specs: list[TensorSpec]) -> None:
+    """Once for each layout: whether the model's own loading code takes these names.
+
+    Not of a quantised model, whose parameters have another form than what it loads.
+    """
+    if specs == _checked.get(model) or getattr(model, "quant_config", None) is not None:
+        return
+    loader: Any = model.load_weights
+    published = [(spec.name, *storage_of(spec)) for spec in specs]
+    parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    try:
+        plan = record(published, named_tensors(model), loader)
+    except Exception as error:
+        if not isinstance(error, RuntimeError) or "meta" not in str(error):
+            raise refusal(error) from error
+        log.warning("TensorHub: names are not checked before a load: %s", error)
+        return
+    plan.unfilled = [name for name in plan.unfilled if name in parameters]
+    check_names(plan, number, quantized=False)
+    _checked[model] = specs
+
+
+def _put(model: torch.nn.Module, tensors: Any, number: int) -> None:
+    loader: Any = model.load_weights
+    try:
+        with torch.no_grad():
+            loader(iter(tensors.items()))
+    except Exception as error:
+        raise Error(
+            f"SGLang could not load version {number}: {type(error).__name__}: {error}; the model "
+            "has parts of it and of what it had before, so update again before it serves"
+        ) from error
