@@ -9,7 +9,7 @@ makes memory as it goes, in arenas. Later ones fill the same memory, which stays
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import torch
 
@@ -39,6 +39,7 @@ class StreamPublisher:
         self._client: Client | None = None
         self._copies: dict[str, torch.Tensor] = {}
         self._registered = False
+        self._newest = -1
         self._room = torch.empty(0, dtype=torch.uint8)
 
     @property
@@ -47,8 +48,14 @@ class StreamPublisher:
         return sum(copy.nbytes for copy in self._copies.values())
 
     def newest(self) -> int:
-        """The highest number that this model has at the hub, -1 if it has none."""
-        return max((one.version for one in self._connected().list()), default=-1)
+        """The highest number that this model had at the hub, -1 if it had none."""
+        listed = max((one.version for one in self._connected().list()), default=-1)
+        self._newest = max(self._newest, listed)
+        return self._newest
+
+    def publish_next(self, weights: Named) -> int:
+        """Publishes the tensors under the next free number, and returns that."""
+        return self._publish(weights, lambda: self.newest() + 1)
 
     def publish(self, number: int, weights: Named) -> None:
         """Copies the tensors and publishes them as ``number``.
@@ -57,15 +64,7 @@ class StreamPublisher:
         steps. InvalidArgumentError: the names or shapes are not those of the first publish. After
         an error nothing is published; the next publish mends it.
         """
-        rest = iter(weights)
-        try:
-            client = self._connected()
-            client.unpublish()
-            self._fill(client, rest)
-            client.publish(number)
-        finally:
-            for _ in rest:
-                pass
+        self._publish(weights, lambda: number)
 
     def close(self) -> None:
         """Leaves the hub. A publish after it connects anew."""
@@ -74,6 +73,20 @@ class StreamPublisher:
         self._room = torch.empty(0, dtype=torch.uint8)
         if client is not None:
             client.leave()
+
+    def _publish(self, weights: Named, choose: Callable[[], int]) -> int:
+        rest = iter(weights)
+        try:
+            client = self._connected()
+            number = choose()
+            client.unpublish()
+            self._fill(client, rest)
+            client.publish(number)
+            self._newest = max(self._newest, number)
+            return number
+        finally:
+            for _ in rest:
+                pass
 
     def _connected(self) -> Client:
         if self._client is None:
