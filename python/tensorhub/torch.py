@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -39,6 +39,7 @@ from tensorhub._types import FetchResult, Selector, Sliced, latest, sliced, vers
 
 __all__ = [
     "WholePublisher",
+    "bundle",
     "fetch_module",
     "load_state",
     "publish_module",
@@ -82,6 +83,25 @@ def register_module(
     """
     client.register(tensors_of(module, place))
     _registered[client] = _Registered(module, place)
+
+
+def bundle(modules: Mapping[str, torch.nn.Module]) -> torch.nn.Module:
+    """Several modules as one, to be published and fetched as one version: all of it or nothing.
+
+    For what has to fit together, such as ``{"target": model, "draft": draft}``. A tensor's name
+    begins with its module's: ``draft.layers.0.weight``. The modules stay what they are, and the
+    bundle goes wherever a module does. What they share is published once.
+    InvalidArgumentError: there is none, or a name that torch does not take for a part of a module.
+    """
+    if not modules:
+        raise InvalidArgumentError("a bundle has at least one module, by its name")
+    try:
+        return torch.nn.ModuleDict(modules)
+    except (KeyError, TypeError) as error:
+        raise InvalidArgumentError(
+            f"no bundle of {', '.join(map(str, modules))}: {error.args[0]}; give modules under "
+            "plain names, such as 'target' and 'draft'"
+        ) from None
 
 
 def publish_module(client: Client, module: torch.nn.Module, number: int, **options: Any) -> None:

@@ -16,6 +16,8 @@ from tensorhub import sliced  # noqa: E402
 from tensorhub._tensors import read_tensors  # noqa: E402
 from tensorhub.placing import whole  # noqa: E402
 from tensorhub.torch import (  # noqa: E402
+    WholePublisher,
+    bundle,
     fetch_module,
     load_state,
     publish_module,
@@ -62,6 +64,40 @@ def test_tied_weights_have_one_name_and_buffers_are_in():
     assert "embedding.weight" in names
     assert "head.weight" not in names
     assert {"norm.running_mean", "norm.num_batches_tracked"} <= names
+
+
+def pair():
+    """A model and a draft that has the model's embedding."""
+    target, draft = Tied(), torch.nn.Sequential(torch.nn.Embedding(50, 8), torch.nn.Linear(8, 3))
+    draft[0].weight = target.embedding.weight
+    return bundle({"target": target, "draft": draft})
+
+
+def test_a_bundle_is_one_version(connect):
+    theirs, ours = pair(), pair()
+    trainer, rollout = connect("trainer"), connect("rollout")
+    register_module(trainer, theirs)
+    register_module(rollout, ours)
+    publish_module(trainer, theirs, 1)
+    fetch_module(rollout, ours)
+    assert same(theirs, ours)
+    names = [name for name in tensors_of(theirs) if "norm" not in name]
+    assert names == ["target.embedding.weight", "draft.1.weight", "draft.1.bias"]
+
+
+def test_a_bundle_is_published_whole(connect, server):
+    theirs = pair()
+    with WholePublisher(theirs, server, connect.model, dtype=torch.bfloat16) as publisher:
+        publisher.publish(1)
+        state = load_state(connect("rollout"))
+    assert state["draft.1.weight"].dtype == torch.bfloat16
+    assert torch.equal(state["draft.1.weight"], theirs["draft"][1].weight.bfloat16())
+
+
+@pytest.mark.parametrize("given", [{}, {"a.b": Tied()}, {"": Tied()}, {"a": 1}, {"keys": Tied()}])
+def test_what_is_no_bundle(given):
+    with pytest.raises(tensorhub.InvalidArgumentError, match="bundle"):
+        bundle(given)
 
 
 def test_an_optimizer_may_step_between(connect):
