@@ -1,3 +1,3 @@
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Plug-ins for the engines that generate: ``tensorhub.integrations.vllm``. See docs/engines.md."""
+"""Plug-ins: ``vllm`` and ``sglang`` are for engines, ``verl`` and ``trl`` for trainers."""

@@ -1,0 +1,24 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""verl's own manager moves weights by the plug-in, where verl is installed."""
+
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = pathlib.Path(__file__).with_name("verl_manager.py")
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("verl") is None, reason="verl is not installed in this environment"
+)
+def test_each_sync_brings_its_own_weights_also_after_going_back():
+    done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("sync")]
+    assert lines == [
+        f"sync {step} {version} {[{'w0': 10.0 * step, 'w1': 10.0 * step + 1}] * 2}"
+        for step, version in ((1, 1), (2, 2), (1, 3))
+    ], done.stderr
