@@ -98,6 +98,8 @@ void Cluster::AddGroup(Model& model, const std::string& name, bool trains) {
       shards.empty() ? model.world_size : static_cast<uint32_t>(shards.size());
   const bool offers = scene_.plan.host_copies && dice.Below(3) != 0;
   const uint32_t copies = offers ? 1 + static_cast<uint32_t>(dice.Below(2)) : 0;
+  const bool as_published =
+      shards.empty() || shards.front().layout == model.published.front().layout;
   std::vector<const Place*> ranks;
   for (Rank rank = 0; rank < world_size; ++rank) {
     Place& place = places_.emplace_back();
@@ -107,8 +109,7 @@ void Cluster::AddGroup(Model& model, const std::string& name, bool trains) {
     place.location = *Location::Parse(absl::StrCat(host, "/", place.number));
     place.host = host;
     place.layout = shards.empty() ? layout : shards[rank].layout;
-    place.sharding =
-        shards.empty() || shards[rank].layout == model.published[rank].layout ? 0 : shardings_;
+    place.sharding = as_published ? 0 : shardings_;
     place.cells = shards.empty() ? nullptr : shards[rank].cells;
     place.one_sided = dice.Chance(scene_.plan.one_sided);
     place.spot = dice.Below(3) == 0;
