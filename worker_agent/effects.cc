@@ -93,7 +93,7 @@ void ProgressLoop::CarryOut(const SendMessage& effect) {
 
 void ProgressLoop::CarryOut(const SendData& effect) {
   TH_CHECK(memory_);
-  memory_->Pieces(effect.range, pieces_);
+  memory_->Pieces(effect.ranges, pieces_);
   const absl::Status status = memory_->medium().Expose(pieces_, effect.token, const_pieces_);
   if (!status.ok()) return LoseMemory(status);
   if (!effect.hashed) return peers_.Send(effect.peer, effect.header, const_pieces_, effect.token);
@@ -109,7 +109,7 @@ void ProgressLoop::CarryOut(const SendDescription& effect) {
 
 void ProgressLoop::CarryOut(const CopyIn& effect) {
   TH_CHECK(memory_);
-  memory_->Pieces({effect.begin, effect.payload.size()}, pieces_);
+  memory_->Pieces(effect.ranges, pieces_);
   const absl::Status status = memory_->medium().CopyIn(pieces_, effect.payload);
   if (!status.ok()) return LoseMemory(status);
   copied_in_ = true;
@@ -118,7 +118,8 @@ void ProgressLoop::CarryOut(const CopyIn& effect) {
 
 void ProgressLoop::CarryOut(const ImportMemory& effect) {
   TH_CHECK(memory_);
-  one_sided_.Import(effect.peer, effect.description, memory_->total_bytes());
+  one_sided_.Import(effect.peer, effect.description,
+                    effect.same_size ? std::optional(memory_->total_bytes()) : std::nullopt);
 }
 
 void ProgressLoop::CarryOut(const Get& effect) {

@@ -180,6 +180,15 @@ size_t Memory::Find(uint64_t offset) const {
 
 void Memory::Pieces(ByteRange range, std::vector<Piece>& pieces) const {
   pieces.clear();
+  AppendPieces(range, pieces);
+}
+
+void Memory::Pieces(std::span<const ByteRange> ranges, std::vector<Piece>& pieces) const {
+  pieces.clear();
+  for (const ByteRange& range : ranges) AppendPieces(range, pieces);
+}
+
+void Memory::AppendPieces(ByteRange range, std::vector<Piece>& pieces) const {
   TH_CHECK(range.begin <= total_bytes() && range.bytes <= total_bytes() - range.begin);
   if (range.bytes == 0) return;
   for (size_t i = Find(range.begin); range.bytes > 0; ++i) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +70,8 @@ class Memory {
   // Replaces `pieces` by the memory of that range, which must lie within the byte space. Pieces
   // that touch in memory are one. Costs a binary search and the pieces themselves.
   void Pieces(ByteRange range, std::vector<Piece>& pieces) const;
+  // The same for several ranges, in their order.
+  void Pieces(std::span<const ByteRange> ranges, std::vector<Piece>& pieces) const;
 
   // The whole byte space, in canonical order: tensors that follow one another in memory as well
   // are one segment.
@@ -78,6 +81,7 @@ class Memory {
 
  private:
   void Append(std::byte* data, uint64_t bytes);
+  void AppendPieces(ByteRange range, std::vector<Piece>& pieces) const;
   // Index of the segment that holds this byte.
   size_t Find(uint64_t offset) const;
 

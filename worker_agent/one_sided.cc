@@ -28,6 +28,17 @@ void Append(const GetTransport::Part& part, std::vector<GetTransport::Part>& par
   parts.push_back(part);
 }
 
+// R9: a peer's memory is as large as it says, a run of it is where the layouts say.
+bool Fits(const Get& get, const SharedMemoryDescription& theirs, const Memory& mine) {
+  const auto fits = [](uint64_t begin, uint64_t bytes, uint64_t total) {
+    return bytes <= total && begin <= total - bytes;
+  };
+  return !get.runs.empty() && std::all_of(get.runs.begin(), get.runs.end(), [&](const auto& run) {
+    return run.bytes > 0 && fits(run.from, run.bytes, theirs.total_bytes()) &&
+           fits(run.to, run.bytes, mine.total_bytes());
+  });
+}
+
 class PartCutter {
  public:
   // `parts` outlive it.
@@ -122,13 +133,15 @@ bool OneSided::Progress() {
 
 bool OneSided::Arm() { return (!transport_ || transport_->Arm()) && (!within_ || within_->Arm()); }
 
-void OneSided::Import(Incarnation peer, std::string_view description, uint64_t total_bytes) {
+void OneSided::Import(Incarnation peer, std::string_view description,
+                      std::optional<uint64_t> total_bytes) {
   MemoryImported imported{peer, Map(peer, description, total_bytes)};
   if (imported.status.ok()) imported.word_is_asked = peers_.at(peer).description.word_is_asked;
   later_(std::move(imported));
 }
 
-absl::Status OneSided::Map(Incarnation peer, std::string_view description, uint64_t total_bytes) {
+absl::Status OneSided::Map(Incarnation peer, std::string_view description,
+                           std::optional<uint64_t> total_bytes) {
   if (IsMapped(peer, description)) return absl::OkStatus();
   Close(peer);
   if (peers_.size() >= kMappedMax) Close(peers_.begin()->first);
@@ -212,7 +225,7 @@ bool OneSided::IsMapped(Incarnation peer, std::string_view description) const {
 
 absl::StatusOr<SharedMemoryDescription> OneSided::Understand(Incarnation peer,
                                                              std::string_view description,
-                                                             uint64_t total_bytes) {
+                                                             std::optional<uint64_t> total_bytes) {
   if (!description.empty()) {
     if (descriptions_.size() >= kDescriptionsMax) descriptions_.erase(descriptions_.begin());
     descriptions_[peer] = std::string(description);
@@ -223,7 +236,7 @@ absl::StatusOr<SharedMemoryDescription> OneSided::Understand(Incarnation peer,
   }
   absl::StatusOr<SharedMemoryDescription> decoded = DecodeSharedMemoryDescription(kept->second);
   if (!decoded.ok()) return decoded;
-  if (decoded->total_bytes() != total_bytes) {
+  if (total_bytes && decoded->total_bytes() != total_bytes) {
     return absl::InvalidArgumentError("the peer describes memory of another size");
   }
   return decoded;
@@ -231,30 +244,29 @@ absl::StatusOr<SharedMemoryDescription> OneSided::Understand(Incarnation peer,
 
 void OneSided::Get(const agent::Get& get, const Memory& memory) {
   const auto found = peers_.find(get.peer);
-  const bool fits = found != peers_.end() &&
-                    found->second.description.total_bytes() == memory.total_bytes() &&
-                    get.range.bytes > 0;
-  if (!fits) {
+  if (found == peers_.end() || !Fits(get, found->second.description, memory)) {
     return later_(GetDone{get.token, absl::UnavailableError("the peer's memory is not mapped")});
   }
   const uint64_t token = ++last_token_;
   gets_[token] = {get.token, 0, absl::OkStatus(), {}};
   // The transport calls back from Progress only, so the count is whole before the first one ends.
-  Split(found->second, get.range, memory);
+  Split(found->second, get, memory);
   if (get.digest_every > 0) return IssueChunks(found->second, get, token);
   gets_[token].pieces = IssueParts(found->second, parts_, token);
 }
 
-void OneSided::Split(const Peer& peer, ByteRange range, const Memory& memory) {
-  memory.Pieces(range, pieces_);
+void OneSided::Split(const Peer& peer, const agent::Get& get, const Memory& memory) {
   parts_.clear();
-  PlaceWalk walk(peer.description, range.begin);
-  for (Memory::Piece piece : pieces_) {
-    while (piece.bytes > 0) {
-      const auto remote = walk.Take(piece.bytes);
-      parts_.push_back({peer.regions[remote.region], remote.offset, piece.data, remote.bytes});
-      piece.data += remote.bytes;
-      piece.bytes -= remote.bytes;
+  for (const CopyRun& run : get.runs) {
+    memory.Pieces({run.to, run.bytes}, pieces_);
+    PlaceWalk walk(peer.description, run.from);
+    for (Memory::Piece piece : pieces_) {
+      while (piece.bytes > 0) {
+        const auto remote = walk.Take(piece.bytes);
+        parts_.push_back({peer.regions[remote.region], remote.offset, piece.data, remote.bytes});
+        piece.data += remote.bytes;
+        piece.bytes -= remote.bytes;
+      }
     }
   }
 }
@@ -269,7 +281,7 @@ size_t OneSided::IssueParts(const Peer& peer, std::span<const GetTransport::Part
 
 void OneSided::IssueChunks(const Peer& peer, const agent::Get& get, uint64_t token) {
   PendingGet& pending = gets_[token];
-  pending.digests.resize((get.range.bytes + get.digest_every - 1) / get.digest_every);
+  pending.digests.resize((get.runs[0].bytes + get.digest_every - 1) / get.digest_every);
   plain_.clear();
   PartCutter cutter(parts_);
   for (std::optional<uint64_t>& digest : pending.digests) {

@@ -67,8 +67,9 @@ class OneSided : private GetTransport::Sink {
   // memory may be mapped.
   void StopSharing();
 
-  // An empty description stands for the one that this peer sent before.
-  void Import(Incarnation peer, std::string_view description, uint64_t total_bytes);
+  // An empty description stands for the one that this peer sent before. `total_bytes`: of its
+  // memory, if that is known.
+  void Import(Incarnation peer, std::string_view description, std::optional<uint64_t> total_bytes);
   void Get(const agent::Get& get, const Memory& memory);
   void GetWord(const agent::GetWord& get);
   void Close(Incarnation peer);
@@ -111,16 +112,17 @@ class OneSided : private GetTransport::Sink {
 
   absl::Status EnsureTransport();
   bool IsMapped(Incarnation peer, std::string_view description) const;
-  absl::Status Map(Incarnation peer, std::string_view description, uint64_t total_bytes);
+  absl::Status Map(Incarnation peer, std::string_view description,
+                   std::optional<uint64_t> total_bytes);
   absl::StatusOr<SharedMemoryDescription> Understand(Incarnation peer, std::string_view description,
-                                                     uint64_t total_bytes);
+                                                     std::optional<uint64_t> total_bytes);
   // The transports that may reach it, the best one first; none: `why`.
   std::vector<Reach> Choose(const SharedMemoryDescription& description, absl::Status& why);
   // What others have mapped, so that the driver may map anew what lies there now. True if any had.
   bool CloseOthers(Incarnation but);
   absl::StatusOr<Peer> MapBy(const Reach& reach, const SharedMemoryDescription& description) const;
-  // To `parts_`: the pieces that both sides have of that range.
-  void Split(const Peer& peer, ByteRange range, const Memory& memory);
+  // To `parts_`: the pieces that both sides have of those runs.
+  void Split(const Peer& peer, const agent::Get& get, const Memory& memory);
   // What Split has found, chunk by chunk.
   void IssueChunks(const Peer& peer, const agent::Get& get, uint64_t token);
   static size_t IssueParts(const Peer& peer, std::span<const GetTransport::Part> parts,

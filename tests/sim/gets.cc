@@ -4,6 +4,7 @@
 #include "tests/sim/gets.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "tests/sim/process.h"
@@ -32,13 +33,15 @@ Nanos Gets::Moment() {
 Nanos Gets::MomentOrNone() { return scene_.dice.Below(2) == 0 ? 0 : Moment(); }
 
 // A description is kept from an earlier read, or came with this message.
-void Gets::Import(Process& reader, Incarnation peer, bool described) {
+void Gets::Import(Process& reader, const agent::ImportMemory& effect) {
+  const Incarnation peer = effect.peer;
   const std::pair<uint32_t, Incarnation> key{reader.number(), peer};
-  if (described) described_.insert(key);
+  if (!effect.description.empty()) described_.insert(key);
   const Process* source = FindProcess(scene_, peer);
-  const bool fits =
-      described_.contains(key) && source != nullptr && source->host() == reader.host() &&
-      source->memory().chunking().total_bytes == reader.memory().chunking().total_bytes;
+  const bool there =
+      described_.contains(key) && source != nullptr && source->host() == reader.host();
+  const bool fits = there && (!effect.same_size || source->memory().chunking().total_bytes ==
+                                                       reader.memory().chunking().total_bytes);
   const bool ok = fits && !scene_.Happens(scene_.plan.import_fails);
   if (ok) mapped_.insert(key);
   scene_.agenda.After(0, &reader.node(), [&reader, peer, ok] {
@@ -54,19 +57,24 @@ void Gets::Get(Process& reader, const agent::Get& effect) {
     });
     return;
   }
-  const agent::ByteRange& range = effect.range;
-  if (!reader.memory().MayWrite(range.begin, range.bytes)) {
-    scene_.Fail(
-        "R5", absl::StrCat(reader.name(), " reads a committed chunk again, at byte ", range.begin));
-  }
-  if (HasInto(reader, range.begin, range.bytes)) {
-    scene_.Fail("R4", absl::StrCat(reader.name(), " has two gets into byte ", range.begin));
+  uint64_t cells = 0;
+  for (const agent::CopyRun& run : effect.runs) {
+    if (!reader.memory().MayWrite(run.to, run.bytes)) {
+      scene_.Fail("R5",
+                  absl::StrCat(reader.name(), " reads a committed chunk again, at byte ", run.to));
+    }
+    if (HasInto(reader, run.to, run.bytes)) {
+      scene_.Fail("R4", absl::StrCat(reader.name(), " has two gets into byte ", run.to));
+    }
+    cells += Memory::CellsIn(run.to, run.bytes);
   }
   const Key key{reader.number(), effect.token};
-  const uint64_t cells = Memory::CellsIn(range.begin, range.bytes);
   Process* source = FindProcess(scene_, effect.peer);
   scene_.Said(reader.name(), source->name(), kGet);
-  pending_[key] = Pending{&reader, source, range, scene_.dice.Below(cells + 1),
+  pending_[key] = Pending{&reader,
+                          source,
+                          {effect.runs.begin(), effect.runs.end()},
+                          scene_.dice.Below(cells + 1),
                           source->memory().word().generation};
   const bool taken_back = scene_.Happens(scene_.plan.taken_back);
   const Nanos first = Moment();
@@ -91,15 +99,23 @@ void Gets::Move(Key key, bool second) {
     return;
   }
   if (get.reader->node().dead()) return;
-  const uint64_t all = Memory::CellsIn(get.range.begin, get.range.bytes);
   const uint64_t from = second ? get.half : 0;
-  const uint64_t to = second ? all : get.half;
+  const uint64_t to = second ? std::numeric_limits<uint64_t>::max() : get.half;
+  for (uint64_t first = 0; const agent::CopyRun& run : get.runs) {
+    const uint64_t end = first + Memory::CellsIn(run.to, run.bytes);
+    MoveCells(get, run, std::clamp(from, first, end) - first, std::clamp(to, first, end) - first);
+    first = end;
+  }
+}
+
+// Of the cells that the run touches, here and there alike.
+void Gets::MoveCells(const Pending& get, const agent::CopyRun& run, uint64_t from, uint64_t to) {
   if (from == to) return;
   Cells cells;
-  get.source->memory().Read(get.range.begin, from, to, cells);
-  const uint64_t first_cell = get.range.begin / kCellBytes;
-  const uint64_t begin = std::max(get.range.begin, (first_cell + from) * kCellBytes);
-  const uint64_t end = std::min(get.range.begin + get.range.bytes, (first_cell + to) * kCellBytes);
+  get.source->memory().Read(run.from, from, to, cells);
+  const uint64_t first_cell = run.to / kCellBytes;
+  const uint64_t begin = std::max(run.to, (first_cell + from) * kCellBytes);
+  const uint64_t end = std::min(run.to + run.bytes, (first_cell + to) * kCellBytes);
   get.reader->Write(begin, end - begin, cells.data());
 }
 
@@ -153,7 +169,10 @@ bool Gets::HasInto(const Process& reader, uint64_t begin, uint64_t bytes) const 
        it != pending_.end() && it->first.first == reader.number(); ++it) {
     const Pending& get = it->second;
     if (get.word) continue;
-    if (get.range.begin < begin + bytes && begin < get.range.begin + get.range.bytes) return true;
+    const bool touches = std::any_of(get.runs.begin(), get.runs.end(), [&](const auto& run) {
+      return run.to < begin + bytes && begin < run.to + run.bytes;
+    });
+    if (touches) return true;
   }
   return false;
 }

@@ -13,6 +13,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tests/sim/scene.h"
 #include "worker_agent/core/effects.h"
@@ -24,7 +25,7 @@ class Gets {
  public:
   explicit Gets(Scene& scene) : scene_(scene) {}
 
-  void Import(Process& reader, Incarnation peer, bool described);
+  void Import(Process& reader, const agent::ImportMemory& effect);
   void Get(Process& reader, const agent::Get& effect);
   void GetWord(Process& reader, const agent::GetWord& effect);
   void Close(Process& reader, Incarnation peer);
@@ -40,7 +41,7 @@ class Gets {
   struct Pending {
     Process* reader = nullptr;
     Process* source = nullptr;
-    agent::ByteRange range;
+    std::vector<agent::CopyRun> runs;
     uint64_t half = 0;  // cells
     Generation generation = 0;
     bool word = false;
@@ -52,6 +53,7 @@ class Gets {
   Nanos Moment();
   Nanos MomentOrNone();
   void Move(Key key, bool second);
+  static void MoveCells(const Pending& get, const agent::CopyRun& run, uint64_t from, uint64_t to);
   void End(Key key, Nanos delay, bool ok);
 
   Scene& scene_;

@@ -188,7 +188,6 @@ void Process::OnPeerFailed(const agent::PeerFailed& event) {
 void Process::OnMessage(const std::string& header, const Cells& cells, uint64_t payload_bytes,
                         const std::string& description) {
   arriving_ = &cells;
-  arriving_in_cell_.reset();
   Step(agent::MessageArrived{
       header, description.empty() ? PayloadOf(payload_bytes) : std::string_view(description)});
   arriving_ = nullptr;
@@ -258,7 +257,7 @@ void Process::CarryOut(const agent::SendMessage& effect) { scene_.wire->Send(*th
 void Process::CarryOut(const agent::SendData& effect) { scene_.wire->Send(*this, effect); }
 void Process::CarryOut(const agent::SendDescription& effect) { scene_.wire->Send(*this, effect); }
 void Process::CarryOut(const agent::ImportMemory& effect) {
-  scene_.gets->Import(*this, effect.peer, !effect.description.empty());
+  scene_.gets->Import(*this, effect);
 }
 void Process::CarryOut(const agent::Get& effect) { scene_.gets->Get(*this, effect); }
 void Process::CarryOut(const agent::GetWord& effect) { scene_.gets->GetWord(*this, effect); }
@@ -289,14 +288,14 @@ void Process::Write(uint64_t begin, uint64_t bytes, const Cell* cells) {
 }
 
 void Process::CarryOut(const agent::CopyIn& effect) {
-  if (scene_.gets->HasInto(*this, effect.begin, effect.payload.size())) {
-    scene_.Fail("R4", absl::StrCat(name(), ": a frame and a get into byte ", effect.begin));
+  // Where bytes lie in cells of the source, they do here.
+  for (const Cell* cells = arriving_->data(); const agent::ByteRange& range : effect.ranges) {
+    if (scene_.gets->HasInto(*this, range.begin, range.bytes)) {
+      scene_.Fail("R4", absl::StrCat(name(), ": a frame and a get into byte ", range.begin));
+    }
+    Write(range.begin, range.bytes, cells);
+    cells += Memory::CellsIn(range.begin, range.bytes);
   }
-  // A payload is one run of its source's bytes, where they lie in cells as they do here.
-  if (!arriving_in_cell_) arriving_in_cell_ = effect.begin % kCellBytes;
-  const auto at = static_cast<uint64_t>(effect.payload.data() - PayloadOf(0).data());
-  Write(effect.begin, effect.payload.size(),
-        arriving_->data() + (*arriving_in_cell_ + at) / kCellBytes);
 }
 
 void Process::CarryOut(const agent::SetControlWord& effect) {

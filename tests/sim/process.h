@@ -152,7 +152,6 @@ class Process {
   std::map<Generation, ContentId> published_;
   std::optional<agent::FetchDecision> decision_;
   const Cells* arriving_ = nullptr;           // the payload of the message in progress
-  std::optional<uint64_t> arriving_in_cell_;  // where in a cell it begins
 };
 
 // The next one, which has yet to begin.

@@ -13,6 +13,23 @@ namespace {
 constexpr Nanos kWireLatencyMin = 20 * kMicrosecond;
 constexpr Nanos kWireLatencyMax = 400 * kMicrosecond;
 
+uint64_t CellsIn(const agent::ByteRanges& ranges) {
+  uint64_t cells = 0;
+  for (const agent::ByteRange& range : ranges) cells += Memory::CellsIn(range.begin, range.bytes);
+  return cells;
+}
+
+// Of all cells that these ranges touch, one after the other, those from `from` to before `to`.
+void Read(const Process& process, const agent::ByteRanges& ranges, uint64_t from, uint64_t to,
+          Cells& out) {
+  for (uint64_t first = 0; const agent::ByteRange& range : ranges) {
+    const uint64_t end = first + Memory::CellsIn(range.begin, range.bytes);
+    const uint64_t begin = std::clamp(from, first, end) - first;
+    process.memory().Read(range.begin, begin, std::clamp(to, first, end) - first, out);
+    first = end;
+  }
+}
+
 absl::Status Broken() { return absl::UnavailableError("the connection broke"); }
 
 }  // namespace
@@ -157,18 +174,18 @@ void Wire::Send(Process& from, const agent::SendData& effect) {
     });
     return;
   }
-  const auto frame =
-      std::make_shared<Frame>(Frame{connection, effect.header, {}, effect.range.bytes, {}});
+  const auto frame = std::make_shared<Frame>(Frame{connection, effect.header, {}, 0, {}});
+  for (const agent::ByteRange& range : effect.ranges) frame->payload_bytes += range.bytes;
   connection->sends.push_back(effect.token);
-  SendParts(frame, effect.range, effect.token);
+  SendParts(frame, effect.ranges, effect.token);
 }
 
 // Eagerly, or when the receiver is ready: then the memory is read later and in two parts.
-void Wire::SendParts(const FramePtr& frame, agent::ByteRange range, uint64_t token) {
+void Wire::SendParts(const FramePtr& frame, const agent::ByteRanges& ranges, uint64_t token) {
   Connection& connection = *frame->connection;
-  const uint64_t cells = Memory::CellsIn(range.begin, range.bytes);
+  const uint64_t cells = CellsIn(ranges);
   if (!scene_.Happens(scene_.plan.rendezvous)) {
-    connection.from->memory().Read(range.begin, 0, cells, frame->cells);
+    Read(*connection.from, ranges, 0, cells, frame->cells);
     Complete(connection, token, absl::OkStatus(), scene_.dice.Time(0, kWireLatencyMax));
     return Arrive(frame, scene_.agenda.now() + Latency(connection));
   }
@@ -180,14 +197,14 @@ void Wire::SendParts(const FramePtr& frame, agent::ByteRange range, uint64_t tok
   };
   // What follows on the connection waits for this one.
   connection.last_arrival = second;
-  scene_.agenda.At(first, nullptr, [frame, touches, range, half] {
-    if (touches()) frame->connection->from->memory().Read(range.begin, 0, half, frame->cells);
+  scene_.agenda.At(first, nullptr, [frame, touches, ranges, half] {
+    if (touches()) Read(*frame->connection->from, ranges, 0, half, frame->cells);
   });
-  scene_.agenda.At(second, nullptr, [this, frame, touches, range, half, cells, token] {
-    Pass(*frame->connection, [this, frame, touches, range, half, cells, token] {
+  scene_.agenda.At(second, nullptr, [this, frame, touches, ranges, half, cells, token] {
+    Pass(*frame->connection, [this, frame, touches, ranges, half, cells, token] {
       if (!touches() || frame->cells.size() != half) return;
       Connection& link = *frame->connection;
-      link.from->memory().Read(range.begin, half, cells, frame->cells);
+      Read(*link.from, ranges, half, cells, frame->cells);
       Complete(link, token, absl::OkStatus(), scene_.dice.Time(0, kWireLatencyMax));
       Hand(frame);
     });

@@ -76,7 +76,7 @@ class Wire {
   void Arrive(const FramePtr& frame, Nanos earliest);
   void Hand(const FramePtr& frame);
   void Complete(Connection& connection, uint64_t token, const absl::Status& status, Nanos delay);
-  void SendParts(const FramePtr& frame, agent::ByteRange range, uint64_t token);
+  void SendParts(const FramePtr& frame, const agent::ByteRanges& ranges, uint64_t token);
   void End(Connection& connection, const absl::Status& why);
   void Fail(Connection& connection, Nanos notice);
   void Release(Connection& connection);

@@ -150,7 +150,9 @@ void CoreWorker::CarryOut(const agent::SendMessage& effect) {
 }
 
 void CoreWorker::CarryOut(const agent::SendData& effect) {
-  SendFrame(effect.peer, effect.header, effect.range.bytes, effect.token);
+  uint64_t bytes = 0;
+  for (const agent::ByteRange& range : effect.ranges) bytes += range.bytes;
+  SendFrame(effect.peer, effect.header, bytes, effect.token);
 }
 
 void CoreWorker::CarryOut(const agent::VerbDone& effect) {

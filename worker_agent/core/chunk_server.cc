@@ -94,7 +94,7 @@ void ChunkServer::OnOpen(const PeerMessage& message, TimeMs now, Effects& effect
   read.publication = message.publication;
   read.chunk_bytes = message.chunk_bytes;
   read.first_chunk = read.credit = read.told_confirmed = message.chunk;
-  read.one_sided = (message.flags & kFlagOneSided) != 0 && offer_description_ && !of_ranges;
+  read.one_sided = (message.flags & kFlagOneSided) != 0 && offer_description_;
   read.said_at = now;
   if (const auto problem = Problem(read)) return Refuse(key, *problem, effects);
   if (reads_.erase(key) != 0) {
@@ -250,7 +250,7 @@ void ChunkServer::IssueFrame(const ReadKey& key, Read& read, uint64_t end, TimeM
   sends_[token] = {key, bytes};
   read.in_flight[token] = read.issued;
   read.in_flight_bytes += bytes;
-  effects.emplace_back(SendData{key.first, Encode(header), {read.issued, bytes}, token});
+  effects.emplace_back(SendData{key.first, Encode(header), {{read.issued, bytes}}, token});
   read.issued += bytes;
   read.said_at = now;
 }

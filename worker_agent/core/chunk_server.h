@@ -130,10 +130,10 @@ class ChunkServer {
   // chunk_server_ranges.cc
   uint64_t ValidBytes() const;
   static uint64_t Proven(const Read& read);
-  void PutPositions(const Read& read, PeerMessage& message) const;
+  void PutPositions(Read& read, PeerMessage& message) const;
   void PumpRanges(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
-  void IssuePart(const ReadKey& key, Read& read, const ByteRange& piece, TimeMs now,
-                 Effects& effects);
+  ByteRanges NextPart(const Read& read) const;
+  void IssuePart(const ReadKey& key, Read& read, ByteRanges pieces, TimeMs now, Effects& effects);
   PeerMessage Header(PeerKind kind, const ReadKey& key, const Read& read) const;
   void Refuse(const ReadKey& key, const absl::Status& reason, Effects& effects) const;
 

@@ -5,10 +5,33 @@
 // here are stream positions: bytes since the first that was wanted, in the order wanted.
 
 #include <algorithm>
+#include <utility>
 
 #include "worker_agent/core/chunk_server.h"
+#include "worker_agent/transport.h"
 
 namespace tensorhub::agent {
+namespace {
+
+// Of one part. Each costs about as much as copying its few hundred bytes.
+constexpr size_t kPiecesMax = 1024;
+
+uint64_t BytesOf(const ByteRanges& pieces) {
+  uint64_t bytes = 0;
+  for (const ByteRange& piece : pieces) bytes += piece.bytes;
+  return bytes;
+}
+
+// Pieces that touch are one.
+void Append(const ByteRange& piece, ByteRanges& pieces) {
+  if (!pieces.empty() && pieces.back().begin + pieces.back().bytes == piece.begin) {
+    pieces.back().bytes += piece.bytes;
+  } else {
+    pieces.push_back(piece);
+  }
+}
+
+}  // namespace
 
 uint64_t ChunkServer::ValidBytes() const {
   const Chunking& chunking = reference_.content().chunking;
@@ -21,7 +44,7 @@ uint64_t ChunkServer::Proven(const Read& read) {
   return read.in_flight.empty() ? read.ranges->position() : read.in_flight.begin()->second;
 }
 
-void ChunkServer::PutPositions(const Read& read, PeerMessage& message) const {
+void ChunkServer::PutPositions(Read& read, PeerMessage& message) const {
   message.available = read.ranges->AvailableEnd(ValidBytes());
   message.proven = Proven(read);
 }
@@ -44,24 +67,46 @@ void ChunkServer::OnWant(const PeerMessage& message, TimeMs now, Effects& effect
     reads_.erase(found);
     return;
   }
+  read.one_sided = false;  // as in OnRequest
   read.whole_bytes = message.begin;
   Pump(found->first, read, now, effects);
 }
 
 void ChunkServer::PumpRanges(const ReadKey& key, Read& read, TimeMs now, Effects& effects) {
   const uint64_t ahead = AheadBytes(read);
-  ByteRange piece = read.ranges->Next(ValidBytes(), FrameBytes(read));
-  while (piece.bytes > 0 && read.in_flight_bytes < ahead) {
-    IssuePart(key, read, piece, now, effects);
-    piece = read.ranges->Next(ValidBytes(), FrameBytes(read));
+  ByteRanges pieces = NextPart(read);
+  while (!pieces.empty() && read.in_flight_bytes < ahead) {
+    IssuePart(key, read, std::move(pieces), now, effects);
+    pieces = NextPart(read);
   }
-  if (piece.bytes == 0 || read.in_flight.empty()) Confirm(key, read, now, effects);
+  if (pieces.empty() || read.in_flight.empty()) Confirm(key, read, now, effects);
 }
 
-// R4: a part lies whole below the own prefix, not only its first byte.
-void ChunkServer::IssuePart(const ReadKey& key, Read& read, const ByteRange& piece, TimeMs now,
+// Short runs travel together, since each message costs as much as copying a good many of them. What
+// goes from where it lies is cut as FramePlan cuts it. R4: all of it lies below the own prefix, not
+// only its first byte.
+ByteRanges ChunkServer::NextPart(const Read& read) const {
+  ByteRanges pieces;
+  const uint64_t bytes_max = FrameBytes(read);
+  const uint64_t valid = ValidBytes();
+  RangeQueue::Walk walk(*read.ranges);
+  for (uint64_t bytes = 0; bytes < bytes_max && pieces.size() < kPiecesMax;) {
+    ByteRange piece = walk.Next(valid, bytes_max - bytes);
+    const bool large = piece.bytes >= options_.frame_bytes / 4;
+    const bool full = pieces.size() == kPiecesInPlace && bytes >= options_.frame_bytes / 2;
+    if (piece.bytes == 0 || (!pieces.empty() && (large || full))) break;
+    if (large) piece.bytes = frames_.EndOfFrame(piece.begin, piece.begin + piece.bytes) - piece.begin;
+    Append(piece, pieces);
+    walk.Pass(piece.bytes);
+    bytes += piece.bytes;
+    if (large) break;
+  }
+  return pieces;
+}
+
+void ChunkServer::IssuePart(const ReadKey& key, Read& read, ByteRanges pieces, TimeMs now,
                             Effects& effects) {
-  const uint64_t bytes = frames_.EndOfFrame(piece.begin, piece.begin + piece.bytes) - piece.begin;
+  const uint64_t bytes = BytesOf(pieces);
   PeerMessage header = Header(PeerKind::kPart, key, read);
   header.begin = read.ranges->position();
   PutPositions(read, header);
@@ -75,7 +120,7 @@ void ChunkServer::IssuePart(const ReadKey& key, Read& read, const ByteRange& pie
   read.in_flight_bytes += bytes;
   read.ranges->Take(bytes);
   effects.emplace_back(
-      SendData{key.first, Encode(header), {piece.begin, bytes}, token, read.hash_parts});
+      SendData{key.first, Encode(header), std::move(pieces), token, read.hash_parts});
 }
 
 }  // namespace tensorhub::agent

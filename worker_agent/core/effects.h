@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "common/ids.h"
 #include "common/layout.h"
@@ -145,11 +146,14 @@ struct SendMessage {
   Incarnation peer = 0;
   std::string header;
 };
-// Sends `header` and the bytes of `range` from the registered memory; SendDone(token) follows.
+// Most often it is one.
+using ByteRanges = absl::InlinedVector<ByteRange, 1>;
+// Sends `header` and the bytes of `ranges`, one behind the other, from the registered memory;
+// SendDone(token) follows.
 struct SendData {
   Incarnation peer = 0;
   std::string header;
-  ByteRange range;
+  ByteRanges ranges;
   uint64_t token = 0;
   bool hashed = false;  // the header gets the digest of these bytes first (SetPayloadDigest)
 };
@@ -159,10 +163,11 @@ struct SendDescription {
   std::string header;
   uint64_t token = 0;
 };
-// Copies the current message's payload into the registered memory.
+// Copies the current message's payload into the registered memory: to these ranges, one after the
+// other, which take just as much.
 struct CopyIn {
   Incarnation peer = 0;  // who sent it
-  uint64_t begin = 0;
+  ByteRanges ranges;
   std::string_view payload;
 };
 // Maps a peer's memory by the description in the current message's payload (or the one kept from
@@ -170,14 +175,21 @@ struct CopyIn {
 struct ImportMemory {
   Incarnation peer = 0;
   std::string_view description;
+  bool same_size = true;  // as the own
 };
-// Reads the same canonical range of the peer's memory into the own; one GetDone(token) follows.
+// A run of bytes, of the peer's byte space and of the own.
+struct CopyRun {
+  uint64_t from = 0;
+  uint64_t to = 0;
+  uint64_t bytes = 0;
+};
+// Reads these runs of the peer's memory into the own; one GetDone(token) follows.
 struct Get {
   Incarnation peer = 0;
-  ByteRange range;
+  absl::InlinedVector<CopyRun, 1> runs;
   uint64_t token = 0;
-  // The range is chunks of this size, the last one perhaps a shorter one, whose digests are wanted
-  // where they can be made as the bytes pass; 0: they are not.
+  // There is one run, of chunks of this size, the last one perhaps a shorter one, whose digests are
+  // wanted where they can be made as the bytes pass; 0: they are not.
   uint64_t digest_every = 0;
 };
 // Reads the peer's control word; WordArrived(token) follows.

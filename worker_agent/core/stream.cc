@@ -106,16 +106,25 @@ void Stream::Begin(TimeMs now, Effects& effects) {
   source_->lane = known->second.way;
   source_->checked = options().digests == DigestMode::kOn ||
                      (options().digests == DigestMode::kAuto && assigned_->tier != Tier::kHost);
-  if (assigned_->ranges) {
-    Open(/*ask_one_sided=*/false, effects);
-    return BeginRanges();
+  if (!assigned_->ranges) {
+    transfer_.ForgetUnproven();
+    transfer_.RestartSkips(/*hopes=*/source_->checked);
   }
-  transfer_.ForgetUnproven();
-  transfer_.RestartSkips(/*hopes=*/source_->checked);
-  const bool ask_one_sided =
-      options().one_sided && (assigned_->tier != Tier::kRemote || options().reads_far);
+  const bool ask_one_sided = MayAskOneSided();
   Open(ask_one_sided, effects);
-  if (!ask_one_sided) BeginServed();
+  if (!ask_one_sided) BeginByMessages();
+}
+
+// What another shard's holder has, this one's digests are not of; so it is only got where nothing is
+// checked. And what several sources share in, none goes on with while a get may write there.
+bool Stream::MayAskOneSided() const {
+  if (!options().one_sided) return false;
+  if (assigned_->tier == Tier::kRemote && !options().reads_far) return false;
+  return !assigned_->ranges || (assigned_->parts && !source_->checked);
+}
+
+void Stream::BeginByMessages() {
+  return assigned_->ranges ? BeginRanges(/*by_gets=*/false) : BeginServed();
 }
 
 // At the own prefix. Each read is a number of its own, so that late frames of one before are known.
@@ -135,8 +144,7 @@ void Stream::Open(bool ask_one_sided, Effects& effects) {
     open.flags = kFlagHashed;
   }
   if (ask_one_sided) open.flags |= kFlagOneSided;
-  const bool described = peers_.imported.contains(open.to) && !assigned_->ranges;
-  if (described) open.flags |= kFlagHaveDescription;
+  if (peers_.imported.contains(open.to)) open.flags |= kFlagHaveDescription;
   open.text = options().endpoint;
   Say(open, effects);
 }
@@ -184,9 +192,10 @@ void Stream::OnRefused(const PeerMessage& message, Effects& effects) {
 
 void Stream::OnOpened(const PeerMessage& message, std::string_view payload, Effects& effects) {
   if (source_->phase != Phase::kOpening) return;
-  if ((message.flags & kFlagOneSided) == 0) return BeginServed();
+  if ((message.flags & kFlagOneSided) == 0) return BeginByMessages();
   source_->phase = Phase::kImporting;
-  effects.emplace_back(ImportMemory{assigned_->source.incarnation, payload});
+  effects.emplace_back(
+      ImportMemory{assigned_->source.incarnation, payload, /*same_size=*/!assigned_->parts});
 }
 
 void Stream::OnStatus(const PeerMessage& message) {
@@ -198,8 +207,8 @@ void Stream::OnStatus(const PeerMessage& message) {
 
 void Stream::AskForMore(Effects& effects) {
   if (source_->phase == Phase::kServed) return RaiseCredit(effects);
+  if (source_->phase == Phase::kOneSided || source_->ranges.by_gets) ReadWord(effects);
   if (source_->phase == Phase::kRanges) return WantMore(effects);
-  ReadWord(effects);
   IssueGets(effects);
 }
 

@@ -108,6 +108,8 @@ class Stream {
   // Of a read of ranges, in its positions. sound <= received, next_hash <= received.
   struct Ranges {
     ReadStream wanted;
+    bool by_gets = false;  // got by this side; else the source sends them
+    uint64_t next_get = 0;
     uint64_t received = 0;
     uint64_t available = 0;  // as the source says
     uint64_t proven = 0;     // likewise
@@ -131,8 +133,8 @@ class Stream {
     std::string lane;                        // LaneKnown's; empty: not known yet
     uint32_t next_get = 0;                   // one-sided: next chunk to get
     uint32_t got = 0;                        // one-sided: chunks below it have arrived
-    std::map<uint32_t, uint32_t> got_early;  // runs that arrived before it: first -> end
-    uint32_t word_covers = 0;                // the word under way confirms chunks below it
+    std::map<uint64_t, uint64_t> got_early;  // gets that ended before it: first -> end
+    uint64_t word_covers = 0;                // the word under way confirms what lies below it
     bool word_is_asked = false;              // for by a message, not got
     bool checked = false;                    // its chunks are held against their digests
     bool spoke_of_digests = false;
@@ -143,9 +145,10 @@ class Stream {
     std::optional<uint32_t> bad;  // confirmed, and its digest is another one
     Ranges ranges;
   };
-  struct ChunkRun {
-    uint32_t first = 0;
-    uint32_t end = 0;
+  // What a get brings: chunks, or positions of a read of ranges.
+  struct GetSpan {
+    uint64_t first = 0;
+    uint64_t end = 0;
   };
 
   const CoreOptions& options() const { return transfer_.options(); }
@@ -156,6 +159,7 @@ class Stream {
   // stream.cc: from source to source
   void AfterQuiet(TimeMs now, Effects& effects);
   void Begin(TimeMs now, Effects& effects);
+  bool MayAskOneSided() const;
   void Open(bool ask_one_sided, Effects& effects);
   void OnRefused(const PeerMessage& message, Effects& effects);
   void OnOpened(const PeerMessage& message, std::string_view payload, Effects& effects);
@@ -165,6 +169,7 @@ class Stream {
   void ForceQuiet(Effects& effects);
   void Fail(const absl::Status& reason, Effects& effects);
   void LeaveNext(AssignmentNumber assignment, Effects& effects);
+  void BeginByMessages();
   // stream_served.cc
   void BeginServed();
   void StartServed();
@@ -175,20 +180,26 @@ class Stream {
   void OnData(const PeerMessage& message, std::string_view payload, Effects& effects);
   // stream_one_sided.cc
   void BeginOneSided();
+  void NoteGot(const GetSpan& got);
+  uint64_t Got() const;
+  uint64_t ConfirmedSoFar() const;
   uint32_t GettableEnd() const;
   void IssueGets(Effects& effects);
   void ReadWord(Effects& effects);
   void OnAskedWord(const PeerMessage& message);
   void Confirmed(uint32_t valid);
   // stream_ranges.cc
-  void BeginRanges();
+  void BeginRanges(bool by_gets);
   void OpenAnew(Effects& effects);
   void WantMore(Effects& effects);
   uint64_t Outstanding() const;
   uint64_t Horizon() const;
   bool WidenIfIdle();
   void SayWanted(const std::vector<WantedRange>& ranges, Effects& effects);
+  void IssueGetsOfRanges(Effects& effects);
+  uint64_t GettablePosition() const;
   void OnPart(const PeerMessage& message, std::string_view payload, Effects& effects);
+  void Received(uint64_t end);
   void OnStand(const PeerMessage& message);
   std::optional<uint32_t> ChunkAt(uint64_t position, uint64_t end) const;
   void HashRanges(Effects& effects);
@@ -215,7 +226,7 @@ class Stream {
   std::optional<SourceReleasedMessage> released_;  // said last
   bool failure_told_ = false;
   bool moved_ = false;
-  std::map<uint64_t, ChunkRun> gets_;  // by token
+  std::map<uint64_t, GetSpan> gets_;  // by token
   // When gets at a source that was left are given up.
   std::optional<TimeMs> close_gets_at_;
   std::optional<uint64_t> word_token_;

@@ -18,11 +18,11 @@ void Stream::OnImported(const MemoryImported& event, Effects& effects) {
     return;
   }
   source_->word_is_asked = event.word_is_asked;
-  if (event.status.ok()) return BeginOneSided();
+  if (event.status.ok()) return assigned_->ranges ? BeginRanges(/*by_gets=*/true) : BeginOneSided();
   effects.emplace_back(LogLine{LogLine::Level::kInfo,
                                absl::StrCat("reading from ", ToString(assigned_->source.key),
                                             " by its CPU: ", std::string(event.status.message()))});
-  BeginServed();
+  BeginByMessages();
 }
 
 void Stream::BeginOneSided() {
@@ -46,24 +46,25 @@ void Stream::IssueGets(Effects& effects) {
   const auto most = static_cast<uint32_t>(
       std::clamp<uint64_t>(options().get_bytes / chunking().chunk_bytes, 1, kChunkCountMax));
   while (source_->next_get < limit && (!one_by_one || gets_.empty())) {
-    const ChunkRun run{source_->next_get, std::min(limit, source_->next_get + most)};
-    const uint64_t begin = chunking().begin(run.first);
-    const uint64_t end = chunking().begin(run.end - 1) + chunking().size(run.end - 1);
+    const uint32_t first = source_->next_get;
+    const uint32_t last = std::min(limit, first + most) - 1;
+    const uint64_t begin = chunking().begin(first);
+    const uint64_t bytes = chunking().begin(last) + chunking().size(last) - begin;
     const uint64_t token = transfer_.NextToken();
-    gets_[token] = run;
-    const bool digests = transfer_.IsHeldAgainstDigest(run.end - 1, source_->checked);
+    gets_[token] = {first, last + 1};
+    const bool digests = transfer_.IsHeldAgainstDigest(last, source_->checked);
     effects.emplace_back(Get{assigned_->source.incarnation,
-                             {begin, end - begin},
+                             {{begin, begin, bytes}},
                              token,
                              digests ? chunking().chunk_bytes : 0});
-    source_->next_get = run.end;
+    source_->next_get = last + 1;
   }
 }
 
 void Stream::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
   const auto found = gets_.find(event.token);
   if (found == gets_.end()) return;
-  const ChunkRun run = found->second;
+  const GetSpan got = found->second;
   gets_.erase(found);
   if (!source_) return AfterQuiet(now, effects);
   if (!event.status.ok()) {
@@ -71,21 +72,39 @@ void Stream::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
     return AfterQuiet(now, effects);
   }
   Heard(now);
-  TH_CHECK(event.digests.empty() || event.digests.size() == run.end - run.first);
-  for (uint32_t chunk = run.first; const std::optional<uint64_t>& digest : event.digests) {
+  TH_CHECK(event.digests.empty() || event.digests.size() == got.end - got.first);
+  for (auto chunk = static_cast<uint32_t>(got.first); const auto& digest : event.digests) {
     if (digest) source_->hashed.Set(chunk, *digest);
     ++chunk;
   }
-  source_->got_early[run.first] = run.end;
-  while (const auto next = source_->got_early.extract(source_->got)) source_->got = next.mapped();
+  NoteGot(got);
   moved_ = true;
+}
+
+void Stream::NoteGot(const GetSpan& got) {
+  source_->got_early[got.first] = got.end;
+  while (const auto next = source_->got_early.extract(Got())) {
+    if (source_->phase == Phase::kRanges) {
+      Received(next.mapped());
+    } else {
+      source_->got = static_cast<uint32_t>(next.mapped());
+    }
+  }
+}
+
+// Everything below it has arrived, and everything below the other one is confirmed as well.
+uint64_t Stream::Got() const {
+  return source_->phase == Phase::kRanges ? source_->ranges.received : source_->got;
+}
+uint64_t Stream::ConfirmedSoFar() const {
+  return source_->phase == Phase::kRanges ? source_->ranges.proven : source_->confirmed;
 }
 
 // The word is read after the data has arrived; one word confirms all chunks that came before it.
 void Stream::ReadWord(Effects& effects) {
-  if (word_token_ || source_->got <= source_->confirmed) return;
+  if (word_token_ || Got() <= ConfirmedSoFar()) return;
   word_token_ = transfer_.NextToken();
-  source_->word_covers = source_->got;
+  source_->word_covers = Got();
   if (!source_->word_is_asked) {
     effects.emplace_back(GetWord{assigned_->source.incarnation, *word_token_});
     return;
@@ -120,7 +139,12 @@ void Stream::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
 
 void Stream::Confirmed(uint32_t valid) {
   source_->known_valid = std::max(source_->known_valid, valid);
-  source_->confirmed = std::max(source_->confirmed, source_->word_covers);
+  if (source_->phase == Phase::kRanges) {
+    source_->ranges.proven = std::max(source_->ranges.proven, source_->word_covers);
+  } else {
+    const auto covered = static_cast<uint32_t>(source_->word_covers);
+    source_->confirmed = std::max(source_->confirmed, covered);
+  }
   moved_ = true;
 }
 

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The way of a read that several sources feed: each stream asks its source for the ranges that it
-// is given to bring (division.h), and counts in positions, bytes since the read began.
+// is given to bring (division.h), or gets them, and counts in positions, bytes since the read began.
 //
 // A position is sound up to where it was proven (R4) and, where chunks have digests, held against
 // them. What a stream leaves behind is given back from there on: another may write it.
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "worker_agent/core/stream.h"
@@ -22,6 +21,8 @@ constexpr uint64_t kBlocksAhead = 2;
 // R9: the source remembers so many, and refuses more. What has come is certainly not there any
 // more.
 constexpr size_t kRangesAhead = RangeQueue::kRangesMax - Division::kItemsAtOnce;
+// So that a get of short runs is not much more to do than one of long ones.
+constexpr size_t kRunsPerGet = 4096;
 
 // How the reader scatters it is not the source's affair.
 WantedRange RangeOf(const ReadItem& item) {
@@ -32,9 +33,11 @@ WantedRange RangeOf(const ReadItem& item) {
 
 }  // namespace
 
-void Stream::BeginRanges() {
+void Stream::BeginRanges(bool by_gets) {
   source_->phase = Phase::kRanges;
   source_->ranges = Ranges{};
+  source_->ranges.by_gets = by_gets;
+  if (by_gets) transfer_.NoteOneSided();
   moved_ = true;
 }
 
@@ -42,11 +45,11 @@ void Stream::BeginRanges() {
 void Stream::OpenAnew(Effects& effects) {
   Say(Header(PeerKind::kClose), effects);
   Open(/*ask_one_sided=*/false, effects);
-  BeginRanges();
+  BeginRanges(/*by_gets=*/false);
 }
 
 void Stream::WantMore(Effects& effects) {
-  if (source_->list != transfer_.lists()) {
+  if (source_->list != transfer_.lists() && !assigned_->parts) {
     GiveBack();
     OpenAnew(effects);
   }
@@ -67,7 +70,34 @@ void Stream::WantMore(Effects& effects) {
       ranges.push_back(RangeOf(item));
     }
   }
+  if (source_->ranges.by_gets) return IssueGetsOfRanges(effects);
   if (!ranges.empty()) SayWanted(ranges, effects);
+}
+
+// R4, as GettableEnd: in the source's bytes, of which those below its prefix may be read.
+uint64_t Stream::GettablePosition() const {
+  const uint64_t valid = uint64_t{source_->known_valid} * transfer_.source_chunk_bytes();
+  return source_->ranges.wanted.PositionBelowSource(valid);
+}
+
+// As IssueGets.
+void Stream::IssueGetsOfRanges(Effects& effects) {
+  Ranges& read = source_->ranges;
+  const uint64_t limit = GettablePosition();
+  const uint64_t most = std::max(options().get_bytes, chunking().chunk_bytes);
+  while (read.next_get < limit && (source_->word_is_asked || gets_.empty())) {
+    Get get{assigned_->source.incarnation, {}, transfer_.NextToken(), 0};
+    const uint64_t first = read.next_get;
+    for (const ReadItem& item : read.wanted.Cut(first, std::min(limit, first + most))) {
+      for (uint64_t i = 0; i < item.count && get.runs.size() < kRunsPerGet; ++i) {
+        get.runs.push_back({item.source_offset + i * item.source_stride,
+                            item.reader_offset + i * item.reader_stride, item.run_bytes});
+        read.next_get += item.run_bytes;
+      }
+    }
+    gets_[get.token] = {first, read.next_get};
+    effects.emplace_back(std::move(get));
+  }
 }
 
 // Of the reader's bytes: none behind it is asked for yet.
@@ -103,29 +133,36 @@ void Stream::SayWanted(const std::vector<WantedRange>& ranges, Effects& effects)
 
 void Stream::OnPart(const PeerMessage& message, std::string_view payload, Effects& effects) {
   if (source_->phase != Phase::kRanges) return;
-  Ranges& read = source_->ranges;
-  if (message.begin != read.received || payload.size() > Outstanding()) {
+  const Ranges& read = source_->ranges;
+  if (read.by_gets || message.begin != read.received || payload.size() > Outstanding()) {
     return Fail(absl::InternalError("the source sent bytes that were not asked for"), effects);
   }
   const uint64_t end = read.received + payload.size();
+  CopyIn copy{message.from, {}, payload};
   for (const ReadItem& item : read.wanted.Cut(read.received, end)) {
     for (uint64_t run = 0; run < item.count; ++run) {
-      const uint64_t offset = item.reader_offset + run * item.reader_stride;
-      effects.emplace_back(CopyIn{message.from, offset, payload.substr(0, item.run_bytes)});
-      payload.remove_prefix(item.run_bytes);
+      copy.ranges.push_back({item.reader_offset + run * item.reader_stride, item.run_bytes});
     }
   }
+  if (!payload.empty()) effects.emplace_back(std::move(copy));
+  Received(end);
+  OnStand(message);
+}
+
+// All in front of it has arrived.
+void Stream::Received(uint64_t end) {
+  Ranges& read = source_->ranges;
   read.received = end;
   while (!read.ends.empty() && read.ends.front() <= end) read.ends.pop_front();
-  OnStand(message);
 }
 
 void Stream::OnStand(const PeerMessage& message) {
   if (source_->phase != Phase::kRanges) return;
+  moved_ = true;
   Ranges& read = source_->ranges;
+  if (read.by_gets) return;  // the word alone proves those
   read.available = std::max(read.available, message.available);
   read.proven = std::max(read.proven, message.proven);
-  moved_ = true;
 }
 
 // The chunk that begins at that position, if all of it lies below `end`. Blocks are whole chunks.

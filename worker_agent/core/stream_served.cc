@@ -78,7 +78,7 @@ void Stream::OnData(const PeerMessage& message, std::string_view payload, Effect
   if (message.begin != source_->received || payload.size() > limit - source_->received) {
     return Fail(absl::InternalError("the source sent bytes that were not asked for"), effects);
   }
-  effects.emplace_back(CopyIn{message.from, message.begin, payload});
+  effects.emplace_back(CopyIn{message.from, {{message.begin, payload.size()}}, payload});
   source_->received += payload.size();
   OnStatus(message);
 }

@@ -62,38 +62,50 @@ bool RangeQueue::Append(const std::vector<WantedRange>& ranges) {
   return true;
 }
 
-uint64_t RangeQueue::AvailableEnd(uint64_t valid) const {
-  uint64_t position = position_ - taken_;
-  for (const WantedRange& range : ranges_) {
-    if (range.end() <= valid) {
-      position += range.bytes();
-      continue;
-    }
-    if (range.begin >= valid) break;
+uint64_t RangeQueue::AvailableEnd(uint64_t valid) {
+  while (valid_ < ranges_.size() && ranges_[valid_].end() <= valid) {
+    valid_end_ += ranges_[valid_++].bytes();
+  }
+  uint64_t position = valid_end_;
+  if (valid_ < ranges_.size() && ranges_[valid_].begin < valid) {
+    const WantedRange& range = ranges_[valid_];
     const uint64_t runs = range.count == 1 ? 0 : (valid - range.begin) / range.stride;
     position += runs * range.run;
     position += std::min(valid - range.begin - runs * range.stride, range.run);
-    break;
   }
   return std::max(position, position_);
 }
 
-ByteRange RangeQueue::Next(uint64_t valid, uint64_t bytes_max) const {
-  if (ranges_.empty()) return {};
-  const WantedRange& range = ranges_.front();
+ByteRange RangeQueue::Walk::Next(uint64_t valid, uint64_t bytes_max) const {
+  if (at_ == ranges_.size()) return {};
+  const WantedRange& range = ranges_[at_];
   const uint64_t in_run = taken_ % range.run;
   const uint64_t begin = range.begin + taken_ / range.run * range.stride + in_run;
   if (begin >= valid) return {};
   return {begin, std::min({range.run - in_run, valid - begin, bytes_max})};
 }
 
+void RangeQueue::Walk::Pass(uint64_t bytes) {
+  taken_ += bytes;
+  TH_CHECK(at_ < ranges_.size() && taken_ <= ranges_[at_].bytes());
+  if (taken_ < ranges_[at_].bytes()) return;
+  ++at_;
+  taken_ = 0;
+}
+
 void RangeQueue::Take(uint64_t bytes) {
   position_ += bytes;
   taken_ += bytes;
-  TH_CHECK(!ranges_.empty() && taken_ <= ranges_.front().bytes());
-  if (taken_ < ranges_.front().bytes()) return;
-  ranges_.pop_front();
-  taken_ = 0;
+  while (!ranges_.empty() && taken_ >= ranges_.front().bytes()) {
+    taken_ -= ranges_.front().bytes();
+    if (valid_ > 0) {
+      --valid_;
+    } else {
+      valid_end_ += ranges_.front().bytes();
+    }
+    ranges_.pop_front();
+  }
+  TH_CHECK(taken_ == 0 || !ranges_.empty());
 }
 
 }  // namespace tensorhub::agent

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "worker_agent/core/events.h"
+#include "worker_agent/core/effects.h"
 
 namespace tensorhub::agent {
 
@@ -53,18 +53,32 @@ class RangeQueue {
   uint64_t end() const { return ranges_.empty() ? 0 : ranges_.back().end(); }
   // Of the next byte to be sent, counted from the first that was ever wanted.
   uint64_t position() const { return position_; }
-  // What is wanted in front of it lies below `valid`.
-  uint64_t AvailableEnd(uint64_t valid) const;
-  // The next piece to be sent: in one run, below `valid`, of at most so many bytes. Empty: none
-  // yet.
-  ByteRange Next(uint64_t valid, uint64_t bytes_max) const;
-  // So many bytes of it are sent.
+  // What is wanted in front of it lies below `valid`, which never falls.
+  uint64_t AvailableEnd(uint64_t valid);
+  // So many bytes of what is there are sent.
   void Take(uint64_t bytes);
+
+  // Goes ahead of what is sent, and takes nothing. Of a queue that stays as it is meanwhile.
+  class Walk {
+   public:
+    explicit Walk(const RangeQueue& queue) : ranges_(queue.ranges_), taken_(queue.taken_) {}
+    // The next piece: in one run, below `valid`, of at most so many bytes. Empty: none yet.
+    ByteRange Next(uint64_t valid, uint64_t bytes_max) const;
+    // Go on behind so many bytes of it.
+    void Pass(uint64_t bytes);
+
+   private:
+    const std::deque<WantedRange>& ranges_;
+    size_t at_ = 0;
+    uint64_t taken_ = 0;  // of that range
+  };
 
  private:
   std::deque<WantedRange> ranges_;
   uint64_t taken_ = 0;  // of the first range
   uint64_t position_ = 0;
+  size_t valid_ = 0;         // so many ranges lie whole below `valid`, as it was last
+  uint64_t valid_end_ = 0;  // position behind them
 };
 
 }  // namespace tensorhub::agent

@@ -144,10 +144,19 @@ void Network::Do(size_t from, const SendMessage& effect) {
   Arrive(frame, schedule_.now() + schedule_.Delay());
 }
 
-void Network::Copy(const std::shared_ptr<Frame>& frame, ByteRange range) const {
+std::string Network::PayloadOf(size_t process, const ByteRanges& ranges) const {
+  std::string payload;
+  for (const ByteRange& range : ranges) {
+    payload += machines_.MemoryOf(process).substr(range.begin, range.bytes);
+  }
+  return payload;
+}
+
+void Network::Copy(const std::shared_ptr<Frame>& frame, const ByteRanges& ranges, size_t begin,
+                   size_t end) const {
   if (schedule_.dead(frame->pair.first)) frame->lost = true;
-  const std::string& memory = machines_.MemoryOf(frame->pair.first);
-  frame->payload += memory.substr(range.begin, range.bytes);
+  const std::string payload = PayloadOf(frame->pair.first, ranges);
+  frame->payload += payload.substr(begin, std::min(end, payload.size()) - begin);
 }
 
 void Network::CompleteSend(Pair pair, uint64_t token) {
@@ -161,14 +170,14 @@ void Network::CompleteSend(Pair pair, uint64_t token) {
 // two pieces, when it gets round to it.
 void Network::Do(size_t from, const SendData& effect) {
   const Pair pair{from, Find(effect.peer)};
-  const ByteRange range = effect.range;
   auto frame = std::make_shared<Frame>(Frame{pair, 0, effect.header, "", false});
   if (effect.hashed) {
-    SetPayloadDigest(ChunkHash(machines_.MemoryOf(from), range.begin, range.bytes), frame->header);
+    const std::string payload = PayloadOf(from, effect.ranges);
+    SetPayloadDigest(ChunkHash(payload, 0, payload.size()), frame->header);
   }
   const auto open = open_.find(pair);
   if (pair.second == kNobody) {
-    Copy(frame, range);
+    Copy(frame, effect.ranges, 0, std::string::npos);
     strangers.push_back({from, effect.peer, frame->header, frame->payload});
     sends_[pair][effect.token] = 0;
     return CompleteSend(pair, effect.token);
@@ -182,20 +191,20 @@ void Network::Do(size_t from, const SendData& effect) {
   frame->connection = open->second;
   sends_[pair][effect.token] = frame->connection;
   if (!schedule_.Chance(rendezvous_percent)) {
-    Copy(frame, range);
+    Copy(frame, effect.ranges, 0, std::string::npos);
     CompleteSend(pair, effect.token);
     return Arrive(frame, schedule_.now() + schedule_.Delay());
   }
-  const uint64_t half = range.bytes / 2;
+  const size_t half = PayloadOf(from, effect.ranges).size() / 2;
   const TimeUs first = schedule_.now() + schedule_.Delay();
   const TimeUs second = first + schedule_.Delay();
-  schedule_.At(first, pair.second, [this, frame, range, half] {
-    if (!Lost(*frame)) Copy(frame, {range.begin, half});
+  schedule_.At(first, pair.second, [this, frame, ranges = effect.ranges, half] {
+    if (!Lost(*frame)) Copy(frame, ranges, 0, half);
   });
-  schedule_.At(second, pair.second, [this, frame, range, half, token = effect.token] {
+  schedule_.At(second, pair.second, [this, frame, effect, half] {
     if (Lost(*frame)) return;
-    Copy(frame, {range.begin + half, range.bytes - half});
-    CompleteSend(frame->pair, token);
+    Copy(frame, effect.ranges, half, std::string::npos);
+    CompleteSend(frame->pair, effect.token);
   });
   Arrive(frame, second + schedule_.Delay());
 }
@@ -224,25 +233,31 @@ void Network::Do(size_t from, const ImportMemory& effect) {
 
 void Network::Do(size_t from, const Get& effect) {
   const GetKey key{from, effect.token};
-  gets_[key] = {from, Find(effect.peer), effect.range, false, effect.digest_every};
+  gets_[key] = {from, Find(effect.peer), {effect.runs.begin(), effect.runs.end()}, false,
+                effect.digest_every};
   TimeUs when = schedule_.now();
-  const uint64_t cut = schedule_.random.Below(effect.range.bytes + 1);
-  schedule_.At(when += schedule_.Delay(), kNobody, [this, key, cut] { MovePiece(key, 0, cut); });
+  const auto cut_percent = schedule_.random.Below(101);
   schedule_.At(when += schedule_.Delay(), kNobody,
-               [this, key, cut, end = effect.range.bytes] { MovePiece(key, cut, end); });
+               [this, key, cut_percent] { MovePieces(key, 0, cut_percent); });
+  schedule_.At(when += schedule_.Delay(), kNobody,
+               [this, key, cut_percent] { MovePieces(key, cut_percent, 100); });
   if (gets_hang) return;
   schedule_.At(when + schedule_.Delay(), from, [this, key] { CompleteGet(key, absl::OkStatus()); });
 }
 
-void Network::MovePiece(GetKey key, uint64_t begin, uint64_t end) {
+// Of each run.
+void Network::MovePieces(GetKey key, uint64_t begin_percent, uint64_t end_percent) {
   const auto found = gets_.find(key);
   if (found == gets_.end() || found->second.source == kNobody) return;
   const OpenGet& get = found->second;
-  const std::string& theirs = machines_.MemoryOf(get.source);
-  const auto at = static_cast<std::ptrdiff_t>(get.range.begin + begin);
-  std::string& mine = machines_.MemoryOf(get.reader);
-  std::copy_n(theirs.begin() + at, end - begin, mine.begin() + at);
-  MaybeCorrupt(mine.data() + get.range.begin + begin, end - begin);
+  for (const CopyRun& run : get.runs) {
+    const uint64_t begin = run.bytes * begin_percent / 100;
+    const uint64_t bytes = run.bytes * end_percent / 100 - begin;
+    std::string& mine = machines_.MemoryOf(get.reader);
+    mine.replace(run.to + begin, bytes,
+                 machines_.MemoryOf(get.source).substr(run.from + begin, bytes));
+    MaybeCorrupt(mine.data() + run.to + begin, bytes);
+  }
 }
 
 void Network::CompleteGet(GetKey key, const absl::Status& status) {
@@ -251,8 +266,9 @@ void Network::CompleteGet(GetKey key, const absl::Status& status) {
   GetDone done{key.second, status};
   const OpenGet get = found->second;
   gets_.erase(found);
-  const uint64_t end = get.range.begin + get.range.bytes;
-  for (uint64_t at = get.range.begin; get.digest_every > 0 && at < end; at += get.digest_every) {
+  const CopyRun run = get.runs.empty() ? CopyRun() : get.runs.front();
+  const uint64_t end = run.to + run.bytes;
+  for (uint64_t at = run.to; get.digest_every > 0 && at < end; at += get.digest_every) {
     std::optional<uint64_t>& digest = done.digests.emplace_back();
     if (!schedule_.Chance(digests_on_the_way_percent)) continue;
     const uint64_t bytes = std::min(get.digest_every, end - at);
@@ -312,8 +328,10 @@ bool Network::HasGets(size_t process) const {
 bool Network::HasGetInto(size_t process, uint64_t begin, uint64_t end) const {
   return std::any_of(gets_.begin(), gets_.end(), [&](const auto& entry) {
     const OpenGet& get = entry.second;
-    return get.reader == process && get.range.begin < end &&
-           begin < get.range.begin + get.range.bytes;
+    return get.reader == process &&
+           std::any_of(get.runs.begin(), get.runs.end(), [&](const CopyRun& run) {
+             return run.to < end && begin < run.to + run.bytes;
+           });
   });
 }
 

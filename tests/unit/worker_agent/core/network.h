@@ -143,7 +143,7 @@ class Network {
   struct OpenGet {
     size_t reader = 0;
     size_t source = 0;
-    ByteRange range;
+    std::vector<CopyRun> runs;
     bool closed = false;
     uint64_t digest_every = 0;
   };
@@ -155,9 +155,12 @@ class Network {
   bool Lost(const Frame& frame) const;
   void MaybeCorrupt(char* bytes, size_t count);
   void Arrive(const std::shared_ptr<Frame>& frame, TimeUs earliest);
-  void Copy(const std::shared_ptr<Frame>& frame, ByteRange range) const;
+  std::string PayloadOf(size_t process, const ByteRanges& ranges) const;
+  // The part [begin, end) of what these ranges hold now.
+  void Copy(const std::shared_ptr<Frame>& frame, const ByteRanges& ranges, size_t begin,
+            size_t end) const;
   void CompleteSend(Pair pair, uint64_t token);
-  void MovePiece(GetKey key, uint64_t begin, uint64_t end);
+  void MovePieces(GetKey key, uint64_t begin_percent, uint64_t end_percent);
   void CompleteGet(GetKey key, const absl::Status& status);
 
   Schedule& schedule_;

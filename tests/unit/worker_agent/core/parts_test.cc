@@ -13,17 +13,25 @@ namespace {
 constexpr size_t kFedByParts = 3;
 constexpr uint64_t kPartsChunk = 4096;
 
-class PartsOfShards : public ::testing::TestWithParam<DigestMode> {
+// Sent, and checked on the way or not; or got, from sources on the same host.
+enum class PartsCome { kUnchecked, kChecked, kByGets };
+
+class PartsOfShards : public ::testing::TestWithParam<PartsCome> {
  protected:
   PartsOfShards() {
+    const bool checked = GetParam() == PartsCome::kChecked;
     world_ = std::make_unique<World>(WorldOptions{.workers = 4,
                                                   .chunk_bytes = kPartsChunk,
                                                   .total_bytes = 150 * kPartsChunk + 100,
-                                                  .digests = GetParam()});
+                                                  .one_sided = ByGets(),
+                                                  .digests = checked ? DigestMode::kOn
+                                                                     : DigestMode::kOff});
+    if (ByGets()) world_->hub.tier = Tier::kHost;
     for (size_t source = 0; source < kFedByParts; ++source) {
       EXPECT_TRUE(world_->Publish(source, 5).ok());
     }
   }
+  static bool ByGets() { return GetParam() == PartsCome::kByGets; }
   // Runs of this length, dealt to so many parts in turn, as one strided item each and a rest.
   ReadParts Dealt(size_t parts, uint64_t run) const {
     auto dealt = std::make_shared<std::vector<ReadStream>>(parts);
@@ -57,10 +65,12 @@ class PartsOfShards : public ::testing::TestWithParam<DigestMode> {
 
   std::unique_ptr<World> world_;
 };
-INSTANTIATE_TEST_SUITE_P(Digests, PartsOfShards,
-                         ::testing::Values(DigestMode::kOff, DigestMode::kOn),
+INSTANTIATE_TEST_SUITE_P(Come, PartsOfShards,
+                         ::testing::Values(PartsCome::kUnchecked, PartsCome::kChecked,
+                                           PartsCome::kByGets),
                          [](const auto& param) {
-                           return param.param == DigestMode::kOn ? "On" : "Off";
+                           if (param.param == PartsCome::kByGets) return "ByGets";
+                           return param.param == PartsCome::kChecked ? "Checked" : "Unchecked";
                          });
 
 TEST_P(PartsOfShards, EachBringsItsOwn) {
@@ -68,6 +78,7 @@ TEST_P(PartsOfShards, EachBringsItsOwn) {
     Begin();
     world_->hub.AssignParts(kFedByParts, {0, 1, 2}, Dealt(3, run));
     ExpectWhole();
+    EXPECT_EQ(world_->at(kFedByParts).done.back().fetch.one_sided, ByGets());
     ASSERT_TRUE(world_->Do(kFedByParts, UnpublishVerb{}).ok());
   }
 }
@@ -152,6 +163,31 @@ TEST_P(PartsOfShards, ALostSourceEndsItsPartOnly) {
     ASSERT_TRUE(world_->Do(kFedByParts, UnpublishVerb{}).ok());
     world_->RunFor(5000);
   }
+}
+
+// A source whose memory cannot be mapped sends what is wanted.
+TEST_P(PartsOfShards, AreSentWhereTheyCannotBeGot) {
+  world_->network.import_failure_percent = 50;
+  for (const uint64_t run : {1000u, 4096u, 60'000u}) {
+    Begin();
+    world_->hub.AssignParts(kFedByParts, {0, 1, 2}, Dealt(3, run));
+    ExpectWhole();
+    ASSERT_TRUE(world_->Do(kFedByParts, UnpublishVerb{}).ok());
+  }
+}
+
+// R4: what was got is believed when the source's word, read behind it, still stands.
+TEST_P(PartsOfShards, WhatTheSourceTookBackMeanwhileIsNotBelieved) {
+  Begin();
+  world_->hub.AssignParts(kFedByParts, {0, 1}, Dealt(2, 900));
+  ASSERT_TRUE(world_->RunToValid(kFedByParts, 40));
+  world_->at(1).word = {world_->at(1).word.generation + 1, 0};
+  world_->at(1).memory.assign(world_->at(1).memory.size(), 'x');
+  const size_t failed = world_->hub.Said<SourceFailedMessage>();
+  if (!ByGets()) world_->network.BreakLink(kFedByParts, 1);
+  ASSERT_TRUE(world_->Run([&] { return world_->hub.Said<SourceFailedMessage>() > failed; }));
+  world_->hub.AssignPart(kFedByParts, 1, 2);
+  ExpectWhole();
 }
 
 }  // namespace

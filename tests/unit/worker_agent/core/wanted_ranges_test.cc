@@ -103,13 +103,24 @@ TEST(RangeQueue, HandsOutEveryByteOnceInOrder) {
           std::find_if(wanted.begin(), wanted.end(), [&](uint64_t byte) { return byte >= valid; });
       const auto available = static_cast<uint64_t>(first - wanted.begin());
       EXPECT_EQ(queue.AvailableEnd(valid), std::max<uint64_t>(available, sent.size()));
-      for (ByteRange piece; (piece = queue.Next(valid, 1 + random.Below(9))).bytes > 0;) {
+      // Some of it at a time, of one run or of several.
+      while (sent.size() < available) {
         EXPECT_EQ(queue.position(), sent.size());
-        ASSERT_LE(piece.begin + piece.bytes, valid);
-        const uint64_t bytes = 1 + random.Below(piece.bytes);
-        for (uint64_t i = 0; i < bytes; ++i) sent.push_back(piece.begin + i);
-        queue.Take(bytes);
+        RangeQueue::Walk walk(queue);
+        uint64_t taken = 0;
+        for (uint64_t runs = 1 + random.Below(4); runs > 0; --runs) {
+          const ByteRange piece = walk.Next(valid, 1 + random.Below(9));
+          if (piece.bytes == 0) break;
+          ASSERT_LE(piece.begin + piece.bytes, valid);
+          const uint64_t bytes = 1 + random.Below(piece.bytes);
+          for (uint64_t i = 0; i < bytes; ++i) sent.push_back(piece.begin + i);
+          walk.Pass(bytes);
+          taken += bytes;
+        }
+        ASSERT_GT(taken, 0u);
+        queue.Take(taken);
       }
+      EXPECT_EQ(RangeQueue::Walk(queue).Next(valid, 1).bytes, 0u);
       EXPECT_EQ(sent.size(), available);
     }
     EXPECT_EQ(sent, wanted);

@@ -240,7 +240,7 @@ void World::CarryOut(size_t index, const Effect& effect) {
           Do(index, what);
         } else {
           if constexpr (std::is_same_v<What, Get>) {
-            CheckWrite(index, what.range.begin, what.range.bytes);
+            for (const CopyRun& run : what.runs) CheckWrite(index, run.to, run.bytes);
           }
           network.Do(index, what);
         }
@@ -280,9 +280,13 @@ void World::CheckWrite(size_t index, uint64_t begin, uint64_t bytes) {
 }
 
 void World::Do(size_t index, const CopyIn& effect) {
-  CheckWrite(index, effect.begin, effect.payload.size());
-  const auto at_byte = static_cast<std::ptrdiff_t>(effect.begin);
-  std::copy(effect.payload.begin(), effect.payload.end(), at(index).memory.begin() + at_byte);
+  std::string_view payload = effect.payload;
+  for (const ByteRange& range : effect.ranges) {
+    CheckWrite(index, range.begin, range.bytes);
+    at(index).memory.replace(range.begin, range.bytes, payload.substr(0, range.bytes));
+    payload.remove_prefix(range.bytes);
+  }
+  EXPECT_TRUE(payload.empty());
 }
 
 void World::Do(size_t index, const HashChunks& effect) {
