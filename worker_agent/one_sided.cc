@@ -142,9 +142,12 @@ void OneSided::Import(Incarnation peer, std::string_view description,
 
 absl::Status OneSided::Map(Incarnation peer, std::string_view description,
                            std::optional<uint64_t> total_bytes) {
-  if (IsMapped(peer, description)) return absl::OkStatus();
+  if (IsMapped(peer, description)) {
+    peers_.at(peer).used = ++uses_;
+    return absl::OkStatus();
+  }
   Close(peer);
-  if (peers_.size() >= kMappedMax) Close(peers_.begin()->first);
+  if (peers_.size() >= kMappedMax) CloseLeastUsed();
   absl::StatusOr<SharedMemoryDescription> understood = Understand(peer, description, total_bytes);
   if (!understood.ok()) return understood.status();
   absl::Status why;
@@ -159,10 +162,18 @@ absl::Status OneSided::Map(Incarnation peer, std::string_view description,
       continue;
     }
     mapped->description = *std::move(understood);
+    mapped->used = ++uses_;
     peers_.emplace(peer, *std::move(mapped));
     break;
   }
   return why;
+}
+
+void OneSided::CloseLeastUsed() {
+  const auto least =
+      std::min_element(peers_.begin(), peers_.end(),
+                       [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
+  Close(least->first);
 }
 
 std::vector<OneSided::Reach> OneSided::Choose(const SharedMemoryDescription& description,
@@ -273,10 +284,7 @@ void OneSided::Split(const Peer& peer, const agent::Get& get, const Memory& memo
 
 size_t OneSided::IssueParts(const Peer& peer, std::span<const GetTransport::Part> parts,
                             uint64_t token) {
-  for (const GetTransport::Part& part : parts) {
-    peer.by->Get(peer.id, part.region, part.offset, part.to, part.bytes, token);
-  }
-  return parts.size();
+  return parts.empty() ? 0 : peer.by->GetAll(peer.id, parts, token);
 }
 
 void OneSided::IssueChunks(const Peer& peer, const agent::Get& get, uint64_t token) {

@@ -88,6 +88,7 @@ class OneSided : private GetTransport::Sink {
     PeerId id = 0;
     std::vector<GetTransport::RegionId> regions;  // as in the description
     SharedMemoryDescription description;
+    uint64_t used = 0;  // the later, the higher
   };
   struct Reach {
     GetTransport* by = nullptr;
@@ -105,10 +106,10 @@ class OneSided : private GetTransport::Sink {
   };
 
   // A peer that comes and goes sends its description once; so many are remembered.
-  static constexpr size_t kDescriptionsMax = 16;
+  static constexpr size_t kDescriptionsMax = 64;
   // Mapping anew costs a page fault per page, so what was read once stays mapped until the peer
-  // goes. It keeps the peer's memory from being freed, so only so many.
-  static constexpr size_t kMappedMax = 4;
+  // goes. It keeps the peer's memory from being freed, so only so many: as one read may need.
+  static constexpr size_t kMappedMax = kGotFromMax;
 
   absl::Status EnsureTransport();
   bool IsMapped(Incarnation peer, std::string_view description) const;
@@ -118,6 +119,7 @@ class OneSided : private GetTransport::Sink {
                                                      std::optional<uint64_t> total_bytes);
   // The transports that may reach it, the best one first; none: `why`.
   std::vector<Reach> Choose(const SharedMemoryDescription& description, absl::Status& why);
+  void CloseLeastUsed();
   // What others have mapped, so that the driver may map anew what lies there now. True if any had.
   bool CloseOthers(Incarnation but);
   absl::StatusOr<Peer> MapBy(const Reach& reach, const SharedMemoryDescription& description) const;
@@ -142,6 +144,7 @@ class OneSided : private GetTransport::Sink {
   std::map<Incarnation, Peer> peers_;
   std::map<Incarnation, std::string> descriptions_;
   uint64_t last_token_ = 0;
+  uint64_t uses_ = 0;
   std::unordered_map<uint64_t, PendingGet> gets_;
   std::unordered_map<uint64_t, PendingWord> words_;  // nodes stay where they are: gets write there
   std::vector<Memory::Piece> pieces_;                // reused

@@ -226,7 +226,11 @@ int ProgressLoop::SleepMs() const {
 void ProgressLoop::Sleep() {
   if (!later_.empty()) return;
   const bool armed = Arm();
-  if (!armed && !fruitless_) return;
+  // Messages wait for a peer to make room, which may need this very core for it.
+  if (!armed && !fruitless_) {
+    sched_yield();
+    return;
+  }
   const bool rest = !armed || fruitless_wakes_ > kFruitlessWakesMax;
   const TimeMs rest_ms = armed ? kRestMs : kLongRestMs;
   pollfd fds[3] = {{inbox_->fd(), POLLIN, 0},

@@ -146,6 +146,12 @@ class GetTransport {
   // Reads [offset, offset+bytes) of the region into `to`; bounds are checked against the import.
   virtual void Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_t bytes,
                    uint64_t token) = 0;
+  // Get for each of these parts. How many OnGetDone follow: one for each, or fewer where a
+  // transport has several end together.
+  virtual size_t GetAll(PeerId peer, std::span<const Part> parts, uint64_t token) {
+    for (const Part& part : parts) Get(peer, part.region, part.offset, part.to, part.bytes, token);
+    return parts.size();
+  }
   // Get for a chunk that is in these parts, with its digest (chunk_digest.h) made as it passes:
   // there before an OnGetDone that is OK, or left empty if it could not be made after all. How many
   // OnGetDone follow: one for all the parts, or none where the chunk ends with the last one that

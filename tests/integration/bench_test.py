@@ -83,6 +83,16 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(figures["70b.fsdp-8.tp-2.streams"]["value"], 8)
         self.assertEqual(figures["70b.tp-8.tp-2.streams"]["value"], 4)
 
+    def test_reshard(self):
+        figures = self.measure("reshard", "--layers", "1", "--rounds", "1", "--cases",
+                               "row-parallel", "--paths", "one-sided,tcp")
+        for path in ("one-sided", "tcp"):
+            self.assertGreater(figures[f"row-parallel.{path}.rate"]["value"], 0)
+            # All four ranks of the publishers have some of it, which came as was meant.
+            self.assertEqual(figures[f"row-parallel.{path}.sources"]["value"], 4)
+        self.assertIn("one-sided", figures["row-parallel.one-sided.sources"]["unit"])
+        self.assertIn("tcp", figures["row-parallel.tcp.sources"]["unit"])
+
     def test_recovery(self):
         figures = self.measure("recovery", "--workers", "24", "--callers", "4")
         self.assert_figures(figures, ("recovery",))

@@ -73,6 +73,18 @@ class BenchTest(unittest.TestCase):
         for source in ("spread.sent.h1", "spread.sent.h2"):
             self.assertGreater(figures[source]["value"], 0.1)
 
+    def test_reshard(self):
+        done = bench("reshard-net", "--shape", "row-parallel", "--layers", "1", "--rate", "300mbit",
+                     "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        figures = binaries.entries_of(done.stdout)
+        for figure in ("root.completion", "chain.completion"):
+            self.assertGreater(figures[figure]["value"], 0)
+        self.assertIn("killed.extra", figures)
+        # Each byte came once, also where a source was killed.
+        self.assertLess(figures["received"]["ratio"], 1.2)
+        self.assertLess(figures["killed.received"]["value"], 1.3)
+
     def test_bad_input(self):
         for words, text in ((("--rate", "0mbit"), "--rate: 0mbit is out of range"),
                             (("--rate", "none"), "--rate none"),

@@ -256,9 +256,7 @@ void Process::Move() {
 void Process::CarryOut(const agent::SendMessage& effect) { scene_.wire->Send(*this, effect); }
 void Process::CarryOut(const agent::SendData& effect) { scene_.wire->Send(*this, effect); }
 void Process::CarryOut(const agent::SendDescription& effect) { scene_.wire->Send(*this, effect); }
-void Process::CarryOut(const agent::ImportMemory& effect) {
-  scene_.gets->Import(*this, effect);
-}
+void Process::CarryOut(const agent::ImportMemory& effect) { scene_.gets->Import(*this, effect); }
 void Process::CarryOut(const agent::Get& effect) { scene_.gets->Get(*this, effect); }
 void Process::CarryOut(const agent::GetWord& effect) { scene_.gets->GetWord(*this, effect); }
 // The layouts are the hub's, which may be away.

@@ -151,7 +151,7 @@ class Process {
   ContentId publishing_ = 0;
   std::map<Generation, ContentId> published_;
   std::optional<agent::FetchDecision> decision_;
-  const Cells* arriving_ = nullptr;           // the payload of the message in progress
+  const Cells* arriving_ = nullptr;  // the payload of the message in progress
 };
 
 // The next one, which has yet to begin.

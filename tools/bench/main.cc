@@ -20,6 +20,7 @@
 #include "tools/bench/relay_role.h"
 #include "tools/bench/run_scenario.h"
 #include "tools/bench/scenario.h"
+#include "tools/bench/shard_role.h"
 
 namespace tensorhub::bench {
 namespace {
@@ -33,6 +34,7 @@ int RunRole(const std::string& role, const std::string& arguments) {
   if (role == "@agent") return RunAgent(*fields);
   if (role == "@publisher") return RunPublisher(*fields);
   if (role == "@relay") return RunRelay(*fields);
+  if (role == "@shard") return RunShard(*fields);
   if (role == "@bare-messages") return RunBareMessages(*fields);
   if (role == "@bare-gets") return RunBareGets(*fields);
   return kUsage;
@@ -49,10 +51,12 @@ int Main(int argc, char** argv) {
   scenarios.push_back(MakeRecoveryScenario());
   scenarios.push_back(MakeDecisionScenario());
   scenarios.push_back(MakePlanScenario());
+  scenarios.push_back(MakeReshardScenario());
   scenarios.push_back(MakeBroadcastScenario());
   scenarios.push_back(MakeElasticScenario());
   scenarios.push_back(MakeCrossDcScenario());
   scenarios.push_back(MakeSpreadScenario());
+  scenarios.push_back(MakeReshardNetScenario());
   std::string output = "table";
   cli::CommandLine line(kBenchName, "Measures TensorHub against what the machine allows.");
   line.Choice("output", &output, {"table", "json"}, "how results are printed", 'o');

@@ -135,6 +135,32 @@ ModelSizes ManyTensors(uint64_t tensors) {
   return sizes;
 }
 
+absl::StatusOr<Model> ModelOfShape(const std::string& shape, uint64_t layers) {
+  const ModelSizes sizes = {.layers = layers,
+                            .hidden = 2048,
+                            .intermediate = 8192,
+                            .heads = 16,
+                            .kv_heads = 8,
+                            .head = 128,
+                            .vocabulary = 32000};
+  Model model = MakeModel(sizes);
+  if (shape == "row-parallel") {
+    std::erase_if(model.tensors, [](const auto& tensor) { return tensor.part != Part::kColumns; });
+    for (ModelTensor& tensor : model.tensors) tensor.shape[0] *= 2;
+  } else if (shape != "dense") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no model is called \"", shape, "\"; give dense or row-parallel"));
+  }
+  return model;
+}
+
+absl::StatusOr<Cut> ParseCut(const std::string& name) {
+  for (const Cut cut : {Cut::kFsdp, Cut::kTensor, Cut::kTensorAndExpert}) {
+    if (ToString(cut) == name) return cut;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no cut is called \"", name, "\""));
+}
+
 std::string ToString(Cut cut) {
   switch (cut) {
     case Cut::kFsdp:

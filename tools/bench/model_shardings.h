@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "common/layout.h"
 
 namespace tensorhub::bench {
@@ -40,6 +41,10 @@ ModelSizes Llama70B();
 ModelSizes Qwen3Moe235B();
 // A dense one with about so many tensors.
 ModelSizes ManyTensors(uint64_t tensors);
+// Of so many layers, in BF16. `dense`: a small transformer, of 126 MB a layer and 262 MB of
+// vocabulary. `row-parallel`: only what tensor parallelism cuts along the columns, so that two
+// ranks read runs of 2 and 8 KiB; 84 MB a layer. INVALID_ARGUMENT: another name.
+absl::StatusOr<Model> ModelOfShape(const std::string& shape, uint64_t layers);
 
 enum class Cut {
   kFsdp,             // each tensor's rows, in even pieces and a shorter last one
@@ -47,6 +52,8 @@ enum class Cut {
   kTensorAndExpert,  // the same, but each expert whole at one rank
 };
 std::string ToString(Cut cut);
+// INVALID_ARGUMENT: it is none of them.
+absl::StatusOr<Cut> ParseCut(const std::string& name);
 
 // What one rank of the group registers.
 Layout LayoutOfRank(const Model& model, Cut cut, uint64_t ranks, uint64_t rank);

@@ -40,6 +40,8 @@ std::unique_ptr<Scenario> MakePublishScenario();
 std::unique_ptr<Scenario> MakeDecisionScenario();
 // How one sharding is read from another: the server's check and a reader's plan, against 1 s.
 std::unique_ptr<Scenario> MakePlanScenario();
+// Shards that are cut otherwise, against those that are cut like the reader's.
+std::unique_ptr<Scenario> MakeReshardScenario();
 
 // In a laboratory of shaped links: one trainer to many readers.
 std::unique_ptr<Scenario> MakeBroadcastScenario();
@@ -48,6 +50,8 @@ std::unique_ptr<Scenario> MakeElasticScenario();
 // The same over several datacenters.
 std::unique_ptr<Scenario> MakeCrossDcScenario();
 std::unique_ptr<Scenario> MakeSpreadScenario();
+// As reshard, over links.
+std::unique_ptr<Scenario> MakeReshardNetScenario();
 
 // For whoever waits at a terminal; nothing if standard error is none.
 void ShowProgress(const std::string& text);

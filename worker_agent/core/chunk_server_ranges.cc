@@ -95,7 +95,8 @@ ByteRanges ChunkServer::NextPart(const Read& read) const {
     const bool large = piece.bytes >= options_.frame_bytes / 4;
     const bool full = pieces.size() == kPiecesInPlace && bytes >= options_.frame_bytes / 2;
     if (piece.bytes == 0 || (!pieces.empty() && (large || full))) break;
-    if (large) piece.bytes = frames_.EndOfFrame(piece.begin, piece.begin + piece.bytes) - piece.begin;
+    if (large)
+      piece.bytes = frames_.EndOfFrame(piece.begin, piece.begin + piece.bytes) - piece.begin;
     Append(piece, pieces);
     walk.Pass(piece.bytes);
     bytes += piece.bytes;

@@ -183,6 +183,8 @@ struct CopyRun {
   uint64_t to = 0;
   uint64_t bytes = 0;
 };
+// One read has gets from so many peers at most; what it takes from others they send.
+inline constexpr size_t kGotFromMax = 16;
 // Reads these runs of the peer's memory into the own; one GetDone(token) follows.
 struct Get {
   Incarnation peer = 0;

@@ -15,6 +15,9 @@ void OwnDigests::Begin() {
 }
 
 uint32_t OwnDigests::Advance(uint32_t end, Effects& effects) {
+  const bool made = transfer_.options().digests != DigestMode::kOff || !transfer_.MayBelieve();
+  transfer_.digests().SetEnded(!made);
+  if (!made) return end;
   const auto most = static_cast<uint32_t>(std::clamp<uint64_t>(
       transfer_.options().check_bytes / transfer_.chunking().chunk_bytes, 1, kChunkCountMax));
   while (asked_ < end) {

@@ -4,7 +4,8 @@
 // The digests of a reader whose sources hold other shards than its own: nobody has them, so it
 // makes them as chunks become sound, and is their origin for whoever reads from it (R1): also where
 // its own reads are not checked, since others' may be. A chunk commits with its digest, so that the
-// list never lags behind the prefix.
+// list never lags behind the prefix. One that makes no digests has an empty list, as a publisher
+// has that makes none, unless the version's is known and has to be met.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_OWN_DIGESTS_H_
 #define TENSORHUB_WORKER_AGENT_CORE_OWN_DIGESTS_H_

@@ -115,12 +115,13 @@ void Stream::Begin(TimeMs now, Effects& effects) {
   if (!ask_one_sided) BeginByMessages();
 }
 
-// What another shard's holder has, this one's digests are not of; so it is only got where nothing is
-// checked. And what several sources share in, none goes on with while a get may write there.
+// What another shard's holder has, this one's digests are not of; so it is only got where nothing
+// is checked. And what several sources share in, none goes on with while a get may write there.
 bool Stream::MayAskOneSided() const {
   if (!options().one_sided) return false;
   if (assigned_->tier == Tier::kRemote && !options().reads_far) return false;
-  return !assigned_->ranges || (assigned_->parts && !source_->checked);
+  if (assigned_->ranges && (!assigned_->parts || source_->checked)) return false;
+  return !assigned_->parts || transfer_.AdmitGetsFrom(assigned_->source.incarnation);
 }
 
 void Stream::BeginByMessages() {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The way of a read that several sources feed: each stream asks its source for the ranges that it
-// is given to bring (division.h), or gets them, and counts in positions, bytes since the read began.
+// is given to bring (division.h), or gets them, and counts in positions, bytes since the read
+// began.
 //
 // A position is sound up to where it was proven (R4) and, where chunks have digests, held against
 // them. What a stream leaves behind is given back from there on: another may write it.
@@ -116,7 +117,7 @@ bool Stream::WidenIfIdle() {
   const uint64_t horizon = Horizon();
   const bool others_first = !assigned_->parts && division.LowWater() < horizon;
   if (Outstanding() != 0 || others_first || !division.HasMore(assigned_->part)) return false;
-  transfer_.WidenWindow();
+  transfer_.WidenWindowForOthers();
   return Horizon() > horizon;
 }
 

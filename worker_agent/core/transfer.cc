@@ -16,6 +16,8 @@ constexpr TimeMs kShowEveryMs = 100;
 // The smaller it is, the less a slow source holds up; the larger, the fewer words it takes.
 constexpr uint64_t kBlockBytesMax = 8 << 20;
 constexpr uint64_t kBlocksInWindow = 4;
+// Of a shard, at most: what may come in front of its turn.
+constexpr uint64_t kAheadShare = 32;
 
 std::string ShortName(const WorkerKey& key) { return absl::StrCat(key.group, "/", key.rank); }
 
@@ -46,8 +48,14 @@ uint64_t Transfer::BlockBytes() const {
   return std::min(kBlockBytesMax, options_.window_bytes / kBlocksInWindow);
 }
 
-void Transfer::WidenWindow() {
-  window_bytes_ = std::min(2 * window_bytes_, options_.window_bytes_max);
+void Transfer::WidenWindowTo(uint64_t most) {
+  window_bytes_ = std::max(window_bytes_, std::min(2 * window_bytes_, most));
+}
+
+// What comes far ahead of the prefix comes in its stead, where the reader's own link is full.
+// Whoever follows is late by as much for good.
+void Transfer::WidenWindowForOthers() {
+  WidenWindowTo(std::min(options_.window_bytes_max, chunking().total_bytes / kAheadShare));
 }
 
 bool Transfer::IsProven() const {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -57,7 +58,9 @@ class Transfer {
   // Beyond what is valid; at least two chunks.
   uint32_t WindowChunks() const;
   // The way to a source is longer than the window.
-  void WidenWindow();
+  void WidenWindow() { WidenWindowTo(options_.window_bytes_max); }
+  // One of several streams has nothing to do within the window.
+  void WidenWindowForOthers();
   // Chunks that are in place already are not asked for, nor what is not decided yet.
   uint32_t ReadableEnd() const { return skips_.ReadableEnd(valid_chunks()); }
 
@@ -122,6 +125,11 @@ class Transfer {
   bool in_outage() const { return in_outage_; }
   void NoteWay(const std::string& way) { way_ = way; }
   void NoteOneSided() { used_one_sided_ = true; }
+  // There is room for gets from that peer among those of this read.
+  bool AdmitGetsFrom(Incarnation peer) {
+    if (got_from_.size() < kGotFromMax) got_from_.insert(peer);
+    return got_from_.contains(peer);
+  }
 
   // Chunks below `end` are valid from now on: they were read, or found in place.
   void CommitRead(uint32_t end, Effects& effects) { Grow(end, bytes_read_, effects); }
@@ -137,6 +145,7 @@ class Transfer {
   const std::string& sources() const { return sources_; }
 
  private:
+  void WidenWindowTo(uint64_t most);
   void Grow(uint32_t end, uint64_t& tally, Effects& effects);
   void Show(const WorkerKey* source, Effects& effects) const;
 
@@ -159,8 +168,9 @@ class Transfer {
   uint64_t bytes_read_ = 0;
   uint64_t bytes_skipped_ = 0;  // found in place: neither read nor written
   bool used_one_sided_ = false;
-  std::string way_;      // of the last source that bytes came from
-  std::string sources_;  // all that were turned to
+  std::set<Incarnation> got_from_;  // or may be
+  std::string way_;                 // of the last source that bytes came from
+  std::string sources_;             // all that were turned to
 };
 
 }  // namespace tensorhub::agent

@@ -77,7 +77,7 @@ class RangeQueue {
   std::deque<WantedRange> ranges_;
   uint64_t taken_ = 0;  // of the first range
   uint64_t position_ = 0;
-  size_t valid_ = 0;         // so many ranges lie whole below `valid`, as it was last
+  size_t valid_ = 0;        // so many ranges lie whole below `valid`, as it was last
   uint64_t valid_end_ = 0;  // position behind them
 };
 

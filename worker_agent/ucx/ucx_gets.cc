@@ -335,6 +335,22 @@ void UcxGets::Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_
   Fetch(endpoint, **import, offset, to, bytes, token);
 }
 
+// Of shared memory they have ended by then.
+size_t UcxGets::GetAll(PeerId peer, std::span<const Part> parts, uint64_t token) {
+  if (kind_ != Kind::kSharedMemory || endpoints_->Usable(peer) == nullptr) {
+    return GetTransport::GetAll(peer, parts, token);
+  }
+  absl::Status status;
+  for (const Part& part : parts) {
+    const auto import = CheckGet(peer, part.region, part.offset, part.bytes);
+    status.Update(import.status());
+    if (!status.ok()) break;
+    CopyMapped((*import)->local + part.offset, part.to, part.bytes);
+  }
+  done_.emplace_back(token, status);
+  return 1;
+}
+
 // Of device memory: by UCX.
 void UcxGets::Fetch(UcxEndpoint* endpoint, const Import& import, uint64_t offset, void* to,
                     size_t bytes, uint64_t token) {

@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -59,6 +60,7 @@ class UcxGets : public GetTransport {
                                         uint64_t remote_base, size_t bytes) override;
   void Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_t bytes,
            uint64_t token) override;
+  size_t GetAll(PeerId peer, std::span<const Part> parts, uint64_t token) override;
   void Close(PeerId peer) override;
   std::string Describe(PeerId peer) const override { return endpoints_->Describe(peer); }
   std::string Summary() const override { return worker_->Summary(); }

@@ -233,7 +233,10 @@ void Network::Do(size_t from, const ImportMemory& effect) {
 
 void Network::Do(size_t from, const Get& effect) {
   const GetKey key{from, effect.token};
-  gets_[key] = {from, Find(effect.peer), {effect.runs.begin(), effect.runs.end()}, false,
+  gets_[key] = {from,
+                Find(effect.peer),
+                {effect.runs.begin(), effect.runs.end()},
+                false,
                 effect.digest_every};
   TimeUs when = schedule_.now();
   const auto cut_percent = schedule_.random.Below(101);

@@ -20,12 +20,12 @@ class PartsOfShards : public ::testing::TestWithParam<PartsCome> {
  protected:
   PartsOfShards() {
     const bool checked = GetParam() == PartsCome::kChecked;
-    world_ = std::make_unique<World>(WorldOptions{.workers = 4,
-                                                  .chunk_bytes = kPartsChunk,
-                                                  .total_bytes = 150 * kPartsChunk + 100,
-                                                  .one_sided = ByGets(),
-                                                  .digests = checked ? DigestMode::kOn
-                                                                     : DigestMode::kOff});
+    world_ = std::make_unique<World>(
+        WorldOptions{.workers = 4,
+                     .chunk_bytes = kPartsChunk,
+                     .total_bytes = 150 * kPartsChunk + 100,
+                     .one_sided = ByGets(),
+                     .digests = checked ? DigestMode::kOn : DigestMode::kOff});
     if (ByGets()) world_->hub.tier = Tier::kHost;
     for (size_t source = 0; source < kFedByParts; ++source) {
       EXPECT_TRUE(world_->Publish(source, 5).ok());
