@@ -177,6 +177,7 @@ absl::StatusOr<std::optional<Event>> AssignEvent(const v1::Assign& in) {
     status = BadField("Assign.tier");
   }
   if (status.ok() && in.part() >= kReadStreamsMax) status = BadField("Assign.part");
+  if (status.ok() && in.parts() && !in.ranges()) status = BadField("Assign.parts");
   if (!status.ok()) return status;
   out.assignment = in.assignment();
   out.source = FromProto(in.source());

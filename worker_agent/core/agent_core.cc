@@ -265,7 +265,7 @@ void AgentCore::State::OnBye(const PeerMessage& message, TimeMs now, Effects& ef
   }
   if (reader_->ReadsFrom(message.from)) {
     OpenWithHello(options_, message.from, known->second.endpoint, effects);
-    return reader_->OnReconnected(message.from, now, effects);
+    return LetRead([&] { reader_->OnReconnected(message.from, now, effects); }, now, effects);
   }
   peers_.open.erase(known);  // its gets may be under way
   effects.emplace_back(ClosePeer{message.from});
@@ -294,7 +294,8 @@ void AgentCore::State::On(const Moved& event, TimeMs now, Effects& effects) {
   for (const auto& [peer, known] : peers_.open) {
     server_.DropPeer(peer);
     OpenWithHello(options_, peer, known.endpoint, effects);
-    if (reader_) reader_->OnReconnected(peer, now, effects);
+    const Incarnation again = peer;
+    LetRead([&] { reader_->OnReconnected(again, now, effects); }, now, effects);
   }
 }
 
@@ -318,7 +319,7 @@ void AgentCore::State::On(const Tick&, TimeMs now, Effects& effects) {
   KeepTime(now);
   calls_.OnTick(now, effects);
   server_.OnTick(now, effects);
-  if (reader_) reader_->OnTick(now, effects);
+  LetRead([&] { reader_->OnTick(now, effects); }, now, effects);
   OnDeadline(now, effects);
 }
 
