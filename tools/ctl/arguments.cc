@@ -68,6 +68,13 @@ cli::Problem ParseValue(std::string_view text, LocationFlag* out) {
   return std::nullopt;
 }
 
+cli::Problem ParseValue(std::string_view text, RanksFlag* out) {
+  const cli::Problem problem = cli::ParseValue(text, &out->count);
+  if (!problem && out->count >= 1 && out->count <= kRowRanksMax) return std::nullopt;
+  return absl::StrCat("is no number of ranks; give 1 to ", kRowRanksMax);
+}
+std::string FormatValue(const RanksFlag& value) { return absl::StrCat(value.count); }
+
 cli::Problem ServerProblem(const std::string& server) {
   const size_t colon = server.rfind(':');
   const std::string host = server.substr(0, colon);

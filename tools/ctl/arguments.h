@@ -49,6 +49,15 @@ cli::Problem ParseValue(std::string_view text, LocationFlag* out);
 inline std::string FormatValue(const LocationFlag& value) { return value.text; }
 inline std::string Placeholder(const LocationFlag*) { return "REGION/DATACENTER/RACK/HOST"; }
 
+// --ranks: among so many a model is cut by rows (rows.h).
+struct RanksFlag {
+  uint32_t count = 1;
+};
+inline constexpr uint32_t kRowRanksMax = 64;
+cli::Problem ParseValue(std::string_view text, RanksFlag* out);
+std::string FormatValue(const RanksFlag& value);
+inline std::string Placeholder(const RanksFlag*) { return "N"; }
+
 // HOST:PORT or [IPV6]:PORT.
 cli::Problem ServerProblem(const std::string& server);
 

@@ -4,13 +4,16 @@
 #include "tools/ctl/fetch_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "spdlog/spdlog.h"
+#include "tools/ctl/rows.h"
 
 namespace tensorhub::ctl {
 namespace {
@@ -42,6 +45,15 @@ absl::Status NotHeld(const std::string& model, uint64_t version,
   return absl::NotFoundError(text);
 }
 
+// Files do not say it, or in words of their own.
+void TakeSlices(const Layout& layout, Attachment& attachment) {
+  std::map<std::string_view, TensorSpec> specs;
+  for (const Layout::Entry& entry : layout.entries()) specs[entry.name] = entry.spec();
+  for (auto& file : attachment.files) {
+    for (auto& tensor : file.header.tensors) tensor.spec.slice = specs.at(tensor.spec.name).slice;
+  }
+}
+
 absl::StatusOr<Attachment> DescribeRank(AdminClient& admin, const v1::VersionInfo& info, int rank) {
   const absl::StatusOr<Layout> layout = FetchLayout(admin, info.layouts(rank));
   if (!layout.ok()) return layout.status();
@@ -71,7 +83,30 @@ absl::StatusOr<Attachment> DescribeRank(AdminClient& admin, const v1::VersionInf
   absl::StatusOr<Attachment> attachment = safetensors::Decode(*encoded);
   if (!attachment.ok()) return attachment.status();
   if (absl::Status status = CheckFits(*attachment, *layout); !status.ok()) return status;
+  TakeSlices(*layout, *attachment);
   return attachment;
+}
+
+absl::StatusOr<std::vector<Attachment>> CutAnew(AdminClient& admin, const v1::VersionInfo& info,
+                                                const std::vector<Attachment>& ranks,
+                                                uint32_t into) {
+  std::vector<Layout> layouts;
+  for (const std::string& fingerprint : info.layouts()) {
+    absl::StatusOr<Layout> layout = FetchLayout(admin, fingerprint);
+    if (!layout.ok()) return layout.status();
+    layouts.push_back(*std::move(layout));
+  }
+  const auto whole = WholeTensors(layouts);
+  if (!whole.ok()) return whole.status();
+  std::vector<safetensors::ExtraFile> extras;
+  for (const Attachment& rank : ranks) {
+    for (const safetensors::ExtraFile& extra : rank.extras) {
+      const bool known = std::any_of(extras.begin(), extras.end(),
+                                     [&](const auto& other) { return other.name == extra.name; });
+      if (!known) extras.push_back(extra);
+    }
+  }
+  return FilesOfRows(*whole, extras, into);
 }
 
 }  // namespace
@@ -131,7 +166,8 @@ size_t FetchPlan::file_count() const {
 }
 
 absl::StatusOr<FetchPlan> DescribeVersion(AdminClient& admin, const std::string& model,
-                                          const VersionOrLatest& wanted) {
+                                          const VersionOrLatest& wanted,
+                                          std::optional<uint32_t> rows) {
   const absl::StatusOr<uint64_t> version =
       wanted.exact ? absl::StatusOr<uint64_t>(*wanted.exact) : LatestOf(admin, model);
   if (!version.ok()) return version.status();
@@ -142,6 +178,11 @@ absl::StatusOr<FetchPlan> DescribeVersion(AdminClient& admin, const std::string&
     absl::StatusOr<Attachment> contents = DescribeRank(admin, *info, rank);
     if (!contents.ok()) return contents.status();
     plan.ranks.push_back(std::move(*contents));
+  }
+  if (rows) {
+    absl::StatusOr<std::vector<Attachment>> cut = CutAnew(admin, *info, plan.ranks, *rows);
+    if (!cut.ok()) return cut.status();
+    plan.ranks = *std::move(cut);
   }
   MakeNamesDistinct(plan.ranks);
   return plan;

@@ -8,6 +8,7 @@
 #define TENSORHUB_TOOLS_CTL_FETCH_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,10 @@ absl::StatusOr<v1::VersionInfo> FindVersion(AdminClient& admin, const std::strin
 absl::StatusOr<Layout> FetchLayout(AdminClient& admin, const std::string& fingerprint);
 
 // As FindVersion; INVALID_ARGUMENT: its attachment is damaged.
+// `rows`: not as its ranks hold it, but cut by rows among so many (tools/ctl/rows.h).
 absl::StatusOr<FetchPlan> DescribeVersion(AdminClient& admin, const std::string& model,
-                                          const VersionOrLatest& wanted);
+                                          const VersionOrLatest& wanted,
+                                          std::optional<uint32_t> rows = std::nullopt);
 
 }  // namespace tensorhub::ctl
 

@@ -41,6 +41,7 @@ struct FetchArguments {
   VersionOrLatest version;
   std::string directory;
   LocationFlag location;
+  std::optional<RanksFlag> ranks;
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
 };
 
@@ -163,10 +164,12 @@ absl::Status FetchInto(const Globals& globals, const FetchArguments& arguments,
 // then absence proves nothing.
 absl::StatusOr<FetchPlan> DescribeRecovered(AdminClient& admin, const FetchArguments& arguments,
                                             Clock::time_point give_up) {
+  std::optional<uint32_t> rows;
+  if (arguments.ranks) rows = arguments.ranks->count;
   for (;;) {
     const auto before = admin.GetStatus();
     if (!before.ok()) return before.status();
-    auto plan = DescribeVersion(admin, arguments.model.name, arguments.version);
+    auto plan = DescribeVersion(admin, arguments.model.name, arguments.version, rows);
     const bool may_appear =
         absl::IsNotFound(plan.status()) || absl::IsFailedPrecondition(plan.status());
     if (!may_appear || !before->recovering() || Clock::now() > give_up) return plan;
@@ -206,8 +209,11 @@ void AddFetchVerb(Verbs& verbs) {
   command.Argument("VERSION", &arguments->version, "the version's number, or latest");
   command.Argument("DIR", &arguments->directory, "the directory to make; missing or empty");
   command.Flag("location", &arguments->location, "where this host is");
+  command.Flag("ranks", &arguments->ranks,
+               "as so many ranks that share every tensor's rows; 1: whole tensors");
   command.Flag("timeout", &arguments->timeout, "how long it may take until all has been read");
   command.Example("tensorhubctl fetch qwen3-8b/actor latest ./qwen3-8b");
+  command.Example("tensorhubctl fetch qwen3-8b/actor latest ./whole --ranks 1");
 }
 
 }  // namespace tensorhub::ctl

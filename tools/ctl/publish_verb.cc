@@ -11,10 +11,12 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "spdlog/spdlog.h"
 #include "tensorhub/ros.h"
 #include "tools/ctl/arguments.h"
+#include "tools/ctl/group_publish.h"
 #include "tools/ctl/progress_bar.h"
 #include "tools/ctl/shard_memory.h"
 #include "tools/ctl/signals.h"
@@ -37,6 +39,7 @@ struct PublishArguments {
   bool wait = false;
   bool supersede = false;
   bool weights_only = false;
+  RanksFlag ranks;
 };
 
 absl::Status Load(const Checkpoint& checkpoint, std::byte* memory) {
@@ -46,33 +49,6 @@ absl::Status Load(const Checkpoint& checkpoint, std::byte* memory) {
     bar.Update(done, "", ProgressBar::Clock::now());
     return CheckMemoryFor(total - done);  // others may have taken it meanwhile
   });
-}
-
-absl::StatusOr<std::unique_ptr<ros::Client>> Connect(const Globals& globals,
-                                                     const PublishArguments& arguments,
-                                                     std::string attachment) {
-  return ros::Client::Connect(
-      {.server = globals.server,
-       .model = arguments.model.name,
-       .group = arguments.group.name.empty() ? UniqueGroup("ctl-publish") : arguments.group.name,
-       .rank = 0,
-       .world_size = 1,
-       .location = arguments.location.text,
-       .spot = false,
-       .connect_timeout = globals.connect_timeout,
-       .host_copy_bytes = 0,
-       .attachment = std::move(attachment)});
-}
-
-// In memory that the caller keeps for as long as the client lives.
-absl::Status LoadAndRegister(ros::Client& client, const Checkpoint& checkpoint,
-                             ShardMemory& memory) {
-  const safetensors::Attachment& contents = checkpoint.contents();
-  absl::StatusOr<ShardMemory> allocated = AllocateShard(client, contents.data_bytes());
-  if (!allocated.ok()) return allocated.status();
-  memory = *std::move(allocated);
-  if (absl::Status status = Load(checkpoint, memory.get()); !status.ok()) return status;
-  return client.Register(TensorsOf(contents, memory.get()));
 }
 
 // What travels along beside the weights, by name.
@@ -89,6 +65,10 @@ void WarnOf(const std::vector<std::string>& left_out) {
                cli::OneLine(absl::StrJoin(left_out, ", ")));
 }
 
+std::string RowsNote(uint32_t ranks) {
+  return ranks > 1 ? absl::StrCat(", by rows on ", ranks, " ranks") : "";
+}
+
 void PrintPublished(const Globals& globals, const PublishArguments& arguments,
                     const safetensors::Attachment& contents) {
   if (globals.format() == OutputFormat::kJson) {
@@ -96,12 +76,14 @@ void PrintPublished(const Globals& globals, const PublishArguments& arguments,
                {"version", arguments.version.value},
                {"tensors", contents.tensor_count()},
                {"bytes", contents.data_bytes()},
+               {"ranks", arguments.ranks.count},
                {"companions", CompanionsOf(contents)}},
               std::cout);
   } else {
     std::cout << "published " << arguments.model.name << " version " << arguments.version.value
               << " (" << contents.tensor_count() << " tensors, "
-              << HumanBytes(contents.data_bytes()) << "); serving "
+              << HumanBytes(contents.data_bytes()) << RowsNote(arguments.ranks.count)
+              << "); serving "
               << (arguments.duration
                       ? "for " +
                             HumanSeconds(static_cast<double>(arguments.duration->count()) / 1e3)
@@ -114,19 +96,26 @@ void PrintPublished(const Globals& globals, const PublishArguments& arguments,
 }
 
 // Until interrupted, or `duration` is over, or nobody can find the version here any more.
-absl::Status Serve(ros::Client& client, Event& stop,
+absl::Status Serve(const GroupPublish& group, Event& stop,
                    std::optional<std::chrono::milliseconds> duration) {
   constexpr std::chrono::milliseconds kLook(1000);
   std::chrono::milliseconds left = duration.value_or(kLook);
   while (left.count() > 0 && !stop.Wait(std::min(kLook, left))) {
-    const absl::Status health = client.Health();
-    if (!health.ok() && !absl::IsUnavailable(health)) return health;
-    if (!client.Held()) {
-      return absl::AbortedError("the server does not list this copy any more; publish again");
-    }
+    if (absl::Status status = group.Check(); !status.ok()) return status;
     if (duration) left -= kLook;
   }
   return absl::OkStatus();
+}
+
+absl::Status LoadAndPublish(GroupPublish& group, const Checkpoint& checkpoint,
+                            const PublishArguments& arguments) {
+  absl::Status status = group.Connect();
+  if (status.ok()) status = group.Allocate();
+  if (status.ok()) status = Load(checkpoint, group.memory());
+  if (status.ok()) status = group.Register();
+  if (!status.ok()) return status;
+  return group.Publish(arguments.version.value,
+                       {.wait_for_group = arguments.wait, .supersede = arguments.supersede});
 }
 
 absl::Status Publish(const Globals& globals, const PublishArguments& arguments) {
@@ -142,21 +131,20 @@ absl::Status Publish(const Globals& globals, const PublishArguments& arguments) 
       Checkpoint::Open(arguments.paths, {.companions = !arguments.weights_only});
   if (!checkpoint.ok()) return checkpoint.status();
   WarnOf(checkpoint->left_out());
-  absl::StatusOr<std::string> attachment = Encode(checkpoint->contents());
-  if (!attachment.ok()) return attachment.status();
-  ShardMemory memory;  // outlives the client
-  auto client = Connect(globals, arguments, std::move(*attachment));
-  if (!client.ok()) return client.status();
-  absl::Status status = LoadAndRegister(**client, *checkpoint, memory);
-  if (!status.ok()) return status;
-  const ros::PublishOptions options{.wait_for_group = arguments.wait,
-                                    .supersede = arguments.supersede};
-  status = (*client)->Publish(arguments.version.value, options);
+  GroupPublish group(
+      {.server = globals.server,
+       .model = arguments.model.name,
+       .group = arguments.group.name.empty() ? UniqueGroup("ctl-publish") : arguments.group.name,
+       .location = arguments.location.text,
+       .connect_timeout = globals.connect_timeout,
+       .ranks = arguments.ranks.count},
+      checkpoint->contents());
+  absl::Status status = LoadAndPublish(group, *checkpoint, arguments);
   if (!status.ok()) return status;
   serving = true;
   PrintPublished(globals, arguments, checkpoint->contents());
-  status = Serve(**client, stop, arguments.duration);
-  status.Update((*client)->Leave());
+  status = Serve(group, stop, arguments.duration);
+  status.Update(group.Leave());
   return status;
 }
 
@@ -178,7 +166,10 @@ void AddPublishVerb(Verbs& verbs) {
                "begin a new term: what is newer counts no more");
   command.Flag("weights-only", &arguments->weights_only,
                "leave out a directory's configuration, tokenizer and other small files");
+  command.Flag("ranks", &arguments->ranks,
+               "as a group of so many ranks, each with its part of every tensor's rows");
   command.Example("tensorhubctl publish qwen3-8b/actor 1 ~/models/qwen3-8b");
+  command.Example("tensorhubctl publish qwen3-8b/actor 1 ~/models/qwen3-8b --ranks 4");
 }
 
 }  // namespace tensorhub::ctl

@@ -173,6 +173,48 @@ TEST_F(FilesTest, AVersionOfTwoRanks) {
   }
 }
 
+// Whoever tries it with files: as several ranks hold it, as whole tensors, and as others cut it.
+TEST_F(FilesTest, TensorsCutByRows) {
+  const std::vector<FileTensor> tensors = {{"embed", "F32", {1000, 64}},
+                                           {"odd", "BF16", {5, 3}},
+                                           {"norm", "F16", {64}},
+                                           {"scale", "F32", {}}};
+  const std::string whole = SafetensorsFile(tensors, 7);
+  const std::string folder = Make("in", {{"model.safetensors", whole}, {"config.json", "{}"}});
+  const auto publisher = ctl_.Publish({"m/actor", "1", folder, "--ranks", "3"});
+  ctl_.Text({"fetch", "m/actor", "1", dir_ / "three"});
+  EXPECT_EQ(NamesIn(dir_ / "three"),
+            (std::vector<std::string>{"config.json", "model-rank-00001-of-00003.safetensors",
+                                      "model-rank-00002-of-00003.safetensors",
+                                      "model-rank-00003-of-00003.safetensors"}));
+  ctl_.Text({"fetch", "m/actor", "1", dir_ / "two", "--ranks", "2"});
+  EXPECT_EQ(NamesIn(dir_ / "two"),
+            (std::vector<std::string>{"config.json", "model-rank-00001-of-00002.safetensors",
+                                      "model-rank-00002-of-00002.safetensors"}));
+  ctl_.Text({"fetch", "m/actor", "1", dir_ / "whole", "--ranks", "1"});
+  const Files fetched = FilesIn(dir_ / "whole");
+  EXPECT_EQ(TensorsIn(fetched.at("model.safetensors")), TensorsIn(whole));
+  EXPECT_EQ(fetched.at("config.json"), "{}");
+  for (const char* ranks : {"0", "65"}) {
+    ExpectFailure(ctl_.Run({"fetch", "m/actor", "1", dir_ / "out", "--ranks", ranks}), 2,
+                  {"--ranks", "is no number of ranks; give 1 to 64"});
+    ExpectFailure(ctl_.Run({"publish", "m/actor", "2", folder, "--ranks", ranks}), 2,
+                  {"--ranks", "is no number of ranks; give 1 to 64"});
+  }
+  Interrupt(*publisher);
+}
+
+// What does not say where it lies in the whole cannot be cut anew.
+TEST_F(FilesTest, RanksThatAreNoSlices) {
+  Cluster cluster;
+  const std::vector<Worker> trainers = cluster.JoinGroup("trainer", 2, "tensors=5 bytes=100003");
+  for (const Worker& trainer : trainers) FillAndPublish(*trainer, 3);
+  const Ctl ctl(cluster.server().address());
+  ExpectFailure(ctl.Run({"fetch", "m/actor", "3", dir_ / "out", "--ranks", "1"}), 1,
+                {"a rank does not say which slice", "leave --ranks out"});
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "out"));
+}
+
 TEST_F(FilesTest, GoingBackToAnOlderVersion) {
   const Files files = HuggingFaceModel(1);
   const std::string folder = Make("in", files);
