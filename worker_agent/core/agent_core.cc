@@ -155,7 +155,7 @@ void AgentCore::State::OnHello(const PeerMessage& message, TimeMs now, Effects& 
   if (known) effects.emplace_back(ClosePeer{message.from});
   peers_.open[message.from] = {message.text, now};
   effects.emplace_back(OpenPeer{message.from, message.text});
-  if (reader_) reader_->OnReconnected(message.from, now, effects);
+  LetRead([&] { reader_->OnReconnected(message.from, now, effects); }, now, effects);
 }
 
 void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effects) {
@@ -304,7 +304,7 @@ void AgentCore::State::On(const LaneKnown& event, TimeMs /*now*/, Effects& effec
 }
 
 void AgentCore::State::On(const MemoryImported& event, TimeMs now, Effects& effects) {
-  if (reader_) reader_->OnImported(event, now, effects);
+  LetRead([&] { reader_->OnImported(event, now, effects); }, now, effects);
 }
 
 void AgentCore::State::Heartbeat(TimeMs now, Effects& effects) {

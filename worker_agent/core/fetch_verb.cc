@@ -102,8 +102,11 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   TH_CHECK(reference_.generation() == next.generation);
   EndNextRead(effects);
   phase_ = Phase::kReading;
-  if (next.sharding) reader_->OnSourceSharding(*next.sharding, now, effects);
-  for (const AssignDirective& early : next.assigns) reader_->OnAssign(early, now, effects);
+  const auto begin = [&] {
+    if (next.sharding) reader_->OnSourceSharding(*next.sharding, now, effects);
+    for (const AssignDirective& early : next.assigns) reader_->OnAssign(early, now, effects);
+  };
+  LetRead(begin, now, effects);
   if (next.begun || !next.assigns.empty()) return;
   phase_ = Phase::kBeginning;
   calls_.Start(BeginReadCall{decision_->transaction, reference_.generation(), registered_->medium},

@@ -52,7 +52,7 @@ class PartsOfShards : public ::testing::TestWithParam<PartsCome> {
     return dealt;
   }
   void Begin(uint32_t chunks = 0) {
-    world_->hub.choose = [](size_t) { return size_t{0}; };
+    world_->hub.choose = [](size_t) { return size_t{1}; };
     world_->Ask(kFedByParts, FetchVerb{});
     ASSERT_TRUE(world_->Run([&] { return world_->hub.SourceOf(kFedByParts).has_value(); }));
     ASSERT_TRUE(chunks == 0 || world_->RunToValid(kFedByParts, chunks));
@@ -105,6 +105,19 @@ TEST_P(PartsOfShards, IsASourceMeanwhile) {
   EXPECT_EQ(world_->Finish(0), absl::OkStatus());
   EXPECT_TRUE(world_->Holds(0, 5));
   EXPECT_EQ(world_->at(0).done.back().fetch.sources, "g3/0");
+}
+
+// Whatever makes the list of digests longer, or ends it, is told to whoever was there before.
+TEST_P(PartsOfShards, WhoFollowsFromTheBeginningComesToTheEndAsWell) {
+  ASSERT_TRUE(world_->Do(0, UnpublishVerb{}).ok());
+  Begin();
+  world_->hub.choose = [](size_t) { return kFedByParts; };
+  world_->Ask(0, FetchVerb{});
+  world_->RunFor(50);
+  world_->hub.AssignParts(kFedByParts, {1, 2}, Dealt(2, 3000));
+  ExpectWhole();
+  EXPECT_EQ(world_->Finish(0), absl::OkStatus());
+  EXPECT_TRUE(world_->Holds(0, 5));
 }
 
 TEST_P(PartsOfShards, APlanIsMadeOnceForAllVersions) {
