@@ -56,12 +56,19 @@ void R8Recovery::OnRecovers(const HubStep& step) {
   const auto* opened = std::get_if<hub::SessionOpened>(&step.event);
   const auto it = opened == nullptr ? awaited_.end() : awaited_.find(opened->worker.key);
   const bool comes = it != awaited_.end() && IsWelcome(step);
-  const bool speaks = comes && (!opened->resumed || opened->worker.incarnation == it->second);
-  if (speaks) awaited_.erase(it);
+  if (comes && SpeaksFor(*step.from, *opened, it->second)) awaited_.erase(it);
   if (step.now >= grace_end_) awaited_.clear();
   if (awaited_.empty() || scene_.hub->core().Status().recovering) return;
   scene_.Fail("R8", absl::StrCat("the recovery has ended, and ", ToString(awaited_.begin()->first),
                                  ", which was there before, has not reported"));
+}
+
+// Itself, or one that has come after it: it is not waited for then.
+bool R8Recovery::SpeaksFor(const Process& comer, const hub::SessionOpened& opened,
+                           Incarnation awaited) {
+  if (!opened.resumed || opened.worker.incarnation == awaited) return true;
+  const Process* before = FindProcess(scene_, awaited);
+  return before != nullptr && came_[comer.number()] > came_[before->number()];
 }
 
 void R8Recovery::OnHubStep(const HubStep& step) {

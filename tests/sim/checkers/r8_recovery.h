@@ -34,6 +34,7 @@ class R8Recovery {
   void OnReported(const HubStep& step, const hub::SessionOpened& opened);
   void OnComes(const HubStep& step, const hub::SessionOpened& opened);
   void OnRecovers(const HubStep& step);
+  bool SpeaksFor(const Process& comer, const hub::SessionOpened& opened, Incarnation awaited);
   void CheckListed(const Process& process);
 
   Scene& scene_;
