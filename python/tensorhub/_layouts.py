@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tensorhub import _native
-from tensorhub._errors import Error, NotFoundError, raise_for
+from tensorhub._errors import Error, FailedPreconditionError, NotFoundError, raise_for
 from tensorhub._tensors import Described
 
 if TYPE_CHECKING:
     from tensorhub._client import Client
 
-__all__ = ["TensorSpec", "layout_differences", "layout_of", "layouts_of"]
+__all__ = ["TensorSpec", "layout_differences", "layout_of", "layouts_of", "whole_tensors"]
 
 _LISTED_MAX = 10
 
@@ -64,6 +64,38 @@ def layout_of(client: Client, version: int | None) -> tuple[int, list[TensorSpec
             f"{client.rank}"
         )
     return found, ranks[client.rank]
+
+
+def whole_tensors(ranks: Sequence[Sequence[TensorSpec]]) -> list[TensorSpec]:
+    """The tensors of which the ranks have pieces, as whole ones; by name where they are put
+    together.
+
+    FailedPreconditionError names a tensor whose place in the whole is not known, or that ranks
+    describe differently. Whether somebody has each element, the server says at the fetch.
+    """
+    if len(ranks) == 1 and all(spec.global_shape is None for spec in ranks[0]):
+        return list(ranks[0])
+    found: dict[str, TensorSpec] = {}
+    for number, rank in enumerate(ranks):
+        for spec in rank:
+            whole = _whole(spec, number, len(ranks))
+            other = found.setdefault(spec.name, whole)
+            if other != whole:
+                raise FailedPreconditionError(
+                    f"tensor {spec.name!r} is a piece of {whole} on rank {number}, and of {other} "
+                    "on another; publish all pieces of a name with one dtype and one whole shape"
+                )
+    return [found[name] for name in sorted(found)]
+
+
+def _whole(spec: TensorSpec, number: int, ranks: int) -> TensorSpec:
+    if spec.global_shape is None and ranks > 1:
+        raise FailedPreconditionError(
+            f"rank {number} of {ranks} published tensor {spec.name!r} without its place in the "
+            "whole, so nobody knows what it is a part of; register slices (register_module does "
+            "so of DTensors, and of others by place=), or publish by tensorhub.torch.WholePublisher"
+        )
+    return TensorSpec(spec.name, spec.dtype, spec.global_shape or spec.shape)
 
 
 def _spec(

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed in this environment")
 
-from tensorhub.integrations._plan import record, whole_pieces  # noqa: E402
+from tensorhub.integrations._plan import record  # noqa: E402
 
 Q, KV, HIDDEN = 8, 4, 6
 
@@ -81,28 +81,6 @@ def test_what_is_not_followed_is_named():
     assert plan.untaken == ["expert.of.another.rank"]
     assert plan.unfilled == ["alone"]
     assert plan.written == {"scale": "aten.add.Tensor", "vocabulary": "aten.fill_.Scalar"}
-
-
-def test_only_what_lands_whole_and_dense_can_be_fetched_in_place():
-    plan = recorded(Block(), {"vocabulary": torch.bfloat16})
-    whole, refused = whole_pieces(plan, SHAPES)
-    assert [piece.name for piece in whole] == ["norm"]
-    assert refused["q"] == refused["o"] == "this worker holds a part of it"
-    assert refused["vocabulary"] == "its dtype is another one in the engine"
-    assert refused["scale"] == "its values are changed by aten.add.Tensor"
-    assert refused["expert.of.another.rank"] == "this worker takes nothing of it"
-
-
-def test_a_transposed_source_is_not_whole():
-    target = torch.zeros(2, 3)
-
-    def load(weights):
-        for _, tensor in weights:
-            target.copy_(tensor.t())
-
-    plan = record([("w", torch.float32, (3, 2))], {"w": target}, load)
-    assert plan.pieces[0].source.stride == (1, 2)
-    assert whole_pieces(plan, {"w": (3, 2)})[1] == {"w": "this worker holds a part of it"}
 
 
 def test_tied_parameters_are_filled_together():

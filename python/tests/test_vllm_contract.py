@@ -251,14 +251,6 @@ def test_an_update_while_one_runs_is_refused(make_engine, publish):
     assert holds(engine.model, 1)
 
 
-def test_what_is_published_in_pieces_is_refused(make_engine, connect):
-    trainer = connect("trainer")
-    trainer.register({"q": tensorhub.sliced(torch.zeros(2, 4), (4, 4), (0, 0))})
-    trainer.publish(1)
-    with pytest.raises(tensorhub.FailedPreconditionError, match="in pieces, such as q"):
-        make_engine().update_weights({})
-
-
 def test_tied_embeddings_are_refused_on_a_cpu(make_engine):
     with pytest.raises(tensorhub.FailedPreconditionError, match="ties lm_head"):
         make_engine(tied=True)

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 
@@ -65,6 +66,38 @@ def publish(server, model_name):
     yield publish
     for publisher in made:
         publisher.close()
+
+
+@pytest.fixture
+def fsdp(server, model_name):
+    """fsdp(version, seed): published by two ranks of a trainer, each its own slices."""
+    script = pathlib.Path(__file__).with_name("fsdp_trainer.py")
+    environment = dict(os.environ, WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=_port())
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, script, server, model_name], env=dict(environment, RANK=str(rank)),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for rank in range(2)
+    ]  # fmt: skip
+
+    def publish(version, seed):
+        for rank in ranks:
+            print(version, seed, file=rank.stdin, flush=True)
+        assert [rank.stdout.readline().split() for rank in ranks] == [
+            ["published", str(version)]
+        ] * 2
+
+    yield publish
+    for rank in ranks:
+        rank.stdin.close()
+        rank.wait(60)
+
+
+def _port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
 
 
 @pytest.fixture

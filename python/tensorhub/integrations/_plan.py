@@ -8,7 +8,8 @@ and notes both ends in place of copying. The parameters may be the live ones: no
 loading code writes into them is carried out.
 
 Not followed are changes of value (casts, arithmetic, copies into a new tensor). The plan names them
-with their operation, so that such tensors are fetched whole and loaded by the engine.
+with their operation, so that such tensors are fetched whole and loaded by the engine. What can be
+fetched into the parameters themselves, _boxes.py says.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-__all__ = ["Piece", "Plan", "Region", "record", "whole_pieces"]
+__all__ = ["Piece", "Plan", "Region", "record"]
 
 _COPY = torch.ops.aten.copy_.default
 
@@ -87,48 +88,6 @@ def record(
     with torch.no_grad(), mode:
         load(list(given))
     return mode.plan()
-
-
-def whole_pieces(
-    plan: Plan, shapes: Mapping[str, Sequence[int]]
-) -> tuple[list[Piece], dict[str, str]]:
-    """The pieces by which a published tensor lands whole in dense memory, and what does not, why.
-
-    The second result maps a published name to a reason; a name is in one of both.
-    """
-    by_name: dict[str, list[Piece]] = {}
-    for piece in plan.pieces:
-        by_name.setdefault(piece.name, []).append(piece)
-    refused = {name: f"its values are changed by {how}" for name, how in plan.changed.items()}
-    refused.update(dict.fromkeys(plan.untaken, "this worker takes nothing of it"))
-    whole: list[Piece] = []
-    for name, pieces in by_name.items():
-        reason = _why_not_whole(pieces, tuple(shapes[name]))
-        if reason:
-            refused.setdefault(name, reason)
-        elif name not in refused:
-            whole.append(pieces[0])
-    return whole, refused
-
-
-def _why_not_whole(pieces: list[Piece], shape: tuple[int, ...]) -> str:
-    if len(pieces) > 1:
-        return "it goes to several places"
-    source, target = pieces[0].source, pieces[0].target
-    if source.dtype != target.dtype:
-        return "its dtype is another one in the engine"
-    if source.offset or not source.dense or _count(source.shape) != _count(shape):
-        return "this worker holds a part of it"
-    if not target.dense:
-        return "it does not lie densely in the engine"
-    return ""
-
-
-def _count(shape: Sequence[int]) -> int:
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
 
 
 @dataclass

@@ -11,18 +11,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 import tensorhub
 from tensorhub._client import Client
 from tensorhub._errors import FailedPreconditionError
-from tensorhub._layouts import TensorSpec, layouts_of
+from tensorhub._layouts import TensorSpec, layouts_of, whole_tensors
 from tensorhub._types import FetchResult
 from tensorhub.integrations._memory import Block, Ticket, carve
 from tensorhub.integrations._settings import Settings
 
-__all__ = ["Arrived", "Stage", "Target"]
+__all__ = ["Arrived", "Member", "Stage", "Target"]
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,24 @@ class Arrived:
                 f"{self.sources or 'memory'}{receipt}")  # fmt: skip
 
 
-class Target:
-    """A client whose registered tensors are given, and stay where they are."""
+@dataclass(frozen=True)
+class Member:
+    """A rank of a group that holds a model together, each rank its slices."""
 
-    def __init__(self, settings: Settings) -> None:
+    group: str
+    rank: int
+    ranks: int
+
+
+class Target:
+    """A client whose registered tensors are given, and stay where they are.
+
+    It is a group of its own, or a member of one: then all ranks fetch together.
+    """
+
+    def __init__(self, settings: Settings, member: Member | None = None) -> None:
         self._settings = settings
+        self._member = member
         self._client: Client | None = None
 
     @property
@@ -55,10 +69,13 @@ class Target:
         """Connected by the first use."""
         if self._client is None:
             here = self._settings
+            member = self._member or Member(here.group_here(), 0, 1)
             self._client = tensorhub.connect(
                 here.server,
                 here.model,
-                here.group_here(),
+                member.group,
+                member.rank,
+                member.ranks,
                 location=here.location,
                 data_address=here.data_address,
                 spot=here.spot,
@@ -70,9 +87,13 @@ class Target:
         _ = self.client
 
     def describe(self, number: int | None) -> tuple[int, list[TensorSpec]]:
-        """A version's number (the latest one's without) and its tensors, all of them whole."""
+        """A version's number (the latest one's without) and its tensors, put together whole."""
         found, ranks = layouts_of(self._settings.server, self._settings.model, number)
-        return found, _whole(self._settings.model, found, ranks)
+        try:
+            return found, whole_tensors(ranks)
+        except FailedPreconditionError as error:
+            model = self._settings.model
+            raise FailedPreconditionError(f"version {found} of {model}: {error}") from None
 
     def fetch(self, number: int) -> Arrived:
         """Fills the registered tensors. After an error they hold parts of what they held before."""
@@ -80,8 +101,8 @@ class Target:
         result = self.client.fetch(tensorhub.version(number), timeout=self._settings.timeout)
         return _arrived(result, time.monotonic() - begin)
 
-    def register(self, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Which tensors fetches fill; once for each connection."""
+    def register(self, tensors: Mapping[str, Any]) -> None:
+        """Which tensors, or slices of some, fetches fill; once for each connection."""
         self.client.register(tensors)
 
     def close(self) -> None:
@@ -120,18 +141,6 @@ class Stage(Target):
     def close(self) -> None:
         super().close()
         self.block, self.tensors, self._specs = None, {}, []
-
-
-def _whole(model: str, number: int, ranks: Sequence[Sequence[TensorSpec]]) -> list[TensorSpec]:
-    pieces = [spec.name for rank in ranks for spec in rank if spec.global_shape is not None]
-    if len(ranks) == 1 and not pieces:
-        return list(ranks[0])
-    what = f"by {len(ranks)} ranks" if len(ranks) > 1 else f"in pieces, such as {pieces[0]}"
-    raise FailedPreconditionError(
-        f"version {number} of {model} is published {what}, and an engine takes whole tensors of "
-        "one rank; publish them by tensorhub.torch.WholePublisher, or `tensorhubctl publish` a "
-        "Hugging Face directory"
-    )
 
 
 def _arrived(result: FetchResult, seconds: float) -> Arrived:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from vllm.distributed.weight_transfer.base import (
@@ -22,13 +22,18 @@ from vllm.distributed.weight_transfer.base import (
     WeightTransferUpdateInfo,
 )
 
-from tensorhub._errors import Error, FailedPreconditionError, InvalidArgumentError
+from tensorhub._errors import (
+    AbortedError,
+    Error,
+    FailedPreconditionError,
+    InvalidArgumentError,
+)
 from tensorhub._layouts import TensorSpec
 from tensorhub.integrations import _vllm_in_place, _vllm_model, _vllm_ranks
 from tensorhub.integrations._plan import Plan
-from tensorhub.integrations._receiver import Received, Receiver
+from tensorhub.integrations._receiver import Peers, Received, Receiver
 from tensorhub.integrations._settings import Settings
-from tensorhub.integrations._stage import Arrived, Target
+from tensorhub.integrations._stage import Arrived, Member, Target
 from tensorhub.integrations.vllm import log, warn_if_untried
 
 __all__ = ["TensorHubWeightTransferEngine"]
@@ -175,10 +180,10 @@ class TensorHubWeightTransferEngine(
     def _go_in_place(self, received: Received) -> None:
         """Registers the model itself, if what was just loaded shows that this is right.
 
-        The version in host memory is served until the first fetch in place has succeeded.
+        On all ranks or on none. The version in host memory is served until the first fetch in place
+        has succeeded.
         """
-        ranks = len(self._ready().peers.gather(None))
-        why_not = self._register_model(received, ranks)
+        why_not = self._register_model(received, self._ready().peers)
         for line in why_not:
             log.warning("TensorHub: updates go through vLLM's loader: %s", line)
         if why_not:
@@ -186,43 +191,67 @@ class TensorHubWeightTransferEngine(
         else:
             log.info("TensorHub: from now on, versions are fetched into the model's own memory")
 
-    def _register_model(self, received: Received, ranks: int) -> list[str]:
+    def _register_model(self, received: Received, peers: Peers) -> list[str]:
         """Why the model cannot be fetched into; if nothing is in the way, it is registered."""
-        reason = _vllm_in_place.obstacles(self.model, self.vllm_config, ranks)
-        if reason:
-            return [reason]
-        if self._plan is None:
-            return ["what the loader does could not be recorded"]
-        found, reasons = _vllm_in_place.views(self.model, self._plan, received.tensors)
-        if reasons:
-            return _vllm_in_place.lines(reasons)
-        target = Target(self._settings)
+        ranks = len(peers.gather(None))
+        found, mine = self._views(received, ranks)
+        why_not = _of_ranks(peers.gather(mine))
+        if why_not:
+            return why_not
+        group = peers.gather(self._settings.group_here())[0]
+        target = Target(self._settings, Member(group, peers.rank, ranks))
+        complaint = ""
         try:
             target.register(found)
         except Error as error:
+            complaint = str(error)
+        why_not = _of_ranks(peers.gather([complaint] if complaint else []))
+        if why_not:
             target.close()
-            return [str(error)]
-        self._in_place = target
-        return []
+        else:
+            self._in_place = target
+        return why_not
+
+    def _views(self, received: Received, ranks: int) -> tuple[dict[str, Any], list[str]]:
+        """What this rank would register, and why it cannot."""
+        reason = _vllm_in_place.obstacles(self.model, self.vllm_config)
+        if reason or self._plan is None:
+            return {}, [reason or "what the loader does could not be recorded"]
+        found, reasons = _vllm_in_place.views(self.model, self._plan, received.tensors, ranks)
+        return found, _vllm_in_place.lines(reasons)
 
     def _fetch_in_place(self, number: int) -> None:
         """Requires that the engine is paused: the model changes while the fetch runs."""
-        assert self._in_place is not None
+        target, peers = self._in_place, self._ready().peers
+        assert target is not None
         if self.device.type != "cpu":
             torch.accelerator.synchronize()  # what was enqueued reads the old version
         before, self.arrived = self.arrived, None
+        failed: list[Error] = []
+        arrived = None
         try:
-            self.arrived = self._in_place.fetch(number)
+            arrived = target.fetch(number)
         except Error as error:
-            if self._in_place.client.held() is not None:
-                self.arrived = before
-                raise
-            raise type(error)(
-                f"version {number} did not arrive whole: {error}; the model is fetched into, and "
-                "has parts of it and of what it had before: update again before it serves"
-            ) from error
+            failed.append(error)
+        held = peers.gather((bool(failed), target.client.held()))
+        if any(broke for broke, _ in held):
+            self._did_not_arrive(number, before, failed, [version for _, version in held])
+        self.arrived = arrived
         self._ready().close()
         log.info("TensorHub: %s, in place", self.arrived)
+
+    def _did_not_arrive(
+        self, number: int, before: Arrived | None, failed: list[Error], held: list[int | None]
+    ) -> NoReturn:
+        """Raises on each rank what went wrong there, or elsewhere."""
+        error = failed[0] if failed else AbortedError("another rank of this engine could not fetch")
+        if before is not None and all(version == before.version for version in held):
+            self.arrived = before
+            raise error
+        raise type(error)(
+            f"version {number} did not arrive whole: {error}; the model is fetched into, and has "
+            "parts of it and of what it had before: update again before it serves"
+        ) from error
 
     def _leave_place(self) -> None:
         """No peer reads the model any more, so it may be written to in another way."""
@@ -238,6 +267,16 @@ class TensorHubWeightTransferEngine(
                 "this model ties lm_head to its embedding, and vLLM on a CPU would go on with the "
                 "old lm_head after an update; use a model without tie_word_embeddings, or a GPU"
             )
+
+
+def _of_ranks(reasons: list[list[str]]) -> list[str]:
+    """The reasons of all ranks, each once; with the rank where not all have it."""
+    lines: dict[str, list[int]] = {}
+    for rank, mine in enumerate(reasons):
+        for line in mine:
+            lines.setdefault(line, []).append(rank)
+    return [line if len(ranks) == len(reasons) else f"rank {ranks[0]}: {line}"
+            for line, ranks in lines.items()]  # fmt: skip
 
 
 def _number(version: Any) -> int | None:

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fetching straight into a vLLM model's parameters, where that is provably what its loader does.
 
-Three things must hold, for all published tensors. The plan says that each lands whole in dense
-memory of its own. After a load through vLLM's own loader that memory has the published bytes, so
-nothing was repacked. And no module keeps something else that was computed of weights.
+Three things must hold, for all published tensors of which this rank takes something. The plan says
+that each piece is a slice which lands in dense memory of its own. After a load through vLLM's own
+loader that memory has the published bytes, so nothing was repacked. And no module keeps something
+else that was computed of weights.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from typing import Any
 
 import torch
 
-from tensorhub.integrations._plan import Piece, Plan, whole_pieces
+from tensorhub import placing
+from tensorhub._types import Sliced, sliced
+from tensorhub.integrations._boxes import Box, boxes_of
+from tensorhub.integrations._plan import Plan
 
 __all__ = ["lines", "obstacles", "views"]
 
@@ -25,10 +29,8 @@ _PLAIN_ATTRIBUTES = ("kv_cache",)
 _LISTED_MAX = 3
 
 
-def obstacles(model: torch.nn.Module, vllm_config: Any, ranks: int) -> str:
+def obstacles(model: torch.nn.Module, vllm_config: Any) -> str:
     """Why this engine's model cannot be fetched into at all; empty if nothing speaks against it."""
-    if ranks > 1:
-        return f"each of {ranks} ranks holds parts of the published tensors"
     if getattr(vllm_config.model_config, "enable_sleep_mode", False):
         return "sleep mode takes the memory away that peers read"
     for name, module in model.named_modules():
@@ -42,35 +44,39 @@ def obstacles(model: torch.nn.Module, vllm_config: Any, ranks: int) -> str:
 
 
 def views(
-    model: torch.nn.Module, plan: Plan, loaded: Mapping[str, torch.Tensor]
-) -> tuple[dict[str, torch.Tensor], dict[str, list[str]]]:
-    """Each published tensor as a view into the model, and why names are not: by reason.
+    model: torch.nn.Module, plan: Plan, loaded: Mapping[str, torch.Tensor], ranks: int
+) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """What ``register`` takes: views into the model, and why names have none, by reason.
 
-    ``loaded`` is what the model's loader has just loaded; a view is one only if it has these bytes.
+    ``loaded`` is what the model's loader has just loaded, all of it; a view is one only if it has
+    these bytes. Of ``ranks`` that hold the model together, each has slices; a single one has whole
+    tensors where it can, as other engines of one rank do.
     """
-    whole, refused = whole_pieces(plan, {name: tuple(t.shape) for name, t in loaded.items()})
+    boxes, refused = boxes_of(plan, {name: tuple(t.shape) for name, t in loaded.items()})
     places = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers())}
-    found: dict[str, torch.Tensor] = {}
-    for piece in whole:
-        view = _view(places.get(piece.parameter), piece, loaded[piece.name])
+    found: list[tuple[str, torch.Tensor | Sliced]] = []
+    for box in boxes:
+        name, whole = box.piece.name, loaded[box.piece.name]
+        view = _view(places.get(box.piece.parameter), box, whole)
         if view is None:
-            refused[piece.name] = "vLLM keeps it in another form"
+            refused[name] = "vLLM keeps it in another form"
+        elif ranks == 1 and box.covers(whole.shape):
+            found.append((name, view))
         else:
-            found[piece.name] = view
+            found.append((name, sliced(view, whole.shape, box.offset)))
     reasons: dict[str, list[str]] = {}
     for name, reason in refused.items():
         reasons.setdefault(reason, []).append(name)
-    return found, reasons
+    return placing.given(found), reasons
 
 
-def _view(place: torch.Tensor | None, piece: Piece, loaded: torch.Tensor) -> torch.Tensor | None:
-    target = piece.target
-    if place is None or place.dtype != loaded.dtype or not place.is_contiguous():
+def _view(place: torch.Tensor | None, box: Box, whole: torch.Tensor) -> torch.Tensor | None:
+    if place is None or place.dtype != whole.dtype or not place.is_contiguous():
         return None
-    if target.offset + loaded.numel() > place.numel():
+    begin, loaded = box.piece.target.offset, whole[box.slices()]
+    if begin + loaded.numel() > place.numel():
         return None
-    view = place.detach().reshape(-1)[target.offset : target.offset + loaded.numel()]
-    view = view.view(loaded.shape)
+    view = place.detach().reshape(-1)[begin : begin + loaded.numel()].view(loaded.shape)
     return view if torch.equal(view, loaded.to(view.device)) else None
 
 
