@@ -7,7 +7,7 @@
 #   tools/test.sh          everything: also thread-safety analysis, sanitizers, clang-tidy, packages,
 #                          the demo
 #   tools/test.sh quick    format, house rules, release build, unit, simulation and integration tests
-#   tools/test.sh engines  the plug-ins in a real vLLM alone (tools/test_engines.sh)
+#   tools/test.sh engines  the plug-ins in real engines alone (tools/test_engines.sh)
 #
 # TENSORHUB_JOBS=N   how many things at once (default: the processors)
 #
@@ -139,7 +139,7 @@ summary() {
 
 check "packages" tensorhub_install test
 if [[ "$mode" == engines ]]; then
-  check "engines: the plug-ins in a real vLLM" tools/test_engines.sh
+  check "engines: the plug-ins in a real vLLM, SGLang and verl" tools/test_engines.sh
   summary
   exit
 fi
@@ -161,7 +161,7 @@ if [[ "$mode" == full ]]; then
 fi
 # Late, so that ccache has what the wheel is made of.
 check "python: wheel, ruff, mypy, tests" tools/test_python.sh
-skip "engines" "a vLLM of 2.9 GB and minutes; run tools/test.sh engines after a change of the plug-ins"
+skip "engines" "environments of 9 GB and minutes; run tools/test.sh engines after a change of the plug-ins"
 
 if [[ "$mode" == full ]]; then
   check "asan-ubsan: build with thread-safety analysis" awaited asan-ubsan
