@@ -65,6 +65,7 @@ from tensorhub._types import (  # noqa: E402
     sliced,
     version,
 )
+from tensorhub._verify import Receipt, verify  # noqa: E402
 
 if _TYPE_CHECKING:
     from tensorhub import aio as aio
@@ -89,6 +90,7 @@ __all__ = [
     "NotFoundError",
     "OutOfRangeError",
     "PermissionDeniedError",
+    "Receipt",
     "Replica",
     "ResourceExhaustedError",
     "Selector",
@@ -106,6 +108,7 @@ __all__ = [
     "newer_than",
     "serve",
     "sliced",
+    "verify",
     "version",
 ]
 

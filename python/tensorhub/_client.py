@@ -193,12 +193,14 @@ class Client:
         self.server = server
         self.model = model
         self._security = ("", "", "", "")
+        self._joined: Mapping[str, Any] = {}
         _open.add(self)
 
     @classmethod
     def _of(cls, native: _native.Client, arguments: Mapping[str, Any]) -> Client:
         client = cls(native, arguments["server"], arguments["model"], int(arguments["rank"]))
         client._security = _security(arguments)
+        client._joined = dict(arguments)
         return client
 
     def register(self, tensors: Any) -> None:

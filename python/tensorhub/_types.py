@@ -77,6 +77,11 @@ class FetchResult:
     """A receipt: 16 bytes over what the group has now, the same on all its ranks. ``None`` where
     the publisher makes no digests."""
 
+    @property
+    def receipt(self) -> str:
+        """The identity in hexadecimal, as logs and :func:`tensorhub.verify` have it, or empty."""
+        return self.identity.hex() if self.identity is not None else ""
+
 
 @dataclass(frozen=True)
 class FetchProgress:

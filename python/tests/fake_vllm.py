@@ -101,6 +101,21 @@ def finalize_layerwise_reload(model, model_config):
         info.reset()
 
 
+class WorkerBase:
+    def __init__(self, weight_transfer_engine):
+        self.weight_transfer_engine = weight_transfer_engine
+
+
+class LLM:
+    """Of one worker; ``collective_rpc`` takes the name of a method, as plain values pass."""
+
+    def __init__(self, *workers):
+        self.workers = workers
+
+    def collective_rpc(self, method, args=()):
+        return [getattr(worker, method)(*args) for worker in self.workers]
+
+
 class Group:
     world_size = 1
     rank_in_group = 0
@@ -131,6 +146,9 @@ def install(monkeypatch, version):
         WeightTransferUpdateInfo=WeightTransferUpdateInfo,
     )
     module("vllm.distributed.weight_transfer.factory", WeightTransferEngineFactory=Factory)
+    module("vllm.v1")
+    module("vllm.v1.worker")
+    module("vllm.v1.worker.worker_base", WorkerBase=WorkerBase)
     module("vllm.model_executor")
     module("vllm.model_executor.model_loader", register_model_loader=register_model_loader)
     module("vllm.model_executor.model_loader.base_loader", BaseModelLoader=BaseModelLoader)

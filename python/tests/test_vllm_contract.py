@@ -336,3 +336,39 @@ def test_not_in_place_where_the_engine_repacks(make_engine, publish, monkeypatch
         engine.update_weights({})
     assert "k, q: vLLM keeps it in another form" in caplog.text
     assert engine._in_place is None
+
+
+def test_an_engine_says_what_it_took_and_whether_it_still_has_it(make_engine, publish, plugin):
+    engine = make_engine()
+    llm = fake_vllm.LLM(fake_vllm.WorkerBase(engine))
+    assert plugin.arrived(llm) == [None]
+    with pytest.raises(tensorhub.FailedPreconditionError, match="call update_weights first"):
+        tensorhub.verify(llm)
+    publish(1, weights_of(1))
+    engine.update_weights({})
+    (took,), (receipt,) = plugin.arrived(llm), tensorhub.verify(llm)
+    assert (took.version, took.bytes_read) == (1, 112)
+    assert receipt == tensorhub.Receipt(1, took.receipt, 3, 112)
+    with torch.no_grad():
+        engine.model.qk[5, 1] += 1
+    with pytest.raises(tensorhub.DataLossError, match="version 1: k differ; somebody wrote into"):
+        tensorhub.verify(llm)
+    engine.update_weights({})
+    assert tensorhub.verify(llm) == [receipt]
+
+
+def test_what_is_kept_in_another_form_is_named_and_not_compared(make_engine, publish):
+    engine = make_engine()
+    llm = fake_vllm.LLM(fake_vllm.WorkerBase(engine))
+    publish(1, weights_of(1))
+    engine.update_weights({})
+    engine.model.qk = torch.nn.Parameter(torch.zeros(0), requires_grad=False)
+    (receipt,) = tensorhub.verify(llm)
+    assert (receipt.tensors, receipt.unchecked) == (1, ("k", "q"))
+
+
+def test_another_vllm_is_told_that_it_has_no_plug_in(plugin):
+    plugin.register()
+    llm = fake_vllm.LLM(fake_vllm.WorkerBase(None))
+    with pytest.raises(tensorhub.FailedPreconditionError, match="start it with"):
+        plugin.arrived(llm)

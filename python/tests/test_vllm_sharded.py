@@ -326,3 +326,26 @@ def test_pieces_that_disagree_are_refused(make_engine, connect):
     threads, engines = make_engine(1)
     (failed,) = update(threads, engines)
     assert "'q' is a piece of F32[9, 6] on rank 1, and of F32[8, 6] on another" in str(failed)
+
+
+def test_ranks_in_place_are_verified_against_the_trainer(make_engine, publish):
+    publish(1)
+    threads, engines = make_engine(2)
+    update(threads, engines)
+    trainers = publish(2)
+    update(threads, engines)
+
+    def verify(rank):
+        return engines[rank].verify(60.0)
+
+    found = threads.run(verify)
+    assert [one.version for one in found] == [2, 2]
+    assert {one.receipt for one in found} == {engines[0].arrived.receipt}
+    assert [one.bytes for one in found] == [own_bytes(engine.model) for engine in engines]
+    with torch.no_grad():
+        engines[1].model.o[3, 2] += 1
+    for trainer in trainers:
+        trainer.unpublish()
+    first, second = threads.run(verify)
+    assert isinstance(second, tensorhub.DataLossError), second
+    assert isinstance(first, tensorhub.Error), first

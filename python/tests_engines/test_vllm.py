@@ -3,7 +3,9 @@
 """The plug-in in a real vLLM: tokens after an update are those of a freshly loaded engine."""
 
 import pytest
-from engines import SEEDS, join, receiving, tokens, update, worker_of
+import tensorhub
+from engines import SEEDS, join, receiving, tokens, update
+from tensorhub.integrations import vllm
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +14,8 @@ def engine(prepared):
 
 
 def arrived(engine):
-    return worker_of(engine).weight_transfer_engine.arrived
+    (found,) = vllm.arrived(engine)
+    return found
 
 
 def test_tokens_after_an_update_are_a_fresh_engines(
@@ -77,5 +80,8 @@ def test_what_is_packed_is_not_fetched_in_place(
     update(engine)
     publish(modules[0], 2)
     update(engine)
-    assert worker_of(engine).weight_transfer_engine._in_place is None
+    (receipt,) = tensorhub.verify(engine)
+    assert (receipt.version, receipt.receipt) == (2, arrived(engine).receipt)
+    assert "model.layers.0.self_attn.q_proj.weight" in receipt.unchecked, "it is packed"
+    assert receipt.tensors > 0
     assert tokens(engine) == expected["packed"][0]

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two FSDP2 ranks publish rows, and two tensor-parallel vLLM workers fetch what each needs."""
 
+import tensorhub
 from engines import SEEDS, join, receiving, tokens, update
+from tensorhub.integrations.vllm import arrived
 
 
 def test_from_fsdp(prepared, fsdp, modules, server, model_name):
@@ -16,17 +18,19 @@ def test_from_fsdp(prepared, fsdp, modules, server, model_name):
     update(engine)
     by_loader = tokens(engine)
     assert by_loader != fresh
-    before = engine.collective_rpc("holds")
+    places = engine.collective_rpc("places")
     for version, index, wanted in ((2, 0, fresh), (3, 1, by_loader)):
         fsdp(version, SEEDS[index])
         update(engine)
         assert tokens(engine) == wanted
-    after = engine.collective_rpc("holds")
-    assert [one[0] for one in after] == [3, 3]
-    assert [one[3] for one in after] == [True, True], "not in place"
-    assert [one[4] for one in after] == [one[4] for one in before], "the parameters moved"
-    assert len({one[2] for one in after}) == 1, "one receipt"
-    assert [one[1] for one in after] == [own_bytes(modules[0])] * 2
+    assert engine.collective_rpc("in_place") == [True, True]
+    assert engine.collective_rpc("places") == places, "the parameters moved"
+    took = arrived(engine)
+    assert [one.version for one in took] == [3, 3]
+    assert [one.bytes_read for one in took] == [own_bytes(modules[0])] * 2
+    receipts = tensorhub.verify(engine)
+    assert {one.receipt for one in receipts} == {one.receipt for one in took} != {""}
+    assert [(one.bytes, one.unchecked) for one in receipts] == [(own_bytes(modules[0]), ())] * 2
 
 
 def own_bytes(module):

@@ -144,5 +144,4 @@ class Stage(Target):
 
 
 def _arrived(result: FetchResult, seconds: float) -> Arrived:
-    receipt = result.identity.hex() if result.identity is not None else ""
-    return Arrived(result.version, receipt, result.bytes_read, result.sources, seconds)
+    return Arrived(result.version, result.receipt, result.bytes_read, result.sources, seconds)

@@ -12,54 +12,23 @@ import dataclasses
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import torch
-from vllm.distributed.weight_transfer.base import (
-    WeightTransferEngine,
-    WeightTransferInitInfo,
-    WeightTransferUpdateInfo,
-)
+from vllm.distributed.weight_transfer.base import WeightTransferEngine
 
-from tensorhub._errors import (
-    AbortedError,
-    Error,
-    FailedPreconditionError,
-    InvalidArgumentError,
-)
+from tensorhub._errors import AbortedError, Error, FailedPreconditionError
 from tensorhub._layouts import TensorSpec
+from tensorhub._verify import Receipt, verify_client
 from tensorhub.integrations import _vllm_in_place, _vllm_model, _vllm_ranks
 from tensorhub.integrations._plan import Plan
 from tensorhub.integrations._receiver import Peers, Received, Receiver
 from tensorhub.integrations._settings import Settings
 from tensorhub.integrations._stage import Arrived, Member, Target
+from tensorhub.integrations._vllm_infos import TensorHubInitInfo, TensorHubUpdateInfo
 from tensorhub.integrations.vllm import log, warn_if_untried
 
 __all__ = ["TensorHubWeightTransferEngine"]
-
-
-@dataclass
-class TensorHubInitInfo(WeightTransferInitInfo):  # type: ignore[misc]
-    """What init_info may say; what it leaves out comes from the environment (docs/engines.md)."""
-
-    server: str | None = None
-    model: str | None = None
-    group: str | None = None
-    location: str | None = None
-    data_address: str | None = None
-    spot: bool | None = None
-    timeout: float | None = None
-    share: bool | None = None
-    in_place: bool | None = None
-
-
-@dataclass
-class TensorHubUpdateInfo(WeightTransferUpdateInfo):  # type: ignore[misc]
-    """What update_info may say."""
-
-    version: int | None = None
-    """Which version to fetch; the latest one by itself."""
 
 
 class TensorHubWeightTransferEngine(
@@ -79,6 +48,7 @@ class TensorHubWeightTransferEngine(
         self._checked: list[TensorSpec] | None = None
         self._plan: Plan | None = None
         self._in_place: Target | None = None
+        self._received: Received | None = None  # what the model was loaded from, if not in place
         self._busy = threading.Lock()
         self.arrived: Arrived | None = None
         """What the model holds, with its receipt; None before the first update and after one that
@@ -110,17 +80,27 @@ class TensorHubWeightTransferEngine(
                 "an update runs already in this worker; wait for it to end"
             )
         try:
-            self._update(_number(update_info.version))
+            self._update(update_info.number())
         finally:
             self._busy.release()
 
     def finish_weight_update(self) -> None:
         """Nothing is left to do: ``receive_weights`` ends with a whole model."""
 
+    def verify(self, timeout: float) -> Receipt:
+        """Whether the model has what was published; all ranks call it together.
+
+        What vLLM keeps in another form than its loader was given is named, and not compared.
+        DataLossError names what differs. FailedPreconditionError: no update has brought anything.
+        """
+        peers = self._ready().peers
+        receipts = peers.together(lambda: self._verify(timeout))
+        return receipts[peers.rank]
+
     def shutdown(self) -> None:
         """Leaves the hub. The model stays as it is."""
         receiver, self._receiver = self._receiver, None
-        self._checked = self._plan = None
+        self._checked = self._plan = self._received = None
         self._leave_place()
         if receiver is not None:
             _vllm_ranks.release()
@@ -146,11 +126,12 @@ class TensorHubWeightTransferEngine(
         if self._in_place is not None:
             self._fetch_in_place(found)
             return
+        self._received = None
         received = receiver.fetch(found, specs)
         begin = time.monotonic()
         self.arrived = None
         receiver.peers.together(lambda: self._load(received))
-        self.arrived = received.arrived
+        self.arrived, self._received = received.arrived, received
         log.info("TensorHub: %s, loaded in %.3f s", received.arrived, time.monotonic() - begin)
         if self._settings.in_place:
             self._go_in_place(received)
@@ -195,7 +176,7 @@ class TensorHubWeightTransferEngine(
         """Why the model cannot be fetched into; if nothing is in the way, it is registered."""
         ranks = len(peers.gather(None))
         found, mine = self._views(received, ranks)
-        why_not = _of_ranks(peers.gather(mine))
+        why_not = _vllm_in_place.of_ranks(peers.gather(mine))
         if why_not:
             return why_not
         group = peers.gather(self._settings.group_here())[0]
@@ -205,7 +186,7 @@ class TensorHubWeightTransferEngine(
             target.register(found)
         except Error as error:
             complaint = str(error)
-        why_not = _of_ranks(peers.gather([complaint] if complaint else []))
+        why_not = _vllm_in_place.of_ranks(peers.gather([complaint] if complaint else []))
         if why_not:
             target.close()
         else:
@@ -236,7 +217,7 @@ class TensorHubWeightTransferEngine(
         held = peers.gather((bool(failed), target.client.held()))
         if any(broke for broke, _ in held):
             self._did_not_arrive(number, before, failed, [version for _, version in held])
-        self.arrived = arrived
+        self.arrived, self._received = arrived, None
         self._ready().close()
         log.info("TensorHub: %s, in place", self.arrived)
 
@@ -253,6 +234,21 @@ class TensorHubWeightTransferEngine(
             "parts of it and of what it had before: update again before it serves"
         ) from error
 
+    def _verify(self, timeout: float) -> Receipt:
+        received = self._received
+        if received is None and self._in_place is not None and self.arrived is not None:
+            return verify_client(self._in_place.client, timeout)
+        if received is None:
+            raise FailedPreconditionError(
+                "no update has brought this model a version; call update_weights first"
+            )
+        here = self._ready().stage
+        staged = verify_client(here.client, timeout) if here.block is not None else None
+        number = received.arrived.version
+        found = _vllm_in_place.compared(self.model, self._plan, received.tensors, number)
+        receipt = staged.receipt if staged is not None else received.arrived.receipt
+        return Receipt(number, receipt, *found)
+
     def _leave_place(self) -> None:
         """No peer reads the model any more, so it may be written to in another way."""
         target, self._in_place = self._in_place, None
@@ -267,19 +263,3 @@ class TensorHubWeightTransferEngine(
                 "this model ties lm_head to its embedding, and vLLM on a CPU would go on with the "
                 "old lm_head after an update; use a model without tie_word_embeddings, or a GPU"
             )
-
-
-def _of_ranks(reasons: list[list[str]]) -> list[str]:
-    """The reasons of all ranks, each once; with the rank where not all have it."""
-    lines: dict[str, list[int]] = {}
-    for rank, mine in enumerate(reasons):
-        for line in mine:
-            lines.setdefault(line, []).append(rank)
-    return [line if len(ranks) == len(reasons) else f"rank {ranks[0]}: {line}"
-            for line, ranks in lines.items()]  # fmt: skip
-
-
-def _number(version: Any) -> int | None:
-    if version is None or (isinstance(version, int) and not isinstance(version, bool)):
-        return version
-    raise InvalidArgumentError(f"'version' is {version!r}; give a number, or leave it out")

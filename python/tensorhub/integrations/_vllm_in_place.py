@@ -10,17 +10,21 @@ else that was computed of weights.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from tensorhub import placing
+from tensorhub._errors import DataLossError
 from tensorhub._types import Sliced, sliced
 from tensorhub.integrations._boxes import Box, boxes_of
+from tensorhub.integrations._model import named_tensors
+from tensorhub.integrations._names import first_names
 from tensorhub.integrations._plan import Plan
 
-__all__ = ["lines", "obstacles", "views"]
+__all__ = ["compared", "lines", "obstacles", "of_ranks", "views"]
 
 # These leave a weight where the loader put it, on a GPU.
 _PLAIN_METHODS = ("UnquantizedLinearMethod", "UnquantizedEmbeddingMethod")
@@ -53,12 +57,12 @@ def views(
     tensors where it can, as other engines of one rank do.
     """
     boxes, refused = boxes_of(plan, {name: tuple(t.shape) for name, t in loaded.items()})
-    places = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers())}
+    places = named_tensors(model)
     found: list[tuple[str, torch.Tensor | Sliced]] = []
     for box in boxes:
         name, whole = box.piece.name, loaded[box.piece.name]
-        view = _view(places.get(box.piece.parameter), box, whole)
-        if view is None:
+        view = _at(places.get(box.piece.parameter), box, whole)
+        if view is None or not _has(view, box, whole):
             refused[name] = "vLLM keeps it in another form"
         elif ranks == 1 and box.covers(whole.shape):
             found.append((name, view))
@@ -70,14 +74,53 @@ def views(
     return placing.given(found), reasons
 
 
-def _view(place: torch.Tensor | None, box: Box, whole: torch.Tensor) -> torch.Tensor | None:
+def compared(
+    model: torch.nn.Module, plan: Plan | None, loaded: Mapping[str, torch.Tensor], number: int
+) -> tuple[int, int, tuple[str, ...]]:
+    """How many slices and bytes the model has as they were loaded; the names of other forms.
+
+    DataLossError names what has another value.
+    """
+    if plan is None:
+        return 0, 0, tuple(loaded)
+    boxes, refused = boxes_of(plan, {name: tuple(t.shape) for name, t in loaded.items()})
+    places, unchecked, different = named_tensors(model), set(refused), []
+    count = nbytes = 0
+    for box in boxes:
+        name, whole = box.piece.name, loaded[box.piece.name]
+        view = _at(places.get(box.piece.parameter), box, whole)
+        if view is None or not _plain(model, box.piece.parameter):
+            unchecked.add(name)
+        elif _has(view, box, whole):
+            count, nbytes = count + 1, nbytes + view.nbytes
+        else:
+            different.append(name)
+    if different:
+        raise DataLossError(
+            f"the model does not have what was published as version {number}: "
+            f"{first_names(different)} differ; somebody wrote into its parameters: update again"
+        )
+    return count, nbytes, tuple(sorted(unchecked))
+
+
+def _plain(model: torch.nn.Module, parameter: str) -> bool:
+    """Whether the parameter's module leaves it as it was loaded."""
+    method = getattr(model.get_submodule(parameter.rpartition(".")[0]), "quant_method", None)
+    return method is None or type(method).__name__ in _PLAIN_METHODS
+
+
+def _at(place: torch.Tensor | None, box: Box, whole: torch.Tensor) -> torch.Tensor | None:
+    """Where the model has a box, if it has it in the form in which it was loaded."""
     if place is None or place.dtype != whole.dtype or not place.is_contiguous():
         return None
-    begin, loaded = box.piece.target.offset, whole[box.slices()]
-    if begin + loaded.numel() > place.numel():
+    begin, count = box.piece.target.offset, math.prod(box.shape)
+    if begin + count > place.numel():
         return None
-    view = place.detach().reshape(-1)[begin : begin + loaded.numel()].view(loaded.shape)
-    return view if torch.equal(view, loaded.to(view.device)) else None
+    return place.detach().reshape(-1)[begin : begin + count].view(box.shape)
+
+
+def _has(view: torch.Tensor, box: Box, whole: torch.Tensor) -> bool:
+    return torch.equal(view, whole[box.slices()].to(view.device))
 
 
 def lines(reasons: Mapping[str, list[str]]) -> list[str]:
@@ -87,3 +130,13 @@ def lines(reasons: Mapping[str, list[str]]) -> list[str]:
         more = f" and {len(names) - _LISTED_MAX} more" if len(names) > _LISTED_MAX else ""
         found.append(f"{', '.join(names[:_LISTED_MAX])}{more}: {reason}")
     return found
+
+
+def of_ranks(reasons: list[list[str]]) -> list[str]:
+    """The reasons of all ranks, each once; with the rank where not all have it."""
+    lines: dict[str, list[int]] = {}
+    for rank, mine in enumerate(reasons):
+        for line in mine:
+            lines.setdefault(line, []).append(rank)
+    return [line if len(ranks) == len(reasons) else f"rank {ranks[0]}: {line}"
+            for line, ranks in lines.items()]  # fmt: skip

@@ -12,9 +12,17 @@ not.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["OLDEST", "TRIED", "register"]
+from tensorhub._errors import FailedPreconditionError
+from tensorhub._verify import Receipt
+
+if TYPE_CHECKING:
+    from tensorhub.integrations._stage import Arrived
+
+__all__ = ["OLDEST", "TRIED", "arrived", "register", "verify"]
 
 # Under vLLM's own logger, which is the one that has a handler there.
 log = logging.getLogger("vllm.tensorhub")
@@ -46,7 +54,53 @@ def register() -> None:
         NAME, "tensorhub.integrations._vllm_engine", "TensorHubWeightTransferEngine"
     )
     register_model_loader(NAME)(TensorHubModelLoader)
+    _add_calls()
     _registered = True
+
+
+def arrived(engine: Any) -> list[Arrived | None]:
+    """What each rank of a vLLM (``LLM``) took in its last update: version, receipt, bytes, sources.
+
+    None before the first update, and after one that left parts of two versions. By HTTP it is the
+    call ``tensorhub_arrived`` of vLLM's route ``/collective_rpc``.
+    """
+    from tensorhub.integrations._stage import Arrived
+
+    found = engine.collective_rpc("tensorhub_arrived")
+    return [None if one is None else Arrived(**one) for one in found]
+
+
+def verify(engine: Any, timeout: float = 600.0) -> list[Receipt]:
+    """As :func:`tensorhub.verify`, of a vLLM (``LLM``) that takes no update meanwhile."""
+    found = engine.collective_rpc("tensorhub_verify", args=(timeout,))
+    return [Receipt(**{**one, "unchecked": tuple(one["unchecked"])}) for one in found]
+
+
+def _add_calls() -> None:
+    """Gives vLLM's workers two methods, for ``collective_rpc``, which takes names of methods."""
+    from vllm.v1.worker.worker_base import WorkerBase
+
+    WorkerBase.tensorhub_arrived = _arrived_at
+    WorkerBase.tensorhub_verify = _verified_at
+
+
+def _transfer_engine(worker: Any) -> Any:
+    engine = getattr(worker, "weight_transfer_engine", None)
+    if not hasattr(engine, "arrived"):
+        raise FailedPreconditionError(
+            "this vLLM takes no versions from TensorHub; start it with "
+            f'--weight-transfer-config \'{{"backend": "{NAME}"}}\''
+        )
+    return engine
+
+
+def _arrived_at(worker: Any) -> dict[str, Any] | None:
+    found = _transfer_engine(worker).arrived
+    return None if found is None else dataclasses.asdict(found)
+
+
+def _verified_at(worker: Any, timeout: float) -> dict[str, Any]:
+    return dataclasses.asdict(_transfer_engine(worker).verify(timeout))
 
 
 def warn_if_untried() -> None:

@@ -1,0 +1,128 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Whether what is held is what was published: read once more, and compared byte by byte."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from tensorhub import _client
+from tensorhub._errors import DataLossError, FailedPreconditionError, raise_for
+from tensorhub._tensors import HOST, Described
+from tensorhub._types import version
+
+if TYPE_CHECKING:
+    from tensorhub._client import Client
+
+__all__ = ["Receipt", "verify", "verify_client"]
+
+_LISTED_MAX = 10
+_ALIGNMENT = 256
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a client, or one rank of an engine, was found to hold."""
+
+    version: int
+    receipt: str
+    """16 bytes in hexadecimal over what was published, its layouts and its bytes: equal wherever
+    the version is held, however it is cut there. Empty where the publisher makes no digests."""
+    tensors: int
+    """How many tensors, or slices of some, were compared."""
+    bytes: int
+    unchecked: tuple[str, ...] = ()
+    """Published names that the engine keeps in another form, so that bytes say nothing."""
+
+
+@overload
+def verify(held: Client, timeout: float = ...) -> Receipt: ...
+@overload
+def verify(held: Any, timeout: float = ...) -> list[Receipt]: ...
+def verify(held: Any, timeout: float = 600.0) -> Receipt | list[Receipt]:
+    """Compares what is held with what was published; DataLossError names tensors that differ.
+
+    ``held`` is a client, of which it returns a :class:`Receipt`, or an engine with a plug-in of
+    ``tensorhub.integrations`` (vLLM's ``LLM``), of which it returns a list of them, one for each
+    rank. The version is fetched once more, into host memory beside what is held, from the nearest
+    worker that has it, with all digests checked. So it takes a fetch's time, and memory for one
+    copy of what is held. All ranks of a group call it together. Nothing of what is held may change
+    meanwhile.
+
+    DataLossError: what is held is something else than was published. Unpublish, and fetch again.
+    FailedPreconditionError: nothing is held. Errors of the fetch as :meth:`Client.fetch`.
+    """
+    if isinstance(held, _client.Client):
+        return verify_client(held, timeout)
+    if callable(getattr(held, "collective_rpc", None)):
+        from tensorhub.integrations import vllm
+
+        return vllm.verify(held, timeout)
+    raise TypeError(f"verify takes a client or a vLLM engine, not {type(held).__name__}")
+
+
+def verify_client(client: Client, timeout: float) -> Receipt:
+    """Of what the client has registered and holds."""
+    number, registration = client.held(), client._registration
+    if number is None or registration is None:
+        raise FailedPreconditionError(
+            "this client holds no whole version to verify; fetch or publish one first"
+        )
+    options = {**client._joined, "spot": True, "digests": "on", "attachment": b""}
+    options["group"] = f"{options['group']}-verify"
+    with _client.connect(**options) as reader:
+        memory = reader.allocate(_room(registration.described))
+        begin = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        copies = list(_copies(registration.described, begin))
+        raise_for(*reader._native.register(copies))
+        call = reader._native.fetch(*_wanted(number), int(timeout * 1000), None, True)
+        identity = _client.finish(call)["identity"]
+        different = [
+            mine[0]
+            for mine, copy, kept in zip(
+                registration.described, copies, registration.kept, strict=True
+            )
+            if not _equal(mine, copy, kept)
+        ]
+    if different:
+        rest = len(different) - _LISTED_MAX
+        more = f" and {rest} more" if rest > 0 else ""
+        raise DataLossError(
+            f"rank {client.rank} does not hold what was published as version {number}: "
+            f"{', '.join(different[:_LISTED_MAX])}{more} differ; somebody wrote into the "
+            "registered memory: unpublish, and fetch the version again"
+        )
+    size = sum(one[2] for one in registration.described)
+    return Receipt(number, identity.hex() if identity else "", len(copies), size)
+
+
+def _wanted(number: int) -> tuple[int, int]:
+    selector = version(number)
+    return selector.kind_number, selector.number
+
+
+def _room(described: list[Described]) -> int:
+    return max(sum(_padded(one[2]) for one in described), 1)
+
+
+def _padded(nbytes: int) -> int:
+    return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+
+
+def _copies(described: list[Described], begin: int) -> Iterator[Described]:
+    """The same tensors, one behind the other in host memory from this address on."""
+    for name, _, nbytes, dtype, shape, _, whole, offset in described:
+        yield name, begin, nbytes, dtype, shape, HOST, whole, offset
+        begin += _padded(nbytes)
+
+
+def _equal(mine: Described, copy: Described, kept: Any) -> bool:
+    if mine[5] != HOST:
+        kept = kept.cpu()  # a tensor of torch
+        mine = (*mine[:1], kept.data_ptr(), *mine[2:])
+    compare = ctypes.CDLL(None).memcmp
+    compare.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+    return bool(compare(mine[1], copy[1], mine[2]) == 0)
