@@ -103,6 +103,29 @@ def test_a_layout_that_changes_gets_memory_anew(server, connect):
     receiver.close()
 
 
+def test_a_latest_version_that_goes_meanwhile_is_followed_by_the_next(server, connect):
+    trainer = connect("trainer")
+    trainer.register({"w": torch.zeros(3)})
+    trainer.publish(1)
+    receiver = _receiver.Receiver(Settings(server, connect.model), _receiver.Peers())
+    tried = []
+
+    def step(number, specs):
+        tried.append(number)
+        if number < 3:
+            trainer.unpublish()
+            trainer.publish(number + 1)
+        return receiver.fetch(number, specs)
+
+    assert receiver.take(None, step).arrived.version == 3
+    assert tried == [1, 2, 3]
+    trainer.unpublish()
+    trainer.publish(4)
+    receiver.close()
+    with pytest.raises(tensorhub.NotFoundError):
+        receiver.take(3, receiver.fetch)
+
+
 def test_memory_of_another_process_is_known_by_its_name():
     block = Block.shared(100)
     assert block.ticket is not None

@@ -16,13 +16,15 @@ from typing import Any, TypeVar
 
 import torch
 
-from tensorhub._errors import AbortedError, DataLossError
+from tensorhub._errors import AbortedError, DataLossError, NotFoundError
 from tensorhub._layouts import TensorSpec
 from tensorhub.integrations._memory import Block, Ticket, carve
 from tensorhub.integrations._settings import Settings
 from tensorhub.integrations._stage import Arrived, Stage
 
 __all__ = ["Peers", "Received", "Receiver"]
+
+_ATTEMPTS = 20
 
 _T = TypeVar("_T")
 
@@ -85,6 +87,23 @@ class Receiver:
         answers = self.peers.together(lambda: self.stage.describe(number) if first else None)
         assert answers[0] is not None
         return answers[0]
+
+    def take(self, number: int | None, step: Callable[[int, list[TensorSpec]], _T]) -> _T:
+        """``step`` with a version and its tensors; without a number, with the latest one.
+
+        The latest may be gone before it is here, as its trainer does not wait for those who only
+        look. Then it is done again with what is the latest by then. ``step`` raises on all ranks or
+        on none.
+        """
+        for attempt in range(_ATTEMPTS):
+            found, specs = self.describe(number)
+            try:
+                return step(found, specs)
+            except Exception as error:
+                gone = self.peers.gather(isinstance(error, NotFoundError))
+                if number is not None or not any(gone) or attempt == _ATTEMPTS - 1:
+                    raise
+        raise AssertionError("unreachable")
 
     def fetch(self, number: int, specs: list[TensorSpec]) -> Received:
         """The version in memory, the same on all ranks."""

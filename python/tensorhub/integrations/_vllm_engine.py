@@ -80,7 +80,7 @@ class TensorHubWeightTransferEngine(
                 "an update runs already in this worker; wait for it to end"
             )
         try:
-            self._update(update_info.number())
+            self._ready().take(update_info.number(), self._update)
         finally:
             self._busy.release()
 
@@ -119,9 +119,8 @@ class TensorHubWeightTransferEngine(
             raise FailedPreconditionError("call init_weight_transfer_engine first")
         return self._receiver
 
-    def _update(self, number: int | None) -> None:
+    def _update(self, found: int, specs: list[TensorSpec]) -> None:
         receiver = self._ready()
-        found, specs = receiver.describe(number)
         receiver.peers.together(lambda: self._check(found, specs))
         if self._in_place is not None:
             self._fetch_in_place(found)

@@ -33,15 +33,14 @@ class TensorHubModelLoader(BaseModelLoader):  # type: ignore[misc]
         """Loads the latest version into a fresh model. NotFoundError: none is published yet."""
         warn_if_untried()
         receiver = _vllm_ranks.receiver(self._settings)
-        number, specs = receiver.describe(None)
-        received = receiver.fetch(number, specs)
+        received = receiver.take(None, receiver.fetch)
         begin = time.monotonic()
         loader: Any = model.load_weights
         with torch.no_grad():
             loaded = loader(iter(received.tensors.items()))
         _vllm_model.detach(model, received.memory)
         if loaded is not None and model_config.quantization is None:
-            _refuse_unloaded(model, set(loaded), list(received.tensors), number)
+            _refuse_unloaded(model, set(loaded), list(received.tensors), received.arrived.version)
         log.info("TensorHub: %s, loaded in %.3f s", received.arrived, time.monotonic() - begin)
 
 

@@ -28,6 +28,7 @@ from tensorhub._layouts import TensorSpec
 from tensorhub.integrations import _sglang_ranks
 from tensorhub.integrations._model import check_names, detach, named_tensors, refusal
 from tensorhub.integrations._plan import record
+from tensorhub.integrations._receiver import Received, Receiver
 from tensorhub.integrations._settings import Settings
 from tensorhub.torch import storage_of
 
@@ -64,10 +65,8 @@ def load(model: torch.nn.Module, given: Sequence[tuple[str, torch.Tensor]]) -> N
     warn_if_untried()
     number = _number(given)
     receiver = _sglang_ranks.receiver(_settings())
-    found, specs = receiver.describe(number)
-    receiver.peers.together(lambda: _check(model, found, specs))
-    received = receiver.fetch(found, specs)
-    begin = time.monotonic()
+    received = _receive(model, receiver, number)
+    begin, found = time.monotonic(), received.arrived.version
     receiver.peers.together(lambda: _put(model, received.tensors, found))
     detach(model, received.memory)
     log.info("TensorHub: %s, loaded in %.3f s", received.arrived, time.monotonic() - begin)
@@ -110,9 +109,7 @@ def latest(model: torch.nn.Module) -> Any:
     """The latest version's tensors for a model that starts. NotFoundError: none is published."""
     warn_if_untried()
     receiver = _sglang_ranks.receiver(_settings())
-    found, specs = receiver.describe(None)
-    receiver.peers.together(lambda: _check(model, found, specs))
-    received = receiver.fetch(found, specs)
+    received = _receive(model, receiver, None)
     log.info("TensorHub: %s, for a start", received.arrived)
     return received
 
@@ -145,6 +142,16 @@ def _number(given: Sequence[tuple[str, torch.Tensor]]) -> int | None:
             "tensorhub.integrations.sglang.version(N) as its tensors"
         )
     return int(said)
+
+
+def _receive(model: torch.nn.Module, receiver: Receiver, number: int | None) -> Received:
+    """A version whose names this model takes; without a number the latest one."""
+
+    def step(found: int, specs: list[TensorSpec]) -> Received:
+        receiver.peers.together(lambda: _check(model, found, specs))
+        return receiver.fetch(found, specs)
+
+    return receiver.take(number, step)
 
 
 def _check(model: torch.nn.Module, number: int, specs: list[TensorSpec]) -> None:
