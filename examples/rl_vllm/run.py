@@ -75,7 +75,7 @@ def parse():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=200, help="optimizer steps (200)")
+    parser.add_argument("--steps", type=int, default=400, help="optimizer steps (400)")
     parser.add_argument("--ranks", type=int, default=2, help="trainer ranks (2)")
     parser.add_argument("--rollouts", type=int, default=2, help="vLLMs at the beginning (2)")
     parser.add_argument("--prompts", type=int, default=16, help="a vLLM and version (16)")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trainer: ranks of FSDP2, each of which publishes its own slices.
 
-Each rank has float32 weights, which AdamW changes, and a bfloat16 copy of its slices, which is
-registered once. Nobody ever has the model whole.
+Each rank has float32 weights, which AdamW changes, and publishes a bfloat16 copy of its slices.
+Nobody ever has the model whole.
 """
 
 import multiprocessing
@@ -12,7 +12,6 @@ import socket
 import time
 
 import task
-import tensorhub
 
 CLIP = 0.2
 ENTROPY = 0.01
@@ -28,14 +27,12 @@ def sharded(module):
 
 
 class Rank:
-    def __init__(self, client, learning_rate):
+    def __init__(self, server, learning_rate):
         import torch
-        from tensorhub.torch import register_module
+        from tensorhub.torch import SlicePublisher
 
-        self.client = client
         self.master = sharded(task.module())
-        self.served = sharded(task.module().to(torch.bfloat16))
-        register_module(client, self.served)
+        self.publisher = SlicePublisher(self.master, server, task.MODEL, dtype=torch.bfloat16)
         self.optimizer = torch.optim.AdamW(
             self.master.parameters(), lr=learning_rate, weight_decay=0.0
         )
@@ -45,16 +42,8 @@ class Rank:
 
     def publish(self, version):
         """Seconds that this rank stood still for it."""
-        import torch
-        from tensorhub.torch import publish_module
-
         began = time.monotonic()
-        self.client.unpublish()  # who still reads the version before goes on from others, or ends
-        with torch.no_grad():
-            pairs = zip(self.master.parameters(), self.served.parameters(), strict=True)
-            for wide, narrow in pairs:
-                narrow.to_local().copy_(wide.to_local())
-        publish_module(self.client, self.served, version, wait_for_group=True)
+        self.publisher.publish(version)
         return time.monotonic() - began
 
     def learn(self, tokens, before, advantage):
@@ -83,16 +72,16 @@ def run_rank(rank, ranks, port, server, learning_rate, pipe):
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", rank=rank, world_size=ranks)
-    with tensorhub.connect(server, task.MODEL, "trainer", rank, ranks) as client:
-        mine = Rank(client, learning_rate)
-        pipe.send(mine.publish(1))
-        while True:
-            try:
-                version, batch = pipe.recv()
-            except EOFError:
-                break
-            mine.learn(*(part[rank::ranks] for part in batch))
-            pipe.send(mine.publish(version))
+    mine = Rank(server, learning_rate)
+    pipe.send(mine.publish(1))
+    while True:
+        try:
+            version, batch = pipe.recv()
+        except EOFError:
+            break
+        mine.learn(*(part[rank::ranks] for part in batch))
+        pipe.send(mine.publish(version))
+    mine.publisher.close()
     torch.distributed.destroy_process_group()
 
 

@@ -15,7 +15,7 @@ from torch import distributed
 from tensorhub._client import Client, connect
 from tensorhub._errors import Error, InvalidArgumentError, ResourceExhaustedError, with_code
 
-__all__ = ["WholePublisher"]
+__all__ = ["WholePublisher", "memory_for", "unwrapped"]
 
 _ALIGNMENT = 256
 # What wrappers of modules put into names.
@@ -124,7 +124,7 @@ class WholePublisher:
     def _join(self, server: str, model: str, group: str, options: dict[str, Any]) -> None:
         self._client = connect(server, model, group, **options)
         try:
-            flat = _memory(self._client, sum(_room(entry) for entry in self._entries))
+            flat = memory_for(self._client, sum(_room(entry) for entry in self._entries))
             self._copies = dict(_carved(self._entries, flat))
             self._client.register(self._copies)
         except BaseException:
@@ -165,7 +165,7 @@ def _entries(
 ) -> list[_Entry]:
     found: dict[str, _Entry] = {}
     for key, tensor in _tensors(module):
-        name = rename(_unwrapped(key))
+        name = rename(unwrapped(key))
         if name is None:
             continue
         if name in found:
@@ -188,7 +188,8 @@ def _tensors(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
         yield key, tensor
 
 
-def _unwrapped(key: str) -> str:
+def unwrapped(key: str) -> str:
+    """A tensor's name without what wrappers of modules put into it."""
     for wrapper in _WRAPPERS:
         key = key.replace(wrapper, "")
     return key
@@ -198,7 +199,8 @@ def _room(entry: _Entry) -> int:
     return -(-entry.nbytes // _ALIGNMENT) * _ALIGNMENT
 
 
-def _memory(client: Client, nbytes: int) -> torch.Tensor:
+def memory_for(client: Client, nbytes: int) -> torch.Tensor:
+    """Bytes that peers on this host read without this process's help, if possible."""
     try:
         return torch.frombuffer(client.allocate(max(nbytes, 1)), dtype=torch.uint8)
     except ResourceExhaustedError:

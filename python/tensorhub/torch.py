@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -32,12 +32,15 @@ import torch
 from tensorhub import _layouts, placing
 from tensorhub._client import Client
 from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
+from tensorhub._modules import walk
 from tensorhub._progress import Progress
 from tensorhub._publisher import WholePublisher
+from tensorhub._slice_publisher import SlicePublisher
 from tensorhub._tensors import DTYPES
 from tensorhub._types import FetchResult, Selector, Sliced, latest, sliced, version
 
 __all__ = [
+    "SlicePublisher",
     "WholePublisher",
     "bundle",
     "fetch_module",
@@ -177,59 +180,14 @@ def tensors_of(module: torch.nn.Module, place: placing.Place | None = None) -> d
     """What ``register`` is given for a module: names to tensors, or to pieces of larger ones."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"module must be a torch.nn.Module, not {type(module).__name__}")
-    return placing.given(_walk(module, place))
-
-
-def _walk(module: torch.nn.Module, place: placing.Place | None) -> Iterator[tuple[str, Any]]:
-    seen: set[tuple[Any, ...]] = set()
-    for name, tensor in module.state_dict(keep_vars=True).items():
-        if not isinstance(tensor, torch.Tensor):
-            continue  # a module's extra state
-        local = _local(name, tensor)
-        array = local.array if isinstance(local, Sliced) else local
-        if array.device.type != "meta" and array.numel() > 0:
-            where = (
-                array.device,
-                array.data_ptr(),
-                array.dtype,
-                tuple(array.shape),
-                array.stride(),
-            )
-            if where in seen:
-                continue  # tied
-            seen.add(where)
-        if place is None or isinstance(local, Sliced):
-            yield name, local
-        else:
-            yield from place(name, local)
-
-
-def _local(name: str, tensor: torch.Tensor) -> Any:
-    if not hasattr(tensor, "device_mesh"):
-        return tensor
-    given: Any = tensor
-    if any(placement.is_partial() for placement in given.placements):
-        raise InvalidArgumentError(
-            f"tensor {name!r} is a DTensor of partial sums; redistribute it first"
-        )
-    local = given.to_local()
-    chunks = given.__create_chunk_list__()
-    whole = tuple(given.shape)
-    if len(chunks) != 1 or tuple(chunks[0].sizes) != tuple(local.shape):
-        raise InvalidArgumentError(
-            f"tensor {name!r} is a DTensor whose local part is no single box of the whole "
-            f"({len(chunks)} pieces); redistribute it to plain Shard placements"
-        )
-    if tuple(local.shape) == whole and given.device_mesh.size() == 1:
-        return local
-    return sliced(local, whole, tuple(chunks[0].offsets))
+    return placing.given(walk(module, place))
 
 
 def _places(
     module: torch.nn.Module, place: placing.Place | None
 ) -> dict[str, list[tuple[Any, ...]]]:
     places: dict[str, list[tuple[Any, ...]]] = {}
-    for name, local in _walk(module, place):
+    for name, local in walk(module, place):
         array = local.array if isinstance(local, Sliced) else local
         where = (array.data_ptr(), tuple(array.shape), array.dtype, array.device)
         places.setdefault(name, []).append(where)

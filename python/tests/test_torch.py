@@ -252,7 +252,8 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import Replicate, distribute_tensor
 import tensorhub
 from tensorhub.torch import (
-    WholePublisher, fetch_module, load_state, publish_module, register_module, tensors_of)
+    SlicePublisher, WholePublisher, fetch_module, load_state, publish_module, register_module,
+    tensors_of)
 server, model_name = sys.argv[1:3]
 rank = int(os.environ["RANK"])
 dist.init_process_group("gloo")
@@ -300,6 +301,18 @@ except tensorhub.FailedPreconditionError:
     pass
 whole.publish(2)
 whole.close()
+pieces = SlicePublisher(theirs, server, model_name + "-pieces", dtype=torch.bfloat16)
+pieces.publish(1)
+if rank == 0:
+    found = {name: torch.zeros(value.shape, dtype=torch.bfloat16)
+             for name, value in expected.items()}
+    with tensorhub.connect(server, model_name + "-pieces", "reader") as reader:
+        reader.register(found)
+        reader.fetch(tensorhub.latest())
+    for name, value in expected.items():
+        assert torch.equal(found[name], value.to(torch.bfloat16)), name
+dist.barrier()
+pieces.close()
 dist.destroy_process_group()
 """
 

@@ -269,6 +269,35 @@ def test_a_second_engine_of_the_same_cut_reads_from_the_first(make_engine, publi
     assert all("vllm-" in engine.arrived.sources for engine in engines[1][1])
 
 
+class OneStage(Model):
+    """A pipeline-parallel rank: it takes nothing of what other ranks hold."""
+
+    MINE = (("embed", "q", "k", "v"), ("o", "norm", "gate", "up"))
+
+    def __init__(self, rank):
+        super().__init__(0, 1)
+        self.stage = rank
+        for name in (("o", "norm", "gate_up"), ("qkv", "embed"))[rank]:
+            delattr(self, name)
+
+    def _load(self, name, tensor):
+        if name in self.MINE[self.stage]:
+            super()._load(name, tensor)
+
+
+def test_stages_fetch_their_own_layers(make_engine, publish):
+    threads, engines = make_engine(2, [OneStage(rank) for rank in range(2)])
+    for version in (1, 2):
+        publish(version)
+        assert update(threads, engines) == [None] * 2
+    wanted = Model(0, 1)
+    wanted.load_weights(weights_of(2).items())
+    for engine in engines:
+        for name, value in engine.model.named_parameters():
+            assert torch.equal(value, getattr(wanted, name)), name
+    assert sum(fetched(engines)) == own_bytes(wanted)
+
+
 def test_no_rank_goes_in_place_if_one_cannot(make_engine, publish, caplog):
     models = [Model(rank, 2) for rank in range(2)]
     models[1].quant_method = types.SimpleNamespace()
