@@ -74,11 +74,12 @@ std::optional<HolderRank> SkipTo(const HolderRank& rank, const SourceClass& want
   return std::nullopt;
 }
 
-// Of the sources of one that is fed.
+// Of the sources of one that is fed. Holders of other shards are in none of its own shard's places.
 Tier FarthestTier(const Worker& reader) {
   Tier farthest = Tier::kHost;
   for (const Stream& stream : reader.read->streams) {
     if (stream.current == 0) continue;
+    if (stream.from != nullptr) return Tier::kRemote;
     farthest = std::max(farthest, reader.read->assignments.at(stream.current).tier);
   }
   return farthest;

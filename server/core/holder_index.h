@@ -78,8 +78,8 @@ struct Site {
 struct IndexEntry {
   std::optional<HolderRank> rank;  // none: may serve nobody
   bool unfed = false;
-  // The farthest place that it is fed from within; kRemote: not even its datacenter. None: it does
-  // not read.
+  // The farthest place that it is fed from within; kRemote: not even its datacenter, or by holders
+  // of another shard. None: it does not read.
   std::optional<Tier> fed_from;
   bool operator==(const IndexEntry&) const = default;
 };

@@ -256,7 +256,7 @@ void Hub::State::CheckSeeds(const Shard& shard) const {
     for (const Worker* seed : site.all.inlets) {
       TH_CHECK(Reads(*seed) && seed->place.datacenter == datacenter);
       const Read& read = *seed->read;
-      if (!IsFed(*seed) || read.restored || !read.barred.empty()) continue;
+      if (!IsFedWhole(*seed) || read.restored || !read.barred.empty()) continue;
       if (!read.whole().left.empty()) continue;
       TH_CHECK(innocent == nullptr);
       innocent = seed;
