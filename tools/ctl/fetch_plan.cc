@@ -111,6 +111,11 @@ absl::StatusOr<std::vector<Attachment>> CutAnew(AdminClient& admin, const v1::Ve
 
 }  // namespace
 
+absl::StatusOr<uint64_t> NumberOf(AdminClient& admin, const std::string& model,
+                                  const VersionOrLatest& wanted) {
+  return wanted.exact ? absl::StatusOr<uint64_t>(*wanted.exact) : LatestOf(admin, model);
+}
+
 absl::StatusOr<v1::VersionInfo> FindVersion(AdminClient& admin, const std::string& model,
                                             uint64_t version) {
   auto versions = admin.ListVersions(model);
@@ -168,8 +173,7 @@ size_t FetchPlan::file_count() const {
 absl::StatusOr<FetchPlan> DescribeVersion(AdminClient& admin, const std::string& model,
                                           const VersionOrLatest& wanted,
                                           std::optional<uint32_t> rows) {
-  const absl::StatusOr<uint64_t> version =
-      wanted.exact ? absl::StatusOr<uint64_t>(*wanted.exact) : LatestOf(admin, model);
+  const absl::StatusOr<uint64_t> version = NumberOf(admin, model, wanted);
   if (!version.ok()) return version.status();
   const absl::StatusOr<v1::VersionInfo> info = FindVersion(admin, model, *version);
   if (!info.ok()) return info.status();

@@ -30,6 +30,10 @@ struct FetchPlan {
   size_t file_count() const;
 };
 
+// NOT_FOUND: there is no such model, or it has no version yet.
+absl::StatusOr<uint64_t> NumberOf(AdminClient& admin, const std::string& model,
+                                  const VersionOrLatest& wanted);
+
 // A version that can be fetched, with a layout for each rank. NOT_FOUND: no such model or version,
 // or nobody holds it. FAILED_PRECONDITION: it is still being published, or not all layouts are
 // known.

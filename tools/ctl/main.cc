@@ -50,6 +50,7 @@ int Main(int argc, char** argv) {
   Verbs verbs(line);
   AddStatusVerbs(verbs);
   AddListVerbs(verbs);
+  AddTreeVerb(verbs);
   AddWatchVerb(verbs);
   AddPublishVerb(verbs);
   AddFetchVerb(verbs);

@@ -52,6 +52,7 @@ class Verbs {
 
 void AddListVerbs(Verbs& verbs);    // models, versions, replicas, workers
 void AddStatusVerbs(Verbs& verbs);  // transfers, status
+void AddTreeVerb(Verbs& verbs);
 void AddWatchVerb(Verbs& verbs);
 void AddPublishVerb(Verbs& verbs);
 void AddFetchVerb(Verbs& verbs);

@@ -73,6 +73,21 @@ TEST_F(ViewsTest, Models) {
                                              Words{"m/actor", "7", "1", "1", "1", "0", "0"}));
 }
 
+TEST_F(ViewsTest, Tree) {
+  ExpectFailure(ctl_.Run({"tree", "m/actor"}), 1, {"unknown model m/actor"});
+  const auto first = Publish("7", "g");
+  const auto second = Publish("7", "h");
+  EXPECT_EQ(ctl_.Text({"tree", "m/actor"}),
+            "m/actor version 7\ng/0  complete  us/dc1/r1/h1\nh/0  complete  us/dc1/r1/h1\n");
+  EXPECT_EQ(ctl_.Text({"tree", "m/actor", "8"}), "Nobody holds m/actor version 8.\n");
+  const json tree = ctl_.Json({"tree", "m/actor", "latest"});
+  EXPECT_EQ(tree.at("version"), 7);
+  ASSERT_EQ(tree.at("tree").size(), 2u);
+  EXPECT_EQ(tree.at("tree")[0].at("group"), "g");
+  EXPECT_EQ(tree.at("tree")[0].at("readers"), json::array());
+  EXPECT_THAT(ctl_.Text({"tree", "m/actor", "--dot"}), StartsWith("digraph \"m/actor version 7\""));
+}
+
 TEST_F(ViewsTest, WhatIsKeptAndWhy) {
   const auto publisher = Publish("7", "g");
   EXPECT_EQ(ctl_.Text({"retain", "m/actor", "2"}), "");
