@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Checks deploy/kubernetes against the schemas of Kubernetes and the flags of the release build, and
-# deploy/prometheus by its own tests. What it needs comes from Debian, and from PyPI into build/deploy.
+# deploy/prometheus by its own tests, and the dashboard by what metrics there are. What it needs comes from Debian, and from PyPI into build/deploy.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -12,6 +12,7 @@ source tools/lib.sh
 
 promtool check rules deploy/prometheus/rules.yml
 promtool test rules deploy/prometheus/rules_test.yml
+python3 -B tests/deploy/dashboard_check.py deploy/grafana/tensorhub.json docs/metrics.md
 
 venv=$TENSORHUB_BUILD_ROOT/deploy
 if [[ ! -x $venv/bin/python ]]; then
