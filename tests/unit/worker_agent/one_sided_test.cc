@@ -126,7 +126,8 @@ class OneSidedTest : public ::testing::Test {
   }
   std::vector<std::optional<uint64_t>> Get(ByteRange range, uint64_t digest_every) {
     done_.reset();
-    reader_.Get({kSource, range, 5, digest_every}, memory_);
+    const CopyRun run{range.begin, range.begin, range.bytes};
+    reader_.Get({kSource, {run}, 5, digest_every}, memory_);
     EXPECT_FALSE(done_);
     reader_.Progress();
     EXPECT_TRUE(done_ && done_->token == 5 && done_->status.ok());
@@ -153,6 +154,35 @@ TEST_F(OneSidedTest, WithoutDigestsThereIsAGetPerPiece) {
   EXPECT_THAT(Get({100, 1800}, 0), ElementsAre());
   EXPECT_THAT(transport_->gets, ElementsAre(1000, 800));
   ExpectCame(100, 1900);
+}
+
+// As between two layouts: what lies here is elsewhere there.
+TEST_F(OneSidedTest, RunsLieElsewhereAtTheSource) {
+  reader_.Get({kSource, {{1000, 200, 300}, {1500, 600, 1}, {0, 1050, 100}}, 5, 0}, memory_);
+  reader_.Progress();
+  ASSERT_TRUE(done_ && done_->status.ok());
+  const auto theirs = [&](uint64_t at) { return theirs_[at < 1100 ? at : at - 1100 + 3000]; };
+  const auto mine = [&](uint64_t at) { return mine_[at < 1100 ? at : at - 1100 + 2000]; };
+  for (uint64_t at = 0; at < 2000; ++at) {
+    std::byte wanted{0xee};
+    if (at >= 200 && at < 500) wanted = theirs(at - 200 + 1000);
+    if (at == 600) wanted = theirs(1500);
+    if (at >= 1050 && at < 1150) wanted = theirs(at - 1050);
+    ASSERT_EQ(mine(at), wanted) << at;
+  }
+}
+
+// R9: where a run is the layouts say, and how large the memory is the source.
+TEST_F(OneSidedTest, RunsBeyondEitherMemoryAreNotGot) {
+  for (const CopyRun& run : {CopyRun{1900, 0, 101}, CopyRun{0, 1900, 101}, CopyRun{0, 0, 0},
+                             CopyRun{~uint64_t{0}, 0, 2}, CopyRun{0, 0, ~uint64_t{0}}}) {
+    done_.reset();
+    reader_.Get({kSource, {{0, 0, 10}, run}, 5, 0}, memory_);
+    ASSERT_TRUE(done_);
+    EXPECT_EQ(done_->status.code(), absl::StatusCode::kUnavailable);
+  }
+  EXPECT_TRUE(transport_->gets.empty());
+  ExpectCame(0, 0);
 }
 
 TEST_F(OneSidedTest, DigestsComeChunkByChunk) {
