@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tensorhub import _client
 from tensorhub._errors import DataLossError, FailedPreconditionError, raise_for
+from tensorhub._layouts import layouts_of
 from tensorhub._tensors import HOST, Described
 from tensorhub._types import version
 
@@ -47,10 +48,10 @@ def verify(held: Any, timeout: float = 600.0) -> Receipt | list[Receipt]:
 
     ``held`` is a client, of which it returns a :class:`Receipt`, or an engine with a plug-in of
     ``tensorhub.integrations`` (vLLM's ``LLM``), of which it returns a list of them, one for each
-    rank. The version is fetched once more, into host memory beside what is held, from the nearest
-    worker that has it, with all digests checked. So it takes a fetch's time, and memory for one
-    copy of what is held. All ranks of a group call it together. Nothing of what is held may change
-    meanwhile.
+    rank. The version is fetched once more, into host memory beside what is held, with all digests
+    checked. Where the publisher cut it in another way, it comes from who holds what was published.
+    So it takes a fetch's time, and memory for one copy of what is held. All ranks of a group call
+    it together. Nothing of what is held may change meanwhile.
 
     DataLossError: what is held is something else than was published. Unpublish, and fetch again.
     FailedPreconditionError: nothing is held. Errors of the fetch as :meth:`Client.fetch`.
@@ -77,7 +78,8 @@ def verify_client(client: Client, timeout: float) -> Receipt:
         memory = reader.allocate(_room(registration.described))
         begin = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         copies = list(_copies(registration.described, begin))
-        raise_for(*reader._native.register(copies))
+        wanted = copies if _as_published(client, number) else _cut_otherwise(copies)
+        raise_for(*reader._native.register(wanted))
         call = reader._native.fetch(*_wanted(number), int(timeout * 1000), None, True)
         identity = _client.finish(call)["identity"]
         different = [
@@ -97,6 +99,41 @@ def verify_client(client: Client, timeout: float) -> Receipt:
         )
     size = sum(one[2] for one in registration.described)
     return Receipt(number, identity.hex() if identity else "", len(copies), size)
+
+
+def _as_published(client: Client, number: int) -> bool:
+    """Whether this rank has what the publisher's rank of its number has.
+
+    Then digests are the publisher's, whoever the bytes come from.
+    """
+    described = client._registration.described if client._registration is not None else []
+    _, ranks = layouts_of(client.server, client.model, number, client._security)
+    mine = {(name, dtype, tuple(shape), whole and tuple(whole), tuple(offset))
+            for name, _, _, dtype, shape, _, whole, offset in described}  # fmt: skip
+    theirs = ranks[client.rank] if client.rank < len(ranks) else []
+    return len(ranks) == client._joined["world_size"] and mine == {
+        (one.name, one.dtype, one.shape, one.global_shape, one.offset) for one in theirs
+    }
+
+
+def _cut_otherwise(described: list[Described]) -> list[Described]:
+    """The same bytes, with one tensor in two slices.
+
+    So they come from who holds what was published, and not from somebody whose cut is this one: its
+    digests would be of what it has, and it may be the one that is verified.
+    """
+    for at, (name, begin, nbytes, dtype, shape, device, whole, offset) in enumerate(described):
+        if not shape or shape[0] < 2 or nbytes % shape[0]:
+            continue
+        rows, size = shape[0] // 2, nbytes // shape[0]
+        start = offset or (0,) * len(shape)
+        both = [
+            (name, begin + first * size, count * size, dtype, (count, *shape[1:]), device,
+             whole or shape, (start[0] + first, *start[1:]))
+            for first, count in ((0, rows), (rows, shape[0] - rows))
+        ]  # fmt: skip
+        return [*described[:at], *both, *described[at + 1 :]]
+    return described
 
 
 def _wanted(number: int) -> tuple[int, int]:

@@ -68,6 +68,23 @@ def test_the_ranks_of_a_group_verify_together(connect):
     assert np.array_equal(np.concatenate([one[2] for one in outcomes]).ravel(), np.arange(12.0))
 
 
+def test_another_cut_is_compared_with_what_the_publishers_have(connect):
+    # Not with itself: the rollout is the only one of its cut, and its digests are of what it has.
+    trainers = [connect("trainer", rank=rank, world_size=2) for rank in range(2)]
+    for rank, trainer in enumerate(trainers):
+        rows = np.full((2, 3), rank + 1.0)
+        trainer.register({"w": tensorhub.sliced(rows, (4, 3), (2 * rank, 0))})
+        trainer.publish(1)
+    rollout, mine = connect("rollout"), np.zeros((4, 3))
+    rollout.register({"w": mine})
+    fetched = rollout.fetch(tensorhub.latest())
+    found = tensorhub.verify(rollout)
+    assert (found.receipt, found.tensors, found.bytes) == (fetched.receipt, 1, 96)
+    mine[3, 2] = 9
+    with pytest.raises(tensorhub.DataLossError, match="version 1: w differ"):
+        tensorhub.verify(rollout)
+
+
 def test_what_holds_nothing_is_told_so(connect):
     client = connect("rollout")
     with pytest.raises(tensorhub.FailedPreconditionError, match="holds no whole version"):
