@@ -256,6 +256,17 @@ def test_tied_embeddings_are_refused_on_a_cpu(make_engine):
         make_engine(tied=True)
 
 
+def test_experts_that_are_packed_once_are_refused_on_a_cpu(make_engine):
+    class UnquantizedFusedMoEMethod:
+        pass
+
+    model = Model()
+    model.experts = torch.nn.Module()
+    model.experts.quant_method = UnquantizedFusedMoEMethod()
+    with pytest.raises(tensorhub.FailedPreconditionError, match="experts is a mixture of experts"):
+        make_engine(model)
+
+
 def test_settings_come_from_the_caller_and_then_from_the_environment(make_engine, monkeypatch):
     engine = make_engine(start=False)
     with pytest.raises(tensorhub.InvalidArgumentError, match="set TENSORHUB_SERVER"):

@@ -27,28 +27,21 @@ from fake_ranks import (  # noqa: E402
     sliced,
     update,
     weights_of,
-)  # fmt: skip
+)
 
 
 @pytest.fixture
 def publish(connect):
-    """publish(version, cut=...): from two ranks, which have slices along that axis."""
-    made = {}
+    """publish(version, axis=...): from two new ranks, which have slices along that axis."""
 
-    def ranks_of(group):
-        if group not in made:
-            made[group] = [connect(group, rank=rank, world_size=2) for rank in range(2)]
-        return made[group]
-
-    def publish(version, tensors=None, *, axis=0, group="trainer"):
-        group = f"{group}-{version}"
-        for rank, client in enumerate(ranks_of(group)):
-            client.register(
-                {name: sliced(whole, rank, axis)
-                 for name, whole in (tensors or weights_of(version)).items()}
-            )  # fmt: skip
+    def publish(version, *, axis=0):
+        ranks = [connect(f"trainer-{version}", rank=rank, world_size=2) for rank in range(2)]
+        for rank, client in enumerate(ranks):
+            pieces = {name: sliced(whole, rank, axis)
+                      for name, whole in weights_of(version).items()}  # fmt: skip
+            client.register(pieces)
             client.publish(version)
-        return made[group]
+        return ranks
 
     return publish
 

@@ -40,6 +40,36 @@ def llama(seed):
     return transformers.LlamaForCausalLM(config).to(torch.bfloat16)
 
 
+def awkward(seed):
+    """Fused in the checkpoint, one key and value head for all ranks, words that do not divide."""
+    import torch
+    import transformers
+
+    torch.manual_seed(seed)
+    config = transformers.Phi3Config(
+        vocab_size=499, hidden_size=256, intermediate_size=512, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=1, max_position_embeddings=256,
+        original_max_position_embeddings=256, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+        tie_word_embeddings=False, initializer_range=0.2, dtype="bfloat16",
+    )  # fmt: skip
+    return transformers.Phi3ForCausalLM(config).to(torch.bfloat16)
+
+
+def mixture(seed):
+    """A mixture of experts, which vLLM on a CPU packs when it starts."""
+    import torch
+    import transformers
+
+    torch.manual_seed(seed)
+    config = transformers.Qwen3MoeConfig(
+        vocab_size=512, hidden_size=256, intermediate_size=512, moe_intermediate_size=128,
+        num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=64,
+        num_experts=4, num_experts_per_tok=2, max_position_embeddings=256,
+        tie_word_embeddings=False, initializer_range=0.2, dtype="bfloat16",
+    )  # fmt: skip
+    return transformers.Qwen3MoeForCausalLM(config).to(torch.bfloat16)
+
+
 def engine_of(path, **options):
     from vllm import LLM
 

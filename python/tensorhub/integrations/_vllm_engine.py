@@ -57,7 +57,8 @@ class TensorHubWeightTransferEngine(
     def init_transfer_engine(self, init_info: TensorHubInitInfo) -> None:
         """Joins the hub. InvalidArgumentError names a setting; UnavailableError: nobody answers."""
         settings = Settings.of(vars(init_info))
-        self._refuse_tied()
+        if self.device.type == "cpu":
+            _vllm_model.refuse_packed_once(self.model, self.model_config)
         warn_if_untried()
         self.shutdown()
         receiver = _vllm_ranks.receiver(settings)
@@ -253,12 +254,3 @@ class TensorHubWeightTransferEngine(
         target, self._in_place = self._in_place, None
         if target is not None:
             target.close()
-
-    def _refuse_tied(self) -> None:
-        """vLLM on a CPU packs lm_head beside the embedding, and does not pack it anew."""
-        config = getattr(self.model_config, "hf_text_config", None)
-        if self.device.type == "cpu" and getattr(config, "tie_word_embeddings", False):
-            raise FailedPreconditionError(
-                "this model ties lm_head to its embedding, and vLLM on a CPU would go on with the "
-                "old lm_head after an update; use a model without tie_word_embeddings, or a GPU"
-            )

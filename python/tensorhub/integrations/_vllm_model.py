@@ -13,13 +13,14 @@ from typing import Any
 
 import torch
 
+from tensorhub._errors import FailedPreconditionError
 from tensorhub._layouts import TensorSpec
 from tensorhub.integrations._model import check_names, detach, named_tensors, refusal
 from tensorhub.integrations._plan import Plan, record
 from tensorhub.integrations.vllm import log
 from tensorhub.torch import storage_of
 
-__all__ = ["check_names", "detach", "plan_or_none", "record_plan", "reload"]
+__all__ = ["check_names", "detach", "plan_or_none", "record_plan", "refuse_packed_once", "reload"]
 
 
 def record_plan(model: torch.nn.Module, specs: Sequence[TensorSpec]) -> Plan:
@@ -62,6 +63,26 @@ def plan_or_none(model: torch.nn.Module, specs: Sequence[TensorSpec]) -> Plan | 
         return None
     except Exception as error:
         raise refusal(error) from error
+
+
+def refuse_packed_once(model: torch.nn.Module, model_config: Any) -> None:
+    """FailedPreconditionError: vLLM on a CPU would go on with old weights after an update.
+
+    It packs lm_head of a tied embedding, and the experts of a mixture, only when it starts.
+    """
+    remedy = "use a GPU, or start a new vLLM with --load-format tensorhub for each version"
+    config = getattr(model_config, "hf_text_config", None)
+    if getattr(config, "tie_word_embeddings", False):
+        raise FailedPreconditionError(
+            "this model ties lm_head to its embedding, and vLLM on a CPU would go on with the old "
+            f"lm_head after an update; use a model without tie_word_embeddings, {remedy}"
+        )
+    for name, module in model.named_modules():
+        if type(getattr(module, "quant_method", None)).__name__ == "UnquantizedFusedMoEMethod":
+            raise FailedPreconditionError(
+                f"{name} is a mixture of experts, which vLLM on a CPU packs when it starts and not "
+                f"after an update: it would answer from wrong weights; {remedy}"
+            )
 
 
 def reload(
