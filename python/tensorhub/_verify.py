@@ -58,7 +58,9 @@ def verify(held: Any, timeout: float = 600.0) -> Receipt | list[Receipt]:
     """
     if isinstance(held, _client.Client):
         return verify_client(held, timeout)
-    if callable(getattr(held, "collective_rpc", None)):
+    # SGLang's engine has calls of that name too, which mean something else.
+    of_sglang = type(held).__module__.startswith("sglang")
+    if callable(getattr(held, "collective_rpc", None)) and not of_sglang:
         from tensorhub.integrations import vllm
 
         return vllm.verify(held, timeout)

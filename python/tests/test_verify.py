@@ -91,3 +91,6 @@ def test_what_holds_nothing_is_told_so(connect):
         tensorhub.verify(client)
     with pytest.raises(TypeError, match="not dict"):
         tensorhub.verify({})
+    engine = type("Engine", (), {"__module__": "sglang.srt", "collective_rpc": pytest.fail})
+    with pytest.raises(TypeError, match="a client or a vLLM engine, not Engine"):
+        tensorhub.verify(engine())
