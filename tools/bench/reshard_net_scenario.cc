@@ -52,7 +52,7 @@ class ReshardNetScenario : public Scenario {
                                                          size_t ranks, size_t first_host);
   absl::Status MeasureStream(Report& report);
   absl::Status Publish();
-  absl::Status Fetch(std::vector<Readers*> readers, bool kill);
+  absl::Status Fetch(const std::vector<Readers*>& readers, bool kill);
   absl::Status MeasureGroups(Report& report);
   absl::Status MeasureKilled(Report& report);
   absl::StatusOr<double> Received() const;
@@ -161,7 +161,7 @@ absl::Status ReshardNetScenario::Publish() {
   return absl::OkStatus();
 }
 
-absl::Status ReshardNetScenario::Fetch(std::vector<Readers*> readers, bool kill) {
+absl::Status ReshardNetScenario::Fetch(const std::vector<Readers*>& readers, bool kill) {
   const double start = SteadySeconds();
   for (Readers* some : readers) {
     if (absl::Status status = some->group->BeginFetch(version_); !status.ok()) return status;
