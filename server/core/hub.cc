@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/looks.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -215,8 +216,13 @@ void Hub::Apply(const Event& event, TimeMs now, Effects& effects) {
   state_->Apply(event, now, effects);
 }
 std::optional<TimeMs> Hub::NextDeadline() const { return state_->NextDeadline(); }
-std::vector<ModelView> Hub::Models() const { return state_->Models(); }
+std::vector<ModelView> Hub::Models(const std::string& after, size_t limit) const {
+  return state_->Models(after, limit);
+}
 bool Hub::HasModel(const std::string& model) const { return state_->HasModel(model); }
+std::optional<Version> Hub::Latest(const std::string& model) const {
+  return State::Looks{*state_}.Latest(model);
+}
 std::vector<VersionView> Hub::Versions(const std::string& model) const {
   return state_->Versions(model);
 }
@@ -225,6 +231,14 @@ std::vector<ReferenceView> Hub::References(const std::string& model,
   return state_->References(model, version);
 }
 std::vector<WorkerView> Hub::Workers(TimeMs now) const { return state_->Workers(now); }
+std::vector<WorkerView> Hub::Workers(const WorkerQuery& query, TimeMs now) const {
+  return State::Looks{*state_}.Workers(query, now);
+}
+ReplicationView Hub::Replication(const std::string& model, Version version, size_t limit,
+                                 TimeMs now) const {
+  return State::Looks{*state_}.Replication(model, version, limit, now);
+}
+FleetView Hub::Fleet(TimeMs now) const { return State::Looks{*state_}.Fleet(now); }
 std::vector<TransferView> Hub::Transfers(TimeMs now) const { return state_->Transfers(now); }
 StatusView Hub::Status() const { return state_->Status(); }
 uint64_t Hub::Revision(const std::string& model) const { return state_->Revision(model); }

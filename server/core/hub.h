@@ -17,6 +17,7 @@
 
 #include "server/core/effects.h"
 #include "server/core/events.h"
+#include "server/core/fleet_views.h"
 #include "server/core/views.h"
 
 namespace tensorhub::hub {
@@ -87,14 +88,22 @@ class Hub {
   // When Tick is due at the latest, if nothing else happens.
   std::optional<TimeMs> NextDeadline() const;
 
-  std::vector<ModelView> Models() const;
+  // By name. Of many: those behind `after`, at most `limit`.
+  std::vector<ModelView> Models(const std::string& after = "", size_t limit = ~size_t{0}) const;
   // Empty if the model is unknown; `HasModel` tells the two apart.
   bool HasModel(const std::string& model) const;
+  // The newest that ever became visible.
+  std::optional<Version> Latest(const std::string& model) const;
   std::vector<VersionView> Versions(const std::string& model) const;
   std::vector<ReferenceView> References(const std::string& model,
                                         std::optional<Version> version) const;
   std::vector<WorkerView> Workers(TimeMs now) const;
+  std::vector<WorkerView> Workers(const WorkerQuery& query, TimeMs now) const;
   std::vector<TransferView> Transfers(TimeMs now) const;
+  // At most `limit` of those that hold the version.
+  ReplicationView Replication(const std::string& model, Version version, size_t limit,
+                              TimeMs now) const;
+  FleetView Fleet(TimeMs now) const;
   StatusView Status() const;
   uint64_t Revision(const std::string& model) const;
   std::shared_ptr<const Layout> FindLayout(const Fingerprint& fingerprint) const;

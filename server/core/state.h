@@ -37,7 +37,7 @@ class Hub::State {
   std::optional<TimeMs> NextDeadline() const;
 
   // views.cc
-  std::vector<ModelView> Models() const;
+  std::vector<ModelView> Models(const std::string& after, size_t limit) const;
   bool HasModel(const std::string& model) const { return models_.contains(model); }
   std::vector<VersionView> Versions(const std::string& model) const;
   std::vector<ReferenceView> References(const std::string& model,
@@ -48,9 +48,9 @@ class Hub::State {
   uint64_t Revision(const std::string& model) const;
   std::shared_ptr<const Layout> FindLayout(const Fingerprint& fingerprint) const;
   std::shared_ptr<const std::string> FindAttachment(const Fingerprint& fingerprint) const;
+  struct Looks;  // looks.h
 
-  // invariants.cc
-  void CheckInvariants() const;
+  void CheckInvariants() const;  // invariants.cc
 
  private:
   // hub.cc: the frame of every event.

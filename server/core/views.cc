@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "server/core/looks.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -52,6 +53,17 @@ VersionView ViewOf(const Publication& publication) {
 
 bool Running(const Worker& worker) { return worker.read && worker.read->running; }
 
+// After a term has begun, a number above the latest is an older content.
+void CountWorker(const Worker& worker, ModelView& view) {
+  if (!worker.alive) return;
+  ++view.workers;
+  if (!worker.reference || !view.has_latest) return;
+  const Version held = worker.reference->version;
+  if (held >= view.latest) return;
+  ++view.behind;
+  view.lag_max = std::max(view.lag_max, view.latest - held);
+}
+
 }  // namespace
 
 std::string_view ToString(VersionState state) {
@@ -82,25 +94,30 @@ std::string_view ToString(ReferenceState state) {
   return "?";
 }
 
-std::vector<ModelView> Hub::State::Models() const {
+ModelView Hub::State::Looks::ViewOf(const std::string& name, const Model& model) const {
+  ModelView view;
+  view.model = name;
+  view.has_latest = model.latest.has_value();
+  view.latest = model.latest.value_or(0);
+  view.keep_latest = state.KeepLatest(model);
+  view.term = model.terms.now().number;
+  for (const auto& [version, publication] : model.held) {
+    if (publication->listed()) ++view.versions;
+    if (version == model.latest) view.latest_held = publication->listed();
+    view.replicas += CompleteReplicas(*publication);
+  }
+  for (auto it = state.workers_.lower_bound({name, "", 0});
+       it != state.workers_.end() && it->first.model == name; ++it) {
+    CountWorker(it->second, view);
+  }
+  return view;
+}
+
+std::vector<ModelView> Hub::State::Models(const std::string& after, size_t limit) const {
   std::vector<ModelView> views;
-  for (const auto& [name, model] : models_) {
-    ModelView view;
-    view.model = name;
-    view.has_latest = model.latest.has_value();
-    view.latest = model.latest.value_or(0);
-    view.keep_latest = KeepLatest(model);
-    view.term = model.terms.now().number;
-    for (const auto& [version, publication] : model.held) {
-      if (publication->listed()) ++view.versions;
-      if (version == model.latest) view.latest_held = publication->listed();
-      view.replicas += CompleteReplicas(*publication);
-    }
-    for (auto it = workers_.lower_bound({name, "", 0});
-         it != workers_.end() && it->first.model == name; ++it) {
-      if (it->second.alive) ++view.workers;
-    }
-    views.push_back(std::move(view));
+  auto it = after.empty() ? models_.begin() : models_.upper_bound(after);
+  for (; it != models_.end() && views.size() < limit; ++it) {
+    views.push_back(Looks{*this}.ViewOf(it->first, it->second));
   }
   return views;
 }
@@ -141,6 +158,24 @@ std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
   return rows;
 }
 
+ReferenceView Hub::State::Looks::ViewOfReference(const Worker& worker) {
+  const Reference& reference = *worker.reference;
+  ReferenceView view;
+  view.model = worker.id.key.model;
+  view.group = worker.id.key.group;
+  view.version = reference.version;
+  view.publication = reference.publication;
+  view.worker = worker.id;
+  view.location = worker.location.ToString();
+  view.medium = worker.medium;
+  view.generation = reference.generation;
+  view.state = reference.state;
+  view.valid_chunks = reference.valid_chunks;
+  view.chunks = reference.shard->chunks.value_or(0);
+  view.readers = static_cast<uint32_t>(reference.readers.size());
+  return view;
+}
+
 // By group and rank.
 std::vector<ReferenceView> Hub::State::References(const std::string& model,
                                                   std::optional<Version> version) const {
@@ -148,43 +183,35 @@ std::vector<ReferenceView> Hub::State::References(const std::string& model,
   for (auto it = workers_.lower_bound({model, "", 0});
        it != workers_.end() && it->first.model == model; ++it) {
     const Worker& worker = it->second;
-    if (!worker.reference) continue;
-    const Reference& reference = *worker.reference;
-    if (version && reference.version != *version) continue;
-    ReferenceView view;
-    view.model = model;
-    view.group = worker.id.key.group;
-    view.version = reference.version;
-    view.publication = reference.publication;
-    view.worker = worker.id;
-    view.location = worker.location.ToString();
-    view.medium = worker.medium;
-    view.generation = reference.generation;
-    view.state = reference.state;
-    view.valid_chunks = reference.valid_chunks;
-    view.chunks = reference.shard->chunks.value_or(0);
-    view.readers = static_cast<uint32_t>(reference.readers.size());
-    views.push_back(std::move(view));
+    if (!worker.reference || (version && worker.reference->version != *version)) continue;
+    views.push_back(Looks::ViewOfReference(worker));
   }
   return views;
+}
+
+WorkerView Hub::State::Looks::ViewOf(const Worker& worker, TimeMs now) {
+  WorkerView view;
+  view.worker = worker.id;
+  view.world_size = worker.world_size;
+  view.location = worker.location.ToString();
+  view.connected = worker.session != 0;
+  view.stable = worker.stable;
+  view.lease_left_ms = std::max<TimeMs>(0, worker.lease_end - now);
+  view.stalled_ms = worker.stalled_ms;
+  view.holds = worker.reference.has_value();
+  if (!view.holds) return view;
+  view.version = worker.reference->version;
+  view.state = worker.reference->state;
+  view.valid_chunks = worker.reference->valid_chunks;
+  view.chunks = worker.reference->shard->chunks.value_or(0);
+  return view;
 }
 
 // Those within their leases.
 std::vector<WorkerView> Hub::State::Workers(TimeMs now) const {
   std::vector<WorkerView> views;
   for (const auto& [key, worker] : workers_) {
-    if (!worker.alive) continue;
-    WorkerView view;
-    view.worker = worker.id;
-    view.world_size = worker.world_size;
-    view.location = worker.location.ToString();
-    view.connected = worker.session != 0;
-    view.stable = worker.stable;
-    view.lease_left_ms = std::max<TimeMs>(0, worker.lease_end - now);
-    view.stalled_ms = worker.stalled_ms;
-    view.holds = worker.reference.has_value();
-    view.version = view.holds ? worker.reference->version : 0;
-    views.push_back(std::move(view));
+    if (worker.alive) views.push_back(Looks::ViewOf(worker, now));
   }
   return views;
 }

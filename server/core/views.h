@@ -27,6 +27,8 @@ struct ModelView {
   uint32_t workers = 0;
   TermNumber term = 0;       // the latest (R2)
   bool latest_held = false;  // it can be fetched
+  uint32_t behind = 0;       // workers that hold an older version than the latest
+  Version lag_max = 0;       // by how many numbers, the farthest of them
 };
 
 // kLost: visible once, not whole now; kSuperseded: by a later term, and held still.
@@ -77,7 +79,11 @@ struct WorkerView {
   TimeMs lease_left_ms = 0;
   TimeMs stalled_ms = 0;  // by its own word: it lives, and stands still
   bool holds = false;
+  // Of what it holds.
   Version version = 0;
+  ReferenceState state = ReferenceState::kPublishing;
+  uint32_t valid_chunks = 0;
+  uint32_t chunks = 0;
 };
 
 struct TransferView {

@@ -15,25 +15,20 @@
 
 namespace tensorhub::http {
 
-struct ModelFacts {
-  hub::ModelView view;
-  uint32_t behind = 0;   // workers that hold an older version than the latest
-  uint64_t lag_max = 0;  // by how many numbers, the farthest of them
-};
-
 // Of the hub, by its own thread.
 struct HubFacts {
   hub::StatusView status;
-  uint32_t stalled = 0;                       // workers that stand still by their own word
-  std::map<std::string, uint32_t> transfers;  // by tier; "none": without a source
-  double oldest_transfer_s = 0;
-  std::vector<ModelFacts> models;  // by name, at most kModelsShown
-  uint32_t models_left_out = 0;
+  hub::FleetView fleet;
+  std::vector<hub::ModelView> models;  // by name, at most kModelsShown
 };
 // With more a scrape would be mostly names: 10,000 models are 60,000 series.
 inline constexpr size_t kModelsShown = 200;
 
 HubFacts FactsOf(const hub::Hub& hub, TimeMs now);
+uint32_t ModelsLeftOut(const HubFacts& facts);
+// By the tier of their source; "none": without one.
+std::map<std::string, uint32_t> TransfersByTier(const HubFacts& facts);
+double OldestTransferSeconds(const HubFacts& facts);
 
 // Of all of the server.
 struct Facts {
@@ -43,6 +38,7 @@ struct Facts {
   std::string version;
   uint64_t epoch = 0;
   std::map<std::string, uint64_t> refused;  // by code
+  std::string security;                     // who is let in by gRPC, and how; empty: whoever comes
   int64_t certificate_ends = 0;             // seconds since 1970; 0: there is none
   uint64_t reloads_failed = 0;
 };

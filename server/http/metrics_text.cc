@@ -69,28 +69,28 @@ void AddHub(const HubFacts& facts, Page& page) {
   const hub::StatusView& status = facts.status;
   page.Gauge("tensorhub_models", "Models that are known.", status.models);
   page.Gauge("tensorhub_models_left_out", "Models beyond those that have series of their own.",
-             facts.models_left_out);
+             ModelsLeftOut(facts));
   page.Gauge("tensorhub_workers", "Workers within their leases.", status.workers);
   page.Gauge("tensorhub_sessions", "Workers that are connected.", status.connected);
   page.Gauge("tensorhub_workers_stalled", "Workers whose progress thread stands still.",
-             facts.stalled);
+             facts.fleet.stalled);
   page.Gauge("tensorhub_references", "Workers that hold a version, whole or in part.",
              status.references);
   page.Counter("tensorhub_source_decisions_total", "Sources that readers were given.",
                Number(status.decisions));
   page.Begin("tensorhub_transfers", "Reads that run, by the tier of their source.",
              MetricType::Gauge);
-  for (const auto& [tier, count] : facts.transfers) page.Add(count, {{"tier", tier}});
+  for (const auto& [tier, count] : TransfersByTier(facts)) page.Add(count, {{"tier", tier}});
   page.Gauge("tensorhub_oldest_transfer_seconds", "How long the oldest of them has been running.",
-             facts.oldest_transfer_s);
+             OldestTransferSeconds(facts));
 }
 
 template <typename Value>
 void AddOfModels(const HubFacts& facts, const char* name, const char* help, Value value,
                  Page& page) {
   page.Begin(name, help, MetricType::Gauge);
-  for (const ModelFacts& model : facts.models) {
-    page.Add(Number(value(model)), {{"model", model.view.model}});
+  for (const hub::ModelView& model : facts.models) {
+    page.Add(Number(value(model)), {{"model", model.model}});
   }
 }
 
@@ -99,19 +99,19 @@ void AddModels(const HubFacts& facts, Page& page) {
     AddOfModels(facts, name, help, value, page);
   };
   add("tensorhub_model_latest_version", "The newest version that became visible; 0: none.",
-      [](const ModelFacts& model) { return model.view.latest; });
+      [](const hub::ModelView& model) { return model.latest; });
   add("tensorhub_model_latest_held", "1 if that version can be fetched.",
-      [](const ModelFacts& model) { return uint64_t{model.view.latest_held}; });
+      [](const hub::ModelView& model) { return uint64_t{model.latest_held}; });
   add("tensorhub_model_versions", "Versions that can be fetched.",
-      [](const ModelFacts& model) { return uint64_t{model.view.versions}; });
+      [](const hub::ModelView& model) { return uint64_t{model.versions}; });
   add("tensorhub_model_replicas", "Groups that hold a version whole, of all versions.",
-      [](const ModelFacts& model) { return uint64_t{model.view.replicas}; });
+      [](const hub::ModelView& model) { return uint64_t{model.replicas}; });
   add("tensorhub_model_workers", "Workers within their leases.",
-      [](const ModelFacts& model) { return uint64_t{model.view.workers}; });
+      [](const hub::ModelView& model) { return uint64_t{model.workers}; });
   add("tensorhub_model_workers_behind", "Workers that hold an older version than the latest.",
-      [](const ModelFacts& model) { return uint64_t{model.behind}; });
+      [](const hub::ModelView& model) { return uint64_t{model.behind}; });
   add("tensorhub_model_lag_versions", "By how many numbers the farthest of them is behind.",
-      [](const ModelFacts& model) { return model.lag_max; });
+      [](const hub::ModelView& model) { return model.lag_max; });
 }
 
 }  // namespace
