@@ -111,8 +111,9 @@ void Declare(cli::CommandLine& line, Flags& flags) {
   line.Flag("reflection", &flags.reflection,
             "let tools list the services (grpcurl); --reflection=false: do not");
   line.Flag("http", &flags.http,
-            "show metrics for Prometheus and answer probes there (/metrics, /livez, /readyz), in "
-            "plain HTTP and to whoever asks (default: do not)",
+            "show there a page of models and workers (/), the same as JSON (/api/v1), and metrics "
+            "for Prometheus (/metrics), and answer probes (/livez, /readyz), in plain HTTP and to "
+            "whoever asks (default: do not)",
             {.placeholder = "HOST:PORT"});
   DeclareGuard(line, flags);
   line.Example("tensorhub-server --data-dir /var/lib/tensorhub");
@@ -335,7 +336,9 @@ absl::StatusOr<std::unique_ptr<http::Pages>> ShowPages(const Flags& flags, rpc::
   if (flags.http.empty()) return nullptr;
   const absl::StatusOr<rpc::ListenAddress> address = rpc::ListenAddress::Parse(flags.http);
   if (!address.ok()) return address.status();
-  return http::Pages::Start(address->host, address->port, [&server] { return Observe(server); });
+  return http::Pages::Start(
+      address->host, address->port, [&server] { return Observe(server); },
+      [&server](auto reader) { return LookAndWait(server, std::move(reader)); });
 }
 
 // Until it is told to end, or has to: the exit code. No worker, and no supervisor, waits for

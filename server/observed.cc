@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "server/http/ask.h"
+
 namespace tensorhub {
 namespace {
 
@@ -16,20 +18,30 @@ constexpr std::chrono::seconds kObservePatience{5};
 
 }  // namespace
 
-// The answer may come when nobody waits for it any more.
+bool LookAndWait(rpc::RpcServer& server, std::function<void(const hub::Hub&, TimeMs)> reader) {
+  const auto seen = std::make_shared<std::promise<void>>();
+  std::future<void> heard = seen->get_future();
+  const bool asked =
+      server.Look([seen, reader = std::move(reader)](const hub::Hub& hub, TimeMs now) {
+        reader(hub, now);
+        seen->set_value();
+      });
+  if (!asked || heard.wait_for(kObservePatience) != std::future_status::ready) return false;
+  try {
+    heard.get();
+  } catch (const std::future_error&) {
+    return false;  // the server ends, and has dropped the question
+  }
+  return true;
+}
+
 std::optional<http::Facts> Observe(rpc::RpcServer& server) {
   const auto begun = std::chrono::steady_clock::now();
-  const auto answer = std::make_shared<std::promise<http::HubFacts>>();
-  std::future<http::HubFacts> heard = answer->get_future();
-  const bool asked = server.Look(
-      [answer](const hub::Hub& hub, TimeMs now) { answer->set_value(http::FactsOf(hub, now)); });
-  if (!asked || heard.wait_for(kObservePatience) != std::future_status::ready) return std::nullopt;
+  auto facts_of_hub = http::Ask(
+      [&server](auto reader) { return LookAndWait(server, std::move(reader)); }, http::FactsOf);
+  if (!facts_of_hub) return std::nullopt;
   http::Facts facts;
-  try {
-    facts.hub = heard.get();
-  } catch (const std::future_error&) {
-    return std::nullopt;  // the server ends, and has dropped the question
-  }
+  facts.hub = *std::move(facts_of_hub);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
   facts.look_s = took.count();
   const rpc::RpcServer::About about = server.about();
@@ -37,6 +49,7 @@ std::optional<http::Facts> Observe(rpc::RpcServer& server) {
   facts.version = TENSORHUB_VERSION;
   facts.epoch = about.epoch;
   facts.refused = about.refused;
+  facts.security = about.security.security;
   facts.certificate_ends = about.security.certificate_ends;
   facts.reloads_failed = about.security.reloads_failed;
   return facts;

@@ -6,6 +6,7 @@
 #ifndef TENSORHUB_SERVER_OBSERVED_H_
 #define TENSORHUB_SERVER_OBSERVED_H_
 
+#include <functional>
 #include <optional>
 
 #include "server/http/facts.h"
@@ -13,8 +14,11 @@
 
 namespace tensorhub {
 
-// Asks the hub's thread and waits for its answer, for kObservePatience at most: none, if there is
-// none by then. Any thread; `server` is there meanwhile.
+// Has the hub's thread call `reader` and waits for it, for kObservePatience at most: false, if it
+// has not been called by then. Any thread; `server` is there meanwhile.
+bool LookAndWait(rpc::RpcServer& server, std::function<void(const hub::Hub&, TimeMs)> reader);
+
+// By such a look: none, if there is no answer.
 std::optional<http::Facts> Observe(rpc::RpcServer& server);
 
 }  // namespace tensorhub

@@ -16,6 +16,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kEnd[] = "\r\n\r\n";
 
+constexpr std::chrono::milliseconds kEndPatience{500};
+constexpr size_t kEndBytesMax = 1 << 20;
+
 // False: the time is up, or the connection is broken.
 bool Await(socket_t socket, short what, Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
@@ -26,18 +29,21 @@ bool Await(socket_t socket, short what, Clock::time_point deadline) {
 
 }  // namespace
 
-std::optional<std::string> ReadHead(socket_t socket) {
+Head ReadHead(socket_t socket) {
   const auto deadline = Clock::now() + kHeadPatience;
   std::string head;
-  while (head.size() < kHeadBytesMax && Await(socket, POLLIN, deadline)) {
+  while (Await(socket, POLLIN, deadline)) {
     char bytes[4096];
     const ssize_t got = recv(socket, bytes, sizeof(bytes), MSG_DONTWAIT);
-    if (got <= 0) return std::nullopt;
+    if (got <= 0) return {};
     head.append(bytes, static_cast<size_t>(got));
     const size_t end = head.find(kEnd);
-    if (end != std::string::npos) return head.substr(0, end + sizeof(kEnd) - 1);
+    if (end != std::string::npos) {
+      return {Head::Outcome::kWhole, head.substr(0, end + sizeof(kEnd) - 1)};
+    }
+    if (head.size() >= kHeadBytesMax) return {Head::Outcome::kTooLong, {}};
   }
-  return std::nullopt;
+  return {head.empty() ? Head::Outcome::kSilent : Head::Outcome::kTooSlow, {}};
 }
 
 void SendAll(socket_t socket, const std::string& text) {
@@ -47,6 +53,17 @@ void SendAll(socket_t socket, const std::string& text) {
         send(socket, text.data() + at, text.size() - at, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent <= 0) return;
     at += static_cast<size_t>(sent);
+  }
+}
+
+void EndGently(socket_t socket) {
+  shutdown(socket, SHUT_WR);
+  const auto deadline = Clock::now() + kEndPatience;
+  char bytes[4096];
+  for (size_t taken = 0; taken < kEndBytesMax && Await(socket, POLLIN, deadline);) {
+    const ssize_t got = recv(socket, bytes, sizeof(bytes), MSG_DONTWAIT);
+    if (got <= 0) return;
+    taken += static_cast<size_t>(got);
   }
 }
 

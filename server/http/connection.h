@@ -10,7 +10,6 @@
 #include <httplib.h>
 
 #include <chrono>
-#include <optional>
 #include <string>
 
 namespace tensorhub::http {
@@ -19,11 +18,19 @@ inline constexpr size_t kHeadBytesMax = 16 << 10;
 inline constexpr std::chrono::seconds kHeadPatience{2};
 inline constexpr std::chrono::seconds kAnswerPatience{5};
 
-// The request line and the headers. None: too long, too slow, or hung up. What comes behind them
-// is not read.
-std::optional<std::string> ReadHead(socket_t socket);
+// What came of a request.
+struct Head {
+  enum class Outcome { kWhole, kTooLong, kTooSlow, kSilent };  // kSilent: said nothing, or hung up
+  Outcome outcome = Outcome::kSilent;
+  std::string text;  // of kWhole: the request line and the headers
+};
+// What comes behind the headers is not read.
+Head ReadHead(socket_t socket);
 // As far as the client takes it in time.
 void SendAll(socket_t socket, const std::string& text);
+// Says that nothing more comes, and takes a little of what the client still sends: with bytes left
+// unread the system would reset the connection, and the client might not see its answer.
+void EndGently(socket_t socket);
 
 // A request that has been read, and room for its answer.
 class Exchange final : public httplib::Stream {

@@ -1,37 +1,32 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the server shows by HTTP: /metrics, /livez and /readyz. Plain HTTP, GET only, for a network
-// of the operator's own.
+// What the server shows by HTTP: /metrics, /livez, /readyz, the API below /api/ (api.h) and the
+// page at /. Plain HTTP, GET and HEAD only, for a network of the operator's own.
 //
 // R9: a request has a bound in bytes and in time, one is taken per connection, and a body is not
 // read (connection.h).
 //
-// Thread contract: Start and the destructor on one thread. `facts` is called on threads of this
-// class, and may take its time.
+// Thread contract: Start and the destructor on one thread. `facts` and `look` are called on threads
+// of this class, and may take their time.
 
 #ifndef TENSORHUB_SERVER_HTTP_PAGES_H_
 #define TENSORHUB_SERVER_HTTP_PAGES_H_
 
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 
 #include "absl/status/statusor.h"
-#include "server/http/facts.h"
+#include "server/http/api.h"
 
 namespace tensorhub::http {
 
 class Pages {
  public:
-  // None: the hub does not answer, and the server is neither ready nor alive.
-  using FactsSource = std::function<std::optional<Facts>()>;
-
   // UNAVAILABLE if the address cannot be had. Port 0: any free one.
   static absl::StatusOr<std::unique_ptr<Pages>> Start(const std::string& host, uint16_t port,
-                                                      FactsSource facts);
+                                                      FactsSource facts, Look look);
   ~Pages();
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
@@ -39,10 +34,11 @@ class Pages {
   uint16_t port() const { return port_; }
 
  private:
-  explicit Pages(FactsSource facts);
+  Pages(FactsSource facts, Look look);
   void Offer();
 
   const FactsSource facts_;
+  const Api api_;
   class Server;
   std::unique_ptr<Server> server_;
   uint16_t port_ = 0;

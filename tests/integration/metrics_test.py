@@ -13,13 +13,13 @@ import re
 import socket
 import subprocess
 import sys
-import tempfile
-import unittest
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import binaries  # noqa: E402  (in the folder above)
+from served import ServedTest  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODEL = 'team/"actor"'
@@ -37,38 +37,8 @@ def names(text):
     return {re.match(r"[a-z_]+", name).group() for name in series(text)}
 
 
-class MetricsTest(unittest.TestCase):
-    def setUp(self):
-        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
-        self.addCleanup(self.log.close)
-        self.server = subprocess.Popen(
-            [binaries.path("tensorhub-server"), "--listen", "127.0.0.1:0", "--lease", "2s",
-             "--http", "127.0.0.1:0"], text=True, stdout=subprocess.PIPE, stderr=self.log)
-        for step in (self.server.stdout.close, self.server.wait, self.server.kill):
-            self.addCleanup(step)
-        self.address = self.server.stdout.readline().split()[-1]
-        self.port = int(self.server.stdout.readline().split()[-1])
-
-    def worker(self, group, *flags):
-        process = subprocess.Popen([binaries.path("tensorhub-test-worker")], text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL)
-        for step in (process.stdout.close, process.stdin.close, process.wait, process.kill):
-            self.addCleanup(step)
-        self.do(process, f"connect server={self.address} model={MODEL} group={group}")
-        self.do(process, "register")
-        return process
-
-    def do(self, worker, line):
-        print(line, file=worker.stdin, flush=True)
-        answer = worker.stdout.readline()
-        while answer.startswith("progress "):
-            answer = worker.stdout.readline()
-        self.assertTrue(answer.startswith("ok"), f"{line}: {answer}")
-
-    def get(self, path):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=20) as answer:
-            return answer.read().decode(), answer.headers["Content-Type"]
+class MetricsTest(ServedTest):
+    MODEL = MODEL
 
     def metrics(self):
         return self.get("/metrics")[0]
@@ -126,7 +96,7 @@ class MetricsTest(unittest.TestCase):
         self.assertEqual(self.get("/readyz")[0], "ok\n")
 
     def test_nothing_else_is_there(self):
-        for path, method, code in (("/", "GET", 404), ("/metrics", "POST", 404),
+        for path, method, code in (("/index.html", "GET", 404), ("/metrics", "POST", 405),
                                    ("/../etc/passwd", "GET", 404)):
             request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", method=method)
             with self.subTest(path=path, method=method):

@@ -4,9 +4,11 @@
 // `decision`: what one decision of the hub costs, without gRPC. Several models, each with as many
 // readers in one version, all of them reading at once; every worker holds one reference. One model
 // is one chain through all its readers, the others lie in racks. Measured are whole events: a
-// reader that begins, one in the middle that complains, one in the middle that leaves.
+// reader that begins, one in the middle that complains, one in the middle that leaves. And looks:
+// how long the hub's thread is held by one request of the server's page (server/http).
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,12 +22,43 @@ namespace {
 
 constexpr double kBoundUs = 20;
 constexpr size_t kSamples = 1000;
+constexpr size_t kLooks = 21;
+constexpr TimeMs kLookAt = 2000;
 
 void Add(Report& report, const std::string& name, const std::vector<double>& us) {
   report.figures.push_back(BoundFigure(absl::StrCat(name, ".median"), Median(us), "us", kBoundUs));
   report.figures.push_back(
       BoundFigure(absl::StrCat(name, ".p99"), Percentile(us, 0.99), "us", kBoundUs));
   report.beside.push_back({absl::StrCat(name, ".max"), Percentile(us, 1), "us"});
+}
+
+// The median of a few, in milliseconds.
+template <typename View>
+void AddLook(Report& report, const std::string& name, View view) {
+  std::vector<double> ms;
+  for (size_t i = 0; i < kLooks; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    view();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    ms.push_back(took.count());
+  }
+  report.beside.push_back({absl::StrCat("look.", name), Median(ms), "ms"});
+}
+
+// With the limits that the page has.
+void AddLooks(const hub::Hub& hub, Report& report) {
+  using Which = hub::WorkerQuery::Which;
+  AddLook(report, "status", [&] { return std::make_pair(hub.Fleet(kLookAt), hub.Status()); });
+  AddLook(report, "models", [&] { return hub.Models("", 13); });
+  AddLook(report, "versions", [&] { return hub.Versions("chain"); });
+  AddLook(report, "replication", [&] { return hub.Replication("chain", 1, 60, kLookAt); });
+  AddLook(report, "replication of 1000",
+          [&] { return hub.Replication("chain", 1, 1000, kLookAt); });
+  AddLook(report, "workers", [&] { return hub.Workers({Which::kAll, "", {}, 51}, kLookAt); });
+  AddLook(report, "workers that stand still", [&] {
+    return hub.Workers({Which::kStalled, "", {}, 51}, kLookAt);
+  });
+  AddLook(report, "all workers", [&] { return hub.Workers(kLookAt); });
 }
 
 class DecisionScenario : public Scenario {
@@ -77,6 +110,7 @@ absl::Status DecisionScenario::Run(Report& report) {
   report.beside.push_back({"readers of a version", static_cast<double>(readers_), ""});
   Add(report, "chain.begin", chain_us);
   Add(report, "racks.begin", racks_us);
+  AddLooks(world.hub(), report);
   Measure(world, "chain", "chain", report);
   Measure(world, absl::StrCat("model", models_ - 1), "racks", report);
   return absl::OkStatus();

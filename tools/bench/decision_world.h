@@ -36,6 +36,7 @@ class DecisionWorld {
   double LeaveUs(const std::string& model);
 
   size_t references() const { return workers_.size() - gone_; }
+  const hub::Hub& hub() const { return hub_; }
 
  private:
   struct Worker {

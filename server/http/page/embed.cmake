@@ -1,0 +1,25 @@
+# Makes a header of the page's files: cmake -DFOLDER=… -DTO=… -P embed.cmake
+
+# What a compiler takes for one literal has a bound, so a text is several of them.
+function(literal name out)
+  set(text "")
+  foreach(file IN LISTS ARGN)
+    file(READ ${FOLDER}/${file} more)
+    string(APPEND text "${more}")
+  endforeach()
+  set(pieces "")
+  string(LENGTH "${text}" length)
+  set(at 0)
+  while(at LESS length)
+    string(SUBSTRING "${text}" ${at} 8000 piece)
+    string(APPEND pieces "\n    R\"page(${piece})page\"")
+    math(EXPR at "${at} + 8000")
+  endwhile()
+  set(${out} "inline constexpr char ${name}[] =${pieces};\n" PARENT_SCOPE)
+endfunction()
+
+literal(kPageHead head head.html)
+literal(kPageStyle style style.css)
+literal(kPageBody body body.html)
+literal(kPageScript script ${SCRIPTS})
+file(WRITE ${TO} "#pragma once\nnamespace tensorhub::http {\n${head}${style}${body}${script}}  // namespace tensorhub::http\n")

@@ -1,0 +1,49 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A server that shows itself by HTTP, and workers of it, for the tests of what it shows."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import binaries  # noqa: E402  (in the folder above)
+
+
+class ServedTest(unittest.TestCase):
+    MODEL = "team/actor"
+
+    def setUp(self):
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self.addCleanup(self.log.close)
+        self.server = subprocess.Popen(
+            [binaries.path("tensorhub-server"), "--listen", "127.0.0.1:0", "--lease", "2s",
+             "--http", "127.0.0.1:0"], text=True, stdout=subprocess.PIPE, stderr=self.log)
+        for step in (self.server.stdout.close, self.server.wait, self.server.kill):
+            self.addCleanup(step)
+        self.address = self.server.stdout.readline().split()[-1]
+        self.port = int(self.server.stdout.readline().split()[-1])
+
+    def worker(self, group, *flags, model=None):
+        process = subprocess.Popen([binaries.path("tensorhub-test-worker")], text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        for step in (process.stdout.close, process.stdin.close, process.wait, process.kill):
+            self.addCleanup(step)
+        self.do(process, f"connect server={self.address} model={model or self.MODEL} group={group}")
+        self.do(process, " ".join(["register", *flags]))
+        return process
+
+    def do(self, worker, line):
+        print(line, file=worker.stdin, flush=True)
+        answer = worker.stdout.readline()
+        while answer.startswith("progress "):
+            answer = worker.stdout.readline()
+        self.assertTrue(answer.startswith("ok"), f"{line}: {answer}")
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=20) as answer:
+            return answer.read().decode(), answer.headers["Content-Type"]
