@@ -29,7 +29,7 @@ const Assignment* FirstFeed(const Worker& worker) {
 class Forest {
  public:
   explicit Forest(std::vector<const Worker*> members) : members_(std::move(members)) {
-    std::unordered_map<const Worker*, size_t> number_of;
+    std::unordered_map<const Worker*, size_t> number_of(members_.size());
     for (size_t i = 0; i < members_.size(); ++i) number_of[members_[i]] = i;
     source_.assign(members_.size(), kNobody);
     readers_.resize(members_.size());

@@ -140,11 +140,12 @@ class PageTest(ServedTest):
         self.assertIn("nobody has joined it", seen.text("versions-title"))
         self.assertIn("trainer / 0", seen.text("workers"))
 
-    def made_up(self, change=lambda page: page, **options):
-        """The port of a server that is made up, with the page of the real one, and its policy."""
+    def made_up(self, change=lambda page: page, policy=None, **options):
+        """The port of a server that is made up, with the page of the real one, and its policy
+        unless there is another."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=20) as answer:
-            page, policy = answer.read().decode(), answer.headers["Content-Security-Policy"]
-        server, port = made_up_fleet.serve(change(page), policy, **options)
+            page, own = answer.read().decode(), answer.headers["Content-Security-Policy"]
+        server, port = made_up_fleet.serve(change(page), policy or own, **options)
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         return port
@@ -169,6 +170,48 @@ class PageTest(ServedTest):
         self.assertIn("TensorHubDown", seen.text("alerts"))
         self.assertIn("the hub does not answer", seen.text("alerts"))
         self.assertIn("stale", self.body(seen)["class"])
+
+    def used_by(self, script):
+        """What is seen when somebody does what the script does, once there are models."""
+        user = f"""<script>
+            const waits = setInterval(() => {{
+              if (!document.querySelector('#models button')) return;
+              clearInterval(waits);
+              {script}
+            }}, 100);
+            </script>"""
+        port = self.made_up(lambda page: page.replace("</body>", f"{user}</body>"),
+                            policy="default-src 'self' 'unsafe-inline' data:")
+        return self.see({"model": made_up_fleet.MODEL}, port)
+
+    def test_who_uses_the_keyboard_stays_where_they_are(self):
+        """Though the rows are made anew with each look."""
+        seen = self.used_by("""
+            const button = [...document.querySelectorAll('#models button')][3];
+            button.focus();
+            button.tried = true;
+            setInterval(() => {
+              const now = document.activeElement;
+              document.body.dataset.focused = `${now.dataset.key} ${now.tried ? 'old' : 'new'}`;
+            }, 100);""")
+        self.assertEqual(self.body(seen)["data-focused"], "model ablation-02/critic new")
+
+    def test_the_next_part_and_the_workers_that_stand_still(self):
+        seen = self.used_by("document.querySelector('[data-key=\"workers Next\"]').click();")
+        self.assertIn("part 2", seen.text("workers"))
+        self.assertIn("part 1", seen.text("models"))
+        seen = self.used_by("""
+            const state = document.getElementById('workers-state');
+            state.value = 'stalled';
+            state.dispatchEvent(new Event('change'));""")
+        self.assertIn("stands still for 9.0 s", seen.text("workers"))
+        self.assertNotIn("lease", seen.text("workers"))
+
+    def test_another_model_is_chosen(self):
+        seen = self.used_by("[...document.querySelectorAll('#models button')][1].click();")
+        current = [attrs["data-key"] for tag, attrs in seen.tags
+                   if tag == "button" and attrs.get("aria-current") == "true"]
+        self.assertIn("model ablation-00/critic", current)
 
     def test_the_policy_lets_no_other_script_run(self):
         foreign = "<script>document.body.dataset.owned = 1</script>"

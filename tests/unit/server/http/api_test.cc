@@ -6,11 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/random.h"
 #include "tests/unit/server/core/hub_script.h"
 
 namespace tensorhub::http {
@@ -271,6 +273,54 @@ TEST_F(ApiTest, WhatIsNotThere) {
   }
   EXPECT_EQ(Get("/api/v1/versions?model=m")["version"], nullptr);
   EXPECT_EQ(Get("/api/v1/versions?model=m&version=3")["members"], 0);
+}
+
+// R9: whatever is asked, there is an answer or a fault of one line.
+TEST_F(ApiTest, TargetsOfAnyKind) {
+  Broadcast();
+  const std::vector<std::string> pieces = {"/api/v1",
+                                           "/models",
+                                           "/versions",
+                                           "/workers",
+                                           "/status",
+                                           "/",
+                                           "?",
+                                           "&",
+                                           "=",
+                                           "%",
+                                           "%2F",
+                                           "%00",
+                                           "limit",
+                                           "after",
+                                           "model",
+                                           "version",
+                                           "state",
+                                           "m",
+                                           "0",
+                                           "1",
+                                           "18446744073709551616",
+                                           "-1",
+                                           "+",
+                                           "0+m+a",
+                                           "stalled",
+                                           std::string(300, 'x'),
+                                           "\xff",
+                                           "\n",
+                                           "#"};
+  Random random(7);
+  size_t answers = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string target = "/api/v1";
+    for (uint64_t i = 1 + random.Below(9); i > 0; --i) {
+      target += pieces[random.Below(pieces.size())];
+    }
+    const absl::StatusOr<Json> json = api_.Get(target);
+    const std::string said = json.ok() ? ToText(*json) : std::string(json.status().message());
+    EXPECT_LE(said.size(), 100'000u) << target;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), json.ok() ? 1 : 0) << target;
+    answers += json.ok() ? 1 : 0;
+  }
+  EXPECT_GT(answers, 100u);  // it gets that far
 }
 
 TEST_F(ApiTest, AHubThatDoesNotAnswer) {
