@@ -12,7 +12,7 @@ import urllib.parse
 
 MODEL = "qwen3-235b/actor"
 VERSION = 1207
-RACKS = 156
+RACKS = 157
 PER_RACK = 64
 CHUNKS = 4096
 SILENCE = {"status": 503, "error": "the hub does not answer"}

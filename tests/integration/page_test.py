@@ -49,8 +49,9 @@ class Seen(html.parser.HTMLParser):
             pass
 
     def handle_data(self, data):
-        for _, name in self.open:
-            if name:
+        for tag, name in self.open:
+            if name or tag == "title":
+                name = name or tag
                 self.texts[name] = self.texts.get(name, "") + data + "\n"
 
     def text(self, name):
@@ -93,7 +94,7 @@ class PageTest(ServedTest):
         self.assertIn("No models yet", seen.text("models"))
         self.assertEqual(seen.text("alerts"), "None.")
         self.assertIn("0 workers (0 connected)", seen.text("summary"))
-        self.assertIn("No such workers.", seen.text("workers"))
+        self.assertIn("No workers", seen.text("workers"))
         self.assertIn("hidden", seen.ids["model-section"])
         self.assertGreater(int(self.body(seen)["data-polls"]), 1)
 
@@ -117,6 +118,7 @@ class PageTest(ServedTest):
             self.assertIn(f"{group} / 0", seen.text("workers"))
         self.assertEqual(seen.text("alerts"), "None.")
         self.assertNotIn("img", [tag for tag, _ in seen.tags])
+        self.assertEqual(seen.texts["title"].splitlines()[0], "TensorHub")
         self.assertEqual([tag for tag, _ in seen.tags].count("script"), 1)
 
     def test_what_is_lost_and_who_is_behind(self):
@@ -164,6 +166,7 @@ class PageTest(ServedTest):
         self.assertLess(len(seen.tags), 3000)
         self.assertIn("part 1", seen.text("workers"))
         self.assertIn("TensorHubReadersWait", seen.text("alerts"))
+        self.assertEqual(seen.texts["title"].splitlines()[0], "(2) TensorHub")
 
     def test_a_hub_that_does_not_answer(self):
         seen = self.see(port=self.made_up(answers=False))

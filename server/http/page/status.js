@@ -43,6 +43,7 @@ function showAlerts(alerts, leftOut, now = Date.now()) {
   if (leftOut > 0) items.push(el('li', {}, `${many(leftOut, 'model is', 'models are')} not looked at here.`));
   put('alerts', items);
   say(alerts);
+  document.title = alerts.length > 0 ? `(${alerts.length}) TensorHub` : 'TensorHub';
 }
 
 function showSilence(error) {

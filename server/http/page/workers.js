@@ -30,7 +30,8 @@ function showWorkers({workers, next}, pages, go) {
     {title: 'Spot', kind: 'wide', cell: (worker) => worker.spot ? 'yes' : ''},
     {title: 'Location', kind: 'wide', cell: (worker) => worker.location},
   ];
-  put('workers', table(columns, workers, 'No such workers.'), pager('workers', pages, next, go) ?? '');
+  const empty = chosen().workersState === 'all' ? 'No workers: nobody has joined, or all have left.' : 'No such workers.';
+  put('workers', table(columns, workers, empty), pager('workers', pages, next, go) ?? '');
 }
 
 // The models to choose among: those that are listed above, and the one that is chosen.
