@@ -175,10 +175,10 @@ class PageTest(ServedTest):
         self.assertIn("stale", self.body(seen)["class"])
 
     def used_by(self, script):
-        """What is seen when somebody does what the script does, once there are models."""
+        """What is seen when somebody does what the script does, once all is there."""
         user = f"""<script>
             const waits = setInterval(() => {{
-              if (!document.querySelector('#models button')) return;
+              if (!document.body.dataset.polls) return;
               clearInterval(waits);
               {script}
             }}, 100);
