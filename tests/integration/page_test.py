@@ -8,8 +8,10 @@ a broadcast look like in the document that comes of it. Skipped where there is n
 """
 
 import html.parser
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -64,6 +66,7 @@ class Seen(html.parser.HTMLParser):
 
 class PageTest(ServedTest):
     MODEL = "team/<img/src=x/onerror=document.title='owned'>&amp;"
+    LEASE = "1h"  # who is stopped is to stay
 
     def chromium(self, *words, complaints=0):
         with tempfile.TemporaryDirectory() as home:
@@ -120,6 +123,22 @@ class PageTest(ServedTest):
         self.assertNotIn("img", [tag for tag, _ in seen.tags])
         self.assertEqual(seen.texts["title"].splitlines()[0], "TensorHub")
         self.assertEqual([tag for tag, _ in seen.tags].count("script"), 1)
+
+    def test_a_read_that_is_under_way(self):
+        """It does not get on, since its source stands still."""
+        trainer, rollout = self.worker("trainer"), self.worker("rollout")
+        self.do(trainer, "publish 3")
+        trainer.send_signal(signal.SIGSTOP)
+        print("fetch latest", file=rollout.stdin, flush=True)
+        path = f"/api/v1/versions?model={urllib.parse.quote(self.MODEL)}"
+        while not any(row["reads"] for row in json.loads(self.get(path)[0])["replicas"]):
+            pass
+        seen = self.see(picture="read")
+        self.assertIn("2 workers hold it, 1 of them whole.", seen.text("tree-note"))
+        self.assertIn("1 transfer", seen.text("summary"))
+        self.assertEqual(seen.count("rect", "bar"), 2)
+        self.assertGreater(seen.count("rect", "filling"), 0)
+        self.assertIn("filling 0%", seen.text("workers"))
 
     def test_what_is_lost_and_who_is_behind(self):
         trainer, rollout = self.worker("trainer"), self.worker("rollout")

@@ -15,12 +15,13 @@ import binaries  # noqa: E402  (in the folder above)
 
 class ServedTest(unittest.TestCase):
     MODEL = "team/actor"
+    LEASE = "2s"
 
     def setUp(self):
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.addCleanup(self.log.close)
         self.server = subprocess.Popen(
-            [binaries.path("tensorhub-server"), "--listen", "127.0.0.1:0", "--lease", "2s",
+            [binaries.path("tensorhub-server"), "--listen", "127.0.0.1:0", "--lease", self.LEASE,
              "--http", "127.0.0.1:0"], text=True, stdout=subprocess.PIPE, stderr=self.log)
         for step in (self.server.stdout.close, self.server.wait, self.server.kill):
             self.addCleanup(step)
