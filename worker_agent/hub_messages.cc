@@ -86,7 +86,8 @@ v1::Holding ToProto(const HoldingReport& report) {
   out.set_digest(IdBytes(report.digest));
   out.set_hashing(report.hashing);
   *out.mutable_term() = ToProto(report.term);
-  out.set_sharding(IdBytes(report.sharding));
+  out.set_sharding(IdBytes(report.sharding.id));
+  out.set_full(report.sharding.full);
   return out;
 }
 
@@ -100,7 +101,8 @@ v1::OpenFetch ToProto(const OpenFetchReport& report) {
   out.set_source_generation(report.source_generation);
   out.set_assignment(report.assignment);
   out.set_plan(report.plan);
-  out.set_sharding(IdBytes(report.sharding));
+  out.set_sharding(IdBytes(report.sharding.id));
+  out.set_full(report.sharding.full);
   for (const OpenStreamReport& stream : report.streams) {
     v1::OpenStream& open = *out.add_streams();
     open.set_part(stream.part);
@@ -433,8 +435,9 @@ absl::Status FromProto(const v1::JoinFetchResponse& response, CallReply& reply) 
     status = ReadOptional(response.attachment(), "JoinFetchResponse.attachment", out.attachment);
   }
   if (status.ok()) {
-    status = ReadOptional(response.sharding(), "JoinFetchResponse.sharding", out.sharding);
+    status = ReadOptional(response.sharding(), "JoinFetchResponse.sharding", out.sharding.id);
   }
+  out.sharding.full = response.full();
   if (status.ok()) reply.payload = out;
   return status;
 }

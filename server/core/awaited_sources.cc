@@ -70,7 +70,7 @@ Stream* Hub::State::FedAgain(Worker& reader, AssignmentNumber number, Worker& so
                                    [&](const Stream& each) { return each.last == number; });
   if (stream == read.streams.end() || stream->current != 0) return nullptr;
   // Whose part a stream brings is not known of one that was reported.
-  const bool parts = reader.reference->sharding->id != ShardingId{};
+  const bool parts = reader.reference->sharding != source.reference->sharding;
   const bool may = read.ranges ? !parts && tier != Tier::kRemote && MayFeedRanges(source)
                                : !source.node.IsBelow(reader.node);
   return may ? &*stream : nullptr;
@@ -84,21 +84,6 @@ void Hub::State::AwaitNoMore(Worker& reader, AssignmentNumber number) {
     return other.reader == reader.serial && other.assignment == number;
   });
   if (it->second.empty()) awaited_.erase(it);
-}
-
-// R9: a report may name anybody. Who cuts the model in another way reads its own shard, or parts of
-// any published one.
-bool Hub::State::IsOfItsShard(const Worker& source, const Worker& reader) const {
-  const PublicationId& publication = reader.read->publication;
-  if (source.id.key.model != reader.id.key.model) return false;
-  if (source.reference->publication != publication) return false;
-  const std::optional<Reference>& own = reader.reference;
-  const bool listed = own && own->publication == publication;
-  if (listed && own->shard == source.reference->shard) return true;
-  // How one that is not listed (yet, or any more) cuts it is not known.
-  if (!listed && reader.knows_resharding) return true;
-  if (listed && own->sharding->id) return !source.reference->sharding->id;
-  return source.id.key.rank == reader.id.key.rank;
 }
 
 }  // namespace tensorhub::hub

@@ -148,7 +148,7 @@ void Hub::State::Refresh(Worker& worker) {
   worker.listed = now;
   if (!new_source) return;
   WakeWaiting(shard.waiting);
-  WakeWaiting(worker.reference->sharding->awaiting);
+  WakeWaiting(PublicationOf(worker).awaiting);
 }
 
 Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) const {

@@ -66,7 +66,8 @@ void Hub::State::SettleOrphan(Worker& reader) {
                         (!recovering_ && Pardon(reader, Tier::kRemote) && AssignNearest(reader));
   if (assigned) return KeepOneSeed(reader);
   reader.reference->shard->waiting.insert(&reader);
-  if (reader.reference->sharding->id) PublicationOf(reader).published.awaiting.insert(&reader);
+  Publication& publication = PublicationOf(reader);
+  if (!publication.converted.empty()) publication.awaiting.insert(&reader);
   if (!recovering_ && !awaits_plan && !HopesForAnswer(reader)) GiveUpRead(reader);
 }
 

@@ -6,9 +6,11 @@
 // anybody has given up what it holds. The planner says so (common/read_plan.h), outside of the hub.
 //
 // R5: such a rank reads its own shard, of its group's sharding, from whoever has that. Where nobody
-// near has it, each published shard that it needs a part of feeds one stream of it. The sources of
-// those hold their shards whole, and so read from nobody: no cycle can come of it. The rank serves
-// its own shard from its first chunk on, like any reader, so that the next group follows it.
+// near has it, each shard of the origin that it needs a part of feeds one stream of it. The origin
+// is the published sharding, or, where that has lost a shard, another that has everything
+// (Publication::origin): so trainers that come back read from rollouts. The sources hold their
+// shards whole, and so read from nobody: no cycle can come of it. The rank serves its own shard
+// from its first chunk on, like any reader, so that the next group follows it.
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +24,6 @@
 namespace tensorhub::hub {
 namespace {
 
-constexpr size_t kConversionsMax = 64;  // remembered; others are asked for again
 // Of the holders of a place: most of them will do, some are barred or do not know streams.
 constexpr size_t kLookedAtMax = 256;
 
@@ -32,34 +33,36 @@ std::vector<Fingerprint> LayoutsOf(const Group& group) {
   return layouts;
 }
 
+// By rank; fewer than its ranks while some are not known.
 std::vector<Fingerprint> LayoutsOf(const Sharding& sharding) {
   std::vector<Fingerprint> layouts;
   for (const auto& [rank, shard] : sharding.shards) layouts.push_back(shard.layout);
   return layouts;
 }
 
+// R8: as far as is known. Readers that are wrong about a publisher's shard give way when it reports
+// (ReadersInTheWay).
+bool IsCutAs(const Sharding& sharding, const Group& group) {
+  if (sharding.shards.empty() || sharding.world_size != group.forming.size()) return false;
+  return std::all_of(group.forming.begin(), group.forming.end(), [&](const auto& join) {
+    const auto shard = sharding.shards.find(join.first);
+    return shard == sharding.shards.end() || shard->second.layout == join.second.layout;
+  });
+}
+
 PlanWanted PlanOf(std::vector<Fingerprint> from, std::vector<Fingerprint> to) {
   return {{IdOfSharding(from), IdOfSharding(to)}, std::move(from), std::move(to)};
 }
 
-SourceSharding PartsFor(const Worker& reader, const Sharding& published) {
+SourceSharding PartsFor(const Worker& reader) {
   const Read& read = *reader.read;
-  SourceSharding parts{
-      read.transaction, read.plan, published.world_size, published.chunk_bytes, {}};
-  for (const ReadPart& part : reader.reference->sharding->parts[reader.id.key.rank]) {
-    parts.parts.push_back({part.rank, published.shards.at(part.rank).layout});
+  const Sharding& origin = *read.origin;
+  SourceSharding parts{read.transaction, read.plan, origin.world_size, origin.chunk_bytes, {}};
+  const PartsByRank& by_rank = reader.reference->sharding->parts.at(origin.id);
+  for (const ReadPart& part : by_rank[reader.id.key.rank]) {
+    parts.parts.push_back({part.rank, origin.shards.at(part.rank).layout});
   }
   return parts;
-}
-
-// R9: the planner's word is of the layouts, which are the workers' words.
-absl::Status CheckParts(const std::vector<std::vector<ReadPart>>& parts) {
-  for (size_t rank = 0; rank < parts.size(); ++rank) {
-    if (!parts[rank].empty()) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("rank ", rank, " of the group has no byte of it; leave that rank out"));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -76,61 +79,41 @@ bool Hub::State::HaveLayouts(const std::vector<Fingerprint>& layouts) {
 // yet to say whether it can.
 absl::StatusOr<Sharding*> Hub::State::ShardingFor(const GroupKey& key, const Group& group,
                                                   Publication& publication) {
-  const auto world_size = static_cast<uint32_t>(group.forming.size());
-  std::vector<Fingerprint> from = LayoutsOf(publication.published);
+  const Sharding& origin = publication.origin();
+  std::vector<Fingerprint> from = LayoutsOf(origin);
   std::vector<Fingerprint> to = LayoutsOf(group);
-  if (to == from) return &publication.published;
+  if (to == from) return FindSharding(publication, origin.id);
   const bool all_know = std::all_of(group.forming.begin(), group.forming.end(), [&](auto& join) {
     const Worker* worker = FindWorker({key.model, key.group, join.first});
     return worker != nullptr && worker->knows_resharding;
   });
-  if (!all_know) return CheckShards(group, world_size, publication);
+  if (!all_know) return CheckShards(group, publication, origin);
   const PlanWanted wanted = PlanOf(std::move(from), std::move(to));
-  const ShardingId& id = wanted.plan.to;
-  const auto converted = publication.converted.find(id);
-  if (converted != publication.converted.end() && !converted->second.parts.empty()) {
-    return &converted->second;
-  }
+  const ShardingId id = IsCutAs(publication.published, group) ? ShardingId{} : wanted.plan.to;
+  Sharding* known = FindSharding(publication, id);
+  if (known != nullptr && known->parts.contains(origin.id)) return known;
   if (!HaveLayouts(wanted.from)) return nullptr;
-  const Conversion& conversion = ConversionOf(wanted);
-  if (!conversion.made) return nullptr;
-  if (!conversion.status.ok()) {
-    return absl::Status(conversion.status.code(),
+  const KnownPlan& plan = plans_.Get(wanted, *out_);
+  if (!plan.made) return nullptr;
+  if (!plan.status.ok()) {
+    return absl::Status(plan.status.code(),
                         absl::StrCat("version ", publication.version, " of ", publication.model,
                                      " cannot be read as ", key.group,
-                                     " cuts it: ", std::string(conversion.status.message())));
+                                     " cuts it: ", std::string(plan.status.message())));
   }
-  return Convert(publication, id, group, conversion);
-}
-
-// Asks the planner, once.
-Conversion& Hub::State::ConversionOf(const PlanWanted& wanted) {
-  const auto [it, created] = conversions_.try_emplace(wanted.plan);
-  it->second.used = ++conversions_used_;
-  if (!created) return it->second;
-  out_->push_back(wanted);
-  if (conversions_.size() <= kConversionsMax) return it->second;
-  const auto oldest =
-      std::min_element(conversions_.begin(), conversions_.end(), [](const auto& a, const auto& b) {
-        return std::pair(!a.second.made, a.second.used) < std::pair(!b.second.made, b.second.used);
-      });
-  if (oldest->second.made) conversions_.erase(oldest);
-  return it->second;
+  absl::StatusOr<Sharding*> sharding = Convert(publication, id, group, plan);
+  if (sharding.ok()) (*sharding)->parts[origin.id] = plan.parts;
+  return sharding;
 }
 
 void Hub::State::On(const PlanMade& event) {
-  const auto it = conversions_.find(event.plan);
-  if (it == conversions_.end() || it->second.made) return;
-  Conversion& conversion = it->second;
-  conversion.made = true;
-  conversion.parts = event.parts;
-  conversion.status = event.status.ok() ? CheckParts(event.parts) : event.status;
+  if (!plans_.Learn(event)) return;
   RetryPlans();
-  // A failure that may pass is not remembered.
-  if (absl::IsUnavailable(event.status)) conversions_.erase(event.plan);
+  plans_.ForgetFailure(event);
 }
 
-// Of groups that may have waited for a plan, and of readers that did.
+// Of groups that may have waited for a plan, and of readers that did, be it beside a source that
+// drains.
 void Hub::State::RetryPlans() {
   plans_lack_layouts_ = false;
   std::vector<GroupKey> forming;
@@ -140,44 +123,50 @@ void Hub::State::RetryPlans() {
   for (const GroupKey& key : forming) Resolve(key, groups_.at(key));
   for (const auto& [name, model] : models_) {
     for (const auto& [id, publication] : model.publications) {
-      WakeWaiting(publication.published.awaiting);
+      WakeWaiting(publication.awaiting);
+      ForEachSharding(publication, [&](const Sharding& sharding) {
+        for (const auto& [rank, shard] : sharding.shards) RetryRedirects(sharding, rank);
+      });
     }
   }
 }
 
-// R8: what a reader needs parts of, where this life of the hub does not know it. True: it will.
+// What a reader needs of the origin, where it is not the one that was asked about when its group
+// joined; R8: or that was in an earlier life of the hub. True: it will be known.
 bool Hub::State::LearnParts(Worker& reader) {
   Sharding& sharding = *reader.reference->sharding;
-  if (!sharding.id || !sharding.parts.empty() || recovering_) return false;
-  const Sharding& published = PublicationOf(reader).published;
-  // All ranks have to be known, of the group and of the publishers.
-  if (sharding.shards.size() != sharding.world_size || published.world_size == 0) return false;
-  if (published.shards.size() != published.world_size) return false;
-  const PlanWanted wanted = PlanOf(LayoutsOf(published), LayoutsOf(sharding));
+  const Sharding& origin = PublicationOf(reader).origin();
+  if (&origin == &sharding || sharding.parts.contains(origin.id) || recovering_) return false;
+  // All ranks have to be known, of both.
+  if (sharding.shards.size() != sharding.world_size || origin.world_size == 0) return false;
+  if (origin.shards.size() != origin.world_size) return false;
+  const PlanWanted wanted = PlanOf(LayoutsOf(origin), LayoutsOf(sharding));
   if (!HaveLayouts(wanted.from) || !HaveLayouts(wanted.to)) return true;
-  const Conversion& conversion = ConversionOf(wanted);
-  if (conversion.made && conversion.status.ok()) sharding.parts = conversion.parts;
-  return !conversion.made;
+  const KnownPlan& plan = plans_.Get(wanted, *out_);
+  if (plan.made && plan.status.ok()) sharding.parts[origin.id] = plan.parts;
+  return !plan.made;
 }
 
-// Its shards are there from now on, whoever comes to hold them.
+// Its shards are there from now on, whoever comes to hold them. R8: of one that is known from
+// reports, not all were.
 absl::StatusOr<Sharding*> Hub::State::Convert(Publication& publication, const ShardingId& id,
-                                              const Group& group, const Conversion& conversion) {
-  if (publication.converted.size() >= kConvertedMax && !publication.converted.contains(id)) {
+                                              const Group& group, const KnownPlan& plan) {
+  const bool known = FindSharding(publication, id) != nullptr;
+  if (publication.converted.size() >= kConvertedMax && !known) {
     return absl::ResourceExhaustedError(
         absl::StrCat("version ", publication.version, " of ", publication.model, " is held in ",
                      kConvertedMax, " other shardings already; fetch a later version"));
   }
-  Sharding& sharding = publication.converted[id];
+  Sharding& sharding = id ? publication.converted[id] : publication.published;
   sharding.id = id;
   sharding.world_size = static_cast<uint32_t>(group.forming.size());
-  sharding.parts = conversion.parts;
+  sharding.full |= plan.full;
   uint64_t largest = 0;
   for (const auto& [rank, join] : group.forming) {
     largest = std::max(largest, layouts_.at(join.layout)->total_bytes());
   }
   if (sharding.chunk_bytes == 0) sharding.chunk_bytes = DefaultChunkBytes(largest);
-  const Fingerprint attachment = publication.published.shards.at(0).attachment;
+  const Fingerprint attachment = publication.origin().shards.at(0).attachment;
   for (const auto& [rank, join] : group.forming) {
     EnsureShard(sharding, rank, join.layout, attachment);
   }
@@ -187,18 +176,21 @@ absl::StatusOr<Sharding*> Hub::State::Convert(Publication& publication, const Sh
 // Of a reader that nobody feeds, from holders of other shards than its own. All parts, or none.
 bool Hub::State::AssignParts(Worker& reader, Tier farthest) {
   const Sharding& sharding = *reader.reference->sharding;
-  if (recovering_ || sharding.parts.empty()) return false;
+  Publication& publication = PublicationOf(reader);
+  Sharding& origin = *FindSharding(publication, publication.origin().id);
+  const auto parts = sharding.parts.find(origin.id);
+  if (recovering_ || parts == sharding.parts.end()) return false;
   Refresh(&reader);
-  Sharding& published = PublicationOf(reader).published;
   std::vector<std::pair<Shard*, Worker*>> sources;
-  for (const ReadPart& part : sharding.parts[reader.id.key.rank]) {
-    const auto from = published.shards.find(part.rank);
-    if (from == published.shards.end()) return false;
+  for (const ReadPart& part : parts->second[reader.id.key.rank]) {
+    const auto from = origin.shards.find(part.rank);
+    if (from == origin.shards.end()) return false;
     Worker* source = SourceOfPart(reader, from->second, farthest);
     if (source == nullptr) return false;
     sources.emplace_back(&from->second, source);
   }
   Divide(reader, sources.size(), /*ranges=*/true);
+  reader.read->origin = &origin;
   for (size_t i = 0; i < sources.size(); ++i) {
     reader.read->streams[i].from = sources[i].first;
   }
@@ -209,10 +201,19 @@ bool Hub::State::AssignParts(Worker& reader, Tier farthest) {
   return true;
 }
 
-// Before any assignment of the plan, in each session.
-void Hub::State::SendParts(Worker& reader) {
-  Send(reader, PartsFor(reader, PublicationOf(reader).published));
+// Of a reader of parts. The sharding that it reads them of has lost a shard, or is about to, and
+// another has everything.
+bool Hub::State::AssignPartsAnew(Worker& reader) {
+  const Sharding& origin = PublicationOf(reader).origin();
+  if (!origin.whole() || reader.read->origin == &origin || &origin == reader.reference->sharding) {
+    return false;
+  }
+  if (LearnParts(reader)) PublicationOf(reader).awaiting.insert(&reader);
+  return AssignParts(reader, Tier::kRemote);
 }
+
+// Before any assignment of the plan, in each session.
+void Hub::State::SendParts(Worker& reader) { Send(reader, PartsFor(reader)); }
 
 // The best of those that hold that shard whole.
 Worker* Hub::State::SourceOfPart(const Worker& reader, const Shard& from, Tier farthest) const {
@@ -250,19 +251,22 @@ const Worker* Hub::State::FirstWhole(const Scope& scope, const Worker& reader) c
 void Hub::State::AwaitPart(Worker& reader, Stream& stream) {
   if (AssignSource(reader)) return;
   if (Pardon(reader, Tier::kRemote) && FeedElsewhere(reader, stream)) return;
-  PublicationOf(reader).published.awaiting.insert(&reader);
-  if (!HopesForAnswer(reader)) GiveUpRead(reader);
+  if (AssignPartsAnew(reader)) return;
+  const bool awaits_plan = LearnParts(reader);
+  PublicationOf(reader).awaiting.insert(&reader);
+  if (!awaits_plan && !HopesForAnswer(reader)) GiveUpRead(reader);
 }
 
 // For which it has no source: its own, or the first that it needs a part of.
 std::pair<Rank, const Shard*> Hub::State::ShardLacked(const Worker& reader) const {
   const Sharding& own = *reader.reference->sharding;
   const std::pair<Rank, const Shard*> whole{reader.id.key.rank, reader.reference->shard};
-  if (own.parts.empty()) return whole;
-  const Sharding& published = PublicationOf(reader).published;
-  for (const ReadPart& part : own.parts[reader.id.key.rank]) {
-    const auto from = published.shards.find(part.rank);
-    if (from == published.shards.end()) continue;
+  const Sharding& origin = PublicationOf(reader).origin();
+  const auto parts = own.parts.find(origin.id);
+  if (parts == own.parts.end()) return whole;
+  for (const ReadPart& part : parts->second[reader.id.key.rank]) {
+    const auto from = origin.shards.find(part.rank);
+    if (from == origin.shards.end()) continue;
     if (SourceOfPart(reader, from->second, Tier::kRemote) == nullptr) {
       return {part.rank, &from->second};
     }

@@ -75,7 +75,7 @@ struct GroupRow {
   std::map<Rank, MemberRow> members;
   std::optional<absl::Status> outcome;  // none: open
   ContentDigest identity = {};          // of what was fetched; none: not known
-  ShardingId sharding = {};             // by which it is read; none: as it was published
+  ShardingRef sharding = {};            // by which it is read; none: as it was published
   bool operator==(const GroupRow&) const = default;
 };
 

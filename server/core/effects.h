@@ -52,7 +52,7 @@ struct FetchDecision {
   Fingerprint attachment;
   Term term = {};             // in which it was published
   bool already_held = false;  // this rank holds it whole: FinishRead(OK) without reading
-  ShardingId sharding = {};   // by which this group reads it; none: as it was published
+  ShardingRef sharding = {};  // by which this group reads it; none: as it was published
 };
 struct FinishReadReply {  // with every outcome, also with one that is an error
   Version version = 0;

@@ -55,7 +55,7 @@ struct Holding {
   std::optional<Term> term = {};  // in which it was published; none: an older agent, which has none
   // By which its group has cut it, which world_size and chunk_bytes are of; none: as it was
   // published.
-  ShardingId sharding = {};
+  ShardingRef sharding = {};
 };
 
 // One source of a read that has several (OpenFetch::streams).
@@ -78,7 +78,7 @@ struct OpenFetch {
   AssignmentNumber assignment = 0;
   uint32_t plan = 0;                     // by which it reads (Assign::plan)
   std::vector<OpenStream> streams = {};  // if that has several; by part
-  ShardingId sharding = {};              // as the decision said
+  ShardingRef sharding = {};             // as the decision said
 };
 
 struct SessionOpened {
@@ -317,11 +317,14 @@ struct ReadPart {
   bool operator==(const ReadPart&) const = default;
 };
 
+using PartsByRank = std::vector<std::vector<ReadPart>>;  // by the reader's rank
+
 // The answer to PlanWanted.
 struct PlanMade {
   PlanKey plan;
-  absl::Status status;                       // why it cannot be read so
-  std::vector<std::vector<ReadPart>> parts;  // by the reader's rank
+  absl::Status status;  // why it cannot be read so
+  PartsByRank parts;
+  bool full = false;  // the readers have, together, all that is read from
 };
 
 // The caller hung up; no reply is wanted. A fetch that waits for others leaves its transaction.

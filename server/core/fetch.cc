@@ -182,17 +182,18 @@ absl::Status Hub::State::NoHolder(const std::string& name, Version version,
   return absl::NotFoundError(absl::StrCat(what, ", and no other version is held; publish again"));
 }
 
-absl::Status Hub::State::CheckShards(const Group& group, uint32_t world_size,
-                                     const Publication& publication) const {
+// Of agents that read their own shard only: how they cut it, against how it is held.
+absl::Status Hub::State::CheckShards(const Group& group, const Publication& publication,
+                                     const Sharding& held) const {
   const std::string version =
       absl::StrCat("version ", publication.version, " of ", publication.model);
-  if (world_size != publication.published.world_size) {
+  if (group.forming.size() != held.world_size) {
     return absl::FailedPreconditionError(absl::StrCat(
-        version, " has ", publication.published.world_size, " shards, this group ", world_size,
-        " ranks; fetch with a group of world size ", publication.published.world_size));
+        version, " has ", held.world_size, " shards, this group ", group.forming.size(),
+        " ranks; fetch with a group of world size ", held.world_size));
   }
   for (const auto& [rank, join] : group.forming) {
-    const Shard& shard = publication.published.shards.at(rank);
+    const Shard& shard = held.shards.at(rank);
     if (shard.layout == join.layout) continue;
     const auto theirs = layouts_.find(shard.layout);
     const std::string difference =
@@ -224,7 +225,7 @@ void Hub::State::Decide(const GroupKey& key, Group& group, const Publication& pu
   transaction.publication = publication.id;
   transaction.version = publication.version;
   transaction.term = publication.term;
-  transaction.sharding = sharding.id;
+  transaction.sharding = sharding.ref();
   transaction.world_size = sharding.world_size;
   transaction.chunk_bytes = sharding.chunk_bytes;
   const auto forming = std::exchange(group.forming, {});

@@ -15,7 +15,8 @@ namespace {
 bool IsFedFrom(const Worker& reader, const Stream& stream) {
   if (!reader.read->running || stream.current == 0) return true;
   const Worker& source = *reader.read->assignments.at(stream.current).source;
-  return source.reference->shard == stream.from && !source.reference->sharding->id;
+  return source.reference->shard == stream.from &&
+         source.reference->sharding == reader.read->origin;
 }
 
 }  // namespace
@@ -192,7 +193,8 @@ void Hub::State::CheckRead(const Worker& worker) const {
     TH_CHECK(stream.current == 0 || stream.current == stream.last);
     TH_CHECK(stream.last <= read.last && stream.reported <= read.last);
     TH_CHECK(stream.current == 0 || read.assignments.contains(stream.current));
-    // R5: whose shard it brings a part of is one that its publishers have cut.
+    // R5: whose shards it brings parts of is one sharding, and another than its own.
+    TH_CHECK((stream.from == nullptr) == (read.origin == nullptr));
     TH_CHECK(stream.from == nullptr || (read.ranges && IsFedFrom(worker, stream)));
     // No ping-pong.
     TH_CHECK(stream.slow_moves <= kSlowMovesMax && stream.left.size() <= kSlowMovesMax);
@@ -313,6 +315,9 @@ void Hub::State::CheckPublication(const Publication& publication) const {
     references += CheckSharding(publication, sharding);
   });
   TH_CHECK(publication.references == references);
+  for (const Worker* reader : publication.awaiting) {
+    TH_CHECK(Reads(*reader) && reader->reference->publication == publication.id);
+  }
   // R1: what is not known of a shard is not known of the whole.
   const bool identified =
       std::all_of(published.shards.begin(), published.shards.end(),
@@ -325,7 +330,6 @@ void Hub::State::CheckPublication(const Publication& publication) const {
 // Its references.
 uint32_t Hub::State::CheckSharding(const Publication& publication, const Sharding& sharding) const {
   TH_CHECK(sharding.shards.size() <= sharding.world_size);
-  for (const Worker* reader : sharding.awaiting) TH_CHECK(Reads(*reader) && !sharding.id);
   uint32_t references = 0;
   uint32_t whole_shards = 0;
   std::map<std::string, uint32_t> complete_ranks;

@@ -33,7 +33,8 @@ std::vector<ReadPart> PartsOf(const std::vector<ReadNeed>& needs,
 }  // namespace
 
 PlanMade MakePlan(const PlanKey& plan, const LayoutsByRank& from, const LayoutsByRank& to) {
-  PlanMade made{plan, absl::OkStatus(), {}};
+  PlanMade made;
+  made.plan = plan;
   const absl::StatusOr<tensorhub::Sharding> source = ShardingOf(from);
   const absl::StatusOr<tensorhub::Sharding> reader = ShardingOf(to);
   if (made.status = source.status(); !made.status.ok()) return made;
@@ -43,6 +44,7 @@ PlanMade MakePlan(const PlanKey& plan, const LayoutsByRank& from, const LayoutsB
   for (Rank rank = 0; rank < to.size(); ++rank) {
     made.parts.push_back(PartsOf(coverage->needs[*reader->ShardOf(rank)], *source));
   }
+  made.full = coverage->full;
   return made;
 }
 

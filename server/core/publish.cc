@@ -87,7 +87,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
     worker.op.epoch = EpochOfPublish(worker.id.key);
     return;
   }
-  if (wanted == nullptr) wanted = TakeUp(worker, op);
+  wanted = TakeUp(worker, op, wanted);
   absl::Status status = CheckTerm(worker, op, wanted);
   if (!status.ok()) return Finish(worker, status);
   Publication* publication =
@@ -137,6 +137,11 @@ absl::Status Hub::State::CheckDocuments(const PublishOp& op) const {
 absl::Status Hub::State::CheckSameContent(const Publication& publication, const Worker& worker,
                                           const PublishOp& op) const {
   const std::string version = absl::StrCat("version ", op.version, " exists with ");
+  if (publication.published.world_size == 0) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "version ", op.version, " exists, and its publishers' shards are lost, so that ",
+        "nothing can be compared; publish these weights under another number"));
+  }
   if (worker.world_size != publication.published.world_size) {
     return absl::AlreadyExistsError(absl::StrCat(
         version, "world size ", publication.published.world_size, ", not ", worker.world_size));

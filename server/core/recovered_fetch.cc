@@ -13,6 +13,25 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
+namespace {
+
+// As it reads by its own word.
+void SetReported(Read& read, const OpenFetch& fetch) {
+  read.last = fetch.assignment;
+  read.plan = fetch.plan;
+  read.ranges = !fetch.streams.empty();
+  if (!read.ranges) {
+    read.whole().reported = read.whole().last = fetch.assignment;
+    return;
+  }
+  read.streams.resize(fetch.streams.back().part + 1);
+  for (const OpenStream& stream : fetch.streams) {
+    read.streams[stream.part].reported = read.streams[stream.part].last = stream.assignment;
+    read.last = std::max(read.last, stream.assignment);
+  }
+}
+
+}  // namespace
 
 // R3: it has nothing outstanding of a fetch that was aborted and that it does not name any more.
 void Hub::State::EndUnreported(Worker& worker, const SessionOpened& event) {
@@ -115,22 +134,6 @@ void Hub::State::SendUnreported(Worker& worker, const OpenFetch& fetch) {
   for (const Stream& stream : worker.read->streams) {
     if (stream.current != 0 && !Names(fetch, stream.current)) SendAssign(worker, stream);
     if (stream.current == 0 && Names(fetch, stream.last)) SendEnd(worker, stream);
-  }
-}
-
-// As it reads by its own word.
-void Hub::State::SetReported(Read& read, const OpenFetch& fetch) {
-  read.last = fetch.assignment;
-  read.plan = fetch.plan;
-  read.ranges = !fetch.streams.empty();
-  if (!read.ranges) {
-    read.whole().reported = read.whole().last = fetch.assignment;
-    return;
-  }
-  read.streams.resize(fetch.streams.back().part + 1);
-  for (const OpenStream& stream : fetch.streams) {
-    read.streams[stream.part].reported = read.streams[stream.part].last = stream.assignment;
-    read.last = std::max(read.last, stream.assignment);
   }
 }
 

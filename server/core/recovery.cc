@@ -14,11 +14,26 @@
 namespace tensorhub::hub {
 namespace {
 
+// R7: readers of an earlier hub, or of this one before a publisher came back, may hold just what a
+// publisher holds. Then it keeps the version with them.
+Sharding* ShardingOfReaders(Publication& publication, Rank rank, const Holding& holding) {
+  if (holding.sharding || !holding.seen() || publication.published.world_size != 0) return nullptr;
+  for (auto& [id, sharding] : publication.converted) {
+    const bool same_cut = sharding.full && sharding.world_size == holding.world_size &&
+                          sharding.chunk_bytes == holding.chunk_bytes;
+    const auto shard = sharding.shards.find(rank);
+    if (!same_cut || shard == sharding.shards.end()) continue;
+    if (shard->second.layout == holding.layout) return &sharding;
+  }
+  return nullptr;
+}
+
 Sharding& EnsureSharding(Publication& publication, const Holding& holding) {
   Sharding& sharding =
-      holding.sharding ? publication.converted[holding.sharding] : publication.published;
+      holding.sharding ? publication.converted[holding.sharding.id] : publication.published;
+  sharding.full |= holding.sharding.full;  // R8: unless an older agent reported it first
   if (sharding.world_size != 0) return sharding;
-  sharding.id = holding.sharding;
+  sharding.id = holding.sharding.id;
   sharding.world_size = holding.world_size;
   sharding.chunk_bytes = holding.chunk_bytes;
   return sharding;
@@ -42,6 +57,55 @@ std::vector<Worker*> ReadersInTheWay(const Publication* known, Rank rank, const 
     }
   }
   return readers;
+}
+
+// R1, the other way round: one number for a publication.
+bool HasOtherNumber(const Model& model, const Holding& holding) {
+  const auto known = model.publications.find(holding.publication);
+  if (known != model.publications.end()) return known->second.version != holding.version;
+  return std::any_of(model.visible.begin(), model.visible.end(), [&](const auto& entry) {
+    return entry.first != holding.version && entry.second == holding.publication;
+  });
+}
+
+// Of an agent that knows nothing of terms: as far as this hub remembers.
+Term TermOf(const Model& model, const Holding& holding) {
+  const auto known = model.publications.find(holding.publication);
+  if (known != model.publications.end()) return known->second.term;
+  const bool stands = IsVisibleAs(model, holding.version, holding.publication);
+  return stands ? model.terms.now() : Term{};
+}
+
+// R1: one content behind a number; who comes with another one is too late.
+absl::Status CheckNumber(const Model& model, const Holding& holding) {
+  const absl::Status late = absl::AlreadyExistsError("the number has another publication by now");
+  if (const auto held = model.held.find(holding.version); held != model.held.end()) {
+    return held->second->id == holding.publication ? absl::OkStatus() : late;
+  }
+  const bool taken = model.visible.contains(holding.version);
+  if (!taken || IsVisibleAs(model, holding.version, holding.publication)) return absl::OkStatus();
+  // The number was being published anew, since nobody held the content that was visible before.
+  return holding.seen() ? late : absl::OkStatus();
+}
+
+// Its read began with its unpublish, of which it has not heard yet: it reports what it is giving
+// up, or nothing.
+bool IsAboutToRead(const Worker& worker, const SessionOpened& event) {
+  const Reference& reference = *worker.reference;
+  if (reference.state != ReferenceState::kFilling || reference.valid_chunks > 0) return false;
+  if (!event.open_fetch || !IsIn(worker, event.open_fetch->transaction)) return false;
+  return !event.holding || event.holding->generation < reference.generation;
+}
+
+bool Confirms(const Worker& worker, const SessionOpened& event) {
+  const Reference& reference = *worker.reference;
+  if (IsAboutToRead(worker, event)) return true;
+  if (event.holding) {
+    return event.holding->publication == reference.publication &&
+           event.holding->generation == reference.generation;
+  }
+  // A publisher that has not heard the answer yet does not know what it holds.
+  return worker.op.kind == OpKind::kPublish && worker.op.state != OpRecord::State::kOpen;
 }
 
 }  // namespace
@@ -163,26 +227,6 @@ void Hub::State::TellIfVisible(const Worker& worker, const SessionOpened& event)
   Send(worker, Visible{worker.reference->publication});
 }
 
-bool Hub::State::Confirms(const Worker& worker, const SessionOpened& event) const {
-  const Reference& reference = *worker.reference;
-  if (IsAboutToRead(worker, event)) return true;
-  if (event.holding) {
-    return event.holding->publication == reference.publication &&
-           event.holding->generation == reference.generation;
-  }
-  // A publisher that has not heard the answer yet does not know what it holds.
-  return worker.op.kind == OpKind::kPublish && worker.op.state != OpRecord::State::kOpen;
-}
-
-// Its read began with its unpublish, of which it has not heard yet: it reports what it is giving
-// up, or nothing.
-bool Hub::State::IsAboutToRead(const Worker& worker, const SessionOpened& event) const {
-  const Reference& reference = *worker.reference;
-  if (reference.state != ReferenceState::kFilling || reference.valid_chunks > 0) return false;
-  if (!event.open_fetch || !IsIn(worker, event.open_fetch->transaction)) return false;
-  return !event.holding || event.holding->generation < reference.generation;
-}
-
 void Hub::State::DropUnconfirmed(Worker& worker) {
   Say(LogLine::Level::kInfo, absl::StrCat(ToString(worker.id.key), " holds version ",
                                           worker.reference->version, " no longer"));
@@ -191,23 +235,6 @@ void Hub::State::DropUnconfirmed(Worker& worker) {
   if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
   RemoveReference(worker);
   EndRead(worker);
-}
-
-// R1, the other way round: one number for a publication.
-bool Hub::State::HasOtherNumber(const Model& model, const Holding& holding) const {
-  const auto known = model.publications.find(holding.publication);
-  if (known != model.publications.end()) return known->second.version != holding.version;
-  return std::any_of(model.visible.begin(), model.visible.end(), [&](const auto& entry) {
-    return entry.first != holding.version && entry.second == holding.publication;
-  });
-}
-
-// Of an agent that knows nothing of terms: as far as this hub remembers.
-Term Hub::State::TermOf(const Model& model, const Holding& holding) const {
-  const auto known = model.publications.find(holding.publication);
-  if (known != model.publications.end()) return known->second.term;
-  const bool stands = IsVisibleAs(model, holding.version, holding.publication);
-  return stands ? model.terms.now() : Term{};
 }
 
 // R2: who published in a later term, without beginning it, says that it has begun.
@@ -242,18 +269,6 @@ absl::Status Hub::State::CheckReportedTerm(const Worker& worker, const Holding& 
   return absl::AbortedError(absl::StrCat("term ", model.terms.now().number, " superseded it"));
 }
 
-// R1: one content behind a number; who comes with another one is too late.
-absl::Status Hub::State::CheckNumber(const Model& model, const Holding& holding) const {
-  const absl::Status late = absl::AlreadyExistsError("the number has another publication by now");
-  if (const auto held = model.held.find(holding.version); held != model.held.end()) {
-    return held->second->id == holding.publication ? absl::OkStatus() : late;
-  }
-  const bool taken = model.visible.contains(holding.version);
-  if (!taken || IsVisibleAs(model, holding.version, holding.publication)) return absl::OkStatus();
-  // The number was being published anew, since nobody held the content that was visible before.
-  return holding.seen() ? late : absl::OkStatus();
-}
-
 // R9: a report is checked like any other input.
 absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& holding) const {
   if (!holding.publication || holding.world_size == 0 || holding.world_size > kWorldSizeMax ||
@@ -286,7 +301,7 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
   }
   const Publication* publication = FindPublication(worker.id.key.model, holding.publication);
   if (publication == nullptr) return absl::OkStatus();
-  const Sharding* known = FindSharding(*publication, holding.sharding);
+  const Sharding* known = FindSharding(*publication, holding.sharding.id);
   if (known == nullptr && publication->converted.size() >= kConvertedMax) {
     return absl::ResourceExhaustedError("its publication is held in too many shardings already");
   }
@@ -329,11 +344,15 @@ Publication& Hub::State::Recreate(const std::string& name, const Holding& holdin
 
 // R4, R8: what its publishers made whole in an earlier life of the hub, of which none of them has
 // heard so. They publish these buffers again, and a fetch that was decided then goes on.
-const Publication* Hub::State::TakeUp(const Worker& worker, const PublishOp& op) {
+const Publication* Hub::State::TakeUp(const Worker& worker, const PublishOp& op,
+                                      const Publication* wanted) {
   const std::string& name = worker.id.key.model;
   const Model& model = models_.at(name);
-  if (model.latest != op.version || model.held.contains(op.version)) return nullptr;
-  if (!MadeItWhole(worker, op.generation, model.publishers)) return nullptr;
+  // Readers that cut it otherwise may hold it.
+  const bool unknown =
+      wanted == nullptr ? !model.held.contains(op.version) : wanted->published.world_size == 0;
+  if (!unknown || model.latest != op.version) return wanted;
+  if (!MadeItWhole(worker, op.generation, model.publishers)) return wanted;
   Holding holding;
   holding.publication = model.visible.at(op.version);
   holding.version = op.version;
@@ -363,7 +382,8 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   }
   LearnTerm(worker.id.key.model, holding);
   Publication& publication = Recreate(worker.id.key.model, holding);
-  Sharding& sharding = EnsureSharding(publication, holding);
+  Sharding* of_readers = ShardingOfReaders(publication, worker.id.key.rank, holding);
+  Sharding& sharding = of_readers != nullptr ? *of_readers : EnsureSharding(publication, holding);
   Shard& shard = EnsureShard(sharding, worker.id.key.rank, holding.layout, holding.attachment);
   const bool begins = holding.seen() && IsCandidate(publication);
   const bool news = holding.seen() && !std::exchange(publication.visible, true);

@@ -156,7 +156,7 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   Shard& shard = *worker.reference->shard;
   shard.index.Remove(worker, std::exchange(worker.listed, {}));
   shard.waiting.erase(&worker);
-  publication.published.awaiting.erase(&worker);
+  publication.awaiting.erase(&worker);
   shard.draining.erase(&worker);
   shard.holders.erase(worker.serial);
   --publication.references;

@@ -27,20 +27,22 @@ bool GoesWith(const Worker& copy, const Worker& leaver) {
 
 }  // namespace
 
-bool Hub::State::HoldsWhole(const Worker& worker) const {
-  return worker.alive && worker.reference && worker.reference->state == ReferenceState::kComplete;
-}
-
 // R7, its one place: whether the holder may give its shard up.
 bool Hub::State::MayGo(const Worker& leaver) const {
   const Publication& publication = PublicationOf(leaver);
-  // A version is listed by its published shards.
-  if (leaver.reference->sharding->id) return true;
+  const Sharding& own = *leaver.reference->sharding;
+  // It is nobody's last copy of the whole.
+  if (!own.full) return true;
   if (KeptBy(models_.at(publication.model), publication).empty()) return true;
-  // Nobody can fetch it any more: a shard has gone with a worker that died.
-  if (!recovering_ && !publication.listed()) return true;
+  // Nobody can fetch it from these any more: a shard has gone with a worker that died.
+  if (!recovering_ && !own.whole()) return true;
+  return IsKept(*leaver.reference->shard, leaver) || IsKeptElsewhere(publication, leaver);
+}
+
+// By somebody else than the leaver.
+bool Hub::State::IsKept(const Shard& shard, const Worker& leaver) const {
   bool spot = false;
-  for (const auto& [serial, holder] : leaver.reference->shard->holders) {
+  for (const auto& [serial, holder] : shard.holders) {
     if (holder == &leaver || !HoldsWhole(*holder) || holder->absent) continue;
     if (IsLeaving(*holder)) continue;
     const bool own = GoesWith(*holder, leaver);
@@ -48,7 +50,18 @@ bool Hub::State::MayGo(const Worker& leaver) const {
     if (own || holder->stable) return true;  // its own copy is as good as itself
     spot = true;
   }
-  return spot && !recovering_ && !HasStable(publication.model);
+  return spot && !recovering_ && !HasStable(leaver.id.key.model);
+}
+
+// By groups that have cut it in another way, all of it.
+bool Hub::State::IsKeptElsewhere(const Publication& publication, const Worker& leaver) const {
+  bool kept = false;
+  ForEachSharding(publication, [&](const Sharding& other) {
+    if (!other.full || !other.whole() || &other == leaver.reference->sharding) return;
+    kept |= std::all_of(other.shards.begin(), other.shards.end(),
+                        [&](const auto& entry) { return IsKept(entry.second, leaver); });
+  });
+  return kept;
 }
 
 // Where no stable worker exists that stays, those that may vanish have to do.
@@ -58,11 +71,6 @@ bool Hub::State::HasStable(const std::string& model) const {
     if (it->second.alive && it->second.stable && !IsLeaving(it->second)) return true;
   }
   return false;
-}
-
-bool Hub::State::IsLeaving(const Worker& worker) const {
-  return worker.op.kind == OpKind::kUnpublish && worker.op.leaving &&
-         worker.op.state != OpRecord::State::kOpen;
 }
 
 // Of one in `leavers_`: it does so still.
@@ -82,13 +90,23 @@ void Hub::State::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
 // Somebody reads it, or makes a copy, or is only doubted.
 bool Hub::State::MayBecomeKept(const Worker& leaver) const {
   if (CopierFor(leaver)) return true;
-  const auto& holders = leaver.reference->shard->holders;
-  return std::any_of(holders.begin(), holders.end(), [&](const auto& holder) {
-    const Worker& other = *holder.second;
-    if (&other == &leaver) return false;
-    return other.reference->state == ReferenceState::kFilling ||
-           (HoldsWhole(other) && other.absent);
+  const auto any = [&](const Shard& shard) {
+    return std::any_of(shard.holders.begin(), shard.holders.end(), [&](const auto& holder) {
+      const Worker& other = *holder.second;
+      if (&other == &leaver) return false;
+      return other.reference->state == ReferenceState::kFilling ||
+             (HoldsWhole(other) && other.absent);
+    });
+  };
+  bool may = any(*leaver.reference->shard);
+  ForEachSharding(PublicationOf(leaver), [&](const Sharding& other) {
+    if (!other.full || &other == leaver.reference->sharding) return;
+    if (other.world_size == 0 || other.shards.size() != other.world_size) return;
+    may |= std::all_of(other.shards.begin(), other.shards.end(), [&](const auto& entry) {
+      return IsKept(entry.second, leaver) || any(entry.second);
+    });
   });
+  return may;
 }
 
 // The first of each group asks for all its ranks.

@@ -315,7 +315,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   retention_changed_ = true;
   AbortOf(worker, reason);
   if (worker.op.state == OpRecord::State::kPending) FinishOpen(worker, reason);
-  const bool held = HoldsWhole(worker) && !worker.reference->sharding->id;
+  const bool held = HoldsWhole(worker) && worker.reference->sharding->full;
   if (IsOutage(reason) && held) NoteAway(worker.id, worker.reference->publication);
   RemoveReference(worker, /*may_return=*/IsOutage(reason));
   EndRead(worker);

@@ -189,7 +189,7 @@ void Hub::State::EndRead(Worker& reader) {
   reader.read.reset();
   if (reader.reference) {
     reader.reference->shard->waiting.erase(&reader);
-    PublicationOf(reader).published.awaiting.erase(&reader);
+    PublicationOf(reader).awaiting.erase(&reader);
   }
   Relist(reader);
 }

@@ -82,6 +82,7 @@ void Hub::State::Divide(Worker& reader, size_t streams, bool ranges) {
   for (Stream& stream : read.streams) StopBeingFed(reader, stream);
   ++read.plan;
   read.ranges = ranges;
+  read.origin = nullptr;
   read.streams.assign(streams, Stream{});
 }
 
@@ -131,7 +132,8 @@ void Hub::State::LeaveDraining(Worker& reader, AssignmentNumber assignment) {
   const auto fed = std::count_if(streams.begin(), streams.end(),
                                  [](const Stream& each) { return each.current != 0; });
   const bool others_bring_it = stream->from == nullptr && fed > 1;
-  others_bring_it ? EndStreamOf(reader, *stream) : void(AssignSource(reader));
+  if (others_bring_it) return EndStreamOf(reader, *stream);
+  if (!AssignSource(reader) && stream->from != nullptr) AssignPartsAnew(reader);
 }
 
 // R8: as SourceSilent, for one of several streams. Where nobody is free it goes on with its source:

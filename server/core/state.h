@@ -24,6 +24,7 @@
 #include "absl/functional/function_ref.h"
 #include "common/random.h"
 #include "server/core/hub.h"
+#include "server/core/plans.h"
 #include "server/core/source_selection.h"
 #include "server/core/tables.h"
 
@@ -146,19 +147,14 @@ class Hub::State {
   bool HaveAllReported();
   void MergeReport(Worker& worker, const SessionOpened& event);
   void OfferReported(Worker& holder);
-  bool Confirms(const Worker& worker, const SessionOpened& event) const;
-  bool IsAboutToRead(const Worker& worker, const SessionOpened& event) const;
   void DropUnconfirmed(Worker& worker);
   void TellIfVisible(const Worker& worker, const SessionOpened& event);
   absl::Status ListReported(Worker& worker, const SessionOpened& event);
-  bool HasOtherNumber(const Model& model, const Holding& holding) const;
   absl::Status CheckReported(const Worker& worker, const Holding& holding) const;
   void LearnTerm(const std::string& name, const Holding& holding);
-  Term TermOf(const Model& model, const Holding& holding) const;
   absl::Status CheckReportedTerm(const Worker& worker, const Holding& holding) const;
-  absl::Status CheckNumber(const Model& model, const Holding& holding) const;
   Publication& Recreate(const std::string& model, const Holding& holding);
-  const Publication* TakeUp(const Worker& worker, const PublishOp& op);
+  const Publication* TakeUp(const Worker& worker, const PublishOp& op, const Publication* wanted);
 
   // recovered_fetch.cc: R6
   void EndUnreported(Worker& worker, const SessionOpened& event);
@@ -171,7 +167,6 @@ class Hub::State {
   void Resume(Worker& worker, const OpenFetch& fetch, Member& member);
   void LeaveUnreported(Worker& worker, const OpenFetch& fetch);
   void SendUnreported(Worker& worker, const OpenFetch& fetch);
-  static void SetReported(Read& read, const OpenFetch& fetch);
   void SettleRecovered(const GroupKey& key, Group& group);
 
   // awaited_sources.cc: R3
@@ -181,7 +176,6 @@ class Hub::State {
                    Generation generation);
   Stream* FedAgain(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
   void AwaitNoMore(Worker& reader, AssignmentNumber number);
-  bool IsOfItsShard(const Worker& source, const Worker& reader) const;
 
   // publish.cc: R1, R2
   void On(const PublishOp& op);
@@ -287,10 +281,10 @@ class Hub::State {
   void EndPins();
   uint32_t KeepLatest(const Model& model) const;
   std::vector<std::string> KeptBy(const Model& model, const Publication& publication) const;
-  bool HoldsWhole(const Worker& worker) const;
   bool MayGo(const Worker& leaver) const;
+  bool IsKept(const Shard& shard, const Worker& leaver) const;
+  bool IsKeptElsewhere(const Publication& publication, const Worker& leaver) const;
   bool HasStable(const std::string& model) const;
-  bool IsLeaving(const Worker& worker) const;
   bool AwaitsKeeper(const Worker* leaver) const;
   void AwaitKeeper(Worker& leaver, TimeMs drain_ms);
   bool MayBecomeKept(const Worker& leaver) const;
@@ -367,14 +361,14 @@ class Hub::State {
   // conversions.cc: R5, R6: groups that cut the model in another way than its publishers
   absl::StatusOr<Sharding*> ShardingFor(const GroupKey& key, const Group& group,
                                         Publication& publication);
-  Conversion& ConversionOf(const PlanWanted& wanted);
   void On(const PlanMade& event);
   absl::StatusOr<Sharding*> Convert(Publication& publication, const ShardingId& id,
-                                    const Group& group, const Conversion& conversion);
+                                    const Group& group, const KnownPlan& plan);
   bool HaveLayouts(const std::vector<Fingerprint>& layouts);
   void RetryPlans();
   bool LearnParts(Worker& reader);
   bool AssignParts(Worker& reader, Tier farthest);
+  bool AssignPartsAnew(Worker& reader);
   void SendParts(Worker& reader);
   Worker* SourceOfPart(const Worker& reader, const Shard& from, Tier farthest) const;
   const Worker* FirstWhole(const Scope& scope, const Worker& reader) const;
@@ -454,8 +448,8 @@ class Hub::State {
                                                Version version) const;
   absl::Status NoHolder(const std::string& name, Version version,
                         const PublicationId& publication) const;
-  absl::Status CheckShards(const Group& group, uint32_t world_size,
-                           const Publication& publication) const;
+  absl::Status CheckShards(const Group& group, const Publication& publication,
+                           const Sharding& held) const;
   void GiveUpJoin(Worker& worker, OpId join);
   void Decide(const GroupKey& key, Group& group, const Publication& publication,
               const Sharding& sharding);
@@ -551,8 +545,7 @@ class Hub::State {
   absl::btree_map<CallId, Worker*> calls_;  // pending operations
   std::map<Fingerprint, std::shared_ptr<const Layout>> layouts_;
   std::map<Fingerprint, SharedTable> tables_;  // of layouts_
-  std::map<PlanKey, Conversion> conversions_;
-  uint64_t conversions_used_ = 0;
+  Plans plans_;
   bool plans_lack_layouts_ = false;  // somebody waits for a plan whose layouts are not all known
   std::map<Fingerprint, std::shared_ptr<const std::string>> attachments_;
   uint64_t layout_bytes_ = 0;

@@ -138,8 +138,9 @@ struct Read {
   uint32_t plan = 0;
   bool ranges = false;
   std::vector<Stream> streams = std::vector<Stream>(1);  // by part; never empty
-  std::map<AssignmentNumber, Assignment> assignments;    // of all streams, until released
-  std::map<WorkerIdentity, Bar> barred;                  // sources that failed this reader, bounded
+  const Sharding* origin = nullptr;  // whose shards the streams bring parts of; null: its own
+  std::map<AssignmentNumber, Assignment> assignments;  // of all streams, until released
+  std::map<WorkerIdentity, Bar> barred;                // sources that failed this reader, bounded
   absl::Status last_failure;
   // R3: not released, at sources that are not listed: that it reported, or that were lost.
   std::map<AssignmentNumber, WorkerIdentity> awaits;
@@ -267,6 +268,14 @@ inline bool Names(const OpenFetch& report, AssignmentNumber number) {
   return std::any_of(report.streams.begin(), report.streams.end(),
                      [&](const OpenStream& stream) { return stream.assignment == number; });
 }
+inline bool HoldsWhole(const Worker& worker) {
+  return worker.alive && worker.reference && worker.reference->state == ReferenceState::kComplete;
+}
+// It unpublishes since its program ends.
+inline bool IsLeaving(const Worker& worker) {
+  return worker.op.kind == OpKind::kUnpublish && worker.op.leaving &&
+         worker.op.state != OpRecord::State::kOpen;
+}
 inline bool Reads(const Worker& worker) { return worker.read && worker.read->running; }
 inline bool HasSource(const Read& read) {
   return std::any_of(read.streams.begin(), read.streams.end(),
@@ -278,6 +287,19 @@ inline bool MayFeedRanges(const Worker& source) {
          source.reference->state == ReferenceState::kComplete;
 }
 inline bool IsFed(const Worker& worker) { return Reads(worker) && HasSource(*worker.read); }
+// R9: a report may name anybody. A reader reads its own shard, or parts of any of another sharding.
+inline bool IsOfItsShard(const Worker& source, const Worker& reader) {
+  const PublicationId& publication = reader.read->publication;
+  if (source.id.key.model != reader.id.key.model) return false;
+  if (source.reference->publication != publication) return false;
+  const std::optional<Reference>& own = reader.reference;
+  const bool listed = own && own->publication == publication;
+  if (listed && own->shard == source.reference->shard) return true;
+  // How one that is not listed (yet, or any more) cuts it is not known.
+  if (!listed && reader.knows_resharding) return true;
+  if (listed && reader.knows_resharding && own->sharding != source.reference->sharding) return true;
+  return source.id.key.rank == reader.id.key.rank;
+}
 // By one source. So it has its place in the forest, and its pace says something of that source.
 inline bool IsFedWhole(const Worker& worker) { return IsFed(worker) && !worker.read->ranges; }
 // By which one that is fed whole is fed.
@@ -311,20 +333,25 @@ struct Shard {
 
 // How a group of workers has cut what it holds, and who holds the pieces.
 struct Sharding {
-  ShardingId id;  // none: as it was published
+  ShardingId id;      // none: as it was published
+  bool full = false;  // R7: its shards together are all of the version
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
   std::map<Rank, Shard> shards;
   uint32_t whole_shards = 0;                       // with a complete holder
   std::map<std::string, uint32_t> complete_ranks;  // by group
 
-  // Of another sharding than the published one, by rank: what it reads of that one's shards where
-  // nobody has its own shard. Empty: not known, in this life of the hub.
-  std::vector<std::vector<ReadPart>> parts;
-  // Running reads that lack a source for a part of one of these shards.
-  std::set<Worker*, BySerial> awaiting;
+  // By the sharding whose shards are read where nobody has its own. Not there: not known, in this
+  // life of the hub.
+  std::map<ShardingId, PartsByRank> parts;
 
   bool whole() const { return world_size > 0 && whole_shards == world_size; }
+  static Sharding Published() {
+    Sharding sharding;
+    sharding.full = true;
+    return sharding;
+  }
+  ShardingRef ref() const { return id ? ShardingRef{id, full} : ShardingRef{}; }
 };
 
 // R1: one layout per shard and one content behind one id.
@@ -337,11 +364,22 @@ struct Publication {
   bool superseded = false;   // by a later term: reads of it end, and no new one begins
   ContentDigest identity;    // R1; none: a shard's digest is not known (yet)
   PublishersRow publishers;  // who made it whole; none: not known
-  Sharding published;        // as its publishers cut it
-  std::map<ShardingId, Sharding> converted;  // as readers cut it
+  Sharding published = Sharding::Published();  // as its publishers cut it
+  std::map<ShardingId, Sharding> converted;    // as readers cut it
+  // Running reads that lack a source, and may get one that holds another shard.
+  std::set<Worker*, BySerial> awaiting;
   uint32_t references = 0;
 
-  bool listed() const { return visible && published.whole(); }
+  // R5, R7: the one that has everything, which others may be read from: the published one as long
+  // as it is whole. If none is, the published one too.
+  const Sharding& origin() const {
+    if (published.whole()) return published;
+    for (const auto& [key, sharding] : converted) {
+      if (sharding.full && sharding.whole()) return sharding;
+    }
+    return published;
+  }
+  bool listed() const { return visible && origin().whole(); }
 };
 
 // Calls `visit(Sharding&)`, of a const publication with a const one.
@@ -433,8 +471,8 @@ struct Transaction {
   TransactionId id;
   PublicationId publication;
   Version version = 0;
-  Term term;            // of the publication
-  ShardingId sharding;  // by which the group reads it; none: as it was published
+  Term term;             // of the publication
+  ShardingRef sharding;  // by which the group reads it
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
   std::map<Rank, Member> members;  // fewer than world_size only while recovering
@@ -453,14 +491,6 @@ struct Group {
   std::map<Rank, Join> forming;
   std::optional<Transaction> open;
   std::optional<Outcome> last;
-};
-
-// What is known of a PlanWanted.
-struct Conversion {
-  bool made = false;  // false: the answer is to come
-  absl::Status status;
-  std::vector<std::vector<ReadPart>> parts;
-  uint64_t used = 0;  // the greater, the later
 };
 
 // What layouts have in common, kept once.

@@ -71,7 +71,7 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
   const Transaction& transaction = *GroupOf(worker.id.key).open;
   Publication* publication = FindPublication(worker.id.key.model, transaction.publication);
   Sharding* sharding =
-      publication == nullptr ? nullptr : FindSharding(*publication, transaction.sharding);
+      publication == nullptr ? nullptr : FindSharding(*publication, transaction.sharding.id);
   if (sharding == nullptr || !sharding->shards.contains(worker.id.key.rank)) {
     // R8: its holders may still report.
     if (recovering_) {
@@ -192,7 +192,7 @@ void Hub::State::CommitIfWhole(const GroupKey& key) {
   }
   Publication* publication = FindPublication(key.model, transaction.publication);
   if (publication == nullptr) return;
-  const Sharding* sharding = FindSharding(*publication, transaction.sharding);
+  const Sharding* sharding = FindSharding(*publication, transaction.sharding.id);
   if (sharding == nullptr) return;
   for (const auto& [rank, member] : transaction.members) RetryRedirects(*sharding, rank);
 }
@@ -257,7 +257,9 @@ void Hub::State::AbortUnfinished(const Worker& worker, const absl::Status& reaso
 
 void Hub::State::Conclude(const GroupKey& key, Group& group, const absl::Status& status) {
   group.last = Outcome{*std::exchange(group.open, std::nullopt), status, {}, {}};
-  for (const auto& [rank, member] : group.last->transaction.members) group.last->owed.insert(rank);
+  for (const auto& [rank, member] : group.last->transaction.members) {
+    group.last->owed.insert(rank);
+  }
   changed_groups_.insert(key);
 }
 

@@ -31,19 +31,27 @@ VersionState StateOf(const Publication& publication) {
   return publication.listed() ? VersionState::kVisible : VersionState::kLost;
 }
 
+// As it was published, if that is known still.
+const Sharding& CutOf(const Publication& publication) {
+  const Sharding& published = publication.published;
+  const bool lacking = published.shards.size() < published.world_size && publication.visible;
+  return published.world_size == 0 || lacking ? publication.origin() : published;
+}
+
 VersionView ViewOf(const Publication& publication) {
+  const Sharding& cut = CutOf(publication);
   VersionView view;
   view.version = publication.version;
   view.publication = publication.id;
   view.term = publication.term.number;
   view.state = StateOf(publication);
   view.identity = publication.identity;
-  view.world_size = publication.published.world_size;
-  view.chunk_bytes = publication.published.chunk_bytes;
+  view.world_size = cut.world_size;
+  view.chunk_bytes = cut.chunk_bytes;
   view.complete_replicas = CompleteReplicas(publication);
-  view.layouts.resize(publication.published.world_size);
-  view.attachments.resize(publication.published.world_size);
-  for (const auto& [rank, shard] : publication.published.shards) {
+  view.layouts.resize(cut.world_size);
+  view.attachments.resize(cut.world_size);
+  for (const auto& [rank, shard] : cut.shards) {
     view.bytes += shard.bytes;
     view.layouts[rank] = shard.layout;
     view.attachments[rank] = shard.attachment;

@@ -41,7 +41,7 @@ hub::Holding HoldingOf(FieldChecks& check, const pb::Holding& holding) {
   out.digest = check.IdOrNone(holding.digest(), "digest");
   out.hashing = holding.hashing();
   if (holding.has_term()) out.term = {holding.term().number(), holding.term().since()};
-  out.sharding = check.IdOrNone(holding.sharding(), "sharding");
+  out.sharding = {check.IdOrNone(holding.sharding(), "sharding"), holding.full()};
   check.Require(!out.published || !out.sharding, "sharding",
                 "is there, and the worker has published it; its own is meant by none");
   check.SetPrefix("");
@@ -90,7 +90,7 @@ hub::OpenFetch OpenFetchOf(FieldChecks& check, const pb::OpenFetch& fetch) {
     out.assignment = AssignmentOf(check, fetch.assignment());
   }
   out.plan = fetch.plan();
-  out.sharding = check.IdOrNone(fetch.sharding(), "sharding");
+  out.sharding = {check.IdOrNone(fetch.sharding(), "sharding"), fetch.full()};
   out.streams = StreamsOf(check, fetch);
   check.SetPrefix("");
   return out;

@@ -183,7 +183,8 @@ absl::Status FillResponse(const hub::Reply& reply, pb::JoinFetchResponse& respon
     response.set_attachment(IdBytes(payload.attachment));
     response.set_already_held(payload.already_held);
     Fill(payload.term, *response.mutable_term());
-    response.set_sharding(IdBytes(payload.sharding));
+    response.set_sharding(IdBytes(payload.sharding.id));
+    response.set_full(payload.sharding.full);
   });
 }
 

@@ -51,7 +51,7 @@ std::optional<hub::GroupRow> GroupFrom(const Statement& row) {
   group.chunk_bytes = row.Number(6);
   group.members = *std::move(members);
   group.identity = *identity;
-  group.sharding = *sharding;
+  group.sharding = {*sharding, row.Number(15) != 0};
   group.term = {row.Number(11), row.Number(12)};
   if (group.term.number > kTermMax) return std::nullopt;
   if (row.IsNull(8)) return group;
@@ -91,7 +91,7 @@ absl::StatusOr<std::map<hub::GroupKey, hub::GroupRow>> ReadGroups(Sqlite& databa
   absl::StatusOr<Statement> select = database.Prepare(
       "SELECT model, group_name, transaction_id, publication, version, world_size, chunk_bytes, "
       "members, outcome_code, outcome_message, identity, term, term_since, outcome_outage, "
-      "sharding "
+      "sharding, sharding_full "
       "FROM group_fetches");
   if (!select.ok()) return select.status();
   while (true) {
@@ -278,8 +278,8 @@ absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
       {&writer.put_group_,
        "INSERT OR REPLACE INTO group_fetches (model, group_name, transaction_id, publication, "
        "version, world_size, chunk_bytes, members, outcome_code, outcome_message, identity, "
-       "term, term_since, outcome_outage, sharding) "
-       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"},
+       "term, term_since, outcome_outage, sharding, sharding_full) "
+       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"},
       {&writer.drop_group_, "DELETE FROM group_fetches WHERE model = ?1 AND group_name = ?2"},
       {&writer.put_retention_,
        "INSERT OR REPLACE INTO retention (model, keep_latest, pins) VALUES (?1, ?2, ?3)"},
@@ -359,8 +359,9 @@ absl::Status RowWriter::Write(const hub::GroupKey& key, const std::optional<hub:
   put_group_.Bind(12, row->term.number);
   put_group_.Bind(13, row->term.since);
   put_group_.Bind(14, uint64_t{row->outcome && IsOutage(*row->outcome)});
-  const std::string sharding = OrEmpty(row->sharding);
+  const std::string sharding = OrEmpty(row->sharding.id);
   put_group_.BindBlob(15, sharding);
+  put_group_.Bind(16, uint64_t{row->sharding.full});
   return put_group_.Run();
 }
 

@@ -76,6 +76,9 @@ CREATE TABLE workers (
     R"sql(
 ALTER TABLE group_fetches ADD COLUMN sharding BLOB NOT NULL DEFAULT x'';
 )sql",
+    R"sql(
+ALTER TABLE group_fetches ADD COLUMN sharding_full INTEGER NOT NULL DEFAULT 0;
+)sql",
 };
 constexpr int kSchema = static_cast<int>(std::size(kSteps));
 

@@ -96,6 +96,7 @@ class Rank {
     options.rank = rank;
     options.world_size = world;
     options.digests = ros::Digests::kOn;
+    options.host_copy_bytes = 0;  // R7: who is the last to hold a version cannot give it up
     client_ = ros::Client::Connect(options).value();
     std::vector<ros::Tensor> tensors;
     for (const Model& model : Tensors()) {
@@ -204,7 +205,7 @@ class ReshardingTest : public testing::TestWithParam<Case> {
     }
   }
 
-  ServerProcess server_;
+  ServerProcess server_{{"--keep-latest", "1"}};
 };
 
 INSTANTIATE_TEST_SUITE_P(Cuts, ReshardingTest,
@@ -214,6 +215,7 @@ INSTANTIATE_TEST_SUITE_P(Cuts, ReshardingTest,
                                          Case{"WholeToRowsOfTwo", 1, Whole, 2, Rows}),
                          [](const auto& param) { return param.param.name; });
 
+// R7: the rollouts have all of the version, so that their trainers need no copy of it.
 TEST_P(ReshardingTest, EachRankGetsItsSlices) {
   const Group trainer = Join("trainer", GetParam().publishers, GetParam().published);
   const Group rollout = Join("rollout", GetParam().readers, GetParam().read);
@@ -222,6 +224,28 @@ TEST_P(ReshardingTest, EachRankGetsItsSlices) {
     ExpectFetched(rollout, version);
     Unpublish(trainer);
   }
+}
+
+// R5, R7: with the publishers gone, others read from the rollouts, trainers that come back
+// included.
+TEST_P(ReshardingTest, RolloutsKeepTheVersionAndGiveItBack) {
+  const Group rollout = Join("rollout", GetParam().readers, GetParam().read);
+  {
+    const Group trainer = Join("trainer", GetParam().publishers, GetParam().published);
+    Publish(trainer, 1);
+    ExpectFetched(rollout, 1);
+    Unpublish(trainer);
+  }
+  const Group other = Join("other", 3, Rows);
+  ExpectFetched(other, 1);
+  Unpublish(other);
+  const auto kept =
+      rollout[0]->client().Unpublish({.drain_timeout = std::chrono::milliseconds(50)});
+  EXPECT_EQ(kept.code(), StatusCode::kResourceExhausted) << kept;
+  const Group trainer = Join("trainer", GetParam().publishers, GetParam().published);
+  ExpectFetched(trainer, 1);
+  Unpublish(rollout);
+  ExpectFetched(rollout, 1);
 }
 
 // The publishers are asked once, however many groups are cut like the first.
@@ -263,7 +287,7 @@ TEST_P(ReshardingRefusedTest, APublisherUnpublishesWhileOthersRead) {
     Publish(trainer, version);
     auto fetched = std::async(std::launch::async, [&] { return Fetch(rollout); });
     for (const auto& rank : trainer) {
-      EXPECT_TRUE(rank->client().Unpublish().ok());
+      EXPECT_TRUE(rank->client().Unpublish({.force = true}).ok());
       rank->Fill(1000 + version);
     }
     const auto results = fetched.get();

@@ -77,14 +77,25 @@ std::shared_ptr<const Layout> Cluster::DrawLayout() {
   return std::make_shared<const Layout>(*std::move(layout));
 }
 
-// Publishers agree; others cut it as they like.
-std::vector<CutShard> Cluster::DrawShards(const Model& model, bool trains) {
-  Dice& dice = scene_.dice;
-  const bool published = trains || dice.Below(3) == 0;
-  if (published) return model.published;
-  ++shardings_;
-  return model.cut->Draw(dice, 1 + static_cast<uint32_t>(dice.Below(CutModel::kRanksMax)),
-                         /*all=*/false);
+// Publishers agree; others cut it as they like, or as some group before.
+std::vector<CutShard> Cluster::DrawShards(Dice& dice, Model& model, bool trains) {
+  if (trains || dice.Below(3) == 0) return model.published;
+  if (!model.others.empty() && dice.Below(3) == 0) return model.others.back();
+  const auto ranks = 1 + static_cast<uint32_t>(dice.Below(CutModel::kRanksMax));
+  return model.others.emplace_back(model.cut->Draw(dice, ranks, /*all=*/false));
+}
+
+// Equal for those that hold the same shards by rank; 0: as its publishers.
+uint32_t Cluster::NumberOf(const Model& model, const std::vector<CutShard>& shards) {
+  const auto same = [&](const std::vector<CutShard>& other) {
+    return std::equal(shards.begin(), shards.end(), other.begin(), other.end(),
+                      [](const CutShard& a, const CutShard& b) {
+                        return a.layout->fingerprint() == b.layout->fingerprint();
+                      });
+  };
+  if (shards.empty() || same(model.published)) return 0;
+  const auto first = std::find_if(model.others.begin(), model.others.end(), same);
+  return 1 + static_cast<uint32_t>(first - model.others.begin());
 }
 
 void Cluster::AddGroup(Model& model, const std::string& name, bool trains) {
@@ -93,13 +104,11 @@ void Cluster::AddGroup(Model& model, const std::string& name, bool trains) {
                                         "/h", dice.Below(hosts_));
   const auto layout = !trains && dice.Below(25) == 0 ? DrawLayout() : model.layout;
   std::vector<CutShard> shards;
-  if (model.cut && layout == model.layout) shards = DrawShards(model, trains);
+  if (model.cut && layout == model.layout) shards = DrawShards(dice, model, trains);
   const uint32_t world_size =
       shards.empty() ? model.world_size : static_cast<uint32_t>(shards.size());
   const bool offers = scene_.plan.host_copies && dice.Below(3) != 0;
   const uint32_t copies = offers ? 1 + static_cast<uint32_t>(dice.Below(2)) : 0;
-  const bool as_published =
-      shards.empty() || shards.front().layout == model.published.front().layout;
   std::vector<const Place*> ranks;
   for (Rank rank = 0; rank < world_size; ++rank) {
     Place& place = places_.emplace_back();
@@ -109,7 +118,7 @@ void Cluster::AddGroup(Model& model, const std::string& name, bool trains) {
     place.location = *Location::Parse(absl::StrCat(host, "/", place.number));
     place.host = host;
     place.layout = shards.empty() ? layout : shards[rank].layout;
-    place.sharding = as_published ? 0 : shardings_;
+    place.sharding = NumberOf(model, shards);
     place.cells = shards.empty() ? nullptr : shards[rank].cells;
     place.one_sided = dice.Chance(scene_.plan.one_sided);
     place.spot = dice.Below(3) == 0;

@@ -37,13 +37,13 @@ class Cluster {
   void AddModel(const std::string& name, uint32_t world_size, uint32_t trainers, uint32_t rollouts);
   void AddGroup(Model& model, const std::string& name, bool trains);
   std::shared_ptr<const Layout> DrawLayout();
-  std::vector<CutShard> DrawShards(const Model& model, bool trains);
+  static std::vector<CutShard> DrawShards(Dice& dice, Model& model, bool trains);
+  static uint32_t NumberOf(const Model& model, const std::vector<CutShard>& shards);
 
   Scene& scene_;
   std::deque<Model> models_;
   std::deque<Place> places_;
   std::vector<std::unique_ptr<Group>> groups_;
-  uint32_t shardings_ = 0;  // that differ from their publishers'
   uint64_t datacenters_ = 1;
   uint64_t racks_ = 1;
   uint64_t hosts_ = 1;

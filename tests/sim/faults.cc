@@ -101,8 +101,6 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.hub_storms = draws.Every(15 * kSecond, 60 * kSecond);
   plan.sources_per_reader = static_cast<uint32_t>(1 + draws.Of(3));
   plan.cuts = draws.On();
-  // What groups hold in shardings of their own is nobody's last copy.
-  if (plan.cuts) plan.keep_latest = 0;
   return plan;
 }
 

@@ -30,6 +30,7 @@ struct Model {
   // If groups cut it in different ways; and how its publishers do.
   std::shared_ptr<const CutModel> cut = nullptr;
   std::vector<CutShard> published = {};
+  std::vector<std::vector<CutShard>> others = {};  // as its readers do
 };
 
 class Group {

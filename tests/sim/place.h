@@ -27,7 +27,7 @@ struct Place {
   std::shared_ptr<const Layout> layout;
   // Which cells of the model it holds; null: a shard of its rank's own.
   std::shared_ptr<const std::vector<uint32_t>> cells;
-  uint32_t sharding = 0;  // equal for groups that cut their model alike
+  uint32_t sharding = 0;  // equal for groups that cut their model alike; 0: as it is published
   bool one_sided = false;
   bool spot = false;
   Nanos slowness = 0;  // of its links

@@ -42,6 +42,8 @@ class Process {
   uint32_t world_size() const { return place_.world_size; }
   const std::shared_ptr<const Layout>& layout() const { return place_.layout; }
   uint32_t sharding() const { return place_.sharding; }
+  // Of its model; null: a shard of its rank's own.
+  const std::vector<uint32_t>* cells() const { return place_.cells.get(); }
   Memory& memory() { return memory_; }
   const Memory& memory() const { return memory_; }
   HubLink& link() { return link_; }

@@ -293,7 +293,7 @@ struct HoldingReport {
   ContentDigest digest = {};
   bool hashing = false;      // it will be known
   Term term = {};            // in which it was published
-  ShardingId sharding = {};  // as FetchDecision said
+  ShardingRef sharding = {};  // as FetchDecision said
 };
 // One source of a read that has several.
 struct OpenStreamReport {
@@ -312,7 +312,7 @@ struct OpenFetchReport {
   AssignmentNumber assignment = 0;
   uint32_t plan = 0;                           // by which it reads (AssignDirective::plan)
   std::vector<OpenStreamReport> streams = {};  // if that has several; by part
-  ShardingId sharding = {};                    // as FetchDecision said
+  ShardingRef sharding = {};                   // as FetchDecision said
 };
 struct StateReport {
   GroupEpoch epoch = {};    // its group's, as it was told last

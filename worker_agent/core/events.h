@@ -170,7 +170,7 @@ struct FetchDecision {
   bool already_held = false;
   Term term = {};  // in which it was published
   // How the group cuts it; world_size and chunk_bytes are of that. None: as it was published.
-  ShardingId sharding = {};
+  ShardingRef sharding = {};
 };
 struct FinishReply {  // with every outcome, also with one that is an error
   Version version = 0;

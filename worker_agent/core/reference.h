@@ -36,9 +36,9 @@ class Reference {
     Chunking chunking;
     Fingerprint layout;
     Fingerprint attachment;
-    GroupEpoch epoch = {};     // of what was published here: to which it belongs (R2)
-    Term term = {};            // in which it was published (R2)
-    ShardingId sharding = {};  // of what was fetched as its publishers do not cut it
+    GroupEpoch epoch = {};      // of what was published here: to which it belongs (R2)
+    Term term = {};             // in which it was published (R2)
+    ShardingRef sharding = {};  // of what was fetched as its publishers do not cut it
   };
 
   // Generations start random per incarnation, low enough never to run out of 40 bits.

@@ -97,31 +97,60 @@ bool R7Retained::IsNewest(const std::string& model, const PublicationId& publica
   });
 }
 
-// The newest, with all its other shards.
+// The newest, of a sharding that has all of it, with all its other shards.
 bool R7Retained::IsWanted(const Asked& asked) const {
   const WorkerKey& key = asked.worker.key;
-  if (!IsNewest(key.model, asked.publication)) return false;
+  const Process& process = *FindProcess(scene_, asked.worker.incarnation);
+  if (!IsNewest(key.model, asked.publication) || !IsFull(process)) return false;
   std::set<Rank> whole = {key.rank};
   for (const auto& view : scene_.hub->core().References(key.model, asked.version)) {
     if (view.publication != asked.publication) continue;
-    if (view.state == hub::ReferenceState::kComplete) whole.insert(view.worker.key.rank);
+    const bool same =
+        FindProcess(scene_, view.worker.incarnation)->sharding() == process.sharding();
+    if (same && view.state == hub::ReferenceState::kComplete) whole.insert(view.worker.key.rank);
   }
-  return whole.size() == FindProcess(scene_, asked.worker.incarnation)->world_size();
+  return whole.size() == process.world_size();
 }
 
+// The same shard, by another, however its group cuts the rest; or all shards of another sharding
+// that has everything.
 bool R7Retained::IsKept(const Asked& asked) const {
   const WorkerKey& key = asked.worker.key;
+  const Process& leaver = *FindProcess(scene_, asked.worker.incarnation);
   const bool has_stable = HasStable(key.model);
+  std::map<uint32_t, std::set<Rank>> kept;  // by sharding
   for (const auto& view : scene_.hub->core().References(key.model, asked.version)) {
-    const bool other = view.worker != asked.worker && view.worker.key.rank == key.rank &&
-                       view.publication == asked.publication;
+    const bool other = view.worker != asked.worker && view.publication == asked.publication;
     if (!other || view.state != hub::ReferenceState::kComplete) continue;
     if (leaving_.contains(view.worker.incarnation)) continue;
     const Process& keeper = *FindProcess(scene_, view.worker.incarnation);
+    const bool copy = keeper.copy_of() == key.group && view.worker.key.rank == key.rank;
     // Its own copy is as good as itself.
-    if (!has_stable || !keeper.spot() || keeper.copy_of() == key.group) return true;
+    if (has_stable && keeper.spot() && !copy) continue;
+    const bool same_cells = keeper.layout()->fingerprint() == leaver.layout()->fingerprint();
+    if (same_cells && view.worker.key.rank == key.rank) return true;
+    std::set<Rank>& ranks = kept[keeper.sharding()];
+    ranks.insert(view.worker.key.rank);
+    const bool other_cut = keeper.sharding() != leaver.sharding();
+    if (other_cut && ranks.size() == keeper.world_size() && IsFull(keeper)) return true;
   }
   return false;
+}
+
+// Its group's cells are all that the publishers' are.
+bool R7Retained::IsFull(const Process& process) const {
+  if (process.cells() == nullptr) return true;
+  std::set<uint32_t> own;
+  std::set<uint32_t> all;
+  for (const auto& other : scene_.processes) {
+    const bool counts =
+        other->identity().key.model == process.identity().key.model && other->cells() != nullptr;
+    if (!counts) continue;
+    if (other->sharding() == 0) all.insert(other->cells()->begin(), other->cells()->end());
+    if (other->sharding() != process.sharding()) continue;
+    own.insert(other->cells()->begin(), other->cells()->end());
+  }
+  return own == all;
 }
 
 // Memory that is lent for copies comes back.

@@ -45,6 +45,7 @@ class R7Retained {
   bool IsNewest(const std::string& model, const PublicationId& publication) const;
   bool IsWanted(const Asked& asked) const;
   bool IsKept(const Asked& asked) const;
+  bool IsFull(const Process& process) const;
   bool HasStable(const std::string& model) const;
 
   Scene& scene_;

@@ -120,7 +120,8 @@ std::string HubScript::Describe(const Reply& reply) {
         " ", NameOf(decision->transaction, "T"), " v", decision->version, " ",
         NameOf(decision->publication, "P"),
         decision->sharding
-            ? absl::StrCat(" as ", NameOf(decision->sharding, "S"), " of ", decision->world_size)
+            ? absl::StrCat(" as ", NameOf(decision->sharding.id, "S"), " of ", decision->world_size,
+                           decision->sharding.full ? "" : ", in part")
             : "",
         decision->attachment ? " with a note" : "", decision->already_held ? " already held" : "");
   }

@@ -116,12 +116,13 @@ TEST(TranslateOpenTest, AnotherShardingArrives) {
   open.set_features(pb::FEATURE_STREAMS | pb::FEATURE_RESHARDING);
   open.mutable_open_fetch()->set_sharding(ToBytes({5, 6}));
   open.mutable_holding()->set_sharding(ToBytes({5, 6}));
+  open.mutable_holding()->set_full(true);
   open.mutable_holding()->set_published(false);
   const auto opened = ToCore(open, 11);
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_TRUE(opened->knows_resharding);
-  EXPECT_EQ(opened->open_fetch->sharding, (Id128{5, 6}));
-  EXPECT_EQ(opened->holding->sharding, (Id128{5, 6}));
+  EXPECT_EQ(opened->open_fetch->sharding, (ShardingRef{{5, 6}, false}));
+  EXPECT_EQ(opened->holding->sharding, (ShardingRef{{5, 6}, true}));
   open.mutable_holding()->set_published(true);
   EXPECT_THAT(std::string(ToCore(open, 11).status().message()), HasSubstr("holding.sharding"));
 }

@@ -96,12 +96,12 @@ TEST_F(SqliteStoreTest, AnotherProgramThatHasItOpenIsNamed) {
 
 TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   LoadOnce();
-  Run("PRAGMA user_version = 8");
+  Run("PRAGMA user_version = 9");
   const absl::Status status = Refused();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
-              testing::AllOf(HasSubstr(file("hub.db")), HasSubstr("schema 8"), HasSubstr("newer")));
-  Run("PRAGMA user_version = 7");
+              testing::AllOf(HasSubstr(file("hub.db")), HasSubstr("schema 9"), HasSubstr("newer")));
+  Run("PRAGMA user_version = 8");
   LoadOnce();
 }
 
@@ -116,7 +116,8 @@ TEST_F(SqliteStoreTest, AnOlderSchemaIsBroughtUpToDate) {
       "ALTER TABLE group_fetches DROP COLUMN term;"
       "ALTER TABLE group_fetches DROP COLUMN term_since;"
       "ALTER TABLE group_fetches DROP COLUMN outcome_outage;"
-      "ALTER TABLE group_fetches DROP COLUMN sharding; PRAGMA user_version = 1");
+      "ALTER TABLE group_fetches DROP COLUMN sharding;"
+      "ALTER TABLE group_fetches DROP COLUMN sharding_full; PRAGMA user_version = 1");
   state.retention.clear();
   state.workers.clear();
   for (auto& [name, row] : state.models) row.identity = {}, row.publishers = {};

@@ -83,7 +83,7 @@ inline hub::DurableState SomeState() {
   state.models["other"].term_by = "trainer";
   state.groups[{"m/actor", "rollout"}] = OpenFetchOf(3, 5);
   state.groups[{"m/actor", "rollout"}].term = {kTermMax, ~Version{0}};
-  state.groups[{"m/actor", "rollout"}].sharding = {7, 8};
+  state.groups[{"m/actor", "rollout"}].sharding = {{7, 8}, true};
   hub::GroupRow& done = state.groups[{"m/actor", "second"}] = OpenFetchOf(1, ~Version{0});
   done.outcome = absl::OkStatus();
   hub::GroupRow& failed = state.groups[{"other", "rollout"}] = OpenFetchOf(2, 0);

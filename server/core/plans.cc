@@ -1,0 +1,56 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/core/plans.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace tensorhub::hub {
+namespace {
+
+constexpr size_t kRememberedMax = 64;
+
+// R9: the planner's word is of the layouts, which are the workers' words.
+absl::Status CheckParts(const PartsByRank& parts) {
+  for (size_t rank = 0; rank < parts.size(); ++rank) {
+    if (!parts[rank].empty()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("rank ", rank, " of the group has no byte of it; leave that rank out"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const KnownPlan& Plans::Get(const PlanWanted& wanted, Effects& out) {
+  const auto [it, created] = known_.try_emplace(wanted.plan);
+  it->second.used = ++used_;
+  if (!created) return it->second;
+  out.push_back(wanted);
+  if (known_.size() <= kRememberedMax) return it->second;
+  const auto oldest = std::min_element(known_.begin(), known_.end(), [](auto& a, auto& b) {
+    return std::pair(!a.second.made, a.second.used) < std::pair(!b.second.made, b.second.used);
+  });
+  if (oldest->second.made) known_.erase(oldest);
+  return it->second;
+}
+
+bool Plans::Learn(const PlanMade& made) {
+  const auto it = known_.find(made.plan);
+  if (it == known_.end() || it->second.made) return false;
+  KnownPlan& known = it->second;
+  known.made = true;
+  known.parts = made.parts;
+  known.full = made.full;
+  known.status = made.status.ok() ? CheckParts(made.parts) : made.status;
+  return true;
+}
+
+void Plans::ForgetFailure(const PlanMade& made) {
+  if (absl::IsUnavailable(made.status)) known_.erase(made.plan);
+}
+
+}  // namespace tensorhub::hub

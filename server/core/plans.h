@@ -1,0 +1,43 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether what is cut in one way can be read in another, as far as the planner has said. It is
+// asked once for each pair of shardings, and the answers that were used last are remembered.
+
+#ifndef TENSORHUB_SERVER_CORE_PLANS_H_
+#define TENSORHUB_SERVER_CORE_PLANS_H_
+
+#include <cstdint>
+#include <map>
+
+#include "absl/status/status.h"
+#include "server/core/effects.h"
+#include "server/core/events.h"
+
+namespace tensorhub::hub {
+
+struct KnownPlan {
+  bool made = false;    // false: the answer is to come
+  absl::Status status;  // why it cannot be read so
+  PartsByRank parts;
+  bool full = false;  // the readers have, together, all that is read from
+  uint64_t used = 0;  // the greater, the later
+};
+
+class Plans {
+ public:
+  // What is known now. Asks the planner if nobody has. Valid until the next call.
+  const KnownPlan& Get(const PlanWanted& wanted, Effects& out);
+  // False: nobody waits for it.
+  bool Learn(const PlanMade& made);
+  // A failure that may pass is asked for again. To be called once those who waited have heard it.
+  void ForgetFailure(const PlanMade& made);
+
+ private:
+  std::map<PlanKey, KnownPlan> known_;
+  uint64_t used_ = 0;
+};
+
+}  // namespace tensorhub::hub
+
+#endif  // TENSORHUB_SERVER_CORE_PLANS_H_
