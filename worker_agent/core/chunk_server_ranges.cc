@@ -74,12 +74,13 @@ void ChunkServer::OnWant(const PeerMessage& message, TimeMs now, Effects& effect
 
 void ChunkServer::PumpRanges(const ReadKey& key, Read& read, TimeMs now, Effects& effects) {
   const uint64_t ahead = AheadBytes(read);
-  ByteRanges pieces = NextPart(read);
-  while (!pieces.empty() && read.in_flight_bytes < ahead) {
-    IssuePart(key, read, std::move(pieces), now, effects);
-    pieces = NextPart(read);
+  bool more = true;
+  while (more && read.in_flight_bytes < ahead) {
+    ByteRanges pieces = NextPart(read);
+    more = !pieces.empty();
+    if (more) IssuePart(key, read, std::move(pieces), now, effects);
   }
-  if (pieces.empty() || read.in_flight.empty()) Confirm(key, read, now, effects);
+  if (!more || read.in_flight.empty()) Confirm(key, read, now, effects);
 }
 
 // Short runs travel together, since each message costs as much as copying a good many of them. What
@@ -95,8 +96,9 @@ ByteRanges ChunkServer::NextPart(const Read& read) const {
     const bool large = piece.bytes >= options_.frame_bytes / 4;
     const bool full = pieces.size() == kPiecesInPlace && bytes >= options_.frame_bytes / 2;
     if (piece.bytes == 0 || (!pieces.empty() && (large || full))) break;
-    if (large)
+    if (large) {
       piece.bytes = frames_.EndOfFrame(piece.begin, piece.begin + piece.bytes) - piece.begin;
+    }
     Append(piece, pieces);
     walk.Pass(piece.bytes);
     bytes += piece.bytes;
