@@ -54,11 +54,10 @@ void TakeSlices(const Layout& layout, Attachment& attachment) {
   }
 }
 
-absl::StatusOr<Attachment> DescribeRank(AdminClient& admin, const v1::VersionInfo& info, int rank) {
-  const absl::StatusOr<Layout> layout = FetchLayout(admin, info.layouts(rank));
-  if (!layout.ok()) return layout.status();
+absl::StatusOr<Attachment> DescribeRank(AdminClient& admin, const v1::VersionInfo& info,
+                                        const Layout& layout, int rank) {
   const auto one_file = [&] {
-    return safetensors::FromLayout(*layout, static_cast<uint32_t>(rank), info.world_size());
+    return safetensors::FromLayout(layout, static_cast<uint32_t>(rank), info.world_size());
   };
   const std::optional<Id128> attached =
       rank < info.attachments_size() ? FromBytes(info.attachments(rank)) : std::nullopt;
@@ -82,31 +81,31 @@ absl::StatusOr<Attachment> DescribeRank(AdminClient& admin, const v1::VersionInf
   }
   absl::StatusOr<Attachment> attachment = safetensors::Decode(*encoded);
   if (!attachment.ok()) return attachment.status();
-  if (absl::Status status = CheckFits(*attachment, *layout); !status.ok()) return status;
-  TakeSlices(*layout, *attachment);
+  if (absl::Status status = CheckFits(*attachment, layout); !status.ok()) return status;
+  TakeSlices(layout, *attachment);
   return attachment;
 }
 
-absl::StatusOr<std::vector<Attachment>> CutAnew(AdminClient& admin, const v1::VersionInfo& info,
-                                                const std::vector<Attachment>& ranks,
-                                                uint32_t into) {
+absl::StatusOr<std::vector<Layout>> FetchLayouts(AdminClient& admin, const v1::VersionInfo& info) {
   std::vector<Layout> layouts;
   for (const std::string& fingerprint : info.layouts()) {
     absl::StatusOr<Layout> layout = FetchLayout(admin, fingerprint);
     if (!layout.ok()) return layout.status();
     layouts.push_back(*std::move(layout));
   }
-  const auto whole = WholeTensors(layouts);
-  if (!whole.ok()) return whole.status();
+  return layouts;
+}
+
+// Each once, whichever ranks have it.
+std::vector<safetensors::ExtraFile> ExtrasOf(const std::vector<Attachment>& ranks) {
   std::vector<safetensors::ExtraFile> extras;
+  std::set<std::string> names;
   for (const Attachment& rank : ranks) {
     for (const safetensors::ExtraFile& extra : rank.extras) {
-      const bool known = std::any_of(extras.begin(), extras.end(),
-                                     [&](const auto& other) { return other.name == extra.name; });
-      if (!known) extras.push_back(extra);
+      if (names.insert(extra.name).second) extras.push_back(extra);
     }
   }
-  return FilesOfRows(*whole, extras, into);
+  return extras;
 }
 
 }  // namespace
@@ -177,14 +176,19 @@ absl::StatusOr<FetchPlan> DescribeVersion(AdminClient& admin, const std::string&
   if (!version.ok()) return version.status();
   const absl::StatusOr<v1::VersionInfo> info = FindVersion(admin, model, *version);
   if (!info.ok()) return info.status();
+  const absl::StatusOr<std::vector<Layout>> layouts = FetchLayouts(admin, *info);
+  if (!layouts.ok()) return layouts.status();
   FetchPlan plan{.version = *version, .ranks = {}};
   for (int rank = 0; rank < info->layouts_size(); ++rank) {
-    absl::StatusOr<Attachment> contents = DescribeRank(admin, *info, rank);
+    absl::StatusOr<Attachment> contents =
+        DescribeRank(admin, *info, (*layouts)[static_cast<size_t>(rank)], rank);
     if (!contents.ok()) return contents.status();
     plan.ranks.push_back(std::move(*contents));
   }
   if (rows) {
-    absl::StatusOr<std::vector<Attachment>> cut = CutAnew(admin, *info, plan.ranks, *rows);
+    const auto whole = WholeTensors(*layouts);
+    if (!whole.ok()) return whole.status();
+    auto cut = FilesOfRows(*whole, ExtrasOf(plan.ranks), *rows);
     if (!cut.ok()) return cut.status();
     plan.ranks = *std::move(cut);
   }
