@@ -54,6 +54,16 @@ class Help {
     return names;
   }
 
+  static std::vector<VerbWords> Words(const CommandLine& line) {
+    std::vector<VerbWords> words = {{"", line.summary(), Flags(line, nullptr), {}}};
+    for (const auto& command : line.commands_) {
+      VerbWords& verb = words.emplace_back(
+          VerbWords{command->name(), command->summary(), Flags(line, command.get()), {}});
+      for (const auto& argument : command->arguments_) verb.arguments.push_back(argument.name);
+    }
+    return words;
+  }
+
  private:
   struct Row {
     std::string left;
@@ -190,5 +200,7 @@ std::string NearestFlag(const CommandLine& line, const Command* verb, const std:
   }
   return best;
 }
+
+std::vector<VerbWords> WordsOf(const CommandLine& line) { return Help::Words(line); }
 
 }  // namespace tensorhub::cli

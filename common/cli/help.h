@@ -1,12 +1,14 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What --help prints, and the hints in error messages. Private to common/cli.
+// What --help prints, the hints in error messages, and what there is to complete. Private to
+// common/cli.
 
 #ifndef TENSORHUB_COMMON_CLI_HELP_H_
 #define TENSORHUB_COMMON_CLI_HELP_H_
 
 #include <string>
+#include <vector>
 
 #include "common/cli/flags.h"
 
@@ -20,6 +22,16 @@ std::string UsageLine(const CommandLine& line, const Command* verb);
 std::string VerbsOf(const CommandLine& line);
 // A known flag that was probably meant, with its dashes; empty if none is near.
 std::string NearestFlag(const CommandLine& line, const Command* verb, const std::string& spelling);
+
+// The words of one verb, or, without a name, of the program before any. Flags without dashes.
+struct VerbWords {
+  std::string name;
+  std::string summary;
+  std::vector<std::string> flags;
+  std::vector<std::string> arguments;
+};
+// The program's first.
+std::vector<VerbWords> WordsOf(const CommandLine& line);
 
 }  // namespace tensorhub::cli
 

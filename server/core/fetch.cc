@@ -38,6 +38,8 @@ void Hub::State::On(const JoinFetchOp& op) {
   Group& group = groups_[key];
   SetDeadline(*worker, op.timeout_ms);
   group.forming[worker->id.key.rank] = Join{op.selector, op.layout, op.held_in};
+  worker->record = {};
+  worker->record.joined = now_;
   for (const auto& [rank, join] : group.forming) {
     if (join.selector == op.selector) continue;
     return RefuseForming(key, group,
@@ -74,6 +76,7 @@ void Hub::State::JoinDeadline(Worker& worker) {
     why = "the server is recovering; try again in a few seconds";
   }
   LeaveForming(worker);
+  worker.record.End(now_, absl::DeadlineExceededError(why));
   Finish(worker, absl::DeadlineExceededError(why));
 }
 
@@ -238,6 +241,9 @@ void Hub::State::Decide(const GroupKey& key, Group& group, const Publication& pu
     member.already_held = worker.reference && worker.reference->publication == publication.id &&
                           worker.reference->state == ReferenceState::kComplete;
     member.known = true;
+    worker.record.version = transaction.version;
+    worker.record.decided = now_;
+    worker.record.already_held = member.already_held;
     TellDecision(worker, transaction);
   }
   group.open = std::move(transaction);
@@ -261,7 +267,9 @@ void Hub::State::TellDecision(Worker& worker, const Transaction& transaction) {
 
 void Hub::State::RefuseForming(const GroupKey& key, Group& group, const absl::Status& status) {
   for (const auto& [rank, join] : std::exchange(group.forming, {})) {
-    Finish(*FindWorker({key.model, key.group, rank}), status);
+    Worker& worker = *FindWorker({key.model, key.group, rank});
+    worker.record.End(now_, status);
+    Finish(worker, status);
   }
 }
 

@@ -240,6 +240,10 @@ ReplicationView Hub::Replication(const std::string& model, Version version, size
 }
 FleetView Hub::Fleet(TimeMs now) const { return State::Looks{*state_}.Fleet(now); }
 std::vector<TransferView> Hub::Transfers(TimeMs now) const { return state_->Transfers(now); }
+std::vector<FetchView> Hub::Fetches(const std::string& model, std::optional<Version> version,
+                                    const std::string& group) const {
+  return State::Looks{*state_}.Fetches(model, version, group);
+}
 StatusView Hub::Status() const { return state_->Status(); }
 uint64_t Hub::Revision(const std::string& model) const { return state_->Revision(model); }
 std::shared_ptr<const Layout> Hub::FindLayout(const Fingerprint& fingerprint) const {

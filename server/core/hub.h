@@ -104,6 +104,10 @@ class Hub {
   ReplicationView Replication(const std::string& model, Version version, size_t limit,
                               TimeMs now) const;
   FleetView Fleet(TimeMs now) const;
+  // Of the workers of a model, or of one group (empty: of all), that joined a fetch of that version
+  // last, or of any.
+  std::vector<FetchView> Fetches(const std::string& model, std::optional<Version> version,
+                                 const std::string& group) const;
   StatusView Status() const;
   uint64_t Revision(const std::string& model) const;
   std::shared_ptr<const Layout> FindLayout(const Fingerprint& fingerprint) const;

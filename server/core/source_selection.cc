@@ -4,9 +4,32 @@
 #include "server/core/source_selection.h"
 
 #include <algorithm>
-#include <tuple>
+#include <array>
 
 namespace tensorhub::hub {
+namespace {
+
+// In the order in which they count; less is better.
+using Ranks = std::array<uint32_t, 10>;
+
+Ranks RanksOf(const Candidate& c) {
+  return {c.tier == Tier::kRemote, c.behind,     c.slow,   c.crowded,
+          uint32_t(c.tier),        c.unreliable, c.uplink, c.readers,
+          c.steps_missing,         !c.stable};
+}
+
+constexpr std::array<std::string_view, 10> kCriteria = {"in its datacenter",
+                                                        "has what it lacks",
+                                                        "is not slow",
+                                                        "has a free place",
+                                                        "is nearer",
+                                                        "nobody complains of it",
+                                                        "fewer reads leave its datacenter",
+                                                        "has fewer readers",
+                                                        "has more of it",
+                                                        "is stable"};
+
+}  // namespace
 
 uint32_t StepsMissing(uint32_t valid_chunks, uint32_t chunks) {
   const uint64_t missing = chunks - std::min(valid_chunks, chunks);
@@ -19,13 +42,18 @@ uint32_t PlacesFor(Tier tier, uint32_t readers_per_source) {
 }
 
 bool IsBetter(const Candidate& a, const Candidate& b) {
-  const auto rank = [](const Candidate& c) {
-    return std::make_tuple(c.tier == Tier::kRemote, c.behind, c.slow, c.crowded, c.tier,
-                           c.unreliable, c.uplink, c.readers, c.steps_missing, !c.stable);
-  };
-  const auto rank_a = rank(a);
-  const auto rank_b = rank(b);
+  const Ranks rank_a = RanksOf(a);
+  const Ranks rank_b = RanksOf(b);
   return rank_a != rank_b ? rank_a < rank_b : a.serial < b.serial;
+}
+
+std::string_view WhatDecides(const Candidate& better, const Candidate& other) {
+  const Ranks rank = RanksOf(better);
+  const Ranks second = RanksOf(other);
+  for (size_t i = 0; i < rank.size(); ++i) {
+    if (rank[i] != second[i]) return kCriteria[i];
+  }
+  return "came first";
 }
 
 std::optional<Candidate> Best(const std::vector<Candidate>& candidates) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "common/location.h"
@@ -61,6 +62,8 @@ struct SourceClass {
 // carries the fewest reads; the fewest readers, the most progress, stable before spot, and who
 // came first, so that equal inputs give equal choices.
 bool IsBetter(const Candidate& a, const Candidate& b);
+// For people: the first thing in which the better one is.
+std::string_view WhatDecides(const Candidate& better, const Candidate& other);
 
 // Worth leaving another source for.
 inline bool IsGood(const Candidate& candidate) {

@@ -32,6 +32,7 @@ void Hub::State::MoveTo(Worker& reader, Worker& source) {
 }
 
 void Hub::State::Feed(Worker& reader, Stream& stream, Worker& source) {
+  NoteChoice(reader, stream, source);
   AttachReader(reader, stream, reader.read->last + 1, source,
                TierBetween(source.location, reader.location));
   ++decisions_;

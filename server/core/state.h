@@ -336,6 +336,7 @@ class Hub::State {
   void MoveTo(Worker& reader, Worker& source);
   void CallReadersAnew(Worker& source);
   void Feed(Worker& reader, Stream& stream, Worker& source);
+  void NoteChoice(Worker& reader, const Stream& stream, const Worker& source);  // explain.cc
   void AttachReader(Worker& reader, Stream& stream, AssignmentNumber number, Worker& source,
                     Tier tier);
   void CountReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);

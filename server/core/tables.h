@@ -228,6 +228,7 @@ struct Worker {
   std::optional<Reference> reference;
   LeftBehind left_behind;  // of the last one
   std::optional<Read> read;
+  FetchRecord record;  // for people
   IndexEntry listed;   // what the shard's index says of the reference
   bool stale = false;  // that may have changed
   // Attached to the source of the running read. Asking reshapes it, so: mutable.

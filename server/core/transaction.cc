@@ -101,6 +101,9 @@ void Hub::State::StartRead(Worker& worker, Member& member) {
   read.version = transaction.version;
   read.began = now_;
   member.begun = true;
+  if (worker.record.joined == 0) worker.record.joined = now_;  // R8: in an earlier life
+  worker.record.version = read.version;
+  worker.record.began = now_;
   Relist(worker);
 }
 
@@ -134,6 +137,7 @@ void Hub::State::FinishOk(Worker& worker, Member& member, const ContentDigest& d
   EndRead(worker);
   DrawNearer(worker);
   member.finished = true;
+  worker.record.finished = now_;
   CommitIfWhole({worker.id.key.model, worker.id.key.group});
 }
 
@@ -259,6 +263,9 @@ void Hub::State::Conclude(const GroupKey& key, Group& group, const absl::Status&
   group.last = Outcome{*std::exchange(group.open, std::nullopt), status, {}, {}};
   for (const auto& [rank, member] : group.last->transaction.members) {
     group.last->owed.insert(rank);
+    Worker* worker = FindWorker({key.model, key.group, rank});
+    const bool same = worker != nullptr && worker->id.incarnation == member.incarnation;
+    if (same) worker->record.End(now_, status);
   }
   changed_groups_.insert(key);
 }

@@ -14,6 +14,7 @@
 #include "common/ids.h"
 #include "common/location.h"
 #include "common/time.h"
+#include "server/core/fetch_record.h"
 
 namespace tensorhub::hub {
 
@@ -97,6 +98,12 @@ struct TransferView {
   Tier tier = Tier::kRemote;
   TimeMs running_ms = 0;
   std::string way;  // how the bytes come; empty: not said yet
+};
+
+// A worker's last fetch.
+struct FetchView {
+  WorkerKey reader;
+  FetchRecord record;
 };
 
 struct StatusView {

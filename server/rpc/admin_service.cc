@@ -148,6 +148,22 @@ grpc::ServerUnaryReactor* AdminService::ListTransfers(grpc::CallbackServerContex
                              });
 }
 
+grpc::ServerUnaryReactor* AdminService::ExplainFetches(grpc::CallbackServerContext* context,
+                                                       const v1::ExplainFetchesRequest* request,
+                                                       v1::ExplainFetchesResponse* response) {
+  absl::Status status = CheckName(request->model());
+  if (status.ok()) status = access_.Check(*context, *request);
+  if (!status.ok()) return Refuse(status);
+  return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, TimeMs now) {
+    const std::optional<Version> version =
+        request->has_version() ? std::optional<Version>(request->version()) : std::nullopt;
+    for (const hub::FetchView& view : hub.Fetches(request->model(), version, request->group())) {
+      Fill(view, now, *response->add_fetches());
+    }
+    return CheckModel(hub, request->model());
+  });
+}
+
 grpc::ServerUnaryReactor* AdminService::GetLayout(grpc::CallbackServerContext* context,
                                                   const v1::GetLayoutRequest* request,
                                                   v1::GetLayoutResponse* response) {

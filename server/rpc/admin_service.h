@@ -46,6 +46,9 @@ class AdminService final : public Operations<v1::Admin> {
                                          v1::ListReplicasResponse*) override;
   grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext*, const v1::ListWorkersRequest*,
                                         v1::ListWorkersResponse*) override;
+  grpc::ServerUnaryReactor* ExplainFetches(grpc::CallbackServerContext*,
+                                           const v1::ExplainFetchesRequest*,
+                                           v1::ExplainFetchesResponse*) override;
   grpc::ServerUnaryReactor* ListTransfers(grpc::CallbackServerContext*,
                                           const v1::ListTransfersRequest*,
                                           v1::ListTransfersResponse*) override;

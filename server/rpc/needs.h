@@ -64,6 +64,9 @@ inline Need NeedOf(const v1::ListVersionsRequest& request) {
 inline Need NeedOf(const v1::ListReplicasRequest& request) {
   return {Right::kRead, request.model()};
 }
+inline Need NeedOf(const v1::ExplainFetchesRequest& request) {
+  return {Right::kRead, request.model()};
+}
 inline Need NeedOf(const v1::WatchRequest& request) { return {Right::kRead, request.model()}; }
 
 inline Need NeedOf(const v1::RetainRequest& request) { return {Right::kAdmin, request.model()}; }

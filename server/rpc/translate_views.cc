@@ -30,6 +30,21 @@ const char* KindText(hub::ModelChange::Kind kind) {
   return "";
 }
 
+void Fill(const hub::SourceChoice& choice, TimeMs joined, v1::SourceChoiceInfo& out) {
+  out.set_after_ms(choice.at - joined);
+  out.set_part(choice.part);
+  out.set_valid_chunks(choice.valid_chunks);
+  out.set_group(choice.source.group);
+  out.set_rank(choice.source.rank);
+  out.set_tier(std::string(ToString(choice.tier)));
+  out.set_why(choice.why);
+  if (choice.second) {
+    out.set_second_group(choice.second->group);
+    out.set_second_rank(choice.second->rank);
+  }
+  out.set_left(choice.left);
+}
+
 }  // namespace
 
 void Fill(const hub::StatusView& view, v1::GetStatusResponse& out) {
@@ -115,6 +130,31 @@ void Fill(const hub::TransferView& view, v1::TransferInfo& out) {
   out.set_tier(std::string(ToString(view.tier)));
   out.set_running_ms(view.running_ms);
   out.set_way(view.way);
+}
+
+// A phase ends where the next one begins, or where the fetch ended, or has got to now.
+void Fill(const hub::FetchView& view, TimeMs now, v1::FetchInfo& out) {
+  const hub::FetchRecord& record = view.record;
+  const TimeMs end = record.ended != 0 ? record.ended : now;
+  const auto until = [end](TimeMs next) { return next != 0 ? next : end; };
+  out.set_group(view.reader.group);
+  out.set_rank(view.reader.rank);
+  if (record.version != 0) out.set_version(record.version);
+  out.set_ended(record.ended != 0);
+  out.set_code(static_cast<uint32_t>(record.outcome.code()));
+  out.set_error(std::string(record.outcome.message()));
+  out.set_already_held(record.already_held);
+  out.set_age_ms(now - record.joined);
+  out.set_join_ms(until(record.decided) - record.joined);
+  const bool reads = record.decided != 0 && !record.already_held;
+  if (reads) out.set_drain_ms(until(record.began) - record.decided);
+  if (record.began != 0) out.set_assign_ms(until(record.fed) - record.began);
+  if (record.fed != 0) out.set_read_ms(until(record.finished) - record.fed);
+  if (record.finished != 0) out.set_commit_ms(until(record.ended) - record.finished);
+  for (const hub::SourceChoice& choice : record.choices) {
+    Fill(choice, record.joined, *out.add_choices());
+  }
+  out.set_more_choices(record.more);
 }
 
 void Fill(const hub::ModelChange& change, v1::Change& out) {

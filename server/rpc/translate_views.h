@@ -18,6 +18,7 @@ void Fill(const hub::VersionView& view, v1::VersionInfo& out);
 void Fill(const hub::ReferenceView& view, v1::ReferenceInfo& out);
 void Fill(const hub::WorkerView& view, v1::WorkerInfo& out);
 void Fill(const hub::TransferView& view, v1::TransferInfo& out);
+void Fill(const hub::FetchView& view, TimeMs now, v1::FetchInfo& out);
 void Fill(const hub::ModelChange& change, v1::Change& out);
 
 }  // namespace tensorhub::rpc

@@ -147,6 +147,11 @@ absl::StatusOr<v1::ListTransfersResponse> AdminClient::ListTransfers() {
   return Call(&v1::Admin::Stub::ListTransfers, v1::ListTransfersRequest());
 }
 
+absl::StatusOr<v1::ExplainFetchesResponse> AdminClient::ExplainFetches(
+    const v1::ExplainFetchesRequest& request) {
+  return Call(&v1::Admin::Stub::ExplainFetches, request);
+}
+
 absl::StatusOr<std::string> AdminClient::GetLayout(const std::string& fingerprint) {
   v1::GetLayoutRequest request;
   request.set_fingerprint(fingerprint);

@@ -49,6 +49,8 @@ class AdminClient {
   absl::StatusOr<v1::ListReplicasResponse> ListReplicas(const v1::ListReplicasRequest& request);
   absl::StatusOr<v1::ListWorkersResponse> ListWorkers();
   absl::StatusOr<v1::ListTransfersResponse> ListTransfers();
+  absl::StatusOr<v1::ExplainFetchesResponse> ExplainFetches(
+      const v1::ExplainFetchesRequest& request);
   absl::StatusOr<std::string> GetLayout(const std::string& fingerprint);
   absl::StatusOr<std::string> GetAttachment(const std::string& fingerprint);
   absl::Status Retain(const v1::RetainRequest& request);

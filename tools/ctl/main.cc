@@ -51,11 +51,14 @@ int Main(int argc, char** argv) {
   AddStatusVerbs(verbs);
   AddListVerbs(verbs);
   AddTreeVerb(verbs);
+  AddExplainVerb(verbs);
+  AddTopVerb(verbs);
   AddWatchVerb(verbs);
   AddPublishVerb(verbs);
   AddFetchVerb(verbs);
   AddRetentionVerbs(verbs);
   AddDoctorVerb(verbs);
+  AddCompletionVerb(verbs);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
   if (cli::Problem problem = Check(globals, security))
     return cli::Fail(line.name(), *problem, kUsage);

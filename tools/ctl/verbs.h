@@ -41,6 +41,7 @@ class Verbs {
     runs_[verb] = std::move(run);
     return line_.AddCommand(verb, summary);
   }
+  const cli::CommandLine& line() const { return line_; }
   absl::Status Execute(const std::string& verb, const Globals& globals) const {
     return runs_.at(verb)(globals);
   }
@@ -53,11 +54,14 @@ class Verbs {
 void AddListVerbs(Verbs& verbs);    // models, versions, replicas, workers
 void AddStatusVerbs(Verbs& verbs);  // transfers, status
 void AddTreeVerb(Verbs& verbs);
+void AddExplainVerb(Verbs& verbs);
+void AddTopVerb(Verbs& verbs);
 void AddWatchVerb(Verbs& verbs);
 void AddPublishVerb(Verbs& verbs);
 void AddFetchVerb(Verbs& verbs);
 void AddRetentionVerbs(Verbs& verbs);  // retain, pin, unpin, supersede
 void AddDoctorVerb(Verbs& verbs);
+void AddCompletionVerb(Verbs& verbs);
 
 }  // namespace tensorhub::ctl
 

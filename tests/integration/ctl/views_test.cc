@@ -88,6 +88,65 @@ TEST_F(ViewsTest, Tree) {
   EXPECT_THAT(ctl_.Text({"tree", "m/actor", "--dot"}), StartsWith("digraph \"m/actor version 7\""));
 }
 
+TEST_F(ViewsTest, Explain) {
+  ExpectFailure(ctl_.Run({"explain", "m/actor"}), 1, {"m/actor", "nobody has joined"});
+  const auto publisher = Publish("7", "g");
+  EXPECT_THAT(ctl_.Text({"explain", "m/actor"}), StartsWith("No worker"));
+  ctl_.Text({"fetch", "m/actor", "7", dir_ / "out"});
+  const json fetches = ctl_.Json({"explain", "m/actor", "7"}).at("fetches");
+  ASSERT_EQ(fetches.size(), 1u);
+  const std::string group = fetches[0].at("group");
+  EXPECT_EQ(ctl_.Json({"explain", "m/actor", "7", group}).at("fetches").size(), 1u);
+  EXPECT_EQ(fetches[0].at("outcome"), "done");
+  EXPECT_TRUE(fetches[0].at("read_ms").is_number());
+  ASSERT_EQ(fetches[0].at("choices").size(), 1u);
+  EXPECT_EQ(fetches[0].at("choices")[0].at("source"), "g/0");
+  EXPECT_EQ(fetches[0].at("choices")[0].at("why"), "no other can serve");
+  const std::string text = ctl_.Text({"explain", "m/actor", "latest"});
+  EXPECT_THAT(text, StartsWith(group + "/0: version 7, done, joined "));
+  EXPECT_THAT(text, HasSubstr("from g/0 ("));
+  EXPECT_EQ(ctl_.Json({"explain", "m/actor", "6"}).at("fetches"), json::array());
+  EXPECT_EQ(ctl_.Json({"explain", "m/actor", "7", "g"}).at("fetches"), json::array());
+}
+
+TEST_F(ViewsTest, Top) {
+  const auto publisher = Publish("7", "g");
+  const std::string text = ctl_.Text({"top", "--count", "1"});
+  EXPECT_THAT(text, StartsWith("tensorhub " + server_.address() + "  workers 1  reads 0"));
+  EXPECT_THAT(text, HasSubstr("m/actor"));
+  EXPECT_THAT(text, HasSubstr("Nobody reads just now."));
+  const json look = ctl_.Json({"top", "--count", "1"});
+  EXPECT_EQ(look.at("workers"), 1);
+  EXPECT_EQ(look.at("models")[0].at("latest"), 7);
+  EXPECT_EQ(look.at("reads"), json::array());
+  ExpectFailure(ctl_.Run({"top", "--every", "1ms"}), 1, {"--every", "100ms"});
+  const auto endless = ctl_.Start({"top", "--every", "100ms", "-o", "json"});
+  EXPECT_TRUE(endless->output().WaitFor("bytes_per_second", seconds(30))) << endless->Describe();
+  endless->Signal(SIGINT);
+  ExpectEndsWell(*endless);
+}
+
+// As bash asks for it: the words so far, the last of them to be completed.
+TEST_F(ViewsTest, CompletionInBash) {
+  const auto publisher = Publish("7", "g");
+  const auto complete = [&](const std::string& words, int at) {
+    const std::string script = "PATH=" + BinaryPath("") +
+                               ":$PATH; export TENSORHUB_SERVER=" + server_.address() +
+                               "; source <(tensorhubctl completion bash); COMP_WORDS=(" + words +
+                               "); COMP_CWORD=" + std::to_string(at) +
+                               "; _tensorhubctl_complete; echo \"${COMPREPLY[*]}\"";
+    const Finished run = RunToEnd({.binary = "/bin/bash", .args = {"-c", script}});
+    EXPECT_EQ(run.exit_code, 0) << run.errors;
+    return run.output;
+  };
+  EXPECT_EQ(complete("tensorhubctl tr", 1), "transfers tree\n");
+  EXPECT_EQ(complete("tensorhubctl tree --d", 2), "--dot\n");
+  EXPECT_EQ(complete("tensorhubctl --server x tree ''", 4), "m/actor\n");
+  EXPECT_EQ(complete("tensorhubctl tree m/actor ''", 3), "\n");  // files, by default
+  EXPECT_EQ(complete("tensorhubctl status ''", 2), "\n");
+  ExpectFailure(ctl_.Run({"completion", "tcsh"}), 2, {"tcsh", "bash, zsh, fish"});
+}
+
 TEST_F(ViewsTest, WhatIsKeptAndWhy) {
   const auto publisher = Publish("7", "g");
   EXPECT_EQ(ctl_.Text({"retain", "m/actor", "2"}), "");

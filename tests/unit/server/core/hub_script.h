@@ -52,7 +52,7 @@
 //                    anybody; then `restart kept`
 //   lose COMMAND     the same, but it ends before it has kept anything
 //   watch            print the changes of the models from here on
-//   show references|versions|identities|transfers|workers|models|durable|status
+//   show references|versions|identities|transfers|workers|models|fetches|durable|status
 
 #ifndef TENSORHUB_TESTS_UNIT_SERVER_CORE_HUB_SCRIPT_H_
 #define TENSORHUB_TESTS_UNIT_SERVER_CORE_HUB_SCRIPT_H_
@@ -174,6 +174,7 @@ class HubScript {
   void Watch(const Words& words);
   void Show(const Words& words);
   void ShowDurable();
+  void ShowFetch(const FetchView& view);
 
   Agent& AgentOf(const Words& words);
   Holding Claimed(const Agent& agent, const Words& words) const;

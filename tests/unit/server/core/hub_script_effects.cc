@@ -357,6 +357,8 @@ void HubScript::Show(const Words& words) {
           view.model, " latest=", view.has_latest ? absl::StrCat(view.latest) : "none",
           " versions=", view.versions, " replicas=", view.replicas, " workers=", view.workers));
     }
+  } else if (what == "fetches") {
+    for (const FetchView& view : hub_->Fetches("m", std::nullopt, "")) ShowFetch(view);
   } else if (what == "durable") {
     ShowDurable();
   } else {
@@ -365,6 +367,30 @@ void HubScript::Show(const Words& words) {
                        " references=", view.references, " transfers=", view.transfers,
                        " decisions=", view.decisions, view.recovering ? " recovering" : ""));
   }
+}
+
+void HubScript::ShowFetch(const FetchView& view) {
+  const FetchRecord& record = view.record;
+  std::string text =
+      absl::StrCat(NameOf(view.reader), " v", record.version, " joined @", record.joined);
+  const auto add = [&](const char* name, TimeMs at) {
+    if (at != 0) absl::StrAppend(&text, ", ", name, " @", at);
+  };
+  add("decided", record.decided);
+  add("began", record.began);
+  add("fed", record.fed);
+  add("finished", record.finished);
+  add("ended", record.ended);
+  if (record.ended != 0)
+    absl::StrAppend(&text, ": ", record.outcome.ok() ? "ok" : record.outcome.ToString());
+  Print(text);
+  for (const SourceChoice& choice : record.choices) {
+    Print(absl::StrCat("  @", choice.at, " at ", choice.valid_chunks, " from ",
+                       NameOf(choice.source), ": ", choice.why,
+                       choice.second ? absl::StrCat(", before ", NameOf(*choice.second)) : "",
+                       choice.left.empty() ? "" : absl::StrCat("; the one before: ", choice.left)));
+  }
+  if (record.more > 0) Print(absl::StrCat("  and ", record.more, " more"));
 }
 
 void HubScript::ShowDurable() {
