@@ -41,7 +41,7 @@ std::optional<ReadPlanner::Question> ReadPlanner::TakeNext() {
 void ReadPlanner::Run() {
   while (const std::optional<Question> question = TakeNext()) {
     absl::StatusOr<ReadParts> parts = Answer(*question);
-    ReadPlanned planned{question->wanted.transaction, question->wanted.plan, parts.status()};
+    ReadPlanned planned{question->wanted.token, parts.status()};
     if (parts.ok()) planned.parts = *std::move(parts);
     done_(planned);
   }

@@ -262,7 +262,7 @@ void Process::CarryOut(const agent::GetWord& effect) { scene_.gets->GetWord(*thi
 // The layouts are the hub's, which may be away.
 void Process::CarryOut(const agent::MakeReadPlan& effect) {
   scene_.agenda.After(scene_.dice.Time(0, kPlanningMax), &node_, [this, effect] {
-    agent::ReadPlanned planned{effect.transaction, effect.plan, absl::UnavailableError("no hub")};
+    agent::ReadPlanned planned{effect.token, absl::UnavailableError("no hub")};
     std::vector<std::shared_ptr<const Layout>> layouts;
     for (const auto& part : effect.parts) {
       auto found = scene_.hub->up() ? scene_.hub->core().FindLayout(part.layout) : nullptr;

@@ -214,8 +214,7 @@ struct HashChunks {
 // Find out which bytes each part brings, from its layout and the own one (common/read_plan.h): of a
 // sharding of so many ranks. Answered by ReadPlanned, later.
 struct MakeReadPlan {
-  TransactionId transaction;
-  uint32_t plan = 0;
+  uint64_t token = 0;
   uint32_t world_size = 0;
   std::vector<SourceShardingDirective::Part> parts;
 };
@@ -291,8 +290,8 @@ struct HoldingReport {
   std::string medium = {};
   GroupEpoch epoch = {};  // in which it was published
   ContentDigest digest = {};
-  bool hashing = false;      // it will be known
-  Term term = {};            // in which it was published
+  bool hashing = false;       // it will be known
+  Term term = {};             // in which it was published
   ShardingRef sharding = {};  // as FetchDecision said
 };
 // One source of a read that has several.

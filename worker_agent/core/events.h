@@ -101,6 +101,7 @@ struct SourceShardingDirective {
   uint32_t world_size = 0;   // of that sharding
   uint64_t chunk_bytes = 0;  // likewise
   std::vector<Part> parts;   // by AssignDirective::part
+  bool operator==(const SourceShardingDirective&) const = default;
 };
 // A stream of several ends; the others bring what it has not brought.
 struct EndStreamDirective {
@@ -229,8 +230,7 @@ struct MemoryImported {
 using ReadParts = std::shared_ptr<const std::vector<ReadStream>>;
 // Answer to MakeReadPlan. UNAVAILABLE: the hub, which has the layouts, was not reached.
 struct ReadPlanned {
-  TransactionId transaction;
-  uint32_t plan = 0;
+  uint64_t token = 0;  // of MakeReadPlan
   absl::Status status;
   ReadParts parts = {};  // null: status
 };

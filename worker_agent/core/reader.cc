@@ -19,6 +19,7 @@ Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Ref
                uint64_t& next_token, bool in_outage, TimeMs now)
     : peers_(peers),
       planned_(planned),
+      next_token_(next_token),
       transfer_(options, transaction, reference, digests, last, next_token, in_outage, now),
       own_digests_(transfer_) {
   if (transfer_.complete()) state_ = State::kComplete;
@@ -27,10 +28,12 @@ Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Ref
 void Reader::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects) {
   if (state_ != State::kReading || assign.transaction != transfer_.transaction()) return;
   if (assign.publication != transfer_.reference().content().publication) return;
-  const Plan plan{assign.plan, assign.ranges, assign.parts};
+  Plan plan{assign.plan, assign.ranges, assign.parts};
+  if (assign.parts) plan.of = sharding_;
   const Plan& last = next_plan_.value_or(plan_);
   if (plan.number < last.number) return;  // late
-  // A hub of another life may give a number again, to a plan of the other kind.
+  // A hub of another life may give a number again, to a plan of another kind or of another
+  // sharding.
   if (plan != last) LeavePlan(plan, now, effects);
   TurnTo(assign, now, effects);
   Advance(now, effects);
@@ -69,7 +72,7 @@ void Reader::BeginPlan(TimeMs now, Effects& effects) {
 
 bool Reader::MayBegin() const {
   if (!next_plan_->parts) return true;
-  return sharding_ && sharding_->plan == next_plan_->number && planned_.IsOf(*sharding_);
+  return sharding_ && sharding_ == next_plan_->of && planned_.IsOf(*sharding_);
 }
 
 void Reader::Divide() {
@@ -98,18 +101,17 @@ void Reader::OnSourceSharding(const SourceShardingDirective& event, TimeMs now, 
 
 void Reader::AskForPlan(Effects& effects) {
   plan_again_at_.reset();
-  planning_ = !planned_.IsOf(*sharding_);
-  if (!planning_) return;
-  effects.emplace_back(MakeReadPlan{transfer_.transaction(), sharding_->plan, sharding_->world_size,
-                                    sharding_->parts});
+  planning_.reset();
+  if (planned_.IsOf(*sharding_)) return;
+  planning_ = next_token_++;
+  effects.emplace_back(MakeReadPlan{*planning_, sharding_->world_size, sharding_->parts});
 }
 
+// R4: the answer to an earlier question is of other parts, though their plan has the same number:
+// each life of the hub numbers them from the last that was turned to.
 absl::Status Reader::OnPlanned(const ReadPlanned& event, TimeMs now, Effects& effects) {
-  const bool awaited = state_ == State::kReading && planning_ &&
-                       event.transaction == transfer_.transaction() &&
-                       event.plan == sharding_->plan;
-  if (!awaited) return absl::OkStatus();
-  planning_ = false;
+  if (state_ != State::kReading || planning_ != event.token) return absl::OkStatus();
+  planning_.reset();
   if (absl::IsUnavailable(event.status)) {
     plan_again_at_ = now + kPlanAgainMs;
     return absl::OkStatus();

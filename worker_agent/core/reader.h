@@ -103,8 +103,9 @@ class Reader {
  private:
   struct Plan {
     uint32_t number = 0;
-    bool ranges = false;  // several sources feed the read
-    bool parts = false;   // of another sharding
+    bool ranges = false;                             // several sources feed the read
+    bool parts = false;                              // of another sharding
+    std::optional<SourceShardingDirective> of = {};  // which one, as it was said before
     bool operator==(const Plan&) const = default;
   };
   using Streams = std::map<uint32_t, std::unique_ptr<Stream>>;  // by part
@@ -126,6 +127,7 @@ class Reader {
 
   PeerTable& peers_;
   PlannedParts& planned_;
+  uint64_t& next_token_;
   Transfer transfer_;
   OwnDigests own_digests_;
   Plan plan_;
@@ -135,7 +137,7 @@ class Reader {
   std::map<uint32_t, AssignDirective> early_;  // of it, by part
   // Of the last plan of parts; whether and when its planning is to be asked for again.
   std::optional<SourceShardingDirective> sharding_;
-  bool planning_ = false;
+  std::optional<uint64_t> planning_;  // which answer is awaited
   std::optional<TimeMs> plan_again_at_;
   State state_ = State::kReading;
 };

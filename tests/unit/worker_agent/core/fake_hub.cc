@@ -317,7 +317,7 @@ void FakeHub::AssignPart(size_t reader, uint32_t part, size_t source) {
 
 void FakeHub::OnPlanWanted(size_t reader, const MakeReadPlan& wanted) {
   ++plans_wanted;
-  ReadPlanned planned{wanted.transaction, wanted.plan, plan_answer};
+  ReadPlanned planned{wanted.token, plan_answer};
   if (plan_answer.ok()) planned.parts = parts_;
   schedule_.Soon(reader, [this, reader, planned] { machines_.Deliver(reader, planned); });
 }
