@@ -67,7 +67,8 @@ void Hub::State::SettleOrphan(Worker& reader) {
   if (assigned) return KeepOneSeed(reader);
   reader.reference->shard->waiting.insert(&reader);
   Publication& publication = PublicationOf(reader);
-  if (!publication.converted.empty()) publication.awaiting.insert(&reader);
+  const bool other = !publication.converted.empty() && reader.knows_resharding;
+  if (other) publication.awaiting.insert(&reader);
   if (!recovering_ && !awaits_plan && !HopesForAnswer(reader)) GiveUpRead(reader);
 }
 

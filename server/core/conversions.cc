@@ -40,10 +40,9 @@ std::vector<Fingerprint> LayoutsOf(const Sharding& sharding) {
   return layouts;
 }
 
-// R8: as far as is known. Readers that are wrong about a publisher's shard give way when it reports
-// (ReadersInTheWay).
+// R9: what workers reported under that id may be something else.
 bool IsCutAs(const Sharding& sharding, const Group& group) {
-  if (sharding.shards.empty() || sharding.world_size != group.forming.size()) return false;
+  if (sharding.world_size != group.forming.size()) return false;
   return std::all_of(group.forming.begin(), group.forming.end(), [&](const auto& join) {
     const auto shard = sharding.shards.find(join.first);
     return shard == sharding.shards.end() || shard->second.layout == join.second.layout;
@@ -88,8 +87,9 @@ absl::StatusOr<Sharding*> Hub::State::ShardingFor(const GroupKey& key, const Gro
     return worker != nullptr && worker->knows_resharding;
   });
   if (!all_know) return CheckShards(group, publication, origin);
+  const bool as_published = to == LayoutsOf(publication.published);
   const PlanWanted wanted = PlanOf(std::move(from), std::move(to));
-  const ShardingId id = IsCutAs(publication.published, group) ? ShardingId{} : wanted.plan.to;
+  const ShardingId id = as_published ? ShardingId{} : wanted.plan.to;
   Sharding* known = FindSharding(publication, id);
   if (known != nullptr && known->parts.contains(origin.id)) return known;
   if (!HaveLayouts(wanted.from)) return nullptr;
@@ -124,9 +124,7 @@ void Hub::State::RetryPlans() {
   for (const auto& [name, model] : models_) {
     for (const auto& [id, publication] : model.publications) {
       WakeWaiting(publication.awaiting);
-      ForEachSharding(publication, [&](const Sharding& sharding) {
-        for (const auto& [rank, shard] : sharding.shards) RetryRedirects(sharding, rank);
-      });
+      RetryAllRedirects(publication);
     }
   }
 }
@@ -137,13 +135,19 @@ bool Hub::State::LearnParts(Worker& reader) {
   Sharding& sharding = *reader.reference->sharding;
   const Sharding& origin = PublicationOf(reader).origin();
   if (&origin == &sharding || sharding.parts.contains(origin.id) || recovering_) return false;
+  if (!reader.knows_resharding) return false;
   // All ranks have to be known, of both.
   if (sharding.shards.size() != sharding.world_size || origin.world_size == 0) return false;
   if (origin.shards.size() != origin.world_size) return false;
   const PlanWanted wanted = PlanOf(LayoutsOf(origin), LayoutsOf(sharding));
+  // R9: a worker reported it under the id of another one.
+  if (sharding.id && wanted.plan.to != sharding.id) return false;
   if (!HaveLayouts(wanted.from) || !HaveLayouts(wanted.to)) return true;
   const KnownPlan& plan = plans_.Get(wanted, *out_);
-  if (plan.made && plan.status.ok()) sharding.parts[origin.id] = plan.parts;
+  if (plan.made && plan.status.ok()) {
+    sharding.parts[origin.id] = plan.parts;
+    if (sharding.id) sharding.full = plan.full;
+  }
   return !plan.made;
 }
 
@@ -151,8 +155,14 @@ bool Hub::State::LearnParts(Worker& reader) {
 // reports, not all were.
 absl::StatusOr<Sharding*> Hub::State::Convert(Publication& publication, const ShardingId& id,
                                               const Group& group, const KnownPlan& plan) {
-  const bool known = FindSharding(publication, id) != nullptr;
-  if (publication.converted.size() >= kConvertedMax && !known) {
+  const Sharding* known = FindSharding(publication, id);
+  if (known != nullptr && known->world_size != 0 && !IsCutAs(*known, group)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "version ", publication.version, " of ", publication.model,
+        " is held by a worker that says another cut of it than its own; fetch a later ",
+        "version"));
+  }
+  if (publication.converted.size() >= kConvertedMax && known == nullptr) {
     return absl::ResourceExhaustedError(
         absl::StrCat("version ", publication.version, " of ", publication.model, " is held in ",
                      kConvertedMax, " other shardings already; fetch a later version"));
@@ -160,7 +170,7 @@ absl::StatusOr<Sharding*> Hub::State::Convert(Publication& publication, const Sh
   Sharding& sharding = id ? publication.converted[id] : publication.published;
   sharding.id = id;
   sharding.world_size = static_cast<uint32_t>(group.forming.size());
-  sharding.full |= plan.full;
+  if (id) sharding.full = plan.full;  // R9: it counts more than workers' words
   uint64_t largest = 0;
   for (const auto& [rank, join] : group.forming) {
     largest = std::max(largest, layouts_.at(join.layout)->total_bytes());
@@ -179,7 +189,7 @@ bool Hub::State::AssignParts(Worker& reader, Tier farthest) {
   Publication& publication = PublicationOf(reader);
   Sharding& origin = *FindSharding(publication, publication.origin().id);
   const auto parts = sharding.parts.find(origin.id);
-  if (recovering_ || parts == sharding.parts.end()) return false;
+  if (recovering_ || parts == sharding.parts.end() || !reader.knows_resharding) return false;
   Refresh(&reader);
   std::vector<std::pair<Shard*, Worker*>> sources;
   for (const ReadPart& part : parts->second[reader.id.key.rank]) {
@@ -201,14 +211,14 @@ bool Hub::State::AssignParts(Worker& reader, Tier farthest) {
   return true;
 }
 
-// Of a reader of parts. The sharding that it reads them of has lost a shard, or is about to, and
-// another has everything.
+// The sharding that it reads of, its own or another, has lost a shard, or is about to, and another
+// has everything.
 bool Hub::State::AssignPartsAnew(Worker& reader) {
   const Sharding& origin = PublicationOf(reader).origin();
   if (!origin.whole() || reader.read->origin == &origin || &origin == reader.reference->sharding) {
     return false;
   }
-  if (LearnParts(reader)) PublicationOf(reader).awaiting.insert(&reader);
+  LearnParts(reader);
   return AssignParts(reader, Tier::kRemote);
 }
 

@@ -74,7 +74,7 @@ void Hub::State::NoteChoice(Worker& reader, const Stream& stream, const Worker& 
   choice.why = IsBetter(chosen, *second) ? WhatDecides(chosen, *second) : "one of several";
 }
 
-// By group and rank. Version 0 is that of who waits for one.
+// By group and rank. Who waits for one has no version yet.
 std::vector<FetchView> Hub::State::Looks::Fetches(const std::string& model,
                                                   std::optional<Version> version,
                                                   const std::string& group) const {

@@ -58,7 +58,8 @@ void Hub::State::On(const JoinFetchOp& op) {
 
 void Hub::State::LeaveForming(Worker& worker) {
   const auto it = groups_.find({worker.id.key.model, worker.id.key.group});
-  if (it != groups_.end()) it->second.forming.erase(worker.id.key.rank);
+  if (it == groups_.end() || it->second.forming.erase(worker.id.key.rank) == 0) return;
+  worker.record.End(now_, absl::CancelledError("it waits for it no more"));
 }
 
 void Hub::State::JoinDeadline(Worker& worker) {
@@ -75,8 +76,8 @@ void Hub::State::JoinDeadline(Worker& worker) {
   } else if (recovering_) {
     why = "the server is recovering; try again in a few seconds";
   }
-  LeaveForming(worker);
   worker.record.End(now_, absl::DeadlineExceededError(why));
+  LeaveForming(worker);
   Finish(worker, absl::DeadlineExceededError(why));
 }
 

@@ -14,20 +14,6 @@
 namespace tensorhub::hub {
 namespace {
 
-// R7: readers of an earlier hub, or of this one before a publisher came back, may hold just what a
-// publisher holds. Then it keeps the version with them.
-Sharding* ShardingOfReaders(Publication& publication, Rank rank, const Holding& holding) {
-  if (holding.sharding || !holding.seen() || publication.published.world_size != 0) return nullptr;
-  for (auto& [id, sharding] : publication.converted) {
-    const bool same_cut = sharding.full && sharding.world_size == holding.world_size &&
-                          sharding.chunk_bytes == holding.chunk_bytes;
-    const auto shard = sharding.shards.find(rank);
-    if (!same_cut || shard == sharding.shards.end()) continue;
-    if (shard->second.layout == holding.layout) return &sharding;
-  }
-  return nullptr;
-}
-
 Sharding& EnsureSharding(Publication& publication, const Holding& holding) {
   Sharding& sharding =
       holding.sharding ? publication.converted[holding.sharding.id] : publication.published;
@@ -382,8 +368,7 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   }
   LearnTerm(worker.id.key.model, holding);
   Publication& publication = Recreate(worker.id.key.model, holding);
-  Sharding* of_readers = ShardingOfReaders(publication, worker.id.key.rank, holding);
-  Sharding& sharding = of_readers != nullptr ? *of_readers : EnsureSharding(publication, holding);
+  Sharding& sharding = EnsureSharding(publication, holding);
   Shard& shard = EnsureShard(sharding, worker.id.key.rank, holding.layout, holding.attachment);
   const bool begins = holding.seen() && IsCandidate(publication);
   const bool news = holding.seen() && !std::exchange(publication.visible, true);

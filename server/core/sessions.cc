@@ -52,11 +52,13 @@ bool IsPublished(const Model& model, const Holding& holding) {
          (holding.term && model.terms.Supersede(term.number, holding.version));
 }
 
-// R1: which bytes a version has, and that it was published, is for its publishers to say.
+// R1: which bytes a version has, that it was published, and what is all of it (R7), is for its
+// publishers to say.
 Holding AsOfReader(Holding holding) {
   holding.published = holding.hashing = false;
   holding.visible = true;
   holding.digest = {};
+  holding.sharding.full = false;
   return holding;
 }
 

@@ -64,6 +64,10 @@ void Hub::State::AttachReader(Worker& reader, Stream& stream, AssignmentNumber n
   reader.read->last = std::max(reader.read->last, number);
   if (!reader.read->ranges) reader.node.AttachTo(source.node);
   reader.reference->shard->waiting.erase(&reader);
+  const auto& streams = reader.read->streams;
+  const bool all_fed = std::all_of(streams.begin(), streams.end(),
+                                   [](const Stream& each) { return each.current != 0; });
+  if (all_fed) PublicationOf(reader).awaiting.erase(&reader);
   stream.pace.starved = 0;
   stream.pace.rate_at = 0;
   stream.pace.moved_at = now_;

@@ -266,6 +266,7 @@ class Hub::State {
   void BeginDrain(Worker& worker, TimeMs drain_ms);
   void RedirectReaders(Worker& source);
   void RetryRedirects(const Sharding& sharding, Rank rank);
+  void RetryAllRedirects(const Publication& publication);
   void EndDrain(Worker& worker);
   void AnswerUnpublish(Worker& worker, uint32_t left);
 

@@ -101,7 +101,8 @@ void Hub::State::StartRead(Worker& worker, Member& member) {
   read.version = transaction.version;
   read.began = now_;
   member.begun = true;
-  if (worker.record.joined == 0) worker.record.joined = now_;  // R8: in an earlier life
+  // R8: what was in an earlier life of the hub is not known.
+  if (worker.record.joined == 0) worker.record.joined = worker.record.decided = now_;
   worker.record.version = read.version;
   worker.record.began = now_;
   Relist(worker);
@@ -198,6 +199,7 @@ void Hub::State::CommitIfWhole(const GroupKey& key) {
   if (publication == nullptr) return;
   const Sharding* sharding = FindSharding(*publication, transaction.sharding.id);
   if (sharding == nullptr) return;
+  if (&publication->origin() == sharding) return RetryAllRedirects(*publication);
   for (const auto& [rank, member] : transaction.members) RetryRedirects(*sharding, rank);
 }
 

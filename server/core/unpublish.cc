@@ -61,7 +61,11 @@ void Hub::State::RedirectReaders(Worker& source) {
   }
   for (auto it = readers.rbegin(); it != readers.rend(); ++it) {
     Worker& reader = *it->first.reader;
-    reader.read->ranges ? LeaveDraining(reader, it->second) : void(AssignSource(reader));
+    if (reader.read->ranges) {
+      LeaveDraining(reader, it->second);
+    } else if (!AssignSource(reader)) {
+      AssignPartsAnew(reader);
+    }
   }
 }
 
@@ -70,6 +74,13 @@ void Hub::State::RetryRedirects(const Sharding& sharding, Rank rank) {
   const auto shard = sharding.shards.find(rank);
   if (shard == sharding.shards.end()) return;
   for (Worker* holder : shard->second.draining) RedirectReaders(*holder);
+}
+
+// R5: another sharding of it may have everything now, or be readable.
+void Hub::State::RetryAllRedirects(const Publication& publication) {
+  ForEachSharding(publication, [&](const Sharding& sharding) {
+    for (const auto& [rank, shard] : sharding.shards) RetryRedirects(sharding, rank);
+  });
 }
 
 // No reader is left, or the time is up: the buffers are the owner's, who raises the generation

@@ -176,6 +176,7 @@ ReferenceView Hub::State::Looks::ViewOfReference(const Worker& worker) {
   view.worker = worker.id;
   view.location = worker.location.ToString();
   view.medium = worker.medium;
+  view.sharding = reference.sharding->ref();
   view.generation = reference.generation;
   view.state = reference.state;
   view.valid_chunks = reference.valid_chunks;

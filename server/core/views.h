@@ -13,6 +13,7 @@
 #include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/location.h"
+#include "common/sharding_id.h"
 #include "common/time.h"
 #include "server/core/fetch_record.h"
 
@@ -63,7 +64,8 @@ struct ReferenceView {
   PublicationId publication;
   WorkerIdentity worker;
   std::string location;
-  std::string medium;  // "host"
+  std::string medium;    // "host"
+  ShardingRef sharding;  // how its group has cut it; none: as it was published
   Generation generation = 0;
   ReferenceState state = ReferenceState::kPublishing;
   uint32_t valid_chunks = 0;

@@ -139,7 +139,7 @@ void Fill(const hub::FetchView& view, TimeMs now, v1::FetchInfo& out) {
   const auto until = [end](TimeMs next) { return next != 0 ? next : end; };
   out.set_group(view.reader.group);
   out.set_rank(view.reader.rank);
-  if (record.version != 0) out.set_version(record.version);
+  if (record.version) out.set_version(*record.version);
   out.set_ended(record.ended != 0);
   out.set_code(static_cast<uint32_t>(record.outcome.code()));
   out.set_error(std::string(record.outcome.message()));

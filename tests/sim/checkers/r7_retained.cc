@@ -36,7 +36,7 @@ void R7Retained::BeforeHubStep(const hub::Event& event) {
   for (const auto& view : scene_.hub->core().References(op->worker.key.model, std::nullopt)) {
     const bool same = view.worker == op->worker && view.generation == op->generation;
     if (!same || view.state != hub::ReferenceState::kComplete) continue;
-    Asked asked{op->worker, op->generation, view.version, view.publication};
+    Asked asked{op->worker, op->generation, view.version, view.publication, view.sharding.id};
     asked.was_wanted = IsWanted(asked);
     asked_[op->worker.incarnation] = asked;
   }
@@ -104,21 +104,18 @@ bool R7Retained::IsWanted(const Asked& asked) const {
   if (!IsNewest(key.model, asked.publication) || !IsFull(process)) return false;
   std::set<Rank> whole = {key.rank};
   for (const auto& view : scene_.hub->core().References(key.model, asked.version)) {
-    if (view.publication != asked.publication) continue;
-    const bool same =
-        FindProcess(scene_, view.worker.incarnation)->sharding() == process.sharding();
-    if (same && view.state == hub::ReferenceState::kComplete) whole.insert(view.worker.key.rank);
+    const bool same = view.publication == asked.publication && view.sharding.id == asked.sharding;
+    if (!same || view.state != hub::ReferenceState::kComplete) continue;
+    whole.insert(view.worker.key.rank);
   }
   return whole.size() == process.world_size();
 }
 
-// The same shard, by another, however its group cuts the rest; or all shards of another sharding
-// that has everything.
+// The same shard, by another; or all shards of another sharding that has everything.
 bool R7Retained::IsKept(const Asked& asked) const {
   const WorkerKey& key = asked.worker.key;
-  const Process& leaver = *FindProcess(scene_, asked.worker.incarnation);
   const bool has_stable = HasStable(key.model);
-  std::map<uint32_t, std::set<Rank>> kept;  // by sharding
+  std::map<ShardingId, std::set<Rank>> kept;
   for (const auto& view : scene_.hub->core().References(key.model, asked.version)) {
     const bool other = view.worker != asked.worker && view.publication == asked.publication;
     if (!other || view.state != hub::ReferenceState::kComplete) continue;
@@ -127,12 +124,11 @@ bool R7Retained::IsKept(const Asked& asked) const {
     const bool copy = keeper.copy_of() == key.group && view.worker.key.rank == key.rank;
     // Its own copy is as good as itself.
     if (has_stable && keeper.spot() && !copy) continue;
-    const bool same_cells = keeper.layout()->fingerprint() == leaver.layout()->fingerprint();
-    if (same_cells && view.worker.key.rank == key.rank) return true;
-    std::set<Rank>& ranks = kept[keeper.sharding()];
+    std::set<Rank>& ranks = kept[view.sharding.id];
     ranks.insert(view.worker.key.rank);
-    const bool other_cut = keeper.sharding() != leaver.sharding();
-    if (other_cut && ranks.size() == keeper.world_size() && IsFull(keeper)) return true;
+    const bool same_cut = view.sharding.id == asked.sharding;
+    if (same_cut && ranks.contains(key.rank)) return true;
+    if (!same_cut && ranks.size() == keeper.world_size() && IsFull(keeper)) return true;
   }
   return false;
 }

@@ -36,6 +36,7 @@ class R7Retained {
     Generation generation = 0;
     Version version = 0;
     PublicationId publication = {};
+    ShardingId sharding = {};
     bool was_wanted = true;  // before the step that is looked at
   };
   std::optional<hub::ReferenceState> StateOf(const Asked& asked) const;

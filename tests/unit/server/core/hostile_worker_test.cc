@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/hub.h"
+#include "server/core/planning.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -181,6 +182,57 @@ TEST(HostileWorkerTest, AReportDoesNotJoinTheFetchOfAnotherWorldSize) {
     return std::holds_alternative<AbortRead>(one.body);
   });
   EXPECT_TRUE(aborted);
+}
+
+// R6, R9: who reports a sharding under the id of another one keeps nobody from that one for good,
+// and no rank of it is taken for one of theirs.
+TEST(HostileWorkerTest, AShardingUnderTheIdOfAnotherIsNotRead) {
+  Hub hub({}, 1000);
+  const auto layout = PutLayout(hub);
+  RepliesTo(hub, Opening(1, 1));
+  auto publish = OperationOf<PublishOp>(2, 1);
+  publish.version = 1;
+  publish.layout = layout->fingerprint();
+  publish.chunk_bytes = 4096;
+  publish.generation = 1;
+  const PublicationId publication =
+      std::get<PublishReply>(RepliesTo(hub, publish).at(0).payload).publication;
+  TensorSpec half{.name = "w", .dtype = DType::kU8, .shape = {4096}, .slice = Slice{{8192}, {0}}};
+  const auto cut = std::make_shared<const Layout>(Layout::Make({half}).value());
+  RepliesTo(hub, PutLayoutOp{101, cut});
+
+  SessionOpened liar = Opening(9, 5);
+  liar.worker = {{"m", "liar", 4}, 8};
+  liar.knows_streams = liar.knows_resharding = true;
+  liar.holding = {.publication = publication,
+                  .version = 1,
+                  .world_size = 5,
+                  .chunk_bytes = 4096,
+                  .layout = layout->fingerprint(),
+                  .attachment = {},
+                  .generation = 1,
+                  .complete = true};
+  const Fingerprint theirs[] = {cut->fingerprint()};
+  liar.holding->sharding = {IdOfSharding(theirs), /*full=*/true};
+  RepliesTo(hub, liar);
+  ASSERT_EQ(hub.References("m", 1).size(), 2u);
+
+  SessionOpened reader = Opening(10, 1);
+  reader.worker.key.group = "reader";
+  reader.knows_streams = reader.knows_resharding = true;
+  RepliesTo(hub, reader);
+  auto join = OperationOf<JoinFetchOp>(3, 1);
+  join.worker = reader.worker;
+  join.selector = {Selector::Kind::kLatest, 0};
+  join.layout = cut->fingerprint();
+  join.timeout_ms = 1000;
+  const auto wanted = EffectsOf<PlanWanted>(hub, join);
+  ASSERT_EQ(wanted.size(), 1u);
+  const auto replies = RepliesTo(hub, MakePlan(wanted[0].plan, {layout}, {cut}));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(replies[0].status.message()),
+              testing::HasSubstr("fetch a later version"));
 }
 
 }  // namespace

@@ -372,7 +372,8 @@ void HubScript::Show(const Words& words) {
 void HubScript::ShowFetch(const FetchView& view) {
   const FetchRecord& record = view.record;
   std::string text =
-      absl::StrCat(NameOf(view.reader), " v", record.version, " joined @", record.joined);
+      absl::StrCat(NameOf(view.reader), record.version ? absl::StrCat(" v", *record.version) : "",
+                   " joined @", record.joined);
   const auto add = [&](const char* name, TimeMs at) {
     if (at != 0) absl::StrAppend(&text, ", ", name, " @", at);
   };
