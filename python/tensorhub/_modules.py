@@ -1,6 +1,6 @@
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The tensors of a PyTorch module that this rank has, with their places in the whole ones."""
+"""A trainer's module and ranks: which tensors this rank has, and their places in the whole ones."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch import distributed
 
 from tensorhub import placing
 from tensorhub._errors import InvalidArgumentError
 from tensorhub._types import Sliced, sliced
 
-__all__ = ["walk"]
+__all__ = ["check_values", "rank_and_ranks", "unwrapped", "walk"]
+
+# What wrappers of modules put into names.
+_WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
 
 
 def walk(module: torch.nn.Module, place: placing.Place | None) -> Iterator[tuple[str, Any]]:
@@ -39,6 +43,26 @@ def walk(module: torch.nn.Module, place: placing.Place | None) -> Iterator[tuple
             yield name, local
         else:
             yield from place(name, local)
+
+
+def unwrapped(key: str) -> str:
+    """A tensor's name without what wrappers of modules put into it."""
+    for wrapper in _WRAPPERS:
+        key = key.replace(wrapper, "")
+    return key
+
+
+def check_values(key: str, tensor: torch.Tensor) -> None:
+    """InvalidArgumentError: there is nothing in it that could be published."""
+    if tensor.is_meta:
+        raise InvalidArgumentError(f"tensor {key!r} is on the meta device and has no values")
+
+
+def rank_and_ranks(process_group: Any) -> tuple[int, int]:
+    """This process's place among a trainer's ranks; it is alone without torch.distributed."""
+    if not (distributed.is_available() and distributed.is_initialized()):
+        return 0, 1
+    return distributed.get_rank(process_group), distributed.get_world_size(process_group)
 
 
 def _local(name: str, tensor: torch.Tensor) -> Any:

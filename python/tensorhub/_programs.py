@@ -16,10 +16,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
 
 from tensorhub import _ucx
 from tensorhub._arguments import text
+from tensorhub._ending import Ending
 from tensorhub._errors import UnavailableError
 
 __all__ = ["Server", "end_with_parent", "environment", "program", "serve"]
@@ -70,7 +70,7 @@ def run_agent() -> None:
     _run("tensorhub-agent")
 
 
-class Server:
+class Server(Ending):
     """A server that runs as a child of this process; :func:`serve` starts it."""
 
     def __init__(self, process: subprocess.Popen[bytes], address: str) -> None:
@@ -96,15 +96,7 @@ class Server:
         if self._process.stdout:
             self._process.stdout.close()
 
-    def __enter__(self) -> Server:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self) -> None:
         self.stop()
 
     def __repr__(self) -> str:

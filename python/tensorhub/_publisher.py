@@ -6,20 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import torch
 from torch import distributed
 
 from tensorhub._client import Client, connect
-from tensorhub._errors import Error, InvalidArgumentError, ResourceExhaustedError, with_code
+from tensorhub._copies import Kind, copies_for
+from tensorhub._ending import Ending
+from tensorhub._errors import Error, InvalidArgumentError, with_code
+from tensorhub._modules import check_values, rank_and_ranks, unwrapped
 
-__all__ = ["WholePublisher", "memory_for", "unwrapped"]
-
-_ALIGNMENT = 256
-# What wrappers of modules put into names.
-_WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
+__all__ = ["WholePublisher"]
 
 
 @dataclass(frozen=True)
@@ -30,11 +28,11 @@ class _Entry:
     shape: tuple[int, ...]
 
     @property
-    def nbytes(self) -> int:
-        return self.dtype.itemsize * torch.Size(self.shape).numel()
+    def kind(self) -> Kind:
+        return self.dtype, self.shape
 
 
-class WholePublisher:
+class WholePublisher(Ending):
     """Publishes a module's tensors whole, from one rank, whatever pieces the ranks hold.
 
     For readers that take a Hugging Face checkpoint's tensors, such as the engines of
@@ -71,8 +69,8 @@ class WholePublisher:
         """
         self._module = module
         self._process_group = process_group
-        self._many = distributed.is_available() and distributed.is_initialized()
-        self._first = not self._many or distributed.get_rank(process_group) == 0
+        rank, ranks = rank_and_ranks(process_group)
+        self._many, self._first = ranks > 1, rank == 0
         self._entries = _entries(module, dtype, rename or (lambda name: name))
         self._client: Client | None = None
         self._copies: dict[str, torch.Tensor] = {}
@@ -104,15 +102,7 @@ class WholePublisher:
             client.leave()
         self._copies = {}
 
-    def __enter__(self) -> WholePublisher:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self) -> None:
         self.close()
 
     @property
@@ -124,8 +114,9 @@ class WholePublisher:
     def _join(self, server: str, model: str, group: str, options: dict[str, Any]) -> None:
         self._client = connect(server, model, group, **options)
         try:
-            flat = memory_for(self._client, sum(_room(entry) for entry in self._entries))
-            self._copies = dict(_carved(self._entries, flat))
+            copies = copies_for(self._client, [entry.kind for entry in self._entries])
+            names = (entry.name for entry in self._entries)
+            self._copies = dict(zip(names, copies, strict=True))
             self._client.register(self._copies)
         except BaseException:
             self.close()
@@ -182,35 +173,6 @@ def _tensors(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     for key, tensor in module.state_dict(keep_vars=True).items():
         if not isinstance(tensor, torch.Tensor) or id(tensor) in seen:
             continue
-        if tensor.device.type == "meta":
-            raise InvalidArgumentError(f"tensor {key!r} is on the meta device and has no values")
+        check_values(key, tensor)
         seen.add(id(tensor))
         yield key, tensor
-
-
-def unwrapped(key: str) -> str:
-    """A tensor's name without what wrappers of modules put into it."""
-    for wrapper in _WRAPPERS:
-        key = key.replace(wrapper, "")
-    return key
-
-
-def _room(entry: _Entry) -> int:
-    return -(-entry.nbytes // _ALIGNMENT) * _ALIGNMENT
-
-
-def memory_for(client: Client, nbytes: int) -> torch.Tensor:
-    """Bytes that peers on this host read without this process's help, if possible."""
-    try:
-        return torch.frombuffer(client.allocate(max(nbytes, 1)), dtype=torch.uint8)
-    except ResourceExhaustedError:
-        return torch.empty(nbytes, dtype=torch.uint8)
-
-
-def _carved(entries: list[_Entry], flat: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
-    begin = 0
-    for entry in entries:
-        piece = flat[begin : begin + entry.nbytes]
-        begin += _room(entry)
-        empty = torch.empty(entry.shape, dtype=entry.dtype) if entry.nbytes == 0 else None
-        yield entry.name, empty if empty is not None else piece.view(entry.dtype).view(entry.shape)

@@ -6,22 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any
 
 import torch
-from torch import distributed
 
 from tensorhub import placing
 from tensorhub._client import Client, connect
+from tensorhub._copies import Kind, copies_for
+from tensorhub._ending import Ending
 from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
-from tensorhub._modules import walk
-from tensorhub._publisher import memory_for, unwrapped
+from tensorhub._modules import check_values, rank_and_ranks, unwrapped, walk
 from tensorhub._types import Sliced
 
 __all__ = ["SlicePublisher"]
-
-_ALIGNMENT = 256
 
 
 @dataclass(frozen=True)
@@ -38,14 +35,14 @@ class _Piece:
         return array.detach()
 
     @property
-    def room(self) -> int:
-        return -(-self.array.numel() * self.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
+    def kind(self) -> Kind:
+        return self.dtype, self.array.shape
 
     def published(self, copy: torch.Tensor) -> Any:
         return replace(self.given, array=copy) if isinstance(self.given, Sliced) else copy
 
 
-class SlicePublisher:
+class SlicePublisher(Ending):
     """Publishes a module's tensors from all ranks, each rank what it has. Nobody gathers anything.
 
     For readers that cut the model in any way, such as engines that fetch in place. Every rank of
@@ -83,10 +80,8 @@ class SlicePublisher:
         """
         self._module, self._place, self._dtype = module, place, dtype
         self._rename = rename or (lambda name: name)
-        many = distributed.is_available() and distributed.is_initialized()
-        rank = distributed.get_rank(process_group) if many else 0
-        ranks = distributed.get_world_size(process_group) if many else 1
-        pieces = self._pieces()
+        rank, ranks = rank_and_ranks(process_group)
+        pieces = list(self._pieces())
         self._client: Client | None = connect(server, model, group, rank, ranks, **options)
         try:
             self._copies = _copies(self._client, pieces)
@@ -111,7 +106,7 @@ class SlicePublisher:
         """
         if self._client is None:
             raise InvalidArgumentError("this publisher is closed; make a new one")
-        pieces = self._pieces()
+        pieces = list(self._pieces())
         if [piece.array.shape for piece in pieces] != [copy.shape for copy in self._copies]:
             raise FailedPreconditionError(
                 "the module has other tensors than when this publisher was made; make a new one"
@@ -130,31 +125,17 @@ class SlicePublisher:
             client.leave()
         self._copies = []
 
-    def __enter__(self) -> SlicePublisher:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self) -> None:
         self.close()
 
-    def _pieces(self) -> list[_Piece]:
-        return list(self._walk())
-
-    def _walk(self) -> Iterator[_Piece]:
+    def _pieces(self) -> Iterator[_Piece]:
         buffers = {_storage(buffer) for buffer in self._module.buffers()}
         for key, given in walk(self._module, self._place):
             name = self._rename(unwrapped(key))
             if name is None:
                 continue
             array = given.array if isinstance(given, Sliced) else given
-            if array.is_meta:
-                raise InvalidArgumentError(
-                    f"tensor {key!r} is on the meta device and has no values"
-                )
+            check_values(key, array)
             cast = array.is_floating_point() and _storage(array) not in buffers
             wanted = self._dtype if cast and self._dtype is not None else array.dtype
             yield _Piece(name, given, wanted)
@@ -166,18 +147,16 @@ def _storage(tensor: torch.Tensor) -> int:
 
 
 def _copies(client: Client, pieces: list[_Piece]) -> list[torch.Tensor]:
-    here = [piece for piece in pieces if piece.array.device.type == "cpu"]
-    flat, begin = memory_for(client, sum(piece.room for piece in here)), 0
-    found = []
-    for piece in pieces:
-        array = piece.array
-        if array.device.type != "cpu" or array.numel() == 0:
-            found.append(torch.empty(array.shape, dtype=piece.dtype, device=array.device))
-            continue
-        end = begin + array.numel() * piece.dtype.itemsize
-        found.append(flat[begin:end].view(piece.dtype).view(array.shape))
-        begin += piece.room
-    return found
+    """Where the tensors are: in one block of host memory, and one by one on a GPU."""
+    on_host = [piece.array.device.type == "cpu" for piece in pieces]
+    kinds = [piece.kind for piece, here in zip(pieces, on_host, strict=True) if here]
+    copies = iter(copies_for(client, kinds))
+    return [
+        next(copies)
+        if here
+        else torch.empty(piece.array.shape, dtype=piece.dtype, device=piece.array.device)
+        for piece, here in zip(pieces, on_host, strict=True)
+    ]
 
 
 def _stream_of(tensors: list[torch.Tensor]) -> Any:

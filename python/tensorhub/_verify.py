@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from tensorhub import _client
 from tensorhub._errors import DataLossError, FailedPreconditionError, raise_for
 from tensorhub._layouts import layouts_of
+from tensorhub._padding import padded
 from tensorhub._tensors import HOST, Described
 from tensorhub._types import version
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Receipt", "verify", "verify_client"]
 
 _LISTED_MAX = 10
-_ALIGNMENT = 256
 
 
 @dataclass(frozen=True)
@@ -144,18 +144,14 @@ def _wanted(number: int) -> tuple[int, int]:
 
 
 def _room(described: list[Described]) -> int:
-    return max(sum(_padded(one[2]) for one in described), 1)
-
-
-def _padded(nbytes: int) -> int:
-    return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+    return max(sum(padded(one[2]) for one in described), 1)
 
 
 def _copies(described: list[Described], begin: int) -> Iterator[Described]:
     """The same tensors, one behind the other in host memory from this address on."""
     for name, _, nbytes, dtype, shape, _, whole, offset in described:
         yield name, begin, nbytes, dtype, shape, HOST, whole, offset
-        begin += _padded(nbytes)
+        begin += padded(nbytes)
 
 
 def _equal(mine: Described, copy: Described, kept: Any) -> bool:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from types import TracebackType
 
 from tensorhub import _native, _programs
 from tensorhub._arguments import milliseconds, text, whole_number
+from tensorhub._ending import Ending
 from tensorhub._errors import Error, UnknownError, raise_for, with_code
 from tensorhub._types import Selector, latest
 
@@ -22,7 +22,7 @@ __all__ = ["Publication", "fetch", "publish"]
 _LEAVE_S = 20.0
 
 
-class Publication:
+class Publication(Ending):
     """Files that a child serves from memory; ends with :meth:`stop`, or with this process."""
 
     def __init__(self, process: subprocess.Popen[str], said: str) -> None:
@@ -56,15 +56,7 @@ class Publication:
             if stream:
                 stream.close()
 
-    def __enter__(self) -> Publication:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self) -> None:
         self.stop()
 
 

@@ -19,13 +19,12 @@ from typing import Any
 import torch
 
 from tensorhub._client import Client
+from tensorhub._copies import carved, memory_for, room_for
 from tensorhub._errors import FailedPreconditionError, ResourceExhaustedError
 from tensorhub._layouts import TensorSpec
 from tensorhub.torch import storage_of
 
 __all__ = ["Block", "Ticket", "carve"]
-
-_ALIGNMENT = 256
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,7 @@ class Block:
     @classmethod
     def private(cls, client: Client, nbytes: int) -> Block:
         """Memory of this process, which peers on the host read without its help if possible."""
-        try:
-            return cls(torch.frombuffer(client.allocate(max(nbytes, 1)), dtype=torch.uint8))
-        except ResourceExhaustedError:
-            return cls(torch.empty(max(nbytes, 1), dtype=torch.uint8))
+        return cls(memory_for(client, nbytes))
 
     @classmethod
     def shared(cls, nbytes: int) -> Block:
@@ -103,29 +99,10 @@ def _mapped(descriptor: int, nbytes: int, *, writable: bool) -> torch.Tensor:
 
 def carve(specs: Sequence[TensorSpec]) -> tuple[int, Any]:
     """How many bytes the tensors take, and what makes them of a flat tensor of so many."""
-    places: list[tuple[TensorSpec, int, int]] = []
-    end = 0
-    for spec in specs:
-        dtype, shape = storage_of(spec)
-        begin = -(-end // _ALIGNMENT) * _ALIGNMENT
-        end = begin + dtype.itemsize * _count(shape)
-        places.append((spec, begin, end))
+    kinds = [storage_of(spec) for spec in specs]
 
     def make(flat: torch.Tensor) -> dict[str, torch.Tensor]:
-        return {spec.name: _view(spec, flat[begin:end]) for spec, begin, end in places}
+        names = (spec.name for spec in specs)
+        return dict(zip(names, carved(flat, kinds), strict=True))
 
-    return end, make
-
-
-def _view(spec: TensorSpec, flat: torch.Tensor) -> torch.Tensor:
-    dtype, shape = storage_of(spec)
-    if flat.numel() == 0:
-        return torch.empty(shape, dtype=dtype)
-    return flat.view(dtype).view(shape)
-
-
-def _count(shape: Sequence[int]) -> int:
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
+    return room_for(kinds), make

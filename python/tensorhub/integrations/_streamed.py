@@ -8,22 +8,21 @@ makes memory as it goes, in arenas. Later ones fill the same memory, which stays
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator
 
 import torch
 
 import tensorhub
 from tensorhub._client import Client
-from tensorhub._errors import InvalidArgumentError, ResourceExhaustedError
+from tensorhub._copies import memory_for, nbytes_of
+from tensorhub._errors import InvalidArgumentError
+from tensorhub._padding import padded
 from tensorhub.integrations._names import first_names
 from tensorhub.integrations._settings import Settings
 
 __all__ = ["Named", "StreamPublisher", "dtype_of"]
 
 Named = Iterable[tuple[str, torch.Tensor]]
-
-_ALIGNMENT = 256
 
 
 class StreamPublisher:
@@ -137,20 +136,14 @@ class StreamPublisher:
         return True
 
     def _make(self, client: Client, dtype: torch.dtype, shape: torch.Size) -> torch.Tensor:
-        nbytes = dtype.itemsize * shape.numel()
+        nbytes = nbytes_of((dtype, shape))
         if nbytes == 0:
             return torch.empty(shape, dtype=dtype)
-        room = -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+        room = padded(nbytes)
         if self._room.numel() < room:
-            self._room = _memory(client, max(room, self._arena))
+            self._room = memory_for(client, max(room, self._arena))
         piece, self._room = self._room[:nbytes], self._room[room:]
         return piece.view(dtype).view(shape)
-
-
-def _memory(client: Client, nbytes: int) -> torch.Tensor:
-    with contextlib.suppress(ResourceExhaustedError):
-        return torch.frombuffer(client.allocate(nbytes), dtype=torch.uint8)
-    return torch.empty(nbytes, dtype=torch.uint8)
 
 
 def dtype_of(name: str | None) -> torch.dtype | None:
