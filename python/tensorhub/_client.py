@@ -283,12 +283,10 @@ class Client:
         """
         report, close = reporter(progress)
         try:
-            value = finish(self._fetch_call(selector, timeout, stream, waits_out_outages), report)
-        except FailedPreconditionError as error:
-            raise self._explained(error, selector) from None
+            call = self._fetch_call(selector, timeout, stream, waits_out_outages)
+            return self._finish_fetch(call, selector, report)
         finally:
             close()
-        return self._fetched(value)
 
     def wait(self, selector: Selector, timeout: float, *, max_lag: int = 0) -> int:
         """Blocks until a version matches, and returns the newest one there is.
@@ -423,6 +421,14 @@ class Client:
     def _leave_call(self, drain_timeout: float) -> _native.Call:
         self._check()
         return self._native.leave(milliseconds("drain_timeout", drain_timeout))
+
+    def _finish_fetch(
+        self, call: _native.Call, selector: Selector, report: Progress | None = None
+    ) -> FetchResult:
+        try:
+            return self._fetched(finish(call, report))
+        except FailedPreconditionError as error:
+            raise self._explained(error, selector) from None
 
     def _check_writable(self) -> None:
         names = self._registration.read_only if self._registration else []

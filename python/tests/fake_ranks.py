@@ -3,6 +3,7 @@
 """An engine of several ranks, each a thread with a model that fuses and cuts as vLLM's do."""
 
 import threading
+import time
 
 import tensorhub
 import torch
@@ -159,3 +160,28 @@ def own_bytes(model):
     rows = min(max(WORDS - model.rank * model.embed.shape[0], 0), model.embed.shape[0])
     padding = (model.embed.shape[0] - rows) * HIDDEN
     return 4 * (sum(value.numel() for value in model.parameters()) - padding)
+
+
+class Llm:
+    """As vLLM's ``LLM`` of these ranks, as far as the plug-in asks it."""
+
+    def __init__(self, threads, engines):
+        import fake_vllm
+
+        self._threads = threads
+        self._workers = [fake_vllm.WorkerBase(engine) for engine in engines]
+
+    def collective_rpc(self, method, args=()):
+        found = self._threads.run(lambda rank: getattr(self._workers[rank], method)(*args))
+        for one in found:
+            if isinstance(one, Exception):
+                raise one
+        return found
+
+
+def eventually(step, seconds=60.0):
+    """Until ``step`` is true."""
+    end = time.monotonic() + seconds
+    while not step():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.01)

@@ -346,7 +346,7 @@ def test_not_in_place_where_the_engine_repacks(make_engine, publish, monkeypatch
     with caplog.at_level(logging.WARNING, "vllm.tensorhub"):
         engine.update_weights({})
     assert "k, q: vLLM keeps it in another form" in caplog.text
-    assert engine._in_place is None
+    assert engine._slices is None
 
 
 def test_an_engine_says_what_it_took_and_whether_it_still_has_it(make_engine, publish, plugin):

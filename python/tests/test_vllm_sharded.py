@@ -5,7 +5,6 @@
 vLLM is a stand-in (fake_vllm.py), and the ranks of an engine are threads. The hub is real.
 """
 
-import importlib
 import logging
 import types
 
@@ -14,13 +13,11 @@ import tensorhub
 
 torch = pytest.importorskip("torch", reason="torch is not installed in this environment")
 
-import fake_vllm  # noqa: E402
 from fake_ranks import (  # noqa: E402
     HIDDEN,
     Model,
     OneStage,
     Q,
-    Threads,
     fetched,
     holds,
     own_bytes,
@@ -30,80 +27,16 @@ from fake_ranks import (  # noqa: E402
 )
 
 
-@pytest.fixture
-def publish(connect):
-    """publish(version, axis=...): from two new ranks, which have slices along that axis."""
-
-    def publish(version, *, axis=0):
-        ranks = [connect(f"trainer-{version}", rank=rank, world_size=2) for rank in range(2)]
-        for rank, client in enumerate(ranks):
-            pieces = {name: sliced(whole, rank, axis)
-                      for name, whole in weights_of(version).items()}  # fmt: skip
-            client.register(pieces)
-            client.publish(version)
-        return ranks
-
-    return publish
-
-
-@pytest.fixture
-def make_engine(monkeypatch, server, connect):
-    """make_engine(ranks): the threads, and an engine for each rank."""
-    fake_vllm.install(monkeypatch, "0.32.0")
-    importlib.import_module("tensorhub.integrations.vllm").register()
-    module = importlib.import_module("tensorhub.integrations._vllm_engine")
-    receivers = importlib.import_module("tensorhub.integrations._receiver")
-    made = []
-
-    class Ranks(receivers.Peers):
-        def __init__(self, threads):
-            self.rank, self.gather = threads.here.rank, threads.gather
-
-    def make(ranks, models=None):
-        threads = Threads(ranks)
-        config = types.SimpleNamespace(quantization=None)
-        models = models or [Model(rank, ranks) for rank in range(ranks)]
-
-        def receiver(settings):
-            threads.here.receiver = receivers.Receiver(settings, Ranks(threads))
-            return threads.here.receiver
-
-        monkeypatch.setattr(module._vllm_ranks, "receiver", receiver)
-        monkeypatch.setattr(module._vllm_ranks, "release", lambda: None)
-
-        def start(rank):
-            engine = module.TensorHubWeightTransferEngine(
-                None, types.SimpleNamespace(model_config=config), torch.device("cpu"), models[rank]
-            )
-            given = {"server": server, "model": connect.model, "in_place": True}
-            engine.init_transfer_engine(engine.init_info_cls(**given))
-            return engine
-
-        engines = threads.run(start)
-        assert not [one for one in engines if isinstance(one, Exception)], engines
-        made.append((threads, engines))
-        return threads, engines
-
-    yield make
-    for threads, engines in made:
-
-        def stop(rank, engines=engines):
-            engines[rank]._receiver.close()
-            engines[rank].shutdown()
-
-        threads.run(stop)
-
-
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("axis", [0, 1], ids=["rows", "columns"])
-def test_slices_of_two_trainer_ranks_arrive_in_place(make_engine, publish, ranks, axis):
-    publish(1, axis=axis)
-    threads, engines = make_engine(ranks)
+def test_slices_of_two_trainer_ranks_arrive_in_place(make_ranks, publish_slices, ranks, axis):
+    publish_slices(1, axis=axis)
+    threads, engines = make_ranks(ranks)
     assert update(threads, engines) == [None] * ranks
     places = [[p.data_ptr() for p in engine.model.parameters()] for engine in engines]
     loads = [engine.model.loads for engine in engines]
     for version in (2, 3):
-        publish(version, axis=axis)
+        publish_slices(version, axis=axis)
         assert update(threads, engines) == [None] * ranks
         assert [holds(engine.model, version) for engine in engines] == [True] * ranks
         assert fetched(engines) == [own_bytes(engine.model) for engine in engines]
@@ -112,8 +45,8 @@ def test_slices_of_two_trainer_ranks_arrive_in_place(make_engine, publish, ranks
     assert [[p.data_ptr() for p in engine.model.parameters()] for engine in engines] == places
 
 
-def test_whole_tensors_arrive_in_place_on_two_ranks(make_engine, connect):
-    threads, engines = make_engine(2)
+def test_whole_tensors_arrive_in_place_on_two_ranks(make_ranks, connect):
+    threads, engines = make_ranks(2)
     for version in (1, 2):
         trainer = connect(f"trainer-{version}")
         trainer.register(weights_of(version))
@@ -123,12 +56,12 @@ def test_whole_tensors_arrive_in_place_on_two_ranks(make_engine, connect):
     assert all(holds(engine.model, 2) for engine in engines)
 
 
-def test_a_second_engine_of_the_same_cut_reads_from_the_first(make_engine, publish):
-    publish(1)
-    engines = [make_engine(2) for _ in range(2)]
+def test_a_second_engine_of_the_same_cut_reads_from_the_first(make_ranks, publish_slices):
+    publish_slices(1)
+    engines = [make_ranks(2) for _ in range(2)]
     for threads, ranks in engines:
         assert update(threads, ranks) == [None] * 2
-    trainers = publish(2)
+    trainers = publish_slices(2)
     assert update(*engines[0]) == [None] * 2
     for trainer in trainers:
         trainer.unpublish()
@@ -137,10 +70,10 @@ def test_a_second_engine_of_the_same_cut_reads_from_the_first(make_engine, publi
     assert all("vllm-" in engine.arrived.sources for engine in engines[1][1])
 
 
-def test_stages_fetch_their_own_layers(make_engine, publish):
-    threads, engines = make_engine(2, [OneStage(rank) for rank in range(2)])
+def test_stages_fetch_their_own_layers(make_ranks, publish_slices):
+    threads, engines = make_ranks(2, [OneStage(rank) for rank in range(2)])
     for version in (1, 2):
-        publish(version)
+        publish_slices(version)
         assert update(threads, engines) == [None] * 2
     wanted = Model(0, 1)
     wanted.load_weights(weights_of(2).items())
@@ -150,25 +83,25 @@ def test_stages_fetch_their_own_layers(make_engine, publish):
     assert sum(fetched(engines)) == own_bytes(wanted)
 
 
-def test_no_rank_goes_in_place_if_one_cannot(make_engine, publish, caplog):
+def test_no_rank_goes_in_place_if_one_cannot(make_ranks, publish_slices, caplog):
     models = [Model(rank, 2) for rank in range(2)]
     models[1].quant_method = types.SimpleNamespace()
-    publish(1)
+    publish_slices(1)
     with caplog.at_level(logging.WARNING, "vllm.tensorhub"):
-        threads, engines = make_engine(2, models)
+        threads, engines = make_ranks(2, models)
         assert update(threads, engines) == [None] * 2
     assert "rank 1:  is loaded by SimpleNamespace, which may repack it" in caplog.text
-    assert [engine._in_place for engine in engines] == [None, None]
-    publish(2)
+    assert [engine._slices for engine in engines] == [None, None]
+    publish_slices(2)
     assert update(threads, engines) == [None] * 2
     assert all(holds(engine.model, 2) for engine in engines)
 
 
-def test_pieces_that_leave_a_gap_touch_no_model(make_engine, publish, connect):
-    publish(1)
-    threads, engines = make_engine(2)
+def test_pieces_that_leave_a_gap_touch_no_model(make_ranks, publish_slices, connect):
+    publish_slices(1)
+    threads, engines = make_ranks(2)
     update(threads, engines)
-    publish(2)
+    publish_slices(2)
     update(threads, engines)
     for rank in range(2):
         client = connect("gap", rank=rank, world_size=2)
@@ -182,38 +115,38 @@ def test_pieces_that_leave_a_gap_touch_no_model(make_engine, publish, connect):
     assert all('"o" is held by nobody in' in str(one) for one in failed), failed
     assert all(holds(engine.model, 2) for engine in engines)
     assert [engine.arrived.version for engine in engines] == [2, 2]
-    publish(4)
+    publish_slices(4)
     assert update(threads, engines) == [None] * 2
     assert all(holds(engine.model, 4) for engine in engines)
 
 
-def test_pieces_without_a_place_are_refused_with_the_remedy(make_engine, connect):
+def test_pieces_without_a_place_are_refused_with_the_remedy(make_ranks, connect):
     for rank in range(2):
         client = connect("trainer", rank=rank, world_size=2)
         client.register({"q": torch.zeros(4, HIDDEN)})
         client.publish(1)
-    threads, engines = make_engine(1)
+    threads, engines = make_ranks(1)
     (failed,) = update(threads, engines)
     assert isinstance(failed, tensorhub.FailedPreconditionError), failed
     assert "rank 0 of 2 published tensor 'q' without its place in the whole" in str(failed)
     assert "register_module" in str(failed)
 
 
-def test_pieces_that_disagree_are_refused(make_engine, connect):
+def test_pieces_that_disagree_are_refused(make_ranks, connect):
     for rank, whole in enumerate(((8, HIDDEN), (9, HIDDEN))):
         client = connect("trainer", rank=rank, world_size=2)
         client.register({"q": tensorhub.sliced(torch.zeros(4, HIDDEN), whole, (rank * 4, 0))})
         client.publish(1)
-    threads, engines = make_engine(1)
+    threads, engines = make_ranks(1)
     (failed,) = update(threads, engines)
     assert "'q' is a piece of F32[9, 6] on rank 1, and of F32[8, 6] on another" in str(failed)
 
 
-def test_ranks_in_place_are_verified_against_the_trainer(make_engine, publish):
-    publish(1)
-    threads, engines = make_engine(2)
+def test_ranks_in_place_are_verified_against_the_trainer(make_ranks, publish_slices):
+    publish_slices(1)
+    threads, engines = make_ranks(2)
     update(threads, engines)
-    trainers = publish(2)
+    trainers = publish_slices(2)
     update(threads, engines)
 
     def verify(rank):
@@ -233,21 +166,21 @@ def test_ranks_in_place_are_verified_against_the_trainer(make_engine, publish):
 
 
 def test_what_fails_on_one_rank_fails_on_all_and_the_next_update_mends_it(
-    make_engine, publish, monkeypatch
+    make_ranks, publish_slices, monkeypatch
 ):
-    publish(1)
-    threads, engines = make_engine(2)
+    publish_slices(1)
+    threads, engines = make_ranks(2)
     update(threads, engines)
-    publish(2)
+    publish_slices(2)
     update(threads, engines)
-    target = engines[1]._in_place
+    target = engines[1]._slices
     fetch = target.fetch
 
     def break_off(number):
         fetch(number)
         raise tensorhub.UnavailableError("it broke")
 
-    publish(3)
+    publish_slices(3)
     with monkeypatch.context() as patch:
         patch.setattr(target, "fetch", break_off)
         first, second = update(threads, engines)
@@ -257,6 +190,6 @@ def test_what_fails_on_one_rank_fails_on_all_and_the_next_update_mends_it(
         assert "version 3 did not arrive whole" in str(failed)
         assert "update again before it serves" in str(failed)
     assert [engine.arrived for engine in engines] == [None, None]
-    publish(4)
+    publish_slices(4)
     assert update(threads, engines) == [None] * 2
     assert all(holds(engine.model, 4) for engine in engines)

@@ -11,7 +11,7 @@ class Extension:
     """What the workers have besides (``worker_extension_cls``)."""
 
     def in_place(self):
-        return self.weight_transfer_engine._in_place is not None
+        return self.weight_transfer_engine._slices is not None
 
     def places(self):
         """Where the model's parameters are."""

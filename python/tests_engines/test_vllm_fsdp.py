@@ -15,7 +15,7 @@ def test_from_fsdp(prepared, expected, fsdp, server, model_name):
     fsdp(1, SEEDS[1])
     update(engine)
     plugin = worker_of(engine).weight_transfer_engine
-    assert plugin._in_place is not None
+    assert plugin._slices is not None
     assert tokens(engine) == expected["plain"][1]
     for version, index in ((2, 0), (3, 1)):
         fsdp(version, SEEDS[index])

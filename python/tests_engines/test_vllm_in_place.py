@@ -12,7 +12,7 @@ def test_in_place(prepared, modules, expected, publish, server, model_name, hold
     publish(modules[1], 1)
     update(engine)
     plugin = worker_of(engine).weight_transfer_engine
-    assert plugin._in_place is not None
+    assert plugin._slices is not None
     assert tokens(engine) == expected["plain"][1]
     parameters = dict(worker_of(engine).model_runner.get_model().named_parameters())
     places = {name: value.data_ptr() for name, value in parameters.items()}

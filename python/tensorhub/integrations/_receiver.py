@@ -20,7 +20,7 @@ from tensorhub._errors import AbortedError, DataLossError, NotFoundError
 from tensorhub._layouts import TensorSpec
 from tensorhub.integrations._memory import Block, Ticket, carve
 from tensorhub.integrations._settings import Settings
-from tensorhub.integrations._stage import Arrived, Stage
+from tensorhub.integrations._stage import Arrived, Fetching, Stage
 
 __all__ = ["Peers", "Received", "Receiver"]
 
@@ -105,9 +105,19 @@ class Receiver:
                     raise
         raise AssertionError("unreachable")
 
+    def begin(self, number: int, specs: list[TensorSpec]) -> Fetching | None:
+        """Begins to fetch it, where this rank does so for its host; :meth:`finish` goes on."""
+        if not self._leads:
+            return None
+        return self.stage.begin(number, lambda: self.stage.hold(specs))
+
     def fetch(self, number: int, specs: list[TensorSpec]) -> Received:
         """The version in memory, the same on all ranks."""
-        outcomes = self.peers.together(lambda: self._fetch(number, specs) if self._leads else None)
+        return self.finish(number, specs, self.begin(number, specs))
+
+    def finish(self, number: int, specs: list[TensorSpec], fetching: Fetching | None) -> Received:
+        """What :meth:`begin` has begun, once it has ended on all ranks."""
+        outcomes = self.peers.together(lambda: self._outcome(fetching))
         found = outcomes[self._leader]
         assert found is not None
         receipts = {one[0].receipt for one in outcomes if one is not None}
@@ -127,9 +137,8 @@ class Receiver:
         self._ticket = self._block = None
         self.stage.close()
 
-    def _fetch(self, number: int, specs: list[TensorSpec]) -> tuple[Arrived, Ticket | None]:
-        self.stage.hold(specs)
-        return self.stage.fetch(number), self.stage.ticket
+    def _outcome(self, fetching: Fetching | None) -> tuple[Arrived, Ticket | None] | None:
+        return (fetching.result(), self.stage.ticket) if fetching is not None else None
 
     def _see(self, ticket: Ticket | None) -> None:
         if not self._leads and ticket is not None and ticket != self._ticket:

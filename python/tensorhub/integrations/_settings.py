@@ -15,7 +15,8 @@ from tensorhub._errors import InvalidArgumentError
 
 __all__ = ["Settings"]
 
-_FLAGS = ("spot", "share", "in_place")
+_FLAGS = ("spot", "share", "in_place", "stage")
+_COUNTS = ("max_lag",)
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 _serials = itertools.count()
@@ -40,6 +41,10 @@ class Settings:
     """One copy of a version for all ranks of a host, where these can open each other's memory."""
     in_place: bool = False
     """Fetch into the engine's parameters where that is possible, without a copy of the model."""
+    stage: bool = False
+    """Keep host memory for what this worker takes of the next version, and copy it from there."""
+    max_lag: int | None = None
+    """How many versions a worker may be behind before it says that it is stale; None: any."""
 
     @classmethod
     def of(cls, given: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
@@ -57,6 +62,11 @@ class Settings:
                     f"no {name} is given; put {name!r} into init_info (or "
                     f"--model-loader-extra-config), or set {_variable(name)}"
                 )
+        if values["in_place"] and values["stage"]:
+            raise InvalidArgumentError(
+                "'in_place' and 'stage' are both set; a version is fetched into the model, or "
+                "beside it: give one of them"
+            )
         return cls(**{name: value for name, value in values.items() if value is not None})
 
     def group_here(self) -> str:
@@ -74,10 +84,17 @@ def _value(name: str, given: Any, environment: Mapping[str, str]) -> Any:
         if given is None:
             return None
         return _parsed(name, given)
-    wanted: Any = (int, float) if name == "timeout" else bool if name in _FLAGS else str
-    if not isinstance(given, wanted) or (name == "timeout" and isinstance(given, bool)):
+    if not isinstance(given, _type_of(name)) or (isinstance(given, bool) and name not in _FLAGS):
         raise InvalidArgumentError(f"{name!r} is a {type(given).__name__}: {given!r}")
+    if name in _COUNTS and given < 0:
+        raise InvalidArgumentError(f"{name!r} is {given}; give 0 or more")
     return given
+
+
+def _type_of(name: str) -> Any:
+    if name == "timeout":
+        return (int, float)
+    return bool if name in _FLAGS else int if name in _COUNTS else str
 
 
 def _parsed(name: str, said: str) -> Any:
@@ -89,6 +106,10 @@ def _parsed(name: str, said: str) -> Any:
             raise InvalidArgumentError(
                 f"{_variable(name)} is {said!r}; give seconds, such as 600"
             ) from None
+    if name in _COUNTS:
+        if not said.isdecimal():
+            raise InvalidArgumentError(f"{_variable(name)} is {said!r}; give a number, such as 2")
+        return int(said)
     if name in _FLAGS:
         if said.lower() not in _TRUE + _FALSE:
             raise InvalidArgumentError(f"{_variable(name)} is {said!r}; give 1 or 0")

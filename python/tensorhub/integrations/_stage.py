@@ -8,22 +8,24 @@ it must not be written to. One thread uses a stage. Nothing is connected before 
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 import tensorhub
+from tensorhub import _native
 from tensorhub._client import Client
-from tensorhub._errors import FailedPreconditionError
+from tensorhub._errors import FailedPreconditionError, OutOfRangeError
 from tensorhub._layouts import TensorSpec, layouts_of, whole_tensors
 from tensorhub._types import FetchResult
 from tensorhub.integrations._memory import Block, Ticket, carve
 from tensorhub.integrations._settings import Settings
 
-__all__ = ["Arrived", "Member", "Stage", "Target"]
+__all__ = ["Arrived", "Fetching", "Member", "Stage", "Target"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,9 @@ class Arrived:
     bytes_read: int
     sources: str
     seconds: float
+    """What the fetch took."""
+    pause: float = 0.0
+    """Seconds that the engine stood still for it, as far as the plug-in had a part in that."""
 
     def __str__(self) -> str:
         receipt = f", receipt {self.receipt}" if self.receipt else ""
@@ -101,9 +106,18 @@ class Target:
         result = self.client.fetch(tensorhub.version(number), timeout=self._settings.timeout)
         return _arrived(result, time.monotonic() - begin)
 
+    def begin(self, number: int, prepare: Callable[[], object] = lambda: None) -> Fetching:
+        """As :meth:`fetch`, behind ``prepare``, beside what this thread does."""
+        return Fetching(self, number, self._settings.timeout, prepare)
+
     def register(self, tensors: Mapping[str, Any]) -> None:
         """Which tensors, or slices of some, fetches fill; once for each connection."""
         self.client.register(tensors)
+
+    @property
+    def superseded(self) -> bool:
+        """Whether what is held here belongs to a term of the model that has ended."""
+        return self._client is not None and isinstance(self._client.health(), OutOfRangeError)
 
     def close(self) -> None:
         """Serves nobody any more. More calls do nothing, and a fetch connects anew."""
@@ -141,6 +155,66 @@ class Stage(Target):
     def close(self) -> None:
         super().close()
         self.block, self.tensors, self._specs = None, {}, []
+
+
+class Fetching:
+    """A fetch in a thread of its own. Until it has ended nobody else uses its target."""
+
+    def __init__(
+        self, target: Target, number: int, timeout: float, prepare: Callable[[], object]
+    ) -> None:
+        self.number = number
+        self._target, self._timeout, self._prepare = target, timeout, prepare
+        self._call: _native.Call | None = None
+        self._cancelled = threading.Event()
+        self._arrived: Arrived | None = None
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="tensorhub-stage", daemon=True)
+        self._thread.start()
+
+    @property
+    def ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    @property
+    def error(self) -> Exception | None:
+        """Why it brought nothing; none while it goes on."""
+        return self._error if self.ended else None
+
+    def result(self) -> Arrived:
+        """Waits until it has ended. Errors as ``Client.fetch``."""
+        try:
+            self._thread.join()
+        except BaseException:  # of a signal
+            self.cancel()
+            raise
+        if self._error is not None:
+            raise self._error
+        assert self._arrived is not None
+        return self._arrived
+
+    def cancel(self) -> None:
+        """Returns when it has ended, in whatever way."""
+        self._cancelled.set()
+        if self._call is not None:
+            self._call.cancel()
+        self._thread.join()
+
+    def _run(self) -> None:
+        begin = time.monotonic()
+        try:
+            self._prepare()
+            result = self._fetch(self._target.client)
+            self._arrived = _arrived(result, time.monotonic() - begin)
+        except Exception as error:
+            self._error = error
+
+    def _fetch(self, client: Client) -> FetchResult:
+        wanted = tensorhub.version(self.number)
+        self._call = client._fetch_call(wanted, self._timeout, None, True)
+        if self._cancelled.is_set():  # before there was a call to cancel
+            self._call.cancel()
+        return client._finish_fetch(self._call, wanted)
 
 
 def _arrived(result: FetchResult, seconds: float) -> Arrived:

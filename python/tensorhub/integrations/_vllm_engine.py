@@ -3,28 +3,33 @@
 """vLLM's weight-transfer engine: one in each worker process, for vLLM 0.25 and newer.
 
 An update fetches and verifies first, checks that names meet, and touches the model last, on all
-ranks or on none.
+ranks or on none. The fetch may be begun before it, while the engine generates: then the version is
+staged.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from vllm.distributed.weight_transfer.base import WeightTransferEngine
 
-from tensorhub._errors import AbortedError, Error, FailedPreconditionError
+from tensorhub._errors import Error, FailedPreconditionError
 from tensorhub._layouts import TensorSpec
 from tensorhub._verify import Receipt, verify_client
 from tensorhub.integrations import _vllm_in_place, _vllm_model, _vllm_ranks
+from tensorhub.integrations._lag import Lag, Watch
 from tensorhub.integrations._plan import Plan
-from tensorhub.integrations._receiver import Peers, Received, Receiver
+from tensorhub.integrations._receiver import Received, Receiver
 from tensorhub.integrations._settings import Settings
-from tensorhub.integrations._stage import Arrived, Member, Target
+from tensorhub.integrations._stage import Arrived, Target
+from tensorhub.integrations._staged import Staged
+from tensorhub.integrations._twins import Twins
 from tensorhub.integrations._vllm_infos import TensorHubInitInfo, TensorHubUpdateInfo
 from tensorhub.integrations.vllm import log, warn_if_untried
 
@@ -47,12 +52,15 @@ class TensorHubWeightTransferEngine(
         self._settings = Settings("", "")
         self._checked: list[TensorSpec] | None = None
         self._plan: Plan | None = None
-        self._in_place: Target | None = None
-        self._received: Received | None = None  # what the model was loaded from, if not in place
+        self._slices: Target | None = None  # once what this rank takes is known to be slices
+        self._received: Received | None = None  # what the model was loaded from, if still there
+        self.staged: Staged | None = None
+        """What the next update puts into the model, if it is begun already."""
+        self._watch: Watch | None = None
         self._busy = threading.Lock()
-        self.arrived: Arrived | None = None
-        """What the model holds, with its receipt; None before the first update and after one that
-        failed while the model was changed."""
+        self.arrived: Arrived | None = _vllm_ranks.take_started()
+        """What the model holds, with its receipt; None if it came of something else, and after an
+        update that failed while the model was changed."""
 
     def init_transfer_engine(self, init_info: TensorHubInitInfo) -> None:
         """Joins the hub. InvalidArgumentError names a setting; UnavailableError: nobody answers."""
@@ -64,6 +72,7 @@ class TensorHubWeightTransferEngine(
         receiver = _vllm_ranks.receiver(settings)
         receiver.peers.together(receiver.connect)
         self._receiver, self._settings = receiver, settings
+        receiver.peers.together(self._begin_watch)
 
     def start_weight_update(self) -> None:
         """Begins nothing: the model stays as it is until a version has arrived."""
@@ -76,14 +85,32 @@ class TensorHubWeightTransferEngine(
         as ``tensorhub.Client.fetch``. After each of these the model is as it was. An error of
         vLLM's own loader after that says that the model has parts of both; another update mends it.
         """
-        if not self._busy.acquire(blocking=False):
-            raise FailedPreconditionError(
-                "an update runs already in this worker; wait for it to end"
-            )
-        try:
-            self._ready().take(update_info.number(), self._update)
-        finally:
-            self._busy.release()
+        with self._alone():
+            began = time.monotonic()
+            try:
+                how = self._bring(update_info.number())
+            finally:
+                self._tell_watch()
+            assert self.arrived is not None
+            took = time.monotonic() - began
+            self.arrived = dataclasses.replace(self.arrived, pause=took)
+            log.info("TensorHub: %s, %s; vLLM stood still for %.3f s", self.arrived, how, took)
+
+    def stage(self, number: int | None) -> int:
+        """Begins to fetch a version into host memory (the latest one without a number), and returns
+        its number. All ranks call it together. Whatever was staged before is given up.
+
+        FailedPreconditionError: names do not meet, or this engine fetches in place.
+        """
+        with self._alone():
+            return self._ready().take(number, self._stage)
+
+    def lag(self) -> Lag:
+        """Whether this engine is too far behind what is published. The first rank knows."""
+        held = None if self.arrived is None else self.arrived.version
+        newest = None if self._watch is None else self._watch.too_new
+        superseded = (self._slices or self._ready().stage).superseded
+        return Lag(held, self._settings.max_lag, newest is not None or superseded, newest)
 
     def finish_weight_update(self) -> None:
         """Nothing is left to do: ``receive_weights`` ends with a whole model."""
@@ -95,6 +122,7 @@ class TensorHubWeightTransferEngine(
         DataLossError names what differs. FailedPreconditionError: no update has brought anything.
         """
         peers = self._ready().peers
+        peers.together(self._check_copy)  # by itself, as the rest waits for all ranks
         receipts = peers.together(lambda: self._verify(timeout))
         return receipts[peers.rank]
 
@@ -102,6 +130,10 @@ class TensorHubWeightTransferEngine(
         """Leaves the hub. The model stays as it is."""
         receiver, self._receiver = self._receiver, None
         self._checked = self._plan = self._received = None
+        self._end_staged()
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.close()
         self._leave_place()
         if receiver is not None:
             _vllm_ranks.release()
@@ -120,21 +152,84 @@ class TensorHubWeightTransferEngine(
             raise FailedPreconditionError("call init_weight_transfer_engine first")
         return self._receiver
 
-    def _update(self, found: int, specs: list[TensorSpec]) -> None:
-        receiver = self._ready()
-        receiver.peers.together(lambda: self._check(found, specs))
-        if self._in_place is not None:
-            self._fetch_in_place(found)
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._busy.acquire(blocking=False):
+            raise FailedPreconditionError(
+                "an update runs already in this worker; wait for it to end"
+            )
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    def _bring(self, number: int | None) -> str:
+        """Puts a version into the model, and says how."""
+        if self.staged is not None and number in (None, self.staged.number):
+            return self._put_staged()
+        return self._ready().take(number, self._update)
+
+    def _update(self, found: int, specs: list[TensorSpec]) -> str:
+        self._check_all(found, specs)
+        if self._slices is not None and not isinstance(self._slices, Twins):
+            self._fetch_in_place(found, self._slices)
+            return "in place"
+        self._begin(found, specs)
+        return self._put_staged()
+
+    def _stage(self, found: int, specs: list[TensorSpec]) -> int:
+        here = self.staged
+        kept = here is not None and here.number == found and not here.error
+        if all(self._ready().peers.gather(kept)):
+            return found
+        self._check_all(found, specs)
+        if self._slices is not None and not isinstance(self._slices, Twins):
+            raise FailedPreconditionError(
+                "this vLLM fetches straight into its model, so nothing can be staged; set 'stage' "
+                "instead of 'in_place'"
+            )
+        self._begin(found, specs)
+        return found
+
+    def _check_all(self, found: int, specs: list[TensorSpec]) -> None:
+        """Ends what is staged. All ranks go on, or none."""
+        self._end_staged()
+        # The exchange also says that no rank fetches any more.
+        self._ready().peers.together(lambda: self._check(found, specs))
+
+    def _begin(self, found: int, specs: list[TensorSpec]) -> None:
+        receiver, twins = self._ready(), self._slices
+        if twins is None:
+            self._received = None
+            self.staged = Staged(found, specs, receiver.begin(found, specs))
             return
-        self._received = None
-        received = receiver.fetch(found, specs)
-        begin = time.monotonic()
+        if self._received is None:
+            receiver.close()  # the model is served by the twins
+        self.staged = Staged(found, specs, twins.begin(found))
+
+    def _put_staged(self) -> str:
+        """Puts what is staged into the model, as soon as all ranks have it."""
+        staged, self.staged = self.staged, None
+        assert staged is not None
+        peers, fetching, twins = self._ready().peers, staged.fetching, self._slices
+        if isinstance(twins, Twins) and fetching is not None:
+            arrived = peers.together(fetching.result)[peers.rank]
+            self.arrived = None
+            twins.copy()
+            self.arrived, self._received = arrived, None
+            return "copied from host memory"
+        received = self._ready().finish(staged.number, staged.specs, fetching)
         self.arrived = None
-        receiver.peers.together(lambda: self._load(received))
+        peers.together(lambda: self._load(received))
         self.arrived, self._received = received.arrived, received
-        log.info("TensorHub: %s, loaded in %.3f s", received.arrived, time.monotonic() - begin)
-        if self._settings.in_place:
-            self._go_in_place(received)
+        if self._settings.in_place or self._settings.stage:
+            self._take_slices(received)
+        return "by vLLM's loader"
+
+    def _end_staged(self) -> None:
+        staged, self.staged = self.staged, None
+        if staged is not None:
+            staged.cancel()
 
     def _check(self, number: int, specs: list[TensorSpec]) -> None:
         """Once for each layout: whether the engine's own loading code takes these names."""
@@ -158,89 +253,50 @@ class TensorHubWeightTransferEngine(
                 "before, so update again before it serves"
             ) from error
 
-    def _go_in_place(self, received: Received) -> None:
-        """Registers the model itself, if what was just loaded shows that this is right.
+    def _take_slices(self, received: Received) -> None:
+        """From now on each rank fetches its slices, if what was just loaded shows that it may.
 
-        On all ranks or on none. The version in host memory is served until the first fetch in place
-        has succeeded.
+        On all ranks or on none. The version in host memory is served until the first of the next
+        ones is in the model.
         """
-        why_not = self._register_model(received, self._ready().peers)
+        here = _vllm_in_place.Loaded(self.model, self.vllm_config, self._plan, received.tensors)
+        self._slices, why_not = _vllm_in_place.join(
+            here, self._settings, self._ready().peers, Twins if self._settings.stage else Target
+        )
         for line in why_not:
             log.warning("TensorHub: updates go through vLLM's loader: %s", line)
         if why_not:
-            self._settings = dataclasses.replace(self._settings, in_place=False)
+            self._settings = dataclasses.replace(self._settings, in_place=False, stage=False)
+        elif self._settings.stage:
+            log.info("TensorHub: from now on, versions are copied from host memory of each rank")
         else:
             log.info("TensorHub: from now on, versions are fetched into the model's own memory")
 
-    def _register_model(self, received: Received, peers: Peers) -> list[str]:
-        """Why the model cannot be fetched into; if nothing is in the way, it is registered."""
-        ranks = len(peers.gather(None))
-        found, mine = self._views(received, ranks)
-        why_not = _vllm_in_place.of_ranks(peers.gather(mine))
-        if why_not:
-            return why_not
-        group = peers.gather(self._settings.group_here())[0]
-        target = Target(self._settings, Member(group, peers.rank, ranks))
-        complaint = ""
-        try:
-            target.register(found)
-        except Error as error:
-            complaint = str(error)
-        why_not = _vllm_in_place.of_ranks(peers.gather([complaint] if complaint else []))
-        if why_not:
-            target.close()
-        else:
-            self._in_place = target
-        return why_not
-
-    def _views(self, received: Received, ranks: int) -> tuple[dict[str, Any], list[str]]:
-        """What this rank would register, and why it cannot."""
-        reason = _vllm_in_place.obstacles(self.model, self.vllm_config)
-        if reason or self._plan is None:
-            return {}, [reason or "what the loader does could not be recorded"]
-        found, reasons = _vllm_in_place.views(self.model, self._plan, received.tensors, ranks)
-        return found, _vllm_in_place.lines(reasons)
-
-    def _fetch_in_place(self, number: int) -> None:
+    def _fetch_in_place(self, number: int, target: Target) -> None:
         """Requires that the engine is paused: the model changes while the fetch runs."""
-        target, peers = self._in_place, self._ready().peers
-        assert target is not None
+        peers = self._ready().peers
         if self.device.type != "cpu":
             torch.accelerator.synchronize()  # what was enqueued reads the old version
         before, self.arrived = self.arrived, None
-        failed: list[Error] = []
-        arrived = None
-        try:
-            arrived = target.fetch(number)
-        except Error as error:
-            failed.append(error)
-        held = peers.gather((bool(failed), target.client.held()))
-        if any(broke for broke, _ in held):
-            self._did_not_arrive(number, before, failed, [version for _, version in held])
-        self.arrived, self._received = arrived, None
-        self._ready().close()
-        log.info("TensorHub: %s, in place", self.arrived)
-
-    def _did_not_arrive(
-        self, number: int, before: Arrived | None, failed: list[Error], held: list[int | None]
-    ) -> NoReturn:
-        """Raises on each rank what went wrong there, or elsewhere."""
-        error = failed[0] if failed else AbortedError("another rank of this engine could not fetch")
-        if before is not None and all(version == before.version for version in held):
-            self.arrived = before
+        self.arrived, error = _vllm_in_place.fetch(target, peers, number, before)
+        if error is not None:
             raise error
-        raise type(error)(
-            f"version {number} did not arrive whole: {error}; the model is fetched into, and has "
-            "parts of it and of what it had before: update again before it serves"
-        ) from error
+        self._received = None
+        self._ready().close()
+
+    def _check_copy(self) -> None:
+        """Whether the model still has what was copied into it."""
+        if isinstance(self._slices, Twins) and self._received is None and self.arrived is not None:
+            self._slices.check(self.arrived.version)
 
     def _verify(self, timeout: float) -> Receipt:
         received = self._received
-        if received is None and self._in_place is not None and self.arrived is not None:
-            return verify_client(self._in_place.client, timeout)
+        if received is None and self._slices is not None and self.arrived is not None:
+            return verify_client(self._slices.client, timeout)
         if received is None:
             raise FailedPreconditionError(
-                "no update has brought this model a version; call update_weights first"
+                "no update has brought this model a version, or the next one is being staged; call "
+                "update_weights first"
             )
         here = self._ready().stage
         staged = verify_client(here.client, timeout) if here.block is not None else None
@@ -249,8 +305,18 @@ class TensorHubWeightTransferEngine(
         receipt = staged.receipt if staged is not None else received.arrived.receipt
         return Receipt(number, receipt, *found)
 
+    def _begin_watch(self) -> None:
+        """On the first rank; the others do what it does."""
+        if self._settings.max_lag is not None and self._ready().peers.rank == 0:
+            self._watch = Watch(self._settings, self._settings.max_lag)
+            self._tell_watch()
+
+    def _tell_watch(self) -> None:
+        if self._watch is not None:
+            self._watch.have(None if self.arrived is None else self.arrived.version)
+
     def _leave_place(self) -> None:
         """No peer reads the model any more, so it may be written to in another way."""
-        target, self._in_place = self._in_place, None
+        target, self._slices = self._slices, None
         if target is not None:
             target.close()

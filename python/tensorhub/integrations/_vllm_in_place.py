@@ -12,19 +12,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from tensorhub import placing
-from tensorhub._errors import DataLossError
+from tensorhub._errors import AbortedError, DataLossError, Error
 from tensorhub._types import Sliced, sliced
 from tensorhub.integrations._boxes import Box, boxes_of
 from tensorhub.integrations._model import named_tensors
 from tensorhub.integrations._names import first_names
 from tensorhub.integrations._plan import Plan
+from tensorhub.integrations._receiver import Peers
+from tensorhub.integrations._settings import Settings
+from tensorhub.integrations._stage import Arrived, Member, Target
 
-__all__ = ["compared", "lines", "obstacles", "of_ranks", "views"]
+__all__ = ["Loaded", "compared", "fetch", "join", "lines", "obstacles", "of_ranks", "views"]
 
 # These leave a weight where the loader put it, on a GPU.
 _PLAIN_METHODS = ("UnquantizedLinearMethod", "UnquantizedEmbeddingMethod")
@@ -45,6 +49,75 @@ def obstacles(model: torch.nn.Module, vllm_config: Any) -> str:
             if key not in _PLAIN_ATTRIBUTES and isinstance(value, torch.Tensor) and value.dim():
                 return f"{name} keeps {key}, which may be computed of weights"
     return ""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model, and what its loader has just loaded into it."""
+
+    model: torch.nn.Module
+    vllm_config: Any
+    plan: Plan | None
+    tensors: Mapping[str, torch.Tensor]
+
+
+def join(
+    loaded: Loaded, settings: Settings, peers: Peers, kind: type[Target]
+) -> tuple[Target | None, list[str]]:
+    """A target for what this rank takes of versions, as a member of a group of all ranks.
+
+    None, and the reasons, if it cannot be taken as slices on all of them.
+    """
+    ranks = len(peers.gather(None))
+    found, mine = _slices_of(loaded, ranks)
+    why_not = of_ranks(peers.gather(mine))
+    if why_not:
+        return None, why_not
+    group = peers.gather(settings.group_here())[0]
+    target = kind(settings, Member(group, peers.rank, ranks))
+    complaint = ""
+    try:
+        target.register(found)
+    except Error as error:
+        complaint = str(error)
+    why_not = of_ranks(peers.gather([complaint] if complaint else []))
+    if why_not:
+        target.close()
+        return None, why_not
+    return target, []
+
+
+def fetch(
+    target: Target, peers: Peers, number: int, before: Arrived | None
+) -> tuple[Arrived | None, Error | None]:
+    """What all ranks' models hold after a fetch into them, None if that is no one version; and what
+    went wrong, on this rank or elsewhere. ``before``: what they held before it."""
+    arrived, error = None, None
+    try:
+        arrived = target.fetch(number)
+    except Error as failed:
+        error = failed
+    outcomes = peers.gather((error is not None, target.client.held()))
+    if not any(broke for broke, _ in outcomes):
+        return arrived, None
+    error = error or AbortedError("another rank of this engine could not fetch")
+    if before is not None and all(version == before.version for _, version in outcomes):
+        return before, error
+    mixed = type(error)(
+        f"version {number} did not arrive whole: {error}; the model is fetched into, and has "
+        "parts of it and of what it had before: update again before it serves"
+    )
+    mixed.__cause__ = error
+    return None, mixed
+
+
+def _slices_of(loaded: Loaded, ranks: int) -> tuple[dict[str, Any], list[str]]:
+    """What this rank would register, and why it cannot."""
+    reason = obstacles(loaded.model, loaded.vllm_config)
+    if reason or loaded.plan is None:
+        return {}, [reason or "what the loader does could not be recorded"]
+    found, reasons = views(loaded.model, loaded.plan, loaded.tensors, ranks)
+    return found, lines(reasons)
 
 
 def views(

@@ -27,6 +27,8 @@ class TensorHubInitInfo(WeightTransferInitInfo):  # type: ignore[misc]
     timeout: float | None = None
     share: bool | None = None
     in_place: bool | None = None
+    stage: bool | None = None
+    max_lag: int | None = None
 
 
 @dataclass

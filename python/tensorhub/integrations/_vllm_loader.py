@@ -41,6 +41,7 @@ class TensorHubModelLoader(BaseModelLoader):  # type: ignore[misc]
         _vllm_model.detach(model, received.memory)
         if loaded is not None and model_config.quantization is None:
             _refuse_unloaded(model, set(loaded), list(received.tensors), received.arrived.version)
+        _vllm_ranks.note_started(received.arrived)
         log.info("TensorHub: %s, loaded in %.3f s", received.arrived, time.monotonic() - begin)
 
 

@@ -14,10 +14,25 @@ import torch
 
 from tensorhub.integrations._receiver import Peers, Receiver
 from tensorhub.integrations._settings import Settings
+from tensorhub.integrations._stage import Arrived
 
-__all__ = ["receiver", "release"]
+__all__ = ["note_started", "receiver", "release", "take_started"]
 
+_started: Arrived | None = None
 _current: tuple[Settings, Receiver] | None = None
+
+
+def note_started(arrived: Arrived) -> None:
+    """What the load format has put into this process's model."""
+    global _started
+    _started = arrived
+
+
+def take_started() -> Arrived | None:
+    """What that was, once: a model that is made later may be of something else."""
+    global _started
+    found, _started = _started, None
+    return found
 
 
 def receiver(settings: Settings) -> Receiver:

@@ -20,9 +20,22 @@ from tensorhub._errors import FailedPreconditionError
 from tensorhub._verify import Receipt
 
 if TYPE_CHECKING:
+    from tensorhub.integrations._lag import Lag
     from tensorhub.integrations._stage import Arrived
 
-__all__ = ["OLDEST", "TRIED", "arrived", "register", "verify"]
+__all__ = [
+    "OLDEST",
+    "TRIED",
+    "Staged",
+    "StaleError",
+    "arrived",
+    "lag",
+    "register",
+    "require_fresh",
+    "stage",
+    "staged",
+    "verify",
+]
 
 # Under vLLM's own logger, which is the one that has a handler there.
 log = logging.getLogger("vllm.tensorhub")
@@ -70,6 +83,64 @@ def arrived(engine: Any) -> list[Arrived | None]:
     return [None if one is None else Arrived(**one) for one in found]
 
 
+@dataclasses.dataclass(frozen=True)
+class Staged:
+    """What a vLLM has beside its model, or is about to have."""
+
+    version: int
+    ready: bool
+    """Whether all ranks have it: an update with it takes a copy only."""
+    error: str = ""
+    """Why it will not be ready. The model is as it was; stage again."""
+
+
+def stage(engine: Any, version: int | None = None) -> int:
+    """Begins to fetch a version (the latest one by itself) while the vLLM (``LLM``) generates.
+
+    Returns its number at once. ``update_weights`` with that number, or with none, then puts it into
+    the model. By HTTP it is the call ``tensorhub_stage`` of vLLM's route ``/collective_rpc``.
+    """
+    found: int = engine.collective_rpc("tensorhub_stage", args=(version,))[0]
+    return found
+
+
+def staged(engine: Any) -> Staged | None:
+    """How far that is; None if nothing is staged. By HTTP it is the call ``tensorhub_staged``."""
+    ranks = engine.collective_rpc("tensorhub_staged")
+    if ranks[0] is None:
+        return None
+    error = next((one["error"] for one in ranks if one["error"]), "")
+    return Staged(ranks[0]["version"], all(one["ready"] for one in ranks), error)
+
+
+class StaleError(FailedPreconditionError):
+    """An engine is further behind than it may be. ``lag`` says how it stands."""
+
+    def __init__(self, lag: Lag) -> None:
+        super().__init__(str(lag))
+        self.lag = lag
+
+
+def lag(engine: Any) -> Lag:
+    """What a vLLM (``LLM``) has, and whether that is more than ``max_lag`` versions behind.
+
+    By HTTP it is the call ``tensorhub_lag`` of vLLM's route ``/collective_rpc``.
+    """
+    from tensorhub.integrations._lag import Lag
+
+    return Lag(**engine.collective_rpc("tensorhub_lag")[0])
+
+
+def require_fresh(engine: Any) -> None:
+    """Before prompts are given to a vLLM: StaleError if it is more than ``max_lag`` behind.
+
+    Asks nobody but the engine, whose first rank hears of new versions by itself.
+    """
+    found = lag(engine)
+    if found.stale:
+        raise StaleError(found)
+
+
 def verify(engine: Any, timeout: float = 600.0) -> list[Receipt]:
     """As :func:`tensorhub.verify`, of a vLLM (``LLM``) that takes no update meanwhile."""
     found = engine.collective_rpc("tensorhub_verify", args=(timeout,))
@@ -77,10 +148,13 @@ def verify(engine: Any, timeout: float = 600.0) -> list[Receipt]:
 
 
 def _add_calls() -> None:
-    """Gives vLLM's workers two methods, for ``collective_rpc``, which takes names of methods."""
+    """Gives vLLM's workers methods, for ``collective_rpc``, which takes names of methods."""
     from vllm.v1.worker.worker_base import WorkerBase
 
     WorkerBase.tensorhub_arrived = _arrived_at
+    WorkerBase.tensorhub_lag = _lag_at
+    WorkerBase.tensorhub_stage = _stage_at
+    WorkerBase.tensorhub_staged = _staged_at
     WorkerBase.tensorhub_verify = _verified_at
 
 
@@ -97,6 +171,22 @@ def _transfer_engine(worker: Any) -> Any:
 def _arrived_at(worker: Any) -> dict[str, Any] | None:
     found = _transfer_engine(worker).arrived
     return None if found is None else dataclasses.asdict(found)
+
+
+def _lag_at(worker: Any) -> dict[str, Any]:
+    return dataclasses.asdict(_transfer_engine(worker).lag())
+
+
+def _stage_at(worker: Any, version: int | None = None) -> int:
+    found: int = _transfer_engine(worker).stage(version)
+    return found
+
+
+def _staged_at(worker: Any) -> dict[str, Any] | None:
+    found = _transfer_engine(worker).staged
+    if found is None:
+        return None
+    return {"version": found.number, "ready": found.ready, "error": found.error}
 
 
 def _verified_at(worker: Any, timeout: float) -> dict[str, Any]:
