@@ -4,9 +4,11 @@
 
     build/engines/vllm/bin/python python/bench/vllm_updates.py [--ranks 2] [--way place]
 
-The trainer's ranks are processes that publish rows of a random Llama. vLLM runs on the CPU; `place`
-and `loader` leave weights unpacked, as a GPU does, and `packed` is what vLLM does on a CPU. Prints
-medians. One way a call, since a process has one vLLM.
+The trainer's ranks are processes that publish rows of a random Llama. vLLM runs on the CPU;
+`place`, `stage` and `loader` leave weights unpacked, as a GPU does, and `packed` is what vLLM does
+on a CPU. `stage` waits until the version is there, and then updates. Beside that it measures a copy
+of what each rank has from memory to memory, on all ranks at once, and what an update adds to each
+rank's own memory. Prints medians. One way a call, since a process has one vLLM.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import tensorhub
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests_engines"))
 os.environ["PYTHONPATH"] = sys.path[0]  # of vLLM's workers
 MODEL = "bench"
+MEASURED_MEMORY = 3  # updates
 
 
 def llama(layers):
@@ -83,28 +86,61 @@ def engine_of(folder, options):
     more = {}
     if options.ranks > 1:
         more["tensor_parallel_size"] = options.ranks
-        if options.way != "packed":
-            more["worker_extension_cls"] = "plain_worker.Extension"
+    plain = options.way != "packed"
+    more["worker_extension_cls"] = f"{'plain' if plain else 'measured'}_worker.Extension"
     return engines.receiving(folder, load_format="dummy", **more)
 
 
 def measure(engine, trainer, options):
-    from engines import update
+    """Rows of milliseconds, of each update after the first: all of it, the pause, the fetch, and a
+    copy of as many bytes. And the first update's, and bytes that each rank has read."""
     from tensorhub.integrations.vllm import arrived
 
-    seconds, fetches = [], []
+    rows = []
     for version in range(1, options.updates + 2):
-        trainer.publish(version)
-        began = time.monotonic()
-        update(engine, version=version)
-        seconds.append(1e3 * (time.monotonic() - began))
+        seconds = timed_update(engine, trainer, options, version)
         took = arrived(engine)
-        fetches.append(1e3 * max(one.seconds for one in took))
-    each = ", ".join(f"{one.bytes_read / 1e6:.0f}" for one in took)
-    later, fetch = statistics.median(seconds[1:]), statistics.median(fetches[1:])
-    print(f"{options.way}, {options.ranks} ranks: first update {seconds[0]:.0f} ms, then "
-          f"{later:.0f} ms, of which the fetch {fetch:.0f} ms; read by each rank: {each} MB",
-          flush=True)  # fmt: skip
+        row = (seconds, max(one.pause for one in took), max(one.seconds for one in took),
+               max(engine.collective_rpc("seconds_of_a_copy")))  # fmt: skip
+        rows.append([1e3 * value for value in row])
+    return rows[0][0], rows[1:], [one.bytes_read for one in took]
+
+
+def timed_update(engine, trainer, options, version):
+    from engines import update
+
+    trainer.publish(version)
+    if options.way == "stage":
+        stage_and_wait(engine)
+    began = time.monotonic()
+    update(engine, version=version)
+    return time.monotonic() - began
+
+
+def memory_of_an_update(engine, trainer, options, version):
+    """Bytes that a rank has while it updates, and not before, beside memory that it shares."""
+    engine.collective_rpc("watch_memory")
+    timed_update(engine, trainer, options, version)
+    return max(engine.collective_rpc("grown"))
+
+
+def show(options, first, rows, read, grown):
+    later, pause, fetch, copy = (statistics.median(found) for found in zip(*rows, strict=True))
+    each = ", ".join(f"{one / 1e6:.0f}" for one in read)
+    print(f"{options.way}, {options.ranks} ranks: first update {first:.0f} ms, then {later:.0f} ms "
+          f"({min(rows)[0]:.0f} to {max(rows)[0]:.0f}), pause {pause:.0f} ms, the fetch "
+          f"{fetch:.0f} ms, a copy in memory {copy:.0f} ms; read by each rank: {each} MB; its "
+          f"memory grows by {grown / 2**20:.1f} MiB at most", flush=True)  # fmt: skip
+
+
+def stage_and_wait(engine):
+    from tensorhub.integrations.vllm import stage, staged
+
+    stage(engine)
+    while not (found := staged(engine)).ready:
+        if found.error:
+            raise SystemExit(found.error)
+        time.sleep(0.005)
 
 
 def main():
@@ -115,14 +151,19 @@ def main():
     parser.add_argument("--trainers", type=int, default=2, help="trainer ranks (2)")
     parser.add_argument("--layers", type=int, default=12, help="of 15 M parameters each (12)")
     parser.add_argument("--updates", type=int, default=7, help="after the first one (7)")
-    parser.add_argument("--way", choices=("place", "loader", "packed"), default="place")
+    parser.add_argument("--way", choices=("place", "stage", "loader", "packed"), default="place")
     options = parser.parse_args()
     with tensorhub.serve() as server, tempfile.TemporaryDirectory() as folder:
         llama(options.layers).config.save_pretrained(folder)
         engine = engine_of(folder, options)
-        given = {"server": server.address, "model": MODEL, "in_place": options.way == "place"}
+        given = {"server": server.address, "model": MODEL, "in_place": options.way == "place",
+                 "stage": options.way == "stage"}  # fmt: skip
         engine.init_weight_transfer_engine({"init_info": given})
-        measure(engine, Trainer(options.trainers, server.address, options.layers), options)
+        trainer = Trainer(options.trainers, server.address, options.layers)
+        found = measure(engine, trainer, options)
+        grown = [memory_of_an_update(engine, trainer, options, options.updates + 2 + number)
+                 for number in range(MEASURED_MEMORY)]  # fmt: skip
+        show(options, *found, max(grown))
 
 
 if __name__ == "__main__":

@@ -3,11 +3,12 @@
 """For the workers that vLLM starts as processes: weights stay where the loader put them."""
 
 import engines
+import measured_worker
 
 engines.use_plain_gemm()
 
 
-class Extension:
+class Extension(measured_worker.Extension):
     """What the workers have besides (``worker_extension_cls``)."""
 
     def in_place(self):
