@@ -51,6 +51,8 @@ __all__ = [
 ]
 
 _LISTED_MAX = 10
+# By safetensors' name, what this torch has.
+_NAMES = {short: long for long, short in DTYPES.items() if hasattr(torch, long)}
 
 
 class _Registered:
@@ -225,8 +227,7 @@ def _keys_of(specs: list[_layouts.TensorSpec]) -> list[str]:
 
 def storage_of(spec: _layouts.TensorSpec) -> tuple[torch.dtype, tuple[int, ...]]:
     """The dtype and the shape that torch stores such a tensor in: two float4 are one element."""
-    dtypes = {short: long for long, short in DTYPES.items() if hasattr(torch, long)}
-    named = dtypes.get(spec.dtype)
+    named = _NAMES.get(spec.dtype)
     if named is None:
         raise InvalidArgumentError(f"tensor {spec.name!r} has dtype {spec.dtype}, which this torch "
                                    f"({torch.__version__}) has not")  # fmt: skip

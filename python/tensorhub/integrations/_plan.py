@@ -119,6 +119,11 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._targets.setdefault(_storage(tensor), []).append(found)
         self._plan = Plan()
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: torch would go through its compiler's guard at every call, half of the time."""
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
@@ -127,7 +132,8 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._note_write(func, target, args)
             return target
         result = func(*args, **(kwargs or {}))
-        self._follow(func, args, result)
+        if not func.is_view:
+            self._follow(func, args, result)
         return result
 
     def _note_write(self, func: Any, target: torch.Tensor, args: tuple[Any, ...]) -> None:
