@@ -40,6 +40,20 @@ def llama(seed):
     return transformers.LlamaForCausalLM(config).to(torch.bfloat16)
 
 
+def qwen3(seed):
+    """With norms of queries and keys, and untied as well."""
+    import torch
+    import transformers
+
+    torch.manual_seed(seed)
+    config = transformers.Qwen3Config(
+        vocab_size=512, hidden_size=256, intermediate_size=512, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, head_dim=64, max_position_embeddings=256,
+        tie_word_embeddings=False, initializer_range=0.2, dtype="bfloat16",
+    )  # fmt: skip
+    return transformers.Qwen3ForCausalLM(config).to(torch.bfloat16)
+
+
 def awkward(seed):
     """Fused in the checkpoint, one key and value head for all ranks, words that do not divide."""
     import torch
@@ -83,13 +97,13 @@ def receiving(path, **options):
     return engine_of(path, weight_transfer_config={"backend": "tensorhub"}, **options)
 
 
-def tokens(engine):
+def tokens(engine, prompts=PROMPTS):
     from vllm import SamplingParams
 
     sampling = SamplingParams(temperature=0, max_tokens=16, detokenize=False)
-    prompts = [{"prompt_token_ids": prompt} for prompt in PROMPTS]
+    given = [{"prompt_token_ids": prompt} for prompt in prompts]
     return [list(one.outputs[0].token_ids)
-            for one in engine.generate(prompts, sampling, use_tqdm=False)]  # fmt: skip
+            for one in engine.generate(given, sampling, use_tqdm=False)]  # fmt: skip
 
 
 def join(engine, server, model, **more):
