@@ -127,9 +127,11 @@ def memory_of_an_update(engine, trainer, options, version):
 def show(options, first, rows, read, grown):
     later, pause, fetch, copy = (statistics.median(found) for found in zip(*rows, strict=True))
     each = ", ".join(f"{one / 1e6:.0f}" for one in read)
+    longer = statistics.median(row[1] - row[3] for row in rows)
     print(f"{options.way}, {options.ranks} ranks: first update {first:.0f} ms, then {later:.0f} ms "
           f"({min(rows)[0]:.0f} to {max(rows)[0]:.0f}), pause {pause:.0f} ms, the fetch "
-          f"{fetch:.0f} ms, a copy in memory {copy:.0f} ms; read by each rank: {each} MB; its "
+          f"{fetch:.0f} ms, a copy in memory {copy:.0f} ms, which the pause "
+          f"is {longer:.0f} ms longer than; read by each rank: {each} MB; its "
           f"memory grows by {grown / 2**20:.1f} MiB at most", flush=True)  # fmt: skip
 
 
