@@ -30,18 +30,19 @@ class Samples(NamedTuple):
     rewards: np.ndarray  # [prompts, samples of each]
 
 
-def start_vllm(folder, threads):
+def start_vllm(folder, threads, ranks):
     """From the latest version that is published: the folder has no weights."""
     os.environ.update(
         VLLM_CPU_KVCACHE_SPACE="1", VLLM_CPU_OMP_THREADS_BIND="nobind", OMP_NUM_THREADS=threads,
         HF_HUB_OFFLINE="1", VLLM_ENABLE_V1_MULTIPROCESSING="0", VLLM_LOGGING_LEVEL="WARNING",
+        VLLM_WORKER_MULTIPROC_METHOD="spawn",
     )  # fmt: skip
     from vllm import LLM
 
     engine = LLM(
         folder, load_format="tensorhub", weight_transfer_config={"backend": "tensorhub"},
         dtype="bfloat16", skip_tokenizer_init=True, enforce_eager=True, max_model_len=32,
-        enable_prefix_caching=False, disable_log_stats=True,
+        enable_prefix_caching=False, disable_log_stats=True, tensor_parallel_size=ranks,
     )  # fmt: skip
     engine.init_weight_transfer_engine({"init_info": {"in_place": True}})  # on a GPU it is
     return engine
@@ -70,6 +71,11 @@ def take_newer(engine, hub, version):
                 raise
 
 
+def bytes_of(took):
+    """That one rank has read; all of them share what their host has in its memory."""
+    return max(one.bytes_read for one in took)
+
+
 def write_answers(engine, prompts, samples):
     from vllm import SamplingParams
 
@@ -90,23 +96,23 @@ def write_answers(engine, prompts, samples):
     return np.array(tokens), np.array(before, np.float32), np.array(rewards, np.float32)
 
 
-def run_rollout(name, server, folder, prompts, samples, pipe):
+def run_rollout(name, server, folder, ranks, prompts, samples, pipe):
     """Takes a version, writes, sends: until the trainer is gone."""
     os.environ.update(
         TENSORHUB_SERVER=server, TENSORHUB_MODEL=task.MODEL, TENSORHUB_GROUP=name,
         TENSORHUB_SPOT="1",
     )  # fmt: skip
-    engine = start_vllm(folder, "1")
+    engine = start_vllm(folder, "1", ranks)
     from tensorhub.integrations.vllm import arrived
 
     generator, version = task.seeded(name), 0
     with tensorhub.connect(server, task.MODEL, f"{name}-watch") as hub:
         while True:
             version, waited, updated = take_newer(engine, hub, version)
-            (took,) = arrived(engine)
+            took = arrived(engine)
             written = write_answers(engine, task.prompts(prompts, generator), samples)
             try:
-                pipe.send(Samples(name, version, waited, updated, took.bytes_read, took.sources,
+                pipe.send(Samples(name, version, waited, updated, bytes_of(took), took[0].sources,
                                   *written))  # fmt: skip
             except OSError:
                 return
@@ -125,7 +131,8 @@ class Crew:
         name = f"rollout-{len(self._workers)}"
         ours, theirs = self._context.Pipe(duplex=False)
         worker = self._context.Process(
-            target=run_rollout, args=(name, *self._given, theirs), daemon=True
+            target=run_rollout,
+            args=(name, *self._given, theirs),  # no daemon: a vLLM of several ranks has children
         )
         worker.start()
         theirs.close()  # so that the pipe ends with the worker

@@ -78,6 +78,7 @@ def parse():
     parser.add_argument("--steps", type=int, default=400, help="optimizer steps (400)")
     parser.add_argument("--ranks", type=int, default=2, help="trainer ranks (2)")
     parser.add_argument("--rollouts", type=int, default=2, help="vLLMs at the beginning (2)")
+    parser.add_argument("--tensor-parallel", type=int, default=1, help="ranks of each vLLM (1)")
     parser.add_argument("--prompts", type=int, default=16, help="a vLLM and version (16)")
     parser.add_argument("--samples", type=int, default=8, help="answers to each prompt (8)")
     parser.add_argument("--learning-rate", type=float, default=4e-4, help="AdamW's (0.0004)")
@@ -90,7 +91,8 @@ def run(options, note):
     task.config().save_pretrained(folder)  # no weights
     with tensorhub.serve() as server:
         trainer = Trainer(options.ranks, server.address, options.learning_rate)
-        crew = Crew(server.address, folder, options.prompts, options.samples)
+        crew = Crew(server.address, folder, options.tensor_parallel, options.prompts,
+                    options.samples)  # fmt: skip
         try:
             note(0, f"{options.ranks} trainer ranks have published version 1; vLLMs start")
             for _ in range(options.rollouts):
