@@ -98,23 +98,29 @@ def measure(engine, trainer, options):
 
     rows = []
     for version in range(1, options.updates + 2):
-        seconds = timed_update(engine, trainer, options, version)
+        seconds, copy = timed_update(engine, trainer, options, version)
         took = arrived(engine)
-        row = (seconds, max(one.pause for one in took), max(one.seconds for one in took),
-               max(engine.collective_rpc("seconds_of_a_copy")))  # fmt: skip
+        row = (seconds, max(one.pause for one in took), max(one.seconds for one in took), copy)
         rows.append([1e3 * value for value in row])
     return rows[0][0], rows[1:], [one.bytes_read for one in took]
 
 
 def timed_update(engine, trainer, options, version):
+    """Seconds of an update, and of a copy: in turns before it and after it, since publishers go on
+    to hash what they have published."""
     from engines import update
+
+    def copy():
+        return max(engine.collective_rpc("seconds_of_a_copy"))
 
     trainer.publish(version)
     if options.way == "stage":
         stage_and_wait(engine)
+    before = copy() if version % 2 else None
     began = time.monotonic()
     update(engine, version=version)
-    return time.monotonic() - began
+    seconds = time.monotonic() - began
+    return seconds, copy() if before is None else before
 
 
 def memory_of_an_update(engine, trainer, options, version):
