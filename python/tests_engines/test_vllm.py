@@ -4,7 +4,7 @@
 
 import pytest
 import tensorhub
-from engines import SEEDS, join, receiving, tokens, update
+from engines import SEEDS, join, receiving, tokens, update, worker_of
 from tensorhub.integrations import vllm
 
 
@@ -75,6 +75,9 @@ def test_a_version_that_is_not_there_leaves_the_model_alone(
 def test_what_is_packed_is_not_fetched_in_place(
     engine, modules, expected, publish, server, model_name
 ):
+    layer = worker_of(engine).model_runner.get_model().model.layers[0]
+    if layer.self_attn.qkv_proj.weight.numel():
+        pytest.skip("vLLM packs no weights on this CPU; it does with AVX-512")
     join(engine, server, model_name, in_place=True)
     publish(modules[1], 1)
     update(engine)
