@@ -127,13 +127,14 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
+        if func.is_view:  # most calls
+            return func(*args, **(kwargs or {}))
         target = args[0] if args and isinstance(args[0], torch.Tensor) else None
-        if target is not None and _storage(target) in self._targets and _writes(func):
+        if target is not None and _writes(func) and _storage(target) in self._targets:
             self._note_write(func, target, args)
             return target
         result = func(*args, **(kwargs or {}))
-        if not func.is_view:
-            self._follow(func, args, result)
+        self._follow(func, args, result)
         return result
 
     def _note_write(self, func: Any, target: torch.Tensor, args: tuple[Any, ...]) -> None:
