@@ -12,6 +12,17 @@
 
 namespace tensorhub::fault {
 
+namespace {
+
+// The same shard, by the same sharding: a hub that has restarted may list equal ones apart (R7, not
+// covered).
+bool ReadsAs(const Process& one, const Process& other) {
+  if (one.sharding() != other.sharding() || !one.decision() || !other.decision()) return false;
+  return one.decision()->sharding.id == other.decision()->sharding.id;
+}
+
+}  // namespace
+
 void R5Replication::OnHubStep(const HubStep& step) {
   std::set<const Process*> readers;
   for (const hub::Effect& effect : step.effects) {
@@ -61,7 +72,7 @@ void R5Replication::CheckOneSeed(const Process& reader) {
   for (const auto& [number, state] : assignments_.readers()) {
     const Process& other = *scene_.processes[number];
     if (&other == &reader || other.identity().key.rank != reader.identity().key.rank) continue;
-    if (other.sharding() != reader.sharding()) continue;
+    if (!ReadsAs(other, reader)) continue;
     if (other.datacenter() != reader.datacenter() || !innocent(other)) continue;
     if (assignments_.Current(number)->publication != mine.publication) continue;
     if (!IsTold(other)) continue;
