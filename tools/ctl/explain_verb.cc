@@ -45,10 +45,6 @@ std::array<Phase, 5> PhasesOf(const v1::FetchInfo& fetch) {
            {"commit", some(fetch.has_commit_ms(), fetch.commit_ms()), "until its group had"}}};
 }
 
-std::string RankText(const std::string& group, uint32_t rank) {
-  return absl::StrCat(group, "/", rank);
-}
-
 std::string Millis(int64_t ms) { return HumanSeconds(static_cast<double>(ms) / 1000); }
 
 std::string OutcomeOf(const v1::FetchInfo& fetch) {

@@ -17,10 +17,6 @@
 namespace tensorhub::ctl {
 namespace {
 
-std::string Place(const std::string& group, uint32_t rank) {
-  return absl::StrCat(group, "/", rank);
-}
-
 Cell StoreCell(const std::string& bytes) {
   const auto id = FromBytes(bytes);
   return id && *id ? TextCell(ToHex(*id)) : NoCell();
@@ -77,12 +73,6 @@ absl::Status ShowStatus(const Globals& globals) {
   return absl::OkStatus();
 }
 
-// Of several the first: "trainer/0 +2".
-std::string SourceText(const v1::TransferInfo& transfer) {
-  const std::string first = Place(transfer.source_group(), transfer.source_rank());
-  return transfer.sources() > 1 ? absl::StrCat(first, " +", transfer.sources() - 1) : first;
-}
-
 absl::Status ListTransfers(const Globals& globals) {
   AdminClient admin(globals.server, globals.connect_timeout);
   const auto response = admin.ListTransfers();
@@ -108,8 +98,10 @@ absl::Status ListTransfers(const Globals& globals) {
   for (const v1::TransferInfo& transfer : response->transfers()) {
     const bool assigned = !transfer.source_group().empty();
     table.AddRow({TextCell(transfer.model()), NumberCell(transfer.version()),
-                  TextCell(Place(transfer.reader_group(), transfer.reader_rank())),
-                  assigned ? TextCell(SourceText(transfer)) : NoCell(),
+                  TextCell(RankText(transfer.reader_group(), transfer.reader_rank())),
+                  assigned ? TextCell(SourceText(transfer.source_group(), transfer.source_rank(),
+                                                 transfer.sources()))
+                           : NoCell(),
                   TextCell(transfer.reader_group()), NumberCell(transfer.reader_rank()),
                   assigned ? TextCell(transfer.source_group()) : NoCell(),
                   assigned ? NumberCell(transfer.source_rank()) : NoCell(),

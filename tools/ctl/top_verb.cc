@@ -52,13 +52,12 @@ struct Row {
 };
 
 std::string ReaderOf(const v1::TransferInfo& transfer) {
-  return absl::StrCat(transfer.reader_group(), "/", transfer.reader_rank());
+  return RankText(transfer.reader_group(), transfer.reader_rank());
 }
 
 std::string SourceOf(const v1::TransferInfo& transfer) {
   if (transfer.source_group().empty()) return "nobody";
-  const std::string first = absl::StrCat(transfer.source_group(), "/", transfer.source_rank());
-  return transfer.sources() > 1 ? absl::StrCat(first, " +", transfer.sources() - 1) : first;
+  return SourceText(transfer.source_group(), transfer.source_rank(), transfer.sources());
 }
 
 std::string RateText(std::optional<double> rate) {

@@ -47,4 +47,13 @@ std::string HumanPercent(uint64_t done, uint64_t total) {
   return absl::StrCat(std::min(99, static_cast<int>(share * 100)), "%");
 }
 
+std::string RankText(const std::string& group, uint32_t rank) {
+  return absl::StrCat(group, "/", rank);
+}
+
+std::string SourceText(const std::string& group, uint32_t rank, uint32_t sources) {
+  const std::string first = RankText(group, rank);
+  return sources > 1 ? absl::StrCat(first, " +", sources - 1) : first;
+}
+
 }  // namespace tensorhub::ctl

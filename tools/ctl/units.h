@@ -11,10 +11,13 @@
 
 namespace tensorhub::ctl {
 
-std::string HumanBytes(uint64_t bytes);                   // "1.5 GiB", "17 B"
-std::string HumanRate(uint64_t bytes, double seconds);    // "2.31 GB/s", decimal as links are
-std::string HumanSeconds(double seconds);                 // "7.3 ms", "0.42 s", "3m 05s"
-std::string HumanPercent(uint64_t done, uint64_t total);  // "42%"; 100% only when whole
+std::string HumanBytes(uint64_t bytes);                         // "1.5 GiB", "17 B"
+std::string HumanRate(uint64_t bytes, double seconds);          // "2.31 GB/s", decimal as links are
+std::string HumanSeconds(double seconds);                       // "7.3 ms", "0.42 s", "3m 05s"
+std::string HumanPercent(uint64_t done, uint64_t total);        // "42%"; 100% only when whole
+std::string RankText(const std::string& group, uint32_t rank);  // "trainer/0"
+// Of several sources the first: "trainer/0 +2".
+std::string SourceText(const std::string& group, uint32_t rank, uint32_t sources);
 
 }  // namespace tensorhub::ctl
 
