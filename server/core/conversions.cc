@@ -49,6 +49,12 @@ bool IsCutAs(const Sharding& sharding, const Group& group) {
   });
 }
 
+// R9: what it says of a sharding counts more than workers' words. The published one has everything.
+void Take(const KnownPlan& plan, const Sharding& origin, Sharding& sharding) {
+  sharding.parts[origin.id] = plan.parts;
+  if (sharding.id) sharding.full = plan.full;
+}
+
 PlanWanted PlanOf(std::vector<Fingerprint> from, std::vector<Fingerprint> to) {
   return {{IdOfSharding(from), IdOfSharding(to)}, std::move(from), std::move(to)};
 }
@@ -101,8 +107,8 @@ absl::StatusOr<Sharding*> Hub::State::ShardingFor(const GroupKey& key, const Gro
                                      " cannot be read as ", key.group,
                                      " cuts it: ", std::string(plan.status.message())));
   }
-  absl::StatusOr<Sharding*> sharding = Convert(publication, id, group, plan);
-  if (sharding.ok()) (*sharding)->parts[origin.id] = plan.parts;
+  absl::StatusOr<Sharding*> sharding = Convert(publication, id, group);
+  if (sharding.ok()) Take(plan, origin, **sharding);
   return sharding;
 }
 
@@ -144,17 +150,14 @@ bool Hub::State::LearnParts(Worker& reader) {
   if (sharding.id && wanted.plan.to != sharding.id) return false;
   if (!HaveLayouts(wanted.from) || !HaveLayouts(wanted.to)) return true;
   const KnownPlan& plan = plans_.Get(wanted, *out_);
-  if (plan.made && plan.status.ok()) {
-    sharding.parts[origin.id] = plan.parts;
-    if (sharding.id) sharding.full = plan.full;
-  }
+  if (plan.made && plan.status.ok()) Take(plan, origin, sharding);
   return !plan.made;
 }
 
 // Its shards are there from now on, whoever comes to hold them. R8: of one that is known from
 // reports, not all were.
 absl::StatusOr<Sharding*> Hub::State::Convert(Publication& publication, const ShardingId& id,
-                                              const Group& group, const KnownPlan& plan) {
+                                              const Group& group) {
   const Sharding* known = FindSharding(publication, id);
   if (known != nullptr && known->world_size != 0 && !IsCutAs(*known, group)) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -170,7 +173,6 @@ absl::StatusOr<Sharding*> Hub::State::Convert(Publication& publication, const Sh
   Sharding& sharding = id ? publication.converted[id] : publication.published;
   sharding.id = id;
   sharding.world_size = static_cast<uint32_t>(group.forming.size());
-  if (id) sharding.full = plan.full;  // R9: it counts more than workers' words
   uint64_t largest = 0;
   for (const auto& [rank, join] : group.forming) {
     largest = std::max(largest, layouts_.at(join.layout)->total_bytes());

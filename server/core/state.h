@@ -365,7 +365,7 @@ class Hub::State {
                                         Publication& publication);
   void On(const PlanMade& event);
   absl::StatusOr<Sharding*> Convert(Publication& publication, const ShardingId& id,
-                                    const Group& group, const KnownPlan& plan);
+                                    const Group& group);
   bool HaveLayouts(const std::vector<Fingerprint>& layouts);
   void RetryPlans();
   bool LearnParts(Worker& reader);
