@@ -17,13 +17,14 @@ namespace tensorhub::agent {
 
 class StallAccount {
  public:
-  // The looker means to look so often, and comes late only where it is kept from running itself.
-  explicit StallAccount(int64_t look_us, int64_t now_us) : look_us_(look_us), looked_us_(now_us) {}
+  explicit StallAccount(int64_t now_us) : looked_us_(now_us) {}
 
-  // At each look, first: for how long the thread has waited for a processor since the last one.
-  void Begin(int64_t now_us, int64_t waited_us) {
+  // At each look, first: for how long the looker meant to sleep, and for how long the thread has
+  // waited for a processor since the last look. The looker comes late only where it is kept from
+  // running itself. So a stop shorter than its sleep goes unseen.
+  void Begin(int64_t now_us, int64_t sleep_us, int64_t waited_us) {
     const int64_t could_run_us = now_us - looked_us_ - waited_us;
-    counted_us_ = std::clamp<int64_t>(could_run_us, 0, look_us_ + look_us_ / 4);
+    counted_us_ = std::clamp<int64_t>(could_run_us, 0, sleep_us + sleep_us / 4);
     before_us_ = looked_us_;
     looked_us_ = now_us;
   }
@@ -47,7 +48,6 @@ class StallAccount {
     return known_us + std::min(since_last_us, counted_us_);
   }
 
-  const int64_t look_us_;
   int64_t looked_us_;
   int64_t before_us_ = 0;
   int64_t counted_us_ = 0;

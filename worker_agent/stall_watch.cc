@@ -19,6 +19,9 @@ namespace tensorhub::agent {
 namespace {
 
 constexpr int64_t kLookUs = 25'000;
+// While a turn lasts for longer than one look: a process that is stopped again and again, for less
+// than a look each time, is not held up.
+constexpr int64_t kCloseLookUs = 5'000;
 constexpr int64_t kLimitUs = StallWatch::kLimitMs * 1000;
 constexpr int64_t kStallUs = StallWatch::kStallMs * 1000;
 constexpr int64_t kSayWhileUs = 1'000'000;  // a turn that has lasted so long may never end
@@ -132,20 +135,23 @@ void StallWatch::Note(const Long& ended) {
 void StallWatch::Watch(int64_t thread_id) {
   ProcessorUse use(thread_id);
   use.Since();
-  StallAccount all(kLookUs, SteadyUs());
+  StallAccount all(SteadyUs());
   StallAccount waits = all;
   for (;;) {
+    const int64_t since_us = since_us_.load(std::memory_order_relaxed);
+    const bool closely = since_us != 0 && SteadyUs() - since_us > kLookUs;
+    const int64_t sleep_us = closely ? kCloseLookUs : kLookUs;
     {
       MutexLock lock(mutex_);
-      const auto next = std::chrono::steady_clock::now() + std::chrono::microseconds(kLookUs);
+      const auto next = std::chrono::steady_clock::now() + std::chrono::microseconds(sleep_us);
       while (!stopping_ && changed_.WaitUntil(mutex_, next)) {
       }
       if (stopping_) return;
     }
     const ProcessorUse::Times times = use.Since();
     const int64_t now_us = SteadyUs();
-    all.Begin(now_us, times.waited_us);
-    waits.Begin(now_us, times.waited_us + times.ran_us);
+    all.Begin(now_us, sleep_us, times.waited_us);
+    waits.Begin(now_us, sleep_us, times.waited_us + times.ran_us);
     Look(all, waits);
   }
 }

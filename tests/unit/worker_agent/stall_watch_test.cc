@@ -36,15 +36,15 @@ int64_t ThreadTimeMs() {
 // What is counted of a turn of `wall_us`, in each look of which the thread waits for a processor
 // for `waited_us`.
 int64_t HeldUp(int64_t wall_us, int64_t waited_us) {
-  StallAccount account(kLookUs, 0);
+  StallAccount account(0);
   constexpr int64_t kSinceUs = 10'000;
   int64_t now_us = 0;
   while (now_us + kLookUs < kSinceUs + wall_us) {
     now_us += kLookUs;
-    account.Begin(now_us, waited_us);
+    account.Begin(now_us, kLookUs, waited_us);
     if (now_us > kSinceUs) account.UnderWay(kSinceUs);
   }
-  account.Begin(now_us + kLookUs, waited_us);
+  account.Begin(now_us + kLookUs, kLookUs, waited_us);
   return account.Ended(kSinceUs, kSinceUs + wall_us);
 }
 
@@ -61,17 +61,30 @@ TEST(StallAccount, WaitingForAProcessorIsNobodysFault) {
 
 // The looker comes late where its process was stopped.
 TEST(StallAccount, NorIsHavingBeenStopped) {
-  StallAccount account(kLookUs, 0);
-  account.Begin(kLookUs, 0);
+  StallAccount account(0);
+  account.Begin(kLookUs, kLookUs, 0);
   account.UnderWay(20'000);
-  account.Begin(10'000'000, 0);
+  account.Begin(10'000'000, kLookUs, 0);
   EXPECT_LE(account.Ended(20'000, 9'999'000), 5'000 + kLookUs * 5 / 4);
 }
 
+// A process that runs for 2 of every 32 ms: the call takes 8 ms of what it runs.
+TEST(StallAccount, NorIsBeingStoppedAgainAndAgain) {
+  constexpr int64_t kCloseLookUs = 5'000;
+  StallAccount account(0);
+  int64_t now_us = 0;
+  for (int stops = 0; stops < 4; ++stops) {
+    if (stops > 0) account.UnderWay(1'000);
+    now_us += 32'000;
+    account.Begin(now_us, stops == 0 ? kLookUs : kCloseLookUs, 0);
+  }
+  EXPECT_LE(account.Ended(1'000, now_us), kLookUs * 5 / 4 + 3 * kCloseLookUs * 5 / 4);
+}
+
 TEST(StallAccount, TheNextTurnBeginsAnew) {
-  StallAccount account(kLookUs, 0);
+  StallAccount account(0);
   for (int64_t look = 1; look <= 10; ++look) {
-    account.Begin(look * kLookUs, 0);
+    account.Begin(look * kLookUs, kLookUs, 0);
     EXPECT_LE(account.UnderWay(look * kLookUs - 3'000), 3'000);
   }
 }
