@@ -30,6 +30,11 @@ uint32_t StepsOf(const Reference& reference) {
   return StepsMissing(reference.valid_chunks, *reference.shard->chunks);
 }
 
+uint32_t DepthOf(const Worker& source) {
+  return Reads(source) && source.reference->state == ReferenceState::kFilling ? source.read->depth
+                                                                              : 0;
+}
+
 // What a source may miss without being behind. Everybody passes a slow reader soon, so that one may
 // follow anybody.
 uint32_t StepsAllowed(const Worker& reader) {
@@ -52,7 +57,7 @@ constexpr struct {
 std::optional<HolderRank> SkipTo(const HolderRank& rank, const SourceClass& wanted,
                                  uint32_t steps_allowed) {
   constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-  HolderRank next{rank.slow, rank.unreliable, rank.readers, 0, false};
+  HolderRank next{rank.slow, rank.unreliable, rank.readers, 0, false, 0};
   const bool crowded = rank.readers >= wanted.places;
   if (crowded && !wanted.crowded) {
     next.unreliable = true;
@@ -118,6 +123,7 @@ IndexEntry Hub::State::EntryOf(const Worker& worker) const {
   rank.readers = Occupied(reference);
   rank.steps_missing = StepsOf(reference);
   rank.spot = !worker.stable;
+  rank.depth = DepthOf(worker);
   entry.rank = rank;
   return entry;
 }
@@ -144,6 +150,8 @@ void Hub::State::Refresh(Worker& worker) {
   if (now == worker.listed) return;
   Shard& shard = *worker.reference->shard;
   const bool new_source = now.rank && !worker.listed.rank;
+  const uint32_t places = options_.readers_per_source;
+  if (IsFree(now, places) && !IsFree(worker.listed, places)) free_.insert(worker.serial);
   shard.index.Update(worker, worker.listed, now);
   worker.listed = now;
   if (!new_source) return;
@@ -166,6 +174,7 @@ Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) co
   candidate.crowded = candidate.readers >= PlacesFor(candidate.tier, options_.readers_per_source);
   candidate.steps_missing = StepsOf(*source.reference);
   candidate.stable = source.stable;
+  candidate.depth = DepthOf(source);
   return candidate;
 }
 

@@ -45,6 +45,7 @@ struct HolderRank {
   uint32_t readers = 0;
   uint32_t steps_missing = 0;
   bool spot = false;
+  uint32_t depth = 0;
   auto operator<=>(const HolderRank&) const = default;
 };
 
@@ -83,6 +84,12 @@ struct IndexEntry {
   std::optional<Tier> fed_from;
   bool operator==(const IndexEntry&) const = default;
 };
+
+// Has the shard whole, is no worse than others, and feeds fewer than so many.
+inline bool IsFree(const IndexEntry& entry, uint32_t places) {
+  return entry.rank && !entry.rank->slow && !entry.rank->unreliable &&
+         entry.rank->steps_missing == 0 && entry.rank->readers < places;
+}
 
 class HolderIndex {
  public:

@@ -124,7 +124,7 @@ void Hub::State::Settle() {
   for (;;) {
     Refresh(orphans_.empty() ? nullptr : orphans_.begin()->reader);
     joiners_due_ = joiners_due_ && !joiners_.empty() && !recovering_;
-    const bool quiet = drained_.empty() && orphans_.empty() && news_.empty();
+    const bool quiet = drained_.empty() && orphans_.empty() && free_.empty() && news_.empty();
     if (quiet && !retention_changed_ && !joiners_due_) return;
     if (joiners_due_) {
       SettleJoiners();
@@ -138,6 +138,10 @@ void Hub::State::Settle() {
       Worker& reader = *orphans_.begin()->reader;
       orphans_.erase(orphans_.begin());
       SettleOrphan(reader);
+    } else if (!free_.empty()) {
+      const Worker* holder = FindRow(*free_.begin());
+      free_.erase(free_.begin());
+      if (holder != nullptr) CutChain(*holder);
     } else {
       const std::string model = *news_.begin();
       news_.erase(news_.begin());

@@ -65,6 +65,9 @@ struct HubOptions {
   // the best of them, and feed nobody. More than one is worth it where a source, or one connection,
   // is slower than the reader's link; it leaves fewer free sources for other readers.
   uint32_t sources_per_reader = 1;
+  // From so many readers in a row on, a chain is cut in its middle when there is a free source that
+  // has the shard whole. Each member of a chain adds a hop; a move costs a connection, some hops.
+  uint32_t long_chain = 64;
   // Of all readers together, at most: with many workers each reports less often. A report costs the
   // hub some 3 us, and the server around it more.
   uint32_t reports_per_second = 50'000;

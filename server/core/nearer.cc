@@ -75,6 +75,7 @@ void Hub::State::LeaveCrowd(Worker& reader) {
 void Hub::State::DrawNearer(Worker& holder) {
   Refresh(nullptr);
   if (!holder.reference || !holder.listed.rank) return;
+  CutChain(holder);
   const HolderIndex& index = holder.reference->shard->index;
   std::vector<Worker*> readers;
   for (const Tier tier : {Tier::kHost, Tier::kRack, Tier::kDatacenter}) {
@@ -116,8 +117,13 @@ void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
   if (CandidateOf(holder, reader).behind || holder.node.IsBelow(reader.node)) return;
   const std::optional<Candidate> best = Choose(reader);
   if (!best || best->behind || best->slow || best->tier >= present) return;
-  if (present != Tier::kRemote && (best->crowded || best->unreliable)) return;
-  MoveTo(reader, *FindRow(best->serial));
+  Worker& source = *FindRow(best->serial);
+  if (present != Tier::kRemote) {
+    if (best->crowded || best->unreliable) return;
+    // Not to the end of another long chain (long_chains.cc).
+    if (source.node.Depth() > reader.node.Depth() + options_.long_chain / 4) return;
+  }
+  MoveTo(reader, source);
 }
 
 }  // namespace tensorhub::hub

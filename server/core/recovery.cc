@@ -392,7 +392,7 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   worker.reference->hashing = holding.hashing;
   // R8: who fed it in an earlier life of this hub may be late.
   if (recovering_ && shard.complete == 0) shard.may_return = true;
-  SettleDigest(publication, shard);
+  if (holding.digest) SettleDigest(publication, shard);
   worker.medium = holding.medium;
   if (state == ReferenceState::kPublishing) CompleteIfWhole(publication, worker.id.key.group);
   return absl::OkStatus();

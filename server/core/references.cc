@@ -160,12 +160,13 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   shard.draining.erase(&worker);
   shard.holders.erase(worker.serial);
   --publication.references;
+  const bool hashed = worker.reference->hashing;  // then the others' word counts from now on
   worker.reference.reset();
   joiners_due_ = true;
   if (shard.holders.empty() && !publication.visible) {
     sharding.shards.erase(worker.id.key.rank);  // R1: nobody has read it, and nobody will
     publication.identity = {};
-  } else {
+  } else if (hashed) {
     SettleDigest(publication, shard);
   }
   ForgetIfUnheld(publication);

@@ -11,6 +11,11 @@ bool SourceNode::IsPathRoot() const {
   return up_ == nullptr || (up_->down_[0] != this && up_->down_[1] != this);
 }
 
+void SourceNode::SetDown(size_t side, SourceNode* node) {
+  down_[side] = node;
+  size_ = 1 + SizeOf(down_[0]) + SizeOf(down_[1]);
+}
+
 void SourceNode::Rotate() {
   SourceNode* const parent = up_;
   const auto side = static_cast<size_t>(Side());
@@ -18,9 +23,9 @@ void SourceNode::Rotate() {
   up_ = parent->up_;
   if (!parent->IsPathRoot()) up_->down_[static_cast<size_t>(parent->Side())] = this;
   parent->up_ = this;
-  parent->down_[side] = inner;
   if (inner != nullptr) inner->up_ = parent;
-  down_[1 - side] = parent;
+  parent->SetDown(side, inner);
+  SetDown(1 - side, parent);
 }
 
 void SourceNode::Splay() {
@@ -34,26 +39,27 @@ void SourceNode::Expose() {
   SourceNode* below = nullptr;
   for (SourceNode* node = this; node != nullptr; node = node->up_) {
     node->Splay();
-    node->down_[1] = below;
+    node->SetDown(1, below);
     below = node;
   }
   Splay();
 }
 
-void SourceNode::AttachTo(SourceNode& source) {
+void SourceNode::AttachTo(SourceNode& source, Worker* reader) {
   TH_CHECK(!attached_ && this != &source);
   Expose();
   source.Expose();
   TH_CHECK(up_ == nullptr);  // else the source is below
   up_ = &source;
   attached_ = true;
+  reader_ = reader;
 }
 
 void SourceNode::Detach() {
   if (!attached_) return;
   Expose();
   down_[0]->up_ = nullptr;
-  down_[0] = nullptr;
+  SetDown(0, nullptr);
   attached_ = false;
 }
 
@@ -64,6 +70,26 @@ bool SourceNode::IsBelow(SourceNode& other) {
   const SourceNode* root = this;
   while (!root->IsPathRoot()) root = root->up_;
   return root == &other;
+}
+
+size_t SourceNode::Depth() {
+  Expose();
+  return SizeOf(down_[0]);
+}
+
+SourceNode& SourceNode::Above(size_t steps) {
+  const size_t depth = Depth();
+  TH_CHECK(steps <= depth);
+  SourceNode* node = this;
+  for (size_t wanted = depth - steps;;) {  // counted from the top of what is below `node`
+    const size_t before = SizeOf(node->down_[0]);
+    if (wanted == before) break;
+    const bool lower = wanted > before;
+    if (lower) wanted -= before + 1;
+    node = node->down_[lower ? 1 : 0];
+  }
+  node->Splay();
+  return *node;
 }
 
 }  // namespace tensorhub::hub

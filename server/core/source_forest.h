@@ -13,18 +13,27 @@
 #define TENSORHUB_SERVER_CORE_SOURCE_FOREST_H_
 
 #include <array>
+#include <cstddef>
 
 namespace tensorhub::hub {
 
+struct Worker;
+
 class SourceNode {
  public:
-  // `source` is not below this node, which is detached.
-  void AttachTo(SourceNode& source);
+  // `source` is not below this node, which is detached. `reader`: whose node this is.
+  void AttachTo(SourceNode& source, Worker* reader = nullptr);
   // Keeps those below it. Nothing happens if it is detached.
   void Detach();
   bool attached() const { return attached_; }
   // Reads from `other`, directly or through others. Not below itself.
   bool IsBelow(SourceNode& other);
+  // How many it reads through; 0 if it is detached.
+  size_t Depth();
+  // The one through which it reads after so many steps: at most Depth(), which is the top.
+  SourceNode& Above(size_t steps);
+  // As AttachTo was told; null at the top.
+  Worker* reader() const { return attached_ ? reader_ : nullptr; }
 
  private:
   // A path of the forest is a splay tree, ordered from its top to its bottom; `up_` of its root is
@@ -35,9 +44,13 @@ class SourceNode {
   void Splay();
   // Makes the way from the top to this node one path, with this node as its root and its end.
   void Expose();
+  static size_t SizeOf(const SourceNode* node) { return node == nullptr ? 0 : node->size_; }
+  void SetDown(size_t side, SourceNode* node);
 
   SourceNode* up_ = nullptr;
   std::array<SourceNode*, 2> down_ = {nullptr, nullptr};
+  size_t size_ = 1;  // of its part of the splay tree
+  Worker* reader_ = nullptr;
   bool attached_ = false;
 };
 

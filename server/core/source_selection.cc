@@ -10,15 +10,15 @@ namespace tensorhub::hub {
 namespace {
 
 // In the order in which they count; less is better.
-using Ranks = std::array<uint32_t, 10>;
+using Ranks = std::array<uint32_t, 11>;
 
 Ranks RanksOf(const Candidate& c) {
   return {c.tier == Tier::kRemote, c.behind,     c.slow,   c.crowded,
           uint32_t(c.tier),        c.unreliable, c.uplink, c.readers,
-          c.steps_missing,         !c.stable};
+          c.steps_missing,         !c.stable,    c.depth};
 }
 
-constexpr std::array<std::string_view, 10> kCriteria = {"in its datacenter",
+constexpr std::array<std::string_view, 11> kCriteria = {"in its datacenter",
                                                         "has what it lacks",
                                                         "is not slow",
                                                         "has a free place",
@@ -27,7 +27,8 @@ constexpr std::array<std::string_view, 10> kCriteria = {"in its datacenter",
                                                         "fewer reads leave its datacenter",
                                                         "has fewer readers",
                                                         "has more of it",
-                                                        "is stable"};
+                                                        "is stable",
+                                                        "reads through fewer"};
 
 }  // namespace
 

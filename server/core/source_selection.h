@@ -41,6 +41,7 @@ struct Candidate {
   uint32_t readers = 0;     // counted from assignment
   uint32_t steps_missing = 0;
   bool stable = true;
+  uint32_t depth = 0;  // through how many it reads (Read::depth)
 };
 
 // How many readers a source feeds before others are preferred: `readers_per_source`, and one more
@@ -59,8 +60,8 @@ struct SourceClass {
 // reader, those not known to be slow, and those with a free place: a source that feeds two halves
 // the rate of both and of all behind them, which no nearness within a datacenter makes up for. Then
 // the nearest tier, those not known to be unreliable; of remote ones the datacenter whose uplink
-// carries the fewest reads; the fewest readers, the most progress, stable before spot, and who
-// came first, so that equal inputs give equal choices.
+// carries the fewest reads; the fewest readers, the most progress, stable before spot, the end
+// of the shortest chain, and who came first, so that equal inputs give equal choices.
 bool IsBetter(const Candidate& a, const Candidate& b);
 // For people: the first thing in which the better one is.
 std::string_view WhatDecides(const Candidate& better, const Candidate& other);

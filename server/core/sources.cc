@@ -62,7 +62,11 @@ void Hub::State::AttachReader(Worker& reader, Stream& stream, AssignmentNumber n
   stream.current = stream.last = number;
   stream.ended = false;
   reader.read->last = std::max(reader.read->last, number);
-  if (!reader.read->ranges) reader.node.AttachTo(source.node);
+  reader.read->depth = 1;
+  if (!reader.read->ranges) {
+    reader.node.AttachTo(source.node, &reader);
+    reader.read->depth = static_cast<uint32_t>(reader.node.Depth());
+  }
   reader.reference->shard->waiting.erase(&reader);
   const auto& streams = reader.read->streams;
   const bool all_fed = std::all_of(streams.begin(), streams.end(),

@@ -438,6 +438,10 @@ class Hub::State {
   void DrawNearer(Worker& reader, const Worker& holder);
   void LeaveCrowd(Worker& reader);
 
+  // long_chains.cc: R5
+  void CutChain(const Worker& holder);
+  bool MayBeCut(const Worker& reader, const Worker& holder) const;
+
   // fetch.cc: R6, until the decision
   void On(const JoinFetchOp& op);
   void LeaveForming(Worker& worker);
@@ -575,6 +579,7 @@ class Hub::State {
   std::set<Orphan> orphans_;             // readers without a source
   std::set<Worker*, BySerial> drained_;  // draining references without readers
   std::vector<Worker*> stale_;           // rows that their shards' indices may have wrong
+  std::set<Serial> free_;                // whole holders that got a free place; a superset
   std::set<std::string> news_;           // models with a version that became visible
   std::set<Serial> leavers_;             // that wait for a keeper of what they hold
   std::set<Serial> joiners_;             // that wait to be compared (R1); a superset

@@ -145,6 +145,8 @@ struct Read {
   // R3: not released, at sources that are not listed: that it reported, or that were lost.
   std::map<AssignmentNumber, WorkerIdentity> awaits;
   TimeMs began = 0;
+  // Through how many it reads, as when it was led to its source, or the chain that it ends was cut.
+  uint32_t depth = 0;
 
   // Which feeds the whole shard, if the read is not divided.
   Stream& whole() { return streams.front(); }
@@ -330,6 +332,7 @@ struct Shard {
   std::set<Worker*, BySerial> waiting;   // running reads without a source
   std::set<Worker*, BySerial> draining;  // of the holders
   std::map<Tier, Fastest> fastest;
+  std::deque<Serial> cut;  // above whom chains were cut, lately
 };
 
 // How a group of workers has cut what it holds, and who holds the pieces.

@@ -131,7 +131,7 @@ void Hub::State::FinishOk(Worker& worker, Member& member, const ContentDigest& d
     }
     reference.valid_chunks = reference.shard->chunks.value_or(reference.valid_chunks);
     reference.digest = digest;
-    SettleDigest(PublicationOf(worker), *reference.shard);
+    if (digest) SettleDigest(PublicationOf(worker), *reference.shard);
     joiners_due_ = true;
   }
   member.digest = digest;

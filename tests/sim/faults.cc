@@ -101,6 +101,7 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.hub_storms = draws.Every(15 * kSecond, 60 * kSecond);
   plan.sources_per_reader = static_cast<uint32_t>(1 + draws.Of(3));
   plan.cuts = draws.On();
+  plan.long_chain = draws.On() ? static_cast<uint32_t>(2 + draws.Of(3)) : 0;
   return plan;
 }
 
@@ -155,6 +156,7 @@ std::string FaultPlan::Describe() const {
   add(keep_latest != 0 && host_copies, "host-copies");
   add(sources_per_reader > 1, absl::StrCat("sources-", sources_per_reader).c_str());
   add(cuts, "cuts");
+  add(long_chain > 0, absl::StrCat("long-chain-", long_chain).c_str());
   add(taken_back != 0, "taken-back");
   add(deafened != 0, "deafened");
   return text.empty() ? "none" : text;

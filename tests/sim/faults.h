@@ -71,6 +71,7 @@ struct FaultPlan {
   bool small_limits = false;
   uint32_t sources_per_reader = 1;
   bool cuts = false;         // groups cut their model in different ways
+  uint32_t long_chain = 0;   // 0: no chain is
   uint32_t keep_latest = 0;  // R7
   bool host_copies = false;  // of what is to be kept; some groups offer memory
   // Publishers that come with other bytes under a number that is held already.

@@ -13,6 +13,8 @@ namespace {
 
 constexpr TimeMs kDrainMs = 10'000;
 constexpr TimeMs kFetchTimeoutMs = 600'000;
+// All that is published has one content. To sum it up takes no time.
+constexpr ContentDigest kDigest{1, 1};
 
 }  // namespace
 
@@ -69,12 +71,33 @@ void FlowWorker::Call(Op op, Phase phase) {
 
 void FlowWorker::Publish(Version version) {
   publishing_ = version;
+  Call(PublishOf(version), Phase::kPublishing);
+}
+
+hub::PublishOp FlowWorker::PublishOf(Version version) const {
   hub::PublishOp op;
   op.version = version;
   op.layout = around_.shard.layout;
   op.chunk_bytes = around_.shard.chunk_bytes;
   op.generation = generation_;
-  Call(std::move(op), Phase::kPublishing);
+  op.timeout_ms = kFetchTimeoutMs;
+  op.hashes = true;
+  return op;
+}
+
+// Whoever is not the first is held against what the first published (R1).
+void FlowWorker::OnPublished(const hub::Reply& reply) {
+  TH_CHECK(reply.status.ok());
+  const auto& published = std::get<hub::PublishReply>(reply.payload);
+  if (published.compare) {
+    hub::PublishOp op = PublishOf(publishing_);
+    op.digest = kDigest;
+    op.compared = published.publication;
+    return Call(std::move(op), Phase::kPublishing);
+  }
+  held_ = publishing_;
+  phase_ = Phase::kIdle;
+  around_.hub.Send(hub::ContentHashed{session(), published.publication, generation_, kDigest});
 }
 
 void FlowWorker::Fetch(Version newer_than) {
@@ -133,10 +156,7 @@ void FlowWorker::OnReply(const hub::Reply& reply) {
   if (reply.call != HubPort::CallOf(facts_.number, op_)) return;  // of an operation given up
   switch (phase_) {
     case Phase::kPublishing:
-      TH_CHECK(reply.status.ok());
-      held_ = publishing_;
-      phase_ = Phase::kIdle;
-      return;
+      return OnPublished(reply);
     case Phase::kJoining:
       return OnJoined(reply);
     case Phase::kUnpublishing: {

@@ -53,6 +53,8 @@ class FlowWorker : public FleetWorker {
   template <typename Op>
   void Call(Op op, Phase phase);
   void OnReply(const hub::Reply& reply);
+  hub::PublishOp PublishOf(Version version) const;
+  void OnPublished(const hub::Reply& reply);
   void OnJoined(const hub::Reply& reply);
   void OnFinished(const hub::Reply& reply);
   void OnLeft();

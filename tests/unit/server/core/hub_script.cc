@@ -548,6 +548,7 @@ void HubScript::Asleep(const Words& words) {
 void HubScript::Restart(const Words& words) {
   options_.sources_per_reader =
       static_cast<uint32_t>(words.Number("sources", options_.sources_per_reader));
+  options_.long_chain = static_cast<uint32_t>(words.Number("chain", options_.long_chain));
   HubOptions options = options_;
   options.recovering = !words.Has("clean");
   options.wall_at_zero = options_.wall_at_zero += static_cast<TimeMs>(words.Number("away", 0));

@@ -54,6 +54,7 @@ class Crowd {
   static HubOptions Options(uint64_t seed) {
     HubOptions options;
     options.readers_per_source = static_cast<uint32_t>(1 + seed / 2 % 3);
+    options.long_chain = static_cast<uint32_t>(2 + seed % 7);
     return options;
   }
   static std::string Name(uint64_t index) { return absl::StrCat("w", index, "/0"); }

@@ -39,6 +39,7 @@ class Walked {
   void Attach(size_t node, size_t source) { source_[node] = source; }
   void Detach(size_t node) { source_[node] = kNone; }
   bool attached(size_t node) const { return source_[node] != kNone; }
+  size_t Above(size_t node) const { return source_[node]; }
   bool IsBelow(size_t node, size_t other) const {
     while (source_[node] != kNone) {
       node = source_[node];
@@ -60,6 +61,13 @@ void CompareAtRandom(uint64_t seed, size_t count, int steps) {
     const size_t a = random.Below(count), b = random.Below(count);
     ASSERT_EQ(nodes[a].IsBelow(nodes[b]), walked.IsBelow(a, b)) << "seed " << seed;
     ASSERT_EQ(nodes[a].attached(), walked.attached(a));
+    size_t depth = 0;
+    for (size_t node = b; walked.attached(node); node = walked.Above(node)) ++depth;
+    ASSERT_EQ(nodes[b].Depth(), depth) << "seed " << seed;
+    const size_t up = random.Below(depth + 1);
+    size_t above = b;
+    for (size_t i = 0; i < up; ++i) above = walked.Above(above);
+    ASSERT_EQ(&nodes[b].Above(up), &nodes[above]) << "seed " << seed;
     if (random.Below(4) == 0) {
       nodes[a].Detach();
       walked.Detach(a);
