@@ -7,7 +7,7 @@
 // those behind it along. Only readers of whom nothing was heard yet are moved: whoever is under way
 // goes at the rate of its link already, and gains nothing.
 //
-// It ends: each move leads nearer to a whole source, and none leads away from one.
+// It ends: whoever is moved reads through fewer than before, and so do all behind it.
 
 #include <algorithm>
 #include <deque>
@@ -58,12 +58,13 @@ void Hub::State::CutChain(const Worker& holder) {
   std::vector<Worker*> tails = Tails(scope);
   for (const Serial serial : holder.reference->shard->cut) {
     Worker* end = FindRow(serial);
-    const bool here = end != nullptr && IsCutEnd(*end) &&
-                      end->reference->shard == holder.reference->shard;
+    const bool here =
+        end != nullptr && IsCutEnd(*end) && end->reference->shard == holder.reference->shard;
     if (here) tails.push_back(end);
   }
-  const auto deepest = std::max_element(
-      tails.begin(), tails.end(), [](Worker* a, Worker* b) { return a->node.Depth() < b->node.Depth(); });
+  const auto deepest = std::max_element(tails.begin(), tails.end(), [](Worker* a, Worker* b) {
+    return a->node.Depth() < b->node.Depth();
+  });
   if (deepest == tails.end() || (*deepest)->node.Depth() < options_.long_chain) return;
   Worker* tail = *deepest;
   const size_t half = tail->node.Depth() / 2;
@@ -82,8 +83,9 @@ void Hub::State::CutChain(const Worker& holder) {
 bool Hub::State::MayBeCut(const Worker& reader, const Worker& holder) const {
   if (!IsFedWhole(reader) || reader.reference->valid_chunks > 0) return false;
   if (reader.read->whole().suspect || !MayServe(holder, reader)) return false;
-  // It may have all chunks, and read all the same until its group is whole (R6).
+  // The holder may have all chunks, and read all the same until its group is whole (R6).
   if (holder.node.IsBelow(reader.node)) return false;
+  if (holder.node.Depth() + 1 >= reader.node.Depth()) return false;
   const Candidate candidate = CandidateOf(holder, reader);
   return IsGood(candidate) && candidate.tier <= Present(reader).tier;
 }

@@ -246,6 +246,7 @@ std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
       view.valid_chunks = worker.reference->valid_chunks;
       view.chunk_bytes = worker.reference->sharding->chunk_bytes;
       view.chunks = worker.reference->shard->chunks.value_or(0);
+      view.sharding = worker.reference->sharding->ref();
     }
     views.push_back(std::move(view));
   }

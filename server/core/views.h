@@ -99,7 +99,8 @@ struct TransferView {
   uint64_t chunk_bytes = 0;
   Tier tier = Tier::kRemote;
   TimeMs running_ms = 0;
-  std::string way;  // how the bytes come; empty: not said yet
+  std::string way;       // how the bytes come; empty: not said yet
+  ShardingRef sharding;  // how its group cuts it; none: as it was published
 };
 
 // A worker's last fetch.

@@ -45,6 +45,13 @@ void Fill(const hub::SourceChoice& choice, TimeMs joined, v1::SourceChoiceInfo& 
   out.set_left(choice.left);
 }
 
+template <typename Info>
+void FillSharding(const ShardingRef& sharding, Info& out) {
+  if (!sharding) return;
+  out.set_sharding(IdBytes(sharding.id));
+  out.set_full(sharding.full);
+}
+
 }  // namespace
 
 void Fill(const hub::StatusView& view, v1::GetStatusResponse& out) {
@@ -98,6 +105,7 @@ void Fill(const hub::ReferenceView& view, v1::ReferenceInfo& out) {
   out.set_valid_chunks(view.valid_chunks);
   out.set_chunks(view.chunks);
   out.set_readers(view.readers);
+  FillSharding(view.sharding, out);
 }
 
 void Fill(const hub::WorkerView& view, v1::WorkerInfo& out) {
@@ -130,6 +138,7 @@ void Fill(const hub::TransferView& view, v1::TransferInfo& out) {
   out.set_tier(std::string(ToString(view.tier)));
   out.set_running_ms(view.running_ms);
   out.set_way(view.way);
+  FillSharding(view.sharding, out);
 }
 
 // A phase ends where the next one begins, or where the fetch ended, or has got to now.

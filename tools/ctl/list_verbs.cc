@@ -23,11 +23,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-Cell IdCell(const std::string& bytes) {
-  const std::optional<Id128> id = FromBytes(bytes);
-  return id && *id ? TextCell(ToHex(*id)) : NoCell();
-}
-
 template <typename Repeated>
 Cell IdListCell(const Repeated& list) {
   ordered_json ids = ordered_json::array();
@@ -118,6 +113,8 @@ absl::Status ListReplicas(const Globals& globals, const std::string& model,
                {"valid_chunks", ""},
                {"chunks", "CHUNKS", true},
                {"readers", "READERS", true},
+               {"sharding", "CUT"},
+               {"full", ""},
                {"medium", "MEDIUM"},
                {"location", "LOCATION"},
                {"generation", ""},
@@ -129,9 +126,10 @@ absl::Status ListReplicas(const Globals& globals, const std::string& model,
                   NumberCell(reference.rank()), TextCell(reference.state()),
                   MixedCell(HumanPercent(reference.valid_chunks(), reference.chunks()), nullptr),
                   NumberCell(reference.valid_chunks()), NumberCell(reference.chunks()),
-                  NumberCell(reference.readers()), TextCell(reference.medium()),
-                  TextCell(reference.location()), NumberCell(reference.generation()),
-                  IncarnationCell(reference.incarnation())});
+                  NumberCell(reference.readers()), CutCell(reference.sharding(), reference.full()),
+                  BoolCell(reference.sharding().empty() || reference.full()),
+                  TextCell(reference.medium()), TextCell(reference.location()),
+                  NumberCell(reference.generation()), IncarnationCell(reference.incarnation())});
   }
   table.Print(globals.format(), std::cout);
   return absl::OkStatus();

@@ -93,6 +93,8 @@ absl::Status ListTransfers(const Globals& globals) {
                {"chunks", "CHUNKS", true},
                {"chunk_bytes", "CHUNK", true},
                {"running_ms", "RUNNING", true},
+               {"sharding", "CUT"},
+               {"full", ""},
                {"way", "WAY"}},
               "No transfers are under way.");
   for (const v1::TransferInfo& transfer : response->transfers()) {
@@ -109,6 +111,8 @@ absl::Status ListTransfers(const Globals& globals) {
                   MixedCell(HumanPercent(transfer.valid_chunks(), transfer.chunks()), nullptr),
                   NumberCell(transfer.valid_chunks()), NumberCell(transfer.chunks()),
                   BytesCell(transfer.chunk_bytes()), MillisCell(transfer.running_ms()),
+                  CutCell(transfer.sharding(), transfer.full()),
+                  BoolCell(transfer.sharding().empty() || transfer.full()),
                   transfer.way().empty() ? NoCell() : TextCell(transfer.way())});
   }
   table.Print(globals.format(), std::cout);

@@ -4,11 +4,13 @@
 #include "tools/ctl/table.h"
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
 #include <utility>
 
 #include "common/check.h"
 #include "common/cli/logging.h"
+#include "common/ids.h"
 #include "tools/ctl/units.h"
 
 namespace tensorhub::ctl {
@@ -40,6 +42,17 @@ Cell MillisCell(int64_t milliseconds) {
 }
 Cell BoolCell(bool value) { return {value ? "yes" : "no", value}; }
 Cell NoCell() { return {"-", nullptr}; }
+Cell IdCell(const std::string& bytes) {
+  const std::optional<Id128> id = FromBytes(bytes);
+  return id && *id ? TextCell(ToHex(*id)) : NoCell();
+}
+Cell CutCell(const std::string& sharding, bool full) {
+  constexpr size_t kShown = 8;
+  Cell cell = IdCell(sharding);
+  if (cell.value.is_null()) return cell;
+  cell.text = cell.text.substr(0, kShown) + (full ? "" : ", a part");
+  return cell;
+}
 Cell MixedCell(std::string text, ordered_json value) { return {std::move(text), std::move(value)}; }
 
 void PrintJson(const ordered_json& object, std::ostream& out) {

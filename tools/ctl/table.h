@@ -29,6 +29,11 @@ Cell MillisCell(int64_t milliseconds);
 Cell BoolCell(bool value);
 // A value that is not there: "-" and null.
 Cell NoCell();
+// 16 bytes as the wire has them; none, or zeros: NoCell.
+Cell IdCell(const std::string& bytes);
+// How a group has cut a version: by its sharding's id, of which people see the beginning, and that
+// it leaves tensors out. As it was published: NoCell.
+Cell CutCell(const std::string& sharding, bool full);
 // Shown as one thing, given as another.
 Cell MixedCell(std::string text, nlohmann::ordered_json value);
 

@@ -277,6 +277,27 @@ TEST_F(ViewsTest, Transfers) {
   EXPECT_TRUE(FilesIn(dir_ / "out") == HuggingFaceModel(1));
 }
 
+// Two ranks have it by rows, and somebody reads it as one.
+TEST_F(ViewsTest, HowItIsCut) {
+  const auto publisher = ctl_.Publish({"m/actor", "4", dir_ / "in", "--ranks", "2"});
+  publisher->Signal(SIGSTOP);
+  const auto reader = ctl_.Start({"fetch", "m/actor", "4", dir_ / "out", "--ranks", "1"});
+  json transfers;
+  ASSERT_TRUE(Eventually(seconds(20), [&] {
+    transfers = ctl_.Json({"transfers"}).at("transfers");
+    return !transfers.empty();
+  })) << reader->Describe();
+  EXPECT_THAT(transfers[0].at("sharding").get<std::string>(), MatchesRegex("[0-9a-f]{32}"));
+  EXPECT_EQ(transfers[0].at("full"), true);
+  for (const json& replica : ctl_.Json({"replicas", "m/actor"}).at("replicas")) {
+    const bool published = replica.at("state") == "complete";
+    EXPECT_EQ(replica.at("sharding"), published ? json() : transfers[0].at("sharding"));
+    EXPECT_EQ(replica.at("full"), true);
+  }
+  publisher->Signal(SIGCONT);
+  ExpectEndsWell(*reader);
+}
+
 TEST_F(ViewsTest, Status) {
   const auto publisher = Publish("4", "g");
   const json status = ctl_.Json({"status"});
