@@ -75,6 +75,19 @@ void Hub::State::JoinDeadline(Worker& worker) {
                        " joined the fetch in time; missing: ", Without(worker.world_size, joined));
   } else if (recovering_) {
     why = "the server is recovering; try again in a few seconds";
+  } else if (const auto wanted = FindWanted(key.model, group); wanted.ok()) {
+    // Only a group that cuts the version in another way waits for more.
+    const Sharding& origin = (*wanted)->origin();
+    const auto known = [&](Rank rank) {
+      const auto shard = origin.shards.find(rank);
+      return shard != origin.shards.end() && layouts_.contains(shard->second.layout);
+    };
+    const std::string lost = Without(origin.world_size, known);
+    why = absl::StrCat("version ", (*wanted)->version, " of ", key.model,
+                       " is cut in another way, and ");
+    absl::StrAppend(&why, lost.empty() ? "it was not planned in time how to read it; try again"
+                                       : absl::StrCat("the server has lost how: of ", lost,
+                                                      "; publish the version again"));
   }
   worker.record.End(now_, absl::DeadlineExceededError(why));
   LeaveForming(worker);
