@@ -4,7 +4,8 @@
 // `plan`: what it takes to see how a group reads from one that is cut in another way. `check` is
 // the server's question, when a group joins, for all its ranks; `plan` is one reader's. Both begin
 // with decoded layouts; `take` is a part of them, the time in which the source's become a sharding.
-// And what the server keeps of a large group's layouts, as they came and as a sharding.
+// What other calls wait meanwhile at the server. And what the server keeps of a large group's
+// layouts, as they came and as a sharding.
 
 #include <algorithm>
 #include <map>
@@ -21,6 +22,7 @@
 #include "server/core/hub.h"
 #include "tools/bench/clock.h"
 #include "tools/bench/model_shardings.h"
+#include "tools/bench/planning_server.h"
 #include "tools/bench/process_facts.h"
 #include "tools/bench/scenario.h"
 
@@ -28,6 +30,7 @@ namespace tensorhub::bench {
 namespace {
 
 constexpr double kBoundSeconds = 1;
+constexpr double kOthersWaitSeconds = 0.02;
 constexpr double kBytesPerMiB = 1 << 20;
 // What the server keeps of layouts, of all groups together.
 constexpr double kKeptMiBMax = static_cast<double>(hub::HubLimits().layouts.bytes) / kBytesPerMiB;
@@ -69,6 +72,15 @@ absl::StatusOr<TimedSharding> Take(const Model& model, const Group& group,
   return TimedSharding{*std::move(sharding), seconds + SecondsSince(start)};
 }
 
+Layouts LayoutsOf(const Model& model, const Group& group) {
+  Layouts layouts;
+  for (uint64_t rank = 0; rank < group.ranks; ++rank) {
+    layouts.push_back(
+        std::make_shared<const Layout>(LayoutOfRank(model, group.cut, group.ranks, rank)));
+  }
+  return layouts;
+}
+
 class PlanScenario : public Scenario {
  public:
   std::string name() const override { return "plan"; }
@@ -96,6 +108,7 @@ class PlanScenario : public Scenario {
   absl::Status Measure(const Case& measured, Report& report) const;
   absl::StatusOr<std::set<Rank>> MeasureCheck(const Setup& setup, Report& report) const;
   absl::Status MeasurePlan(const Setup& setup, const std::set<Rank>& needed, Report& report) const;
+  absl::Status MeasureOthers(Report& report) const;
   absl::Status MeasureKept(Report& report) const;
   absl::Status MeasureLayouts(Report& report) const;
   std::vector<Case> Cases() const;
@@ -182,6 +195,30 @@ absl::Status PlanScenario::Measure(const Case& measured, Report& report) const {
   return MeasurePlan(setup, *needed, report);
 }
 
+// Groups of several sizes ask, so that each of them is planned for.
+absl::Status PlanScenario::MeasureOthers(Report& report) const {
+  const Group source = {Cut::kFsdp, 64};
+  const std::string name = absl::StrCat("tensors-", tensors_, ".", source.name(), ".others");
+  ShowProgress(name);
+  const Model model = MakeModel(ManyTensors(tensors_));
+  PlanningServer server;
+  if (absl::Status status = server.Publish(LayoutsOf(model, source)); !status.ok()) return status;
+  std::vector<double> waits;
+  double seconds = 0;
+  for (const uint64_t ranks : {1, 2, 4, 8}) {
+    const Group reader = {Cut::kTensor, ranks};
+    const auto meanwhile = server.Join(reader.name(), LayoutsOf(model, reader));
+    if (!meanwhile.ok()) return meanwhile.status();
+    waits.insert(waits.end(), meanwhile->waits.begin(), meanwhile->waits.end());
+    seconds += meanwhile->seconds;
+  }
+  report.figures.push_back(
+      BoundFigure(name + ".p99", Percentile(waits, 0.99), "s", kOthersWaitSeconds));
+  report.beside.push_back({name + ".calls", static_cast<double>(waits.size()), ""});
+  report.beside.push_back({name + ".planning", seconds, "s"});
+  return absl::OkStatus();
+}
+
 absl::Status PlanScenario::MeasureKept(Report& report) const {
   const Group group = {Cut::kFsdp, fsdp_ranks_};
   ShowProgress(absl::StrCat("moe.", group.name()));
@@ -239,6 +276,7 @@ absl::Status PlanScenario::Run(Report& report) {
   for (const Case& measured : Cases()) {
     if (absl::Status status = Measure(measured, report); !status.ok()) return status;
   }
+  if (absl::Status status = MeasureOthers(report); !status.ok()) return status;
   if (absl::Status status = MeasureLayouts(report); !status.ok()) return status;
   return MeasureKept(report);
 }
