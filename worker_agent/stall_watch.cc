@@ -19,8 +19,8 @@ namespace tensorhub::agent {
 namespace {
 
 constexpr int64_t kLookUs = 25'000;
-// While a turn lasts for longer than one look: a process that is stopped again and again, for less
-// than a look each time, is not held up.
+// While a turn lasts for longer than one look: of a process that is stopped again and again, for
+// less than a look each time, a fifth of that counts.
 constexpr int64_t kCloseLookUs = 5'000;
 constexpr int64_t kLimitUs = StallWatch::kLimitMs * 1000;
 constexpr int64_t kStallUs = StallWatch::kStallMs * 1000;

@@ -86,7 +86,7 @@ void Hub::State::JoinDeadline(Worker& worker) {
     why = absl::StrCat("version ", (*wanted)->version, " of ", key.model,
                        " is cut in another way, and ");
     absl::StrAppend(&why, lost.empty() ? "it was not planned in time how to read it; try again"
-                                       : absl::StrCat("the server has lost how: of ", lost,
+                                       : absl::StrCat("the server has lost the layouts of ", lost,
                                                       "; publish the version again"));
   }
   worker.record.End(now_, absl::DeadlineExceededError(why));

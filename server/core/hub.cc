@@ -117,14 +117,15 @@ void Hub::State::OperationDeadline(Worker& worker) {
 }
 
 // Terminates: every round begins a drain or ends one, gives a reader a source, lets it wait, or
-// ends a transaction; only a drain's and a transaction's end make more orphans, and those are
-// finite. (A reader that got a source may be a new one for those that wait, which is the same for
-// each once.)
+// ends a transaction, or looks at a source that got a free place, which a cut takes and frees
+// nowhere; only a drain's and a transaction's end make more orphans, and those are finite. (A
+// reader that got a source may be a new one for those that wait, which is the same for each once.)
 void Hub::State::Settle() {
   for (;;) {
     Refresh(orphans_.empty() ? nullptr : orphans_.begin()->reader);
     joiners_due_ = joiners_due_ && !joiners_.empty() && !recovering_;
-    const bool quiet = drained_.empty() && orphans_.empty() && free_.empty() && news_.empty();
+    const bool may_cut = !free_.empty() && !recovering_;
+    const bool quiet = drained_.empty() && orphans_.empty() && !may_cut && news_.empty();
     if (quiet && !retention_changed_ && !joiners_due_) return;
     if (joiners_due_) {
       SettleJoiners();
@@ -138,8 +139,8 @@ void Hub::State::Settle() {
       Worker& reader = *orphans_.begin()->reader;
       orphans_.erase(orphans_.begin());
       SettleOrphan(reader);
-    } else if (!free_.empty()) {
-      const Worker* holder = FindRow(*free_.begin());
+    } else if (may_cut) {
+      Worker* holder = FindRow(*free_.begin());
       free_.erase(free_.begin());
       if (holder != nullptr) CutChain(*holder);
     } else {

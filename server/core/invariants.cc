@@ -103,6 +103,7 @@ void Hub::State::CheckLayouts() const {
 void Hub::State::CheckSettled() const {
   TH_CHECK(orphans_.empty() && drained_.empty() && news_.empty() && stale_.empty());
   TH_CHECK(!joiners_due_ || joiners_.empty() || recovering_);
+  TH_CHECK(free_.empty() || recovering_);
 }
 
 void Hub::State::CheckWaits() const {

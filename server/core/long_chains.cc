@@ -7,7 +7,12 @@
 // those behind it along. Only readers of whom nothing was heard yet are moved: whoever is under way
 // goes at the rate of its link already, and gains nothing.
 //
-// It ends: whoever is moved reads through fewer than before, and so do all behind it.
+// It ends: whoever is moved reads through fewer than before, and so do all behind it. The rules of
+// nearer.cc do not play against it: a cut leads nobody farther away and into no crowd. With the
+// first that is heard of a reader it is over for that one.
+//
+// Of the ends in a datacenter only the deepest is tried, so that a chain of which nobody may be
+// moved hides others.
 
 #include <algorithm>
 #include <deque>
@@ -19,7 +24,7 @@
 namespace tensorhub::hub {
 namespace {
 
-// Those that came last are listed last, and are the deepest, or nearly.
+// Stable or spot; so many that had chunks already are looked at besides.
 constexpr size_t kTailsMax = 8;
 // Upwards from the middle, where some would be moved farther away than they are.
 constexpr size_t kStepsMax = 32;
@@ -37,57 +42,70 @@ bool IsCutEnd(const Worker& worker) {
   return !readers.empty() && std::none_of(readers.begin(), readers.end(), IsPresent);
 }
 
-// Of those that nobody reads from, and that have nothing yet.
-std::vector<Worker*> Tails(const Scope& scope) {
-  const Holder behind_all{{.steps_missing = kProgressSteps + 1}};
+// Of those that nobody reads from, and of which nothing was heard, the deepest as the index has it.
+void AddTails(const Scope& scope, bool spot, std::vector<Worker*>& tails) {
+  const Holder behind_all{{.steps_missing = kProgressSteps + (spot ? 1 : 0), .spot = !spot}};
   auto it = scope.holders.lower_bound(behind_all);
-  std::vector<Worker*> tails;
-  while (tails.size() < kTailsMax && it != scope.holders.begin() && IsTail((--it)->rank)) {
+  size_t added = 0;
+  for (size_t looked = 0; looked < 2 * kTailsMax && it != scope.holders.begin(); ++looked) {
+    if (!IsTail((--it)->rank) || it->rank.spot != spot || added == kTailsMax) return;
+    if (it->worker->reference->valid_chunks > 0) continue;
     tails.push_back(it->worker);
+    ++added;
   }
-  return tails;
+}
+
+// Null: none of them reads through so many.
+Worker* Deepest(const std::vector<Worker*>& tails, size_t least) {
+  Worker* deepest = nullptr;
+  for (Worker* tail : tails) {
+    const size_t depth = tail->node.Depth();
+    if (depth < least) continue;
+    least = depth + 1;
+    deepest = tail;
+  }
+  return deepest;
 }
 
 }  // namespace
 
-void Hub::State::CutChain(const Worker& holder) {
-  if (recovering_ || !holder.reference) return;
-  if (!IsFree(holder.listed, options_.readers_per_source)) return;
-  const HolderIndex& index = holder.reference->shard->index;
-  const Scope& scope = *index.FindScope(holder.place, Tier::kDatacenter);
-  std::vector<Worker*> tails = Tails(scope);
-  for (const Serial serial : holder.reference->shard->cut) {
+void Hub::State::CutChain(Worker& holder) {
+  if (!holder.reference || !IsFree(holder.listed, options_.readers_per_source)) return;
+  Shard& shard = *holder.reference->shard;
+  const Scope& scope = *shard.index.FindScope(holder.place, Tier::kDatacenter);
+  std::vector<Worker*> tails;
+  for (const bool spot : {false, true}) AddTails(scope, spot, tails);
+  for (const Serial serial : shard.cut) {
     Worker* end = FindRow(serial);
-    const bool here =
-        end != nullptr && IsCutEnd(*end) && end->reference->shard == holder.reference->shard;
-    if (here) tails.push_back(end);
+    const bool counts = end != nullptr && IsCutEnd(*end) && end->reference->shard == &shard &&
+                        end->place.datacenter == holder.place.datacenter;
+    if (counts) tails.push_back(end);
   }
-  const auto deepest = std::max_element(tails.begin(), tails.end(), [](Worker* a, Worker* b) {
-    return a->node.Depth() < b->node.Depth();
-  });
-  if (deepest == tails.end() || (*deepest)->node.Depth() < options_.long_chain) return;
-  Worker* tail = *deepest;
+  Worker* tail = Deepest(tails, options_.long_chain);
+  if (tail == nullptr) return;
   const size_t half = tail->node.Depth() / 2;
   for (size_t steps = half; steps < std::min(2 * half, half + kStepsMax); ++steps) {
     Worker& reader = *tail->node.Above(steps).reader();
+    if (reader.reference->valid_chunks > 0) return;  // so all above it are under way
     if (!MayBeCut(reader, holder)) continue;
-    std::deque<Serial>& cut = holder.reference->shard->cut;
-    cut.push_back(SourceOf(reader).serial);
-    if (cut.size() > kTailsMax) cut.pop_front();
-    MoveTo(reader, *FindRow(holder.serial));
+    shard.cut.push_back(SourceOf(reader).serial);
+    if (shard.cut.size() > kTailsMax) shard.cut.pop_front();
+    MoveTo(reader, holder);
     tail->read->depth = static_cast<uint32_t>(tail->node.Depth());
     return Relist(*tail);
   }
 }
 
+// R9: that a report puts it behind a holder of another shard leads it nowhere.
 bool Hub::State::MayBeCut(const Worker& reader, const Worker& holder) const {
-  if (!IsFedWhole(reader) || reader.reference->valid_chunks > 0) return false;
-  if (reader.read->whole().suspect || !MayServe(holder, reader)) return false;
+  if (!IsFedWhole(reader) || reader.reference->shard != holder.reference->shard) return false;
+  if (reader.absent || reader.read->whole().suspect || !MayServe(holder, reader)) return false;
   // The holder may have all chunks, and read all the same until its group is whole (R6).
   if (holder.node.IsBelow(reader.node)) return false;
   if (holder.node.Depth() + 1 >= reader.node.Depth()) return false;
   const Candidate candidate = CandidateOf(holder, reader);
-  return IsGood(candidate) && candidate.tier <= Present(reader).tier;
+  return IsGood(candidate) && candidate.tier != Tier::kRemote &&
+         candidate.tier <= Present(reader).tier;
 }
 
 }  // namespace tensorhub::hub

@@ -6,7 +6,7 @@
 //
 // Nearer: one that reads from afar goes to somebody nearer who has what it needs; so two seeds of
 // one datacenter become one again. Such a move always leads to a nearer tier, so there are at most
-// three in a row.
+// three in a row. Within a datacenter it does not lead to the end of a much longer chain.
 //
 // Alone: one of several that share a source's link goes to somebody with a free place who is no
 // farther; so after a break a chain becomes a chain again. Each such move leaves one reader less in
@@ -75,7 +75,9 @@ void Hub::State::LeaveCrowd(Worker& reader) {
 void Hub::State::DrawNearer(Worker& holder) {
   Refresh(nullptr);
   if (!holder.reference || !holder.listed.rank) return;
-  CutChain(holder);
+  // First: behind a long chain they wait, and what is a little farther costs them less.
+  free_.erase(holder.serial);
+  if (!recovering_) CutChain(holder);
   const HolderIndex& index = holder.reference->shard->index;
   std::vector<Worker*> readers;
   for (const Tier tier : {Tier::kHost, Tier::kRack, Tier::kDatacenter}) {

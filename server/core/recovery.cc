@@ -117,6 +117,11 @@ void Hub::State::EndRecovery() {
   for (const auto& [key, group] : groups_) SettleEpoch(key);
   SettleCandidates();
   for (auto& [key, worker] : workers_) {
+    // Sources were reported in any order.
+    if (IsFedWhole(worker)) {
+      worker.read->depth = static_cast<uint32_t>(worker.node.Depth());
+      Relist(worker);
+    }
     if (Reads(worker)) IsFedWhole(worker) ? ReturnInside(worker) : Orphaned(worker);
     if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;
     Publish(worker, TakeDeferred(worker));

@@ -22,7 +22,7 @@ struct Worker;
 class SourceNode {
  public:
   // `source` is not below this node, which is detached. `reader`: whose node this is.
-  void AttachTo(SourceNode& source, Worker* reader = nullptr);
+  void AttachTo(SourceNode& source, Worker* reader);
   // Keeps those below it. Nothing happens if it is detached.
   void Detach();
   bool attached() const { return attached_; }

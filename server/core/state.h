@@ -439,7 +439,7 @@ class Hub::State {
   void LeaveCrowd(Worker& reader);
 
   // long_chains.cc: R5
-  void CutChain(const Worker& holder);
+  void CutChain(Worker& holder);
   bool MayBeCut(const Worker& reader, const Worker& holder) const;
 
   // fetch.cc: R6, until the decision

@@ -44,7 +44,9 @@ ARROWS = {
     "tools": ("common", "worker_agent", "libros", "tensorhub", "tools"),
     # The simulator runs the hub's own core.
     # `tensorhub-bench decision` measures the hub without the network.
-    "tools/bench": ("common", "server/core", "worker_agent", "libros", "tensorhub", "tools"),
+    "tools/bench": (
+        "common", "server/core", "server/rpc", "worker_agent", "libros", "tensorhub", "tools",
+    ),
     # `tensorhub-sim check` is the simulation of tests/sim, for everybody.
     "tools/sim": ("common", "server/core", "worker_agent", "libros", "tensorhub", "tools",
                   "tests/sim"),

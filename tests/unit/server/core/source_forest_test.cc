@@ -14,7 +14,7 @@ namespace {
 
 TEST(SourceForestTest, AChainInOrder) {
   std::vector<SourceNode> nodes(4);
-  for (size_t i = 1; i < nodes.size(); ++i) nodes[i].AttachTo(nodes[i - 1]);
+  for (size_t i = 1; i < nodes.size(); ++i) nodes[i].AttachTo(nodes[i - 1], nullptr);
   EXPECT_TRUE(nodes[3].IsBelow(nodes[0]));
   EXPECT_FALSE(nodes[0].IsBelow(nodes[3]));
   EXPECT_FALSE(nodes[2].IsBelow(nodes[2]));
@@ -27,9 +27,9 @@ TEST(SourceForestTest, AChainInOrder) {
 
 TEST(SourceForestDeathTest, NoCycle) {
   std::vector<SourceNode> nodes(3);
-  nodes[1].AttachTo(nodes[0]);
-  nodes[2].AttachTo(nodes[1]);
-  EXPECT_DEATH(nodes[0].AttachTo(nodes[2]), "");
+  nodes[1].AttachTo(nodes[0], nullptr);
+  nodes[2].AttachTo(nodes[1], nullptr);
+  EXPECT_DEATH(nodes[0].AttachTo(nodes[2], nullptr), "");
 }
 
 // Against walking up a list of parents.
@@ -72,7 +72,7 @@ void CompareAtRandom(uint64_t seed, size_t count, int steps) {
       nodes[a].Detach();
       walked.Detach(a);
     } else if (a != b && !walked.attached(a) && !walked.IsBelow(b, a)) {
-      nodes[a].AttachTo(nodes[b]);
+      nodes[a].AttachTo(nodes[b], nullptr);
       walked.Attach(a, b);
     }
   }
