@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "common/check.h"
 #include "tests/sim/memory.h"
@@ -20,11 +21,22 @@ const std::string kCommonTensor = "b";  // between them, one cell
 
 CutModel::CutModel(Dice& dice) : rows_{kRanksMax + dice.Below(20), kRanksMax + dice.Below(12)} {}
 
-// Each rank has a row at least.
-std::vector<CutModel::Piece> CutModel::Cut(Dice& dice, uint64_t rows, uint32_t ranks,
-                                           bool by_columns) {
+CutModel::Way CutModel::DrawWay(Dice& dice, uint32_t ranks) {
+  if (ranks == kColumns && dice.Below(2) == 0) return Way::kColumns;
+  return ranks > 1 && dice.Below(4) == 0 ? Way::kTensors : Way::kRows;
+}
+
+// By rows each rank has one at least.
+std::vector<CutModel::Piece> CutModel::Cut(Dice& dice, size_t tensor, uint32_t ranks,
+                                           Way way) const {
+  const uint64_t rows = rows_[tensor];
   std::vector<Piece> pieces;
-  if (by_columns) {
+  if (way == Way::kTensors) {
+    pieces.resize(ranks);
+    pieces[tensor % ranks] = {0, rows, 0, kColumns};
+    return pieces;
+  }
+  if (way == Way::kColumns) {
     for (uint32_t rank = 0; rank < ranks; ++rank) pieces.push_back({0, rows, rank, 1});
     return pieces;
   }
@@ -41,11 +53,11 @@ std::vector<CutModel::Piece> CutModel::Cut(Dice& dice, uint64_t rows, uint32_t r
 }
 
 std::vector<CutShard> CutModel::Draw(Dice& dice, uint32_t ranks, bool all) const {
-  const bool by_columns = ranks == kColumns && dice.Below(2) == 0;
+  const Way way = DrawWay(dice, ranks);
   const bool subset = !all && dice.Below(6) == 0;
   std::vector<std::vector<Piece>> by_rank(ranks);
-  for (const uint64_t rows : rows_) {
-    const std::vector<Piece> pieces = Cut(dice, rows, ranks, by_columns);
+  for (size_t tensor = 0; tensor < rows_.size(); ++tensor) {
+    const std::vector<Piece> pieces = Cut(dice, tensor, ranks, way);
     for (uint32_t rank = 0; rank < ranks; ++rank) by_rank[rank].push_back(pieces[rank]);
     if (subset) break;
   }
@@ -65,6 +77,8 @@ CutShard CutModel::ShardOf(const std::vector<Piece>& pieces) const {
     }
     if (tensor >= pieces.size()) break;
     const Piece& piece = pieces[tensor];
+    const uint64_t first = std::exchange(base, base + rows_[tensor] * kColumns);
+    if (piece.rows == 0) continue;
     const std::vector<uint64_t> global = {rows_[tensor], kColumns * kCellBytes};
     specs.push_back({kCutTensors[tensor],
                      DType::kU8,
@@ -72,10 +86,9 @@ CutShard CutModel::ShardOf(const std::vector<Piece>& pieces) const {
                      Slice{global, {piece.row, piece.column * kCellBytes}}});
     for (uint64_t row = piece.row; row < piece.row + piece.rows; ++row) {
       for (uint64_t column = piece.column; column < piece.column + piece.columns; ++column) {
-        cells->push_back(static_cast<uint32_t>(base + row * kColumns + column));
+        cells->push_back(static_cast<uint32_t>(first + row * kColumns + column));
       }
     }
-    base += rows_[tensor] * kColumns;
   }
   auto layout = Layout::Make(specs);
   TH_CHECK(layout.ok() && layout->total_bytes() == cells->size() * kCellBytes);

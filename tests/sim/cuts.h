@@ -30,18 +30,22 @@ class CutModel {
 
   explicit CutModel(Dice& dice);
 
-  // For a group of so many ranks: by rows, at even or uneven places, or by columns, if there are as
-  // many. Now and then without the second tensor.
+  // For a group of so many ranks: by rows, at even or uneven places; by columns, if there are as
+  // many; or each tensor whole at one rank, as stages of a pipeline and experts are. Now and then
+  // without the second tensor.
   std::vector<CutShard> Draw(Dice& dice, uint32_t ranks, bool all) const;
 
  private:
+  // No rows: the rank has nothing of the tensor.
   struct Piece {
     uint64_t row = 0;
     uint64_t rows = 0;
     uint64_t column = 0;
     uint64_t columns = 0;
   };
-  static std::vector<Piece> Cut(Dice& dice, uint64_t rows, uint32_t ranks, bool by_columns);
+  enum class Way { kRows, kColumns, kTensors };
+  static Way DrawWay(Dice& dice, uint32_t ranks);
+  std::vector<Piece> Cut(Dice& dice, size_t tensor, uint32_t ranks, Way way) const;
   CutShard ShardOf(const std::vector<Piece>& pieces) const;
 
   std::vector<uint64_t> rows_;  // by tensor
