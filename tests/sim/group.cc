@@ -118,6 +118,12 @@ bool Group::complete() const {
 
 // --- one operation after another -----------------------------------------------------------------
 
+std::vector<Fingerprint> Group::layouts() const {
+  std::vector<Fingerprint> layouts;
+  for (const auto& rank : ranks_) layouts.push_back(rank.place->layout->fingerprint());
+  return layouts;
+}
+
 void Group::SetResting(bool resting) {
   const bool wakes = resting_ && !resting;
   resting_ = resting;

@@ -68,7 +68,7 @@ class Group {
 
   const Model& model() const { return model_; }
   bool trains() const { return trains_; }
-  const Fingerprint& layout() const { return ranks_[0].place->layout->fingerprint(); }
+  std::vector<Fingerprint> layouts() const;  // by rank
   // It holds cells of the model, in its publishers' way or another.
   bool cuts() const { return ranks_[0].place->cells != nullptr; }
   // Of the newest operation, by rank.

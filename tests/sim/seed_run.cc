@@ -4,6 +4,9 @@
 #include "tests/sim/seed_run.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/sim/checkers/checkers.h"
@@ -143,8 +146,8 @@ class SeedRun {
   }
 
   void CheckFetched(const Group& group) {
-    const std::optional<Fingerprint> held = LatestHeld(group.model().name);
-    const bool fits = held == group.layout() || (held && group.cuts() && HasAll(*held));
+    const std::optional<Layouts> held = LatestHeld(group.model().name);
+    const bool fits = held == group.layouts() || (held && group.cuts() && HaveAll(*held));
     for (const absl::Status& status : group.outcomes()) {
       const bool right = held ? status.ok() || (!fits && absl::IsFailedPrecondition(status))
                               : absl::IsNotFound(status);
@@ -156,21 +159,28 @@ class SeedRun {
     }
   }
 
+  using Layouts = std::vector<Fingerprint>;  // by rank
+
   // A group that reads some tensors only may have published those.
-  bool HasAll(const Fingerprint& layout) const {
-    const auto found = scene_.hub->core().FindLayout(layout);
-    return found != nullptr && found->entries().size() == CutModel::kTensors;
+  bool HaveAll(const Layouts& layouts) const {
+    std::set<std::string> names;
+    for (const Fingerprint& layout : layouts) {
+      const auto found = scene_.hub->core().FindLayout(layout);
+      if (found == nullptr) return false;
+      for (const auto& entry : found->entries()) names.emplace(entry.name);
+    }
+    return names.size() == CutModel::kTensors;
   }
 
-  // Its layout, if it is held.
-  std::optional<Fingerprint> LatestHeld(const std::string& name) const {
+  // Its layouts, if it is held.
+  std::optional<Layouts> LatestHeld(const std::string& name) const {
     const auto models = scene_.hub->core().Models();
     const auto model = std::find_if(models.begin(), models.end(),
                                     [&name](const auto& view) { return view.model == name; });
     if (model == models.end() || !model->has_latest) return std::nullopt;
     for (const hub::VersionView& view : scene_.hub->core().Versions(name)) {
       if (view.version != model->latest || view.state != hub::VersionState::kVisible) continue;
-      return view.layouts.front();
+      return view.layouts;
     }
     return std::nullopt;
   }
