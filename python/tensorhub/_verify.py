@@ -46,25 +46,36 @@ def verify(held: Any, timeout: float = ...) -> list[Receipt]: ...
 def verify(held: Any, timeout: float = 600.0) -> Receipt | list[Receipt]:
     """Compares what is held with what was published; DataLossError names tensors that differ.
 
-    ``held`` is a client, of which it returns a :class:`Receipt`, or an engine with a plug-in of
-    ``tensorhub.integrations`` (vLLM's ``LLM``), of which it returns a list of them, one for each
-    rank. The version is fetched once more, into host memory beside what is held, with all digests
-    checked. Where the publisher cut it in another way, it comes from who holds what was published.
-    So it takes a fetch's time, and memory for one copy of what is held. All ranks of a group call
-    it together. Nothing of what is held may change meanwhile.
+    ``held`` is a client or verl's checkpoint engine in a rollout rank, of which it returns a
+    :class:`Receipt`, or an engine with a plug-in of ``tensorhub.integrations`` (vLLM's ``LLM``,
+    SGLang's ``Engine``), of which it returns a list of them, one for each rank. The version is
+    fetched once more, into host memory beside what is held, with all digests checked. Where the
+    publisher cut it in another way, it comes from who holds what was published. So it takes a
+    fetch's time, and memory for one copy of what is held. All ranks of a group call it together.
+    Nothing of what is held may change meanwhile.
 
     DataLossError: what is held is something else than was published. Unpublish, and fetch again.
     FailedPreconditionError: nothing is held. Errors of the fetch as :meth:`Client.fetch`.
     """
     if isinstance(held, _client.Client):
         return verify_client(held, timeout)
-    # SGLang's engine has calls of that name too, which mean something else.
-    of_sglang = type(held).__module__.startswith("sglang")
+    # SGLang's engine has calls of vLLM's name too, which mean something else.
+    of_sglang = type(held).__module__.startswith("sglang.")
+    if of_sglang and hasattr(held, "tokenizer_manager"):
+        from tensorhub.integrations import sglang
+
+        return sglang.verify(held, timeout)
+    if type(held).__module__ == "tensorhub.integrations.verl":
+        receipt: Receipt = held.verify(timeout)
+        return receipt
     if callable(getattr(held, "collective_rpc", None)) and not of_sglang:
         from tensorhub.integrations import vllm
 
         return vllm.verify(held, timeout)
-    raise TypeError(f"verify takes a client or a vLLM engine, not {type(held).__name__}")
+    raise TypeError(
+        "verify takes a client, or an engine of vLLM, SGLang or verl with TensorHub's plug-in, not "
+        f"{type(held).__name__}"
+    )
 
 
 def verify_client(client: Client, timeout: float) -> Receipt:

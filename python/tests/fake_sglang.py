@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """As much of SGLang's interface as its plug-in uses, recorded from SGLang 0.5.23."""
 
+import asyncio
 import enum
 import functools
+import hashlib
 import importlib
 import sys
 import types
@@ -47,6 +49,50 @@ class WeightUpdater:
         return True, "Success"
 
 
+class CheckWeightsReqInput(types.SimpleNamespace):
+    pass
+
+
+class WeightChecker:
+    """Of one model: what each parameter hashes to."""
+
+    def __init__(self, *, get_model):
+        self._get_model = get_model
+
+    def handle(self, action, allow_quant_error=False, skip_tensor_list=None, *, role):
+        if action != "checksum":
+            raise Exception(f"Unsupported action={action!r}")
+        model = self._get_model()
+        state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        return {"checksums": {name: hash_tensor(tensor) for name, tensor in state.items()}}
+
+    def _parallelism_info(self, *, role):
+        return types.SimpleNamespace(model_dump=lambda: {"role": role})
+
+
+def hash_tensor(tensor):
+    return hashlib.sha256(tensor.detach().contiguous().numpy().tobytes()).hexdigest()[:16]
+
+
+class Engine:
+    """Of one rank, with the scheduler in this process."""
+
+    def __init__(self, model, checker):
+        self.loop = asyncio.new_event_loop()
+        self.tokenizer_manager = self
+        self._checker = checker(get_model=lambda: model)
+
+    async def check_weights(self, given, request):
+        try:
+            found = self._checker.handle(given.action, role=given.selector)
+        except Exception as error:
+            return False, f"{error}", None, None
+        return True, "Success.", [found], ""
+
+
+Engine.__module__ = "sglang.srt.entrypoints.engine"
+
+
 class DefaultModelLoader:
     def __init__(self, load_config):
         self.load_config = load_config
@@ -75,6 +121,13 @@ def install(monkeypatch):
         "sglang.srt.model_executor.model_runner_components.weight_updater": {
             "WeightUpdater": updater
         },
+        "sglang.srt.managers": {},
+        "sglang.srt.managers.io_struct": {"CheckWeightsReqInput": CheckWeightsReqInput},
+        "sglang.srt.utils": {},
+        "sglang.srt.utils.weight_checker": {
+            "WeightChecker": type("WeightChecker", (WeightChecker,), {}),
+            "_hash_tensor": hash_tensor,
+        },
         "sglang.srt.model_loader": {},
         "sglang.srt.model_loader.loader": {
             "DefaultModelLoader": DefaultModelLoader, "get_model_loader": get_model_loader,
@@ -83,7 +136,7 @@ def install(monkeypatch):
         module = types.ModuleType(name)
         module.__dict__.update(content)
         monkeypatch.setitem(sys.modules, name, module)
-    for name in ("sglang", "_sglang_loader", "_sglang_ranks"):
+    for name in ("sglang", "_sglang_loader", "_sglang_ranks", "_sglang_verify"):
         monkeypatch.delitem(sys.modules, f"tensorhub.integrations.{name}", raising=False)
     return updater
 

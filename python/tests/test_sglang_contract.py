@@ -161,6 +161,54 @@ def test_a_start_takes_the_latest_version_where_that_is_said(updater, publish, m
     assert holds(loader.load_model(**given), 4)
 
 
+def verified(model):
+    checker = importlib.import_module("sglang.srt.utils.weight_checker").WeightChecker
+    return tensorhub.verify(fake_sglang.Engine(model, checker))
+
+
+def test_verify_compares_by_sglangs_own_checksums(update, publish):
+    model = Model()
+    with pytest.raises(tensorhub.FailedPreconditionError, match="no update has brought"):
+        verified(model)
+    trainer = publish(1, weights_of(1))
+    update(model)
+    (receipt,) = verified(model)
+    assert (receipt.version, receipt.tensors, receipt.bytes) == (1, 2, 112)
+    assert (receipt.receipt, receipt.unchecked) == (tensorhub.verify(trainer).receipt, ())
+    with torch.no_grad():
+        model.qk[5, 3] += 1
+    with pytest.raises(tensorhub.DataLossError, match="version 1: qk differ"):
+        verified(model)
+    assert not update(model, 77)[0]
+    with pytest.raises(tensorhub.DataLossError, match="version 1: qk differ"):
+        verified(model)  # what failed early has left what there is to compare with
+    assert update(model)[0]
+    assert verified(model) == [receipt]
+    model.breaks = True
+    assert not update(model)[0]
+    with pytest.raises(tensorhub.FailedPreconditionError, match="the last one failed"):
+        verified(model)
+
+
+def test_verify_says_what_sglang_keeps_in_another_form(update, publish):
+    model = Model()
+    publish(1, weights_of(1))
+    update(model)
+    model.qk.data = model.qk.data.t().contiguous().t()
+    (receipt,) = verified(model)
+    assert (receipt.tensors, receipt.bytes, receipt.unchecked) == (1, 16, ("k", "q"))
+    model.quant_method = type("Fp8LinearMethod", (), {})()
+    assert verified(model)[0].unchecked == ("k", "norm", "q")
+
+
+def test_the_weight_checker_keeps_its_own_actions(updater):
+    checker = importlib.import_module("sglang.srt.utils.weight_checker").WeightChecker
+    made = checker(get_model=Model)
+    assert made.handle("checksum", role="target")["checksums"].keys() == {"qk", "norm"}
+    with pytest.raises(Exception, match="Unsupported action='another'"):
+        made.handle("another", role="target")
+
+
 def test_an_untried_version_is_warned_of_once(update, publish, monkeypatch, caplog):
     publish(1, weights_of(1))
     monkeypatch.setattr(importlib.import_module("sglang"), "__version__", "9.9.9")

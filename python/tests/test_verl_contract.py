@@ -186,3 +186,15 @@ def test_an_untried_version_is_warned_of(make, monkeypatch, caplog):
     with caplog.at_level(logging.WARNING, "verl.tensorhub"):
         make()
     assert "not tried with verl 9.9.9" in caplog.text
+
+
+def test_verify_compares_what_a_rollout_rank_was_given(make):
+    actor, rollout = make(is_master=True), make()
+    with pytest.raises(tensorhub.FailedPreconditionError, match="no sync has brought this rank"):
+        tensorhub.verify(rollout)
+    sync([actor], [rollout], weights_of(1), 1)
+    found = tensorhub.verify(rollout)
+    assert (found.version, found.receipt) == (1, rollout.arrived.receipt)
+    rollout._stage.tensors["b"][2] += 1
+    with pytest.raises(tensorhub.DataLossError, match="version 1: b differ"):
+        rollout.verify()

@@ -1,6 +1,6 @@
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A real SGLang on a CPU: a start from peers, updates, and updates that fail.
+"""A real SGLang on a CPU: a start from peers, updates, updates that fail, and verify.
 
 SGLang wants another transformers than vLLM, so it is in an environment of its own.
 """
@@ -46,6 +46,20 @@ def update(engine, *number):
     return answer
 
 
+def verified_and_corrupted(engine, module):
+    """A receipt, and what is said to differ when SGLang's own update has changed two tensors."""
+    (receipt,) = tensorhub.verify(engine)
+    engine.begin_weight_update()
+    names = ("model.norm.weight", "model.layers.1.self_attn.k_proj.weight")
+    given = [(name, module.get_parameter(name).detach() + 1) for name in names]
+    assert engine.update_weights_from_tensor(given)[0]
+    engine.end_weight_update()
+    with pytest.raises(tensorhub.DataLossError) as raised:
+        tensorhub.verify(engine)
+    said = str(raised.value)
+    return receipt, said[said.index("version 2: ") + 11 : said.index(" differ")]
+
+
 @pytest.fixture(scope="session")
 def modules():
     """In float32, since in bfloat16 two engines round differently, and tokens part by that."""
@@ -79,9 +93,16 @@ def test_it_starts_from_peers_follows_and_outlives_what_fails(
     first, second = (expected(module) for module in modules)
     assert first != second
     assert generated(engine) == first
+    assert [one.unchecked for one in tensorhub.verify(engine)] == [()]  # of a start as well
     publish(modules[1], 2)
     assert update(engine)[0]
     assert generated(engine) == second
+    receipt, names = verified_and_corrupted(engine, modules[1])
+    assert (receipt.version, receipt.unchecked) == (2, ())
+    assert receipt.bytes == sum(tensor.nbytes for tensor in modules[1].parameters())
+    assert names == "model.layers.1.self_attn.qkv_proj.weight, model.norm.weight"
+    assert update(engine)[0]
+    assert tensorhub.verify(engine) == [receipt]
     done, said = update(engine, 77)
     assert (done, "77" in said) == (False, True), said
     with tensorhub.connect(server, model_name, "another") as other:

@@ -19,20 +19,22 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from tensorhub._errors import Error, InvalidArgumentError
+from tensorhub._errors import Error, FailedPreconditionError, InvalidArgumentError
 from tensorhub._layouts import TensorSpec
-from tensorhub.integrations import _sglang_ranks
+from tensorhub._verify import Receipt, verify_client
+from tensorhub.integrations import _sglang_ranks, _sglang_verify
 from tensorhub.integrations._model import check_names, detach, named_tensors, refusal
-from tensorhub.integrations._plan import record
+from tensorhub.integrations._plan import Plan, record
 from tensorhub.integrations._receiver import Received, Receiver
 from tensorhub.integrations._settings import Settings
 from tensorhub.torch import storage_of
 
-__all__ = ["LOADER", "TRIED", "load", "register", "version"]
+__all__ = ["LOADER", "TRIED", "load", "register", "verify", "version"]
 
 log = logging.getLogger("sglang.tensorhub")
 
@@ -42,9 +44,23 @@ TRIED = ("0.5.23",)
 
 _PREFIX = "tensorhub:"
 _UPDATER = "sglang.srt.model_executor.model_runner_components.weight_updater.WeightUpdater"
+_CHECKER = "sglang.srt.utils.weight_checker.WeightChecker"
 
 _warned = False
-_checked: weakref.WeakKeyDictionary[torch.nn.Module, list[TensorSpec]] = weakref.WeakKeyDictionary()
+
+
+@dataclass
+class _Known:
+    """What is known of a model."""
+
+    specs: list[TensorSpec] = field(default_factory=list)
+    """The layout whose names were checked last."""
+    plan: Plan | None = None
+    held: Received | None = None
+    """What it was loaded from, while that is there."""
+
+
+_models: weakref.WeakKeyDictionary[torch.nn.Module, _Known] = weakref.WeakKeyDictionary()
 
 
 def version(number: int | None = None) -> list[tuple[str, torch.Tensor]]:
@@ -69,7 +85,21 @@ def load(model: torch.nn.Module, given: Sequence[tuple[str, torch.Tensor]]) -> N
     begin, found = time.monotonic(), received.arrived.version
     receiver.peers.together(lambda: _put(model, received.tensors, found))
     detach(model, received.memory)
+    _models[model].held = received
     log.info("TensorHub: %s, loaded in %.3f s", received.arrived, time.monotonic() - begin)
+
+
+def verify(engine: Any, timeout: float = 600.0) -> list[Receipt]:
+    """As :func:`tensorhub.verify`, of an SGLang (``Engine``), which stands still meanwhile.
+
+    By HTTP it is the action ``tensorhub`` of SGLang's route ``/weights_checker``.
+    """
+    from sglang.srt.managers.io_struct import CheckWeightsReqInput
+
+    request = CheckWeightsReqInput(action=_sglang_verify.action_for(timeout), selector="target")
+    call = engine.tokenizer_manager.check_weights(request, None)
+    done, message, ranks, _ = engine.loop.run_until_complete(call)
+    return _sglang_verify.answered(done, message, ranks)
 
 
 def register() -> None:
@@ -84,6 +114,7 @@ def register() -> None:
     HookRegistry.register(
         "sglang.srt.model_loader.loader.get_model_loader", choose_loader, HookType.AROUND
     )
+    HookRegistry.register(f"{_CHECKER}.handle", check, HookType.AROUND)
 
 
 def answer(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -93,6 +124,28 @@ def answer(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     except Error as error:
         log.error("TensorHub: %s", error)
         return False, f"TensorHub: {error}"
+
+
+def check(
+    original: Callable[..., Any], checker: Any, action: str, *args: Any, **kwargs: Any
+) -> Any:
+    """The weight checker's action ``tensorhub``; its own ones are left alone."""
+    timeout = _sglang_verify.asked(action)
+    if timeout is None:
+        return original(checker, action, *args, **kwargs)
+    role = kwargs.get("role", "target")
+    peers = _sglang_ranks.receiver(_settings()).peers
+    try:
+        receipts = peers.together(
+            lambda: _verify(
+                checker._get_model(), timeout, original(checker, "checksum", role=role)["checksums"]
+            )
+        )
+    except Error as error:
+        raise RuntimeError(f"TensorHub: {error.code}: {error}") from error
+    found = _sglang_verify.said(receipts[peers.rank])
+    return {"checksums": found, "per_gpu_checksum": "",
+            "parallelism_info": checker._parallelism_info(role=role).model_dump()}  # fmt: skip
 
 
 def choose_loader(original: Callable[..., Any], load_config: Any, *args: Any, **kwargs: Any) -> Any:
@@ -110,6 +163,7 @@ def latest(model: torch.nn.Module) -> Any:
     warn_if_untried()
     receiver = _sglang_ranks.receiver(_settings())
     received = _receive(model, receiver, None)
+    _models[model].held = received
     log.info("TensorHub: %s, for a start", received.arrived)
     return received
 
@@ -149,6 +203,7 @@ def _receive(model: torch.nn.Module, receiver: Receiver, number: int | None) -> 
 
     def step(found: int, specs: list[TensorSpec]) -> Received:
         receiver.peers.together(lambda: _check(model, found, specs))
+        _models[model].held = None  # the same memory is filled now
         return receiver.fetch(found, specs)
 
     return receiver.take(number, step)
@@ -159,21 +214,28 @@ def _check(model: torch.nn.Module, number: int, specs: list[TensorSpec]) -> None
 
     Not of a quantised model, whose parameters have another form than what it loads.
     """
-    if specs == _checked.get(model) or getattr(model, "quant_config", None) is not None:
+    known = _models.setdefault(model, _Known())
+    if specs == known.specs:
         return
+    plan = None if getattr(model, "quant_config", None) is not None else _plan(model, specs)
+    if plan is not None:
+        parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+        plan.unfilled = [name for name in plan.unfilled if name in parameters]
+        check_names(plan, number, quantized=False)
+    known.specs, known.plan = specs, plan
+
+
+def _plan(model: torch.nn.Module, specs: list[TensorSpec]) -> Plan | None:
+    """What the loading code does with such tensors; none of a model that needs values to load."""
     loader: Any = model.load_weights
     published = [(spec.name, *storage_of(spec)) for spec in specs]
-    parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     try:
-        plan = record(published, named_tensors(model), loader)
+        return record(published, named_tensors(model), loader)
     except Exception as error:
         if not isinstance(error, RuntimeError) or "meta" not in str(error):
             raise refusal(error) from error
         log.warning("TensorHub: names are not checked before a load: %s", error)
-        return
-    plan.unfilled = [name for name in plan.unfilled if name in parameters]
-    check_names(plan, number, quantized=False)
-    _checked[model] = specs
+        return None
 
 
 def _put(model: torch.nn.Module, tensors: Any, number: int) -> None:
@@ -186,3 +248,21 @@ def _put(model: torch.nn.Module, tensors: Any, number: int) -> None:
             f"SGLang could not load version {number}: {type(error).__name__}: {error}; the model "
             "has parts of it and of what it had before, so update again before it serves"
         ) from error
+
+
+def _verify(model: torch.nn.Module, timeout: float, checksums: dict[str, str]) -> Receipt:
+    """Of this rank. What the model is compared with is compared with what was published first."""
+    from sglang.srt.utils.weight_checker import _hash_tensor
+
+    known = _models.get(model)
+    if known is None or known.held is None:
+        raise FailedPreconditionError(
+            "no update has brought this model a version, or the last one failed; update first"
+        )
+    stage = _sglang_ranks.receiver(_settings()).stage
+    staged = verify_client(stage.client, timeout) if stage.block is not None else None
+    arrived = known.held.arrived
+    found = _sglang_verify.compared(
+        model, known.plan, known.held.tensors, arrived.version, checksums, _hash_tensor
+    )
+    return Receipt(arrived.version, staged.receipt if staged else arrived.receipt, *found)

@@ -28,6 +28,7 @@ from verl.checkpoint_engine.base import CheckpointEngine, CheckpointEngineRegist
 
 import tensorhub
 from tensorhub._errors import FailedPreconditionError
+from tensorhub._verify import Receipt, verify_client
 from tensorhub.integrations._settings import Settings
 from tensorhub.integrations._stage import Arrived, Stage
 from tensorhub.integrations._streamed import Named, StreamPublisher, dtype_of
@@ -123,6 +124,18 @@ class TensorHubCheckpointEngine(CheckpointEngine):  # type: ignore[misc,unused-i
                 yield name, tensor
         finally:
             self._receiving.release()
+
+    def verify(self, timeout: float = 600.0) -> Receipt:
+        """Whether this rollout rank's host memory has what was published; between two syncs.
+
+        What verl's server adapter made of it in the engine that generates is not seen from here.
+        DataLossError names what differs. FailedPreconditionError: no sync has brought anything.
+        """
+        if self.arrived is None:
+            raise FailedPreconditionError(
+                "no sync has brought this rank a version, or the last one failed; sync first"
+            )
+        return verify_client(self._stage.client, timeout)
 
     def close(self) -> None:
         """Leaves the hub."""
