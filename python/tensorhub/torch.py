@@ -30,6 +30,7 @@ from typing import Any
 import torch
 
 from tensorhub import _layouts, placing
+from tensorhub._adapters import AdapterPublisher
 from tensorhub._client import Client
 from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
 from tensorhub._modules import walk
@@ -40,6 +41,7 @@ from tensorhub._tensors import DTYPES
 from tensorhub._types import FetchResult, Selector, Sliced, latest, sliced, version
 
 __all__ = [
+    "AdapterPublisher",
     "SlicePublisher",
     "WholePublisher",
     "bundle",

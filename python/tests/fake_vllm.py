@@ -106,11 +106,63 @@ class WorkerBase:
         self.weight_transfer_engine = weight_transfer_engine
 
 
+class LoRARequest:
+    def __init__(self, lora_name, lora_int_id, lora_path, is_3d_lora_weight=False):
+        self.lora_name, self.lora_int_id, self.lora_path = lora_name, lora_int_id, lora_path
+        self.is_3d_lora_weight = is_3d_lora_weight
+
+
+class PEFTHelper(types.SimpleNamespace):
+    @classmethod
+    def from_local_dir(cls, lora_path, max_position_embeddings):
+        raise FileNotFoundError(lora_path)
+
+    @classmethod
+    def from_dict(cls, given):
+        return cls(**given)
+
+
+class LoRAModel:
+    @classmethod
+    def from_local_checkpoint(cls, lora_dir, expected, peft_helper, *, lora_model_id, device):
+        raise FileNotFoundError(lora_dir)
+
+    @classmethod
+    def from_lora_tensors(cls, lora_model_id, tensors, peft_helper, device):
+        made = cls()
+        made.tensors, made.helper = tensors, peft_helper
+        return made
+
+
+class WorkerLoRAManager:
+    """Of one worker, without vLLM's own order of what goes when there are too many."""
+
+    def __init__(self, expected):
+        self.adapters, self._expected = {}, expected
+
+    def _load_adapter(self, request):
+        helper = sys.modules["vllm.lora.peft_helper"].PEFTHelper.from_local_dir(
+            request.lora_path, 128
+        )
+        return sys.modules["vllm.lora.lora_model"].LoRAModel.from_local_checkpoint(
+            request.lora_path, self._expected, peft_helper=helper,
+            lora_model_id=request.lora_int_id, device="cpu",
+        )  # fmt: skip
+
+    def add_adapter(self, request):
+        self.adapters[request.lora_int_id] = self._load_adapter(request)
+        return True
+
+    def list_adapters(self):
+        return set(self.adapters)
+
+
 class LLM:
     """Of one worker; ``collective_rpc`` takes the name of a method, as plain values pass."""
 
-    def __init__(self, *workers):
+    def __init__(self, *workers, adapters=None):
         self.workers = workers
+        self.llm_engine = types.SimpleNamespace(add_lora=getattr(adapters, "add_adapter", None))
 
     def collective_rpc(self, method, args=()):
         return [getattr(worker, method)(*args) for worker in self.workers]
@@ -135,6 +187,8 @@ def install(monkeypatch, version):
 
     for name in [name for name in sys.modules if name.startswith("tensorhub.integrations.")]:
         monkeypatch.delitem(sys.modules, name)
+        package, _, own = name.rpartition(".")  # which has it as well
+        monkeypatch.delattr(sys.modules[package], own, raising=False)
     module("vllm", __version__=version)
     module("vllm.distributed")
     module("vllm.distributed.parallel_state", get_tp_group=Group, get_pp_group=Group)
@@ -146,6 +200,16 @@ def install(monkeypatch, version):
         WeightTransferUpdateInfo=WeightTransferUpdateInfo,
     )
     module("vllm.distributed.weight_transfer.factory", WeightTransferEngineFactory=Factory)
+    # Made anew, since the plug-in changes them.
+    adapting = {
+        kind.__name__: type(kind.__name__, (kind,), dict(vars(kind)))
+        for kind in (PEFTHelper, LoRAModel, WorkerLoRAManager)
+    }
+    module("vllm.lora")
+    module("vllm.lora.request", LoRARequest=LoRARequest)
+    module("vllm.lora.peft_helper", PEFTHelper=adapting["PEFTHelper"])
+    module("vllm.lora.lora_model", LoRAModel=adapting["LoRAModel"])
+    module("vllm.lora.worker_manager", WorkerLoRAManager=adapting["WorkerLoRAManager"])
     module("vllm.v1")
     module("vllm.v1.worker")
     module("vllm.v1.worker.worker_base", WorkerBase=WorkerBase)

@@ -84,6 +84,26 @@ def mixture(seed):
     return transformers.Qwen3MoeForCausalLM(config).to(torch.bfloat16)
 
 
+LORA = {"peft_type": "LORA", "r": 4, "lora_alpha": 8, "target_modules": ["q_proj", "down_proj"]}
+
+
+def with_adapter(seed):
+    """The first checkpoint with matrices where PEFT puts them, of two linear layers in each."""
+    import torch
+
+    module = llama(SEEDS[0])
+    torch.manual_seed(seed)
+    for layer in module.model.layers:
+        for linear in (layer.self_attn.q_proj, layer.mlp.down_proj):
+            inner = {"lora_A": (linear.in_features, LORA["r"]),
+                     "lora_B": (LORA["r"], linear.out_features)}  # fmt: skip
+            for name, size in inner.items():
+                matrix = torch.nn.Linear(*size, bias=False, dtype=torch.bfloat16)
+                torch.nn.init.normal_(matrix.weight, std=0.1)
+                linear.add_module(name, torch.nn.ModuleDict({"default": matrix}))
+    return module
+
+
 def engine_of(path, **options):
     from vllm import LLM
 
@@ -97,13 +117,14 @@ def receiving(path, **options):
     return engine_of(path, weight_transfer_config={"backend": "tensorhub"}, **options)
 
 
-def tokens(engine, prompts=PROMPTS):
+def tokens(engine, prompts=PROMPTS, lora_request=None):
     from vllm import SamplingParams
 
     sampling = SamplingParams(temperature=0, max_tokens=16, detokenize=False)
     given = [{"prompt_token_ids": prompt} for prompt in prompts]
     return [list(one.outputs[0].token_ids)
-            for one in engine.generate(given, sampling, use_tqdm=False)]  # fmt: skip
+            for one in engine.generate(given, sampling, use_tqdm=False, lora_request=lora_request)
+    ]  # fmt: skip
 
 
 def join(engine, server, model, **more):

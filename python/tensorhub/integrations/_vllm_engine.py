@@ -22,7 +22,7 @@ from vllm.distributed.weight_transfer.base import WeightTransferEngine
 from tensorhub._errors import Error, FailedPreconditionError
 from tensorhub._layouts import TensorSpec
 from tensorhub._verify import Receipt, verify_client
-from tensorhub.integrations import _vllm_in_place, _vllm_model, _vllm_ranks
+from tensorhub.integrations import _vllm_in_place, _vllm_lora, _vllm_model, _vllm_ranks
 from tensorhub.integrations._lag import Lag, Watch
 from tensorhub.integrations._plan import Plan
 from tensorhub.integrations._receiver import Received, Receiver
@@ -61,6 +61,7 @@ class TensorHubWeightTransferEngine(
         self.arrived: Arrived | None = _vllm_ranks.take_started()
         """What the model holds, with its receipt; None if it came of something else, and after an
         update that failed while the model was changed."""
+        _vllm_ranks.note_engine(self)
 
     def init_transfer_engine(self, init_info: TensorHubInitInfo) -> None:
         """Joins the hub. InvalidArgumentError names a setting; UnavailableError: nobody answers."""
@@ -232,7 +233,9 @@ class TensorHubWeightTransferEngine(
             staged.cancel()
 
     def _check(self, number: int, specs: list[TensorSpec]) -> None:
-        """Once for each layout: whether the engine's own loading code takes these names."""
+        """Whether the engine's own loading code takes these names, once for each layout; and
+        whether no adapter is loaded that belongs to another version."""
+        _vllm_lora.refuse_bound(number)
         if specs == self._checked:
             return
         quantized = self.model_config.quantization is not None

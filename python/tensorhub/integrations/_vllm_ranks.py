@@ -8,6 +8,7 @@ that what was fetched at the start is served to peers, and its memory is used ag
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import torch
@@ -16,10 +17,31 @@ from tensorhub.integrations._receiver import Peers, Receiver
 from tensorhub.integrations._settings import Settings
 from tensorhub.integrations._stage import Arrived
 
-__all__ = ["note_started", "receiver", "release", "take_started"]
+__all__ = [
+    "held", "note_engine", "note_started", "receiver", "release", "settings", "take_started",
+]  # fmt: skip
 
 _started: Arrived | None = None
 _current: tuple[Settings, Receiver] | None = None
+_engine: weakref.ref[Any] | None = None
+
+
+def note_engine(engine: Any) -> None:
+    """Which transfer engine this process's model has."""
+    global _engine
+    _engine = weakref.ref(engine)
+
+
+def held() -> int | None:
+    """The version that this process's model has, if it came from TensorHub."""
+    engine = None if _engine is None else _engine()
+    arrived = _started if engine is None else engine.arrived
+    return None if arrived is None else arrived.version
+
+
+def settings() -> Settings | None:
+    """What this process's receiver was made with."""
+    return None if _current is None else _current[0]
 
 
 def note_started(arrived: Arrived) -> None:

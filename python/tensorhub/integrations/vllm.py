@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from tensorhub._errors import FailedPreconditionError
@@ -28,6 +29,7 @@ __all__ = [
     "TRIED",
     "Staged",
     "StaleError",
+    "adapter",
     "arrived",
     "lag",
     "register",
@@ -61,12 +63,17 @@ def register() -> None:
     from vllm.distributed.weight_transfer.factory import WeightTransferEngineFactory
     from vllm.model_executor.model_loader import register_model_loader
 
+    from tensorhub.integrations import _vllm_lora
     from tensorhub.integrations._vllm_loader import TensorHubModelLoader
 
     WeightTransferEngineFactory.register_engine(
         NAME, "tensorhub.integrations._vllm_engine", "TensorHubWeightTransferEngine"
     )
     register_model_loader(NAME)(TensorHubModelLoader)
+    try:
+        _vllm_lora.hook()
+    except (ImportError, AttributeError, KeyError) as error:
+        log.warning("TensorHub: this vLLM takes no adapters from it: %s", error)
     _add_calls()
     _registered = True
 
@@ -81,6 +88,27 @@ def arrived(engine: Any) -> list[Arrived | None]:
 
     found = engine.collective_rpc("tensorhub_arrived")
     return [None if one is None else Arrived(**one) for one in found]
+
+
+def adapter(engine: Any, model: str, version: int | None = None) -> Any:
+    """Loads an adapter's version (the latest one by itself) into a vLLM (``LLM``).
+
+    Returns the ``LoRARequest`` for ``generate``. Each rank reads the adapter from memory. By HTTP
+    it is vLLM's route ``/v1/load_lora_adapter``, with ``tensorhub:MODEL@VERSION`` as ``lora_path``.
+    FailedPreconditionError: it was trained on another version of the model than this vLLM has.
+    """
+    from vllm.lora.request import LoRARequest
+
+    from tensorhub.integrations._vllm_lora import Address
+
+    if version is None:
+        version = engine.collective_rpc("tensorhub_adapter", args=(model,))[0]
+    address = Address(model, int(version))
+    # Other numbers are for requests of others.
+    number = (1 << 30) | (zlib.crc32(str(address).encode()) >> 2)
+    request = LoRARequest(f"{model}@{version}", number, str(address))
+    engine.llm_engine.add_lora(request)
+    return request
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,6 +179,7 @@ def _add_calls() -> None:
     """Gives vLLM's workers methods, for ``collective_rpc``, which takes names of methods."""
     from vllm.v1.worker.worker_base import WorkerBase
 
+    WorkerBase.tensorhub_adapter = _adapter_at
     WorkerBase.tensorhub_arrived = _arrived_at
     WorkerBase.tensorhub_lag = _lag_at
     WorkerBase.tensorhub_stage = _stage_at
@@ -166,6 +195,12 @@ def _transfer_engine(worker: Any) -> Any:
             f'--weight-transfer-config \'{{"backend": "{NAME}"}}\''
         )
     return engine
+
+
+def _adapter_at(worker: Any, model: str) -> int:
+    from tensorhub.integrations import _vllm_lora
+
+    return _vllm_lora.newest(model)
 
 
 def _arrived_at(worker: Any) -> dict[str, Any] | None:
