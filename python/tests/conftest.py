@@ -69,6 +69,7 @@ def make_ranks(monkeypatch, server, connect):
     class Ranks(receivers.Peers):
         def __init__(self, threads):
             self.rank, self.gather = threads.here.rank, threads.gather
+            self.notice = threads.notice
 
     def make(ranks, models=None, **info):
         threads = Threads(ranks)

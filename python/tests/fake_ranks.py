@@ -103,6 +103,19 @@ def holds(model, version):
     return all(torch.equal(value, theirs[name]) for name, value in model.named_parameters())
 
 
+class Notice:
+    """What the ranks say beside what they do, by the number of the step."""
+
+    def __init__(self, said, step):
+        self._said, self._step = said, step
+
+    def tell(self, what):
+        self._said[self._step] = what
+
+    def heard(self):
+        return self._said.get(self._step, "")
+
+
 class Threads:
     """The ranks of one engine, each in a thread; ``run(step)`` gives each rank's result."""
 
@@ -111,6 +124,12 @@ class Threads:
         self.here = threading.local()
         self._barrier = threading.Barrier(ranks)
         self._given = [None] * ranks
+        self._said = {}
+        self._steps = [0] * ranks
+
+    def notice(self):
+        self._steps[self.here.rank] += 1
+        return Notice(self._said, self._steps[self.here.rank])
 
     def gather(self, value):
         self._given[self.here.rank] = value

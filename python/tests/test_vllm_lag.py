@@ -85,15 +85,17 @@ def test_an_update_that_failed_midway_is_stale(
     update(threads, engines)
     publish_slices(2)
     update(threads, engines)
-    target = engines[1]._slices
-    fetch = target.fetch
+    stages = importlib.import_module("tensorhub.integrations._stage")
+    fetch = stages.Fetching._fetch
 
-    def break_off(number):
-        fetch(number)
-        raise tensorhub.UnavailableError("it broke")
+    def break_off(fetching, client):
+        result = fetch(fetching, client)
+        if client.rank == 1:
+            raise tensorhub.UnavailableError("it broke")
+        return result
 
     publish_slices(3)
-    monkeypatch.setattr(target, "fetch", break_off)
+    monkeypatch.setattr(stages.Fetching, "_fetch", break_off)
     assert all(isinstance(one, tensorhub.Error) for one in update(threads, engines))
     assert "has no version yet" in str(staleness(Llm(threads, engines)))
 

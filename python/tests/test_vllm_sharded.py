@@ -5,6 +5,7 @@
 vLLM is a stand-in (fake_vllm.py), and the ranks of an engine are threads. The hub is real.
 """
 
+import importlib
 import logging
 import types
 
@@ -173,16 +174,18 @@ def test_what_fails_on_one_rank_fails_on_all_and_the_next_update_mends_it(
     update(threads, engines)
     publish_slices(2)
     update(threads, engines)
-    target = engines[1]._slices
-    fetch = target.fetch
+    stages = importlib.import_module("tensorhub.integrations._stage")
+    fetch = stages.Fetching._fetch
 
-    def break_off(number):
-        fetch(number)
-        raise tensorhub.UnavailableError("it broke")
+    def break_off(fetching, client):
+        result = fetch(fetching, client)
+        if client.rank == 1:
+            raise tensorhub.UnavailableError("it broke")
+        return result
 
     publish_slices(3)
     with monkeypatch.context() as patch:
-        patch.setattr(target, "fetch", break_off)
+        patch.setattr(stages.Fetching, "_fetch", break_off)
         first, second = update(threads, engines)
     assert isinstance(first, tensorhub.AbortedError), first
     assert isinstance(second, tensorhub.UnavailableError), second
@@ -193,3 +196,33 @@ def test_what_fails_on_one_rank_fails_on_all_and_the_next_update_mends_it(
     publish_slices(4)
     assert update(threads, engines) == [None] * 2
     assert all(holds(engine.model, 4) for engine in engines)
+
+
+@pytest.mark.parametrize("way", ["in_place", "stage"])
+def test_a_rank_that_does_not_join_the_fetch_ends_it_for_the_others(
+    make_ranks, publish_slices, monkeypatch, way
+):
+    publish_slices(1)
+    threads, engines = make_ranks(2, **{way: True, "timeout": 3600.0})
+    update(threads, engines)
+    publish_slices(2)
+    update(threads, engines)
+    stages = importlib.import_module("tensorhub.integrations._stage")
+    fetch = stages.Fetching._fetch
+
+    def fail(fetching, client):
+        if client.rank == 1:
+            raise tensorhub.ResourceExhaustedError("no memory for it")
+        return fetch(fetching, client)  # waits for rank 1, for an hour
+
+    publish_slices(3)
+    with monkeypatch.context() as patch:
+        patch.setattr(stages.Fetching, "_fetch", fail)
+        first, second = update(threads, engines)
+    assert isinstance(first, tensorhub.AbortedError), first
+    assert "rank 1 of this engine could not fetch: no memory for it" in str(first)
+    assert isinstance(second, tensorhub.ResourceExhaustedError), second
+    assert all(holds(engine.model, 2) for engine in engines)
+    assert [engine.arrived.version for engine in engines] == [2, 2]
+    assert update(threads, engines) == [None] * 2
+    assert all(holds(engine.model, 3) for engine in engines)

@@ -4,6 +4,8 @@
 
 import engines
 import measured_worker
+from tensorhub import ResourceExhaustedError
+from tensorhub.integrations import _stage
 
 engines.use_plain_gemm()
 
@@ -17,3 +19,12 @@ class Extension(measured_worker.Extension):
     def places(self):
         """Where the model's parameters are."""
         return [value.data_ptr() for value in self.model_runner.get_model().parameters()]
+
+    def fail_to_join(self, rank):
+        """From now on this rank's fetches end before they have begun."""
+        if self.rank == rank:
+            _stage.Fetching._fetch = _fail
+
+
+def _fail(fetching, client):
+    raise ResourceExhaustedError("no memory for it")

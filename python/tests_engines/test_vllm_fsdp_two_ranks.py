@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two FSDP2 ranks publish rows, and two tensor-parallel vLLM workers fetch what each needs."""
 
+import pytest
 import tensorhub
 from engines import SEEDS, join, receiving, tokens, update
 from tensorhub.integrations.vllm import arrived
@@ -31,6 +32,11 @@ def test_from_fsdp(prepared, fsdp, modules, server, model_name):
     receipts = tensorhub.verify(engine)
     assert {one.receipt for one in receipts} == {one.receipt for one in took} != {""}
     assert [(one.bytes, one.unchecked) for one in receipts] == [(own_bytes(modules[0]), ())] * 2
+    # The other rank does not wait for it until its time is over, which is ten minutes.
+    fsdp(4, SEEDS[0])
+    engine.collective_rpc("fail_to_join", args=(1,))
+    with pytest.raises(Exception, match="rank 1 of this engine could not fetch: no memory for it"):
+        update(engine)
 
 
 def own_bytes(module):

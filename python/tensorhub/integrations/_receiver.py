@@ -22,17 +22,35 @@ from tensorhub.integrations._memory import Block, Ticket, carve
 from tensorhub.integrations._settings import Settings
 from tensorhub.integrations._stage import Arrived, Fetching, Stage
 
-__all__ = ["Peers", "Received", "Receiver"]
+__all__ = ["Notice", "Peers", "Received", "Receiver", "followed"]
 
 _ATTEMPTS = 20
+_LISTEN_S = 0.05
+# What ends a group's fetch at the hub reaches all of its ranks by themselves, within this.
+_GRACE_S = 0.5
 
 _T = TypeVar("_T")
+
+
+class Notice:
+    """By which a rank that fails is heard of by those that wait for it; this rank is alone."""
+
+    def tell(self, what: str) -> None:
+        """To whoever listens on another rank, now or later."""
+
+    def heard(self) -> str:
+        """What a rank has told; empty if none has. Does not wait."""
+        return ""
 
 
 class Peers:
     """The ranks that hold one model together; this one is alone."""
 
     rank = 0
+
+    def notice(self) -> Notice:
+        """A new one for one step. All ranks call it, in the same order; it waits for nobody."""
+        return Notice()
 
     def gather(self, value: Any) -> list[Any]:
         """What each rank gave, by rank. All ranks call it, in the same order."""
@@ -53,6 +71,37 @@ class Peers:
             if complaint is not None:
                 raise AbortedError(f"rank {rank} of this engine could not go on: {complaint}")
         return [value for value, _ in outcomes]
+
+
+def followed(fetching: Fetching, peers: Peers) -> Arrived:
+    """What a fetch brought that all ranks make as one group; all of them call it.
+
+    Where a rank fails alone, such as before it has joined the group's fetch, the hub would let the
+    others wait until their time is over. They hear of it here, and end with AbortedError, which has
+    the rank and the reason. Errors of this rank as ``Client.fetch``.
+    """
+    notice = peers.notice()
+    try:
+        said = _listened(fetching, notice)
+        if not said:
+            return fetching.result()
+    except Exception as error:
+        notice.tell(f"rank {peers.rank} of this engine could not fetch: {error}")
+        raise
+    except BaseException:  # of a signal
+        fetching.cancel()
+        raise
+    fetching.cancel()
+    raise AbortedError(said)
+
+
+def _listened(fetching: Fetching, notice: Notice) -> str:
+    """Empty once the fetch has ended by itself; else why it has to be ended."""
+    while not fetching.wait(_LISTEN_S):
+        said = notice.heard()
+        if said and not fetching.wait(_GRACE_S):
+            return said
+    return ""
 
 
 @dataclass(frozen=True)

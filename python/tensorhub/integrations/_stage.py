@@ -181,6 +181,11 @@ class Fetching:
         """Why it brought nothing; none while it goes on."""
         return self._error if self.ended else None
 
+    def wait(self, seconds: float) -> bool:
+        """Whether it ends within that."""
+        self._thread.join(seconds)
+        return self.ended
+
     def result(self) -> Arrived:
         """Waits until it has ended. Errors as ``Client.fetch``."""
         try:

@@ -25,7 +25,7 @@ from tensorhub._verify import Receipt, verify_client
 from tensorhub.integrations import _vllm_in_place, _vllm_lora, _vllm_model, _vllm_ranks
 from tensorhub.integrations._lag import Lag, Watch
 from tensorhub.integrations._plan import Plan
-from tensorhub.integrations._receiver import Received, Receiver
+from tensorhub.integrations._receiver import Received, Receiver, followed
 from tensorhub.integrations._settings import Settings
 from tensorhub.integrations._stage import Arrived, Target
 from tensorhub.integrations._staged import Staged
@@ -214,7 +214,7 @@ class TensorHubWeightTransferEngine(
         assert staged is not None
         peers, fetching, twins = self._ready().peers, staged.fetching, self._slices
         if isinstance(twins, Twins) and fetching is not None:
-            arrived = peers.together(fetching.result)[peers.rank]
+            arrived = peers.together(lambda: followed(fetching, peers))[peers.rank]
             self.arrived = None
             twins.copy()
             self.arrived, self._received = arrived, None

@@ -24,7 +24,7 @@ from tensorhub.integrations._boxes import Box, boxes_of
 from tensorhub.integrations._model import named_tensors
 from tensorhub.integrations._names import first_names
 from tensorhub.integrations._plan import Plan
-from tensorhub.integrations._receiver import Peers
+from tensorhub.integrations._receiver import Peers, followed
 from tensorhub.integrations._settings import Settings
 from tensorhub.integrations._stage import Arrived, Member, Target
 
@@ -94,7 +94,7 @@ def fetch(
     went wrong, on this rank or elsewhere. ``before``: what they held before it."""
     arrived, error = None, None
     try:
-        arrived = target.fetch(number)
+        arrived = followed(target.begin(number), peers)
     except Error as failed:
         error = failed
     outcomes = peers.gather((error is not None, target.client.held()))

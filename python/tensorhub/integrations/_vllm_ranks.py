@@ -8,12 +8,14 @@ that what was fetched at the start is served to peers, and its memory is used ag
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import weakref
 from typing import Any
 
 import torch
 
-from tensorhub.integrations._receiver import Peers, Receiver
+from tensorhub.integrations._receiver import Notice, Peers, Receiver
 from tensorhub.integrations._settings import Settings
 from tensorhub.integrations._stage import Arrived
 
@@ -21,6 +23,7 @@ __all__ = [
     "held", "note_engine", "note_started", "receiver", "release", "settings", "take_started",
 ]  # fmt: skip
 
+_serials = itertools.count()
 _started: Arrived | None = None
 _current: tuple[Settings, Receiver] | None = None
 _engine: weakref.ref[Any] | None = None
@@ -74,6 +77,21 @@ def release() -> None:
     _current = None
 
 
+class StoreNotice(Notice):
+    """In the store by which torch's processes have found one another: it needs no collective."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._store: Any = torch.distributed.distributed_c10d._get_default_store()
+
+    def tell(self, what: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the rank's own error counts
+            self._store.set(self._key, what)
+
+    def heard(self) -> str:
+        return self._store.get(self._key).decode() if self._store.check([self._key]) else ""
+
+
 class _Ranks(Peers):
     """Tensor and pipeline parallel ranks. Data parallel ones are engines of their own."""
 
@@ -85,6 +103,13 @@ class _Ranks(Peers):
         ]
         tensor, pipeline = get_tp_group(), get_pp_group()
         self.rank = pipeline.rank_in_group * tensor.world_size + tensor.rank_in_group
+        self._steps = itertools.count()
+        # Equal on the ranks of this engine, and not on other engines of the same processes' store.
+        first = min(self.gather(torch.distributed.get_rank() if self._groups else 0))
+        self._name = f"tensorhub/{first}/{next(_serials)}"
+
+    def notice(self) -> Notice:
+        return StoreNotice(f"{self._name}/{next(self._steps)}") if self._groups else Notice()
 
     def gather(self, value: Any) -> list[Any]:
         values = [value]
