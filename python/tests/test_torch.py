@@ -94,6 +94,25 @@ def test_a_bundle_is_published_whole(connect, server):
     assert torch.equal(state["draft.1.weight"], theirs["draft"][1].weight.bfloat16())
 
 
+def test_an_average_comes_with_what_it_is_of(connect, server):
+    actor, average = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+    both, mine = (
+        bundle({"actor": actor, "average": average}),
+        bundle({"actor": torch.nn.Linear(4, 4), "average": torch.nn.Linear(4, 4)}),
+    )
+    rollout = connect("rollout")
+    register_module(rollout, mine)
+    with WholePublisher(both, server, connect.model) as publisher:
+        for step in range(1, 4):
+            with torch.no_grad():
+                actor.weight.fill_(step)
+                average.weight.lerp_(actor.weight, 0.5)
+            publisher.publish(step)
+            assert fetch_module(rollout, mine).version == step
+            assert same(both, mine)
+    assert not torch.equal(mine["actor"].weight, mine["average"].weight)
+
+
 @pytest.mark.parametrize("given", [{}, {"a.b": Tied()}, {"": Tied()}, {"a": 1}, {"keys": Tied()}])
 def test_what_is_no_bundle(given):
     with pytest.raises(tensorhub.InvalidArgumentError, match="bundle"):

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three syncs by verl's own manager: two trainer ranks and two rollout ranks, under Ray on a CPU.
 
-python verl_manager.py    prints a line for each sync: the step, the version, what each rank got
+python verl_manager.py    prints a line for each sync: the step, the version, what each rank got,
+                          and lines for what verify says, before and after something was changed
 """
 
 import os
+
+# Ray gives its workers less of a processor than anybody else, by itself.
+os.environ.setdefault("RAY_worker_niceness", "0")
 
 import ray
 import tensorhub
@@ -58,6 +62,18 @@ class Rollout(CheckpointEngineWorker):
     def got(self):
         return self.server_adapter.got
 
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def change(self, name):
+        """As something would that writes into what verl was given."""
+        self.checkpoint_engine._stage.tensors[name][3] += 1
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def differing(self):
+        try:
+            self.checkpoint_engine.verify()
+        except tensorhub.DataLossError as error:
+            return str(error)
+
 
 class Replica:
     def __init__(self, workers):
@@ -89,6 +105,11 @@ def main():
         for step in (1, 2, 1):
             metrics = manager.update_weights(global_steps=step)
             print("sync", step, metrics["tensorhub/version"], rollouts.got(), flush=True)
+        receipts = ray.get(rollouts.execute_checkpoint_engine(["verify"] * 2))
+        print("verified", [(one.version, one.tensors, one.bytes) for one in receipts], flush=True)
+        rollouts.change("w1")
+        for said in rollouts.differing():
+            print("differing", said, flush=True)
         ray.shutdown()
 
 
