@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed in this environment")
 
+from tensorhub.integrations import _plan  # noqa: E402
 from tensorhub.integrations._plan import record  # noqa: E402
 
 Q, KV, HIDDEN = 8, 4, 6
@@ -81,6 +82,44 @@ def test_what_is_not_followed_is_named():
     assert plan.untaken == ["expert.of.another.rank"]
     assert plan.unfilled == ["alone"]
     assert plan.written == {"scale": "aten.add.Tensor", "vocabulary": "aten.fill_.Scalar"}
+
+
+def plain(names):
+    """A block's loading code without what changes values."""
+    block = Block().to("meta")
+    published = [(name, torch.float32, SHAPES[name]) for name in names]
+    wanted = {name: value for name, value in block.named_parameters()
+              if name in ("qkv", "o", "norm", "vocabulary")}  # fmt: skip
+    return published, wanted, block.load_weights
+
+
+def test_copies_alone_tell_what_all_operations_tell(monkeypatch):
+    given = plain(("q", "k", "v", "o", "norm", "vocabulary"))
+    with monkeypatch.context() as patch:
+        patch.setattr(_plan, "_copies_alone", lambda *_: None)
+        whole = record(*given)
+    with monkeypatch.context() as patch:
+        patch.setattr(_plan._Recorder, "__torch_dispatch__", None)
+        quick = record(*given)
+    assert quick.pieces == whole.pieces
+    assert len(quick.pieces) == 6
+    assert (quick.unfilled, quick.changed) == (whole.unfilled, whole.changed) == ([], {})
+
+
+def test_what_copies_do_not_tell_is_looked_at_again():
+    published, wanted, load = plain(("q", "k", "v", "o", "norm"))
+    assert record(published, wanted, load).unfilled == ["vocabulary"]
+    block = Block().to("meta")
+    published = [(name, torch.float32, shape) for name, shape in SHAPES.items()]
+    plan = record(published, dict(block.named_parameters()), block.load_weights)
+    assert plan.changed == {"scale": "aten.add.Tensor"}
+    assert plan.unfilled == ["alone"]
+
+
+def test_copies_of_others_go_on_behind_a_recording():
+    record(*plain(("q", "k", "v", "o", "norm", "vocabulary")))
+    with pytest.raises(RuntimeError):
+        torch.zeros(3, device="meta").copy_(torch.zeros(4, device="meta"))
 
 
 def test_tied_parameters_are_filled_together():

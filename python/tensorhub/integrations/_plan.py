@@ -3,9 +3,13 @@
 """Which box of which published tensor an engine puts where: recorded, not derived.
 
 The engine's own loading code runs over tensors of the meta device, which have shapes and no bytes.
-A dispatch mode sees every copy from such a tensor into a parameter, however many views lie between,
-and notes both ends in place of copying. The parameters may be the live ones: nothing that the
-loading code writes into them is carried out.
+Every copy from such a tensor into a parameter is seen, however many views lie between, and both
+ends are noted in place of copying.
+
+Where the parameters are of the meta device as well, and the loading code does nothing but copy,
+torch is asked for copies alone. Otherwise a dispatch mode sees all operations, at several times the
+cost. With it the parameters may be the live ones: nothing that the loading code writes into them is
+carried out.
 
 Not followed are changes of value (casts, arithmetic, copies into a new tensor). The plan names them
 with their operation, so that such tensors are fetched whole and loaded by the engine. What can be
@@ -14,10 +18,13 @@ fetched into the parameters themselves, _boxes.py says.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import gc
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -25,6 +32,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 __all__ = ["Piece", "Plan", "Region", "record"]
 
 _COPY = torch.ops.aten.copy_.default
+
+_Load: TypeAlias = "Callable[[list[tuple[str, torch.Tensor]]], Any]"
+_Missing: TypeAlias = "Callable[[Plan], Sequence[str]]"
 
 
 @dataclass(frozen=True)
@@ -69,25 +79,71 @@ class Plan:
     unfilled: list[str] = field(default_factory=list)
     """Parameters that nothing was written to."""
     written: dict[str, str] = field(default_factory=dict)
-    """Parameters that are written in another way too, such as padding, each with the operation."""
+    """Parameters that are written in another way too, such as padding, each with the operation;
+    where copies alone were asked for, none."""
 
 
 def record(
     published: Iterable[tuple[str, torch.dtype, Sequence[int]]],
     parameters: Mapping[str, torch.Tensor],
-    load: Callable[[list[tuple[str, torch.Tensor]]], Any],
+    load: _Load,
+    missing: _Missing = lambda plan: plan.unfilled,
 ) -> Plan:
     """Runs ``load`` over stand-ins for the published tensors, and notes what goes where.
 
     ``load`` takes pairs of a name and a tensor, as an engine's ``load_weights`` does; what it
-    raises comes out of here. It must not replace a parameter's memory.
+    raises comes out of here. It must not replace a parameter's memory, and may run twice.
+    ``missing`` says which parameters got nothing that should have.
     """
     given = [(name, torch.empty(tuple(shape), dtype=dtype, device="meta"))
              for name, dtype, shape in published]  # fmt: skip
-    mode = _Recorder(given, parameters)
-    with torch.no_grad(), mode:
+    with torch.no_grad(), _without_collections():
+        if all(tensor.is_meta for tensor in parameters.values()):
+            plan = _copies_alone(given, parameters, load, missing)
+            if plan is not None:
+                return plan
+        mode = _Recorder(given, parameters)
+        with mode:
+            load(list(given))
+        return mode.plan()
+
+
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """Python would look through what is noted, again and again, and nothing of it is garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _copies_alone(
+    given: list[tuple[str, torch.Tensor]],
+    parameters: Mapping[str, torch.Tensor],
+    load: _Load,
+    missing: _Missing,
+) -> Plan | None:
+    """What the mode would find, by a kernel of ours for copies between tensors without bytes.
+
+    None if that does not tell all: something else was copied, so that values were changed before,
+    or parameters got nothing by a copy. Other threads may use such tensors meanwhile.
+    """
+    recorder, thread, other = _Recorder(given, parameters), threading.get_ident(), False
+
+    def copy(target: torch.Tensor, value: torch.Tensor, _: bool = False) -> torch.Tensor:
+        nonlocal other
+        if threading.get_ident() == thread and not recorder.take(target, value):
+            other = True
+        return target
+
+    with torch.library._scoped_library("aten", "IMPL") as library:
+        library.impl("copy_", copy, "Meta")
         load(list(given))
-    return mode.plan()
+    plan = recorder.plan()
+    return None if other or missing(plan) else plan
 
 
 @dataclass
@@ -137,6 +193,13 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._follow(func, args, result)
         return result
 
+    def take(self, target: torch.Tensor, value: torch.Tensor) -> bool:
+        """Notes a copy; false if it is none of a published tensor into a parameter."""
+        if _storage(target) not in self._targets or _storage(value) not in self._sources:
+            return False
+        self._note_write(_COPY, target, (target, value))
+        return True
+
     def _note_write(self, func: Any, target: torch.Tensor, args: tuple[Any, ...]) -> None:
         parameter = self._parameter(target)
         value = args[1] if len(args) > 1 and isinstance(args[1], torch.Tensor) else None
@@ -185,6 +248,8 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _parameter(self, target: torch.Tensor) -> _Parameter:
         """Of several parameters in one storage, the one that holds the target's first element."""
         found = self._targets[_storage(target)]
+        if len(found) == 1:
+            return found[0]
         at = target.storage_offset()
         return next((one for one in found if one.begin <= at < one.end), found[0])
 

@@ -39,13 +39,17 @@ def record_plan(model: torch.nn.Module, specs: Sequence[TensorSpec]) -> Plan:
         tensors = named_tensors(model)
         for tensor in tensors.values():
             _unwrap(tensor)
-        plan = record(published, tensors, loader)
         names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+
+        def missing(plan: Plan) -> list[str]:
+            unfilled = set(plan.unfilled) & names
+            return [name for name in plan.unfilled
+                    if name in names and tied.get(name, {name}) <= unfilled]  # fmt: skip
+
+        plan = record(published, tensors, loader, missing)
     finally:
         _put_back(model)
-    unfilled = set(plan.unfilled) & names
-    plan.unfilled = [name for name in plan.unfilled
-                     if name in names and tied.get(name, {name}) <= unfilled]  # fmt: skip
+    plan.unfilled = missing(plan)
     return plan
 
 
