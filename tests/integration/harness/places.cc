@@ -33,8 +33,10 @@ uint16_t FreePort() {
   return ntohs(address.sin_port);
 }
 
-TempDir::TempDir() {
-  std::string name = (std::filesystem::temp_directory_path() / "tensorhub-test-XXXXXX").string();
+TempDir::TempDir() : TempDir(std::filesystem::temp_directory_path().string()) {}
+
+TempDir::TempDir(const std::string& parent) {
+  std::string name = parent + "/tensorhub-test-XXXXXX";
   TH_CHECK(mkdtemp(name.data()) != nullptr);
   path_ = name;
 }

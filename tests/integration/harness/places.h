@@ -20,7 +20,8 @@ uint16_t FreePort();
 // A new folder, deleted with everything in it at the end.
 class TempDir {
  public:
-  TempDir();
+  TempDir();                                    // where the system keeps such
+  explicit TempDir(const std::string& parent);  // in a folder that is there
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
