@@ -36,13 +36,13 @@ inline uint32_t StatusCodeToWire(const absl::Status& status) {
 inline grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()),
-                      ToDetails(RemedyOf(status)));
+                      DetailsOf(status));
 }
 
 inline absl::Status FromGrpc(const grpc::Status& status) {
-  return WithRemedy(
+  return WithDetails(
       StatusFromWire(static_cast<uint32_t>(status.error_code()), status.error_message()),
-      RemedyFromDetails(status.error_details()));
+      status.error_details());
 }
 
 // By no answer of the server's: the connection ended in the middle of a call. So, or as

@@ -20,6 +20,7 @@ enum class Remedy {
   kOpenSession = 1,   // the hub knows no such session: open one, then repeat the call
   kPutDocuments = 2,  // the hub knows no such layout or attachment: put them, then call anew
   kWaitItOut = 3,     // R8: an outage. Fetch again, and again, until it is over
+  kAskLeader = 4,     // this server stands by: ask the one that leads (LeaderOf)
 };
 
 absl::Status WithRemedy(absl::Status status, Remedy remedy);
@@ -28,9 +29,13 @@ Remedy RemedyOf(const absl::Status& status);
 // R8: the failure of one that fell silent, and may come back; if it is one.
 absl::Status AsOutage(absl::Status status, bool outage = true);
 bool IsOutage(const absl::Status& status);
-// The wire's form; empty for kNone.
-std::string ToDetails(Remedy remedy);
-Remedy RemedyFromDetails(std::string_view details);
+// kAskLeader, and whom to ask: HOST:PORT; empty: it is not known.
+absl::Status WithLeader(absl::Status status, const std::string& address);
+// R9: empty, if none was said, or what cannot be an address.
+std::string LeaderOf(const absl::Status& status);
+// The wire's form: the number, and what belongs to it. Empty for kNone.
+std::string DetailsOf(const absl::Status& status);
+absl::Status WithDetails(absl::Status status, std::string_view details);
 
 }  // namespace tensorhub
 

@@ -3,31 +3,41 @@
 
 #include "server/supervised.h"
 
+#include <utility>
+
 #include "common/cli/supervisor.h"
 
 namespace tensorhub {
 
-Supervised::Supervised(rpc::RpcServer& server, const std::string& status) : server_(server) {
+void Supervised::Ready(GiveSign give_sign, const std::string& status) {
+  {
+    MutexLock lock(mutex_);
+    give_sign_ = std::move(give_sign);
+    ready_ = true;
+  }
   cli::TellSupervisor("READY=1\nSTATUS=" + status);
+  if (thread_.joinable()) return;
   if (const auto patience = cli::WatchdogPatience()) {
     thread_ = std::thread([this, pause = *patience / 3] { GiveSigns(pause); });
   }
 }
 
-Supervised::~Supervised() {
+void Supervised::Stopping() {
+  bool tell = false;
   {
     MutexLock lock(mutex_);
+    tell = ready_ && !ends_;
     ends_ = true;
     wake_.NotifyAll();
   }
   if (thread_.joinable()) thread_.join();
-  cli::TellSupervisor("STOPPING=1\nSTATUS=stopping");
+  if (tell) cli::TellSupervisor("STOPPING=1\nSTATUS=stopping");
 }
 
 void Supervised::GiveSigns(std::chrono::microseconds pause) {
   MutexLock lock(mutex_);
   while (!ends_) {
-    server_.GiveSign([] { cli::TellSupervisor("WATCHDOG=1"); });
+    give_sign_([] { cli::TellSupervisor("WATCHDOG=1"); });
     const auto next = std::chrono::steady_clock::now() + pause;
     while (!ends_ && wake_.WaitUntil(mutex_, next)) continue;
   }

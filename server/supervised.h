@@ -7,34 +7,43 @@
 #define TENSORHUB_SERVER_SUPERVISED_H_
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 
 #include "common/mutex.h"
-#include "server/rpc/rpc_server.h"
 
 namespace tensorhub {
 
-// Says READY with `status` when it is made, and STOPPING at its end; in between, where the
-// supervisor watches, three signs of life in the time that it allows for one.
+// Nothing, until it is Ready; then, where the supervisor watches, three signs of life in the time
+// that it allows for one; STOPPING at its end.
 //
-// The hub's own thread gives the sign, whatever the disk does: a thread that is stuck is mended by
-// a restart, a disk that hangs is not.
+// Whoever leads or stands by gives the sign, whatever the disk does: a thread that is stuck is
+// mended by a restart, a disk that hangs is not.
 //
-// Thread contract: made and ended on one thread, within the life of `server`.
+// Thread contract: the owner's thread.
 class Supervised {
  public:
-  Supervised(rpc::RpcServer& server, const std::string& status);
-  ~Supervised();
+  // Has `sign` called soon, on whichever thread is to be seen alive.
+  using GiveSign = std::function<void(std::function<void()> sign)>;
+
+  Supervised() = default;
+  ~Supervised() { Stopping(); }
   Supervised(const Supervised&) = delete;
   Supervised& operator=(const Supervised&) = delete;
 
- private:
-  void GiveSigns(std::chrono::microseconds pause);
+  // Says READY with `status`. Once more: another one gives signs from now on.
+  void Ready(GiveSign give_sign, const std::string& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whoever gave signs is not called any more. Again: nothing.
+  void Stopping() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  rpc::RpcServer& server_;
+ private:
+  void GiveSigns(std::chrono::microseconds pause) ABSL_LOCKS_EXCLUDED(mutex_);
+
   Mutex mutex_;
   CondVar wake_;
+  GiveSign give_sign_ ABSL_GUARDED_BY(mutex_);
+  bool ready_ ABSL_GUARDED_BY(mutex_) = false;
   bool ends_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // where it is watched
 };

@@ -137,12 +137,28 @@ class Pages::Server final : public httplib::Server {
   }
 };
 
-Pages::Pages(FactsSource facts, Look look)
-    : facts_(facts), api_(std::move(facts), std::move(look)), server_(std::make_unique<Server>()) {}
+Pages::Pages(FactsSource facts, Look look, bool stands_by)
+    : facts_(facts),
+      api_(std::move(facts), std::move(look)),
+      stands_by_(stands_by),
+      server_(std::make_unique<Server>()) {}
 
 absl::StatusOr<std::unique_ptr<Pages>> Pages::Start(const std::string& host, uint16_t port,
                                                     FactsSource facts, Look look) {
-  std::unique_ptr<Pages> pages(new Pages(std::move(facts), std::move(look)));
+  return Start(
+      host, port,
+      std::unique_ptr<Pages>(new Pages(std::move(facts), std::move(look), /*stands_by=*/false)));
+}
+
+absl::StatusOr<std::unique_ptr<Pages>> Pages::StartForStandby(const std::string& host,
+                                                              uint16_t port) {
+  return Start(host, port,
+               std::unique_ptr<Pages>(new Pages([] { return std::nullopt; },
+                                                [](auto) { return false; }, /*stands_by=*/true)));
+}
+
+absl::StatusOr<std::unique_ptr<Pages>> Pages::Start(const std::string& host, uint16_t port,
+                                                    std::unique_ptr<Pages> pages) {
   pages->Offer();
   const int bound = port == 0 ? pages->server_->bind_to_any_port(host.c_str())
                               : (pages->server_->bind_to_port(host.c_str(), port) ? port : -1);
@@ -170,6 +186,7 @@ void Pages::Offer() {
   });
   // Also while it recovers: workers have to reach it to report.
   const auto answers = [this](const httplib::Request&, httplib::Response& response) {
+    if (stands_by_) return response.set_content("ok, standing by\n", kPlain);
     if (!facts_()) return Refuse(response, kUnavailable, "the hub does not answer; ask again");
     response.set_content("ok\n", kPlain);
   };

@@ -27,6 +27,9 @@ class Pages {
   // UNAVAILABLE if the address cannot be had. Port 0: any free one.
   static absl::StatusOr<std::unique_ptr<Pages>> Start(const std::string& host, uint16_t port,
                                                       FactsSource facts, Look look);
+  // Of a server that stands by: it is alive and ready, and has nothing to show.
+  static absl::StatusOr<std::unique_ptr<Pages>> StartForStandby(const std::string& host,
+                                                                uint16_t port);
   ~Pages();
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
@@ -34,11 +37,14 @@ class Pages {
   uint16_t port() const { return port_; }
 
  private:
-  Pages(FactsSource facts, Look look);
+  Pages(FactsSource facts, Look look, bool stands_by);
+  static absl::StatusOr<std::unique_ptr<Pages>> Start(const std::string& host, uint16_t port,
+                                                      std::unique_ptr<Pages> pages);
   void Offer();
 
   const FactsSource facts_;
   const Api api_;
+  const bool stands_by_;
   class Server;
   std::unique_ptr<Server> server_;
   uint16_t port_ = 0;

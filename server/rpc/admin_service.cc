@@ -61,6 +61,8 @@ grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext* c
   response->set_uptime_ms(static_cast<uint64_t>(uptime.count()));
   response->set_listen(listen());
   response->set_data_dir(about_.data_dir);
+  if (!about_.leads_at.empty()) response->set_role("leader");
+  response->set_leader(about_.leads_at);
   const Guard::Facts guard = guard_.facts();
   response->set_security(guard.security);
   response->set_certificate(guard.certificate);

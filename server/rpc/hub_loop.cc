@@ -57,6 +57,7 @@ HubLoop::HubLoop(const Options& options)
       waiting_max_(options.waiting_max),
       store_(options.store),
       on_failure_(options.on_failure),
+      on_end_(options.on_end),
       hub_(WithClock(options.hub), Now()),
       order_(options.store != nullptr),
       planner_([this](const hub::PlanMade& made) {
@@ -192,6 +193,7 @@ void HubLoop::RunOnLoop() {
     TickIfDueOnLoop();
     ProceedOnLoop();
   }
+  if (on_end_) on_end_();
   EndEverythingOnLoop();
 }
 
@@ -285,8 +287,8 @@ void HubLoop::WarnIfSlowOnLoop() {
   if (!slow_at_ || Now() < *slow_at_) return;
   slow_at_.reset();
   spdlog::warn(
-      "the disk has not kept a commit for {} ms, and nobody is answered before it does: look at "
-      "what else writes to the disk of the data directory, or move the directory to a quicker one",
+      "the store has not kept a commit for {} ms, and nobody is answered before it does: look at "
+      "what else writes to the disk of the data directory, or of etcd, or move it to a quicker one",
       kSlowCommitMs);
 }
 

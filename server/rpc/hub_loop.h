@@ -78,6 +78,9 @@ class HubLoop {
     store::Store* store = nullptr;
     // Told once, on the loop's thread, why the store has failed. The loop has stopped then.
     std::function<void(const absl::Status&)> on_failure = {};
+    // Once, on the loop's thread, when nothing more will be kept, and before anybody hears that the
+    // server ends.
+    std::function<void()> on_end = {};
   };
   using ReplyHandler = std::function<void(const hub::Reply&)>;
   using Reader = std::function<void(const hub::Hub&, TimeMs now)>;
@@ -158,6 +161,7 @@ class HubLoop {
   const size_t waiting_max_;
   store::Store* const store_;
   const std::function<void(const absl::Status&)> on_failure_;
+  const std::function<void()> on_end_;
   std::atomic<hub::CallId> last_call_{0};
   std::atomic<hub::SessionId> last_session_{0};
   Refusals refusals_;

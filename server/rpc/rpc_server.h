@@ -36,6 +36,8 @@ class RpcServer {
     HubLoop::Options loop;
     ServerIdentity identity;
     std::string data_dir;  // for show
+    // Where agents reach this server, which was elected; empty: it is the only one.
+    std::string leads_at = {};
     // Lets grpcurl and its like ask what there is to call.
     bool reflection = true;
     size_t watch_queue_max = 256;
@@ -71,6 +73,9 @@ class RpcServer {
   void GiveSign(std::function<void()> sign) { loop_.GiveSign(std::move(sign)); }
   // Looks at the certificates and rights now. Any thread.
   void Reload() { guard_->Reload(); }
+  // Whether another server may lead by now: the services are not healthy while it is so, and go on.
+  // Any thread, before Shutdown.
+  void SetDoubted(bool doubted);
   // Ends every call and stream with UNAVAILABLE. Again: nothing.
   void Shutdown();
 

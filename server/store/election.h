@@ -5,9 +5,9 @@
 // the store keeps is fenced, so that a leader that has been replaced and does not know it keeps
 // nothing. The lease is for being replaced in time; nothing that must be right rests on it.
 //
-// Thread contract: Prepare, Campaign, OpenStore, Hold and the destructor on the owner's threads, one
-// at a time; Depose, Resign and Stop on any, at any time. The listener is called on the thread of
-// Campaign (on_leader), or on one of the election's own, and must not block.
+// Thread contract: Prepare, Campaign, OpenStore, Hold and the destructor on the owner's threads,
+// one at a time; Depose, Resign and Stop on any, at any time. The listener is called on the thread
+// of Campaign (on_leader), or on one of the election's own, and must not block.
 
 #ifndef TENSORHUB_SERVER_STORE_ELECTION_H_
 #define TENSORHUB_SERVER_STORE_ELECTION_H_

@@ -81,8 +81,8 @@ std::shared_ptr<EtcdClient::Member> EtcdClient::MemberAt(size_t index) {
   if (changed) members_.assign(members_.size(), nullptr);
   std::shared_ptr<Member>& member = members_[index];
   if (member == nullptr) {
-    member = std::make_shared<Member>(
-        credentials_.MakeChannel(options_.endpoints[index], Arguments()));
+    member =
+        std::make_shared<Member>(credentials_.MakeChannel(options_.endpoints[index], Arguments()));
   }
   return member;
 }
@@ -240,8 +240,7 @@ void EtcdClient::WakeWaiting() {
   for (grpc::ClientContext* context : waiting_) context->TryCancel();
 }
 
-absl::Status EtcdClient::Repeat(const std::string& what,
-                                const std::function<absl::Status()>& ask) {
+absl::Status EtcdClient::Repeat(const std::string& what, const std::function<absl::Status()>& ask) {
   bool told = false;
   while (true) {
     absl::Status status = ask();

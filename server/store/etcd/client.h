@@ -59,7 +59,8 @@ class EtcdClient {
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
   // What is under way in AwaitChange ends, as if there had been a change.
   void WakeWaiting() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Asks again and again while what it hears MayPass, and logs that once, as `what`. CANCELLED: Stop.
+  // Asks again and again while what it hears MayPass, and logs that once, as `what`. CANCELLED:
+  // Stop.
   absl::Status Repeat(const std::string& what, const std::function<absl::Status()>& ask);
   // Waits; false: Stop.
   bool Pause(std::chrono::milliseconds time) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -16,14 +16,15 @@ constexpr size_t kPieceBytesMax = size_t{512} << 10;
 
 absl::Status Replaced() {
   return absl::AbortedError(
-      "this server does not lead any more: another one does, or its lease has ended; start it anew, "
+      "this server does not lead any more: another one does, or its lease has ended; start it "
+      "anew, "
       "and it stands by");
 }
 
 absl::Status DamagedKey(const std::string& key) {
-  return absl::DataLossError(
-      absl::StrCat("--store: etcd's ", key, " is not what a server wrote: restore etcd from a "
-                   "snapshot, or name another prefix"));
+  return absl::DataLossError(absl::StrCat("--store: etcd's ", key,
+                                          " is not what a server wrote: restore etcd from a "
+                                          "snapshot, or name another prefix"));
 }
 
 }  // namespace
@@ -71,8 +72,8 @@ std::vector<EtcdOps> Bounded(const EtcdOps& ops) {
   size_t bytes = 0;
   for (const etcd::RequestOp& op : ops) {
     const size_t more = op.ByteSizeLong();
-    const bool full = pieces.empty() || pieces.back().size() >= kTxnOpsMax ||
-                      bytes + more > kTxnBytesMax;
+    const bool full =
+        pieces.empty() || pieces.back().size() >= kTxnOpsMax || bytes + more > kTxnBytesMax;
     if (full) {
       pieces.emplace_back();
       bytes = 0;

@@ -4,12 +4,13 @@
 // Changes of keys that happen together, whole or not at all, whatever their number and size; etcd
 // takes 128 operations and 1.5 MiB in a transaction. What is larger than our bounds goes the long
 // way: it is written aside in pieces (journal/N), sealed by one key, carried out in bounded
-// transactions, and cleared away. Who finds a seal carries it out again, which changes nothing where
-// that has been done; what was written aside without a seal never happened.
+// transactions, and cleared away. Who finds a seal carries it out again, which changes nothing
+// where that has been done; what was written aside without a seal never happened.
 //
 // 1. Every transaction compares the revision in which the leader's key was made: a leader that has
 //    been replaced changes nothing any more.
-// 2. While no member of etcd answers, or it has no room, a transaction is repeated. Each one changes
+// 2. While no member of etcd answers, or it has no room, a transaction is repeated. Each one
+// changes
 //    the key `turn` and compares the revision in which the one before did: a try that a member has
 //    held back, stopped or cut off, and carries out late, finds another turn and does nothing.
 // 3. A transaction that fails by its turn alone was carried out by an earlier try of it: nobody but
@@ -49,8 +50,8 @@ class EtcdCommits {
   EtcdCommits(EtcdClient& client, EtcdKeys keys, int64_t leader_made_at)
       : client_(client), keys_(std::move(keys)), leader_made_at_(leader_made_at) {}
 
-  // After Recover. OK: kept. ABORTED: another server leads, or none. CANCELLED: EtcdClient::Stop. Else etcd's
-  // refusal. After an error it is not known whether they were kept.
+  // After Recover. OK: kept. ABORTED: another server leads, or none. CANCELLED: EtcdClient::Stop.
+  // Else etcd's refusal. After an error it is not known whether they were kept.
   absl::Status Keep(const EtcdOps& ops);
   // Carries out what an earlier leader has sealed, and clears away what it has not.
   absl::Status Recover();

@@ -51,9 +51,8 @@ EtcdElection::EtcdElection(Options options, Listener listener)
     : options_(std::move(options)),
       listener_(std::move(listener)),
       keys_(options_.place.prefix),
-      client_({.endpoints = options_.place.endpoints,
-               .tls = options_.tls,
-               .patience = kRenewPatience}),
+      client_(
+          {.endpoints = options_.place.endpoints, .tls = options_.tls, .patience = kRenewPatience}),
       for_store_({.endpoints = options_.place.endpoints, .tls = options_.tls}) {}
 
 EtcdElection::~EtcdElection() {
@@ -89,8 +88,8 @@ absl::Status EtcdElection::CheckAround() {
     const absl::StatusOr<etcd::TxnResponse> look = Patiently(request);
     if (!look.ok()) return look.status();
     if (OnlyPair(*look, 0) != nullptr) {
-      return NotOurs(options_.place, absl::StrCat("it lies inside the prefix of another hub, ",
-                                                  Shown(around)));
+      return NotOurs(options_.place,
+                     absl::StrCat("it lies inside the prefix of another hub, ", Shown(around)));
     }
   }
   return absl::OkStatus();
@@ -105,14 +104,14 @@ absl::Status EtcdElection::CheckPlace(const etcd::TxnResponse& look) {
   int number = 0;
   if (!store || !*store || schema == nullptr || !absl::SimpleAtoi(schema->value(), &number) ||
       number < 1) {
-    return NotOurs(options_.place, absl::StrCat("what is there is no hub's (",
-                                                Shown(keys_.Id()), " is ", Shown(text), ")"));
+    return NotOurs(options_.place, absl::StrCat("what is there is no hub's (", Shown(keys_.Id()),
+                                                " is ", Shown(text), ")"));
   }
   if (number > kEtcdSchema) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "--store ", options_.place.ToString(), ": it has schema ", number,
-        ", this tensorhub-server knows ", kEtcdSchema,
-        ": start the newer version that wrote it, or name another prefix"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("--store ", options_.place.ToString(), ": it has schema ", number,
+                     ", this tensorhub-server knows ", kEtcdSchema,
+                     ": start the newer version that wrote it, or name another prefix"));
   }
   store_id_ = *store;
   return absl::OkStatus();
@@ -177,8 +176,8 @@ absl::StatusOr<EtcdElection::Seen> EtcdElection::LookAtLeader() {
     kept::Leader message;
     // R9: of what is not readable, nobody is told.
     if (!message.ParseFromString(leader->value())) message.Clear();
-    seen.leader = Leader{message.address(), message.version(), message.epoch(),
-                         leader->create_revision()};
+    seen.leader =
+        Leader{message.address(), message.version(), message.epoch(), leader->create_revision()};
     seen.leader_lease = leader->lease();
   }
   return seen;
@@ -285,9 +284,10 @@ void EtcdElection::Run() {
     if (made_at == 0) return;  // resigned
     if (Renew(BootTime())) continue;
     if (made_at_.exchange(0) == 0) return;
-    return listener_.on_lost(absl::AbortedError(
-        "this server does not lead any more: its lease has ended, or another server has taken over; "
-        "start it anew, and it stands by"));
+    return listener_.on_lost(
+        absl::AbortedError("this server does not lead any more: its lease has ended, or another "
+                           "server has taken over; "
+                           "start it anew, and it stands by"));
   }
 }
 

@@ -31,8 +31,8 @@ class EtcdElection final : public Election {
     tls::Files tls = {};
     std::string address;  // by which agents reach this server
     std::string version;
-    // How long a leader that is silent keeps the others waiting. etcd gives 2 s at least, unless its
-    // own elections are quicker.
+    // How long a leader that is silent keeps the others waiting. etcd gives 2 s at least, unless
+    // its own elections are quicker.
     std::chrono::seconds lease{3};
   };
 

@@ -53,11 +53,13 @@ absl::StatusOr<EtcdPlace> EtcdPlace::Parse(std::string_view text) {
     return Bad(text, "names no prefix, under which this hub's keys lie apart from all others");
   }
   EtcdPlace place{.endpoints = {}, .prefix = std::string(rest.substr(slash + 1))};
-  if (!IsPrefix(place.prefix)) return Bad(text, "has a prefix that is not made of words between slashes");
+  if (!IsPrefix(place.prefix))
+    return Bad(text, "has a prefix that is not made of words between slashes");
   std::set<std::string> seen;
   for (const auto piece : absl::StrSplit(std::string(rest.substr(0, slash)), ',')) {
     std::string endpoint(piece);
-    if (!IsEndpoint(endpoint)) return Bad(text, "names " + Shown(endpoint) + ", which is no HOST:PORT");
+    if (!IsEndpoint(endpoint))
+      return Bad(text, "names " + Shown(endpoint) + ", which is no HOST:PORT");
     if (!seen.insert(endpoint).second) return Bad(text, "names " + endpoint + " twice");
     place.endpoints.push_back(std::move(endpoint));
   }

@@ -41,9 +41,8 @@ kept::Group::Outcome OutcomeOf(const absl::Status& outcome) {
 }
 
 absl::Status OutcomeFrom(const kept::Group::Outcome& message) {
-  return AsOutage(
-      absl::Status(static_cast<absl::StatusCode>(message.code()), message.message()),
-      message.outage());
+  return AsOutage(absl::Status(static_cast<absl::StatusCode>(message.code()), message.message()),
+                  message.outage());
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ class EtcdStoreTest : public testing::Test {
   static void TearDownTestSuite() { delete std::exchange(etcd_, nullptr); }
 
   static std::string Prefix() {
-    return absl::StrCat("tests/",
-                        testing::UnitTest::GetInstance()->current_test_info()->name());
+    return absl::StrCat("tests/", testing::UnitTest::GetInstance()->current_test_info()->name());
   }
   static EtcdKeys Keys() { return EtcdKeys(Prefix()); }
   static Loaded LoadOnce() {
@@ -158,9 +157,8 @@ TEST_F(EtcdStoreTest, OneOfManyLeads) {
   std::set<uint64_t> epochs;
   while (!candidates.empty()) {
     const auto leads = [](const auto& one) { return one->Leads(); };
-    ASSERT_TRUE(Eventually(seconds(20), [&] {
-      return std::any_of(candidates.begin(), candidates.end(), leads);
-    }));
+    ASSERT_TRUE(Eventually(
+        seconds(20), [&] { return std::any_of(candidates.begin(), candidates.end(), leads); }));
     const auto leader = std::find_if(candidates.begin(), candidates.end(), leads);
     EXPECT_EQ(std::count_if(candidates.begin(), candidates.end(), leads), 1);
     Loaded loaded;
@@ -203,8 +201,8 @@ TEST_F(EtcdStoreTest, ANewerSchemaIsRefused) {
 
 TEST_F(EtcdStoreTest, RowsThatCannotBeAreRefused) {
   KeepOnce(RowsOf(SomeState()));
-  const std::string bad_names[] = {"m/a b", "m/%41", "w/m/g/65536", "w/m/g/03", "g/m", "x/y",
-                                   "m/nobody/part/00000001"};
+  const std::string bad_names[] = {"m/a b", "m/%41", "w/m/g/65536",           "w/m/g/03",
+                                   "g/m",   "x/y",   "m/nobody/part/00000001"};
   for (const std::string& name : bad_names) {
     Do({PutOp(Keys().all() + name, "")});
     const absl::Status status = Refused(Prefix());
@@ -242,8 +240,7 @@ TEST_F(EtcdStoreTest, WhoWaitsForEtcdCanBeStopped) {
   const auto store = candidate.Lead(loaded);
   etcd_->member(0).Signal(SIGSTOP);
   std::atomic<bool> cancelled = false;
-  std::thread commit(
-      [&] { cancelled = absl::IsCancelled(store->Commit(RowsOf(SomeState()))); });
+  std::thread commit([&] { cancelled = absl::IsCancelled(store->Commit(RowsOf(SomeState()))); });
   EXPECT_TRUE(Eventually(seconds(20), [&] { return candidate.doubted(); }));
   candidate.election().Stop();
   commit.join();

@@ -181,7 +181,7 @@ class KeptFirstTest : public testing::Test {
 TEST_F(KeptFirstTest, ADiskThatStandsStillIsSaid) {
   const auto lines = LoggedLines::Install();
   auto published = Publish("a", 7);
-  EXPECT_THAT(lines->FirstWarning(), testing::HasSubstr("the disk has not kept a commit for"));
+  EXPECT_THAT(lines->FirstWarning(), testing::HasSubstr("the store has not kept a commit for"));
   EXPECT_FALSE(Answered(published));
   store_.Let(1);
   EXPECT_TRUE(published.get().ok());
