@@ -49,10 +49,10 @@ Candidacy::Candidacy(const Flags& flags, std::unique_ptr<rpc::StandbyServer> sta
               .address = address_,
               .version = TENSORHUB_VERSION,
               .lease = std::chrono::duration_cast<std::chrono::seconds>(flags.leader_lease)},
-          store::Election::Listener{
-              .on_leader = [this](const auto& leader) { NoteLeader(leader); },
-              .on_doubt = [this](bool doubt) { NoteDoubt(doubt); },
-              .on_lost = [](const absl::Status& why) { EndFor(why); }})) {}
+          store::Election::Listener{.on_leader = [this](const auto& leader) { NoteLeader(leader); },
+                                    .on_doubt = [this](bool doubt) { NoteDoubt(doubt); },
+                                    .on_lost = [](const absl::Status& why) { EndFor(why); }})),
+      deathwatch_([this](const store::Leader& leader) { election_->Depose(leader); }) {}
 
 Candidacy::~Candidacy() {
   {
@@ -71,11 +71,14 @@ void Candidacy::Run() {
   if (absl::IsCancelled(status)) return;
   if (!status.ok()) return EndFor(status);
   election_->Hold();
+  deathwatch_.Watch(std::nullopt);
   TellElected();
 }
 
 void Candidacy::NoteLeader(const std::optional<store::Leader>& leader) {
-  standby_->SetLeader(leader ? leader->address : "");
+  const store::Leader known = leader.value_or(store::Leader{});
+  deathwatch_.Watch(leader);
+  standby_->SetLeader(known.address, {known.store_id, known.epoch});
   if (leader) {
     spdlog::info("standing by: the server at {} leads (version {}, epoch {})", leader->address,
                  leader->version, leader->epoch);

@@ -1,9 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A server that is one of several: it stands by, until it is elected (News::kElected), and from then
-// on holds the lead until it ends. Whatever ends the lead ends the server (EndFor); its supervisor
-// starts it anew, and it stands by again.
+// A server that is one of several: it stands by, until it is elected (News::kElected), and from
+// then on holds the lead until it ends. Whatever ends the lead ends the server (EndFor); its
+// supervisor starts it anew, and it stands by again.
 //
 // Thread contract: the owner's thread; GiveBack on any.
 
@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "common/mutex.h"
+#include "server/deathwatch.h"
 #include "server/flags.h"
 #include "server/rpc/rpc_server.h"
 #include "server/rpc/standby_server.h"
@@ -61,6 +62,7 @@ class Candidacy {
   const rpc::ListenAddress listen_;
   const std::string address_;
   std::unique_ptr<store::Election> election_;
+  Deathwatch deathwatch_;
 
   Mutex mutex_;
   CondVar wake_;

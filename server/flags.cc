@@ -128,8 +128,8 @@ cli::Problem CheckGuard(const cli::CommandLine& line, Flags& flags) {
   return std::nullopt;
 }
 
-constexpr const char* kEtcdOnly[] = {"advertise", "leader-lease", "store-tls-ca",
-                                     "store-tls-cert", "store-tls-key"};
+constexpr const char* kEtcdOnly[] = {"advertise", "leader-lease", "store-tls-ca", "store-tls-cert",
+                                     "store-tls-key"};
 
 bool IsAllAddresses(const std::string& host) {
   return host == "0.0.0.0" || host == "::" || host.empty() || host == "*";
@@ -141,8 +141,10 @@ cli::Problem CheckAdvertised(Flags& flags) {
   if (!listen.ok()) return std::nullopt;  // that is said elsewhere
   if (flags.advertise.empty()) {
     if (!IsAllAddresses(listen->host)) return std::nullopt;
-    return absl::StrCat("--advertise: name the HOST:PORT by which agents reach this server; "
-                        "--listen ", flags.listen, " is all addresses");
+    return absl::StrCat(
+        "--advertise: name the HOST:PORT by which agents reach this server; "
+        "--listen ",
+        flags.listen, " is all addresses");
   }
   const auto address = rpc::ListenAddress::Parse(flags.advertise);
   if (!address.ok()) return "--advertise: " + std::string(address.status().message());

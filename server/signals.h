@@ -1,11 +1,11 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the main thread of the server waits for: an operator's signals, and what its own threads have
-// to tell it.
+// What the main thread of the server waits for: an operator's signals, and what its own threads
+// have to tell it.
 //
-// Thread contract: BlockSignals before any thread starts; WaitForNews on the main thread; the rest on
-// any.
+// Thread contract: BlockSignals before any thread starts; WaitForNews on the main thread; the rest
+// on any.
 
 #ifndef TENSORHUB_SERVER_SIGNALS_H_
 #define TENSORHUB_SERVER_SIGNALS_H_
@@ -34,8 +34,8 @@ int Failed(const absl::Status& status);
 // This server leads.
 void TellElected();
 
-// To end in order may take as long as the store takes for what is being kept. Ending at once is safe
-// as well, like being killed: nobody has heard of what is not kept.
+// To end in order may take as long as the store takes for what is being kept. Ending at once is
+// safe as well, like being killed: nobody has heard of what is not kept.
 void EndAtOnceIfAsked();
 
 }  // namespace tensorhub

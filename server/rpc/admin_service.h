@@ -23,7 +23,7 @@ class AdminService final : public Operations<v1::Admin> {
     ServerIdentity identity;
     std::string listen;  // as was asked for; see SetListen
     std::string data_dir;
-    std::string leads_at;  // empty: it is the only server
+    std::string leads_at = {};  // empty: it is the only server
     // Changes that wait for one slow watcher before it gets a new listing instead.
     size_t watch_queue_max = 256;
   };

@@ -13,8 +13,8 @@
 
 namespace tensorhub::rpc {
 
-// With gRPC's health service, and reflection if it is wanted. `receive_bytes_max`: R9, what gRPC may
-// hold of requests that have not come whole.
+// With gRPC's health service, and reflection if it is wanted. `receive_bytes_max`: R9, what gRPC
+// may hold of requests that have not come whole.
 void PrepareBuilder(grpc::ServerBuilder& builder, size_t receive_bytes_max, bool reflection);
 
 // gRPC itself does not say why.

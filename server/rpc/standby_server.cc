@@ -34,9 +34,10 @@ class OneAnswer final : public grpc::ServerGenericBidiReactor {
 
 }  // namespace
 
-void StandbyServer::Service::SetLeader(const std::string& address) {
+void StandbyServer::Service::SetLeader(const std::string& address, const ServerIdentity& identity) {
   MutexLock lock(mutex_);
   leader_ = address;
+  identity_ = identity;
 }
 
 void StandbyServer::Service::SetListen(const std::string& address) {
@@ -46,10 +47,10 @@ void StandbyServer::Service::SetListen(const std::string& address) {
 
 absl::Status StandbyServer::Service::Refusal() {
   MutexLock lock(mutex_);
-  const std::string text =
-      leader_.empty() ? "this server stands by, and who leads is not known yet: retry"
-                      : absl::StrCat("this server stands by: ask the one at ", leader_,
-                                     ", which leads, or name all servers of the hub");
+  const std::string text = leader_.empty()
+                               ? "this server stands by, and who leads is not known yet: retry"
+                               : absl::StrCat("this server stands by: ask the one at ", leader_,
+                                              ", which leads, or name all servers of the hub");
   return WithLeader(absl::UnavailableError(text), leader_);
 }
 
@@ -59,6 +60,8 @@ std::string StandbyServer::Service::StatusBytes() {
   response.set_server_version(TENSORHUB_VERSION);
   response.set_listen(listen_);
   response.set_role("standby");
+  if (identity_.store_id) response.set_store_id(ToBytes(identity_.store_id));
+  response.set_epoch(identity_.epoch);
   response.set_leader(leader_);
   return response.SerializeAsString();
 }

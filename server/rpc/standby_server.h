@@ -20,6 +20,7 @@
 #include "common/mutex.h"
 #include "server/rpc/guard.h"
 #include "server/rpc/listen_address.h"
+#include "server/store/identity.h"
 
 namespace tensorhub::rpc {
 
@@ -37,8 +38,10 @@ class StandbyServer {
   StandbyServer& operator=(const StandbyServer&) = delete;
 
   const ListenAddress& address() const { return address_; }
-  // Empty: not known.
-  void SetLeader(const std::string& address) { service_.SetLeader(address); }
+  // Who leads, with which identity. An empty address: it is not known.
+  void SetLeader(const std::string& address, const ServerIdentity& identity) {
+    service_.SetLeader(address, identity);
+  }
   void Reload() { guard_->Reload(); }
   // The address is free once it returns.
   void Shutdown();
@@ -46,7 +49,8 @@ class StandbyServer {
  private:
   class Service final : public grpc::CallbackGenericService {
    public:
-    void SetLeader(const std::string& address) ABSL_LOCKS_EXCLUDED(mutex_);
+    void SetLeader(const std::string& address, const ServerIdentity& identity)
+        ABSL_LOCKS_EXCLUDED(mutex_);
     void SetListen(const std::string& address) ABSL_LOCKS_EXCLUDED(mutex_);
     grpc::ServerGenericBidiReactor* CreateReactor(
         grpc::GenericCallbackServerContext* context) override;
@@ -57,6 +61,7 @@ class StandbyServer {
 
     Mutex mutex_;
     std::string leader_ ABSL_GUARDED_BY(mutex_);
+    ServerIdentity identity_ ABSL_GUARDED_BY(mutex_);
     std::string listen_ ABSL_GUARDED_BY(mutex_);
   };
 

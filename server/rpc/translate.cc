@@ -262,9 +262,10 @@ absl::Status CheckIdentity(const pb::OpenSession& open, const ServerIdentity& mi
         ToHex(mine.store_id), "): correct the server's address, or restart the worker"));
   }
   if (known == mine.store_id && known && open.known_epoch() > mine.epoch) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "known_epoch: this server is stale (epoch ", mine.epoch, ", the worker has seen ",
-        open.known_epoch(), "): stop it and connect to the current one"));
+    const std::string text = absl::StrCat("known_epoch: this server is stale (epoch ", mine.epoch,
+                                          ", the worker has seen ", open.known_epoch(),
+                                          "): stop it and connect to the current one");
+    return WithLeader(absl::FailedPreconditionError(text), "");
   }
   return absl::OkStatus();
 }

@@ -26,6 +26,7 @@ namespace tensorhub::store {
 struct Leader {
   std::string address;  // by which agents reach it
   std::string version;  // of its program
+  Id128 store_id;
   uint64_t epoch = 0;
   int64_t term = 0;  // the election's own name for this leadership
   bool operator==(const Leader&) const = default;

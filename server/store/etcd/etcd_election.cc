@@ -176,8 +176,8 @@ absl::StatusOr<EtcdElection::Seen> EtcdElection::LookAtLeader() {
     kept::Leader message;
     // R9: of what is not readable, nobody is told.
     if (!message.ParseFromString(leader->value())) message.Clear();
-    seen.leader =
-        Leader{message.address(), message.version(), message.epoch(), leader->create_revision()};
+    seen.leader = Leader{message.address(), message.version(), store_id_, message.epoch(),
+                         leader->create_revision()};
     seen.leader_lease = leader->lease();
   }
   return seen;
