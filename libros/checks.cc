@@ -14,6 +14,7 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/location.h"
+#include "common/server_choice.h"
 #include "common/text.h"
 
 namespace ros {
@@ -32,7 +33,7 @@ bool IsPrintable(const std::string& text) {
 }
 
 // HOST:PORT, [V6]:PORT. Whether the host exists shows when it is called.
-absl::Status CheckServer(const std::string& server) {
+absl::Status CheckOneServer(const std::string& server) {
   const size_t colon = server.rfind(':');
   const std::string port = colon == std::string::npos ? "" : server.substr(colon + 1);
   const bool digits =
@@ -42,6 +43,14 @@ absl::Status CheckServer(const std::string& server) {
   if (whole && std::stoi(port) >= 1 && std::stoi(port) <= 65535) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "server ", Shown(server), " is no address; write HOST:PORT, such as \"hub:7070\""));
+}
+
+// Or several with commas.
+absl::Status CheckServer(const std::string& servers) {
+  for (const std::string& server : tensorhub::ServersOf(servers)) {
+    if (absl::Status status = CheckOneServer(server); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckRank(const ConnectOptions& options) {

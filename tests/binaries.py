@@ -13,6 +13,12 @@ SKIPPED = 77
 _folder = ""
 
 
+def use(folder):
+    """For a program that is no test."""
+    global _folder
+    _folder = folder
+
+
 def path(name):
     return os.path.join(_folder, name)
 

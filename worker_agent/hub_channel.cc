@@ -13,6 +13,7 @@
 #include "common/grpc_keepalive.h"
 #include "common/grpc_names.h"
 #include "common/limits.h"
+#include "common/remedy.h"
 #include "worker_agent/log.h"
 
 namespace tensorhub::agent {
@@ -57,33 +58,74 @@ void KeepTheFirst(const std::shared_ptr<grpc::Channel>& channel) {
 }  // namespace
 
 std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server, Connection connection) {
-  auto channel = MakeChannel(server, connection,
+  auto channel = MakeChannel(ServersOf(server).front(), connection,
                              tls::ClientCredentials(tls::ClientSecurity().OrEnvironment()));
   KeepTheFirst(channel);
   return channel;
 }
 
-HubChannel::HubChannel(std::string server, const tls::ClientSecurity& security, Calls calls)
-    : server_(std::move(server)),
-      calls_(calls),
+HubChannel::HubChannel(const std::string& server, const tls::ClientSecurity& security, Calls calls)
+    : calls_(calls),
       credentials_(security.OrEnvironment(),
                    [](const absl::Status& status) {
                      Log().error("{}; what was there before stays in force",
                                  std::string(status.message()));
                    }),
-      channel_(Make(Connection::kShared)) {}
+      choice_(server) {
+  MutexLock lock(mutex_);
+  channel_ = Make(Connection::kShared);
+}
 
 std::shared_ptr<grpc::Channel> HubChannel::Make(Connection connection) const {
-  auto channel = MakeChannel(server_, connection, credentials_);
+  auto channel = MakeChannel(choice_.current(), connection, credentials_);
   if (calls_ == Calls::kAny) KeepTheFirst(channel);
   return channel;
 }
 
-std::shared_ptr<grpc::Channel> HubChannel::Get() {
+std::shared_ptr<grpc::Channel> HubChannel::Get() { return GetWay().channel; }
+
+HubChannel::Way HubChannel::GetWay() {
   const bool changed = credentials_.Refresh();
   MutexLock lock(mutex_);
   if (changed) channel_ = Make(Connection::kShared);
-  return channel_;
+  return {choice_.current(), channel_};
+}
+
+void HubChannel::Note(const std::string& server, const absl::Status& ended) {
+  const bool elsewhere = RemedyOf(ended) == Remedy::kAskLeader;
+  if (!absl::IsUnavailable(ended) && !elsewhere) return;
+  MutexLock lock(mutex_);
+  const std::string before = choice_.current();
+  choice_.NotThere(server, LeaderOf(ended));
+  if (choice_.current() != before) channel_ = Make(Connection::kShared);
+}
+
+void HubChannel::NoteThere(const std::string& server) {
+  MutexLock lock(mutex_);
+  choice_.There(server);
+}
+
+bool HubChannel::several() const {
+  MutexLock lock(mutex_);
+  return choice_.several();
+}
+
+std::optional<std::string> HubChannel::Other(size_t turn) const {
+  MutexLock lock(mutex_);
+  return choice_.Other(turn);
+}
+
+std::shared_ptr<grpc::Channel> HubChannel::Beside(const std::string& server) const {
+  return MakeChannel(server, Connection::kShared, credentials_);
+}
+
+std::string HubChannel::WhyNot() const {
+  std::string server;
+  {
+    MutexLock lock(mutex_);
+    server = choice_.current();
+  }
+  return credentials_.WhyNot(server);
 }
 
 std::shared_ptr<grpc::Channel> HubChannel::Renew() {

@@ -9,9 +9,11 @@
 #include <grpcpp/channel.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/mutex.h"
+#include "common/server_choice.h"
 #include "common/tls/client_security.h"
 
 namespace tensorhub::agent {
@@ -23,33 +25,51 @@ enum class Connection { kShared, kOwn };
 // callback API, at least once.
 enum class Calls { kAny, kBlocking };
 
-// `server` is HOST:PORT. Never fails by itself: what is wrong shows in the first call. With the
-// credentials that the environment names.
+// `server` is HOST:PORT, or the first of several. Never fails by itself: what is wrong shows in the
+// first call. With the credentials that the environment names.
 std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server,
                                               Connection connection = Connection::kShared);
 
-// The channel of one worker, which all of its calls go through. Any thread.
+// The channel of one worker, which all of its calls go through: to the server that leads, as far as
+// is known. Any thread.
 class HubChannel {
  public:
-  // ClientSecurity::OrEnvironment is applied.
-  explicit HubChannel(std::string server, const tls::ClientSecurity& security = {},
+  struct Way {
+    std::string server;
+    std::shared_ptr<grpc::Channel> channel;
+  };
+
+  // HOST:PORT, or several with commas. ClientSecurity::OrEnvironment is applied.
+  explicit HubChannel(const std::string& server, const tls::ClientSecurity& security = {},
                       Calls calls = Calls::kAny);
 
   // Another one than before once the files of the credentials have changed.
   std::shared_ptr<grpc::Channel> Get() ABSL_LOCKS_EXCLUDED(mutex_);
+  Way GetWay() ABSL_LOCKS_EXCLUDED(mutex_);
+  // How a call ended that went to `server`: ServerChoice::NotThere, if so it did.
+  void Note(const std::string& server, const absl::Status& ended) ABSL_LOCKS_EXCLUDED(mutex_);
+  // ServerChoice::There.
+  void NoteThere(const std::string& server) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether another server may be the right one.
+  bool several() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // ServerChoice::Other.
+  std::optional<std::string> Other(size_t turn) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // One to another server, beside the worker's own.
+  std::shared_ptr<grpc::Channel> Beside(const std::string& server) const;
   // One with a connection of its own, which begins at once. gRPC 1.51 sleeps by the wall clock
   // before it connects again: where that was set back by an hour, for an hour.
   std::shared_ptr<grpc::Channel> Renew() ABSL_LOCKS_EXCLUDED(mutex_);
   // ClientCredentials::WhyNot. Blocks.
-  std::string WhyNot() const { return credentials_.WhyNot(server_); }
+  std::string WhyNot() const;
 
  private:
-  std::shared_ptr<grpc::Channel> Make(Connection connection) const;
+  std::shared_ptr<grpc::Channel> Make(Connection connection) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const std::string server_;
   const Calls calls_;
   tls::ClientCredentials credentials_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  ServerChoice choice_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
 };
 

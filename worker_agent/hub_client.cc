@@ -8,6 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "common/remedy.h"
 #include "worker_agent/core/refusal.h"
 #include "worker_agent/hub_status.h"
 #include "worker_agent/log.h"
@@ -28,6 +29,8 @@ constexpr TimeMs kPutAgainMs = 2000;
 // connect at once; and less and less often, so that a hub that is slow is left alone.
 constexpr TimeMs kFirstRenewMs = 5000;
 constexpr TimeMs kLongestRenewMs = 30'000;
+// What one of several servers has to welcome a worker, or to say who leads.
+constexpr TimeMs kOpenPatienceMs = 1000;
 
 // Of those that there are.
 std::optional<TimeMs> Earlier(std::optional<TimeMs> one, std::optional<TimeMs> other) {
@@ -53,6 +56,7 @@ HubClient::HubClient(Options options, std::shared_ptr<HubChannel> channel,
       stub_(v1::Hub::NewStub(in_use_)),
       calls_(stub_, inbox_, options_.facts.self,
              [this](const CallReply& reply) { owner_.on_event(reply); }),
+      witness_(channel_, inbox_, [this](const HubWitness::Testimony& said) { OnTestimony(said); }),
       random_(options_.seed) {}
 
 HubClient::~HubClient() {
@@ -69,12 +73,36 @@ void HubClient::Tick(TimeMs now) {
   now_ = now;
   if (state_ == State::kEnded) return;
   if (!connected_ && now >= connect_until_) return FailConnect(TimedOut());
+  if (opened_by_ && now >= *opened_by_) {
+    opened_by_.reset();
+    if (session_) session_->Cancel();  // its end follows, and the next server
+  }
   if (renew_at_ && now >= *renew_at_) {
     RenewChannel();
   } else if (open_at_ && now >= *open_at_) {
     Open();
   }
   PutMissingDocuments();
+  if (ask_others_at_ && now >= *ask_others_at_) AskOthers();
+}
+
+// Half of the time at random: thousands of workers do so.
+void HubClient::AskOthers() {
+  ask_others_at_.reset();
+  if (state_ != State::kUp || !channel_->several()) return;
+  witness_.Ask(heartbeat_ms_);
+  const TimeMs half = std::max<TimeMs>(heartbeat_ms_ / 2, 1);
+  ask_others_at_ = now_ + half + static_cast<TimeMs>(random_.Below(static_cast<uint64_t>(half)));
+}
+
+// R8: the hub of this session has been followed by another, and may not know it.
+void HubClient::OnTestimony(const HubWitness::Testimony& said) {
+  if (state_ != State::kUp || said.leader.empty() || leaving_) return;
+  if (!hub_.IsFollowedBy(said.store_id, said.epoch)) return;
+  Log().warn("{} leaves the server at {}: the one at {} leads now (epoch {})",
+             ToString(options_.facts.self.key), at_, said.leader, said.epoch);
+  channel_->Note(at_, WithLeader(absl::UnavailableError("replaced"), said.leader));
+  OpenAnew();
 }
 
 // Before the next call they are put anyhow; but whoever only holds a version makes none.
@@ -88,8 +116,9 @@ void HubClient::PutMissingDocuments() {
 
 std::optional<TimeMs> HubClient::NextDeadline() const {
   if (state_ == State::kEnded) return std::nullopt;
-  if (connected_) return Earlier(open_at_ ? open_at_ : put_at_, renew_at_);
-  return Earlier(connect_until_, open_at_);
+  const std::optional<TimeMs> next = Earlier(open_at_, opened_by_);
+  if (connected_) return Earlier(Earlier(next ? next : put_at_, renew_at_), ask_others_at_);
+  return Earlier(connect_until_, next);
 }
 
 // The channel is another one where its credentials have changed.
@@ -100,18 +129,26 @@ void HubClient::UseChannel(const std::shared_ptr<grpc::Channel>& channel) {
   calls_.Use(stub_);
 }
 
+void HubClient::UseWay() {
+  const HubChannel::Way way = channel_->GetWay();
+  at_ = way.server;
+  UseChannel(way.channel);
+}
+
 void HubClient::Open() {
   open_at_.reset();
   pulse_.Drop();
-  UseChannel(channel_->Get());
+  UseWay();
+  opened_by_.reset();
+  if (channel_->several()) opened_by_ = now_ + kOpenPatienceMs;
   state_ = State::kOpening;
   v1::WorkerMessage opening;
   *opening.mutable_open() = ToProto(options_.facts, owner_.report());
   opening.mutable_open()->set_endpoint(endpoint_);
   opening.mutable_open()->set_session_number(++number_);
   opening.mutable_open()->set_resumed(connected_);
-  opening.mutable_open()->set_known_store_id(store_id_);
-  opening.mutable_open()->set_known_epoch(epoch_);
+  opening.mutable_open()->set_known_store_id(hub_.store_id());
+  opening.mutable_open()->set_known_epoch(hub_.epoch());
   HubSession::Listener listener;
   listener.on_message = [this, inbox = inbox_, number = number_](const v1::HubMessage& message) {
     inbox->Post([this, number, message] { OnMessage(number, message); });
@@ -152,8 +189,8 @@ void HubClient::RenewChannel() {
   renew_after_ms_ = std::min(2 * renew_after_ms_, kLongestRenewMs);
   renew_at_ = now_ + renew_after_ms_;
   Log().info("{} tries the server at {} by another connection", ToString(options_.facts.self.key),
-             options_.server);
-  UseChannel(channel_->Renew());
+             at_);
+  channel_->Renew();
   const std::shared_ptr<HubSession> last = session_;
   Open();
   if (last) last->Cancel();
@@ -171,38 +208,51 @@ void HubClient::OnMessage(SessionNumber number, const v1::HubMessage& message) {
   if (*event) owner_.on_event(**event);
 }
 
-absl::Status HubClient::CheckIdentity(const v1::Welcome& welcome) const {
-  if (store_id_.empty() || welcome.store_id().empty()) return absl::OkStatus();
-  if (store_id_ != welcome.store_id()) {
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "the server at %s is another one now (store %s, was %s); restart this worker to use it",
-        options_.server, absl::BytesToHexString(welcome.store_id()),
-        absl::BytesToHexString(store_id_)));
+absl::Status HubClient::CheckIdentity(const v1::Welcome& welcome) {
+  const uint64_t known = hub_.epoch();
+  switch (hub_.Meet(welcome.store_id(), welcome.epoch())) {
+    case KnownHub::Verdict::kLeads:
+      return absl::OkStatus();
+    case KnownHub::Verdict::kAnother:
+      return absl::FailedPreconditionError(absl::StrFormat(
+          "the server at %s is another one now (store %s, was %s); restart this worker to use it",
+          at_, absl::BytesToHexString(welcome.store_id()),
+          absl::BytesToHexString(hub_.store_id())));
+    case KnownHub::Verdict::kOlder:
+      break;
   }
-  if (welcome.epoch() >= epoch_) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrFormat("the server at %s runs on old data (epoch %d, was %d); stop it, or restart "
-                      "this worker to use it",
-                      options_.server, welcome.epoch(), epoch_));
+  return WithLeader(absl::FailedPreconditionError(absl::StrFormat(
+                        "the server at %s runs on old data (epoch %d, was %d); stop it, or restart "
+                        "this worker to use it",
+                        at_, welcome.epoch(), known)),
+                    "");
+}
+
+// Of several servers, another one leads.
+bool HubClient::LeadsNot(const absl::Status& status) const {
+  return RemedyOf(status) == Remedy::kAskLeader && channel_->several();
 }
 
 void HubClient::OnWelcome(const v1::Welcome& welcome) {
   if (state_ != State::kOpening) return;
   const absl::Status status = CheckIdentity(welcome);
-  if (!status.ok()) return Refuse(status);
-  // The epochs of a server that keeps nothing are no lives of a store's: they are times.
-  if (!welcome.store_id().empty()) {
-    store_id_ = welcome.store_id();
-    epoch_ = welcome.epoch();
+  if (LeadsNot(status)) {
+    Log().warn("{}", std::string(status.message()));
+    return session_->Cancel();  // its end follows, and the next server
   }
+  if (!status.ok()) return Refuse(status);
   state_ = State::kUp;
+  opened_by_.reset();
+  channel_->NoteThere(at_);
+  heartbeat_ms_ = TimeOr(welcome.heartbeat_ms(), kHeartbeatMs);
+  if (channel_->several()) ask_others_at_ = now_ + heartbeat_ms_;
   renew_at_.reset();
   pulse_.Use(session_, TimeOr(welcome.heartbeat_ms(), kHeartbeatMs));
   failures_ = 0;
   last_failure_ = absl::OkStatus();
   Log().info("{} {} the server at {} (version {}, epoch {})", ToString(options_.facts.self.key),
-             connected_ ? "reconnected to" : "connected to", options_.server,
-             welcome.server_version(), welcome.epoch());
+             connected_ ? "reconnected to" : "connected to", at_, welcome.server_version(),
+             welcome.epoch());
   const bool first = !std::exchange(connected_, true);
   owner_.on_event(SessionUp{TimeOr(welcome.lease_ms(), kLeaseMs),
                             TimeOr(welcome.heartbeat_ms(), kHeartbeatMs), welcome.wants_documents(),
@@ -216,16 +266,20 @@ void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
   const bool was_up = state_ == State::kUp;
   pulse_.Drop();
   session_.reset();
+  opened_by_.reset();
   state_ = leaving_ && ended.ok() ? State::kEnded : State::kIdle;
   if (state_ == State::kEnded) return;
   const absl::Status status =
       ended.ok() ? absl::UnavailableError("the server ended the session") : WhyEnded(ended);
   if (was_up) {
     Log().warn("{} lost the server at {} ({}); reconnecting", ToString(options_.facts.self.key),
-               options_.server, std::string(status.message()));
+               at_, std::string(status.message()));
     LoseSession();
   }
+  channel_->Note(at_, status);
+  if (RemedyOf(status) == Remedy::kAskLeader) failures_ = 0;  // somebody knows where to go
   if (!connected_) return OnFirstFailure(status);
+  if (LeadsNot(status)) return RetryLater();
   // A certificate or token that has ended may be renewed: the next try looks at the files again.
   if (IsRefusal(status) && !absl::IsUnauthenticated(status)) return Refuse(status);
   RetryLater();
@@ -236,13 +290,13 @@ void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
 absl::Status HubClient::WhyEnded(const grpc::Status& ended) const {
   if (ended.error_code() != grpc::StatusCode::UNIMPLEMENTED) return HubStatus(ended);
   const std::string text = absl::StrFormat(
-      "the server at %s is no tensorhub-server, or of another version; correct the address",
-      options_.server);
+      "the server at %s is no tensorhub-server, or of another version; correct the address", at_);
   return connected_ ? absl::UnavailableError(text) : absl::FailedPreconditionError(text);
 }
 
 void HubClient::OnFirstFailure(const absl::Status& status) {
   last_failure_ = status;
+  if (LeadsNot(status)) return RetryLater();
   if (IsRefusal(status) && !absl::IsAlreadyExists(status)) return FailConnect(status);
   RetryLater();
 }
@@ -256,8 +310,8 @@ void HubClient::Refuse(const absl::Status& status) {
       absl::IsAlreadyExists(status)
           ? absl::AbortedError("this worker was replaced: " + std::string(status.message()))
           : status;
-  Log().warn("{} is refused by the server at {}: {}", ToString(options_.facts.self.key),
-             options_.server, std::string(reason.message()));
+  Log().warn("{} is refused by the server at {}: {}", ToString(options_.facts.self.key), at_,
+             std::string(reason.message()));
   owner_.on_event(SessionRefused{reason});
 }
 
@@ -279,7 +333,8 @@ absl::Status HubClient::TimedOut() const {
 }
 
 void HubClient::RetryLater() {
-  const TimeMs longest = connected_ ? kLongestBackOffMs : kConnectBackOffMs;
+  const bool soon = !connected_ || channel_->several();
+  const TimeMs longest = soon ? kConnectBackOffMs : kLongestBackOffMs;
   const TimeMs step = std::min(longest, kFirstBackOffMs << std::min(failures_, 10));
   ++failures_;
   // Half of it at random: thousands of workers lose the hub in the same moment.

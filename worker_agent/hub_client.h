@@ -15,11 +15,13 @@
 #include <string>
 
 #include "common/random.h"
+#include "common/server_choice.h"
 #include "tensorhub/v1/hub.grpc.pb.h"
 #include "worker_agent/hub_channel.h"
 #include "worker_agent/hub_messages.h"
 #include "worker_agent/hub_session.h"
 #include "worker_agent/hub_unary.h"
+#include "worker_agent/hub_witness.h"
 #include "worker_agent/inbox.h"
 #include "worker_agent/pulse.h"
 
@@ -66,6 +68,7 @@ class HubClient {
   enum class State { kIdle, kOpening, kUp, kEnded };
 
   void UseChannel(const std::shared_ptr<grpc::Channel>& channel);
+  void UseWay();
   void Open();
   void OpenAnew();
   void LoseSession();
@@ -73,7 +76,8 @@ class HubClient {
   void OnMessage(SessionNumber number, const v1::HubMessage& message);
   void OnWelcome(const v1::Welcome& welcome);
   // What is wrong with this hub's identity.
-  absl::Status CheckIdentity(const v1::Welcome& welcome) const;
+  absl::Status CheckIdentity(const v1::Welcome& welcome);
+  bool LeadsNot(const absl::Status& status) const;
   void OnEnd(SessionNumber number, const grpc::Status& ended);
   absl::Status WhyEnded(const grpc::Status& ended) const;
   void OnFirstFailure(const absl::Status& status);
@@ -82,6 +86,8 @@ class HubClient {
   absl::Status TimedOut() const;
   void RetryLater();
   void PutMissingDocuments();
+  void AskOthers();
+  void OnTestimony(const HubWitness::Testimony& said);
 
   const Options options_;
   std::string endpoint_;  // instead of the facts', once moved
@@ -91,6 +97,7 @@ class HubClient {
   std::shared_ptr<grpc::Channel> in_use_;
   std::shared_ptr<v1::Hub::StubInterface> stub_;
   HubUnary calls_;
+  HubWitness witness_;
   Random random_;
 
   State state_ = State::kIdle;
@@ -102,13 +109,17 @@ class HubClient {
   absl::Status last_failure_;
   TimeMs now_ = 0;
   TimeMs connect_until_ = 0;
+  std::string at_;  // the server that is asked
   std::optional<TimeMs> open_at_;
+  // Of several servers, one that does not answer by then is not waited for.
+  std::optional<TimeMs> opened_by_;
   std::optional<TimeMs> renew_at_;  // the channel, while no session is up again
   TimeMs renew_after_ms_ = 0;
-  std::optional<TimeMs> put_at_;  // documents that the hub wants, again
-  int failures_ = 0;              // in a row
-  std::string store_id_;
-  uint64_t epoch_ = 0;
+  TimeMs heartbeat_ms_ = 0;
+  std::optional<TimeMs> ask_others_at_;  // who leads, while a session is up
+  std::optional<TimeMs> put_at_;         // documents that the hub wants, again
+  int failures_ = 0;                     // in a row
+  KnownHub hub_;
 };
 
 }  // namespace tensorhub::agent

@@ -139,10 +139,13 @@ absl::Status HubQueries::Once(const Ask& ask, TimeMs left_ms) {
     if (stopped_) return Left();
     running_.insert(&context);
   }
+  const std::string server = channel_->GetWay().server;
   const grpc::Status status = ask(context, left_ms);
+  const absl::Status ended = HubStatus(status, deadline);
+  channel_->Note(server, ended);
   MutexLock lock(mutex_);
   running_.erase(&context);
-  return stopped_ && !status.ok() ? Left() : Named(HubStatus(status, deadline));
+  return stopped_ && !status.ok() ? Left() : Named(ended);
 }
 
 absl::Status HubQueries::Named(const absl::Status& status) const {

@@ -18,6 +18,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/server_choice.h"
 #include "common/tls/handshake.h"
 
 namespace tensorhub::tls {
@@ -101,9 +102,9 @@ bool IsLoopback(const std::string& server) {
 absl::Status Check(const ClientSecurity& security, const std::string& server) {
   absl::Status status = Load(security.tls, Side::kClient, SecondsNow()).status();
   if (status.ok()) status = ReadToken(security.token_file).status();
-  if (!status.ok() || security.token_file.empty() || security.tls.any() || IsLoopback(server)) {
-    return status;
-  }
+  if (!status.ok() || security.token_file.empty() || security.tls.any()) return status;
+  const std::vector<std::string> servers = ServersOf(server);
+  if (std::all_of(servers.begin(), servers.end(), IsLoopback)) return status;
   return BadToken(security.token_file,
                   "a token goes to other hosts over TLS only; name the TLS authorities as well");
 }

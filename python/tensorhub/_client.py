@@ -90,9 +90,9 @@ def connect(
 ) -> Client:
     """Joins a model's workers: one rank of a group that together holds one copy of the model.
 
-    ``server`` is HOST:PORT. ``location`` is region/datacenter/rack/host/device, of which trailing
-    parts may be left out; sources are chosen nearest first. Where it names no host, this one is
-    known by its kernel's boot id.
+    ``server`` is HOST:PORT, or several with commas, where the hub has several. ``location`` is
+    region/datacenter/rack/host/device, of which trailing parts may be left out; sources are chosen
+    nearest first. Where it names no host, this one is known by its kernel's boot id.
     ``data_address``: by which of this host's networks bytes travel, a device ("eth0"), an address
     or a subnet ("10.0.0.0/8"); by itself all that lead out of the host.
     ``spot``: this worker may vanish at any time, versions are not entrusted to it alone.

@@ -40,7 +40,8 @@ struct Flags {
 };
 
 void Declare(cli::CommandLine& line, Flags& flags) {
-  line.Flag("server", &flags.server, "the hub", {.placeholder = "HOST:PORT"});
+  line.Flag("server", &flags.server, "the hub; where it has several servers, all of them",
+            {.placeholder = "HOST:PORT,..."});
   line.Flag("model", &flags.models, "a model to keep", {.placeholder = "MODEL"});
   line.Flag("group", &flags.group, "the group's name instead of one unique to this run");
   line.Flag("location", &flags.location, "where this host is");

@@ -25,6 +25,11 @@ using std::chrono::milliseconds;
 // A server that is connected and does not answer: stopped, or far too busy.
 constexpr std::chrono::seconds kAnswerTimeout{30};
 constexpr milliseconds kRetryInterval{100};
+// What one of several servers has to take a connection.
+constexpr milliseconds kConnectPatience{500};
+// And to answer, before the next one is asked: it may lead no more and not know it. So many times.
+constexpr std::chrono::seconds kAnswerPatience{3};
+constexpr int kSilentMax = 3;
 
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
@@ -47,22 +52,43 @@ AdminClient::AdminClient(std::string server, milliseconds connect_timeout,
                          const tls::ClientSecurity& security)
     : server_(std::move(server)),
       connect_timeout_(connect_timeout),
-      credentials_(security.OrEnvironment(), [](const absl::Status& status) {
-        spdlog::error("{}", std::string(status.message()));
-      }) {
+      credentials_(
+          security.OrEnvironment(),
+          [](const absl::Status& status) { spdlog::error("{}", std::string(status.message())); }),
+      choice_(server_) {
   ResolveNamesAsTheSystem();
 }
 
 std::shared_ptr<grpc::Channel> AdminClient::channel() {
   const bool changed = credentials_.Refresh();
   MutexLock lock(mutex_);
-  if (changed || channel_ == nullptr) channel_ = credentials_.MakeChannel(server_, Arguments());
+  if (changed || channel_ == nullptr) {
+    channel_ = credentials_.MakeChannel(choice_.current(), Arguments());
+  }
   return channel_;
 }
 
+void AdminClient::NotThere(const absl::Status& status) {
+  MutexLock lock(mutex_);
+  const std::string before = choice_.current();
+  choice_.NotThere(before, LeaderOf(status));
+  if (choice_.current() != before) channel_ = nullptr;
+}
+
+bool AdminClient::several() {
+  MutexLock lock(mutex_);
+  return choice_.several();
+}
+
 absl::Status AdminClient::WaitUntilConnected(Clock::time_point deadline) {
-  if (channel()->WaitForConnected(deadline)) return absl::OkStatus();
-  const std::string why = credentials_.WhyNot(server_);
+  while (true) {
+    const Clock::time_point try_until =
+        several() ? std::min(deadline, Clock::now() + kConnectPatience) : deadline;
+    if (channel()->WaitForConnected(try_until)) return absl::OkStatus();
+    if (try_until >= deadline) break;
+    NotThere(absl::OkStatus());
+  }
+  const std::string why = credentials_.WhyNot(ServersOf(server_).front());
   if (!why.empty()) {
     return absl::UnavailableError(
         absl::StrCat("no connection with the server at ", server_, ": ", why));
@@ -74,8 +100,9 @@ absl::Status AdminClient::WaitUntilConnected(Clock::time_point deadline) {
       server_, std::chrono::duration<double>(tried).count()));
 }
 
-absl::Status AdminClient::Explain(const grpc::Status& status) const {
+absl::Status AdminClient::Explain(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
+  if (RemedyOf(FromGrpc(status)) == Remedy::kAskLeader) NotThere(FromGrpc(status));
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     return absl::UnimplementedError(absl::StrFormat(
         "the server at %s is no tensorhub-server, or of another version; correct the address",
@@ -101,21 +128,31 @@ absl::Status AdminClient::Cut() const {
 template <typename Request, typename Response>
 absl::StatusOr<Response> AdminClient::Call(Method<Request, Response> method, const Request& request,
                                            bool* repeated) {
-  const Clock::time_point give_up = std::min(Clock::now() + connect_timeout_, give_up_by_);
+  Clock::time_point give_up = std::min(Clock::now() + connect_timeout_, give_up_by_);
+  int silent = several() ? 0 : kSilentMax;
   for (;;) {
     if (absl::Status status = WaitUntilConnected(give_up); !status.ok()) return status;
     grpc::ClientContext context;
-    context.set_deadline(std::min(Clock::now() + kAnswerTimeout, give_up_by_));
+    const auto patience = silent < kSilentMax ? kAnswerPatience : kAnswerTimeout;
+    context.set_deadline(std::min(Clock::now() + patience, give_up_by_));
     Response response;
     const grpc::Status status =
         ((*v1::Admin::NewStub(channel())).*method)(&context, request, &response);
     if (status.ok()) return response;
-    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return NoAnswer();
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+      if (silent++ >= kSilentMax || Clock::now() >= give_up_by_) return NoAnswer();
+      give_up = std::max(give_up, std::min(Clock::now() + connect_timeout_, give_up_by_));
+      if (repeated != nullptr) *repeated = true;
+      NotThere(absl::OkStatus());
+      continue;
+    }
     // The server may come back, and orders may be given twice.
     const bool cut = WasCut(status);
     const bool again = cut || status.error_code() == grpc::StatusCode::UNAVAILABLE;
     if (!again || Clock::now() >= give_up) return cut ? Cut() : Explain(status);
     if (repeated != nullptr) *repeated = true;
+    NotThere(FromGrpc(status));
+    if (!LeaderOf(FromGrpc(status)).empty()) continue;
     std::this_thread::sleep_for(kRetryInterval);
   }
 }

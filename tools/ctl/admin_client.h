@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
+#include "common/server_choice.h"
 #include "common/tls/client_security.h"
 #include "tensorhub/v1/admin.grpc.pb.h"
 
@@ -27,7 +28,8 @@ class AdminClient {
  public:
   using Clock = std::chrono::system_clock;  // what gRPC's deadlines are made of
 
-  // What `security` leaves empty is as the environment says (UseInThisProcess).
+  // `server`: HOST:PORT, or several with commas, of which the one that leads is found. What
+  // `security` leaves empty is as the environment says (UseInThisProcess).
   AdminClient(std::string server, std::chrono::milliseconds connect_timeout,
               const tls::ClientSecurity& security = {});
 
@@ -41,7 +43,7 @@ class AdminClient {
 
   // How a call ended: the same code and text, one line. UNIMPLEMENTED names the address, since a
   // stranger's server says no more than that.
-  absl::Status Explain(const grpc::Status& status) const;
+  absl::Status Explain(const grpc::Status& status);
 
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
   absl::StatusOr<v1::ListModelsResponse> ListModels();
@@ -72,6 +74,9 @@ class AdminClient {
                                 bool* repeated = nullptr);
   // Another one once the files of the credentials have changed.
   std::shared_ptr<grpc::Channel> channel() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The server that is asked was not reached, or does not lead and says who does.
+  void NotThere(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool several() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status NoAnswer() const;
   absl::Status Cut() const;
 
@@ -79,6 +84,7 @@ class AdminClient {
   const std::chrono::milliseconds connect_timeout_;
   tls::ClientCredentials credentials_;
   Mutex mutex_;
+  ServerChoice choice_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
   const Clock::time_point made_ = Clock::now();
   Clock::time_point give_up_by_ = Clock::time_point::max();

@@ -12,6 +12,7 @@
 #include "common/ids.h"
 #include "common/location.h"
 #include "common/random.h"
+#include "common/server_choice.h"
 
 namespace tensorhub::ctl {
 namespace {
@@ -75,7 +76,9 @@ cli::Problem ParseValue(std::string_view text, RanksFlag* out) {
 }
 std::string FormatValue(const RanksFlag& value) { return absl::StrCat(value.count); }
 
-cli::Problem ServerProblem(const std::string& server) {
+namespace {
+
+cli::Problem OneServerProblem(const std::string& server) {
   const size_t colon = server.rfind(':');
   const std::string host = server.substr(0, colon);
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
@@ -86,6 +89,15 @@ cli::Problem ServerProblem(const std::string& server) {
   uint16_t port = 0;
   if (cli::ParseValue(std::string_view(server).substr(colon + 1), &port) || port == 0) {
     return "has no port from 1 to 65535";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+cli::Problem ServerProblem(const std::string& servers) {
+  for (const std::string& server : ServersOf(servers)) {
+    if (cli::Problem problem = OneServerProblem(server)) return problem;
   }
   return std::nullopt;
 }

@@ -58,8 +58,8 @@ cli::Problem ParseValue(std::string_view text, RanksFlag* out);
 std::string FormatValue(const RanksFlag& value);
 inline std::string Placeholder(const RanksFlag*) { return "N"; }
 
-// HOST:PORT or [IPV6]:PORT.
-cli::Problem ServerProblem(const std::string& server);
+// HOST:PORT or [IPV6]:PORT, or several with commas.
+cli::Problem ServerProblem(const std::string& servers);
 
 // A group of this process' own, unique per run: PREFIX-HOST-PID-RANDOM.
 std::string UniqueGroup(const std::string& prefix);

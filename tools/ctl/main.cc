@@ -41,7 +41,8 @@ int Main(int argc, char** argv) {
   Globals globals;
   cli::CommandLine line("tensorhubctl",
                         "Looks at a running TensorHub, and brings files in and out.");
-  line.Flag("server", &globals.server, "the hub", {.placeholder = "HOST:PORT"});
+  line.Flag("server", &globals.server, "the hub; where it has several servers, all of them",
+            {.placeholder = "HOST:PORT,..."});
   line.Choice("output", &globals.output, {"table", "json"}, "how results are printed", 'o');
   line.Flag("connect-timeout", &globals.connect_timeout,
             "how long an unreachable server is retried");

@@ -31,7 +31,8 @@ void AddSetting(cli::Command& command, Flags& flags) {
                {.placeholder = "PATH"});
   command.Flag("dir", &setting.directory, "where the processes leave notes for one another",
                {.placeholder = "DIR"});
-  command.Flag("server", &setting.server, "the hub", {.placeholder = "HOST:PORT"});
+  command.Flag("server", &setting.server, "the hub; where it has several servers, all of them",
+               {.placeholder = "HOST:PORT,..."});
   command.Flag("model", &setting.model, "the model's name");
   command.Flag("ranks", &setting.ranks, "ranks of each group");
   command.Flag("rollouts", &setting.rollouts, "rollout groups");

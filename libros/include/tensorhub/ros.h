@@ -131,7 +131,8 @@ enum class Digests {
 };
 
 struct ConnectOptions {
-  std::string server = "localhost:7070";  // HOST:PORT
+  // HOST:PORT; where the hub has several servers, all of them, with commas.
+  std::string server = "localhost:7070";
   // Names have 1 to 256 characters of printable ASCII, no space among them, and no `/` at either
   // end. The server remembers models for ever, ten thousand at most: one per training task, say,
   // not per run.

@@ -500,5 +500,56 @@ TEST_F(HubClientTest, CallsThatNameNoDocumentsDoNotWaitForThem) {
   EXPECT_EQ(hub_.puts(), 2);
 }
 
+// --- several servers -------------------------------------------------------------------------
+
+ScriptedHub::Plan StandsBy(const std::string& leader) {
+  return {.end = grpc::Status(StatusCode::UNAVAILABLE, "stands by",
+                              DetailsOf(WithLeader(absl::UnavailableError(""), leader)))};
+}
+
+TEST_F(HubClientTest, FollowsWhoeverLeads) {
+  ScriptedHub leader;
+  hub_.Add(StandsBy(leader.address()));
+  leader.Add(UpUntilMessage('A', 5));
+  Connect();
+  ASSERT_TRUE(
+      Await([this] { return hub_.opened().size() == 1 && client_->NextDeadline() <= now_ + 100; }));
+  PassBackOff();
+  ASSERT_TRUE(Outcome().ok());
+  EXPECT_EQ(leader.opened().size(), 1u);
+}
+
+// R8
+TEST_F(HubClientTest, AmongSeveralALowerEpochIsPassedOver) {
+  ScriptedHub older;
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.Add(UpUntilMessage('A', 6));
+  older.Add(UpUntilMessage('A', 4));
+  Connect(hub_.address() + "," + older.address());
+  ASSERT_TRUE(Outcome().ok());
+  EndSession();
+  PassBackOff();
+  ASSERT_TRUE(Await([&] { return older.opened().size() == 1 && older.hung_up() == 1; }));
+  ASSERT_TRUE(Await([this] { return client_->NextDeadline() <= now_ + 400; }));
+  PassBackOff();
+  ASSERT_TRUE(AwaitCount<SessionUp>(2));
+  EXPECT_EQ(Count<SessionRefused>(), 0);
+  EXPECT_EQ(hub_.opened().back().known_epoch(), 5u);
+}
+
+TEST_F(HubClientTest, AServerThatSaysNothingIsLeftForTheNext) {
+  ScriptedHub silent;
+  silent.Add({.end = {StatusCode::UNAVAILABLE, "late"}, .await_message = true});
+  hub_.Add(UpUntilMessage('A', 5));
+  Connect(silent.address() + "," + hub_.address());
+  ASSERT_TRUE(Await([&] { return silent.opened().size() == 1; }));
+  now_ += 1000;
+  client_->Tick(now_);
+  ASSERT_TRUE(Await([&] { return silent.hung_up() == 1; }));
+  ASSERT_TRUE(Await([this] { return client_->NextDeadline() <= now_ + 400; }));
+  PassBackOff();
+  EXPECT_TRUE(Outcome().ok());
+}
+
 }  // namespace
 }  // namespace tensorhub::agent
