@@ -92,6 +92,7 @@ Tier FarthestTier(const Worker& reader) {
 
 // A filling holder without a source of its own goes nowhere.
 bool Serves(const Worker& source) {
+  if (StepsAside(source)) return false;
   if (source.reference->state == ReferenceState::kComplete) return true;
   if (source.reference->state != ReferenceState::kFilling) return false;
   return !source.read || HasSource(*source.read);

@@ -13,13 +13,20 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
+namespace {
+
+// For one that an operator takes out of service, whose time is not limited. One that takes longer
+// is given up, as one that fails.
+constexpr TimeMs kDrainCopyMs = 600'000;
+
+}  // namespace
 
 // The group that was asked, or that would be: its own; for who leaves, and takes its memory along,
 // another one, the same for all ranks. One that was asked can until it is refused (NoCopiesBy).
 std::optional<GroupKey> Hub::State::CopierFor(const Worker& leaver) const {
   const std::string& model = leaver.id.key.model;
-  if (!leaver.op.copier.empty()) return GroupKey{model, leaver.op.copier};
-  if (!leaver.op.leaving) {
+  if (!leaver.succession.copier.empty()) return GroupKey{model, leaver.succession.copier};
+  if (!TakesMemory(leaver)) {
     const GroupKey own{model, leaver.id.key.group};
     const bool can =
         IsAsked(own, leaver) ? MayAsk(own, leaver) : CanCopy(own, leaver, /*stable=*/false);
@@ -28,11 +35,11 @@ std::optional<GroupKey> Hub::State::CopierFor(const Worker& leaver) const {
   const bool stable = HasStable(model);
   for (const Serial serial : leavers_) {
     const Worker* other = FindRow(serial);
-    const bool same = AwaitsKeeper(other) && !other->op.copier.empty() &&
+    const bool same = AwaitsKeeper(other) && !other->succession.copier.empty() &&
                       other->reference->publication == leaver.reference->publication;
     if (!same) continue;
-    const GroupKey asked{model, other->op.copier};
-    const bool can = other->op.leaving ? MayAsk(asked, leaver) : CanCopy(asked, leaver, stable);
+    const GroupKey asked{model, other->succession.copier};
+    const bool can = TakesMemory(*other) ? MayAsk(asked, leaver) : CanCopy(asked, leaver, stable);
     if (can) return asked;
   }
   for (auto it = groups_.lower_bound({model, ""}); it != groups_.end() && it->first.model == model;
@@ -44,7 +51,7 @@ std::optional<GroupKey> Hub::State::CopierFor(const Worker& leaver) const {
 
 // A copy ends with its process.
 bool Hub::State::MayAsk(const GroupKey& group, const Worker& leaver) const {
-  return group.group != leaver.copy_of && !leaver.op.refused.contains(group.group);
+  return group.group != leaver.copy_of && !leaver.succession.refused.contains(group.group);
 }
 
 // By all ranks of a group or by none: a copy is read as a group, too (R6). A rank that has given
@@ -57,7 +64,8 @@ bool Hub::State::CanCopy(const GroupKey& group, const Worker& leaver, bool stabl
     if (other == nullptr || !other->alive || !other->offers_copies || IsLeaving(*other)) {
       return false;
     }
-    if (own) continue;
+    if (own && !TakesMemory(leaver)) continue;
+    if (own || other->withdrawn) return false;
     const bool fits = other->world_size == leaver.world_size && other->copy_of.empty();
     if (!fits || (stable && !other->stable)) return false;
   }
@@ -69,7 +77,7 @@ bool Hub::State::IsAsked(const GroupKey& copier, const Worker& leaver) const {
   return std::any_of(leavers_.begin(), leavers_.end(), [&](Serial serial) {
     const Worker* other = FindRow(serial);
     return other != &leaver && AwaitsKeeper(other) && other->id.key.model == copier.model &&
-           other->op.copier == copier.group &&
+           other->succession.copier == copier.group &&
            other->reference->publication == leaver.reference->publication;
   });
 }
@@ -80,7 +88,7 @@ std::vector<Worker*> Hub::State::LeaversOf(const GroupKey& copier) const {
   for (const Serial serial : leavers_) {
     Worker* leaver = FindRow(serial);
     const bool by_it = AwaitsKeeper(leaver) && leaver->id.key.model == copier.model &&
-                       leaver->op.copier == copier.group;
+                       leaver->succession.copier == copier.group;
     if (by_it) waiting.push_back(leaver);
   }
   return waiting;
@@ -90,14 +98,15 @@ std::vector<Worker*> Hub::State::LeaversOf(const GroupKey& copier) const {
 void Hub::State::AskForCopies(Worker& leaver) {
   const std::optional<GroupKey> copier = CopierFor(leaver);
   if (recovering_ || !copier) return;
-  leaver.op.copier = copier->group;
+  leaver.succession.copier = copier->group;
   if (IsAsked(*copier, leaver)) return;
   ForEachLive(*copier, [&](const Worker& rank) { AskForCopy(rank, leaver); });
 }
 
 void Hub::State::AskForCopy(const Worker& rank, const Worker& leaver) {
   const Reference& wanted = *leaver.reference;
-  Send(rank, MakeCopy{wanted.publication, wanted.version, leaver.op.deadline - now_});
+  const TimeMs within_ms = IsUnpublishing(leaver) ? leaver.op.deadline - now_ : kDrainCopyMs;
+  Send(rank, MakeCopy{wanted.publication, wanted.version, within_ms});
 }
 
 // Its session has broken, and perhaps with it what it was asked.
@@ -132,8 +141,8 @@ void Hub::State::NoCopyBy(const WorkerKey& rank, Version version, const std::str
     if (!AwaitsKeeper(leaver) || leaver->reference->version != version) continue;
     Say(LogLine::Level::kWarning, absl::StrCat(ToString(leaver->id.key), " waits for a copy of ",
                                                version, " that is not made: ", why));
-    leaver->op.no_copy = why;
-    leaver->op.refused.insert(std::exchange(leaver->op.copier, {}));
+    leaver->succession.no_copy = why;
+    leaver->succession.refused.insert(std::exchange(leaver->succession.copier, {}));
     retention_changed_ = true;
   }
   RefuseCopy(rank, version, why);

@@ -8,6 +8,7 @@
 #define TENSORHUB_SERVER_CORE_EFFECTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -61,12 +62,22 @@ struct FinishReadReply {  // with every outcome, also with one that is an error
 struct WaitReply {
   Version version = 0;
 };
+// How far a worker is from being out of service.
+struct DrainReply {
+  uint32_t readers = 0;          // that count at what it holds
+  std::optional<Version> holds;  // none: nothing
+  bool alone = false;            // nobody else in service holds its shard of that whole
+  // R7: why that must not be lost, and would be with it; none: it may go.
+  std::vector<std::string> wanted = {};
+  std::string copier = {};   // the group that was asked for a copy of it
+  std::string no_copy = {};  // why the last one that was asked makes none
+};
 
 struct Reply {
   CallId call = 0;
   absl::Status status;
   std::variant<std::monostate, PublishReply, UnpublishReply, FetchDecision, FinishReadReply,
-               WaitReply>
+               WaitReply, DrainReply>
       payload;
 };
 

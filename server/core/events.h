@@ -303,6 +303,14 @@ struct SupersedeOp {
   Version version = 0;
 };
 
+// R3, R7. An operator takes a worker out of service, or (`undo`) back into it. The same order again
+// is no other one, and is answered with how far it has got (DrainReply).
+struct DrainOp {
+  CallId call = 0;
+  WorkerKey worker;
+  bool undo = false;
+};
+
 // Whether what is cut in one way can be read in another.
 struct PlanKey {
   ShardingId from;
@@ -339,7 +347,7 @@ using Event = std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, So
                            SourceFailed, SourceSilent, ProbeAnswer, ContentHashed, CopyFailed,
                            PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp,
                            WaitOp, PutLayoutOp, PutAttachmentOp, RetainOp, PinOp, UnpinOp,
-                           SupersedeOp, PlanMade, CallCancelled, Tick>;
+                           SupersedeOp, DrainOp, PlanMade, CallCancelled, Tick>;
 
 }  // namespace tensorhub::hub
 

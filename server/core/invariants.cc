@@ -252,7 +252,7 @@ void Hub::State::CheckChoice(const Worker& worker) const {
 }
 
 // R5: two readers of a shard in one datacenter read from outside it only where one of them was
-// failed by somebody inside, or began before this hub did.
+// failed by somebody inside, or is out of service, or was, or began before this hub did.
 void Hub::State::CheckSeeds(const Shard& shard) const {
   for (const auto& [datacenter, site] : shard.index.sites()) {
     const Worker* innocent = nullptr;
@@ -260,6 +260,7 @@ void Hub::State::CheckSeeds(const Shard& shard) const {
       TH_CHECK(Reads(*seed) && seed->place.datacenter == datacenter);
       const Read& read = *seed->read;
       if (!IsFedWhole(*seed) || read.restored || !read.barred.empty()) continue;
+      if (seed->withdrawn || read.apart) continue;
       if (!read.whole().left.empty()) continue;
       TH_CHECK(innocent == nullptr);
       innocent = seed;
@@ -338,6 +339,7 @@ uint32_t Hub::State::CheckSharding(const Publication& publication, const Shardin
     TH_CHECK(rank < sharding.world_size);
     uint32_t complete = 0;
     size_t draining = 0;
+    size_t withdrawn = 0;
     for (const auto& [serial, holder] : shard.holders) {
       const WorkerKey& key = holder->id.key;
       TH_CHECK(FindRow(serial) == holder && holder->alive && holder->reference);
@@ -347,6 +349,10 @@ uint32_t Hub::State::CheckSharding(const Publication& publication, const Shardin
       ++references;
       const bool drains = holder->reference->state == ReferenceState::kDraining;
       TH_CHECK(shard.draining.contains(holder) == drains);
+      TH_CHECK(shard.withdrawn.contains(holder) == holder->withdrawn);
+      // R7: it is asked about again when who keeps what it holds may have changed.
+      TH_CHECK(!holder->withdrawn || !HoldsWhole(*holder) || leavers_.contains(serial));
+      if (holder->withdrawn) ++withdrawn;
       if (drains) ++draining;
       // R2: nobody holds a version completely before it is visible.
       if (holder->reference->state != ReferenceState::kComplete) continue;
@@ -355,6 +361,7 @@ uint32_t Hub::State::CheckSharding(const Publication& publication, const Shardin
       ++complete_ranks[key.group];
     }
     TH_CHECK(complete == shard.complete && draining == shard.draining.size());
+    TH_CHECK(withdrawn == shard.withdrawn.size());
     CheckSeeds(shard);
     if (complete > 0) ++whole_shards;
     CheckDigests(shard);

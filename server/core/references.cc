@@ -78,6 +78,7 @@ void Hub::State::AddReference(Worker& worker, Publication& publication, Sharding
   ++publication.references;
   shard.holders[worker.serial] = &worker;
   shard.index.Add(worker);
+  if (worker.withdrawn) shard.withdrawn.insert(&worker);
   complete ? SetState(worker, ReferenceState::kComplete) : Relist(worker);
   ReattachReaders(worker);
 }
@@ -100,6 +101,8 @@ void Hub::State::CountComplete(Worker& holder) {
   retention_changed_ = true;
   shard.may_return = false;
   if (++shard.complete == 1) ++sharding.whole_shards;
+  if (holder.withdrawn) leavers_.insert(holder.serial);
+  for (Worker* withdrawn : shard.withdrawn) Relist(*withdrawn);
   Model& model = models_.at(publication.model);
   if (!was_listed && publication.listed() && !publication.superseded) {
     Change(model, publication.model, ModelChange::Kind::kVersionVisible, publication.version,
@@ -118,6 +121,7 @@ void Hub::State::UncountComplete(Worker& holder) {
   const std::string& group = holder.id.key.group;
   const bool was_listed = publication.listed();
   if (--holder.reference->shard->complete == 0) --sharding.whole_shards;
+  for (Worker* withdrawn : holder.reference->shard->withdrawn) Relist(*withdrawn);
   Model& model = models_.at(publication.model);
   uint32_t& ranks = sharding.complete_ranks[group];
   if (ranks-- == sharding.world_size) {
@@ -158,6 +162,8 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   shard.waiting.erase(&worker);
   publication.awaiting.erase(&worker);
   shard.draining.erase(&worker);
+  shard.withdrawn.erase(&worker);
+  worker.succession = {};
   shard.holders.erase(worker.serial);
   --publication.references;
   const bool hashed = worker.reference->hashing;  // then the others' word counts from now on

@@ -18,14 +18,6 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
-namespace {
-
-// The memory of a copy ends with the process in which it was made.
-bool GoesWith(const Worker& copy, const Worker& leaver) {
-  return copy.copy_of == leaver.id.key.group && copy.id.key.rank == leaver.id.key.rank;
-}
-
-}  // namespace
 
 // R7, its one place: whether the holder may give its shard up.
 bool Hub::State::MayGo(const Worker& leaver) const {
@@ -44,9 +36,8 @@ bool Hub::State::IsKept(const Shard& shard, const Worker& leaver) const {
   bool spot = false;
   for (const auto& [serial, holder] : shard.holders) {
     if (holder == &leaver || !HoldsWhole(*holder) || holder->absent) continue;
-    if (IsLeaving(*holder)) continue;
     const bool own = GoesWith(*holder, leaver);
-    if (own && leaver.op.leaving) continue;
+    if (own ? IsLeaving(*holder) || TakesMemory(leaver) : IsGoing(*holder)) continue;
     if (own || holder->stable) return true;  // its own copy is as good as itself
     spot = true;
   }
@@ -68,14 +59,15 @@ bool Hub::State::IsKeptElsewhere(const Publication& publication, const Worker& l
 bool Hub::State::HasStable(const std::string& model) const {
   for (auto it = workers_.lower_bound({model, "", 0});
        it != workers_.end() && it->first.model == model; ++it) {
-    if (it->second.alive && it->second.stable && !IsLeaving(it->second)) return true;
+    if (it->second.alive && it->second.stable && !IsGoing(it->second)) return true;
   }
   return false;
 }
 
 // Of one in `leavers_`: it does so still.
 bool Hub::State::AwaitsKeeper(const Worker* leaver) const {
-  return leaver != nullptr && IsPending(*leaver, OpKind::kUnpublish) && HoldsWhole(*leaver);
+  if (leaver == nullptr || !HoldsWhole(*leaver)) return false;
+  return leaver->withdrawn || IsUnpublishing(*leaver);
 }
 
 // The holder goes on serving meanwhile. `drain_ms` is for both: for a keeper to appear, and for
@@ -133,6 +125,10 @@ void Hub::State::SettleLeavers() {
       AwaitOn(*leaver);
       continue;
     }
+    if (waits && !IsUnpublishing(*leaver)) {  // who keeps it now may cease to
+      leaver->succession.copier.clear();
+      continue;
+    }
     leavers_.erase(serial);
     if (!waits) {
       AnswerWithout(leaver);
@@ -148,7 +144,7 @@ void Hub::State::SettleLeavers() {
 void Hub::State::AwaitOn(Worker& leaver) {
   if (recovering_) return;
   if (!MayBecomeKept(leaver)) return KeeperDeadline(leaver);
-  if (leaver.op.copier.empty()) AskForCopies(leaver);
+  if (leaver.succession.copier.empty()) AskForCopies(leaver);
 }
 
 // What it held has gone in another way.
@@ -159,7 +155,8 @@ void Hub::State::AnswerWithout(Worker* leaver) {
 
 // Its time is up, or there is nobody to wait for; readers that it has left may need the rest.
 void Hub::State::KeeperDeadline(Worker& leaver) {
-  leavers_.erase(leaver.serial);
+  if (!IsUnpublishing(leaver)) return;
+  if (!leaver.withdrawn) leavers_.erase(leaver.serial);
   const TimeMs left_ms = std::max<TimeMs>(leaver.op.deadline - now_, 0);
   ClearDeadline(leaver);
   if (!HoldsWhole(leaver)) return AnswerWithout(&leaver);
@@ -178,7 +175,7 @@ std::string Hub::State::WhyNotKept(const Worker& leaver) const {
     return absl::StrCat(by, "), and the server is recovering: who else holds it is not known yet; ",
                         "unpublish again in a few seconds, or with force");
   }
-  const std::string& no_copy = leaver.op.no_copy;
+  const std::string& no_copy = leaver.succession.no_copy;
   return absl::StrCat(
       by, "), and nobody else that is stable holds it whole; ",
       no_copy.empty() ? "allow copies in host memory, " : "no copy was made (" + no_copy + "); ",

@@ -268,6 +268,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.stalled_ms = 0;
   SetAbsent(worker, false);
   if (!joined) return;
+  WithdrawWithItsOwner(worker);
   ++alive_;
   worker.lease_timer = worker.lease_end;
   timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});

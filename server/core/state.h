@@ -270,6 +270,10 @@ class Hub::State {
   void EndDrain(Worker& worker);
   void AnswerUnpublish(Worker& worker, uint32_t left);
 
+  struct Service;  // withdrawal.cc
+  void On(const DrainOp& op);
+  void WithdrawWithItsOwner(Worker& copy);
+
   // retention.cc: R7
   void On(const RetainOp& op);
   void On(const PinOp& op);

@@ -133,6 +133,7 @@ struct Read {
   Version version = 0;
   bool running = true;        // false: done or aborted, no source is wanted
   bool restored = false;      // R8: begun in an earlier life of the hub
+  bool apart = false;         // its reader was out of service, and so no seed for others
   AssignmentNumber last = 0;  // of all streams
   // How the shard is divided (Assign). Fed by one source (whole) unless `ranges`.
   uint32_t plan = 0;
@@ -178,9 +179,13 @@ struct OpRecord {
   GroupEpoch epoch = {};                    // of `deferred`: to which it belongs (R2)
   bool leaving = false;                     // of kUnpublish
   std::optional<ReadStart> then_read = {};  // likewise
-  std::string copier = {};                  // of kUnpublish: the group that was asked for a copy
-  std::set<std::string> refused = {};       // likewise: groups that make none
-  std::string no_copy = {};                 // likewise: why the last of them makes none
+};
+
+// R7: of one that waits for somebody else to keep what it holds.
+struct Succession {
+  std::string copier;             // the group that was asked for a copy
+  std::set<std::string> refused;  // groups that make none
+  std::string no_copy;            // why the last of them makes none
 };
 
 // A question to a holder whether its reference still stands.
@@ -227,6 +232,8 @@ struct Worker {
   bool said_lately = false;        // since its last heartbeat
   std::deque<Incarnation> fenced;  // earlier incarnations; the newest kFencedMax
   OpRecord op;
+  Succession succession;
+  bool withdrawn = false;  // an operator has taken this process out of service
   std::optional<Reference> reference;
   LeftBehind left_behind;  // of the last one
   std::optional<Read> read;
@@ -278,6 +285,20 @@ inline bool HoldsWhole(const Worker& worker) {
 inline bool IsLeaving(const Worker& worker) {
   return worker.op.kind == OpKind::kUnpublish && worker.op.leaving &&
          worker.op.state != OpRecord::State::kOpen;
+}
+// Its memory does not stay: it leaves, or an operator has taken it out of service.
+inline bool IsGoing(const Worker& worker) { return worker.withdrawn || IsLeaving(worker); }
+// R7: the memory of a copy ends with the process in which it was made.
+inline bool GoesWith(const Worker& copy, const Worker& owner) {
+  return copy.copy_of == owner.id.key.group && copy.id.key.rank == owner.id.key.rank;
+}
+// What waits for a keeper here: an unpublish, or the order to take it out of service.
+inline bool IsUnpublishing(const Worker& worker) {
+  return worker.op.kind == OpKind::kUnpublish && worker.op.state == OpRecord::State::kPending;
+}
+// R7: a copy in its own process is no copy. An unpublish says so itself.
+inline bool TakesMemory(const Worker& worker) {
+  return IsUnpublishing(worker) ? worker.op.leaving : worker.withdrawn;
 }
 inline bool Reads(const Worker& worker) { return worker.read && worker.read->running; }
 inline bool HasSource(const Read& read) {
@@ -331,9 +352,20 @@ struct Shard {
   HolderIndex index;
   std::set<Worker*, BySerial> waiting;   // running reads without a source
   std::set<Worker*, BySerial> draining;  // of the holders
+  // Likewise. Each serves as long as none that is in service holds the shard whole.
+  std::set<Worker*, BySerial> withdrawn;
   std::map<Tier, Fastest> fastest;
   std::deque<Serial> cut;  // above whom chains were cut, lately
 };
+
+// R3: one out of service makes room for those that can do what it does.
+inline bool StepsAside(const Worker& holder) {
+  if (!holder.withdrawn) return false;
+  const Shard& shard = *holder.reference->shard;
+  const auto own = std::count_if(shard.withdrawn.begin(), shard.withdrawn.end(),
+                                 [](const Worker* each) { return HoldsWhole(*each); });
+  return shard.complete > static_cast<uint32_t>(own);
+}
 
 // How a group of workers has cut what it holds, and who holds the pieces.
 struct Sharding {

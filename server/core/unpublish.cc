@@ -28,6 +28,7 @@ void Hub::State::On(const UnpublishOp& op) {
                                             " into these buffers is running; finish it first")));
   }
   worker->op.leaving = op.leaving;
+  worker->succession = {};
   if (op.leaving) NoCopiesBy(worker->id.key, "it leaves");
   const bool kept = reference->state != ReferenceState::kComplete || op.force;
   if (!kept && !MayGo(*worker)) return AwaitKeeper(*worker, op.drain_ms);
@@ -74,6 +75,9 @@ void Hub::State::RetryRedirects(const Sharding& sharding, Rank rank) {
   const auto shard = sharding.shards.find(rank);
   if (shard == sharding.shards.end()) return;
   for (Worker* holder : shard->second.draining) RedirectReaders(*holder);
+  for (Worker* holder : shard->second.withdrawn) {
+    if (StepsAside(*holder)) RedirectReaders(*holder);
+  }
 }
 
 // R5: another sharding of it may have everything now, or be readable.

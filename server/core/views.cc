@@ -207,10 +207,12 @@ WorkerView Hub::State::Looks::ViewOf(const Worker& worker, TimeMs now) {
   view.stable = worker.stable;
   view.lease_left_ms = std::max<TimeMs>(0, worker.lease_end - now);
   view.stalled_ms = worker.stalled_ms;
+  view.withdrawn = worker.withdrawn;
   view.holds = worker.reference.has_value();
   if (!view.holds) return view;
   view.version = worker.reference->version;
   view.state = worker.reference->state;
+  view.readers = static_cast<uint32_t>(worker.reference->readers.size());
   view.valid_chunks = worker.reference->valid_chunks;
   view.chunks = worker.reference->shard->chunks.value_or(0);
   return view;

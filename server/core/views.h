@@ -80,7 +80,9 @@ struct WorkerView {
   bool connected = false;
   bool stable = true;
   TimeMs lease_left_ms = 0;
-  TimeMs stalled_ms = 0;  // by its own word: it lives, and stands still
+  TimeMs stalled_ms = 0;   // by its own word: it lives, and stands still
+  bool withdrawn = false;  // an operator has taken it out of service
+  uint32_t readers = 0;    // that count at what it holds
   bool holds = false;
   // Of what it holds.
   Version version = 0;

@@ -69,6 +69,8 @@ Json ToJson(const hub::WorkerView& worker) {
           {"spot", !worker.stable},
           {"lease_left_ms", worker.lease_left_ms},
           {"stalled_ms", worker.stalled_ms},
+          {"withdrawn", worker.withdrawn},
+          {"readers", worker.readers},
           {"location", worker.location}};
 }
 

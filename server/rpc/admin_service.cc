@@ -46,6 +46,7 @@ AdminService::AdminService(HubLoop& loop, Unfinished& unfinished, Guard& guard, 
   Offer<v1::PinRequest, v1::PinResponse>("Pin");
   Offer<v1::UnpinRequest, v1::UnpinResponse>("Unpin");
   Offer<v1::SupersedeRequest, v1::SupersedeResponse>("Supersede");
+  Offer<v1::DrainRequest, v1::DrainResponse>("Drain");
   Offer<v1::RewindRequest, v1::RewindResponse>("Rewind");
 }
 

@@ -73,6 +73,7 @@ inline Need NeedOf(const v1::RetainRequest& request) { return {Right::kAdmin, re
 inline Need NeedOf(const v1::PinRequest& request) { return {Right::kAdmin, request.model()}; }
 inline Need NeedOf(const v1::UnpinRequest& request) { return {Right::kAdmin, request.model()}; }
 inline Need NeedOf(const v1::SupersedeRequest& request) { return {Right::kAdmin, request.model()}; }
+inline Need NeedOf(const v1::DrainRequest& request) { return {Right::kAdmin, request.model()}; }
 inline Need NeedOf(const v1::RewindRequest& request) { return {Right::kAdmin, request.model()}; }
 
 }  // namespace tensorhub::rpc

@@ -397,6 +397,14 @@ absl::StatusOr<hub::Event> ToCore(const pb::SupersedeRequest& request, hub::Call
   return EventOf(check, hub::SupersedeOp{call, request.model(), request.version()});
 }
 
+absl::StatusOr<hub::Event> ToCore(const pb::DrainRequest& request, hub::CallId call) {
+  FieldChecks check;
+  check.Name(request.model(), "model");
+  check.Name(request.group(), "group");
+  const WorkerKey worker{request.model(), request.group(), request.rank()};
+  return EventOf(check, hub::DrainOp{call, worker, request.undo()});
+}
+
 // The name that Supersede had.
 absl::StatusOr<hub::Event> ToCore(const pb::RewindRequest& request, hub::CallId call) {
   pb::SupersedeRequest supersede;

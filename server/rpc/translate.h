@@ -41,6 +41,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::RetainRequest& request, hub::CallId 
 absl::StatusOr<hub::Event> ToCore(const pb::PinRequest& request, hub::CallId call);
 absl::StatusOr<hub::Event> ToCore(const pb::UnpinRequest& request, hub::CallId call);
 absl::StatusOr<hub::Event> ToCore(const pb::SupersedeRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::DrainRequest& request, hub::CallId call);
 absl::StatusOr<hub::Event> ToCore(const pb::RewindRequest& request, hub::CallId call);
 
 // FAILED_PRECONDITION if the worker knows another hub, or a later life of this one (R8).
@@ -64,6 +65,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::RetainResponse& response)
 absl::Status FillResponse(const hub::Reply& reply, pb::PinResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::UnpinResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::SupersedeResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::DrainResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::RewindResponse& response);
 
 // "" for none, as the wire says it.

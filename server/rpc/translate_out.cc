@@ -203,6 +203,17 @@ absl::Status FillResponse(const hub::Reply& reply, pb::WaitForVersionResponse& r
       reply, [&](const hub::WaitReply& payload) { response.set_version(payload.version); });
 }
 
+absl::Status FillResponse(const hub::Reply& reply, pb::DrainResponse& response) {
+  return FillFrom<hub::DrainReply>(reply, [&](const hub::DrainReply& payload) {
+    response.set_readers(payload.readers);
+    if (payload.holds) response.set_version(*payload.holds);
+    response.set_alone(payload.alone);
+    for (const std::string& why : payload.wanted) response.add_wanted(why);
+    response.set_copier(payload.copier);
+    response.set_no_copy(payload.no_copy);
+  });
+}
+
 absl::Status FillResponse(const hub::Reply&, pb::BeginReadResponse&) { return absl::OkStatus(); }
 absl::Status FillResponse(const hub::Reply&, pb::LeaveResponse&) { return absl::OkStatus(); }
 absl::Status FillResponse(const hub::Reply&, pb::PutLayoutResponse&) { return absl::OkStatus(); }

@@ -119,6 +119,8 @@ void Fill(const hub::WorkerView& view, v1::WorkerInfo& out) {
   out.set_spot(!view.stable);
   out.set_lease_left_ms(view.lease_left_ms);
   out.set_stalled_ms(view.stalled_ms);
+  out.set_withdrawn(view.withdrawn);
+  out.set_readers(view.readers);
   if (view.holds) out.set_version(view.version);
 }
 

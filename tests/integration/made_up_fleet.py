@@ -74,6 +74,7 @@ class Fleet:
                 "version": VERSION, "state": row["state"], "valid_chunks": row["valid_chunks"],
                 "chunks": CHUNKS, "connected": number % 997 != 5, "spot": number % 3 == 0,
                 "lease_left_ms": 4200, "stalled_ms": 9000 if number % 1999 == 7 else 0,
+                "withdrawn": number % 1777 == 3, "readers": 0,
                 "location": row["location"]}
 
     def tree(self, query):

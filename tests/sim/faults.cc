@@ -102,6 +102,7 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.sources_per_reader = static_cast<uint32_t>(1 + draws.Of(3));
   plan.cuts = draws.On();
   plan.long_chain = draws.On() ? static_cast<uint32_t>(2 + draws.Of(3)) : 0;
+  plan.drains = draws.Every(2 * kSecond, 30 * kSecond);
   return plan;
 }
 
@@ -159,6 +160,7 @@ std::string FaultPlan::Describe() const {
   add(long_chain > 0, absl::StrCat("long-chain-", long_chain).c_str());
   add(taken_back != 0, "taken-back");
   add(deafened != 0, "deafened");
+  add(drains != 0, "drains");
   return text.empty() ? "none" : text;
 }
 

@@ -84,6 +84,7 @@ struct FaultPlan {
   // Kinds of memory.
   Ppm taken_back = 0;  // of gets: their source's owner wants its buffers, at once
   Ppm one_sided = 0;   // of workers: peers on their host may read their memory
+  Nanos drains = 0;    // an operator takes a worker out of service, and later back into it
 
   static FaultPlan Draw(uint64_t seed);
   // Which kinds are on, for people.

@@ -164,6 +164,13 @@ void HubNode::CancelCall(hub::CallId id) {
   call(id).at_hub = false;
 }
 
+void HubNode::Drain(const WorkerKey& worker, bool undo) {
+  if (!up()) return;
+  scene_.Log("an operator takes ", ToString(worker),
+             undo ? " back into service" : " out of service");
+  Apply(hub::DrainOp{NewCall({}), worker, undo}, nullptr);
+}
+
 void HubNode::Apply(const hub::Event& event, Process* from) {
   effects_.clear();
   if (from != nullptr) scene_.Said(from->name(), kServer, NameOf(event));

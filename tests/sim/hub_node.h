@@ -87,6 +87,8 @@ class HubNode {
   void CloseSession(Stream& stream);
   void StartCall(hub::CallId id, const hub::Event& event);
   void CancelCall(hub::CallId id);
+  // By an operator, whom nothing hinders.
+  void Drain(const WorkerKey& worker, bool undo);
 
  private:
   // When it has told some of those who are to hear of an event, and perhaps not all.

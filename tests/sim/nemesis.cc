@@ -40,6 +40,7 @@ void Nemesis::Start() {
   Every(plan.worker_pauses, &Nemesis::StopWorker);
   Every(plan.hub_pauses, &Nemesis::StopHub);
   Every(plan.clock_jumps, &Nemesis::JumpClock);
+  Every(plan.drains, &Nemesis::DrainWorker);
 }
 
 void Nemesis::Heal() {
@@ -55,6 +56,13 @@ void Nemesis::Heal() {
     scene_.agenda.Resume(process.node());
     process.link().Unblock();
   }
+  // When the hub has caught up with what it missed.
+  scene_.agenda.After(kSecond, nullptr, [this] {
+    for (const auto& process : scene_.processes) {
+      if (scene_.plan.drains == 0 || process->node().dead()) continue;
+      scene_.hub->Drain(process->identity().key, /*undo=*/true);
+    }
+  });
   // Their ranks are to be whole again.
   for (const auto& group : groups_) group->EndAllOutlived();
 }
@@ -168,6 +176,19 @@ void Nemesis::StopHub() {
     scene_.Log("the hub goes on");
     scene_.agenda.Resume(*node);
   });
+}
+
+// An operator, who repeats the order with each look, or does not.
+void Nemesis::DrainWorker() {
+  Process* process = AnyLive();
+  if (process == nullptr) return;
+  const WorkerKey key = process->identity().key;
+  scene_.hub->Drain(key, /*undo=*/false);
+  if (scene_.dice.Below(2) == 0) {
+    Later(scene_.dice.Time(kSecond, 5 * kSecond), [this, key] { scene_.hub->Drain(key, false); });
+  }
+  Later(scene_.dice.Time(100 * kMillisecond, 40 * kSecond),
+        [this, key] { scene_.hub->Drain(key, /*undo=*/true); });
 }
 
 void Nemesis::JumpClock() {

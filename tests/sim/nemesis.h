@@ -43,6 +43,7 @@ class Nemesis {
   void StopWorker();
   void StopHub();
   void JumpClock();
+  void DrainWorker();
 
   Scene& scene_;
   const std::vector<std::unique_ptr<Group>>& groups_;

@@ -224,6 +224,10 @@ absl::Status AdminClient::Supersede(const v1::SupersedeRequest& request) {
   return Call(&v1::Admin::Stub::Supersede, request).status();
 }
 
+absl::StatusOr<v1::DrainResponse> AdminClient::Drain(const v1::DrainRequest& request) {
+  return Call(&v1::Admin::Stub::Drain, request);
+}
+
 std::unique_ptr<grpc::ClientReader<v1::WatchEvent>> AdminClient::Watch(grpc::ClientContext& context,
                                                                        const std::string& model) {
   v1::WatchRequest request;

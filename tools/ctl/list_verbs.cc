@@ -135,10 +135,11 @@ absl::Status ListReplicas(const Globals& globals, const std::string& model,
   return absl::OkStatus();
 }
 
-// R8: who is connected may stand still.
+// R3, R8: who is connected may be out of service, or stand still.
 Cell ConnectedCell(const v1::WorkerInfo& worker) {
-  if (!worker.connected() || worker.stalled_ms() == 0) return BoolCell(worker.connected());
-  return MixedCell("stands still", true);
+  if (!worker.connected()) return BoolCell(false);
+  if (worker.withdrawn()) return MixedCell("out of service", true);
+  return worker.stalled_ms() == 0 ? BoolCell(true) : MixedCell("stands still", true);
 }
 
 absl::Status ListWorkers(const Globals& globals) {
@@ -156,6 +157,8 @@ absl::Status ListWorkers(const Globals& globals) {
                {"lease_left_ms", "LEASE", true},
                {"location", "LOCATION"},
                {"stalled_ms", ""},
+               {"withdrawn", ""},
+               {"readers", ""},
                {"incarnation", ""}},
               "No workers: nobody has joined, or all have left.");
   for (const v1::WorkerInfo& worker : response->workers()) {
@@ -164,7 +167,8 @@ absl::Status ListWorkers(const Globals& globals) {
                   worker.has_version() ? NumberCell(worker.version()) : NoCell(),
                   ConnectedCell(worker), BoolCell(worker.spot()),
                   MillisCell(worker.lease_left_ms()), TextCell(worker.location()),
-                  MillisCell(worker.stalled_ms()), IncarnationCell(worker.incarnation())});
+                  MillisCell(worker.stalled_ms()), BoolCell(worker.withdrawn()),
+                  NumberCell(worker.readers()), IncarnationCell(worker.incarnation())});
   }
   table.Print(globals.format(), std::cout);
   return absl::OkStatus();

@@ -58,6 +58,7 @@ int Main(int argc, char** argv) {
   AddPublishVerb(verbs);
   AddFetchVerb(verbs);
   AddRetentionVerbs(verbs);
+  AddDrainVerb(verbs);
   AddDoctorVerb(verbs);
   AddCompletionVerb(verbs);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;

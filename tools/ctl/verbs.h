@@ -60,6 +60,7 @@ void AddWatchVerb(Verbs& verbs);
 void AddPublishVerb(Verbs& verbs);
 void AddFetchVerb(Verbs& verbs);
 void AddRetentionVerbs(Verbs& verbs);  // retain, pin, unpin, supersede
+void AddDrainVerb(Verbs& verbs);
 void AddDoctorVerb(Verbs& verbs);
 void AddCompletionVerb(Verbs& verbs);
 

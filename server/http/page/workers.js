@@ -7,6 +7,7 @@ function lifeCell(worker) {
     return el('span', {class: 'is-bad'}, `not connected, lease ends in ${duration(worker.lease_left_ms)}`);
   }
   if (worker.stalled_ms > 0) return el('span', {class: 'is-bad'}, `stands still for ${duration(worker.stalled_ms)}`);
+  if (worker.withdrawn) return el('span', {class: 'is-warn'}, 'out of service');
   return `lease ${duration(worker.lease_left_ms)}`;
 }
 

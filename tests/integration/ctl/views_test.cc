@@ -73,6 +73,33 @@ TEST_F(ViewsTest, Models) {
                                              Words{"m/actor", "7", "1", "1", "1", "0", "0"}));
 }
 
+TEST_F(ViewsTest, Drain) {
+  ExpectFailure(ctl_.Run({"drain", "m/actor/g"}), 1, {"\"m/actor/g\"", "tensorhubctl workers"});
+  const auto first = Publish("7", "g");
+  // It alone has the version: it may go, and the version with it.
+  EXPECT_EQ(ctl_.Text({"drain", "m/actor/g/0"}),
+            "m/actor/g/0: nobody reads from it; nobody else in service has version 7 whole, which "
+            "ends with it\n");
+  EXPECT_EQ(ctl_.Json({"workers"}).at("workers").at(0).at("withdrawn"), true);
+  EXPECT_THAT(ctl_.Text({"workers"}), testing::HasSubstr("out of service"));
+  EXPECT_EQ(ctl_.Text({"drain", "m/actor/g", "--undo"}), "");
+  EXPECT_EQ(ctl_.Json({"workers"}).at("workers").at(0).at("withdrawn"), false);
+  // Not so if it is wanted, until somebody else keeps it.
+  ctl_.Text({"retain", "m/actor", "1"});
+  const Finished waits = ctl_.Run({"drain", "m/actor/g", "--timeout", "300ms", "--every", "100ms"});
+  EXPECT_EQ(waits.exit_code, 1);
+  EXPECT_THAT(waits.output, testing::HasSubstr("version 7, which is wanted (latest), is kept by"));
+  EXPECT_THAT(waits.errors, testing::HasSubstr("--undo"));
+  EXPECT_THAT(ctl_.Text({"drain", "m/actor/g", "--force"}),
+              StartsWith("m/actor/g/0: nobody reads"));
+  const auto second = Publish("7", "h");
+  EXPECT_EQ(ctl_.Text({"drain", "m/actor/g"}), "m/actor/g/0: nobody reads from it\n");
+  const json drained = ctl_.Json({"drain", "m/actor/g"}).at("workers").at(0);
+  EXPECT_EQ(drained.at("out"), true);
+  EXPECT_EQ(drained.at("alone"), false);
+  EXPECT_EQ(drained.at("version"), 7);
+}
+
 TEST_F(ViewsTest, Tree) {
   ExpectFailure(ctl_.Run({"tree", "m/actor"}), 1, {"unknown model m/actor"});
   const auto first = Publish("7", "g");

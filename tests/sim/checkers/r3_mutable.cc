@@ -3,6 +3,9 @@
 
 #include "tests/sim/checkers/r3_mutable.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +52,7 @@ void R3Mutable::OnListed(const HubStep& step) {
 
 void R3Mutable::OnHubStep(const HubStep& step) {
   OnListed(step);
+  const std::set<Incarnation> aside = std::exchange(aside_, ThoseAside());
   for (const hub::Effect& effect : step.effects) {
     if (const auto* reply = std::get_if<hub::Reply>(&effect)) {
       const auto* done = std::get_if<hub::UnpublishReply>(&reply->payload);
@@ -64,6 +68,14 @@ void R3Mutable::OnHubStep(const HubStep& step) {
           std::holds_alternative<hub::SessionOpened>(step.event) && step.from == &reader;
       if (assign != nullptr && !was_away && assignments_.IsNew(*assign, reader.number())) {
         OnAssigned(reader.identity().incarnation, *assign);
+        const Incarnation source = assign->source.incarnation;
+        // Before the step and after it: so also in between, but for what the worker itself says.
+        const bool stood = aside.contains(source) && aside_.contains(source);
+        if (stood && (step.from == nullptr || step.from->identity().incarnation != source)) {
+          scene_.Fail("R3", absl::StrCat(reader.name(), " is assigned to ",
+                                         FindProcess(scene_, source)->name(),
+                                         ", which is out of service, and not alone"));
+        }
       }
     }
   }
@@ -71,6 +83,32 @@ void R3Mutable::OnHubStep(const HubStep& step) {
   if (const auto* unpublish = std::get_if<hub::UnpublishOp>(&step.event)) {
     OnUnpublish(*step.from, *unpublish);
   }
+}
+
+// By what is listed, and by whom an operator has withdrawn.
+std::set<Incarnation> R3Mutable::ThoseAside() const {
+  std::set<Incarnation> withdrawn;
+  std::set<std::string> models;
+  for (const hub::WorkerView& view : scene_.hub->core().Workers(scene_.hub->NowMs())) {
+    if (!view.withdrawn) continue;
+    withdrawn.insert(view.worker.incarnation);
+    models.insert(view.worker.key.model);
+  }
+  std::set<Incarnation> aside;
+  for (const std::string& model : models) {
+    const auto held = scene_.hub->core().References(model, std::nullopt);
+    for (const hub::ReferenceView& one : held) {
+      if (!withdrawn.contains(one.worker.incarnation)) continue;
+      const bool other = std::any_of(held.begin(), held.end(), [&](const auto& each) {
+        return each.state == hub::ReferenceState::kComplete &&
+               !withdrawn.contains(each.worker.incarnation) &&
+               each.publication == one.publication && each.sharding.id == one.sharding.id &&
+               each.worker.key.rank == one.worker.key.rank;
+      });
+      if (other) aside.insert(one.worker.incarnation);
+    }
+  }
+  return aside;
 }
 
 // A call that is too late closes nothing.

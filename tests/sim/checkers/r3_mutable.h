@@ -5,6 +5,9 @@
 // up; from the moment that it asks, nobody new is assigned. That it writes only then is checked
 // where it writes (process.cc); that an unpublish ends within its bound, where verbs end
 // (r8_recovery.cc).
+//
+// And one that an operator takes out of service is given nobody while another that is in service
+// holds its shard whole.
 
 #ifndef TENSORHUB_TESTS_SIM_CHECKERS_R3_MUTABLE_H_
 #define TENSORHUB_TESTS_SIM_CHECKERS_R3_MUTABLE_H_
@@ -26,6 +29,7 @@ class R3Mutable {
     closed_.clear();
     heard_.clear();
     unlisted_.clear();
+    aside_.clear();
   }
   // After the assignments have seen it.
   void OnHubStep(const HubStep& step);
@@ -36,6 +40,7 @@ class R3Mutable {
   void OnUnpublish(const Process& source, const hub::UnpublishOp& unpublish);
   void CheckNoGets(const HubStep& step, const Process& source, Generation generation);
   void OnDrained(const HubStep& step, const Process& source, Generation generation);
+  std::set<Incarnation> ThoseAside() const;
 
   Scene& scene_;
   const Assignments& assignments_;
@@ -44,6 +49,8 @@ class R3Mutable {
   std::map<uint32_t, TimeMs> heard_;
   // Whose reference may have gone without its asking; its readers count no more then.
   std::set<uint32_t> unlisted_;
+  // Who was out of service after the last step, and had somebody to step aside for.
+  std::set<Incarnation> aside_;
 };
 
 }  // namespace tensorhub::fault

@@ -3,6 +3,7 @@
 
 #include "tests/sim/checkers/r5_replication.h"
 
+#include <algorithm>
 #include <set>
 #include <variant>
 
@@ -44,6 +45,13 @@ bool R5Replication::IsTold(const Process& process) const {
   return scene_.hub->IsOpen(process.link().session());
 }
 
+bool R5Replication::IsWithdrawn(const Process& process) const {
+  const auto workers = scene_.hub->core().Workers(scene_.hub->NowMs());
+  return std::any_of(workers.begin(), workers.end(), [&](const hub::WorkerView& view) {
+    return view.worker == process.identity() && view.withdrawn;
+  });
+}
+
 // Of buffers that have come to mean something else, nobody reads.
 void R5Replication::CheckNoCycle(const Process& reader) {
   const Assignments::Place* place = assignments_.Current(reader.number());
@@ -67,7 +75,7 @@ void R5Replication::CheckOneSeed(const Process& reader) {
     return place != nullptr && place->tier == Tier::kRemote && state.moves == 1 &&
            state.last == 1 && !state.complained;
   };
-  if (!innocent(reader)) return;
+  if (!innocent(reader) || IsWithdrawn(reader)) return;
   const Assignments::Place& mine = *assignments_.Current(reader.number());
   for (const auto& [number, state] : assignments_.readers()) {
     const Process& other = *scene_.processes[number];
@@ -75,7 +83,8 @@ void R5Replication::CheckOneSeed(const Process& reader) {
     if (!ReadsAs(other, reader)) continue;
     if (other.datacenter() != reader.datacenter() || !innocent(other)) continue;
     if (assignments_.Current(number)->publication != mine.publication) continue;
-    if (!IsTold(other)) continue;
+    // One that is out of service feeds nobody, nor did it while it was.
+    if (!IsTold(other) || IsWithdrawn(other)) continue;
     scene_.Fail("R5", absl::StrCat(reader.name(), " and ", other.name(),
                                    " are both seeds of their datacenter"));
   }

@@ -21,6 +21,7 @@ class R5Replication {
 
  private:
   bool IsTold(const Process& process) const;
+  bool IsWithdrawn(const Process& process) const;
   void CheckNoCycle(const Process& reader);
   void CheckOneSeed(const Process& reader);
 

@@ -123,6 +123,7 @@ bool R7Retained::IsKept(const Asked& asked) const {
     const Process& keeper = *FindProcess(scene_, view.worker.incarnation);
     const bool copy = keeper.copy_of() == key.group && view.worker.key.rank == key.rank;
     // Its own copy is as good as itself.
+    if (IsWithdrawn(view.worker) && !copy) continue;
     if (has_stable && keeper.spot() && !copy) continue;
     std::set<Rank>& ranks = kept[view.sharding.id];
     ranks.insert(view.worker.key.rank);
@@ -167,7 +168,14 @@ bool R7Retained::HasStable(const std::string& model) const {
   return std::any_of(workers.begin(), workers.end(), [&](const auto& view) {
     const Process* process = FindProcess(scene_, view.worker.incarnation);
     return view.worker.key.model == model && process != nullptr && !process->spot() &&
-           !leaving_.contains(view.worker.incarnation);
+           !view.withdrawn && !leaving_.contains(view.worker.incarnation);
+  });
+}
+
+bool R7Retained::IsWithdrawn(const WorkerIdentity& worker) const {
+  const auto workers = scene_.hub->core().Workers(scene_.hub->NowMs());
+  return std::any_of(workers.begin(), workers.end(), [&](const hub::WorkerView& view) {
+    return view.worker == worker && view.withdrawn;
   });
 }
 

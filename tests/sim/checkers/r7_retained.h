@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // R7: when the hub lets a holder unpublish the newest version, somebody else keeps its shard:
-// whole, not on its way out, and stable where the model has stable workers. Unless the owner forces
-// it or leaves, or the version cannot be fetched anyhow. A copy in host memory goes when nobody
-// wants its version.
+// whole, not on its way out or out of service, and stable where the model has stable workers.
+// Unless the owner forces it or leaves, or the version cannot be fetched anyhow. A copy in host
+// memory goes when nobody wants its version.
 
 #ifndef TENSORHUB_TESTS_SIM_CHECKERS_R7_RETAINED_H_
 #define TENSORHUB_TESTS_SIM_CHECKERS_R7_RETAINED_H_
@@ -48,6 +48,7 @@ class R7Retained {
   bool IsKept(const Asked& asked) const;
   bool IsFull(const Process& process) const;
   bool HasStable(const std::string& model) const;
+  bool IsWithdrawn(const WorkerIdentity& worker) const;
 
   Scene& scene_;
   // What complete holders asked for, without force, until it is decided; by incarnation.

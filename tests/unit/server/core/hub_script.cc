@@ -132,6 +132,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"pin", &HubScript::Pin},
       {"unpin", &HubScript::Unpin},
       {"supersede", &HubScript::Supersede},
+      {"drain", &HubScript::Drain},
       {"copy-failed", &HubScript::SayCopyFailed},
       {"flow", &HubScript::Flow},
       {"wait", &HubScript::Pass},

@@ -28,6 +28,7 @@
 //   unpublish W [gen=N] [drain=MS] [leaving] [force] [then-read]
 //   retain N         pin NAME vN [ttl=MS]    unpin NAME    of the model `m` (R7)
 //   supersede vN     of the model `m` (R2)
+//   drain W [undo]   an operator takes it out of service, or back
 //   join W latest|vN|newer=N [timeout=MS] [layout=L]
 //   begin W [gen=N]  finish W [error=TEXT] [content=C]   leave W     retry W     cancel W
 //   unheard W        the answer to its last call will not arrive
@@ -163,6 +164,7 @@ class HubScript {
   void Pin(const Words& words);
   void Unpin(const Words& words);
   void Supersede(const Words& words);
+  void Drain(const Words& words);
   void SayCopyFailed(const Words& words);
   void SayHashed(const Words& words);
   void Pass(const Words& words);
@@ -219,6 +221,7 @@ class HubScript {
   std::string Describe(Agent& agent, const MakeCopy& body);
   std::string Describe(Agent& agent, const ReleaseCopy& body);
   std::string Describe(const Reply& reply);
+  static std::string Describe(const DrainReply& drain);
   std::string NameOf(const WorkerKey& key) const;
   std::string NameOf(const Id128& id, const char* prefix);
 

@@ -131,7 +131,17 @@ std::string HubScript::Describe(const Reply& reply) {
   if (const auto* wait = std::get_if<WaitReply>(&reply.payload)) {
     return absl::StrCat(" v", wait->version);
   }
-  return "";
+  const auto* drain = std::get_if<DrainReply>(&reply.payload);
+  return drain == nullptr ? "" : Describe(*drain);
+}
+
+std::string HubScript::Describe(const DrainReply& drain) {
+  if (!drain.holds) return " holds nothing";
+  const std::string wanted = absl::StrJoin(drain.wanted, ", ");
+  return absl::StrCat(" readers=", drain.readers, " v", *drain.holds, drain.alone ? " alone" : "",
+                      wanted.empty() ? "" : absl::StrCat(", wanted (", wanted, ")"),
+                      drain.copier.empty() ? "" : ", a copy by " + drain.copier,
+                      drain.no_copy.empty() ? "" : ", no copy: " + drain.no_copy);
 }
 
 void HubScript::Learn(Agent& agent, const Reply& reply) {
@@ -349,6 +359,7 @@ void HubScript::Show(const Words& words) {
       Print(absl::StrCat(NameOf(view.worker.key), " inc=", view.worker.incarnation,
                          view.connected ? " connected" : " cut off", " lease=", view.lease_left_ms,
                          view.stalled_ms > 0 ? " stands still" : "",
+                         view.withdrawn ? " withdrawn" : "",
                          view.holds ? absl::StrCat(" v", view.version) : ""));
     }
   } else if (what == "models") {

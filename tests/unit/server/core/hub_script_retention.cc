@@ -33,6 +33,12 @@ void HubScript::Supersede(const Words& words) {
   Send(SupersedeOp{call, "m", std::stoull(words.At(1).substr(1))});
 }
 
+void HubScript::Drain(const Words& words) {
+  const CallId call = ++last_call_;
+  calls_[call] = {words.At(1), words.Has("undo") ? "drain undo" : "drain", false};
+  Send(DrainOp{call, AgentOf(words).hello.worker.key, words.Has("undo")});
+}
+
 void HubScript::SayCopyFailed(const Words& words) {
   const Agent& agent = AgentOf(words);
   const Version version = std::stoull(words.At(2).substr(1));

@@ -152,7 +152,7 @@ class Chaos {
   }
 
   void Operate(const std::string& worker) {
-    switch (Below(17)) {
+    switch (Below(18)) {
       case 0:
         return Do("leave " + worker);
       case 1:
@@ -184,6 +184,8 @@ class Chaos {
       case 14:
         if (Below(3) == 0) return Do("supersede " + AnyVersion());
         return Do(Below(2) == 0 ? "unpin gold" : "pin gold " + AnyVersion() + " ttl=3000");
+      case 15:
+        return Do("drain " + worker + (Below(2) == 0 ? " undo" : ""));
       default:
         return Do(absl::StrCat("unpublish ", worker, " drain=", Below(3) * 300,
                                Below(4) == 0   ? " leaving"

@@ -1,0 +1,95 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// R3, R7: an operator takes a worker out of service, before its host is. It does what an unpublish
+// of a leaver does, without the end of it: its memory counts for nobody any more as what keeps a
+// version, and somebody else is asked to keep what it alone does. As soon as another in service
+// holds its shard whole, nobody is led to it, and its readers are led away. What nobody else has it
+// goes on serving, so that no fetch fails for want of it.
+//
+// The order is for a process: it ends with it, and with the hub. Whoever gives it repeats it.
+
+#include "absl/strings/str_cat.h"
+#include "server/core/state.h"
+
+namespace tensorhub::hub {
+
+// What an order does to the tables.
+struct Hub::State::Service {
+  State& state;
+
+  void Set(Worker& worker, bool withdrawn) const;
+  void AskOthersThan(const Worker& withdrawn) const;
+  DrainReply Describe(const Worker& worker) const;
+};
+
+void Hub::State::On(const DrainOp& op) {
+  const Service service{*this};
+  Worker* worker = FindWorker(op.worker);
+  if (worker == nullptr || !worker->alive) {
+    const std::string what = absl::StrCat(ToString(op.worker), ": no such worker is there");
+    if (!recovering_) return Answer(op.call, absl::NotFoundError(what));
+    return Answer(op.call, absl::UnavailableError(absl::StrCat(
+                               what, ", and the server is recovering; try again in a moment")));
+  }
+  if (worker->withdrawn == op.undo) {
+    Say(LogLine::Level::kInfo, absl::StrCat("an operator takes ", ToString(op.worker),
+                                            op.undo ? " back into service" : " out of service"));
+    service.Set(*worker, !op.undo);
+  }
+  for (auto it = workers_.lower_bound({op.worker.model, "", 0});
+       it != workers_.end() && it->first.model == op.worker.model; ++it) {
+    Worker& copy = it->second;
+    const bool goes_with = copy.alive && GoesWith(copy, *worker);
+    if (goes_with && copy.withdrawn == op.undo) service.Set(copy, !op.undo);
+  }
+  Answer(op.call, absl::OkStatus(), service.Describe(*worker));
+}
+
+void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
+  worker.withdrawn = withdrawn;
+  worker.succession = {};
+  if (worker.read) worker.read->apart = true;
+  state.retention_changed_ = true;
+  if (withdrawn) AskOthersThan(worker);
+  if (!worker.reference) return;
+  Shard& shard = *worker.reference->shard;
+  // R3: what the others in service have changes for all that are not.
+  for (Worker* other : shard.withdrawn) state.Relist(*other);
+  state.Relist(worker);
+  withdrawn ? void(shard.withdrawn.insert(&worker)) : void(shard.withdrawn.erase(&worker));
+  if (withdrawn && HoldsWhole(worker)) state.leavers_.insert(worker.serial);
+  state.RetryRedirects(*worker.reference->sharding, worker.id.key.rank);
+}
+
+void Hub::State::WithdrawWithItsOwner(Worker& copy) {
+  if (copy.copy_of.empty() || copy.withdrawn) return;
+  const Worker* owner = FindWorker({copy.id.key.model, copy.copy_of, copy.id.key.rank});
+  if (owner != nullptr && owner->withdrawn && owner->alive) Service{*this}.Set(copy, true);
+}
+
+// R7: a copy in its memory is none. Its own group's is for its own unpublish.
+void Hub::State::Service::AskOthersThan(const Worker& withdrawn) const {
+  const WorkerKey& key = withdrawn.id.key;
+  for (Worker* leaver : state.LeaversOf({key.model, key.group})) {
+    if (leaver->id.key.group == key.group) continue;
+    leaver->succession.no_copy = absl::StrCat(ToString(key), " is taken out of service");
+    leaver->succession.copier.clear();
+  }
+}
+
+DrainReply Hub::State::Service::Describe(const Worker& worker) const {
+  DrainReply reply;
+  if (!worker.reference) return reply;
+  reply.readers = static_cast<uint32_t>(worker.reference->readers.size());
+  reply.holds = worker.reference->version;
+  if (!HoldsWhole(worker)) return reply;
+  reply.alone = !StepsAside(worker);
+  if (!worker.withdrawn || state.MayGo(worker)) return reply;
+  reply.wanted = state.KeptBy(state.models_.at(worker.id.key.model), state.PublicationOf(worker));
+  reply.copier = worker.succession.copier;
+  reply.no_copy = worker.succession.no_copy;
+  return reply;
+}
+
+}  // namespace tensorhub::hub
