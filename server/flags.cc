@@ -90,6 +90,11 @@ void Declare(cli::CommandLine& line, Flags& flags) {
             "for Prometheus (/metrics), and answer probes (/livez, /readyz), in plain HTTP and to "
             "whoever asks (default: do not)",
             {.placeholder = "HOST:PORT"});
+  line.Flag("record", &flags.record,
+            "write what goes into the hub to this file, for tensorhub-sim replay; an older one "
+            "becomes FILE.1 (default: do not)",
+            {.placeholder = "FILE"});
+  line.Flag("record-max", &flags.record_max, "the record ends when its file would be larger");
   DeclareGuard(line, flags);
   line.Example("tensorhub-server --data-dir /var/lib/tensorhub");
   line.Example("tensorhub-server --listen 127.0.0.1:0 --lease 1s --log-level debug");

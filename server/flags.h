@@ -35,6 +35,8 @@ struct Flags {
   std::string client_auth = "auto";
   std::string access;
   std::string http;
+  std::string record;
+  cli::Bytes record_max{uint64_t{1} << 30};
 };
 
 void Declare(cli::CommandLine& line, Flags& flags);

@@ -148,6 +148,12 @@ absl::StatusOr<std::unique_ptr<http::Pages>> ShowPages(const Flags& flags, rpc::
       [&server](auto reader) { return LookAndWait(server, std::move(reader)); });
 }
 
+// Null: nobody asked for it.
+absl::StatusOr<std::unique_ptr<rpc::Recorder>> OpenRecord(const Flags& flags) {
+  if (flags.record.empty()) return nullptr;
+  return rpc::Recorder::Open({flags.record, flags.record_max.value, TENSORHUB_VERSION});
+}
+
 void Announce(const rpc::ListenAddress& listen, const http::Pages* pages) {
   std::printf("listening on %s\n", listen.ToString().c_str());
   if (pages != nullptr) std::printf("metrics on port %d\n", pages->port());
@@ -176,6 +182,9 @@ int ServeHub(const Flags& flags, const rpc::ListenAddress& listen, store::Store&
   rpc::RpcServer::Options options = ServerOptions(flags, listen, *loaded);
   options.loop.store = &store;
   options.loop.on_failure = EndFor;
+  const auto recorder = OpenRecord(flags);
+  if (!recorder.ok()) return Failed(recorder.status());
+  options.loop.recorder = recorder->get();
   if (candidacy != nullptr) {
     options.loop.on_end = [candidacy] { candidacy->GiveBack(); };
     options.leads_at = candidacy->address();

@@ -56,9 +56,12 @@ HubLoop::HubLoop(const Options& options)
     : queue_max_(options.queue_max),
       waiting_max_(options.waiting_max),
       store_(options.store),
+      recorder_(options.recorder),
       on_failure_(options.on_failure),
       on_end_(options.on_end),
-      hub_(WithClock(options.hub), Now()),
+      hub_options_(WithClock(options.hub)),
+      hub_start_(Now()),
+      hub_(hub_options_, hub_start_),
       order_(options.store != nullptr),
       planner_([this](const hub::PlanMade& made) {
         Post([this, made] { ApplyOnLoop(made); }, Urgency::kAlways);
@@ -186,6 +189,7 @@ void HubLoop::Stop() {
 // --- the loop --------------------------------------------------------------------------------
 
 void HubLoop::RunOnLoop() {
+  if (recorder_ != nullptr) recorder_->Begin(hub_options_, hub_start_);
   std::vector<Task> batch;
   while (TakeBatch(batch)) {
     for (const Task& task : batch) task();
@@ -231,7 +235,9 @@ void HubLoop::TickIfDueOnLoop() {
 
 void HubLoop::ApplyOnLoop(const hub::Event& event) {
   if (failed_) return;
-  hub_.Apply(event, Now(), effects_);
+  const TimeMs now = Now();
+  hub_.Apply(event, now, effects_);
+  if (recorder_ != nullptr) recorder_->Note(event, now, effects_);
   order_.Add(effects_);
   if (order_.MustCommit() && !commits_) BeginCommitOnLoop();  // a store that does not block
   CarryOutReadyOnLoop();

@@ -38,6 +38,7 @@
 #include "server/core/commit_order.h"
 #include "server/core/hub.h"
 #include "server/rpc/planner.h"
+#include "server/rpc/recorder.h"
 #include "server/rpc/refusals.h"
 #include "server/store/commit_thread.h"
 
@@ -76,6 +77,8 @@ class HubLoop {
     size_t waiting_max = 100'000;
     // Keeps the hub's rows; outlives the loop. Null: nothing is kept.
     store::Store* store = nullptr;
+    // Notes what goes into the hub; outlives the loop. Null: nobody does.
+    Recorder* recorder = nullptr;
     // Told once, on the loop's thread, why the store has failed. The loop has stopped then.
     std::function<void(const absl::Status&)> on_failure = {};
     // Once, on the loop's thread, when nothing more will be kept, and before anybody hears that the
@@ -160,11 +163,15 @@ class HubLoop {
   const size_t queue_max_;
   const size_t waiting_max_;
   store::Store* const store_;
+  Recorder* const recorder_;
   const std::function<void(const absl::Status&)> on_failure_;
   const std::function<void()> on_end_;
   std::atomic<hub::CallId> last_call_{0};
   std::atomic<hub::SessionId> last_session_{0};
   Refusals refusals_;
+
+  const hub::HubOptions hub_options_;
+  const TimeMs hub_start_;
 
   // Of the loop's thread alone.
   hub::Hub hub_;

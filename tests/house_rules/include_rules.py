@@ -28,7 +28,9 @@ ARROWS = {
     "server": ("common", "server", "tensorhub/v1"),
     "server/core": ("common", "server/core"),
     "server/http": ("common", "server/core", "server/http"),
-    "server/rpc": ("common", "server/core", "server/rpc", "server/store", "tensorhub/v1"),
+    "server/record": ("common", "server/core", "server/record"),
+    "server/rpc": ("common", "server/core", "server/record", "server/rpc", "server/store",
+                   "tensorhub/v1"),
     "server/store": ("common", "server/core", "server/store"),
     "worker_agent": ("common", "worker_agent", "tensorhub/v1"),
     "worker_agent/core": ("common", "worker_agent/core", "worker_agent/transport.h"),
@@ -48,8 +50,8 @@ ARROWS = {
         "common", "server/core", "server/rpc", "worker_agent", "libros", "tensorhub", "tools",
     ),
     # `tensorhub-sim check` is the simulation of tests/sim, for everybody.
-    "tools/sim": ("common", "server/core", "worker_agent", "libros", "tensorhub", "tools",
-                  "tests/sim"),
+    "tools/sim": ("common", "server/core", "server/record", "worker_agent", "libros",
+                  "tensorhub", "tools", "tests/sim"),
 }
 _OURS = ("common", "proto", "server", "worker_agent", "libros", "python", "tools", "tests",
          "tensorhub")

@@ -3,7 +3,7 @@
 
 #include "tests/sim/effect_trace.h"
 
-#include "tests/sim/structural_hash.h"
+#include "common/structural_hash.h"
 
 namespace tensorhub::fault {
 

@@ -12,6 +12,7 @@
 #include "common/cli/program.h"
 #include "tools/bench/figures.h"
 #include "tools/sim/check.h"
+#include "tools/sim/replay.h"
 #include "tools/sim/scale.h"
 #include "tools/sim/trace.h"
 
@@ -37,6 +38,7 @@ int Main(int argc, char** argv) {
   ScaleVerb scale;
   CheckVerb check;
   TraceVerb trace;
+  ReplayVerb replay;
   cli::CommandLine line(kName,
                         "Runs the hub's and the agents' own code in simulated surroundings.");
   line.Choice("output", &output, {"table", "json"}, "how results are printed", 'o');
@@ -49,14 +51,19 @@ int Main(int argc, char** argv) {
   cli::Command& trace_command = line.AddCommand(
       "trace", "A hash of all that the cores do in each seed, to compare two builds by.");
   trace.AddFlags(trace_command);
+  cli::Command& replay_command = line.AddCommand(
+      "replay", "What a server recorded, gone through again: every effect has to be the same.");
+  replay.AddFlags(replay_command);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
   cli::InitLogging(line.name(), line.log());
   bench::Report report;
-  const bool traces = line.verb() == "trace";
-  const absl::Status status = traces                   ? trace.Run(std::cout)
-                              : line.verb() == "check" ? check.Run(report)
-                                                       : scale.Run(scale_command, report);
-  if (status.ok()) return traces ? 0 : Print(report, output == "json");
+  const std::string& verb = line.verb();
+  const bool prints = verb == "trace" || verb == "replay";
+  const absl::Status status = verb == "trace"    ? trace.Run(std::cout)
+                              : verb == "replay" ? replay.Run(output == "json", std::cout)
+                              : verb == "check"  ? check.Run(report)
+                                                 : scale.Run(scale_command, report);
+  if (status.ok()) return prints ? 0 : Print(report, output == "json");
   return cli::Fail(kName, cli::OneLine(std::string(status.message())),
                    absl::IsInvalidArgument(status) ? kUsage : kFailure);
 }

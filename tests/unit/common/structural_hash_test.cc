@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/sim/structural_hash.h"
+#include "common/structural_hash.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "common/remedy.h"
 
-namespace tensorhub::fault {
+namespace tensorhub {
 namespace {
 
 struct Inner {
@@ -74,4 +74,4 @@ TEST(StructuralHashTest, AFieldThatSaysNothingChangesNothing) {
 }
 
 }  // namespace
-}  // namespace tensorhub::fault
+}  // namespace tensorhub

@@ -5,11 +5,10 @@
 // can be compared without keeping what they said.
 //
 // Zero, empty and absent members count as nothing at all. So a field that is added at the end of a
-// struct, and says nothing, changes no hash. A struct of more members than Fields knows does not
-// compile.
+// struct, and says nothing, changes no hash.
 
-#ifndef TENSORHUB_TESTS_SIM_STRUCTURAL_HASH_H_
-#define TENSORHUB_TESTS_SIM_STRUCTURAL_HASH_H_
+#ifndef TENSORHUB_COMMON_STRUCTURAL_HASH_H_
+#define TENSORHUB_COMMON_STRUCTURAL_HASH_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -23,78 +22,9 @@
 
 #include "absl/status/status.h"
 #include "common/remedy.h"
+#include "common/structural.h"
 
-namespace tensorhub::fault {
-namespace structural {
-
-// Stands for a member of any type, where only the number of members is asked for.
-struct AnyMember {
-  template <typename T>
-  operator T() const noexcept;  // NOLINT(google-explicit-constructor)
-};
-
-template <typename T, typename... Members>
-constexpr size_t CountOf(Members... members) {
-  if constexpr (requires { T{members..., AnyMember{}}; }) {
-    return CountOf<T>(members..., AnyMember{});
-  } else {
-    return sizeof...(Members);
-  }
-}
-
-// References to the members of an aggregate, in their order.
-template <typename T>
-auto Fields(const T& v) {
-  constexpr size_t kCount = CountOf<T>();
-  if constexpr (kCount == 0) {
-    return std::tuple<>();
-  } else if constexpr (kCount == 1) {
-    const auto& [a] = v;
-    return std::tie(a);
-  } else if constexpr (kCount == 2) {
-    const auto& [a, b] = v;
-    return std::tie(a, b);
-  } else if constexpr (kCount == 3) {
-    const auto& [a, b, c] = v;
-    return std::tie(a, b, c);
-  } else if constexpr (kCount == 4) {
-    const auto& [a, b, c, d] = v;
-    return std::tie(a, b, c, d);
-  } else if constexpr (kCount == 5) {
-    const auto& [a, b, c, d, e] = v;
-    return std::tie(a, b, c, d, e);
-  } else if constexpr (kCount == 6) {
-    const auto& [a, b, c, d, e, f] = v;
-    return std::tie(a, b, c, d, e, f);
-  } else if constexpr (kCount == 7) {
-    const auto& [a, b, c, d, e, f, g] = v;
-    return std::tie(a, b, c, d, e, f, g);
-  } else if constexpr (kCount == 8) {
-    const auto& [a, b, c, d, e, f, g, h] = v;
-    return std::tie(a, b, c, d, e, f, g, h);
-  } else if constexpr (kCount == 9) {
-    const auto& [a, b, c, d, e, f, g, h, i] = v;
-    return std::tie(a, b, c, d, e, f, g, h, i);
-  } else if constexpr (kCount == 10) {
-    const auto& [a, b, c, d, e, f, g, h, i, j] = v;
-    return std::tie(a, b, c, d, e, f, g, h, i, j);
-  } else if constexpr (kCount == 11) {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k] = v;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
-  } else if constexpr (kCount == 12) {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = v;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
-  } else if constexpr (kCount == 13) {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = v;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
-  } else {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = v;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
-  }
-}
-
-}  // namespace structural
-
+namespace tensorhub {
 // Never 0.
 constexpr uint64_t Mix(uint64_t seed, uint64_t value) {
   uint64_t hash = (seed ^ value) * 0x9e3779b97f4a7c15u;
@@ -158,6 +88,6 @@ uint64_t StructuralHash(const std::variant<T...>& value) {
   return value.index() == 0 ? hash : Mix(value.index() + 1, hash);
 }
 
-}  // namespace tensorhub::fault
+}  // namespace tensorhub
 
-#endif  // TENSORHUB_TESTS_SIM_STRUCTURAL_HASH_H_
+#endif  // TENSORHUB_COMMON_STRUCTURAL_HASH_H_
