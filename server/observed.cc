@@ -49,6 +49,14 @@ std::optional<http::Facts> Observe(rpc::RpcServer& server) {
   facts.version = TENSORHUB_VERSION;
   facts.epoch = about.epoch;
   facts.refused = about.refused;
+  for (const auto& [call, of] : about.calls) {
+    http::CallFacts& out = facts.calls[call];
+    out.count = of.count;
+    out.sum_s = of.sum_s;
+    for (size_t i = 0; i < of.upto.size(); ++i) {
+      out.upto.emplace_back(rpc::Latencies::kBounds[i], of.upto[i]);
+    }
+  }
   facts.security = about.security.security;
   facts.certificate_ends = about.security.certificate_ends;
   facts.reloads_failed = about.security.reloads_failed;

@@ -59,7 +59,7 @@ void Hub::State::On(const JoinFetchOp& op) {
 void Hub::State::LeaveForming(Worker& worker) {
   const auto it = groups_.find({worker.id.key.model, worker.id.key.group});
   if (it == groups_.end() || it->second.forming.erase(worker.id.key.rank) == 0) return;
-  worker.record.End(now_, absl::CancelledError("it waits for it no more"));
+  totals_.End(worker.record, now_, absl::CancelledError("it waits for it no more"));
 }
 
 void Hub::State::JoinDeadline(Worker& worker) {
@@ -89,7 +89,7 @@ void Hub::State::JoinDeadline(Worker& worker) {
                                        : absl::StrCat("the server has lost the layouts of ", lost,
                                                       "; publish the version again"));
   }
-  worker.record.End(now_, absl::DeadlineExceededError(why));
+  totals_.End(worker.record, now_, absl::DeadlineExceededError(why));
   LeaveForming(worker);
   Finish(worker, absl::DeadlineExceededError(why));
 }
@@ -282,7 +282,7 @@ void Hub::State::TellDecision(Worker& worker, const Transaction& transaction) {
 void Hub::State::RefuseForming(const GroupKey& key, Group& group, const absl::Status& status) {
   for (const auto& [rank, join] : std::exchange(group.forming, {})) {
     Worker& worker = *FindWorker({key.model, key.group, rank});
-    worker.record.End(now_, status);
+    totals_.End(worker.record, now_, status);
     Finish(worker, status);
   }
 }

@@ -38,8 +38,10 @@ std::optional<Version> Hub::State::Looks::Latest(const std::string& model) const
 
 FleetView Hub::State::Looks::Fleet(TimeMs now) const {
   FleetView view;
+  view.totals = state.totals_;
   for (const auto& [key, worker] : state.workers_) {
     if (worker.alive && worker.stalled_ms > 0) ++view.stalled;
+    if (worker.alive && worker.withdrawn) ++view.withdrawn;
     if (Reads(worker)) CountRead(*worker.read, now, view);
   }
   return view;

@@ -16,6 +16,7 @@
 #include "common/ids.h"
 #include "common/location.h"
 #include "common/time.h"
+#include "server/core/totals.h"
 #include "server/core/views.h"
 
 namespace tensorhub::hub {
@@ -26,6 +27,8 @@ struct FleetView {
   std::array<uint32_t, 4> reads_by_tier{};  // by the Tier of their (first) source
   uint32_t reads_without_source = 0;
   TimeMs oldest_read_ms = 0;
+  uint32_t withdrawn = 0;  // workers that an operator has taken out of service
+  Totals totals;
 };
 
 // Which workers are listed.

@@ -223,8 +223,9 @@ void Hub::State::On(const Progress& event) {
                absl::StrCat(who, ": progress ", event.valid_chunks, " after ",
                             reference->valid_chunks, " of ", chunks, " chunks refused"));
   }
-  reference->valid_chunks = event.valid_chunks;
+  const uint32_t before = std::exchange(reference->valid_chunks, event.valid_chunks);
   if (worker->read) NoteProgress(*worker->read, event);
+  totals_.CountRead(*worker, before);
   Relist(*worker);
   DrawNearer(*worker);
   LeaveCrowd(*worker);

@@ -542,6 +542,7 @@ class Hub::State {
   // without such rows.
   bool names_all_ = true;
   uint64_t decisions_ = 0;
+  Totals totals_;
   uint64_t epochs_ = 0;  // made in this life
 
   std::map<WorkerKey, Worker> workers_;

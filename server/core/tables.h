@@ -30,6 +30,7 @@
 #include "server/core/holder_index.h"
 #include "server/core/source_forest.h"
 #include "server/core/terms.h"
+#include "server/core/totals.h"
 #include "server/core/views.h"
 
 namespace tensorhub::hub {

@@ -129,7 +129,9 @@ void Hub::State::FinishOk(Worker& worker, Member& member, const ContentDigest& d
     if (digest && reference.shard->digest && digest != reference.shard->digest) {
       return FinishFailed(worker, absl::DataLossError("what it read is not that version"));
     }
-    reference.valid_chunks = reference.shard->chunks.value_or(reference.valid_chunks);
+    const uint32_t before = reference.valid_chunks;
+    reference.valid_chunks = reference.shard->chunks.value_or(before);
+    totals_.CountRead(worker, before);
     reference.digest = digest;
     if (digest) SettleDigest(PublicationOf(worker), *reference.shard);
     joiners_due_ = true;
@@ -267,7 +269,7 @@ void Hub::State::Conclude(const GroupKey& key, Group& group, const absl::Status&
     group.last->owed.insert(rank);
     Worker* worker = FindWorker({key.model, key.group, rank});
     const bool same = worker != nullptr && worker->id.incarnation == member.incarnation;
-    if (same) worker->record.End(now_, status);
+    if (same) totals_.End(worker->record, now_, status);
   }
   changed_groups_.insert(key);
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/core/hub.h"
@@ -30,6 +31,13 @@ uint32_t ModelsLeftOut(const HubFacts& facts);
 std::map<std::string, uint32_t> TransfersByTier(const HubFacts& facts);
 double OldestTransferSeconds(const HubFacts& facts);
 
+// How long calls of one name took.
+struct CallFacts {
+  uint64_t count = 0;
+  double sum_s = 0;
+  std::vector<std::pair<double, uint64_t>> upto;  // by bounds in seconds; each with those below
+};
+
 // Of all of the server.
 struct Facts {
   HubFacts hub;
@@ -38,6 +46,7 @@ struct Facts {
   std::string version;
   uint64_t epoch = 0;
   std::map<std::string, uint64_t> refused;  // by code
+  std::map<std::string, CallFacts> calls;   // by name
   std::string security;                     // who is let in by gRPC, and how; empty: whoever comes
   int64_t certificate_ends = 0;             // seconds since 1970; 0: there is none
   uint64_t reloads_failed = 0;

@@ -6,6 +6,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,16 @@ class Page {
     metric.label = std::move(labels);
     metric.gauge.value = metric.counter.value = value;
   }
+  void AddHistogram(const CallFacts& facts, Labels labels) {
+    ClientMetric& metric = families_.back().metric.emplace_back();
+    metric.label = std::move(labels);
+    metric.histogram.sample_count = facts.count;
+    metric.histogram.sample_sum = facts.sum_s;
+    for (const auto& [bound, count] : facts.upto) {
+      metric.histogram.bucket.push_back({count, bound});
+    }
+    metric.histogram.bucket.push_back({facts.count, std::numeric_limits<double>::infinity()});
+  }
   void Gauge(const char* name, const char* help, double value) {
     Begin(name, help, MetricType::Gauge);
     Add(value);
@@ -44,6 +55,12 @@ class Page {
 
 double Number(uint64_t value) { return static_cast<double>(value); }
 
+void AddCalls(const std::map<std::string, CallFacts>& calls, Page& page) {
+  page.Begin("tensorhub_call_seconds", "How long calls took, with what they wait for.",
+             MetricType::Histogram);
+  for (const auto& [call, facts] : calls) page.AddHistogram(facts, {{"call", call}});
+}
+
 void AddServer(const Facts& facts, Page& page) {
   page.Begin("tensorhub_build_info", "The version of this server.", MetricType::Gauge);
   page.Add(1, {{"version", facts.version}});
@@ -53,6 +70,7 @@ void AddServer(const Facts& facts, Page& page) {
              facts.look_s);
   page.Gauge("tensorhub_recovering", "1 while workers have yet to report after a restart.",
              facts.hub.status.recovering ? 1 : 0);
+  AddCalls(facts.calls, page);
   page.Begin("tensorhub_refused_total", "Calls and sessions that ended with an error, by its code.",
              MetricType::Counter);
   for (const auto& [code, count] : facts.refused) page.Add(Number(count), {{"code", code}});
@@ -63,6 +81,25 @@ void AddServer(const Facts& facts, Page& page) {
   page.Gauge("tensorhub_certificate_expiry_timestamp_seconds",
              "When the server's certificate ends, in seconds since 1970.",
              static_cast<double>(facts.certificate_ends));
+}
+
+void AddTotals(const hub::Totals& totals, Page& page) {
+  page.Begin("tensorhub_fetches_total", "Fetches of a rank that ended, by how.",
+             MetricType::Counter);
+  page.Add(Number(totals.succeeded), {{"outcome", "ok"}});
+  page.Add(Number(totals.failed), {{"outcome", "failed"}});
+  page.Begin("tensorhub_fetch_phase_seconds_total", "Time that those took, by phase.",
+             MetricType::Counter);
+  for (size_t i = 0; i < hub::kFetchPhases.size(); ++i) {
+    page.Add(static_cast<double>(totals.phase_ms[i]) / 1000,
+             {{"phase", std::string(hub::kFetchPhases[i])}});
+  }
+  page.Begin("tensorhub_read_bytes_total", "Bytes that readers got, by their source's tier.",
+             MetricType::Counter);
+  for (const auto& [key, bytes] : totals.bytes) {
+    page.Add(Number(bytes), {{"tier", std::string(ToString(key.tier))},
+                             {"way", key.way.empty() ? "not said" : key.way}});
+  }
 }
 
 void AddHub(const HubFacts& facts, Page& page) {
@@ -78,6 +115,9 @@ void AddHub(const HubFacts& facts, Page& page) {
              status.references);
   page.Counter("tensorhub_source_decisions_total", "Sources that readers were given.",
                Number(status.decisions));
+  AddTotals(facts.fleet.totals, page);
+  page.Gauge("tensorhub_workers_out_of_service", "Workers that an operator drains, or has.",
+             facts.fleet.withdrawn);
   page.Begin("tensorhub_transfers", "Reads that run, by the tier of their source.",
              MetricType::Gauge);
   for (const auto& [tier, count] : TransfersByTier(facts)) page.Add(count, {{"tier", tier}});

@@ -37,6 +37,7 @@
 #include "common/mutex.h"
 #include "server/core/commit_order.h"
 #include "server/core/hub.h"
+#include "server/rpc/latencies.h"
 #include "server/rpc/planner.h"
 #include "server/rpc/recorder.h"
 #include "server/rpc/refusals.h"
@@ -121,6 +122,7 @@ class HubLoop {
   void Stop();
 
   Refusals& refusals() { return refusals_; }
+  Latencies& latencies() { return latencies_; }
 
  private:
   using Task = std::function<void()>;
@@ -169,6 +171,7 @@ class HubLoop {
   std::atomic<hub::CallId> last_call_{0};
   std::atomic<hub::SessionId> last_session_{0};
   Refusals refusals_;
+  Latencies latencies_;
 
   const hub::HubOptions hub_options_;
   const TimeMs hub_start_;

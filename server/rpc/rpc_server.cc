@@ -67,7 +67,7 @@ void RpcServer::SetDoubted(bool doubted) {
 
 RpcServer::About RpcServer::about() {
   return {std::chrono::steady_clock::now() - started_, epoch_, loop_.refusals().ByCode(),
-          guard_->facts()};
+          loop_.latencies().ByCall(), guard_->facts()};
 }
 
 RpcServer::~RpcServer() { Shutdown(); }

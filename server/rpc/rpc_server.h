@@ -65,7 +65,8 @@ class RpcServer {
   struct About {
     std::chrono::steady_clock::duration uptime{};
     uint64_t epoch = 0;
-    std::map<std::string, uint64_t> refused;  // by code
+    std::map<std::string, uint64_t> refused;         // by code
+    std::map<std::string, Latencies::OfCall> calls;  // by name
     Guard::Facts security;
   };
   About about();

@@ -10,9 +10,11 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <string>
 #include <type_traits>
 #include <utility>
 
+#include "absl/strings/strip.h"
 #include "common/grpc_status.h"
 #include "server/rpc/access.h"
 #include "server/rpc/hub_loop.h"
@@ -42,6 +44,7 @@ class CallReactor final : public grpc::ServerBidiReactor<Request, Response> {
                             : absl::InvalidArgumentError("a request that is too long, not well "
                                                          "formed, or not there"));
     }
+    began_ = Latencies::Clock::now();
     absl::StatusOr<hub::Event> event = Understand();
     if (!event.ok()) return End(event.status());
     loop_.StartCall(call_, *std::move(event), [this](const hub::Reply& reply) { Answer(reply); });
@@ -66,6 +69,11 @@ class CallReactor final : public grpc::ServerBidiReactor<Request, Response> {
         context_(context),
         call_(loop.NewCall()) {}
 
+  // "JoinFetch", of JoinFetchRequest.
+  static const std::string& NameOfCall() {
+    static const std::string name(absl::StripSuffix(Request::descriptor()->name(), "Request"));
+    return name;
+  }
   absl::StatusOr<hub::Event> Understand() const {
     constexpr bool kDocument = std::is_same_v<Request, v1::PutLayoutRequest> ||
                                std::is_same_v<Request, v1::PutAttachmentRequest>;
@@ -77,6 +85,9 @@ class CallReactor final : public grpc::ServerBidiReactor<Request, Response> {
     End(IsAnswer(reply) ? FillResponse(reply, response_) : reply.status);
   }
   void End(const absl::Status& status) {
+    if (began_ != Latencies::Clock::time_point{}) {
+      loop_.latencies().Note(NameOfCall(), Latencies::Clock::now() - began_);
+    }
     access_.Audit(*context_, request_, status);
     const grpc::Status ended = ToGrpc(loop_.refusals().Count(status));
     if (!ended.ok()) return this->Finish(ended);
@@ -89,6 +100,7 @@ class CallReactor final : public grpc::ServerBidiReactor<Request, Response> {
   grpc::CallbackServerContext* const context_;
   const hub::CallId call_;
   Unfinished::Ticket ticket_ = 0;
+  Latencies::Clock::time_point began_;  // when the request was there
   std::atomic<bool> cancelled_ = false;
   Request request_;
   Response response_;

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-LABELS = {"instance", "model", "tier", "code"}
+LABELS = {"instance", "model", "tier", "code", "phase", "outcome", "call", "le"}
 METRIC = re.compile(r"\btensorhub_[a-z_]+")
 
 
@@ -26,7 +26,9 @@ def queries(dashboard):
 
 
 def metrics_of(page):
-    return set(re.findall(r"^\| `(tensorhub_[a-z_]+)` \|", page, re.MULTILINE))
+    named = re.findall(r"^\| `(tensorhub_[a-z_]+)` \| ([a-z]+)", page, re.MULTILINE)
+    series = {f"{name}_bucket" for name, kind in named if kind == "histogram"}
+    return series | {name for name, _ in named}
 
 
 def problems_of_queries(dashboard, known):

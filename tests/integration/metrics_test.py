@@ -34,7 +34,8 @@ def series(text):
 
 
 def names(text):
-    return {re.match(r"[a-z_]+", name).group() for name in series(text)}
+    found = {re.match(r"[a-z_]+", name).group() for name in series(text)}
+    return {re.sub(r"_(bucket|sum|count)$", "", name) for name in found}
 
 
 class MetricsTest(ServedTest):
@@ -62,6 +63,15 @@ class MetricsTest(ServedTest):
         self.assertEqual(found["tensorhub_sessions"], 2)
         self.assertEqual(found["tensorhub_source_decisions_total"], 1)
         self.assertEqual(found['tensorhub_transfers{tier="none"}'], 0)
+        self.assertEqual(found['tensorhub_fetches_total{outcome="ok"}'], 1)
+        self.assertEqual(found['tensorhub_fetches_total{outcome="failed"}'], 0)
+        for phase in ("join", "drain", "assign", "read", "commit"):
+            self.assertIn(f'tensorhub_fetch_phase_seconds_total{{phase="{phase}"}}', found)
+        read = {name: value for name, value in found.items() if "read_bytes" in name}
+        self.assertEqual([name for name in read if 'tier="host"' not in name], [])
+        self.assertGreater(sum(read.values()), 0)
+        self.assertEqual(found['tensorhub_call_seconds_count{call="JoinFetch"}'], 1)
+        self.assertEqual(found['tensorhub_call_seconds_bucket{call="JoinFetch",le="+Inf"}'], 1)
         self.do(trainer, "unpublish force")
         self.assertEqual(series(self.metrics())[f"tensorhub_model_latest_held{label}"], 0)
 
@@ -76,7 +86,8 @@ class MetricsTest(ServedTest):
         # What is there only if there is a reason.
         subprocess.run([binaries.path("tensorhubctl"), "--server", self.address, "pin", "no-model",
                         "1", "x"], capture_output=True, check=False)
-        sometimes = {"tensorhub_certificate_expiry_timestamp_seconds", "tensorhub_refused_total"}
+        sometimes = {"tensorhub_certificate_expiry_timestamp_seconds", "tensorhub_refused_total",
+                     "tensorhub_read_bytes_total", "tensorhub_call_seconds"}
         page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
         documented = set(re.findall(r"^\| `(tensorhub_[a-z_]+)", page, re.MULTILINE))
         shown = names(self.metrics())
