@@ -53,6 +53,7 @@ int Main(int argc, char** argv) {
   AddListVerbs(verbs);
   AddTreeVerb(verbs);
   AddExplainVerb(verbs);
+  AddTraceVerb(verbs);
   AddTopVerb(verbs);
   AddWatchVerb(verbs);
   AddPublishVerb(verbs);

@@ -55,6 +55,7 @@ void AddListVerbs(Verbs& verbs);    // models, versions, replicas, workers
 void AddStatusVerbs(Verbs& verbs);  // transfers, status
 void AddTreeVerb(Verbs& verbs);
 void AddExplainVerb(Verbs& verbs);
+void AddTraceVerb(Verbs& verbs);
 void AddTopVerb(Verbs& verbs);
 void AddWatchVerb(Verbs& verbs);
 void AddPublishVerb(Verbs& verbs);

@@ -166,7 +166,7 @@ TEST_F(ViewsTest, CompletionInBash) {
     EXPECT_EQ(run.exit_code, 0) << run.errors;
     return run.output;
   };
-  EXPECT_EQ(complete("tensorhubctl tr", 1), "transfers tree\n");
+  EXPECT_EQ(complete("tensorhubctl tr", 1), "transfers tree trace\n");
   EXPECT_EQ(complete("tensorhubctl tree --d", 2), "--dot\n");
   EXPECT_EQ(complete("tensorhubctl --server x tree ''", 4), "m/actor\n");
   EXPECT_EQ(complete("tensorhubctl tree m/actor ''", 3), "\n");  // files, by default
