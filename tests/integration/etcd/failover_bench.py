@@ -6,10 +6,10 @@
     failover_bench.py [--rounds N] FOLDER-OF-THE-BINARIES
 
 Three members of etcd and two servers on this machine, a leader's lease of 2 s, a trainer that holds
-a version and a rollout that was connected before, eleven seconds after the first election. What is done to the leader: it is told to end
-(SIGTERM), killed, stopped, or cut off from etcd. Printed per fault: the median and the longest of
-N rounds, in seconds, from the fault until the other server's log says that it leads, and until the
-rollout's fetch, which began at the fault, has its answer.
+a version and a rollout that was connected before, eleven seconds after the first election. What is
+done to the leader: it is told to end (SIGTERM), killed, stopped, or cut off from etcd. Printed per
+fault: the median and the longest of N rounds, in seconds, from the fault until the other server's
+log says that it leads, and until the rollout's fetch, which began at the fault, has its answer.
 """
 
 import argparse
