@@ -10,6 +10,7 @@
 #include "common/limits.h"
 #include "common/remedy.h"
 #include "server/core/state.h"
+#include "server/core/withdrawal.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -268,7 +269,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.stalled_ms = 0;
   SetAbsent(worker, false);
   if (!joined) return;
-  WithdrawWithItsOwner(worker);
+  Service{*this}.FollowOwner(worker);
   ++alive_;
   worker.lease_timer = worker.lease_end;
   timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});

@@ -35,7 +35,7 @@ void Hub::State::Feed(Worker& reader, Stream& stream, Worker& source) {
   NoteChoice(reader, stream, source);
   AttachReader(reader, stream, reader.read->last + 1, source,
                TierBetween(source.location, reader.location));
-  ++decisions_;
+  ++totals_.decisions;
   Say(LogLine::Level::kDebug,
       absl::StrCat(ToString(reader.id.key), " at chunk ", reader.reference->valid_chunks,
                    " reads from ", ToString(source.id.key), " at ",

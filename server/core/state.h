@@ -69,8 +69,7 @@ class Hub::State {
   const Worker* FindWorker(const WorkerKey& key) const;
   Worker* FindLive(const WorkerIdentity& id);
   Worker* FindSession(SessionId session);
-  // So that it can be found by its number, from the first time on that it is a worker's.
-  void Number(Worker& row);
+  void Number(Worker& row);  // from then on FindRow finds it
   Worker* FindRow(Serial serial) const;
   // Calls `visit(Worker&)` for each live worker of the group, by rank.
   template <typename Visit>
@@ -269,10 +268,8 @@ class Hub::State {
   void RetryAllRedirects(const Publication& publication);
   void EndDrain(Worker& worker);
   void AnswerUnpublish(Worker& worker, uint32_t left);
-
-  struct Service;  // withdrawal.cc
   void On(const DrainOp& op);
-  void WithdrawWithItsOwner(Worker& copy);
+  struct Service;  // withdrawal.h
 
   // retention.cc: R7
   void On(const RetainOp& op);
@@ -538,10 +535,8 @@ class Hub::State {
   std::map<WorkerKey, Expected> expected_;
   std::map<WorkerKey, Away> away_;
   std::optional<TimeMs> away_timer_;
-  // The rows of workers name all that are there. False: until the end of a recovery that began
-  // without such rows.
+  // The rows of workers name all that are there. False: in a recovery that began without them.
   bool names_all_ = true;
-  uint64_t decisions_ = 0;
   Totals totals_;
   uint64_t epochs_ = 0;  // made in this life
 

@@ -265,7 +265,7 @@ StatusView Hub::State::Status() const {
     if (Running(worker)) ++view.transfers;
   }
   view.recovering = recovering_;
-  view.decisions = decisions_;
+  view.decisions = totals_.decisions;
   return view;
 }
 

@@ -9,19 +9,12 @@
 //
 // The order is for a process: it ends with it, and with the hub. Whoever gives it repeats it.
 
+#include "server/core/withdrawal.h"
+
 #include "absl/strings/str_cat.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
-
-// What an order does to the tables.
-struct Hub::State::Service {
-  State& state;
-
-  void Set(Worker& worker, bool withdrawn) const;
-  void AskOthersThan(const Worker& withdrawn) const;
-  DrainReply Describe(const Worker& worker) const;
-};
 
 void Hub::State::On(const DrainOp& op) {
   const Service service{*this};
@@ -62,10 +55,10 @@ void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
   state.RetryRedirects(*worker.reference->sharding, worker.id.key.rank);
 }
 
-void Hub::State::WithdrawWithItsOwner(Worker& copy) {
+void Hub::State::Service::FollowOwner(Worker& copy) const {
   if (copy.copy_of.empty() || copy.withdrawn) return;
-  const Worker* owner = FindWorker({copy.id.key.model, copy.copy_of, copy.id.key.rank});
-  if (owner != nullptr && owner->withdrawn && owner->alive) Service{*this}.Set(copy, true);
+  const Worker* owner = state.FindWorker({copy.id.key.model, copy.copy_of, copy.id.key.rank});
+  if (owner != nullptr && owner->withdrawn && owner->alive) Set(copy, true);
 }
 
 // R7: a copy in its memory is none. Its own group's is for its own unpublish.
