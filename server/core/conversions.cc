@@ -93,7 +93,9 @@ absl::StatusOr<Sharding*> Hub::State::ShardingFor(const GroupKey& key, const Gro
     return worker != nullptr && worker->knows_resharding;
   });
   if (!all_know) return CheckShards(group, publication, origin);
-  const bool as_published = to == LayoutsOf(publication.published);
+  // Not all of its ranks may be known, and those that are may be alike.
+  const Sharding& published = publication.published;
+  const bool as_published = to.size() == published.world_size && to == LayoutsOf(published);
   const PlanWanted wanted = PlanOf(std::move(from), std::move(to));
   const ShardingId id = as_published ? ShardingId{} : wanted.plan.to;
   Sharding* known = FindSharding(publication, id);

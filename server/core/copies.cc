@@ -16,8 +16,9 @@ namespace tensorhub::hub {
 namespace {
 
 // For one that an operator takes out of service, whose time is not limited. One that takes longer
-// is given up, as one that fails.
-constexpr TimeMs kDrainCopyMs = 600'000;
+// is given up, as one that fails. Longer: a rank whose group's others make none has its memory, and
+// its turn, for so long in vain. Shorter: slow links make none.
+constexpr TimeMs kDrainCopyMs = 20'000;
 
 }  // namespace
 
