@@ -18,6 +18,7 @@
 #include <deque>
 #include <vector>
 
+#include "common/check.h"
 #include "server/core/source_selection.h"
 #include "server/core/state.h"
 
@@ -90,7 +91,9 @@ void Hub::State::CutChain(Worker& holder) {
     if (!MayBeCut(reader, holder)) continue;
     shard.cut.push_back(SourceOf(reader).serial);
     if (shard.cut.size() > kTailsMax) shard.cut.pop_front();
+    const size_t before = reader.node.Depth();
     MoveTo(reader, holder);
+    TH_CHECK(reader.node.Depth() < before);
     tail->read->depth = static_cast<uint32_t>(tail->node.Depth());
     return Relist(*tail);
   }
