@@ -100,8 +100,7 @@ bool Refuses(const std::string& server) {
 
 }  // namespace
 
-Deathwatch::Deathwatch(OnDead on_dead)
-    : on_dead_(std::move(on_dead)), thread_([this] { Run(); }) {}
+Deathwatch::Deathwatch(OnDead on_dead) : on_dead_(std::move(on_dead)), thread_([this] { Run(); }) {}
 
 Deathwatch::~Deathwatch() {
   {

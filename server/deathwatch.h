@@ -3,9 +3,10 @@
 //
 // Proof that another server is dead, so that its lease need not be waited for. A connection to its
 // address is held. When that ends, and two connects in a row are refused, nobody listens there any
-// more: the kernel of its host is alive and says so, and the process is not. A host that is gone, or
-// cut off, refuses nothing: of it there is no proof. An address behind which something else refuses
-// (a virtual one without a server) may give a wrong one, which changes the leader and no decision.
+// more: the kernel of its host is alive and says so, and the process is not. A host that is gone,
+// or cut off, refuses nothing: of it there is no proof. An address behind which something else
+// refuses (a virtual one without a server) may give a wrong one, which changes the leader and no
+// decision.
 //
 // Thread contract: any thread; `on_dead` is called on one of its own.
 

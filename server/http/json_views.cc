@@ -82,6 +82,8 @@ Json ToJson(const hub::MemberView& member) {
                {"valid_chunks", reference.valid_chunks},
                {"chunks", reference.chunks},
                {"readers", reference.readers},
+               {"sharding", reference.sharding ? Json(ToHex(reference.sharding.id)) : Json()},
+               {"full", !reference.sharding || reference.sharding.full},
                {"medium", reference.medium},
                {"location", reference.location},
                {"reads", member.reads},
