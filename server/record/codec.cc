@@ -101,7 +101,7 @@ class Writer {
       EncodeSigned(value, out_);
     } else if constexpr (IsVariant<T>::value) {
       EncodeNumber(value.index(), out_);
-      std::visit([this](const auto& body) { Put(body); }, value);
+      std::visit([this](const auto& body) { this->Put(body); }, value);
     } else if constexpr (IsOptional<T>::value) {
       EncodeNumber(value ? 1 : 0, out_);
       if (value) Put(*value);
@@ -112,7 +112,7 @@ class Writer {
       Put(value.first);
       Put(value.second);
     } else {
-      std::apply([this](const auto&... member) { (Put(member), ...); }, MembersOf(value));
+      std::apply([this](const auto&... member) { (this->Put(member), ...); }, MembersOf(value));
     }
   }
 

@@ -57,6 +57,11 @@ class Region:
         return True
 
 
+# A kernel is the whole process's, and two threads that register one wait for each other for ever:
+# torch asks for its own lock and for Python's in one order here and in the other there.
+_ONE_AT_A_TIME = threading.Lock()
+
+
 @dataclass(frozen=True)
 class Piece:
     """One copy: a region of a published tensor to a region of a parameter."""
@@ -97,7 +102,7 @@ def record(
     """
     given = [(name, torch.empty(tuple(shape), dtype=dtype, device="meta"))
              for name, dtype, shape in published]  # fmt: skip
-    with torch.no_grad(), _without_collections():
+    with _ONE_AT_A_TIME, torch.no_grad(), _without_collections():
         if all(tensor.is_meta for tensor in parameters.values()):
             plan = _copies_alone(given, parameters, load, missing)
             if plan is not None:
