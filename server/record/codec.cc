@@ -197,7 +197,7 @@ class Reader {
     } else if constexpr (IsVector<T>::value) {
       return TakeEach([&] { return Take(value.emplace_back()); });
     } else {
-      return std::apply([this](auto&... member) { return (Take(member) && ...); },
+      return std::apply([this](auto&... member) { return (this->Take(member) && ...); },
                         MembersOf(value));
     }
   }
