@@ -69,8 +69,8 @@ PlanningServer::PlanningServer() : sink_(std::make_shared<Deaf>()), loop_(LoopOp
 template <typename Op>
 std::shared_ptr<PlanningServer::Answer> PlanningServer::Start(Op op) {
   auto answer = std::make_shared<Answer>();
-  op.call = loop_.NewCall();
-  loop_.StartCall(op.call, std::move(op),
+  const hub::CallId call = op.call = loop_.NewCall();
+  loop_.StartCall(call, std::move(op),
                   [answer](const hub::Reply& reply) { answer->Take(reply.status); });
   return answer;
 }
