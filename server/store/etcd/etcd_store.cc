@@ -43,8 +43,9 @@ bool TakeWorker(const std::vector<std::string>& words, const std::string& value,
 
 template <class Row, class Key>
 bool TakeInto(std::optional<Row> row, const Key& key, std::map<Key, Row>& rows) {
-  if (row) rows[key] = *std::move(row);
-  return row.has_value();
+  if (!row) return false;
+  rows[key] = *std::move(row);
+  return true;
 }
 
 }  // namespace
@@ -59,11 +60,11 @@ absl::Status EtcdStore::Damaged(const std::vector<std::string>& words) const {
 
 // A row, or a part of one that came before it: keys come in order.
 absl::Status EtcdStore::Take(const etcd::KeyValue& pair, Values& values) {
-  static const std::set<std::string> kOwn = {"id", "schema", "epoch", "leader", "turn"};
+  static const auto& own = *new std::set<std::string>{"id", "schema", "epoch", "leader", "turn"};
   const std::string below = pair.key().substr(keys_.all().size());
   std::optional<std::vector<std::string>> words = WordsOf(below);
   if (!words) return Damaged({below});
-  if (words->size() == 1 && kOwn.contains(below)) return absl::OkStatus();
+  if (words->size() == 1 && own.contains(below)) return absl::OkStatus();
   if (IsRow(*words)) {
     values[*std::move(words)] = pair.value();
     return absl::OkStatus();
