@@ -74,7 +74,7 @@ void Recorder::Note(const hub::Event& event, TimeMs now, const hub::Effects& eff
   if (encoder_) Append(encoder_->Record(event, now, effects));
 }
 
-void Recorder::Append(std::string bytes) {
+void Recorder::Append(std::string_view bytes) {
   noted_bytes_ += bytes.size();
   if (noted_bytes_ > options_.bytes_max) {
     return End(absl::StrCat("has its ", options_.bytes_max, " bytes (--record-max)"));

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "absl/status/statusor.h"
@@ -40,7 +41,7 @@ class Recorder {
 
  private:
   Recorder(const Options& options, int file);
-  void Append(std::string bytes);
+  void Append(std::string_view bytes);
   void End(const std::string& why);
   void WriteAll();
 
