@@ -17,12 +17,13 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import binaries  # noqa: E402  (in the folder above)
+from served import WorkersTest  # noqa: E402
 
-MODEL = "team/actor"
+MODEL = WorkersTest.MODEL
 TIMEOUT = 60
 
 
-class RecordTest(unittest.TestCase):
+class RecordTest(WorkersTest):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
@@ -43,23 +44,6 @@ class RecordTest(unittest.TestCase):
     def stop(self, with_signal=signal.SIGTERM):
         self.server.send_signal(with_signal)
         self.server.wait(TIMEOUT)
-
-    def worker(self, group, *flags):
-        process = subprocess.Popen([binaries.path("tensorhub-test-worker")], text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL)
-        for step in (process.stdout.close, process.stdin.close, process.wait, process.kill):
-            self.addCleanup(step)
-        self.do(process, f"connect server={self.address} model={MODEL} group={group}")
-        self.do(process, " ".join(["register", *flags]))
-        return process
-
-    def do(self, worker, line):
-        print(line, file=worker.stdin, flush=True)
-        answer = worker.stdout.readline()
-        while answer.startswith("progress "):
-            answer = worker.stdout.readline()
-        self.assertTrue(answer.startswith("ok"), f"{line}: {answer}")
 
     def ctl(self, *words):
         return subprocess.run([binaries.path("tensorhubctl"), "--server", self.address, *words],

@@ -13,20 +13,10 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import binaries  # noqa: E402  (in the folder above)
 
 
-class ServedTest(unittest.TestCase):
-    MODEL = "team/actor"
-    LEASE = "2s"
+class WorkersTest(unittest.TestCase):
+    """Workers of the server at `self.address`."""
 
-    def setUp(self):
-        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
-        self.addCleanup(self.log.close)
-        self.server = subprocess.Popen(
-            [binaries.path("tensorhub-server"), "--listen", "127.0.0.1:0", "--lease", self.LEASE,
-             "--http", "127.0.0.1:0"], text=True, stdout=subprocess.PIPE, stderr=self.log)
-        for step in (self.server.stdout.close, self.server.wait, self.server.kill):
-            self.addCleanup(step)
-        self.address = self.server.stdout.readline().split()[-1]
-        self.port = int(self.server.stdout.readline().split()[-1])
+    MODEL = "team/actor"
 
     def worker(self, group, *flags, model=None):
         process = subprocess.Popen([binaries.path("tensorhub-test-worker")], text=True,
@@ -44,6 +34,21 @@ class ServedTest(unittest.TestCase):
         while answer.startswith("progress "):
             answer = worker.stdout.readline()
         self.assertTrue(answer.startswith("ok"), f"{line}: {answer}")
+
+
+class ServedTest(WorkersTest):
+    LEASE = "2s"
+
+    def setUp(self):
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self.addCleanup(self.log.close)
+        self.server = subprocess.Popen(
+            [binaries.path("tensorhub-server"), "--listen", "127.0.0.1:0", "--lease", self.LEASE,
+             "--http", "127.0.0.1:0"], text=True, stdout=subprocess.PIPE, stderr=self.log)
+        for step in (self.server.stdout.close, self.server.wait, self.server.kill):
+            self.addCleanup(step)
+        self.address = self.server.stdout.readline().split()[-1]
+        self.port = int(self.server.stdout.readline().split()[-1])
 
     def get(self, path):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=20) as answer:
