@@ -106,7 +106,8 @@ void Hub::State::AskForCopies(Worker& leaver) {
 
 void Hub::State::AskForCopy(const Worker& rank, const Worker& leaver) {
   const Reference& wanted = *leaver.reference;
-  const TimeMs within_ms = IsUnpublishing(leaver) ? leaver.op.deadline - now_ : kDrainCopyMs;
+  const TimeMs within_ms =
+      IsPending(leaver, OpKind::kUnpublish) ? leaver.op.deadline - now_ : kDrainCopyMs;
   Send(rank, MakeCopy{wanted.publication, wanted.version, within_ms});
 }
 

@@ -13,12 +13,9 @@ namespace {
 
 void CountRead(const Read& read, TimeMs now, FleetView& view) {
   view.oldest_read_ms = std::max(view.oldest_read_ms, now - read.began);
-  for (const Stream& stream : read.streams) {
-    if (stream.current == 0) continue;
-    ++view.reads_by_tier[static_cast<size_t>(read.assignments.at(stream.current).tier)];
-    return;
-  }
-  ++view.reads_without_source;
+  const Assignment* feed = FirstFeed(read);
+  ++(feed != nullptr ? view.reads_by_tier[static_cast<size_t>(feed->tier)]
+                     : view.reads_without_source);
 }
 
 bool IsInState(const Worker& worker, ReferenceState state) {

@@ -128,8 +128,4 @@ void Hub::State::Answer(CallId call, absl::Status status, decltype(Reply::payloa
   out_->push_back(Reply{call, std::move(status), std::move(payload)});
 }
 
-bool Hub::State::IsPending(const Worker& worker, OpKind kind) const {
-  return worker.op.state == OpRecord::State::kPending && worker.op.kind == kind;
-}
-
 }  // namespace tensorhub::hub

@@ -17,14 +17,6 @@ namespace {
 
 constexpr size_t kNobody = ~size_t{0};
 
-const Assignment* FirstFeed(const Worker& worker) {
-  if (!Reads(worker)) return nullptr;
-  for (const Stream& stream : worker.read->streams) {
-    if (stream.current != 0) return &worker.read->assignments.at(stream.current);
-  }
-  return nullptr;
-}
-
 // The holders of one version, by their keys, and how they hang together. Numbers stand for them.
 class Forest {
  public:
@@ -34,7 +26,8 @@ class Forest {
     source_.assign(members_.size(), kNobody);
     readers_.resize(members_.size());
     for (size_t i = 0; i < members_.size(); ++i) {
-      const Assignment* feed = FirstFeed(*members_[i]);
+      const Worker& member = *members_[i];
+      const Assignment* feed = Reads(member) ? FirstFeed(*member.read) : nullptr;
       const auto source = feed == nullptr ? number_of.end() : number_of.find(feed->source);
       if (source == number_of.end() || source->second == i) continue;
       source_[i] = source->second;

@@ -67,7 +67,7 @@ bool Hub::State::HasStable(const std::string& model) const {
 // Of one in `leavers_`: it does so still.
 bool Hub::State::AwaitsKeeper(const Worker* leaver) const {
   if (leaver == nullptr || !HoldsWhole(*leaver)) return false;
-  return leaver->withdrawn || IsUnpublishing(*leaver);
+  return leaver->withdrawn || IsPending(*leaver, OpKind::kUnpublish);
 }
 
 // The holder goes on serving meanwhile. `drain_ms` is for both: for a keeper to appear, and for
@@ -125,7 +125,7 @@ void Hub::State::SettleLeavers() {
       AwaitOn(*leaver);
       continue;
     }
-    if (waits && !IsUnpublishing(*leaver)) {  // who keeps it now may cease to
+    if (waits && !IsPending(*leaver, OpKind::kUnpublish)) {  // who keeps it now may cease to
       leaver->succession.copier.clear();
       continue;
     }
@@ -155,7 +155,7 @@ void Hub::State::AnswerWithout(Worker* leaver) {
 
 // Its time is up, or there is nobody to wait for; readers that it has left may need the rest.
 void Hub::State::KeeperDeadline(Worker& leaver) {
-  if (!IsUnpublishing(leaver)) return;
+  if (!IsPending(leaver, OpKind::kUnpublish)) return;
   if (!leaver.withdrawn) leavers_.erase(leaver.serial);
   const TimeMs left_ms = std::max<TimeMs>(leaver.op.deadline - now_, 0);
   ClearDeadline(leaver);

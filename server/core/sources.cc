@@ -14,6 +14,12 @@
 
 namespace tensorhub::hub {
 
+const Assignment* FirstFeed(const Read& read) {
+  const auto fed = std::find_if(read.streams.begin(), read.streams.end(),
+                                [](const Stream& stream) { return stream.current != 0; });
+  return fed == read.streams.end() ? nullptr : &read.assignments.at(fed->current);
+}
+
 // False: nobody can serve this reader better than now; what it had stays as it was. One that has a
 // source is not moved to one that has less than itself.
 bool Hub::State::AssignSource(Worker& reader) {

@@ -102,7 +102,6 @@ class Hub::State {
   void FinishOpen(Worker& worker, absl::Status status);
   void TakePublishBack(Worker& worker);
   void Answer(CallId call, absl::Status status, decltype(Reply::payload) payload = {});
-  bool IsPending(const Worker& worker, OpKind kind) const;
 
   // sessions.cc
   void Renew(SessionId session);

@@ -287,21 +287,22 @@ inline bool IsLeaving(const Worker& worker) {
   return worker.op.kind == OpKind::kUnpublish && worker.op.leaving &&
          worker.op.state != OpRecord::State::kOpen;
 }
+inline bool IsPending(const Worker& worker, OpKind kind) {
+  return worker.op.state == OpRecord::State::kPending && worker.op.kind == kind;
+}
 // Its memory does not stay: it leaves, or an operator has taken it out of service.
 inline bool IsGoing(const Worker& worker) { return worker.withdrawn || IsLeaving(worker); }
 // R7: the memory of a copy ends with the process in which it was made.
 inline bool GoesWith(const Worker& copy, const Worker& owner) {
   return copy.copy_of == owner.id.key.group && copy.id.key.rank == owner.id.key.rank;
 }
-// What waits for a keeper here: an unpublish, or the order to take it out of service.
-inline bool IsUnpublishing(const Worker& worker) {
-  return worker.op.kind == OpKind::kUnpublish && worker.op.state == OpRecord::State::kPending;
-}
 // R7: a copy in its own process is no copy. An unpublish says so itself.
 inline bool TakesMemory(const Worker& worker) {
-  return IsUnpublishing(worker) ? worker.op.leaving : worker.withdrawn;
+  return IsPending(worker, OpKind::kUnpublish) ? worker.op.leaving : worker.withdrawn;
 }
 inline bool Reads(const Worker& worker) { return worker.read && worker.read->running; }
+// Of several sources the first. Null: nobody feeds it now. (sources.cc)
+const Assignment* FirstFeed(const Read& read);
 inline bool HasSource(const Read& read) {
   return std::any_of(read.streams.begin(), read.streams.end(),
                      [](const Stream& stream) { return stream.current != 0; });

@@ -35,14 +35,11 @@ void Totals::CountRead(const Worker& reader, uint32_t before) {
   const auto upto = [&](uint32_t chunks) {
     return all == 0 ? chunks * chunk_bytes : std::min(chunks * chunk_bytes, all);
   };
-  for (const Stream& stream : reader.read->streams) {
-    const auto fed = reader.read->assignments.find(stream.current);
-    if (fed == reader.read->assignments.end()) continue;
-    const BytesKey key{fed->second.tier, fed->second.way};
-    const bool room = bytes.contains(key) || bytes.size() < kWaysMax;
-    bytes[room ? key : BytesKey{key.tier, "other"}] += upto(reference.valid_chunks) - upto(before);
-    return;
-  }
+  const Assignment* feed = FirstFeed(*reader.read);
+  if (feed == nullptr) return;
+  const BytesKey key{feed->tier, feed->way};
+  const bool room = bytes.contains(key) || bytes.size() < kWaysMax;
+  bytes[room ? key : BytesKey{key.tier, "other"}] += upto(reference.valid_chunks) - upto(before);
 }
 
 }  // namespace tensorhub::hub
