@@ -17,16 +17,37 @@ def inside():
     return "NETLAB_LAB" in os.environ
 
 
-def enter():
-    """This program once more, inside a laboratory that goes when it ends; exits with its code. With
-    77 and the reason where there can be none."""
+def _in_a_laboratory(words):
+    return [NETLAB, "with", "--hosts", str(_HOSTS), "--rate", _RATE, "--", sys.executable, "-B",
+            *words]
+
+
+def _end_if_there_can_be_none():
     done = subprocess.run([NETLAB, "with", "--hosts", "1", "--", "true"], capture_output=True,
                           text=True, check=False)
     if done.returncode == SKIPPED:
         print(f"skipped: {done.stderr.strip()}")
         sys.exit(SKIPPED)
-    os.execv(NETLAB, [NETLAB, "with", "--hosts", str(_HOSTS), "--rate", _RATE, "--",
-                      sys.executable, "-B", *sys.argv])
+
+
+def enter():
+    """This program once more, inside a laboratory that goes when it ends; exits with its code. With
+    77 and the reason where there can be none."""
+    _end_if_there_can_be_none()
+    os.execv(NETLAB, _in_a_laboratory(sys.argv))
+
+
+def enter_beside(tests):
+    """As `enter`, but with these tests dealt out to two laboratories at once: for tests that mostly
+    wait."""
+    _end_if_there_can_be_none()
+    script, *rest = sys.argv
+    halves = [subprocess.Popen(_in_a_laboratory([script, *tests[half::2], *rest]), text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+              for half in range(2)]
+    for half in halves:
+        print(half.communicate()[0])
+    sys.exit(max(half.returncode != 0 for half in halves))
 
 
 class Lab:

@@ -6,7 +6,7 @@ answers that are lost, connections that are half open, processes that are stoppe
 down, names that nobody resolves. Whatever it is, a fetch ends by its timeout and a second, the
 reader stays in its session, and nothing holds a progress thread up (docs/protocol.md, R8).
 
-    unreachable_test.py FOLDER-OF-THE-BINARIES
+    unreachable_test.py [UnreachableTest.NAME …] FOLDER-OF-THE-BINARIES
 """
 
 import json
@@ -349,7 +349,10 @@ class UnreachableTest(LabCase):
 
 def main():
     if not links.inside():
-        links.enter()
+        if len(sys.argv) > 2:
+            links.enter()
+        names = unittest.defaultTestLoader.getTestCaseNames(UnreachableTest)
+        links.enter_beside([f"UnreachableTest.{name}" for name in names])
     UnreachableTest.binaries = sys.argv.pop()
     UnreachableTest.lab = links.Lab(UnreachableTest.binaries)
     Network(UnreachableTest.lab).know_each_other()

@@ -196,6 +196,8 @@ TEST_F(ViewsTest, Supersede) {
   const auto old = Publish("7", "g");
   const auto newer = Publish("8", "h");
   EXPECT_EQ(ctl_.Json({"models"}).at("models")[0].at("latest"), 8);
+  // It ends as soon as it hears of it, and its version with it.
+  newer->Signal(SIGSTOP);
   EXPECT_EQ(ctl_.Text({"supersede", "m/actor", "7"}), "");
   const json model = ctl_.Json({"models"}).at("models")[0];
   EXPECT_EQ(model.at("latest"), 7);
@@ -206,6 +208,7 @@ TEST_F(ViewsTest, Supersede) {
   EXPECT_EQ(versions[1].at("state"), "superseded");
   ExpectFailure(ctl_.Run({"supersede", "m/actor", "6"}), 1, {"version 6", "does not exist"});
   // Who serves it says that it is over, and ends.
+  newer->Signal(SIGCONT);
   EXPECT_EQ(newer->Wait(seconds(20)), 1);
   EXPECT_THAT(newer->errors().Text(), HasSubstr("is superseded: term 1 of the model was begun"));
 }
