@@ -73,7 +73,11 @@ TEST_F(EtcdClusterTest, AHeldBackTryUndoesNothing) {
     }
     etcd_.member(member).Signal(SIGCONT);
     candidate.election().Resign();
-    EXPECT_EQ(Kept(), version) << "with member " << member << " stopped";
+    // Of the one that was answered with an error, it is not known.
+    const Version last = Kept();
+    EXPECT_TRUE(last == version || (!kept && last == version + 1))
+        << last << " instead of " << version << " with member " << member << " stopped";
+    version = last;
   }
   EXPECT_GT(version, 0u);
 }
@@ -94,7 +98,8 @@ TEST_F(EtcdClusterTest, ALeaderOutlivesTheQuorumsAbsence) {
   commit.join();
   EXPECT_TRUE(Eventually(seconds(20), [&] { return candidate.lost() || !candidate.doubted(); }));
   candidate.election().Resign();
-  EXPECT_EQ(Kept(), kept ? 1u : 0u);
+  const Version last = Kept();
+  EXPECT_TRUE(last == 1 || (!kept && last == 0)) << last;
 }
 
 TEST_F(EtcdClusterTest, AStoppedLeaderIsReplacedByItsLease) {
