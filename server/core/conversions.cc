@@ -8,9 +8,12 @@
 // R5: such a rank reads its own shard, of its group's sharding, from whoever has that. Where nobody
 // near has it, each shard of the origin that it needs a part of feeds one stream of it. The origin
 // is the published sharding, or, where that has lost a shard, another that has everything
-// (Publication::origin): so trainers that come back read from rollouts. The sources hold their
-// shards whole, and so read from nobody: no cycle can come of it. The rank serves its own shard
-// from its first chunk on, like any reader, so that the next group follows it.
+// (Publication::origin): so trainers that come back read from rollouts. The rank serves its own
+// shard from its first chunk on, like any reader, so that the next group follows it.
+//
+// No cycle can come of it. Who reads parts follows only those that read from nobody, or that read a
+// published shard. From there a cycle would have to come back to another sharding, by a reader of
+// a published shard that brings parts of one; and that follows only those that read from nobody.
 
 #include <algorithm>
 #include <utility>
@@ -71,6 +74,14 @@ SourceSharding PartsFor(const Worker& reader) {
 }
 
 }  // namespace
+
+// R5: one that reads is followed only down from a converted sharding to the published one.
+bool MayFeedParts(const Worker& source, const Worker& reader) {
+  if (!source.knows_streams || !source.reference) return false;
+  if (source.reference->state == ReferenceState::kComplete) return true;
+  return source.reference->state == ReferenceState::kFilling && !source.reference->sharding->id &&
+         reader.reference->sharding->id;
+}
 
 bool Hub::State::HaveLayouts(const std::vector<Fingerprint>& layouts) {
   const bool have = std::all_of(layouts.begin(), layouts.end(), [&](const Fingerprint& layout) {
@@ -229,12 +240,15 @@ bool Hub::State::AssignPartsAnew(Worker& reader) {
 // Before any assignment of the plan, in each session.
 void Hub::State::SendParts(Worker& reader) { Send(reader, PartsFor(reader)); }
 
-// The best of those that hold that shard whole.
+// The best of those that may feed a part of that shard.
 Worker* Hub::State::SourceOfPart(const Worker& reader, const Shard& from, Tier farthest) const {
   std::vector<Candidate> found;
   const auto look = [&](const Scope* scope) {
-    const Worker* source = scope == nullptr ? nullptr : FirstWhole(*scope, reader);
-    if (source != nullptr) found.push_back(CandidateOf(*source, reader));
+    if (scope == nullptr) return;
+    for (const bool whole : {true, false}) {
+      const Worker* source = FirstForPart(*scope, reader, whole);
+      if (source != nullptr) found.push_back(CandidateOf(*source, reader));
+    }
   };
   for (const Tier tier : {Tier::kHost, Tier::kRack, Tier::kDatacenter}) {
     look(from.index.FindScope(reader.place, tier));
@@ -246,17 +260,19 @@ Worker* Hub::State::SourceOfPart(const Worker& reader, const Shard& from, Tier f
   return best ? FindRow(best->serial) : nullptr;
 }
 
-// In the index's order.
-const Worker* Hub::State::FirstWhole(const Scope& scope, const Worker& reader) const {
+// In the index's order, of those that have the whole shard, or of those that still read it.
+const Worker* Hub::State::FirstForPart(const Scope& scope, const Worker& reader, bool whole) const {
   auto it = scope.holders.begin();
   for (size_t looked = 0; it != scope.holders.end() && looked < kLookedAtMax; ++looked) {
     const HolderRank& rank = it->rank;
-    if (rank.steps_missing > 0) {
-      it = scope.holders.lower_bound(Holder{{rank.slow, rank.unreliable, rank.readers + 1}});
+    if (whole != (rank.steps_missing == 0)) {
+      const HolderRank next = whole ? HolderRank{rank.slow, rank.unreliable, rank.readers + 1}
+                                    : HolderRank{rank.slow, rank.unreliable, rank.readers, 1};
+      it = scope.holders.lower_bound(Holder{next});
       continue;
     }
     const Worker& source = *it++->worker;
-    if (MayFeedRanges(source) && MayServe(source, reader)) return &source;
+    if (MayFeedParts(source, reader) && MayServe(source, reader)) return &source;
   }
   return nullptr;
 }

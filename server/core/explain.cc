@@ -34,6 +34,11 @@ std::string WhyLeft(const Worker& reader, const Stream& stream, const Worker& so
   return left.slow || stream.left.contains(left.id) ? "it was slow" : "there was a better one";
 }
 
+bool MayFollow(const Worker& reader, const Worker& holder) {
+  if (!reader.read->ranges) return !holder.node.IsBelow(reader.node);
+  return reader.read->origin == nullptr ? MayFeedRanges(holder) : MayFeedParts(holder, reader);
+}
+
 }  // namespace
 
 std::optional<Candidate> Hub::State::Looks::SecondTo(const Worker& reader, const Shard& shard,
@@ -42,7 +47,7 @@ std::optional<Candidate> Hub::State::Looks::SecondTo(const Worker& reader, const
   std::vector<Candidate> others;
   for (const auto& [serial, holder] : shard.holders) {
     if (holder == &source || !state.MayServe(*holder, reader)) continue;
-    if (reader.read->ranges ? !MayFeedRanges(*holder) : holder->node.IsBelow(reader.node)) continue;
+    if (!MayFollow(reader, *holder)) continue;
     others.push_back(state.CandidateOf(*holder, reader));
   }
   return Best(others);

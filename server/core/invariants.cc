@@ -219,7 +219,7 @@ void Hub::State::CheckRead(const Worker& worker) const {
 }
 
 // R5: nobody reads, through any number of others, from itself. The sources of a divided read are
-// complete, or were: they read from nobody.
+// complete, or were, so they read from nobody; but one of parts may read a published shard.
 void Hub::State::CheckNoCycle(const Worker& worker) const {
   const Worker* at = &worker;
   for (size_t steps = 0; IsFedWhole(*at); ++steps) {
@@ -231,7 +231,9 @@ void Hub::State::CheckNoCycle(const Worker& worker) const {
   for (const Stream& stream : at->read->streams) {
     if (stream.current == 0) continue;
     const Worker& source = *at->read->assignments.at(stream.current).source;
-    TH_CHECK(source.reference->state != ReferenceState::kFilling);
+    TH_CHECK(source.reference->state != ReferenceState::kFilling ||
+             (stream.from != nullptr && !source.reference->sharding->id));
+    TH_CHECK(source.reference->state != ReferenceState::kFilling || at->reference->sharding->id);
     TH_CHECK(stream.from != nullptr || TierBetween(source.location, at->location) != Tier::kRemote);
   }
 }

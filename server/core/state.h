@@ -373,7 +373,7 @@ class Hub::State {
   bool AssignPartsAnew(Worker& reader);
   void SendParts(Worker& reader);
   Worker* SourceOfPart(const Worker& reader, const Shard& from, Tier farthest) const;
-  const Worker* FirstWhole(const Scope& scope, const Worker& reader) const;
+  const Worker* FirstForPart(const Scope& scope, const Worker& reader, bool whole) const;
   void AwaitPart(Worker& reader, Stream& stream);
   std::pair<Rank, const Shard*> ShardLacked(const Worker& reader) const;
 

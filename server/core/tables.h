@@ -307,11 +307,12 @@ inline bool HasSource(const Read& read) {
   return std::any_of(read.streams.begin(), read.streams.end(),
                      [](const Stream& stream) { return stream.current != 0; });
 }
-// As one of several sources.
+// As one of several sources, which hold the shard whole.
 inline bool MayFeedRanges(const Worker& source) {
   return source.knows_streams && source.reference &&
          source.reference->state == ReferenceState::kComplete;
 }
+bool MayFeedParts(const Worker& source, const Worker& reader);  // a reader of another sharding
 inline bool IsFed(const Worker& worker) { return Reads(worker) && HasSource(*worker.read); }
 // R9: a report may name anybody. A reader reads its own shard, or parts of any of another sharding.
 inline bool IsOfItsShard(const Worker& source, const Worker& reader) {
