@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The identities that both sides speak of (docs/protocol.md, "Identities"), and the control word
+// The identities that both sides speak of (docs/protocol/README.md), and the control word
 // of rule R4. Plain values, no behaviour beyond printing and packing.
 
 #ifndef TENSORHUB_COMMON_IDS_H_

@@ -2,7 +2,7 @@
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
 """Kills, stops and restarts the processes of a running cluster, round after round, and checks that
-whoever survives gets what docs/protocol.md promises. docs/testing.md, "Processes killed".
+whoever survives gets what docs/protocol promises. docs/testing.md, "Processes killed".
 
 A life is one cluster: the same processes go through its rounds, but for those that are killed. A
 failure ends the life and prints its seed and the command that repeats it; the same plan strikes
@@ -30,7 +30,7 @@ ROUNDS_PER_LIFE = 20
 LOG_LINES = 12  # of each process, that a failure shows
 GONE = "ended with"  # processes.Silent, where the process is no more
 # UCX before 1.14 ends its own process when a peer dies while it connects: an assertion of
-# ucp_request.c that was taken out then (docs/protocol.md, "What is not promised yet").
+# ucp_request.c that was taken out then (docs/protocol/guarantees.md).
 UCX_GAVE_UP = ("ucp_request.c", "got REP message")
 EXCUSED_MAX = 3  # lives that UCX may end so: it is rare, and more would hide something else
 

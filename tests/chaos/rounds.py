@@ -3,7 +3,7 @@
 """One round: a version is published, fetched and unpublished while faults strike; then everything
 is mended, and must work.
 
-Checked, with the numbers of docs/protocol.md's rules:
+Checked, with the numbers of docs/protocol/rules.md:
   R3  an unpublish ends within its bound; the owner overwrites the memory the moment it does
   R4  a fetch that succeeds has every byte of its version and no other
   R6  ranks of a group that survive get the same version or all an error

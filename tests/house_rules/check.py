@@ -33,6 +33,8 @@ CHECKS = (
     message_rules.check_message_table,
     document_rules.check_prose,
     document_rules.check_cards,
+    document_rules.check_names,
+    document_rules.check_links,
 )
 
 

@@ -1,11 +1,13 @@
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Rules on documents: plain sentences, and cards of the rules that name what is there."""
+"""Rules on documents: plain sentences, links that lead somewhere, and names of what is there."""
 
+import os
 import re
 
-CARDS = "docs/rules.md"
+CARDS = "docs/protocol/rules.md"
 PLANTED = "tests/sim/planted/CMakeLists.txt"
+SPECIFICATION = "docs/protocol/"
 SENTENCE_WORDS_MAX = 30
 
 _CODE = re.compile(r"`[^`]*`")
@@ -71,23 +73,96 @@ def planted_in(text):
 
 
 def check_cards(files):
-    """rule-card: what a rule's card names is there, and each planted bug is on a card."""
+    """rule-card: a card names planted bugs that are there, and each planted bug is on a card."""
     if CARDS not in files or PLANTED not in files:
         yield f"{CARDS}:1: rule-card: {CARDS} or {PLANTED} is not there"
         return
-    folders = {path[:end] for path in files for end in range(len(path)) if path[end] == "/"}
     planted = planted_in(files[PLANTED].text)
     missing = set(planted)
-    code = "\n".join(file.text for file in files.values() if file.is_code())
     for number, line in enumerate(files[CARDS].lines, 1):
-        bugs = line.startswith("| Planted bugs")
         for name in re.findall(r"`([^`]*)`", line):
-            if bugs and name not in planted:
+            if line.startswith("| Planted bugs") and name not in planted:
                 yield f"{CARDS}:{number}: rule-card: no such planted bug: {name}"
             missing.discard(name)
-            if "::" in name and name not in code:
-                yield f"{CARDS}:{number}: rule-card: nothing is called {name}"
-            if "/" in name and name not in files and name not in folders:
-                yield f"{CARDS}:{number}: rule-card: no such file or folder: {name}"
     for name in sorted(missing):
         yield f"{CARDS}:1: rule-card: the planted bug {name} is on no card"
+
+
+def check_names(files):
+    """code-name: what a page of the protocol names of the code is there."""
+    folders = {path[:end] for path in files for end in range(len(path)) if path[end] == "/"}
+    bases = {os.path.basename(path) for path in files}
+    code = "\n".join(file.text for file in files.values() if file.is_code())
+    words = set(re.findall(r"\w+", code))
+    for path, file in files.items():
+        if not path.startswith(SPECIFICATION) or file.suffix != ".md":
+            continue
+        for number, line, name in _code_in(file):
+            where = f"{path}:{number}: code-name:"
+            if re.fullmatch(r"(?:\w+::)+\w+", name) and not _is_there(name, code, words):
+                yield f"{where} nothing is called {name}"
+            if re.fullmatch(r"[\w/.]+/[\w.]*", name) \
+                    and name.rstrip("/") not in files and name.rstrip("/") not in folders:
+                yield f"{where} no such file or folder: {name}"
+            if re.fullmatch(r"\w+\.(cc|h|py)", name) and name not in bases:
+                yield f"{where} no file is called {name}"
+
+
+def _code_in(file):
+    inside = False
+    for number, line in enumerate(file.lines, 1):
+        if line.lstrip().startswith("```"):
+            inside = not inside
+        elif not inside:
+            for name in _CODE.findall(line):
+                yield number, line, name.strip("`")
+
+
+def _is_there(name, code, words):
+    # As it is defined, or as a member: its last name, and the type before it.
+    return name in code or set(name.split("::")) <= words
+
+
+def anchor_of(heading):
+    """As GitHub and GitLab make it."""
+    text = re.sub(r"\]\([^)]*\)", "", heading.strip().lower())
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def anchors_of(file):
+    inside = False
+    for line in file.lines:
+        if line.lstrip().startswith("```"):
+            inside = not inside
+        heading = re.match(r"#+ (.*)", line)
+        if heading and not inside:
+            yield anchor_of(heading.group(1))
+
+
+def check_links(files):
+    """link: a document or a section that is not there."""
+    for path, file in files.items():
+        if file.suffix == ".md":
+            yield from _check_links_of(path, file, files)
+        for number, line in enumerate(file.lines, 1):
+            for name in re.findall(r"(?<![\w/.])docs/[\w/]+\.md\b", line):
+                if name not in files:
+                    yield f"{path}:{number}: link: no such document: {name}"
+
+
+def _check_links_of(path, file, files):
+    folders = {name[:end] for name in files for end in range(len(name)) if name[end] == "/"}
+    inside = False
+    for number, line in enumerate(file.lines, 1):
+        if line.lstrip().startswith("```"):
+            inside = not inside
+        for target in [] if inside else re.findall(r"\]\(([^)\s]+)\)", _CODE.sub("", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            to = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
+            if to.endswith(".md") and to not in files or "." not in os.path.basename(to) \
+                    and to not in folders and to not in files and to != "LICENSE":
+                yield f"{path}:{number}: link: no such document: {target}"
+            elif anchor and to in files and anchor not in anchors_of(files[to]):
+                yield f"{path}:{number}: link: no such section: {target}"

@@ -1,10 +1,10 @@
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Every message of the wire has one row in docs/messages.md, and every row is of such a message."""
+"""Every message of the wire has one row in docs/protocol/messages.md, and each row is of one."""
 
 import re
 
-DOCUMENT = "docs/messages.md"
+DOCUMENT = "docs/protocol/messages.md"
 PROTO = "proto/tensorhub/v1/hub.proto"
 PEER_WIRE = "worker_agent/core/peer_wire.h"
 

@@ -7,7 +7,7 @@ import re
 
 from include_rules import in_core
 
-# The rules of docs/protocol.md that the cores carry out.
+# The rules of docs/protocol/rules.md that the cores carry out.
 RULES_IN_THE_CORES = range(1, 10)
 
 

@@ -4,7 +4,7 @@
 """Peers and servers that cannot be reached, in every way in which a network fails: no way there,
 answers that are lost, connections that are half open, processes that are stopped, links that were
 down, names that nobody resolves. Whatever it is, a fetch ends by its timeout and a second, the
-reader stays in its session, and nothing holds a progress thread up (docs/protocol.md, R8).
+reader stays in its session, and nothing holds a progress thread up (docs/protocol, R8).
 
     unreachable_test.py [UnreachableTest.NAME …] FOLDER-OF-THE-BINARIES
 """

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is said in a run, for those who draw it: messages when they arrive, and what happens to one
-// alone. Names of messages are those of docs/messages.md.
+// alone. Names of messages are those of docs/protocol/messages.md.
 
 #ifndef TENSORHUB_TESTS_SIM_HEARSAY_H_
 #define TENSORHUB_TESTS_SIM_HEARSAY_H_

@@ -18,7 +18,7 @@ about. The diagrams are what they said, so they cannot be out of date: a test co
 
 An arrow is drawn when its message arrives. Heartbeats are left out, and what repeats while bytes flow is drawn once,
 with how often. What each message means is in [messages.md](messages.md), and why it is so in
-[protocol.md](protocol.md).
+[rules.md](rules.md).
 )";
 
 std::string Chapter(const char* title, const char* text, const Story& story) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stories of a few workers in which nothing goes wrong but what the story is about, acted by the
-// real hub and agents: the page docs/sequences.md is made of what they say.
+// real hub and agents: the page docs/protocol/sequences.md is made of what they say.
 
 #ifndef TENSORHUB_TESTS_SIM_SEQUENCE_H_
 #define TENSORHUB_TESTS_SIM_SEQUENCE_H_

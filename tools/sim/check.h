@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// `tensorhub-sim check`: faults against the rules of docs/protocol.md, seed after seed.
+// `tensorhub-sim check`: faults against the rules of docs/protocol, seed after seed.
 
 #ifndef TENSORHUB_TOOLS_SIM_CHECK_H_
 #define TENSORHUB_TOOLS_SIM_CHECK_H_

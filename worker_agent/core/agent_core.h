@@ -20,7 +20,7 @@
 
 namespace tensorhub::agent {
 
-// Who makes and checks chunk digests (docs/protocol.md, "Digests"). All pass on what they get.
+// Who makes and checks chunk digests (docs/protocol/digests.md). All pass on what they get.
 enum class DigestMode {
   kOff,   // makes none, checks none
   kAuto,  // checks what comes from another host

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The chunk digests of what the buffers hold (docs/protocol.md, "Digests"): XXH3-64 of each chunk's
+// The chunk digests of what the buffers hold (docs/protocol/digests.md): XXH3-64 of each chunk's
 // bytes in canonical order. They are made once, by the publisher, and passed on from source to
 // reader, so that whoever checks holds what it got against what was published. Known from the
 // front, as the chunks themselves.

@@ -10,7 +10,7 @@
 //   client.value()->Unpublish();         // trainer: the buffers may change again
 //   client.value()->Fetch(ros::Latest());  // rollout: into the registered memory, in place
 //
-// The contract of the memory (rule R3, docs/protocol.md): between Publish (or a Fetch that
+// The contract of the memory (R3, docs/protocol/rules.md): between Publish (or a Fetch that
 // succeeded) and the return of Unpublish, the registered bytes must not change, and nothing that
 // will change them may be enqueued. Fetch unpublishes first what the client held before.
 // Registered memory must outlive the client. After an error the memory may still be held and
@@ -119,7 +119,7 @@ inline Selector Version(uint64_t version) { return {Selector::Kind::kExact, vers
 // may be newer, and held by nobody.
 inline Selector NewerThan(uint64_t version) { return {Selector::Kind::kNewerThan, version}; }
 
-// Whether chunks are held against digests (docs/protocol.md, "Digests"). A publisher makes them
+// Whether chunks are held against digests (docs/protocol/digests.md). A publisher makes them
 // beside what it does, unless kOff; Publish does not wait.
 enum class Digests {
   // What comes from a worker whose `location` names this host is not checked, all else is (so also

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules of docs/protocol.md, each held against what crosses the borders of the cores: one
+// The rules of docs/protocol, each held against what crosses the borders of the cores: one
 // checker a rule.
 
 #ifndef TENSORHUB_TESTS_SIM_CHECKERS_CHECKERS_H_

@@ -13,7 +13,7 @@ namespace tensorhub::fault {
 namespace {
 
 // Of the worker's clock, beyond its time-out: the calls that settle a verb, and its own sends.
-// docs/protocol.md, libros/include/tensorhub/ros.h: "drain_timeout and two seconds".
+// libros/include/tensorhub/ros.h: "drain_timeout and two seconds".
 constexpr TimeMs kUnpublishMs = 2000;
 constexpr TimeMs kFetchMs = 4000;
 constexpr TimeMs kLeaveMs = 4000;

@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// docs/sequences.md is what the cores say. TENSORHUB_REWRITE=1 writes it anew, to be reviewed as a
-// difference.
+// docs/protocol/sequences.md is what the cores say. TENSORHUB_REWRITE=1 writes it anew, to be
+// reviewed as a difference.
 
 #include "tests/sim/sequence.h"
 
@@ -17,7 +17,7 @@ namespace tensorhub::fault {
 namespace {
 
 TEST(SequenceTest, ThePageIsWhatIsSaid) {
-  const std::string path = std::string(DOCS) + "/sequences.md";
+  const std::string path = std::string(DOCS) + "/protocol/sequences.md";
   const std::string page = SequencesPage();
   if (std::getenv("TENSORHUB_REWRITE") != nullptr) std::ofstream(path) << page;
   std::stringstream written;

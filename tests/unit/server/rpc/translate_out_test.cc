@@ -159,7 +159,7 @@ TEST(TranslateOutTest, ViewsLeaveOutWhatIsNotThere) {
   EXPECT_EQ(transfer_info.way(), "served over tcp/eth0");
 }
 
-// The table of docs/protocol.md: each code is the same number on both sides.
+// Each code is the same number on both sides.
 TEST(GrpcStatusTest, EveryCodeBothWays) {
   for (uint32_t code = 0; code <= 16; ++code) {
     const absl::Status status = StatusFromWire(code, "why");
