@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The header of every message between two agents: one fixed record for all kinds, so that there is
-// one encoder, one decoder and one place that checks (R9). Little endian;
-// docs/protocol/exchange.md. Fields that a kind does not name are zero. What says where a stream of ranges
-// stands (kPart, kStand) has three more numbers behind the record.
+// one encoder, one decoder and one place that checks (R9). Little endian; see docs/protocol.
+// Fields that a kind does not name are zero. What says where a stream of ranges stands (kPart,
+// kStand) has three more numbers behind the record.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_PEER_WIRE_H_
 #define TENSORHUB_WORKER_AGENT_CORE_PEER_WIRE_H_
