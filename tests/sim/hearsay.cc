@@ -4,6 +4,7 @@
 #include "tests/sim/hearsay.h"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -86,6 +87,48 @@ std::string NameOf(const agent::Verb& verb) {
     return absl::StrCat("fetch(", ToString(fetch->selector), ")");
   }
   return "leave()";
+}
+
+std::string CauseOf(const hub::Event& event) {
+  if (std::holds_alternative<hub::Tick>(event)) return "time";
+  if (std::holds_alternative<hub::SessionClosed>(event)) return "end of the session";
+  if (std::holds_alternative<hub::CallCancelled>(event)) return "end of the call";
+  return NameOf(event);
+}
+
+std::string CauseOf(const agent::Event& event) {
+  if (const auto* message = std::get_if<agent::MessageArrived>(&event)) {
+    return NameOfPeerMessage(std::string(message->header));
+  }
+  if (const auto* asked = std::get_if<agent::VerbAsked>(&event)) {
+    const std::string name = NameOf(asked->verb);
+    return name.substr(0, name.find('('));
+  }
+  if (const auto* reply = std::get_if<agent::CallReply>(&event)) {
+    return reply->status.ok() ? "answer" : "answer with an error";
+  }
+  const std::string_view name = AlternativeName(event);
+  static const auto& words = *new std::map<std::string_view, std::string>{
+      {"Tick", "time"},
+      {"SessionUp", "a session"},
+      {"SessionDown", "end of the session"},
+      {"SessionRefused", "refused session"},
+      {"PeerFailed", "broken connection"},
+      {"SendDone", "sends done"},
+      {"GetDone", "gets done"},
+      {"ChunksHashed", "chunks hashed"},
+      {"MemoryImported", "memory mapped"},
+      {"WordArrived", "control word"},
+      {"ReadPlanned", "parts planned"},
+      {"CancelAsked", "cancel"},
+      {"LeaveAsked", "leave"},
+      {"Stopping", "stop"},
+      {"Moved", "another transport"},
+      {"LaneKnown", "way known"},
+  };
+  const auto found = words.find(name);
+  if (found != words.end()) return found->second;
+  return std::string(absl::StripSuffix(absl::string_view(name.data(), name.size()), "Directive"));
 }
 
 }  // namespace tensorhub::fault

@@ -12,6 +12,7 @@
 #include "server/core/effects.h"
 #include "server/core/events.h"
 #include "worker_agent/core/effects.h"
+#include "worker_agent/core/events.h"
 
 namespace tensorhub::fault {
 
@@ -35,6 +36,9 @@ std::string NameOf(const hub::Reply& reply);
 // Of a message between workers, by its header.
 std::string NameOfPeerMessage(const std::string& header);
 std::string NameOf(const agent::Verb& verb);
+// What makes a core do something, also where nobody says it: "time", "answer".
+std::string CauseOf(const hub::Event& event);
+std::string CauseOf(const agent::Event& event);
 
 }  // namespace tensorhub::fault
 

@@ -11,6 +11,7 @@
 #include "tests/sim/checkers/checkers.h"
 #include "tests/sim/effect_trace.h"
 #include "tests/sim/process.h"
+#include "tests/sim/state_watch.h"
 
 namespace tensorhub::fault {
 namespace {
@@ -67,6 +68,7 @@ void HubNode::Crash(bool data_lost) {
   scene_.Note(kServer, "crashes");
   scene_.Log("hub crashes", data_lost ? " and loses its data" : "");
   scene_.checkers->OnHubEnd();
+  if (scene_.states != nullptr) scene_.states->OnHubEnd();
   scene_.agenda.Kill(node());
   hub_.reset();
   if (data_lost) {
@@ -187,6 +189,7 @@ void HubNode::Apply(const hub::Event& event, Process* from) {
   for (const hub::Effect& effect : effects_) {
     std::visit([this](const auto& body) { CarryOut(body); }, effect);
   }
+  if (scene_.states != nullptr) scene_.states->OnHubStep(*this, event, effects_, from);
   TickLater();
 }
 

@@ -73,6 +73,8 @@ class HubNode {
   // It began with the rows that an earlier life of it had kept.
   bool has_rows() const { return options_.recovering; }
   TimeMs lease_ms() const { return options_.lease_ms; }
+  // What is on its disk.
+  const hub::DurableState& kept() const { return kept_; }
 
   // Made by the workers' side.
   Stream& NewStream(Process& process);

@@ -10,6 +10,7 @@
 #include "tests/sim/checkers/checkers.h"
 #include "tests/sim/effect_trace.h"
 #include "tests/sim/gets.h"
+#include "tests/sim/state_watch.h"
 #include "tests/sim/wire.h"
 #include "tools/sim/core_events.h"
 #include "worker_agent/core/plan_parts.h"
@@ -151,6 +152,7 @@ void Process::Step(const agent::Event& event) {
   agent::Effects effects = std::exchange(effects_, {});
   core_->Step(event, NowMs(), effects);
   if (scene_.effect_trace != nullptr) scene_.effect_trace->Note(number_, NowMs(), effects);
+  if (scene_.states != nullptr) scene_.states->OnAgentStep(number_, event, core_->phases());
   for (const agent::Effect& effect : effects) {
     std::visit([this](const auto& body) { CarryOut(body); }, effect);
     if (!core_) return;  // its owner ended it

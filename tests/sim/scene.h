@@ -26,6 +26,7 @@ class EffectTrace;
 class Gets;
 class HubNode;
 class Process;
+class StateWatch;
 class Wire;
 
 struct Violation {
@@ -59,6 +60,7 @@ struct Scene {
   std::ostream* log = nullptr;          // everything that happens, for people
   Listener* listener = nullptr;         // hears what is said
   EffectTrace* effect_trace = nullptr;  // if it is wanted
+  StateWatch* states = nullptr;         // likewise
 
   // By number; dead ones stay, since their memory does.
   std::vector<std::unique_ptr<Process>> processes;

@@ -47,6 +47,7 @@ class SeedRun {
         nemesis_(scene_, cluster_.groups()) {
     scene_.log = options.log;
     if (options.hashes_effects) scene_.effect_trace = &effect_trace_;
+    scene_.states = options.states;
     scene_.hub = &hub_;
     scene_.wire = &wire_;
     scene_.gets = &gets_;

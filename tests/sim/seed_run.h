@@ -23,7 +23,8 @@ struct SeedOptions {
   // The hub's own invariants are looked at, too (which ends the program if one is broken).
   bool looks_inside = true;
   std::ostream* log = nullptr;
-  bool hashes_effects = false;  // for SeedResult::effects
+  bool hashes_effects = false;   // for SeedResult::effects
+  StateWatch* states = nullptr;  // sees it all, if there is one
 };
 
 struct SeedResult {

@@ -99,6 +99,62 @@ std::string Drain() {
       story);
 }
 
+std::string Redirect() {
+  Story story;
+  Process& trainer = story.Add("trainer");
+  Process& first = story.Add("first");
+  Process& second = story.Add("second");
+  PublishWhole(story, trainer);
+  story.Fetch(first);
+  story.UntilIdle();
+  FetchSome(story, second);
+  story.Draw();
+  story.Unpublish(story.SourceOf(second));
+  story.UntilIdle();
+  return Chapter("A reader goes on elsewhere",
+                 "The same, where somebody else has the version. The reader is led there in the "
+                 "event that closes admission (R3).",
+                 story);
+}
+
+std::string IntoHeldBuffers() {
+  Story story;
+  Process& trainer = story.Add("trainer");
+  Process& rollout = story.Add("rollout");
+  PublishWhole(story, trainer);
+  story.Fetch(rollout);
+  story.UntilIdle();
+  story.Unpublish(trainer);
+  story.UntilIdle();
+  story.Publish(trainer, 2);
+  story.UntilIdle();
+  story.Draw();
+  story.Fetch(rollout);
+  story.UntilIdle();
+  return Chapter("A fetch into buffers that hold a version",
+                 "One call gives the old version up and begins to read the new one (R3). So there "
+                 "is no `BeginRead`.",
+                 story);
+}
+
+std::string RankReplaced() {
+  Story story;
+  Process& trainer0 = story.Add("trainer", 0, 2);
+  Process& trainer1 = story.Add("trainer", 1, 2);
+  story.Publish(trainer0, 1);
+  story.UntilIdle();
+  story.Draw();
+  Process& next = story.Replace(trainer1);
+  story.UntilDropped(trainer0);
+  story.Publish(trainer0, 1);
+  story.Publish(next, 1);
+  story.UntilIdle();
+  return Chapter("A rank is replaced before its group has published",
+                 "A new process makes a new epoch of the group. What the other rank had published "
+                 "is over, and both publish\nagain (R2).",
+                 story);
+}
+
 std::string SourceDies() {
   Story story;
   Process& trainer = story.Add("trainer");
@@ -150,8 +206,9 @@ std::string OneHost() {
 }  // namespace
 
 std::string SequencesPage() {
-  return absl::StrCat(kIntroduction, PublishAndFetch(), GroupOfTwo(), Chain(), Drain(),
-                      SourceDies(), ServerRestarts(), OneHost());
+  return absl::StrCat(kIntroduction, PublishAndFetch(), GroupOfTwo(), IntoHeldBuffers(), Chain(),
+                      Drain(), Redirect(), SourceDies(), ServerRestarts(), RankReplaced(),
+                      OneHost());
 }
 
 }  // namespace tensorhub::fault

@@ -59,12 +59,25 @@ Process& Story::Add(const std::string& group, Rank rank, uint32_t world_size,
   place.layout = SmallLayout();
   place.frame_bytes = kChunkBytes;
   place.slowness = 2 * kMillisecond;
-  Process& process = AddProcess(scene_, place);
-  actors_.push_back(&process);
+  Process& process = Start(place);
   drawing_.AddParticipant(process.name());
-  process.Begin();
   Until([&] { return process.link().up(); });
   return process;
+}
+
+Process& Story::Start(const Place& place) {
+  Process& process = AddProcess(scene_, place);
+  actors_.push_back(&process);
+  process.Begin();
+  return process;
+}
+
+Process& Story::Replace(Process& process) {
+  process.Kill(/*told=*/true);
+  Process& next = Start(places_[process.place()]);
+  scene_.Note(next.name(), "starts again");
+  Until([&] { return next.link().up(); });
+  return next;
 }
 
 void Story::Publish(Process& trainer, Version version) {
@@ -98,6 +111,10 @@ void Story::UntilIdle() {
 
 void Story::UntilSomeIsThere(const Process& reader) {
   Until([&reader] { return reader.memory().word().valid_chunks >= kChunks / 4; });
+}
+
+void Story::UntilDropped(const Process& holder) {
+  Until([&holder] { return !holder.Report().holding; });
 }
 
 Process& Story::SourceOf(const Process& reader) {

@@ -31,6 +31,9 @@ class Story {
   void Draw() { drawing_.Begin(); }
   std::string Drawn() const { return drawing_.Text(); }
 
+  // The same rank of the same group, as another process.
+  Process& Replace(Process& process);
+
   void Publish(Process& trainer, Version version);
   void Fetch(Process& rollout);
   void Unpublish(Process& worker);
@@ -39,11 +42,15 @@ class Story {
   void Until(const std::function<bool()>& holds);
   void UntilIdle();
   void UntilSomeIsThere(const Process& reader);
+  // It has been told that what it held is over.
+  void UntilDropped(const Process& holder);
   // Whom it reads from.
   Process& SourceOf(const Process& reader);
   HubNode& hub() { return hub_; }
 
  private:
+  Process& Start(const Place& place);
+
   Scene scene_;
   HubNode hub_;
   Wire wire_;

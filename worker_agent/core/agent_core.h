@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "common/ids.h"
 #include "worker_agent/core/effects.h"
@@ -88,6 +90,13 @@ class AgentCore {
   std::optional<TermNumber> HeldIn(Version version) const;
   // For the next OpenSession.
   StateReport Report() const;
+
+  // Where the verb that runs stands, and the streams of its read by part: for pictures of them.
+  struct Phases {
+    std::string_view verb;
+    std::vector<std::string_view> streams;
+  };
+  Phases phases() const;
 
  private:
   class State;

@@ -78,6 +78,7 @@ class AgentCore::State {
   absl::Status Health() const;
   std::optional<TermNumber> HeldIn(Version version) const;
   StateReport Report() const;
+  Phases PhasesNow() const;
 
  private:
   // Where a verb stands. One at a time; the phases of one verb follow each other in this order.
@@ -97,6 +98,8 @@ class AgentCore::State {
     kWaitingToAsk,  // every source failed; another JoinFetch in a moment
     kLeaving,       // Leave called
   };
+
+  std::string_view VerbPhase() const;
 
   void Start(const PublishVerb& verb, TimeMs now, Effects& effects);
   void Start(const UnpublishVerb& verb, TimeMs now, Effects& effects);

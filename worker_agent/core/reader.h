@@ -99,6 +99,7 @@ class Reader {
   uint32_t plan() const { return plan_.number; }
   bool ranges() const { return plan_.ranges; }
   std::vector<AssignDirective> Assignments() const;
+  std::vector<std::string_view> phases() const;  // of its streams, by part
 
  private:
   struct Plan {

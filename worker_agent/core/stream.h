@@ -100,6 +100,7 @@ class Stream {
   bool IsOpen() const { return source_.has_value(); }
   // Of the open read: LaneKnown's way; empty: there is none, or it is not known yet.
   const std::string& lane() const;
+  std::string_view phase() const;  // in words
   // The present source, or the last; its generation and assignment are in the assignment.
   const std::optional<AssignDirective>& assignment() const { return assigned_; }
 

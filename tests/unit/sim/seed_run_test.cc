@@ -17,8 +17,9 @@ SeedOptions Options(uint64_t seed) {
   return options;
 }
 
+// Seeds 1 to 40 are StatePageTest's.
 TEST(SeedRunTest, NoRuleIsBroken) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (uint64_t seed = 41; seed <= 60; ++seed) {
     const SeedResult result = RunSeed(Options(seed));
     ASSERT_FALSE(result.violation)
         << result.violation->rule << ": " << result.violation->text
