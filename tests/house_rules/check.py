@@ -8,6 +8,7 @@
 
 import sys
 
+import coverage_rules
 import document_rules
 import function_rules
 import include_rules
@@ -35,6 +36,7 @@ CHECKS = (
     document_rules.check_cards,
     document_rules.check_names,
     document_rules.check_links,
+    coverage_rules.check_coverage,
 )
 
 

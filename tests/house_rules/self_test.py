@@ -54,7 +54,9 @@ SESSION = ("## Session up\n\n" + HEAD + row("Heartbeat")
            + "## Session down\n\n" + HEAD + row("Welcome"))
 PEERS = "## Between agents\n\n" + HEAD + row("kHello", "R4, R8") + row("kOpen")
 DOCUMENT = message_rules.DOCUMENT
-CARDS = "| Enforced at | `server/core/hub.cc`, `kText` |\n| Planted bugs | `a_bug`, `b_bug` |\n"
+CARDS = ("| R1.1 | It holds. |\n\n| Enforced at | `server/core/hub.cc`, `kText` |\n"
+         "| Planted bugs | `a_bug`, `b_bug` |\n")
+SCENARIO = "tests/unit/server/core/scenarios/holds.txt"
 BUGS = "# planted_bug(NAME S)\nplanted_bug(a_bug hub.cc R1)\nforeach(name b_bug)\nendforeach()\n"
 
 SOUND = {
@@ -67,6 +69,7 @@ SOUND = {
     DOCUMENT: CALLS + SESSION + PEERS,
     document_rules.CARDS: CARDS,
     document_rules.PLANTED: BUGS,
+    SCENARIO: "# It holds.\n# Covers: R1.1\n> open a/0\n",
     "README.md": "One `a; b`.\n```\nint i; int j;\n```\n",
     message_rules.PROTO: LICENCE + PROTO,
     message_rules.PEER_WIRE: header(message_rules.PEER_WIRE, KINDS),
@@ -94,6 +97,14 @@ PLANTED = (
      {document_rules.CARDS: CARDS + "| Checker | `server/core/gone.cc` |\n"}),
     ("code-name: no file is called gone.cc",
      {document_rules.SPECIFICATION + "x.md": "It is in `gone.cc`.\n"}),
+    ("coverage: no scenario and no test covers R1.2",
+     {document_rules.CARDS: "| R1.1 | A. |\n| R1.2 | B. |\n" + CARDS.split("\n\n")[1]}),
+    ("coverage: R1.3 is sentence 2", {document_rules.CARDS: CARDS + "| R1.3 | A. |\n"}),
+    ("coverage: no rule has a sentence R2.1",
+     {"tests/unit/a_test.cc": LICENCE + "// Covers: R1.1, R2.1\n"}),
+    ("coverage: say which sentences", {SCENARIO: "# It holds.\n> open a/0\n"}),
+    ("coverage: no scenario and no test covers R1.1",
+     {SCENARIO: "# It holds.\n> open a/0\n# Covers: R1.1\n"}),
     ("link: no such document: gone.md", {"SECURITY.md": "[a](gone.md)\n"}),
     ("link: no such document: ../gone", {"docs/" "a.md": "[a](../gone)\n"}),
     ("link: no such section: README.md#gone", {"SECURITY.md": "# Gone\n[a](README.md#gone)\n"}),

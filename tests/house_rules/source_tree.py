@@ -12,6 +12,7 @@ TOP_FOLDERS = ("common", "proto", "server", "worker_agent", "libros", "python", 
 CODE_SUFFIXES = (".cc", ".h")
 SCRIPT_SUFFIXES = (".py", ".sh")
 OTHER_SUFFIXES = (".proto", ".cmake", ".md")
+_SCENARIO = re.compile(r"tests/.*/scenarios/\w+\.txt")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 # In this order: a raw string, a string or character, a line comment, a block comment. The look
@@ -62,13 +63,18 @@ def blank_opaque(text):
     return _OPAQUE.sub(blank, text)
 
 
+def is_scenario(path):
+    """A script of events, with what the core did."""
+    return _SCENARIO.fullmatch(path) is not None
+
+
 def load_tree(root):
     """All sources, build files and documents under `root`: {path: SourceFile}, in order of path."""
     files = {}
     for path in sorted(_paths(root)):
         name = os.path.basename(path)
         if os.path.splitext(name)[1] not in CODE_SUFFIXES + SCRIPT_SUFFIXES + OTHER_SUFFIXES \
-                and name != "CMakeLists.txt":
+                and name != "CMakeLists.txt" and not is_scenario(path):
             continue
         with open(os.path.join(root, path), encoding="utf-8", errors="replace") as stream:
             files[path] = SourceFile(path, stream.read())

@@ -3,6 +3,7 @@
 //
 // Wrong calls and wrong surroundings: each is refused in one line that names what is wrong, and
 // what was there before goes on.
+// Covers: R9.1, R9.2
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // R9: whatever clients do, the tables stay within their limits.
+// Covers: R9.3
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // R9: workers that do not keep to the protocol.
+// Covers: R9.4
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

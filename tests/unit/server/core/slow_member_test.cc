@@ -3,6 +3,7 @@
 //
 // One member of a chain is slow, in taking or in giving, anywhere in it: the others do not wait for
 // it, and nobody is moved again and again. Time is the script's.
+// Covers: R5.6
 
 #include <gtest/gtest.h>
 

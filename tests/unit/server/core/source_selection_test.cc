@@ -1,5 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// Covers: R5.3, R5.13
 
 #include "server/core/source_selection.h"
 

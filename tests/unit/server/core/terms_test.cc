@@ -1,5 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// Covers: R2.9
 
 #include "server/core/terms.h"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Messages in: what is right arrives whole, and every wrong field is named (R9).
+// Covers: R9.1
 
 #include "server/rpc/translate.h"
 

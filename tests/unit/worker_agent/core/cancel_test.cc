@@ -3,6 +3,7 @@
 //
 // An owner may take a fetch or a publish back: it ends soon, by its own way out, and the next one
 // is done as if it had never been.
+// Covers: R8.13
 
 #include "tests/unit/worker_agent/core/world.h"
 

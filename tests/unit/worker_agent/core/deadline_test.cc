@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every verb ends in time, in whichever phase the others leave it hanging.
+// Covers: R8.13, R3.8, R3.9
 
 #include "tests/unit/worker_agent/core/world.h"
 

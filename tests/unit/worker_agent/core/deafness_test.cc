@@ -3,6 +3,7 @@
 //
 // Workers that hear nothing any more, because a peer was killed in the middle of a message to them:
 // they find out, connect anew, and nobody else is blamed (R8).
+// Covers: R8.16
 
 #include "tests/unit/worker_agent/core/world.h"
 

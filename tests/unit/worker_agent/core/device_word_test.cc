@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // R4 between devices: gets whose control word only the live source can say.
+// Covers: R4.4
 
 #include "tests/unit/worker_agent/core/world.h"
 

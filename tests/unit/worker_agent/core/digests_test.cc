@@ -3,6 +3,7 @@
 //
 // Chunk digests: made by the publisher, passed on, checked before a commit. The world checks the
 // bytes of every chunk that is committed.
+// Covers: R4.11, R8.12
 
 #include "worker_agent/core/digests.h"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fetches in a world in which nothing dies: served and one-sided, chains, redirects, aborts.
+// Covers: R5.12, R6.4, R9.7
 
 #include "tests/unit/worker_agent/core/world.h"
 

@@ -3,6 +3,7 @@
 //
 // Peers that do not keep to the protocol (R9): a source gives away nothing that it should not, a
 // reader accepts nothing that it did not ask for, and neither crashes or grows without bound.
+// Covers: R9.2, R4.7
 
 #include <algorithm>
 

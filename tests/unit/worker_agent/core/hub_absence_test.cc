@@ -3,6 +3,7 @@
 //
 // The hub goes and comes back (R8): calls are repeated with their op, transfers go on, reports say
 // what the buffers mean; a worker that is refused for good ends its verbs.
+// Covers: R8.17, R3.9
 
 #include <set>
 

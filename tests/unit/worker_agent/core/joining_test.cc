@@ -3,6 +3,7 @@
 //
 // R1: publishing a number that exists, and reading what has an identity. The hub's part is played
 // by a script.
+// Covers: R1.3, R1.9
 
 #include <optional>
 #include <string>

@@ -3,6 +3,7 @@
 //
 // One read whose sources bring a part each, as those of another sharding do (R1, R4, R5). Here the
 // parts are interleaved pieces of the same shard, so that each byte's right place is known.
+// Covers: R5.9, R4.9
 
 #include "common/random.h"
 #include "tests/unit/worker_agent/core/world.h"

@@ -1,5 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// Covers: R9.2
 
 #include "worker_agent/core/peer_wire.h"
 

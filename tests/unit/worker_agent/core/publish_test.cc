@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Publish, unpublish and leave, and what the hub says meanwhile.
+// Covers: R9.7, R8.17
 
 #include "common/remedy.h"
 #include "tests/unit/worker_agent/core/world.h"

@@ -3,6 +3,7 @@
 //
 // One read that several sources feed (R3, R4, R5): who brings what, and what becomes of it when one
 // of them goes.
+// Covers: R4.9
 
 #include "tests/unit/worker_agent/core/world.h"
 

@@ -3,6 +3,7 @@
 //
 // Chunks that did not change since the version before are not read again (R9): only after the bytes
 // in place were hashed. The world checks the bytes of every commit.
+// Covers: R5.14, R8.11
 
 #include <gmock/gmock.h>
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sources that stop, die, or cannot be reached in the middle of a read (R5, R8).
+// Covers: R8.15, R4.6
 
 #include "tests/unit/worker_agent/core/world.h"
 

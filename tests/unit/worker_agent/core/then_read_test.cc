@@ -3,6 +3,7 @@
 //
 // A fetch that gives up what it held: the hub begins the read as it frees the buffers, and may send
 // a source, and readers, before this worker has heard of it (R3, R4).
+// Covers: R4.8, R3.7
 
 #include "tests/unit/worker_agent/core/world.h"
 

@@ -4,6 +4,7 @@
 // R4: a source that frees its buffers in the middle of a read, and overwrites them at once, is
 // never believed. The world checks the bytes of every chunk at the moment it is committed; here are
 // the seeds that make it likely that a read is torn, and proof that reads were.
+// Covers: R4.1, R4.2, R4.3, R4.5
 
 #include "tests/unit/worker_agent/core/world.h"
 
