@@ -10,7 +10,7 @@
 namespace tensorhub {
 namespace {
 
-// Of both kinds and parts: what a check may keep in memory.
+// What a check may keep in memory, of both kinds and parts together.
 constexpr size_t kKeptMax = size_t{1} << 20;
 
 bool HasSameHolder(const Sharding::Slice& a, const Sharding::Slice& b) {

@@ -30,7 +30,7 @@ struct Interval {
   }
 };
 
-// By dimension. Without dimensions: the one element of a scalar.
+// A box by dimension. Without dimensions: the one element of a scalar.
 using Box = std::span<const Interval>;
 
 bool IsEmpty(Box box);
@@ -58,7 +58,7 @@ class CellCutter {
   Result Cut(Box wanted, std::span<const Box> boxes, size_t cells_max);
 
   size_t count() const { return holder_ends_.size(); }
-  // Of all cells together.
+  // The number of holders of all cells together.
   size_t holder_count() const { return holders_.size(); }
   Box cell(size_t i) const { return Box(cells_).subspan(i * dimensions_, dimensions_); }
   // Indexes into `boxes`, at least one.

@@ -19,11 +19,11 @@ namespace tensorhub {
 // XXH3-128; never all zero, which means none.
 using ContentDigest = Id128;
 
-// Of one shard: over its layout, how it is cut into chunks, and XXH3-64 of each of them in order.
+// A shard's digest: over its layout, how it is cut into chunks, and XXH3-64 of each chunk in order.
 ContentDigest ShardDigest(const Fingerprint& layout, const Chunking& chunking,
                           const std::vector<uint64_t>& chunk_digests);
 
-// Of a publication: over its shards' digests, by rank.
+// A publication's identity: over its shards' digests, by rank.
 ContentDigest ContentIdentity(const std::vector<ContentDigest>& shards);
 
 }  // namespace tensorhub

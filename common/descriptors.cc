@@ -9,8 +9,8 @@
 namespace tensorhub {
 namespace {
 
-// Of a new file; -1: there is none to be had. Where there is no /dev, writing to it fails, which
-// does no harm either.
+// The number of a new file; -1: none is to be had. Where there is no /dev, writing to it fails,
+// which does no harm either.
 int OpenHarmless() {
   const int fd = open("/dev/null", O_RDWR);
   return fd >= 0 ? fd : open("/", O_RDONLY | O_DIRECTORY);

@@ -38,9 +38,9 @@ enum class DType : uint8_t {
 };
 std::string_view ToString(DType dtype);  // "BF16"
 std::optional<DType> ParseDType(std::string_view name);
-// Of one element; 0 for a value that is no dtype.
+// Bits of one element; 0 for a value that is no dtype.
 uint32_t BitsOf(DType dtype);
-// Of a dense array, or nothing if they do not fit. An extent of 0 makes all of it fit.
+// Bits of a dense array, or nothing if they do not fit. An extent of 0 makes all of it fit.
 std::optional<uint64_t> BitsOfArray(std::span<const uint64_t> shape, DType dtype);
 
 }  // namespace tensorhub

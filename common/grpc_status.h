@@ -45,7 +45,7 @@ inline absl::Status FromGrpc(const grpc::Status& status) {
       status.error_details());
 }
 
-// By no answer of the server's: the connection ended in the middle of a call. So, or as
+// No answer of the server's has come: the connection ended in the middle of a call. So, or as
 // UNAVAILABLE, gRPC says it.
 inline bool WasCut(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::CANCELLED ||

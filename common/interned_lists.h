@@ -28,7 +28,7 @@ class InternedLists {
   using List = std::span<const Item>;
 
   InternedLists() = default;
-  // Its look-up refers to its own memory.
+  // The look-up refers to the object's own memory.
   InternedLists(const InternedLists&) = delete;
   InternedLists& operator=(const InternedLists&) = delete;
 

@@ -192,7 +192,7 @@ void Layout::ShareTable(std::shared_ptr<const TensorTable> table) {
   table_ = std::move(table);
 }
 
-// By sizes, which are the same in every copy.
+// Estimated by sizes, which are the same in every copy.
 uint64_t Layout::BytesKept() const {
   return sizeof(*this) + ends_.size() * sizeof(uint64_t) + boxes_.size() * sizeof(uint32_t) +
          numbers_.size() * sizeof(uint64_t);

@@ -24,7 +24,7 @@ namespace tensorhub {
 
 inline constexpr size_t kLayoutTensorsMax = size_t{1} << 20;
 absl::Status TooManyTensors(size_t count);
-// Of what it takes to register a tensor; without a place in a byte space.
+// A view of what it takes to register a tensor; without a place in a byte space.
 Layout::Entry ViewOf(const TensorSpec& tensor);
 
 class LayoutBuilder {

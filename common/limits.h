@@ -15,7 +15,7 @@ namespace tensorhub {
 inline constexpr size_t kEndpointBytesMax = 4096;
 // What travels with a published version beside its tensors.
 inline constexpr size_t kAttachmentBytesMax = size_t{64} << 20;
-// Of an error that a worker reports. It is for people; what is longer is cut, not refused.
+// Bytes of an error that a worker reports. It is for people; what is longer is cut, not refused.
 inline constexpr size_t kReasonBytesMax = 1024;
 // How a reader's bytes come, for people; what is longer is cut.
 inline constexpr size_t kWayBytesMax = 256;

@@ -54,7 +54,7 @@ class CoverCheck {
       AddIfBad(TakeWithoutChoice(tensor));
     }
     if (absl::Status status = Refuse(refusals_); !status.ok()) return status;
-    // Those who bring what only they have are known now.
+    // The sources that bring what only they have are known now.
     for (size_t tensor : with_choice_) {
       if (GoTo(tensor)) NeedSomebody();
     }

@@ -30,7 +30,7 @@ struct ReadNeed {
 };
 
 struct Coverage {
-  // By shard of the reader sharding; by source shard, ascending. A shard of no bytes needs nobody.
+  // Needs by reader shard; by source shard, ascending. A shard of no bytes has none.
   std::vector<std::vector<ReadNeed>> needs;
   // The reader sharding's slices together are all of the source sharding's: what is read can be
   // read on in the source's place.

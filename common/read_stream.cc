@@ -21,7 +21,7 @@ struct Side {
 constexpr Side kSource = {&ReadItem::source_offset, &ReadItem::source_stride};
 constexpr Side kReader = {&ReadItem::reader_offset, &ReadItem::reader_stride};
 
-// Of the byte at `position` of the stream, which is the item's.
+// Where the byte at `position` of the stream, which is the item's, lies on that side.
 uint64_t OffsetOf(const ReadItem& item, const Side& side, uint64_t position) {
   const uint64_t in_item = position - item.position;
   return item.*side.offset + in_item / item.run_bytes * item.*side.stride +

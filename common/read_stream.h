@@ -43,7 +43,7 @@ class ReadStream {
   // where the last one ends is made part of it.
   bool Append(ReadItem item);
 
-  // Of the byte at `position`, which is below bytes().
+  // Where the byte at `position`, which is below bytes(), lies in the source.
   uint64_t SourceOffset(uint64_t position) const;
   uint64_t ReaderOffset(uint64_t position) const;
   // The first byte of the reader's that it still has to bring, where it has come to `position`;

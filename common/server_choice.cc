@@ -33,8 +33,8 @@ void ServerChoice::NotThere(std::string_view asked, std::string_view leader) {
     ++told_in_a_row_;
     return;
   }
-  // Who was only spoken of has no place in the list: whoever spoke is asked again, unless what it
-  // says leads nowhere.
+  // A server that was only spoken of has no place in the list: the speaker is asked again, unless
+  // what it says leads nowhere.
   const bool in_vain = told_in_a_row_ >= kToldInARowMax;
   told_in_a_row_ = 0;
   if (!was_told || in_vain) at_ = (at_ + 1) % servers_.size();

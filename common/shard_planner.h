@@ -33,7 +33,7 @@ class ShardPlanner {
   ShardPlanner(const Sharding& reader, uint32_t shard, Keep keep)
       : reader_(&reader.shards()[shard]), keep_(keep) {}
 
-  // It needs this source shard.
+  // Notes that the reader shard needs this source shard.
   void Need(uint32_t source_shard) { streams_[source_shard].shard = source_shard; }
   bool Needs(uint32_t source_shard) const { return streams_.contains(source_shard); }
   const Fingerprint& fingerprint() const { return reader_->fingerprint; }
@@ -43,7 +43,7 @@ class ShardPlanner {
   std::string Take(TensorMatch& match, const TensorMatch::Wanted& wanted,
                    const Sharding::Slice& slice, bool only_needed);
 
-  // Of the last Take.
+  // The parts of the last Take.
   const std::vector<Part>& parts() const { return parts_; }
   // Counts, without the items, the parts of a tensor that is cut as another one was that they are
   // of. Returns what is wrong, or nothing.

@@ -20,7 +20,7 @@ namespace {
 constexpr std::array<uint64_t, kTensorDimensionsMax> kOrigin = {};
 constexpr uint32_t kNone = ~uint32_t{0};
 
-// Of a box inside a countable array, so nothing overflows.
+// Bits of a box inside a countable array, so nothing overflows.
 uint64_t BitsOfBox(Box box, DType dtype) {
   uint64_t bits = BitsOf(dtype);
   for (Interval along : box) bits *= along.extent();
@@ -226,7 +226,7 @@ std::vector<uint32_t> ShardingBuilder::SortTensors() {
   return places;
 }
 
-// By tensor (counted, then filled in), and within one by box and shard.
+// Sorts by tensor (counted, then filled in), and within one by box and shard.
 void ShardingBuilder::SortSlices(const std::vector<uint32_t>& places) {
   std::vector<size_t>& ends = made_.slice_ends_;
   ends.assign(places.size(), 0);

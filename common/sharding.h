@@ -50,7 +50,7 @@ struct ShardSlices {
   uint64_t total_bytes = 0;
   std::vector<HeldSlice> slices;
 };
-// Of a layout's entry, to which it refers. A tensor without a slice is whole.
+// The slice of a layout's entry, to which it refers. A tensor without a slice is whole.
 HeldSlice SliceOf(const Layout::Entry& entry);
 
 class Sharding {
@@ -74,7 +74,7 @@ class Sharding {
   // Ranks without a layout (null) are left out: a reader needs only some. Errors as from Build.
   static absl::StatusOr<Sharding> Make(std::span<const Layout* const> by_rank);
 
-  // By the first rank that holds them.
+  // The shards, by the first rank that holds them.
   const std::vector<Shard>& shards() const { return shards_; }
   std::optional<uint32_t> ShardOf(Rank rank) const;
 

@@ -90,7 +90,7 @@ void TensorMatch::ListSources() {
   }
 }
 
-// Those that begin before the box ends, and not before all that end before it begins.
+// The slices that begin before the box ends, and not before all that end before it begins.
 std::span<const Sharding::Slice> TensorMatch::SourcesNear(Box box) const {
   const std::span<const Sharding::Slice> slices = source_.slices(source_tensor_);
   if (box.empty()) return slices;

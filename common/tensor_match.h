@@ -68,7 +68,7 @@ class TensorMatch {
   // or it takes too many steps.
   std::string Cut();
 
-  // Of the tensor at hand: the boxes wanted, each once, in order.
+  // The boxes wanted of the tensor at hand, each once, in order.
   std::span<const Wanted> wanted() const { return std::span(wanted_).first(wanted_count_); }
   // Whether a slice is of a reader shard at all that is looked at.
   bool Concerns(const Sharding::Slice& slice) const {
@@ -82,7 +82,7 @@ class TensorMatch {
   const Sharding& reader() const { return reader_; }
   PlanSteps& steps() { return steps_; }
 
-  // Who brings which part of a box to the reader shard with this fingerprint. What several shards
+  // Sources of a box's parts for the reader shard with this fingerprint. What several shards
   // hold comes from the one with the greatest hash of (tensor, reader, source): leaving out shards
   // that bring nothing changes nothing, so that a reader who knows only the layouts of the shards
   // it needs chooses as the hub did, who knows all. Ordered by source slice, then as the cells. The

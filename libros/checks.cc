@@ -45,7 +45,7 @@ absl::Status CheckOneServer(const std::string& server) {
       "server ", Shown(server), " is no address; write HOST:PORT, such as \"hub:7070\""));
 }
 
-// Or several with commas.
+// Checks an address, or several with commas.
 absl::Status CheckServer(const std::string& servers) {
   for (const std::string& server : tensorhub::ServersOf(servers)) {
     if (absl::Status status = CheckOneServer(server); !status.ok()) return status;

@@ -126,7 +126,7 @@ class Client::Impl {
   }
   bool Forked() const { return getpid() != process_; }
 
-  // Whoever returns from here may free the memory: the first caller's end is everybody's.
+  // Every caller that returns from here may free the memory: the first one's end is everybody's.
   absl::Status Leave(std::chrono::milliseconds drain) ABSL_LOCKS_EXCLUDED(leave_mutex_) {
     if (absl::Status status = agent_->CheckCaller(); !status.ok()) return status;
     tensorhub::MutexLock lock(leave_mutex_);
@@ -137,7 +137,7 @@ class Client::Impl {
   }
 
   agent::Agent& agent() { return *agent_; }
-  // Its threads are the parent's, so that it can be neither used nor destroyed.
+  // The client's threads are the parent's, so that it can be neither used nor destroyed.
   void Abandon() { static_cast<void>(agent_.release()); }
 
  private:

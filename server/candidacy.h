@@ -44,7 +44,7 @@ class Candidacy {
   std::unique_ptr<store::Store> OpenStore() { return election_->OpenStore(); }
   // Lets go of the address, for the server that leads.
   void EndStandby() { standby_->Shutdown(); }
-  // Whose health is to show that the lead is in doubt; null: nobody's any more.
+  // The server whose health is to show that the lead is in doubt; null: no server's any more.
   void Show(rpc::RpcServer* server) ABSL_LOCKS_EXCLUDED(mutex_);
   // Nothing more will be kept: others need not wait for the lease.
   void GiveBack() { election_->Resign(); }

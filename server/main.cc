@@ -42,7 +42,7 @@ namespace {
 
 constexpr char kName[] = "tensorhub-server";
 
-// Of handshakes that fail, one in a while is told: who has a wrong certificate tries again and
+// A failed handshake is told once in a while: a client that has a wrong certificate tries again and
 // again.
 bool TooOften(const char* message) {
   constexpr int64_t kEverySeconds = 10;

@@ -18,7 +18,7 @@ namespace tensorhub {
 // has not been called by then. Any thread; `server` is there meanwhile.
 bool LookAndWait(rpc::RpcServer& server, std::function<void(const hub::Hub&, TimeMs)> reader);
 
-// By such a look: none, if there is no answer.
+// Facts by such a look: none, if there is no answer.
 std::optional<http::Facts> Observe(rpc::RpcServer& server);
 
 }  // namespace tensorhub

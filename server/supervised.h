@@ -34,7 +34,7 @@ class Supervised {
 
   // Says READY with `status`. Once more: another one gives signs from now on.
   void Ready(GiveSign give_sign, const std::string& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whoever gave signs is not called any more. Again: nothing.
+  // Ends the signs: whoever gave them is not called any more. Again: nothing.
   void Stopping() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

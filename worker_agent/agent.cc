@@ -168,7 +168,7 @@ void Agent::RunLoop(ProgressLoop::Options options,
   loop_->Run();
 }
 
-// It would wait for itself.
+// A verb that is asked for by the callback of another would wait for itself.
 absl::Status Agent::CheckCaller() const {
   if (progress_thread_.load() != std::this_thread::get_id()) return absl::OkStatus();
   return absl::FailedPreconditionError(

@@ -44,7 +44,7 @@ struct AgentOptions {
   WorkerKey key;
   uint32_t world_size = 1;
   std::string location;
-  // Of this host's networks, those to use (ChooseNetworks); empty: all that lead anywhere.
+  // The ones of this host's networks to use (ChooseNetworks); empty: all that lead anywhere.
   std::string data_address;
   bool spot = false;
   TimeMs connect_timeout_ms = 5000;
@@ -61,7 +61,7 @@ struct AgentOptions {
   // Device memory of other processes of this host is read by the device's copies, not by UCX.
   bool device_copies = true;
   CudaAccess cuda = {};
-  // Of host memory: agents of this process read and write it by this device's copies.
+  // For host memory: agents of this process read and write it by this device's copies.
   std::optional<int> local_device = {};
   // R7: it is such a copy, of what that group holds; called on the progress thread, must not block.
   std::string copy_of = {};
@@ -123,7 +123,7 @@ class Agent {
   absl::Status CheckMemory(const Verb& verb) ABSL_LOCKS_EXCLUDED(verb_mutex_);
   absl::Status TakeMemory(const std::vector<TensorBuffer>& tensors)
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
-  // Of whatever is done to the registered memory: one after the other. It ends with the object, or
+  // A turn at the registered memory: one after the other. It ends with the object, or
   // before.
   class Turn {
    public:
@@ -141,7 +141,7 @@ class Agent {
   // Null, and it is nobody's turn, if that was cancelled first.
   std::shared_ptr<Turn> TakeTurn(const std::stop_token& cancel = {}, const Tick& tick = nullptr)
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
-  // Its number; 0 if there was none in that time.
+  // The turn's number; 0 if there was none in that time.
   uint64_t WaitForTurn(std::chrono::milliseconds time, const std::stop_token& cancel)
       ABSL_LOCKS_EXCLUDED(verb_mutex_);
   void EndTurn(uint64_t number) ABSL_LOCKS_EXCLUDED(verb_mutex_);
@@ -159,7 +159,7 @@ class Agent {
   // Used on the progress thread only; goes with the agent, and with it the memory of Allocate.
   std::unique_ptr<ProgressLoop> loop_;
 
-  // Whose verb the loop runs, or ran last. On the progress thread only.
+  // The turn whose verb the loop runs, or ran last. On the progress thread only.
   uint64_t running_ = 0;
   std::atomic<std::thread::id> progress_thread_;
 

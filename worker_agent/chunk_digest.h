@@ -20,7 +20,7 @@ struct DigestPiece {
 // The fastest that this processor runs; all give the same.
 uint64_t ChunkDigest(const DigestPiece* pieces, size_t count);
 
-// Of the two builds. The second must run only where the processor has AVX2.
+// The two builds of ChunkDigest. The second must run only where the processor has AVX2.
 uint64_t ChunkDigestPortable(const DigestPiece* pieces, size_t count);
 uint64_t ChunkDigestAvx2(const DigestPiece* pieces, size_t count);
 

@@ -18,8 +18,8 @@ constexpr uint64_t kAtOnceMax = 1 << 20;
 // Telling costs a wake-up, so not of each chunk where many wait.
 constexpr uint64_t kTellEveryBytes = 1 << 20;
 
-// Of jobs for a device that are done as one. Jobs gather while the one before is done, so that
-// there are so many only where the device is behind.
+// Bytes of jobs for a device that are done as one. Jobs gather while the one before is done, so
+// that there are so many only where the device is behind.
 constexpr uint64_t kTogetherMax = 1 << 30;
 
 int64_t NowUs() {

@@ -65,7 +65,7 @@ class ChunkHasher {
   // Jobs that are done as one: their chunks follow one another.
   using Batch = std::vector<Job>;
 
-  // Their answers, behind those in `done`. False if the memory is lost.
+  // Appends the batch's answers to those in `done`. False if the memory is lost.
   bool HashNow(const Batch& batch, std::vector<ChunksHashed>& done);
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
   // A wake-up takes longer than hashing a chunk does.

@@ -31,8 +31,8 @@ class HostCopies {
  public:
   using OnFailed = std::function<void(Version, const absl::Status&)>;
 
-  // Of what the worker with these options holds; options.host_copy_bytes at most. `on_failed`: a
-  // copy that was asked for is not made; called on a thread of this object's.
+  // Copies what the worker with these options holds; options.host_copy_bytes at most. `on_failed`:
+  // a copy that was asked for is not made; called on a thread of this object's.
   HostCopies(const AgentOptions& options, OnFailed on_failed);
   ~HostCopies();  // Stop, without a drain
   HostCopies(const HostCopies&) = delete;
@@ -73,7 +73,7 @@ class HostCopies {
   // Until there is memory of a copy that is gone, or none is on its way out any more.
   void AwaitSpare(Deadline until) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<HostMemory> TakeSpareOrMake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // That the shard is on, if it is on one.
+  // The device that the shard is on, if it is on one.
   std::optional<int> Device() ABSL_LOCKS_EXCLUDED(mutex_);
   void Pin(HostMemory& memory) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::shared_ptr<Agent>> StartAgent(Version version, std::byte* data,
@@ -94,7 +94,7 @@ class HostCopies {
   std::vector<TensorBuffer> shard_ ABSL_GUARDED_BY(mutex_);
   uint64_t shard_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<Version, Deadline> to_make_ ABSL_GUARDED_BY(mutex_);
-  // But for the one that is being given up: it may be named again meanwhile.
+  // Versions to release, but for the one that is being given up: it may be named again meanwhile.
   std::set<Version> to_release_ ABSL_GUARDED_BY(mutex_);
   bool releasing_now_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -37,7 +37,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server, Connection
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // Nor is its name looked up more often than every 30 s, and the hub may be on another machine.
+  // gRPC looks a name up every 30 s at most, and the hub may be on another machine by then.
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
   // The hub is inside the cluster: a proxy for the web is not on the way to it.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);

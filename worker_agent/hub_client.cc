@@ -32,7 +32,7 @@ constexpr TimeMs kLongestRenewMs = 30'000;
 // What one of several servers has to welcome a worker, or to say who leads.
 constexpr TimeMs kOpenPatienceMs = 1000;
 
-// Of those that there are.
+// The earlier of those that there are.
 std::optional<TimeMs> Earlier(std::optional<TimeMs> one, std::optional<TimeMs> other) {
   if (one && other) return std::min(*one, *other);
   return one ? one : other;
@@ -228,7 +228,7 @@ absl::Status HubClient::CheckIdentity(const v1::Welcome& welcome) {
                     "");
 }
 
-// Of several servers, another one leads.
+// Another one of several servers leads.
 bool HubClient::LeadsNot(const absl::Status& status) const {
   return RemedyOf(status) == Remedy::kAskLeader && channel_->several();
 }

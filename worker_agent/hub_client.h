@@ -111,7 +111,7 @@ class HubClient {
   TimeMs connect_until_ = 0;
   std::string at_;  // the server that is asked
   std::optional<TimeMs> open_at_;
-  // Of several servers, one that does not answer by then is not waited for.
+  // A server of several that does not answer by then is not waited for.
   std::optional<TimeMs> opened_by_;
   std::optional<TimeMs> renew_at_;  // the channel, while no session is up again
   TimeMs renew_after_ms_ = 0;

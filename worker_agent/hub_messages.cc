@@ -113,7 +113,7 @@ v1::OpenFetch ToProto(const OpenFetchReport& report) {
   return out;
 }
 
-// Of a ReadStart, or of a request that has its fields.
+// Fills a ReadStart, or a request that has its fields.
 template <typename Message>
 void SetReadStart(const BeginReadCall& call, Message& out) {
   out.set_transaction(IdBytes(call.transaction));

@@ -50,7 +50,7 @@ class Medium {
   virtual ~Medium() = default;
 
   virtual std::string Describe() const = 0;  // "host memory", "CUDA device 0 (…)"
-  // Of memory that UCX has to be told of before gets: the runs that hold the tensors. Empty: none.
+  // The runs that hold the tensors, of memory that UCX has to be told of before gets. Empty: none.
   virtual std::vector<Memory::Piece> Regions() const = 0;
   // Null if there is nothing to be entered. Any thread; ABORTED or the like: the device is gone.
   virtual absl::StatusOr<std::unique_ptr<Scope>> EnterThread() = 0;
@@ -72,7 +72,7 @@ class Medium {
   // Any thread, several at once.
   virtual absl::StatusOr<std::vector<uint64_t>> Digests(const Memory& memory,
                                                         const HashChunks& what) = 0;
-  // Those of many chunks take hardly longer than those of one: ask for many together.
+  // Digests of many chunks take hardly longer than those of one: ask for many together.
   virtual bool DigestsManyAtOnce() const { return false; }
 
   // R3: returns when that work is done, without anything else on the device waiting for it.

@@ -35,7 +35,7 @@ struct Network {
 // IPv4 before IPv6, otherwise as the system lists them.
 std::vector<Network> ListNetworks();
 
-// Those to offer, each device once, best first: the one with the default route, then tunnels last;
+// Networks to offer, each device once, best first: the one with the default route, tunnels last;
 // isolated ones and the loopback only where there is nothing else. `choice` narrows them: a device
 // ("eth0"), an address ("10.0.3.7") or a subnet ("10.0.0.0/8", "fd00::/8"); empty: no choice.
 // INVALID_ARGUMENT: `choice` is none of these; NOT_FOUND: no network of this host fits it, with

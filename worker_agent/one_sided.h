@@ -53,12 +53,12 @@ class OneSided : private GetTransport::Sink {
   // Device memory: from now on it is what is shared, and what peers' memory is read into, by gets
   // of this transport. What Allocate gave before stays. On failure nothing has changed.
   absl::Status ShareDevice(const Factory& factory, std::span<const Memory::Piece> regions);
-  // Whose memory it is that ShareWithin shares.
+  // The owner of the memory that ShareWithin shares.
   struct Within {
     bool of_device = false;  // a device's
     bool with_host = false;  // also shared with other processes of this host
   };
-  // Also with those in this process, by this transport. Without ShareDevice before: only with them.
+  // Shares with those in this process, too. Without ShareDevice before: only with them.
   absl::Status ShareWithin(const Factory& factory, std::span<const Memory::Piece> regions,
                            const Within& whose);
   // Peers cannot get the control word of what is shared.

@@ -22,7 +22,7 @@ constexpr TimeMs kSleepMaxMs = 100;
 // A descriptor that is readable again and again without work behind it: rest instead.
 constexpr int kFruitlessWakesMax = 16;
 constexpr TimeMs kRestMs = 2;
-// Nor is it work that UCX is busy with itself for so long: at the full queue of a peer that is
+// UCX may be busy with itself for so long, which is no work: at the full queue of a peer that is
 // stopped 1.13 tries to send a sign of life again and again, and cannot be armed meanwhile.
 constexpr int64_t kFruitlessUs = 20'000;
 constexpr TimeMs kLongRestMs = 5;

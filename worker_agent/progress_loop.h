@@ -188,7 +188,7 @@ class ProgressLoop {
 
   OnVerbDone on_verb_done_;
   OnProgress on_progress_;
-  // Whose way the core knows, and which; since the last assignment.
+  // The peer whose way the core knows, and which; since the last assignment.
   std::optional<std::pair<Incarnation, bool>> noted_;
   Incarnation getting_from_ = 0;  // the last Get's; there are no others under way
   bool copied_in_ = false;        // and not made visible since

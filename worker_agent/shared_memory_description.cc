@@ -103,7 +103,7 @@ struct Home {
   uint64_t room;  // bytes up to the region's end
 };
 
-// Of few (one per Allocate, or per allocation of a device), so they are simply tried.
+// There are few (one per Allocate, or per allocation of a device), so they are simply tried.
 std::optional<Home> FindHome(const std::vector<SharedRegion>& regions, const void* address) {
   const auto wanted = reinterpret_cast<uintptr_t>(address);
   for (size_t i = 0; i < regions.size(); ++i) {

@@ -28,13 +28,13 @@ class StallAccount {
     before_us_ = looked_us_;
     looked_us_ = now_us;
   }
-  // Then: how long the call that began then, and ended, has held the thread up.
+  // Returns how long the call that began then, and ended, has held the thread up.
   int64_t Ended(int64_t since_us, int64_t end_us) {
     const int64_t held_us = Held(since_us, end_us);
     if (since_us == since_us_) since_us_ = held_us_ = 0;
     return held_us;
   }
-  // And how long the one that is under way has.
+  // Returns how long the one that is under way has.
   int64_t UnderWay(int64_t since_us) {
     held_us_ = Held(since_us, looked_us_);
     since_us_ = since_us;

@@ -180,7 +180,7 @@ void StallWatch::LookAtTurn(int64_t since_us, int64_t took_us, int64_t waited_us
                waited_us >= kLimitUs ? "stands still" : "is busy", took_us / 1000,
                what_.load(std::memory_order_relaxed));
   }
-  // By the clock: whoever hears nothing from it does not care whose fault that is.
+  // The wall counts: a peer that hears nothing from this worker does not care whose fault that is.
   const int64_t lasts_us = SteadyUs() - since_us;
   if (lasts_us >= kStallUs) while_stalled_(lasts_us / 1000);
 }

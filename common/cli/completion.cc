@@ -19,7 +19,7 @@ std::string Dashed(const std::vector<std::string>& flags) {
   });
 }
 
-// Its first argument is the dynamic one.
+// Whether the words begin with the verb. `dynamic`'s first argument is the dynamic one.
 bool Begins(const VerbWords& verb, const DynamicWords& dynamic) {
   return !verb.arguments.empty() && verb.arguments.front() == dynamic.argument;
 }

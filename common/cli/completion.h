@@ -13,7 +13,7 @@
 
 namespace tensorhub::cli {
 
-// Those that CompletionScript knows.
+// The shells that CompletionScript knows.
 inline const std::vector<std::string> kShells = {"bash", "zsh", "fish"};
 
 // Verbs and flags, and files. An argument `dynamic` is completed by what `words` prints, a command

@@ -32,8 +32,8 @@ const std::vector<std::string>& LogLevels();
 // Sets spdlog's default logger. Call once, before other threads log.
 void InitLogging(const std::string& program, const LogOptions& options);
 
-// Its parts, for other ways to write: lines as above, and which logger is spdlog's default, and
-// the worker agent's.
+// The parts of it, for other ways to write: lines as above, and which logger is spdlog's default,
+// and the worker agent's.
 std::unique_ptr<spdlog::formatter> LineFormat(const std::string& program,
                                               const LogOptions& options);
 void LogBy(std::shared_ptr<spdlog::logger> logger, const LogOptions& options);

@@ -40,7 +40,7 @@ class Parsing {
   template <typename Visit>
   Problem ForEachFlag(Visit visit);
 
-  // Then the values, by precedence.
+  // The values come next, by precedence.
   Problem ApplyGiven(FlagSpec& flag);
   Problem ApplyEnvironment(FlagSpec& flag);
   Problem ApplyFile();

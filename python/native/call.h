@@ -63,7 +63,7 @@ class Call {
   void Cancel();
   // A file descriptor that becomes readable when the call has ended; lives as long as the call.
   int FileNumber();
-  // Of a fetch: (version, bytes done, in total, source), or None if nothing is new.
+  // What a fetch reports: (version, bytes done, in total, source), or None if nothing is new.
   nanobind::object Progress();
   // (code, message, value), once it has ended.
   nanobind::tuple Result();

@@ -215,7 +215,7 @@ nb::tuple Health(Client& self) {
 
 Client::~Client() {
   const nb::gil_scoped_release released;
-  // Also what runs on threads that nobody waits for any more has the client; it ends by this.
+  // Threads that nobody waits for any more have the client as well, and end by this.
   static_cast<void>(client_->Leave({std::chrono::seconds(5)}));
   client_.reset();
 }

@@ -41,7 +41,8 @@ nb::object Describe(Array array, bool writable) {
   return found;
 }
 
-// Its address, dtype, shape, strides (in elements) and device, or None if it is no array.
+// Describes an array: address, dtype, shape, strides (in elements) and device, or None if it is
+// none.
 nb::object DescribeArray(nb::handle array) {
   Writable writable;
   if (nb::try_cast(array, writable)) return Describe(std::move(writable), true);

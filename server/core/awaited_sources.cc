@@ -38,7 +38,7 @@ void Hub::State::AwaitSource(Worker& reader, AssignmentNumber number, const Work
 void Hub::State::ReattachReaders(Worker& source) {
   const auto it = awaited_.find(source.id);
   if (it == awaited_.end() || source.reference->state == ReferenceState::kPublishing) return;
-  // Those of a later generation came for a read that it has announced, and has yet to begin.
+  // Readers of a later generation came for a read that it has announced, and has yet to begin.
   const auto later = std::stable_partition(
       it->second.begin(), it->second.end(),
       [&](const auto& reader) { return reader.generation <= source.reference->generation; });
@@ -69,7 +69,7 @@ Stream* Hub::State::FedAgain(Worker& reader, AssignmentNumber number, Worker& so
   const auto stream = std::find_if(read.streams.begin(), read.streams.end(),
                                    [&](const Stream& each) { return each.last == number; });
   if (stream == read.streams.end() || stream->current != 0) return nullptr;
-  // Whose part a stream brings is not known of one that was reported.
+  // Which part a stream brings is not known of one that was reported.
   const bool parts = reader.reference->sharding != source.reference->sharding;
   const bool may = read.ranges ? !parts && tier != Tier::kRemote && MayFeedRanges(source)
                                : !source.node.IsBelow(reader.node);

@@ -15,7 +15,7 @@
 namespace tensorhub::hub {
 namespace {
 
-// Who is slow itself has no reason to shun those that it left.
+// A reader that is slow itself has no reason to shun those that it left.
 bool Shuns(const Worker& reader, const Worker& source) {
   return !reader.slow && reader.read->whole().left.contains(source.id);
 }
@@ -79,7 +79,8 @@ std::optional<HolderRank> SkipTo(const HolderRank& rank, const SourceClass& want
   return std::nullopt;
 }
 
-// Of the sources of one that is fed. Holders of other shards are in none of its own shard's places.
+// The farthest of a reader's sources. Holders of other shards are in none of its own shard's
+// places.
 Tier FarthestTier(const Worker& reader) {
   Tier farthest = Tier::kHost;
   for (const Stream& stream : reader.read->streams) {
@@ -278,7 +279,7 @@ bool Hub::State::AnyElsewhere(const Site& site, const Worker& reader) const {
   });
 }
 
-// Of one class, in the index's order.
+// The first holder of one class, in the index's order.
 const Worker* Hub::State::FirstOf(const Scope& scope, const Worker& reader,
                                   const SourceClass& wanted) const {
   const uint32_t allowed = StepsAllowed(reader);

@@ -44,7 +44,7 @@ absl::Status NoSourceOf(const Worker& reader, Rank rank) {
                    " failed; the last one: ", std::string(last.message())));
 }
 
-// Of a source. What is not damage may be mended elsewhere.
+// What a source's failure is to its reader. What is not damage may be mended elsewhere.
 absl::Status FailureOf(const absl::Status& said) {
   const std::string reason = ReadableText(std::string(said.message()), kReasonBytesMax);
   const std::string text = reason.empty() ? "no reason given" : reason;
@@ -100,7 +100,7 @@ bool Hub::State::MustGoFar(Worker& reader) {
   return !best || best->tier == Tier::kRemote;
 }
 
-// Of those that are no farther. True if there is somebody to be tried once more.
+// Pardons sources that are no farther. True if there is one to be tried once more.
 bool Hub::State::Pardon(Worker& reader, Tier farthest) {
   bool any = false;
   for (auto& [id, bar] : reader.read->barred) {
@@ -172,7 +172,7 @@ void Hub::State::On(const SourceSilent& event) {
   if (reader->read->ranges) return LeaveSilent(*reader, source, event.assignment);
   const std::optional<Candidate> best = Choose(*reader);
   if (!best || !IsGood(*best) || best->serial == source.serial) return;
-  // Or else, where it can reach nobody, it would be moved to and fro and never complain.
+  // Without the bar a reader that can reach nobody would be moved to and fro and never complain.
   BarSource(*reader->read, source.id);
   MoveTo(*reader, *FindRow(best->serial));
 }
@@ -269,7 +269,7 @@ void Hub::State::Vouch(Worker& source, bool verified) {
   EndQuestion(source);
 }
 
-// Whoever waited for the answer has it now, or will not get it.
+// Readers that waited for the answer have it now, or will not get it.
 void Hub::State::EndQuestion(Worker& source) {
   if (!source.question) return;
   const Question question = *std::exchange(source.question, std::nullopt);

@@ -27,7 +27,7 @@
 namespace tensorhub::hub {
 namespace {
 
-// Of the holders of a place: most of them will do, some are barred or do not know streams.
+// Holders of a place that are looked at: most will do, some are barred or do not know streams.
 constexpr size_t kLookedAtMax = 256;
 
 std::vector<Fingerprint> LayoutsOf(const Group& group) {
@@ -36,7 +36,7 @@ std::vector<Fingerprint> LayoutsOf(const Group& group) {
   return layouts;
 }
 
-// By rank; fewer than its ranks while some are not known.
+// Layouts by rank; fewer than its ranks while some are not known.
 std::vector<Fingerprint> LayoutsOf(const Sharding& sharding) {
   std::vector<Fingerprint> layouts;
   for (const auto& [rank, shard] : sharding.shards) layouts.push_back(shard.layout);
@@ -131,8 +131,8 @@ void Hub::State::On(const PlanMade& event) {
   plans_.ForgetFailure(event);
 }
 
-// Of groups that may have waited for a plan, and of readers that did, be it beside a source that
-// drains.
+// Tries again for groups that may have waited for a plan, and readers that did, be it beside a
+// source that drains.
 void Hub::State::RetryPlans() {
   plans_lack_layouts_ = false;
   std::vector<GroupKey> forming;
@@ -167,8 +167,8 @@ bool Hub::State::LearnParts(Worker& reader) {
   return !plan.made;
 }
 
-// Its shards are there from now on, whoever comes to hold them. R8: of one that is known from
-// reports, not all were.
+// The sharding's shards are there from now on, whoever comes to hold them. R8: of one that is known
+// from reports, not all were.
 absl::StatusOr<Sharding*> Hub::State::Convert(Publication& publication, const ShardingId& id,
                                               const Group& group) {
   const Sharding* known = FindSharding(publication, id);
@@ -198,7 +198,7 @@ absl::StatusOr<Sharding*> Hub::State::Convert(Publication& publication, const Sh
   return &sharding;
 }
 
-// Of a reader that nobody feeds, from holders of other shards than its own. All parts, or none.
+// Feeds a reader that nobody feeds, from holders of other shards than its own. All parts, or none.
 bool Hub::State::AssignParts(Worker& reader, Tier farthest) {
   const Sharding& sharding = *reader.reference->sharding;
   Publication& publication = PublicationOf(reader);

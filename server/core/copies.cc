@@ -55,8 +55,8 @@ bool Hub::State::MayAsk(const GroupKey& group, const Worker& leaver) const {
   return group.group != leaver.copy_of && !leaver.succession.refused.contains(group.group);
 }
 
-// By all ranks of a group or by none: a copy is read as a group, too (R6). A rank that has given
-// its shard up before, or never had it, reads it from whoever keeps it.
+// All ranks of a group can, or it cannot: a copy is read as a group, too (R6). A rank that has
+// given its shard up before, or never had it, reads it from whoever keeps it.
 bool Hub::State::CanCopy(const GroupKey& group, const Worker& leaver, bool stable) const {
   const bool own = group.group == leaver.id.key.group;
   if (!MayAsk(group, leaver)) return false;
@@ -73,7 +73,7 @@ bool Hub::State::CanCopy(const GroupKey& group, const Worker& leaver, bool stabl
   return true;
 }
 
-// By another rank, for the same.
+// Another rank has asked the group, for the same.
 bool Hub::State::IsAsked(const GroupKey& copier, const Worker& leaver) const {
   return std::any_of(leavers_.begin(), leavers_.end(), [&](Serial serial) {
     const Worker* other = FindRow(serial);
@@ -83,7 +83,7 @@ bool Hub::State::IsAsked(const GroupKey& copier, const Worker& leaver) const {
   });
 }
 
-// Those that wait for a copy which this group makes.
+// The workers that wait for a copy which this group makes.
 std::vector<Worker*> Hub::State::LeaversOf(const GroupKey& copier) const {
   std::vector<Worker*> waiting;
   for (const Serial serial : leavers_) {
@@ -111,7 +111,7 @@ void Hub::State::AskForCopy(const Worker& rank, const Worker& leaver) {
   Send(rank, MakeCopy{wanted.publication, wanted.version, within_ms});
 }
 
-// Its session has broken, and perhaps with it what it was asked.
+// The rank's session has broken, and perhaps with it what it was asked.
 void Hub::State::AskAgain(const Worker& rank) {
   if (recovering_) return;
   for (const Worker* leaver : LeaversOf({rank.id.key.model, rank.id.key.group})) {

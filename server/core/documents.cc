@@ -148,8 +148,8 @@ void Hub::State::On(const PutAttachmentOp& op) {
   Answer(op.call, absl::OkStatus());
 }
 
-// Of held publications, of ranks that wait for their group to join, and of publishes that wait for
-// the end of the recovery.
+// Layouts of held publications, of ranks that wait for their group to join, and of publishes that
+// wait for the end of the recovery.
 std::set<Fingerprint> Hub::State::FingerprintsInUse() const {
   std::set<Fingerprint> in_use;
   for (const auto& [name, model] : models_) {

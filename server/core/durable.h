@@ -36,8 +36,8 @@ struct PublisherRow {
   bool operator==(const PublisherRow&) const = default;
 };
 
-// Who made it whole (R2). One of them that has not heard so when the server restarts publishes it
-// again, and is told by its row from whoever may have other bytes (R1).
+// The workers that made a version whole (R2). One that has not heard so when the server restarts
+// publishes it again, and is told by its row from whoever may have other bytes (R1).
 struct PublishersRow {
   std::string group;
   std::map<Rank, PublisherRow> ranks;
@@ -81,7 +81,7 @@ struct GroupRow {
 
 inline constexpr uint32_t kKeepLatestMax = 1024;
 
-// By the wall clock: that of a hub ends with its machine.
+// A pin ends by the wall clock: that of a hub ends with its machine.
 struct PinRow {
   Version version = 0;
   std::optional<TimeMs> until;  // none: until it is taken away

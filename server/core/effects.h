@@ -172,7 +172,7 @@ struct Directive {
       body;
 };
 
-// Also refuses a session that was just opened. The shell ends the stream with this status.
+// Ends a session, also one that was just opened. The shell ends the stream with this status.
 struct CloseSession {
   SessionId session = 0;
   absl::Status status;

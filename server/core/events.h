@@ -49,12 +49,12 @@ struct Holding {
   GroupEpoch epoch = {};      // in which it was published, as the reply said
   ContentDigest digest = {};  // of the shard; none: not known
   bool hashing = false;       // it makes the digests just now, and will say
-  // It became visible, as the worker knows: what was fetched, or is being fetched, was; what was
-  // published may not have been.
+  // The version became visible, as the worker knows: what was fetched, or is being fetched, was;
+  // what was published may not have been.
   bool seen() const { return visible || !published; }
   std::optional<Term> term = {};  // in which it was published; none: an older agent, which has none
-  // By which its group has cut it, which world_size and chunk_bytes are of; none: as it was
-  // published.
+  // The sharding by which its group has cut it, which world_size and chunk_bytes are of; none: as
+  // it was published.
   ShardingRef sharding = {};
 };
 
@@ -90,7 +90,7 @@ struct SessionOpened {
   bool stable = true;
   // R7: its process makes a copy in host memory when asked (MakeCopy).
   bool offers_copies = false;
-  // It is such a copy: of what that group's worker of the same rank held. Empty: it is not.
+  // The worker is a copy of what that group's worker of the same rank held. Empty: it is none.
   std::string copy_of;
   // Opaque bytes by which peers reach the worker's data plane.
   std::string endpoint;
@@ -101,11 +101,11 @@ struct SessionOpened {
   std::optional<Holding> holding;
   std::optional<OpenFetch> open_fetch;
   OpId gave_up_join = 0;  // as in Heartbeat
-  // It reads from several sources at a time, and serves ranges of its bytes.
+  // The worker reads from several sources at a time, and serves ranges of its bytes.
   bool knows_streams = false;
   // R9: whose session it is may publish the model, and so is believed what has become visible.
   bool may_publish = true;
-  // It may be told to read from holders of another sharding (SourceSharding).
+  // The worker may be told to read from holders of another sharding (SourceSharding).
   bool knows_resharding = false;
   // R8: the call whose answer it has not had, and which it repeats now; 0: none. None: an older
   // agent, which does not say.
@@ -226,14 +226,14 @@ struct UnpublishOp : Operation {
   TimeMs drain_ms = 0;
   bool leaving = false;  // after drain_ms it goes in any case
   bool force = false;    // whatever is lost
-  // By a fetch into these buffers: begun in the event that frees them, if the caller still waits
+  // The fetch into these buffers: begun in the event that frees them, if the caller still waits
   // and BeginRead would be OK.
   std::optional<ReadStart> then_read;
 };
 
 struct JoinFetchOp : Operation {
   Selector selector;
-  // Of kNewerThan: the term of the version that it names, if that is what the worker held last.
+  // For kNewerThan: the term of the version that it names, if that is what the worker held last.
   std::optional<TermNumber> held_in;
   Fingerprint layout;
   TimeMs timeout_ms = 0;

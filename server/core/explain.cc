@@ -17,7 +17,7 @@ namespace {
 // With more holders it is not looked for who would have been second.
 constexpr size_t kComparedMax = 64;
 
-// Of the source that this stream had before `source`.
+// What was with the source that this stream had before `source`.
 std::string WhyLeft(const Worker& reader, const Stream& stream, const Worker& source) {
   const Read& read = *reader.read;
   if (stream.last == 0) return "";
@@ -79,7 +79,7 @@ void Hub::State::NoteChoice(Worker& reader, const Stream& stream, const Worker& 
   choice.why = IsBetter(chosen, *second) ? WhatDecides(chosen, *second) : "one of several";
 }
 
-// By group and rank. Who waits for one has no version yet.
+// Fetches by group and rank. A worker that waits for one has no version yet.
 std::vector<FetchView> Hub::State::Looks::Fetches(const std::string& model,
                                                   std::optional<Version> version,
                                                   const std::string& group) const {

@@ -32,7 +32,7 @@ void Hub::State::On(const JoinFetchOp& op) {
         absl::StrCat("unknown layout ", ToHex(op.layout), "; put it, then join again"));
     return FinishOpen(*worker, WithRemedy(status, Remedy::kPutDocuments));
   }
-  // Whoever joins anew has given up what it was in.
+  // A rank that joins anew has given up what it was in.
   AbortOf(*worker, absl::AbortedError("it began another fetch"));
   const GroupKey key{worker->id.key.model, worker->id.key.group};
   Group& group = groups_[key];
@@ -182,7 +182,7 @@ absl::StatusOr<const Publication*> Hub::State::FindExact(const std::string& name
   return NoHolder(name, version, model.visible.at(version));
 }
 
-// Of a version that was visible. R8: it is an outage while somebody may come back with it.
+// The answer for a version that was visible. R8: it is an outage while a holder may come back.
 absl::Status Hub::State::NoHolder(const std::string& name, Version version,
                                   const PublicationId& publication) const {
   const Model& model = models_.at(name);
@@ -199,7 +199,7 @@ absl::Status Hub::State::NoHolder(const std::string& name, Version version,
   return absl::NotFoundError(absl::StrCat(what, ", and no other version is held; publish again"));
 }
 
-// Of agents that read their own shard only: how they cut it, against how it is held.
+// For agents that read their own shard only: how they cut it, against how it is held.
 absl::Status Hub::State::CheckShards(const Group& group, const Publication& publication,
                                      const Sharding& held) const {
   const std::string version =

@@ -83,7 +83,7 @@ void Hub::State::RaiseEpoch(const GroupKey& group, GroupEpoch to, const std::str
   ForEachLive(group, [&](Worker& worker) { EndUnfinished(worker, to, absl::AbortedError(why)); });
 }
 
-// Those who are there are in it.
+// Processes that are there are in the new epoch.
 void Hub::State::BeginEpoch(const GroupKey& group, GroupEpoch epoch, const std::string& why) {
   RaiseEpoch(group, epoch, why);
   ForEachLive(group, [&](Worker& worker) {
@@ -122,7 +122,7 @@ void Hub::State::SettleEpoch(const GroupKey& group) {
                           " in the group before; publish again"));
 }
 
-// Of an earlier epoch than that.
+// Ends what the worker has unfinished of an earlier epoch than that.
 void Hub::State::EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Status& reason) {
   const bool publishing = worker.reference &&
                           worker.reference->state == ReferenceState::kPublishing &&

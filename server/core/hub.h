@@ -68,10 +68,10 @@ struct HubOptions {
   // From so many readers in a row on, a chain is cut in its middle when there is a free source that
   // has the shard whole. Each member of a chain adds a hop; a move costs a connection, some hops.
   uint32_t long_chain = 64;
-  // Of all readers together, at most: with many workers each reports less often. A report costs the
-  // hub some 3 us, and the server around it more.
+  // Reports of all readers together, at most: with many workers each reports less often. A report
+  // costs the hub some 3 us, and the server around it more.
   uint32_t reports_per_second = 50'000;
-  // Of a model's versions, how many of the newest are not lost by an orderly unpublish (R7), unless
+  // How many of a model's newest versions are not lost by an orderly unpublish (R7), unless
   // an operator has said otherwise.
   uint32_t keep_latest = 0;
   // What the wall clock shows when this hub's shows 0: pins end by it, whichever hub is there then.
@@ -91,7 +91,7 @@ class Hub {
   // When Tick is due at the latest, if nothing else happens.
   std::optional<TimeMs> NextDeadline() const;
 
-  // By name. Of many: those behind `after`, at most `limit`.
+  // Models by name. If there are many: those behind `after`, at most `limit`.
   std::vector<ModelView> Models(const std::string& after = "", size_t limit = ~size_t{0}) const;
   // Empty if the model is unknown; `HasModel` tells the two apart.
   bool HasModel(const std::string& model) const;
@@ -107,8 +107,8 @@ class Hub {
   ReplicationView Replication(const std::string& model, Version version, size_t limit,
                               TimeMs now) const;
   FleetView Fleet(TimeMs now) const;
-  // Of the workers of a model, or of one group (empty: of all), that joined a fetch of that version
-  // last, or of any.
+  // Fetches of the workers of a model, or of one group (empty: of all), that joined one of that
+  // version last, or of any.
   std::vector<FetchView> Fetches(const std::string& model, std::optional<Version> version,
                                  const std::string& group) const;
   StatusView Status() const;

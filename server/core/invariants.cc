@@ -331,7 +331,7 @@ void Hub::State::CheckPublication(const Publication& publication) const {
   TH_CHECK(!all || publication.identity);
 }
 
-// Its references.
+// Returns how many references the sharding has.
 uint32_t Hub::State::CheckSharding(const Publication& publication, const Sharding& sharding) const {
   TH_CHECK(sharding.shards.size() <= sharding.world_size);
   uint32_t references = 0;

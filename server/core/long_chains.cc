@@ -43,7 +43,8 @@ bool IsCutEnd(const Worker& worker) {
   return !readers.empty() && std::none_of(readers.begin(), readers.end(), IsPresent);
 }
 
-// Of those that nobody reads from, and of which nothing was heard, the deepest as the index has it.
+// Adds the deepest, as the index has it, of those that nobody reads from and of which nothing was
+// heard.
 void AddTails(const Scope& scope, bool spot, std::vector<Worker*>& tails) {
   const Holder behind_all{{.steps_missing = kProgressSteps + (spot ? 1 : 0), .spot = !spot}};
   auto it = scope.holders.lower_bound(behind_all);

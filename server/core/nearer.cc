@@ -24,8 +24,8 @@ namespace {
 
 // Readers looked at per event and place. Nearly always there is one: the place's inlet.
 constexpr size_t kDrawnMax = 8;
-// Of 1/32 of the shard. A move costs a connection and what is in flight, up to a window; for less
-// than this it is not worth it, except to spare the wide area.
+// In steps of 1/32 of the shard. A move costs a connection and what is in flight, up to a window;
+// for less than this it is not worth it, except to spare the wide area.
 constexpr uint32_t kWorthwhileSteps = 8;
 
 // What the reader has got since its last report counts as well.

@@ -43,7 +43,7 @@ uint32_t Offers(const Worker& source) {
 
 }  // namespace
 
-// Whoever is assigned from now on is told.
+// Readers that are assigned from now on are told.
 TimeMs Hub::State::ReportMs() const {
   return std::max(kReportMs,
                   static_cast<TimeMs>(alive_ * 1000 / std::max(1u, options_.reports_per_second)));

@@ -15,7 +15,7 @@
 
 namespace tensorhub::hub {
 
-// By rank. None: UNAVAILABLE, since the hub does not have it any more.
+// Layouts by rank. None: UNAVAILABLE, since the hub does not have it any more.
 using LayoutsByRank = std::vector<std::shared_ptr<const Layout>>;
 
 // Errors are those of Sharding::Make and CheckCover (common/read_plan.h).

@@ -25,7 +25,7 @@ Sharding& EnsureSharding(Publication& publication, const Holding& holding) {
   return sharding;
 }
 
-// Who holds what this worker reports, if nobody of them may publish it, and they say otherwise how
+// Holders of what this worker reports, if none of them may publish it, and they say otherwise how
 // it is cut.
 std::vector<Worker*> ReadersInTheWay(const Publication* known, Rank rank, const Holding& holding) {
   if (known == nullptr || holding.sharding) return {};
@@ -54,7 +54,7 @@ bool HasOtherNumber(const Model& model, const Holding& holding) {
   });
 }
 
-// Of an agent that knows nothing of terms: as far as this hub remembers.
+// The term for an agent that knows nothing of terms: as far as this hub remembers.
 Term TermOf(const Model& model, const Holding& holding) {
   const auto known = model.publications.find(holding.publication);
   if (known != model.publications.end()) return known->second.term;
@@ -74,8 +74,8 @@ absl::Status CheckNumber(const Model& model, const Holding& holding) {
   return holding.seen() ? late : absl::OkStatus();
 }
 
-// Its read began with its unpublish, of which it has not heard yet: it reports what it is giving
-// up, or nothing.
+// The worker's read began with its unpublish, of which it has not heard yet: it reports what it is
+// giving up, or nothing.
 bool IsAboutToRead(const Worker& worker, const SessionOpened& event) {
   const Reference& reference = *worker.reference;
   if (reference.state != ReferenceState::kFilling || reference.valid_chunks > 0) return false;
@@ -147,7 +147,7 @@ void Hub::State::HearExpected(const SessionOpened& event) {
   }
 }
 
-// It has ended in this life, so that no more is to come of it.
+// The process has ended in this life, so that no more is to come of it.
 void Hub::State::ExpectNoMore(const Worker& worker) {
   const auto it = expected_.find(worker.id.key);
   if (it == expected_.end() || it->second.incarnation != worker.id.incarnation) return;
@@ -194,8 +194,9 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
           absl::StrCat(ToString(worker.id.key), ": reported version ", event.holding->version,
                        " is not listed: ", std::string(status.message())));
       Send(worker, Dropped{event.holding->generation, status});
-      // It frees its buffers then; a publish of theirs that is under way must not list them. Nor of
-      // buffers that it may come to call held by an outcome which it has not heard yet.
+      // The worker frees its buffers then; a publish of theirs that is under way must not list
+      // them. Nor of buffers that it may come to call held by an outcome which it has not heard
+      // yet.
       const bool whole =
           event.holding->complete || (event.open_fetch && event.open_fetch->finished);
       if (whole) Disowned(worker, event.holding->generation);
@@ -378,7 +379,7 @@ absl::Status Hub::State::ListReported(Worker& worker, const SessionOpened& event
   const bool begins = holding.seen() && IsCandidate(publication);
   const bool news = holding.seen() && !std::exchange(publication.visible, true);
   if (begins) BeginTermWith(publication, /*by=*/"");
-  // Who published it may have reported before, and counts as who does later.
+  // A publisher of it may have reported before, and counts as one that does later.
   joiners_due_ |= news;
   if (news) {
     MoveLatest(publication);

@@ -140,8 +140,8 @@ void Hub::State::UncountComplete(Worker& holder) {
                                              absl::StrJoin(why, ", "), ")"));
 }
 
-// Its readers are queued for another source. A publish that waits for its group rests on the
-// reference: the caller has ended it.
+// The reference's readers are queued for another source. A publish that waits for its group rests
+// on the reference: the caller has ended it.
 void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   if (!worker.reference) return;
   if (worker.reference->state != ReferenceState::kFilling) {

@@ -59,7 +59,7 @@ class Forest {
     return std::move(taken.order);
   }
 
-  // Of each: how many of those behind the first `listed` of `order` are below it.
+  // For each: how many of those behind the first `listed` of `order` are below it.
   std::vector<uint32_t> LeftOut(const std::vector<size_t>& order, size_t listed) const {
     std::vector<uint32_t> below(members_.size());
     for (size_t at = order.size(); at-- > 0;) {

@@ -23,7 +23,7 @@ namespace tensorhub::hub {
 bool Hub::State::MayGo(const Worker& leaver) const {
   const Publication& publication = PublicationOf(leaver);
   const Sharding& own = *leaver.reference->sharding;
-  // It is nobody's last copy of the whole.
+  // A part of a version is nobody's last copy of the whole.
   if (!own.full) return true;
   if (KeptBy(models_.at(publication.model), publication).empty()) return true;
   // Nobody can fetch it from these any more: a shard has gone with a worker that died.
@@ -31,7 +31,7 @@ bool Hub::State::MayGo(const Worker& leaver) const {
   return IsKept(*leaver.reference->shard, leaver) || IsKeptElsewhere(publication, leaver);
 }
 
-// By somebody else than the leaver.
+// Another worker than the leaver keeps it.
 bool Hub::State::IsKept(const Shard& shard, const Worker& leaver) const {
   bool spot = false;
   for (const auto& [serial, holder] : shard.holders) {
@@ -44,7 +44,7 @@ bool Hub::State::IsKept(const Shard& shard, const Worker& leaver) const {
   return spot && !recovering_ && !HasStable(leaver.id.key.model);
 }
 
-// By groups that have cut it in another way, all of it.
+// Groups that have cut it in another way keep all of it.
 bool Hub::State::IsKeptElsewhere(const Publication& publication, const Worker& leaver) const {
   bool kept = false;
   ForEachSharding(publication, [&](const Sharding& other) {
@@ -64,7 +64,7 @@ bool Hub::State::HasStable(const std::string& model) const {
   return false;
 }
 
-// Of one in `leavers_`: it does so still.
+// Whether a worker in `leavers_` still waits.
 bool Hub::State::AwaitsKeeper(const Worker* leaver) const {
   if (leaver == nullptr || !HoldsWhole(*leaver)) return false;
   return leaver->withdrawn || IsPending(*leaver, OpKind::kUnpublish);
@@ -153,7 +153,8 @@ void Hub::State::AnswerWithout(Worker* leaver) {
   AnswerUnpublish(*leaver, 0);
 }
 
-// Its time is up, or there is nobody to wait for; readers that it has left may need the rest.
+// The leaver's time is up, or there is nobody to wait for; readers that it has left may need the
+// rest.
 void Hub::State::KeeperDeadline(Worker& leaver) {
   if (!IsPending(leaver, OpKind::kUnpublish)) return;
   if (!leaver.withdrawn) leavers_.erase(leaver.serial);

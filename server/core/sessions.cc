@@ -133,8 +133,9 @@ bool Hub::State::Lacks(const std::optional<Holding>& holding) const {
          (holding->attachment && !attachments_.contains(holding->attachment));
 }
 
-// Then this hub, too, has to wait for the others' reports, whoever came before this one. One with a
-// store has waited, or knows that all have reported who were there: who comes later had ended.
+// A hub that is remembered has to wait for the others' reports, whoever came before this one. One
+// with a store has waited, or knows that all have reported who were there: who comes later had
+// ended.
 bool Hub::State::RemembersEarlierLife(const SessionOpened& event) const {
   const Worker* worker = FindWorker(event.worker.key);
   const bool of_this_life = worker != nullptr && worker->id.incarnation == event.worker.incarnation;
@@ -152,7 +153,7 @@ absl::Status Hub::State::CheckOpening(const SessionOpened& event) {
   absl::Status status;
   ForEachLive({key.model, key.group}, [&](const Worker& other) {
     if (other.id.key == key || other.world_size == event.world_size || !status.ok()) return;
-    // It may come again: a group of another size has to end first.
+    // The worker may come again: a group of another size has to end first.
     status = absl::AlreadyExistsError(
         absl::StrCat("world_size ", event.world_size, " of ", ToString(key), " differs from ",
                      other.world_size, " of ", ToString(other.id.key),
@@ -334,7 +335,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   worker.died = now_;
   dead_.insert({now_, worker.id.key});
   Change(models_[group.model], group.model, ModelChange::Kind::kWorkerLeft, 0, group.group);
-  // Whoever leaves says so, or its successor does.
+  // A worker that leaves says so, or its successor does.
   const bool expected = absl::IsAborted(reason);
   Say(expected ? LogLine::Level::kInfo : LogLine::Level::kWarning,
       absl::StrCat(ToString(worker.id.key), " left: ", std::string(reason.message())));

@@ -84,8 +84,8 @@ void Hub::State::NoteAway(const WorkerIdentity& worker, const PublicationId& pub
   SetAwayTimer();
 }
 
-// It was there before the restart, and has not come back. What it held is not known; if nobody
-// holds the latest version, it may have been that.
+// The worker was there before the restart, and has not come back. What it held is not known; if
+// nobody holds the latest version, it may have been that.
 void Hub::State::NoteUnaccounted(const WorkerIdentity& worker) {
   const Worker* other = FindWorker(worker.key);
   const auto model = models_.find(worker.key.model);
@@ -95,7 +95,7 @@ void Hub::State::NoteUnaccounted(const WorkerIdentity& worker) {
   if (held == nullptr || !held->listed()) NoteAway(worker, latest);
 }
 
-// It reports what it holds, or another process has its place.
+// The worker reports what it holds, or another process has its place.
 void Hub::State::ComesBack(const WorkerKey& key) {
   if (away_.erase(key) > 0) changed_workers_.insert(key);
 }

@@ -31,7 +31,7 @@ bool Hub::State::AssignSource(Worker& reader) {
   return true;
 }
 
-// By one source from now on.
+// The reader is fed by one source from now on.
 void Hub::State::MoveTo(Worker& reader, Worker& source) {
   if (reader.read->ranges) Divide(reader, 1, /*ranges=*/false);
   Feed(reader, reader.read->whole(), source);
@@ -107,7 +107,7 @@ void Hub::State::StopBeingFed(Worker& reader, Stream& stream) {
   if (reader.reference) WakeWaiting(reader.reference->shard->waiting);
 }
 
-// Whoever waits for a source may follow now a reader that got one, or those below a reader that
+// Readers that wait for a source may follow now a reader that got one, or those below a reader that
 // lost its own, if it was above them.
 void Hub::State::WakeWaiting(const std::set<Worker*, BySerial>& waiting) {
   if (recovering_) return;

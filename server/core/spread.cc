@@ -22,14 +22,14 @@
 namespace tensorhub::hub {
 namespace {
 
-// Of those that are free, at a time. Most of them will do; some do not know streams, or are barred.
+// Free holders that are looked at. Most of them will do; some do not know streams, or are barred.
 constexpr size_t kLookedAtMax = 256;
 
 // On one host bytes are copied, which one source's memory feeds as well as two. Far away, several
 // would cross the wide area.
 bool IsOverANetwork(Tier tier) { return tier != Tier::kHost && tier != Tier::kRemote; }
 
-// Also one that it has not released yet.
+// The reader is at the source, or has not released it yet.
 bool IsAt(const Worker& reader, const Worker& source) {
   const auto& assignments = reader.read->assignments;
   return std::any_of(assignments.begin(), assignments.end(),
@@ -43,7 +43,7 @@ bool MayBeThere(const Read& read, const Stream& stream) {
 
 }  // namespace
 
-// Those that hold the shard whole and feed nobody, and that are no farther than the best.
+// Holders that have the shard whole and feed nobody, and that are no farther than the best.
 std::vector<Worker*> Hub::State::SourcesOfRanges(const Worker& reader, size_t wanted) {
   std::vector<Worker*> found;
   const std::optional<Candidate> best = Choose(reader);
@@ -66,7 +66,7 @@ std::vector<Worker*> Hub::State::SourcesOfRanges(const Worker& reader, size_t wa
   return found;
 }
 
-// Of a reader that nobody feeds. False: it is to be fed by one source.
+// Feeds a reader that nobody feeds. False: it is to be fed by one source.
 bool Hub::State::AssignSeveral(Worker& reader) {
   if (recovering_ || options_.sources_per_reader < 2 || !reader.knows_streams) return false;
   const std::vector<Worker*> sources = SourcesOfRanges(reader, options_.sources_per_reader);

@@ -589,7 +589,7 @@ class Hub::State {
   int fell_silent_ = 0;  // workers of whom that is true
   bool cut_off_said_ = false;
 
-  // Of the event in progress.
+  // The time of the event in progress.
   TimeMs now_ = 0;
   Effects* out_ = nullptr;
 };

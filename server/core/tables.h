@@ -110,7 +110,7 @@ struct Fastest {
 
 // What feeds a read, by one source at a time.
 struct Stream {
-  // Whose bytes it brings a part of: a shard of another sharding. Null: of the reader's own.
+  // The shard of another sharding of which it brings a part. Null: it brings the reader's own.
   Shard* from = nullptr;
   AssignmentNumber current = 0;  // the assignment by which it is fed; 0: no source
   AssignmentNumber last = 0;     // the newest that it had
@@ -248,7 +248,7 @@ struct Worker {
   // runs on, but it takes no place at its source, and comes last in its tier as one. That its
   // session has ended alone does not count: streams break while bytes flow.
   bool absent = false;
-  // Its progress thread stands still, by its own word, for so long: absent, but its lease is
+  // How long its progress thread stands still, by its own word: it is absent, but its lease is
   // renewed.
   TimeMs stalled_ms = 0;
   std::optional<Question> question;
@@ -282,7 +282,7 @@ inline bool Names(const OpenFetch& report, AssignmentNumber number) {
 inline bool HoldsWhole(const Worker& worker) {
   return worker.alive && worker.reference && worker.reference->state == ReferenceState::kComplete;
 }
-// It unpublishes since its program ends.
+// The worker unpublishes since its program ends.
 inline bool IsLeaving(const Worker& worker) {
   return worker.op.kind == OpKind::kUnpublish && worker.op.leaving &&
          worker.op.state != OpRecord::State::kOpen;
@@ -290,7 +290,7 @@ inline bool IsLeaving(const Worker& worker) {
 inline bool IsPending(const Worker& worker, OpKind kind) {
   return worker.op.state == OpRecord::State::kPending && worker.op.kind == kind;
 }
-// Its memory does not stay: it leaves, or an operator has taken it out of service.
+// The worker's memory does not stay: it leaves, or an operator has taken it out of service.
 inline bool IsGoing(const Worker& worker) { return worker.withdrawn || IsLeaving(worker); }
 // R7: the memory of a copy ends with the process in which it was made.
 inline bool GoesWith(const Worker& copy, const Worker& owner) {
@@ -301,7 +301,7 @@ inline bool TakesMemory(const Worker& worker) {
   return IsPending(worker, OpKind::kUnpublish) ? worker.op.leaving : worker.withdrawn;
 }
 inline bool Reads(const Worker& worker) { return worker.read && worker.read->running; }
-// Of several sources the first. Null: nobody feeds it now. (sources.cc)
+// The first of several sources. Null: nobody feeds it now. (sources.cc)
 const Assignment* FirstFeed(const Read& read);
 inline bool HasSource(const Read& read) {
   return std::any_of(read.streams.begin(), read.streams.end(),
@@ -327,9 +327,9 @@ inline bool IsOfItsShard(const Worker& source, const Worker& reader) {
   if (listed && reader.knows_resharding && own->sharding != source.reference->sharding) return true;
   return source.id.key.rank == reader.id.key.rank;
 }
-// By one source. So it has its place in the forest, and its pace says something of that source.
+// Fed by one source. So it has its place in the forest, and its pace says something of that source.
 inline bool IsFedWhole(const Worker& worker) { return IsFed(worker) && !worker.read->ranges; }
-// By which one that is fed whole is fed.
+// The assignment by which one that is fed whole is fed.
 inline const Assignment& Present(const Worker& reader) {
   return reader.read->assignments.at(reader.read->whole().current);
 }
@@ -337,7 +337,7 @@ inline const Assignment& Present(const Worker& reader) {
 inline bool IsFedFromAfar(const Worker& worker) {
   return IsFedWhole(worker) && Present(worker).tier == Tier::kRemote;
 }
-// It is fed by this, and not only counted there until it has released it.
+// The reader is fed by this, and not only counted there until it has released it.
 inline bool IsPresent(const ReaderSlot& slot) {
   return Reads(*slot.reader) && slot.reader->read->FedBy(slot.assignment) != nullptr;
 }
@@ -355,7 +355,7 @@ struct Shard {
   HolderIndex index;
   std::set<Worker*, BySerial> waiting;   // running reads without a source
   std::set<Worker*, BySerial> draining;  // of the holders
-  // Likewise. Each serves as long as none that is in service holds the shard whole.
+  // Holders out of service. Each serves as long as none in service holds the shard whole.
   std::set<Worker*, BySerial> withdrawn;
   std::map<Tier, Fastest> fastest;
   std::deque<Serial> cut;  // above whom chains were cut, lately
@@ -380,8 +380,8 @@ struct Sharding {
   uint32_t whole_shards = 0;                       // with a complete holder
   std::map<std::string, uint32_t> complete_ranks;  // by group
 
-  // By the sharding whose shards are read where nobody has its own. Not there: not known, in this
-  // life of the hub.
+  // Parts by the sharding whose shards are read where nobody has its own. Not there: not known, in
+  // this life of the hub.
   std::map<ShardingId, PartsByRank> parts;
 
   bool whole() const { return world_size > 0 && whole_shards == world_size; }
@@ -438,7 +438,7 @@ inline Sharding* FindSharding(Publication& publication, const ShardingId& id) {
   return const_cast<Sharding*>(FindSharding(std::as_const(publication), id));
 }
 
-// Of what is not whole all holders are of one group.
+// All holders of what is not whole are of one group.
 inline const Worker* AnyHolder(const Publication& publication) {
   for (const auto& [rank, shard] : publication.published.shards) {
     if (!shard.holders.empty()) return shard.holders.begin()->second;
@@ -472,7 +472,7 @@ struct Model {
   std::map<std::string, PinnedVersion> pins;  // by name
   uint64_t revision = 0;
   std::map<PublicationId, Publication> publications;  // with at least one reference
-  // Of them, the one that stands for each number: neither superseded, nor one that would begin a
+  // The one publication that stands for each number: neither superseded, nor one that would begin a
   // term once it is whole.
   std::map<Version, Publication*> held;
   // Ever, also those that nobody holds any more; but for what is superseded.
@@ -543,7 +543,7 @@ struct SharedTable {
 // newest: a later one would be in its row.
 struct Expected {
   Incarnation incarnation = 0;
-  // It is back, and repeats this call; 0: it repeats none. None: it is not back, or does not say.
+  // The call that it repeats; 0: it repeats none. None: it is not back, or does not say.
   std::optional<OpId> repeats;
 };
 

@@ -144,7 +144,7 @@ void Hub::State::BeginTerm(const std::string& name, const Term& term, const std:
   RetentionChanged(name);
 }
 
-// It stands for its number from now on.
+// The publication stands for its number from now on.
 void Hub::State::BeginTermWith(Publication& publication, const std::string& by) {
   BeginTerm(publication.model, publication.term, by);
   models_.at(publication.model).held[publication.version] = &publication;

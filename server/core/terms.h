@@ -16,7 +16,7 @@ namespace tensorhub::hub {
 
 class Terms {
  public:
-  // Those that go back less far than a later one say nothing more and are not kept; of the others,
+  // Terms that go back less far than a later one say nothing more and are not kept; of the others,
   // the newest. Who still holds something from before them has been away for as many restarts.
   static constexpr size_t kKept = 256;
 

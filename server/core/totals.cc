@@ -26,7 +26,7 @@ void Totals::End(FetchRecord& record, TimeMs now, const absl::Status& status) {
   }
 }
 
-// Of several sources the first one stands for all.
+// The first of several sources stands for all.
 void Totals::CountRead(const Worker& reader, uint32_t before) {
   const Reference& reference = *reader.reference;
   if (!Reads(reader) || reference.valid_chunks <= before) return;

@@ -25,7 +25,7 @@ struct Worker;
 inline constexpr std::array<std::string_view, 5> kFetchPhases = {"join", "drain", "assign", "read",
                                                                  "commit"};
 
-// Whose bytes they were, as far as the hub knows: the tier of the source, and the way as the reader
+// The source that the bytes came from, as far as is known: its tier, and the way as the reader
 // says. Empty: it has not said.
 struct BytesKey {
   Tier tier = Tier::kRemote;

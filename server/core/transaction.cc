@@ -91,7 +91,7 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
   return absl::OkStatus();
 }
 
-// Of its group's open fetch.
+// Begins the worker's read of its group's open fetch.
 void Hub::State::StartRead(Worker& worker, Member& member) {
   const Transaction& transaction = *GroupOf(worker.id.key).open;
   EndRead(worker);
@@ -220,8 +220,8 @@ void Hub::State::Abort(const GroupKey& key, const absl::Status& status, std::opt
   }
 }
 
-// Its reference goes at once; its places at the sources only with its FinishRead, when nothing is
-// outstanding there any more (R3).
+// The rank's reference goes at once; its places at the sources only with its FinishRead, when
+// nothing is outstanding there any more (R3).
 void Hub::State::AbortMember(Worker& worker, const Transaction& transaction,
                              const absl::Status& status) {
   const bool reads = IsIn(worker, transaction.id);
@@ -249,15 +249,15 @@ void Hub::State::AbortOf(const Worker& worker, const absl::Status& reason) {
   Abort({key.model, key.group}, AsOutage(status, IsOutage(reason)), key.rank, reason);
 }
 
-// Its buffers mean something else. A rank that has not begun gives them up before it does, also
-// without the hub.
+// The worker's buffers mean something else. A rank that has not begun gives them up before it does,
+// also without the hub.
 void Hub::State::AbortHeldBy(const Worker& worker, const absl::Status& reason) {
   const Member* member = FindOpenMember(worker.id);
   if (member == nullptr) return;
   if (member->begun || member->finished || member->already_held) AbortOf(worker, reason);
 }
 
-// It will not finish any more.
+// The worker will not finish any more.
 void Hub::State::AbortUnfinished(const Worker& worker, const absl::Status& reason) {
   const Member* member = FindOpenMember(worker.id);
   if (member != nullptr && !member->finished) AbortOf(worker, reason);

@@ -18,7 +18,7 @@ void Hub::State::On(const UnpublishOp& op) {
   worker->op.then_read = op.then_read;
   const std::optional<Reference>& reference = worker->reference;
   if (!reference || reference->generation != op.generation) {
-    // By an earlier call, whose answer was not awaited.
+    // An earlier call left them, whose answer was not awaited.
     const LeftBehind& behind = worker->left_behind;
     return AnswerUnpublish(*worker, behind.generation == op.generation ? behind.readers : 0);
   }
@@ -52,8 +52,9 @@ void Hub::State::BeginDrain(Worker& worker, TimeMs drain_ms) {
   if (drain_ms <= 0) drained_.insert(&worker);
 }
 
-// Those that got least far first: they can then read from those that got further. A reader stays
-// counted here until it releases the assignment; one without another source goes on reading here.
+// Readers that got least far go first: they can then read from those that got further. A reader
+// stays counted here until it releases the assignment; one without another source goes on reading
+// here.
 void Hub::State::RedirectReaders(Worker& source) {
   std::set<std::pair<Orphan, AssignmentNumber>> readers;
   for (const ReaderSlot& slot : source.reference->readers) {

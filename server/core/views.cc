@@ -130,8 +130,8 @@ std::vector<ModelView> Hub::State::Models(const std::string& after, size_t limit
   return views;
 }
 
-// Those that are held, and those that were visible once and are held by nobody any more; by number
-// and term.
+// Versions that are held, and those that were visible once and are held by nobody any more; by
+// number and term.
 std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
   const auto found = models_.find(name);
   if (found == models_.end()) return {};
@@ -185,7 +185,7 @@ ReferenceView Hub::State::Looks::ViewOfReference(const Worker& worker) {
   return view;
 }
 
-// By group and rank.
+// References by group and rank.
 std::vector<ReferenceView> Hub::State::References(const std::string& model,
                                                   std::optional<Version> version) const {
   std::vector<ReferenceView> views;
@@ -218,7 +218,7 @@ WorkerView Hub::State::Looks::ViewOf(const Worker& worker, TimeMs now) {
   return view;
 }
 
-// Those within their leases.
+// Workers within their leases.
 std::vector<WorkerView> Hub::State::Workers(TimeMs now) const {
   std::vector<WorkerView> views;
   for (const auto& [key, worker] : workers_) {

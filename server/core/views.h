@@ -84,7 +84,7 @@ struct WorkerView {
   bool withdrawn = false;  // an operator has taken it out of service
   uint32_t readers = 0;    // that count at what it holds
   bool holds = false;
-  // Of what it holds.
+  // What it holds:
   Version version = 0;
   ReferenceState state = ReferenceState::kPublishing;
   uint32_t valid_chunks = 0;

@@ -14,7 +14,7 @@ struct Hub::State::Service {
   State& state;
 
   void Set(Worker& worker, bool withdrawn) const;
-  // Of a copy that has come: it is out of service with the process that it is in.
+  // A copy that has come is out of service with the process that it is in.
   void FollowOwner(Worker& copy) const;
   void AskOthersThan(const Worker& withdrawn) const;
   DrainReply Describe(const Worker& worker) const;

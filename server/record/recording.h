@@ -30,7 +30,7 @@ namespace tensorhub::record {
 
 inline constexpr uint64_t kFormat = 1;
 
-// Of everything that a hub wanted done, in order.
+// A digest of everything that a hub wanted done, in order.
 class EffectsDigest {
  public:
   void Add(TimeMs now, const hub::Effects& effects);

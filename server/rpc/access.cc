@@ -150,7 +150,7 @@ absl::Status Access::WhyNotLocked(Stream& stream, int64_t now, bool by_rules) {
   return Ended(stream.principal, stream.ends);
 }
 
-// Who is told to end leaves by itself.
+// A caller that is told to end leaves by itself.
 void Access::Recheck(int64_t now, bool by_rules) {
   std::vector<std::pair<End, absl::Status>> ending;
   {

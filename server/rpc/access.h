@@ -36,7 +36,7 @@ class Access {
   using Ticket = uint64_t;
   using End = std::function<void(const absl::Status&)>;
 
-  // Whoever has none yet may do everything.
+  // A server that has no rules yet lets callers do everything.
   void Use(AccessRules rules) ABSL_LOCKS_EXCLUDED(mutex_);
   // Looks at the open streams again: whose time is over, and by the rules if these are others now.
   void Recheck(int64_t now, bool by_rules) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -46,7 +46,7 @@ class Access {
     if (open_to_all()) return absl::OkStatus();
     return Judge(CallerOf(context), NeedOf(request)).status();
   }
-  // Of a question whose answer is about several models: which of them the caller may hear of.
+  // For a question whose answer is about several models: which of them the caller may hear of.
   using MayRead = std::function<bool(const std::string& model)>;
   template <typename Request>
   absl::StatusOr<MayRead> Ask(const grpc::ServerContextBase& context, const Request& request) {

@@ -32,7 +32,7 @@ namespace tensorhub::rpc {
 enum class Right { kRead, kPublish, kAdmin };
 std::string ToString(Right right);
 
-// Of whoever calls, before the rules were asked.
+// What is known of a caller before the rules were asked.
 struct Caller {
   std::vector<std::string> names;    // of its certificate: "uri:…", "dns:…", "cn:…"
   std::optional<std::string> token;  // as it came
@@ -51,7 +51,7 @@ struct Grant {
   std::vector<Part> parts;
   int64_t ends = 0;  // seconds since 1970: when the caller has to show something newer. 0: never
 
-  // Of any model: an empty name.
+  // The right on any model: an empty name.
   bool Allows(Right right, const std::string& model) const;
 };
 

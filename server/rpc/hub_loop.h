@@ -176,7 +176,7 @@ class HubLoop {
   const hub::HubOptions hub_options_;
   const TimeMs hub_start_;
 
-  // Of the loop's thread alone.
+  // State of the loop's thread alone:
   hub::Hub hub_;
   hub::CommitOrder order_;
   hub::Effects effects_;  // between the hub, the order and their being carried out: empty

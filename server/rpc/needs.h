@@ -54,7 +54,7 @@ inline Need NeedOf(const v1::GetLayoutRequest& /*request*/) { return {}; }
 inline Need NeedOf(const v1::GetAttachmentRequest& /*request*/) { return {}; }
 
 inline Need NeedOf(const v1::GetStatusRequest& /*request*/) { return {}; }
-// Of these, the answer leaves out what the caller may not read.
+// Requests whose answer leaves out what the caller may not read:
 inline Need NeedOf(const v1::ListModelsRequest& /*request*/) { return {}; }
 inline Need NeedOf(const v1::ListWorkersRequest& /*request*/) { return {}; }
 inline Need NeedOf(const v1::ListTransfersRequest& /*request*/) { return {}; }

@@ -17,7 +17,7 @@
 namespace tensorhub::rpc {
 namespace {
 
-// That the disk may be behind.
+// Bytes by which the disk may be behind.
 constexpr size_t kWaitingMax = size_t{64} << 20;
 // Less is written at once only when nothing comes for a moment.
 constexpr size_t kWorthwhile = size_t{64} << 10;
@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Open(const Options& options)
   if (std::rename(options.file.c_str(), before.c_str()) != 0 && errno != ENOENT) {
     return CannotMake(options.file);
   }
-  // It says who is there and where: as private as the data directory.
+  // The record says who is there and where: as private as the data directory.
   const int file =
       open(options.file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
   if (file < 0) return CannotMake(options.file);

@@ -29,7 +29,7 @@ class Refusals {
     return status;
   }
 
-  // Those that are not zero, by the name of the code.
+  // Counts that are not zero, by the name of the code.
   std::map<std::string, uint64_t> ByCode() const {
     std::map<std::string, uint64_t> counts;
     for (size_t code = 0; code < counts_.size(); ++code) {

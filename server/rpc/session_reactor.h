@@ -68,7 +68,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerMessage, v
   const hub::SessionId session_;
   std::shared_ptr<SessionReactor> self_;  // gRPC's share
   std::atomic<Access::Ticket> admitted_ = 0;
-  // Of the first message; later ones have the lease.
+  // The ticket of the first message; later ones have the lease.
   Unfinished::Ticket opening_ = 0;
 
   v1::WorkerMessage incoming_;  // gRPC's while a read is outstanding, else the reaction's

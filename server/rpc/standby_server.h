@@ -24,8 +24,8 @@
 
 namespace tensorhub::rpc {
 
-// Of health checks, besides "" and the services' own: who asks for it wants to know whether the
-// server stands by.
+// A health check's service, besides "" and the services' own: who asks for it wants to know whether
+// the server stands by.
 inline constexpr char kStandbyHealth[] = "standby";
 
 class StandbyServer {
@@ -38,7 +38,7 @@ class StandbyServer {
   StandbyServer& operator=(const StandbyServer&) = delete;
 
   const ListenAddress& address() const { return address_; }
-  // Who leads, with which identity. An empty address: it is not known.
+  // Sets who leads, with which identity. An empty address: it is not known.
   void SetLeader(const std::string& address, const ServerIdentity& identity) {
     service_.SetLeader(address, identity);
   }

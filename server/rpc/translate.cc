@@ -55,7 +55,7 @@ AssignmentNumber AssignmentOf(FieldChecks& check, uint64_t value) {
   return assignment;
 }
 
-// By part, and each by an assignment of its own.
+// Streams by part, and each by an assignment of its own.
 std::vector<hub::OpenStream> StreamsOf(FieldChecks& check, const pb::OpenFetch& fetch) {
   std::vector<hub::OpenStream> out;
   std::set<AssignmentNumber> assignments;
@@ -106,7 +106,7 @@ Op OperationOf(FieldChecks& check, const Request& request, hub::CallId call) {
   return op;
 }
 
-// Of a ReadStart, or of a request that has its fields.
+// Reads a ReadStart, or a request that has its fields.
 template <typename Message>
 hub::ReadStart ReadStartOf(FieldChecks& check, const Message& message) {
   hub::ReadStart start;

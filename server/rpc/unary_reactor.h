@@ -58,7 +58,7 @@ class CallReactor final : public grpc::ServerBidiReactor<Request, Response> {
   void OnDone() override { delete this; }
 
  private:
-  // Its reactions only hand over: none needs a thread that gRPC would wake for it.
+  // The call's reactions only hand over: none needs a thread that gRPC would wake for it.
   bool InternalInlineable() override { return true; }
 
   CallReactor(HubLoop& loop, Unfinished& unfinished, Access& access,

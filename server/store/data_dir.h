@@ -32,7 +32,7 @@ class DataDir {
 
   // DIR/identity, or nothing if there is none. DATA_LOSS: it is damaged.
   absl::StatusOr<std::optional<ServerIdentity>> OldIdentity() const;
-  // It is in the database now; the file stays, under another name.
+  // The identity is in the database now; the file stays, under another name.
   absl::Status RetireOldIdentity() const;
 
   // Both files in this directory; once it returns, the new name is on disk.

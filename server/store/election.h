@@ -35,7 +35,7 @@ struct Leader {
 class Election {
  public:
   struct Listener {
-    // Who leads, as far as is known: when it changes, until this server leads.
+    // Told who leads, as far as is known: when it changes, until this server leads.
     std::function<void(const std::optional<Leader>&)> on_leader;
     // True: the lease was not renewed in time, and another may lead soon. False: it was, after all.
     std::function<void(bool)> on_doubt;
@@ -52,11 +52,11 @@ class Election {
   virtual absl::Status Campaign() = 0;
   // Renews the lease from now on, and looks whether this server still leads.
   virtual void Hold() = 0;
-  // Of the leader: once Campaign has returned OK. Ends before the election does.
+  // The leader's store, once Campaign has returned OK. Ends before the election does.
   virtual std::unique_ptr<Store> OpenStore() = 0;
 
-  // That leader is known to be dead: the lease is not waited for. If it was wrong, it is a needless
-  // change of the leader, and no wrong decision.
+  // Deposes a leader that is known to be dead: the lease is not waited for. If it was wrong, it is
+  // a needless change of the leader, and no wrong decision.
   virtual void Depose(const Leader& leader) = 0;
   // The next leader need not wait for the lease. Call it when nothing more is to be kept.
   virtual void Resign() = 0;

@@ -13,7 +13,7 @@ namespace tensorhub::store {
 namespace {
 
 constexpr int kStatusCodeMax = static_cast<int>(absl::StatusCode::kUnauthenticated);
-// So that the clocks' difference can be taken off.
+// Bounded so that the clocks' difference can be taken off.
 constexpr uint64_t kWallMsMax = uint64_t{1} << 60;
 
 std::optional<Id128> IdFrom(const Statement& row, int column) {

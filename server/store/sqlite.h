@@ -37,7 +37,7 @@ class Statement {
 
   // True: there is a row to look at. False: done, and bound anew from here on.
   absl::StatusOr<bool> Step();
-  // Of one that returns no rows.
+  // Runs a statement that returns no rows.
   absl::Status Run();
 
   uint64_t Number(int column) const;

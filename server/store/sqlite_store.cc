@@ -129,7 +129,7 @@ absl::StatusOr<ServerIdentity> SqliteStore::RaiseEpoch() {
   const std::optional<Id128> id = *row ? FromBytes(raise->Bytes(0)) : std::nullopt;
   if (!id || !*id) return Damaged(database_->path(), "table identity");
   const ServerIdentity identity{*id, raise->Number(1)};
-  // It is on disk when the statement has ended.
+  // The row is on disk when the statement has ended.
   row = raise->Step();
   if (!row.ok()) return row.status();
   return identity;

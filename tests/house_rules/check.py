@@ -8,6 +8,7 @@
 
 import sys
 
+import comment_rules
 import coverage_rules
 import document_rules
 import function_rules
@@ -37,6 +38,7 @@ CHECKS = (
     document_rules.check_names,
     document_rules.check_links,
     coverage_rules.check_coverage,
+    comment_rules.check_comments,
 )
 
 

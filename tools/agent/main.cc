@@ -143,7 +143,7 @@ int Main(int argc, char** argv) {
   ctl::SignalThread signals([&](int signal) {
     running ? agent->OnSignal(signal) : ctl::ExitNow(ctl::ExitCodeOf(signal));
   });
-  // Whoever reads from this host does not wait for whoever reads its log.
+  // Readers of this host do not wait for a reader of its log.
   const cli::LogThread log(line.name(), line.log());
   agent.emplace(flags);
   running = true;

@@ -179,7 +179,7 @@ absl::StatusOr<std::vector<Layout>> Subscription::LayoutsOf(uint64_t version) {
   return layouts;
 }
 
-// Whoever holds a version may be asked what it was attached, by a server that has restarted.
+// A holder may be asked what its version was attached, by a server that has restarted.
 std::string Subscription::AttachmentOf(size_t rank) {
   const std::string fingerprint = rank < attachments_.size() ? attachments_[rank] : "";
   const std::optional<Id128> id = FromBytes(fingerprint);
@@ -193,7 +193,8 @@ std::string Subscription::AttachmentOf(size_t rank) {
 
 absl::Status Subscription::Hold(uint64_t version) {
   const absl::StatusOr<std::vector<Layout>> layouts = LayoutsOf(version);
-  // It may have been replaced meanwhile, or not be known yet by a server that has just started.
+  // The layout may have been replaced meanwhile, or not be known yet by a server that has just
+  // started.
   if (!layouts.ok()) return absl::UnavailableError(layouts.status().message());
   if (ranks_.empty()) {
     layouts_ = *layouts;

@@ -67,7 +67,7 @@ class Subscription {
   absl::StatusOr<uint64_t> AwaitNext(uint64_t held);
   // What is held in truth, and by clients that the server accepts.
   void Recheck();
-  // Of its ranks. NOT_FOUND if nobody holds it.
+  // Layouts of the version's ranks. NOT_FOUND if nobody holds it.
   absl::StatusOr<std::vector<Layout>> LayoutsOf(uint64_t version);
   std::string AttachmentOf(size_t rank);
   absl::Status Hold(uint64_t version);

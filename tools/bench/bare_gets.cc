@@ -23,7 +23,8 @@
 namespace tensorhub::bench {
 namespace {
 
-// By protocols v1; with v2, which is all that UCX has since 1.22, the source would have to work.
+// Protocols v1 have them; with v2, which is all that UCX has since 1.22, the source would have to
+// work.
 bool HasOneSidedGets() {
   unsigned major = 0, minor = 0, release = 0;
   ucp_get_version(&major, &minor, &release);

@@ -25,7 +25,7 @@ inline constexpr uint64_t kBareSeed = 11;
 struct BareRole {
   BareSettings settings;
   bool is_source = false;
-  // Of "source=0|1 bytes=N frame=N window=N ahead=N".
+  // Parses "source=0|1 bytes=N frame=N window=N ahead=N".
   static absl::StatusOr<BareRole> Parse(const Fields& args);
 };
 

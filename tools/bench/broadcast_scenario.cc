@@ -26,7 +26,7 @@ constexpr double kCpuRateBit = 500e6;  // at which the share of a core was asked
 constexpr double kCpuPercent = 20;
 constexpr size_t kReadersMax = 64;
 
-// So low that two cores are not what is measured.
+// Rates are so low that two cores are not what is measured.
 struct Size {
   size_t readers;  // up to so many
   const char* rate;

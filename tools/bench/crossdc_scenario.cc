@@ -134,7 +134,7 @@ absl::Status CrossDcScenario::RunStrategy(const std::string& strategy, Report& r
   watch.Finish(report);
   const absl::StatusOr<Lab::Status> after = lab_->Now();
   if (!after.ok()) return after.status();
-  // Of a star every remote reader's copy leaves through the first datacenter's link.
+  // In a star every remote reader's copy leaves through the first datacenter's link.
   const auto copies_out = static_cast<double>((dcs_ - 1) * hosts_per_dc_);
   report.figures.push_back(
       CompletionFigure(strategy + ".completion", *seconds, stream_,

@@ -46,7 +46,7 @@ absl::StatusOr<double> DeviceTimer::Time(
   if (status.ok()) status = enqueue(stream());
   if (status.ok()) status = driver.RecordEvent(end_.get(), stream());
   if (status.ok()) status = meanwhile();
-  // Also after an error: what was given uses memory.
+  // The stream ends also after an error: what was given uses memory.
   status.Update(driver.SynchronizeStream(stream()));
   if (!status.ok()) return status;
   const absl::StatusOr<float> ms = driver.ElapsedMs(begin_.get(), end_.get());

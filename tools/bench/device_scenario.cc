@@ -63,7 +63,7 @@ class DeviceScenario : public Scenario {
 
   absl::Status CheckFlags();
   absl::Status CheckTensors() const;
-  // Of the version, unless it was given; in any case there is room for it.
+  // Chooses the version's size, unless it was given; in any case there is room for it.
   absl::Status ChooseSize();
   absl::StatusOr<std::vector<Path>> Paths() const;
   double GBps(double seconds) const { return static_cast<double>(bytes_.value) / 1e9 / seconds; }

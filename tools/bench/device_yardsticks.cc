@@ -131,7 +131,7 @@ absl::StatusOr<double> DeviceYardsticks::CopyPinned(bool out) {
 absl::StatusOr<double> DeviceYardsticks::CopyOut() { return CopyPinned(/*out=*/true); }
 absl::StatusOr<double> DeviceYardsticks::CopyIn() { return CopyPinned(/*out=*/false); }
 
-// By the host's clock: asking and answering are part of it.
+// The host's clock measures: asking and answering are part of it.
 absl::StatusOr<double> DeviceYardsticks::Digest() {
   const Chunking chunking{options_.bytes, DefaultChunkBytes(options_.bytes)};
   const auto batch =

@@ -45,8 +45,8 @@ class DeviceYardsticks {
   absl::StatusOr<double> Digest();
   // Why the CPU makes digests; empty: the device does.
   std::string WhyNoKernels() const;
-  // So many scattered tensors into place, a copy each, or by one kernel. FAILED_PRECONDITION: there
-  // are no kernels.
+  // Copies so many scattered tensors into place, a copy each, or by one kernel.
+  // FAILED_PRECONDITION: there are no kernels.
   absl::StatusOr<double> CopySmall(size_t tensors);
   absl::StatusOr<double> GatherSmall(size_t tensors);
 

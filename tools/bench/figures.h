@@ -59,7 +59,7 @@ std::vector<std::string> Implausible(const Report& report);
 void PrintJson(const Report& report, std::ostream& out);
 void PrintTable(const Report& report, std::ostream& out);
 
-// Of an even number: the mean of the two in the middle. `values` is not empty.
+// The median; of an even number the mean of the two in the middle. `values` is not empty.
 double Median(std::vector<double> values);
 // The value below which `share` (0 to 1) of the values lie. `values` is not empty.
 double Percentile(std::vector<double> values, double share);

@@ -59,7 +59,7 @@ absl::Status AwaitIdentity(ros::Client& client) {
   return absl::DeadlineExceededError("the first publisher has not hashed what it published");
 }
 
-// By this thread, in pieces of a chunk's size.
+// Hashes on this thread, in pieces of a chunk's size.
 double HashUs(const MemoryBlock& block) {
   const auto* data = static_cast<const char*>(static_cast<const void*>(block.data()));
   const auto start = Clock::now();

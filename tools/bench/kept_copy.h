@@ -23,7 +23,7 @@ class KeptCopy {
     double in_seconds = 0;   // of Fetch
   };
 
-  // Of the options those of a source, and the way that fetches must turn out to go.
+  // Takes the options of a source, and the way that fetches must turn out to go.
   static absl::StatusOr<std::unique_ptr<KeptCopy>> Start(const AgentPair::Options& options);
   absl::StatusOr<Sample> Round();
 

@@ -55,7 +55,7 @@ class Lab {
   // From now on nothing passes the host's link, and nobody is told.
   absl::Status Cut(const Host& host) const;
   absl::Status Heal(const Host& host) const;
-  // Of its link, each way, from now on; bits per second.
+  // Sets the rate of the host's link, each way, from now on; bits per second.
   absl::Status SetRate(const Host& host, double rate_bit) const;
 
   // The process as it would be on that host.

@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kWorkersMax = 10'000;
 constexpr uint32_t kCallersMax = 256;
 constexpr uint32_t kPerConnectionMax = 500;
-// Of this process and the server together, per worker; an estimate.
+// Memory of this process and the server together, per worker; an estimate.
 constexpr uint64_t kBytesPerWorker = 256 << 10;
 constexpr uint64_t kOtherFiles = 256;
 

@@ -49,7 +49,7 @@ class Caller {
   std::map<std::string, std::vector<double>> us_;
 };
 
-// Its share: every worker whose number is its own modulo the count of callers.
+// The next of the caller's share: every worker whose number is its own modulo the count of callers.
 LightWorker& Caller::Next() {
   const size_t share = (workers_.size() - index_ + plan_.callers - 1) / plan_.callers;
   return *workers_[index_ + turns_ % share * plan_.callers];

@@ -31,9 +31,9 @@ struct LoadPlan {
   // How long; or each worker once, however long that takes.
   double seconds = 0;
   bool each_once = false;
-  // Of all callers together, by a timetable that does not wait for late ones: a turn's first call
-  // counts from when it was due, so that one slow call shows in those that wait behind it. 0: as
-  // many as they can.
+  // The rate of all callers together, by a timetable that does not wait for late ones: a turn's
+  // first call counts from when it was due, so that one slow call shows in those that wait behind
+  // it. 0: as many as they can.
   double turns_per_second = 0;
 };
 

@@ -41,7 +41,7 @@ ModelSizes Llama70B();
 ModelSizes Qwen3Moe235B();
 // A dense one with about so many tensors.
 ModelSizes ManyTensors(uint64_t tensors);
-// Of so many layers, in BF16. `dense`: a small transformer, of 126 MB a layer and 262 MB of
+// A model of so many layers, in BF16. `dense`: a small transformer, of 126 MB a layer and 262 MB of
 // vocabulary. `row-parallel`: only what tensor parallelism cuts along the columns, so that two
 // ranks read runs of 2 and 8 KiB; 84 MB a layer. INVALID_ARGUMENT: another name.
 absl::StatusOr<Model> ModelOfShape(const std::string& shape, uint64_t layers);

@@ -31,7 +31,7 @@ constexpr double kMessageSlack = 1.2;
 class Hub {
  public:
   static absl::StatusOr<std::unique_ptr<Hub>> Start();
-  // Its process as `place` makes it, with further flags.
+  // Starts the hub's process as `place` makes it, with further flags.
   static absl::StatusOr<std::unique_ptr<Hub>> Start(
       const std::function<Child::Options(const Child::Options&)>& place, const std::string& listen,
       const std::vector<std::string>& flags);
@@ -71,7 +71,7 @@ class AgentPair {
     std::string way = "served";  // what the fetches must turn out to be
     Environment environment = {};
     bool settle = false;  // fetch when the source has come to rest after its publish
-    // Of GPUs, whose memory the tensors are in; -1: the host's.
+    // GPUs whose memory the tensors are in; -1: the host's.
     int source_device = -1;
     int reader_device = -1;
   };
@@ -93,7 +93,7 @@ class AgentPair {
   absl::StatusOr<double> Stall();
   // One more round, into buffers that held something else. DATA_LOSS if bytes differ.
   absl::Status Verify();
-  // Of the source and the reader.
+  // Usages of the source and the reader.
   absl::StatusOr<std::vector<Usage>> Usages();
   // The way and the transport of the last fetch.
   const std::string& way() const { return way_; }

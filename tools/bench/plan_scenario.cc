@@ -53,7 +53,7 @@ struct TimedSharding {
   double seconds = 0;
 };
 
-// Of all ranks, or of those given. One layout at a time, as they arrive: a large group's together
+// Takes all ranks, or those given. One layout at a time, as they arrive: a large group's together
 // would take gigabytes.
 absl::StatusOr<TimedSharding> Take(const Model& model, const Group& group,
                                    const std::set<Rank>* ranks = nullptr) {

@@ -38,7 +38,7 @@ double LoadPerCore();
 // Above it, what is measured is the machine\'s other work.
 constexpr double kBusyLoad = 0.5;
 
-// Of all cores together, in seconds since the machine started.
+// Times of all cores together, in seconds since the machine started.
 struct CpuTimes {
   double busy = 0;
   double total = 0;

@@ -180,7 +180,7 @@ absl::Status ReshardNetScenario::Fetch(const std::vector<Readers*>& readers, boo
   return absl::OkStatus();
 }
 
-// By all readers.
+// Bytes received by all readers.
 absl::StatusOr<double> ReshardNetScenario::Received() const {
   const absl::StatusOr<Lab::Status> now = lab_->Now();
   if (!now.ok()) return now.status();

@@ -27,7 +27,7 @@ constexpr int kReshardWarmUps = 1;
 constexpr double kReshardAim = 0.8;
 constexpr double kShortRunsAim = 0.7;
 
-// Whose shards are read, of what, and by which path.
+// One case: whose shards are read, of what, and by which path.
 struct ReshardCase {
   std::string name;
   std::string shape;
@@ -182,7 +182,7 @@ absl::Status ReshardScenario::RunCase(const ReshardCase& what, Report& report) {
       if (!status.ok()) return status;
     }
   }
-  // Of each round, since what disturbs one side of it disturbs the other.
+  // A ratio of each round, since what disturbs one side of it disturbs the other.
   std::vector<double> ratios;
   for (size_t i = 0; i < other->seconds.size(); ++i) {
     ratios.push_back(same->seconds[i] / other->seconds[i]);

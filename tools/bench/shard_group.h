@@ -60,7 +60,7 @@ class ShardGroup {
   absl::Status Settle() const;
   // As a machine dies. The others know nothing of it.
   void Kill(size_t rank) { ranks_[rank]->Kill(); }
-  // Of all ranks.
+  // Bytes of all ranks.
   double bytes() const { return bytes_; }
 
  private:

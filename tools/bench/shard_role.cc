@@ -57,7 +57,7 @@ absl::StatusOr<ShardArgs> ShardArgs::Parse(const Fields& fields) {
   return args;
 }
 
-// Of the elements from `first` on, in the whole tensor.
+// Fills the elements from `first` on, in the whole tensor.
 void FillRun(Element* to, uint64_t count, uint64_t first, uint64_t seed) {
   for (uint64_t i = 0; i < count; ++i) {
     const auto mixed = static_cast<uint32_t>(first + i) * 2654435761u + static_cast<uint32_t>(seed);
@@ -157,7 +157,7 @@ absl::Status Shard::Place(const std::vector<TensorSpec>& specs) {
   return client_->Register(tensors);
 }
 
-// Of one or two dimensions. False as soon as `use` is.
+// Visits runs of one or two dimensions. False as soon as `use` is.
 bool Shard::ForEachRun(const Held& held, const OnRun& use) {
   const std::vector<uint64_t>& shape = held.spec.shape;
   const Slice& slice = *held.spec.slice;

@@ -37,7 +37,7 @@ class SpreadScenario : public Scenario {
   absl::Status CheckFlags() const;
   absl::Status Start();
   absl::Status FillSources();
-  // Also sets the sources' links.
+  // Sets the sources' links, and measures.
   absl::Status Measure(const std::string& what, double source_bit, Report& report);
   size_t reader() const { return sources_; }
   double rate_bit() const { return lab_->built().hosts[0].rate_bit; }

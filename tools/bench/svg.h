@@ -18,7 +18,7 @@ inline std::string Escaped(const std::string& text) {
   return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
 }
 
-// Of a reader, the same in every part of the picture.
+// The color of a reader, the same in every part of the picture.
 inline std::string SeriesColor(size_t index) {
   return absl::StrFormat("hsl(%d,65%%,42%%)", index * 137 % 360);
 }

@@ -42,7 +42,7 @@ void Fill(std::byte* data, size_t bytes, uint64_t seed);
 // `count` tensors that together are exactly `bytes` at `data`; bytes >= 256 * count.
 std::vector<ros::Tensor> CutIntoTensors(std::byte* data, size_t bytes, size_t count);
 
-// Of the block as a whole; blocks that were cut alike and hold the same tensors are equal.
+// Digest of the block as a whole; blocks that were cut alike and hold the same tensors are equal.
 std::string DigestOf(const std::byte* data, size_t bytes);
 
 }  // namespace tensorhub::bench

@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kAnswerTimeout{30};
 constexpr milliseconds kRetryInterval{100};
 // What one of several servers has to take a connection.
 constexpr milliseconds kConnectPatience{500};
-// And to answer, before the next one is asked: it may lead no more and not know it. So many times.
+// What it has to answer, before the next one is asked: it may lead no more and not know it.
 constexpr std::chrono::seconds kAnswerPatience{3};
 constexpr int kSilentMax = 3;
 

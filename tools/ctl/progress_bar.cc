@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kBarMin = 8;
 constexpr size_t kBarMax = 30;
 
-// Of work that has begun.
+// Estimate for work that has begun.
 double SecondsLeft(const ProgressState& state) {
   const uint64_t left = state.total - std::min(state.done, state.total);
   return state.seconds * static_cast<double>(left) / static_cast<double>(state.done);

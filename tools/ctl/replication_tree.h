@@ -38,8 +38,8 @@ struct Feed {
 
 class ReplicationTree {
  public:
-  // Of one version. Readers that are no holder are left out; a circle, which a changing hub may
-  // seem to have, is cut.
+  // The tree of one version. Readers that are no holder are left out; a circle, which a changing
+  // hub may seem to have, is cut.
   ReplicationTree(std::vector<Holder> holders, const std::vector<Feed>& feeds);
 
   // One line each, with what is beneath it: "├─ rollout-3/0  42%  rack, one-sided over rc/mlx5_0".

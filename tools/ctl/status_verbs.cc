@@ -22,7 +22,7 @@ Cell StoreCell(const std::string& bytes) {
   return id && *id ? TextCell(ToHex(*id)) : NoCell();
 }
 
-// Of the server's clients, since its start.
+// Refusals of the server's clients, since its start.
 Cell RefusedCell(const v1::GetStatusResponse& status) {
   const std::map<std::string, uint64_t> by_code(status.refused().begin(), status.refused().end());
   std::string text;

@@ -71,7 +71,7 @@ size_t RowsOfScreen() {
   return std::max<size_t>(kRowsMin, size.ws_row > kRowsOfRest ? size.ws_row - kRowsOfRest : 0);
 }
 
-// Those without a source first, since they are what an operator looks for; then the slowest.
+// Readers without a source come first, since they are what an operator looks for; then the slowest.
 std::vector<Row> RowsOf(const v1::ListTransfersResponse& transfers, LiveRates& rates, double at_s) {
   std::vector<Moving> moving;
   for (const v1::TransferInfo& transfer : transfers.transfers()) {

@@ -16,7 +16,7 @@ std::string HumanRate(uint64_t bytes, double seconds);          // "2.31 GB/s", 
 std::string HumanSeconds(double seconds);                       // "7.3 ms", "0.42 s", "3m 05s"
 std::string HumanPercent(uint64_t done, uint64_t total);        // "42%"; 100% only when whole
 std::string RankText(const std::string& group, uint32_t rank);  // "trainer/0"
-// Of several sources the first: "trainer/0 +2".
+// The first of several sources: "trainer/0 +2".
 std::string SourceText(const std::string& group, uint32_t rank, uint32_t sources);
 
 }  // namespace tensorhub::ctl

@@ -139,7 +139,7 @@ class Watcher {
   }
 
  private:
-  // Also once nobody can read it any more, which main makes an error of.
+  // True as well once nobody can read it any more, which main makes an error of.
   bool Enough() const {
     return !std::cout.good() || SteadyClock::now() >= deadline_ ||
            (arguments_.count && printed_ >= *arguments_.count);

@@ -227,7 +227,7 @@ absl::StatusOr<Attachment> FromLayout(const Layout& layout, uint32_t rank, uint3
   const std::vector<TensorSpec> in_file = NamedApart(specs);
   absl::StatusOr<Header> header = MakeHeader(in_file, MetadataOf(in_file));
   if (!header.ok()) return header.status();
-  // They are registered as the layout has them, whatever the file calls them.
+  // Tensors are registered as the layout has them, whatever the file calls them.
   for (size_t i = 0; i < specs.size(); ++i) header->tensors[i].spec = std::move(specs[i]);
   const std::string name = world_size == 1 ? "model.safetensors"
                                            : absl::StrFormat("model-rank-%05d-of-%05d.safetensors",

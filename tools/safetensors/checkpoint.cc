@@ -229,7 +229,7 @@ absl::Status Checkpoint::Load(std::byte* memory, const Progress& progress) const
     if (memory != nullptr) memory += header.data_bytes;
   }
   absl::Status status = ReadRanges(ranges, progress);
-  // And once more all of them: one may have changed after its last piece.
+  // All are looked at once more: one may have changed after its last piece.
   for (size_t i = 0; i < sources_.size() && status.ok(); ++i) {
     const absl::StatusOr<InputFile> file = InputFile::Open(sources_[i].path);
     status = file.ok() ? file->CheckStill(sources_[i].state) : file.status();

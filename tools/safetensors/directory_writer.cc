@@ -253,7 +253,7 @@ absl::Status DirectoryWriter::WriteFile(const std::string& name, std::string_vie
   return status.ok() ? finished : status;
 }
 
-// By several threads: one alone cannot fill the page cache as fast as a disk may be, or memory.
+// Several threads write: one alone cannot fill the page cache as fast as a disk may be, or memory.
 absl::Status DirectoryWriter::WriteBlocks(int fd, const std::string& name, uint64_t offset,
                                           std::string_view content, const Progress& progress) {
   const size_t blocks = (content.size() + kBlockBytes - 1) / kBlockBytes;

@@ -17,7 +17,7 @@
 namespace tensorhub::sim {
 namespace {
 
-// Of this many seeds one is run twice, and has to go the same way.
+// One of this many seeds is run twice, and has to go the same way.
 constexpr uint64_t kRepeatEvery = 20;
 constexpr double kRateWanted = 1000;
 

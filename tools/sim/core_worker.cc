@@ -15,7 +15,7 @@ namespace tensorhub::sim {
 namespace {
 
 constexpr uint64_t kFrameBytes = 256 * 1024;
-// Of a message on the wire without its payload.
+// Bytes of a message on the wire without its payload.
 constexpr double kHeaderBytes = 128;
 constexpr TimeMs kVerbTimeoutMs = 600'000;
 

@@ -21,7 +21,7 @@ namespace tensorhub::sim {
 
 class CoreWorker : public FleetWorker {
  public:
-  // By number; outlives them.
+  // Workers by number; outlives them.
   using Register = std::vector<CoreWorker*>;
 
   CoreWorker(const Surroundings& around, WorkerFacts facts, Register& others, FrameNetwork& frames);

@@ -259,7 +259,7 @@ void FillNetwork::SolveComponent() {
   }
 }
 
-// Its readers will see it a hop later.
+// The filler's readers will see it a hop later.
 void FillNetwork::SetPiece(FillId id, double bytes, double rate) {
   Fill& fill = fills_[id];
   ++changes_;

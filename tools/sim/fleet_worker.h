@@ -36,7 +36,7 @@ struct AgentTimes {
   Nanos retry = 100 * kMillisecond;
 };
 
-// Of the newest fetch.
+// What is noted of the newest fetch.
 struct FetchRecord {
   Nanos asked = 0;
   Nanos done = 0;  // 0: not yet

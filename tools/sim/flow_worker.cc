@@ -85,7 +85,7 @@ hub::PublishOp FlowWorker::PublishOf(Version version) const {
   return op;
 }
 
-// Whoever is not the first is held against what the first published (R1).
+// A publisher that is not the first is held against what the first published (R1).
 void FlowWorker::OnPublished(const hub::Reply& reply) {
   TH_CHECK(reply.status.ok());
   const auto& published = std::get<hub::PublishReply>(reply.payload);

@@ -19,7 +19,7 @@ namespace tensorhub::sim {
 struct HubPortOptions {
   hub::HubOptions hub;
   Nanos latency = 200 * kMicrosecond;  // one way
-  // Of the server, for an operation, and for a message that needs no answer.
+  // Times of the server, for an operation, and for a message that needs no answer.
   Nanos operation_time = 5 * kMicrosecond;
   Nanos message_time = 2 * kMicrosecond;
 };
@@ -50,7 +50,7 @@ class HubPort {
   uint64_t events() const { return events_; }
   uint64_t warnings() const { return warnings_; }
   const std::string& last_warning() const { return last_warning_; }
-  // Of this machine, in the state machine; differs from run to run.
+  // Time of this machine, in the state machine; differs from run to run.
   double cpu_seconds() const { return cpu_seconds_; }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Version kNewVersion = 2;
 constexpr Version kOldVersion = 1;
-// Whoever waits has joined by then.
+// Rollouts that wait have joined by then.
 constexpr Nanos kPublishAt = kSecond;
 // Nobody waits that long; a run that gets there is stuck.
 constexpr Nanos kEnd = 4 * 3600 * kSecond;
@@ -81,7 +81,7 @@ class RosRun {
       return;
     }
     const GroupIndex group = Enter(i, /*holds_old=*/true);
-    // Those that are ready wait for the version; the others ask for it when they are.
+    // Rollouts that are ready wait for the version; the others ask for it when they are.
     const Nanos at = rollout.ready == 0 ? kPublishAt / 2 : kPublishAt + rollout.ready;
     world_.At(at, [this, group] { fleet_.Fetch(group, kOldVersion); });
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kPublisher = -1;
 
-// By reader (from 0): the reader that it reads from, or the publisher.
+// Sources by reader (from 0): the reader that it reads from, or the publisher.
 using Parents = std::vector<int>;
 
 Parents ChainParents(size_t readers) {
@@ -37,7 +37,7 @@ std::vector<int> Rotated(size_t readers, size_t from) {
   return order;
 }
 
-// By stripe.
+// Parents by stripe.
 std::vector<Parents> ParentsOf(Plan plan, size_t readers) {
   if (plan == Plan::kChain) return {ChainParents(readers)};
   if (plan == Plan::kFanOut) return {Parents(readers, kPublisher)};

@@ -63,10 +63,10 @@ struct Workload {
 // INVALID_ARGUMENT: options that make no sense, naming the flag.
 absl::StatusOr<Workload> MakeWorkload(const ScaleOptions& options);
 
-// By rollout: when the whole group had the version; empty if it died before or never got it.
+// Times by rollout: when the whole group had the version; empty if it died before or never got it.
 using Completions = std::vector<std::optional<Nanos>>;
 
-// Of those that got it.
+// Seconds until the last one that got it had it.
 double LastSeconds(const Completions& done);
 double MeanUpdateSeconds(const Workload& workload, const Completions& done);
 // GPU-seconds between asking and having, over all ranks.

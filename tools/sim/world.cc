@@ -21,7 +21,7 @@ void World::Note(uint64_t fact) {
   trace_ = (trace_ ^ static_cast<uint64_t>(now_)) * kPrime;
 }
 
-// Of one instant the network's part comes first, then the actions, then what these did to it.
+// In one instant the network's part comes first, then the actions, then what these did to it.
 void World::Run(Nanos end, const std::function<bool()>& done) {
   while (!done()) {
     const std::optional<Nanos> flows = network_.NextTime();

@@ -127,7 +127,7 @@ void AgentCore::State::On(const MakeCopyDirective& event, TimeMs /*now*/, Effect
   effects.emplace_back(CopyWanted{event.version, event.within_ms});
 }
 
-// It may overtake the answer that the fetch has been committed.
+// The directive may overtake the answer that the fetch has been committed.
 void AgentCore::State::On(const ReleaseCopyDirective& event, TimeMs /*now*/, Effects& effects) {
   if (event.generation == reference_.generation()) effects.emplace_back(CopyReleased{});
 }
@@ -171,7 +171,7 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
       return OnHello(*message, now, effects);
     case PeerKind::kOpen:
     case PeerKind::kOpenRanges:
-      // Its connection may have broken at this end only; then it says no hello.
+      // The peer's connection may have broken at this end only; then it says no hello.
       if (!peers_.open.contains(message->from) && !message->text.empty()) {
         OnHello(*message, now, effects);
       }
@@ -226,7 +226,8 @@ void AgentCore::State::On(const PeerFailed& event, TimeMs now, Effects& effects)
   effects.emplace_back(TestHearing{});  // it may have died in the middle of a message
 }
 
-// Also lets go of its memory: a mapping here would keep a dead peer's memory from being freed.
+// The peer's memory is let go, too: a mapping here would keep a dead peer's memory from being
+// freed.
 void AgentCore::State::Forget(const PeerFailed& gone, TimeMs now, Effects& effects) {
   LetRead([&] { reader_->OnPeerFailed(gone, now, effects); }, now, effects);
   if (comparison_) comparison_->query.OnPeerFailed(gone.peer);
@@ -253,8 +254,8 @@ std::string AgentCore::State::Bye(Incarnation peer, bool lives_on) const {
   return Encode(bye);
 }
 
-// Who parts and lives on does not read here, nor is it read from, as far as it knows: a word that
-// says otherwise was overtaken.
+// A peer that parts and lives on does not read here, nor is it read from, as far as it knows: a
+// word that says otherwise was overtaken.
 void AgentCore::State::OnBye(const PeerMessage& message, TimeMs now, Effects& effects) {
   const bool lives_on = (message.flags & kFlagLivesOn) != 0;
   if (lives_on && server_.Serves(message.from)) return;

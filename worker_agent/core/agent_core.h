@@ -55,7 +55,7 @@ struct CoreOptions {
   uint64_t send_ahead_bytes = 512 << 10;
   // A source that has said nothing for this long is doubted: the hub may have a better one.
   TimeMs doubt_ms = 750;
-  // And after this long it is given up (stopped, cut off). Shorter finds it sooner, but takes a
+  // A source is given up after this long (stopped, cut off). Shorter finds it sooner, but takes a
   // busy host for a dead one, and the fetch may have no other source.
   TimeMs silence_ms = 3000;
   // A source with open reads says at least this often that it is alive.

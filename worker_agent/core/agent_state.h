@@ -182,8 +182,8 @@ class AgentCore::State {
   Random random_;
   Reference reference_;
   Digests digests_;  // of the reference's content
-  // Of what the buffers had in them before it: a version, or the prefix of one that did not come
-  // whole and, behind that, what was there before.
+  // Digests of what the buffers had in them before: a version, or the prefix of one that did not
+  // come whole and, behind that, what was there before.
   Remembered last_;
   std::optional<ContentScan> scan_;
   bool check_asked_ = false;  // by the hub (R8); the scan under way comes first

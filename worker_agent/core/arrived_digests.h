@@ -29,7 +29,7 @@ class ArrivedDigests {
     const bool within = chunk >= first_ && chunk - first_ < list_.size();
     return within ? list_[chunk - first_] : std::nullopt;
   }
-  // Of committed chunks nobody asks any more.
+  // Committed chunks are not asked about any more.
   void ForgetBelow(uint32_t chunk) {
     for (; !list_.empty() && first_ < chunk; ++first_) list_.pop_front();
   }

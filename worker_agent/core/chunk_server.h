@@ -50,7 +50,7 @@ class ChunkServer {
   void Announce(Generation generation) { announced_ = generation; }
   void EndAnnouncement(Effects& effects);
 
-  // Of chunks, or of ranges.
+  // A read of chunks, or of ranges, is opened.
   void OnOpen(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnRequest(const PeerMessage& message, TimeMs now, Effects& effects);
   // More ranges of a read of ranges.
@@ -65,7 +65,7 @@ class ChunkServer {
   void OnDigests(Effects& effects);
   void OnTick(TimeMs now, Effects& effects);
   void DropPeer(Incarnation peer);
-  // It has a read open here.
+  // The peer has a read open here.
   bool Serves(Incarnation peer) const;
   bool idle() const { return reads_.empty(); }
   // R3/R4: the generation is raised; every open read is refused.
@@ -88,7 +88,7 @@ class ChunkServer {
     bool started = false;
     bool one_sided = false;
     bool asks_words = false;  // one-sided, and its next copies wait for our answers
-    // Of ranges: `first_chunk`, `credit`, `issued` and `told_confirmed` have no meaning then.
+    // A read of ranges: `first_chunk`, `credit`, `issued` and `told_confirmed` mean nothing then.
     std::optional<RangeQueue> ranges;
     bool hash_parts = false;
     uint64_t told_proven = 0;  // position

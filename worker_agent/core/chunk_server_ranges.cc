@@ -13,7 +13,7 @@
 namespace tensorhub::agent {
 namespace {
 
-// Of one part. Each costs about as much as copying its few hundred bytes.
+// Pieces of one part. Each costs about as much as copying its few hundred bytes.
 constexpr size_t kPiecesMax = 1024;
 
 uint64_t BytesOf(const ByteRanges& pieces) {

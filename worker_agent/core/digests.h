@@ -53,7 +53,7 @@ class Digests {
     whole_ = {};
   }
   void SetEnded(bool ended) { ended_ = ended; }
-  // Those of the chunks from there on are asked for anew.
+  // The digests of the chunks from there on are asked for anew.
   void ForgetFrom(uint32_t chunk) {
     if (chunk < known()) list_.resize(chunk);
     ended_ = false;

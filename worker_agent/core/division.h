@@ -30,7 +30,7 @@ class Division {
   // reader's bytes, and in the source's at `behind` or later, where what it was given before ends.
   // Empty: nothing at the moment.
   virtual std::vector<ReadItem> Give(uint32_t part, uint64_t behind, uint64_t horizon) = 0;
-  // It may have something to bring some time.
+  // The part may have something to bring some time.
   virtual bool HasMore(uint32_t part) const = 0;
   // The last that it was given, and has not brought.
   virtual void TakeBack(uint32_t part, const std::vector<ReadItem>& items) = 0;

@@ -55,7 +55,7 @@ struct UnpublishCall {
   TimeMs drain_ms = 0;
   bool leaving = false;
   bool force = false;
-  // Of a fetch: the hub does this as well, if it knows how and the fetch still stands.
+  // A fetch's next step: the hub does this as well, if it knows how and the fetch still stands.
   std::optional<BeginReadCall> then_read = {};
 };
 struct FinishReadCall {

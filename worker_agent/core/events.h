@@ -62,7 +62,7 @@ using Verb = std::variant<PublishVerb, UnpublishVerb, FetchVerb, LeaveVerb>;
 struct SessionUp {
   TimeMs lease_ms = 5000;
   TimeMs heartbeat_ms = 1000;
-  // It lacks the layout or the attachment of what this worker reported to hold.
+  // The hub lacks the layout or the attachment of what this worker reported to hold.
   bool wants_documents = false;
   GroupEpoch epoch = {};      // its group's
   bool hears_content = true;  // false: an older hub, which would refuse a ContentHashedMessage
@@ -200,7 +200,7 @@ struct SendDone {
 struct GetDone {
   uint64_t token = 0;
   absl::Status status;
-  // Of what has passed, one per chunk, or none at all if they were not wanted. Some may be missing.
+  // Digests of what has passed, one per chunk, or none if not wanted. Some may be missing.
   std::vector<std::optional<uint64_t>> digests = {};
 };
 struct PeerFailed {

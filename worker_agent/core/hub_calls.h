@@ -54,7 +54,7 @@ class HubCalls {
   }
   void OnSessionDown() { session_up_ = false; }
 
-  // Of a call that waits at the hub: how long it still may, should it be repeated. So the hub stops
+  // How long a call that waits at the hub still may, should it be repeated. So the hub stops
   // waiting when the caller does.
   void SetTimeLeft(TimeMs left_ms) {
     if (!pending_) return;
@@ -80,7 +80,7 @@ class HubCalls {
     SetAnswered();
   }
 
-  // Of the pending call; 0: there is none.
+  // The number of the pending call; 0: there is none.
   OpId op() const { return pending_ ? pending_->op : 0; }
   bool session_up() const { return session_up_; }
   std::optional<TimeMs> NextDeadline() const {
@@ -92,7 +92,7 @@ class HubCalls {
   // Per call: between a put and the call, the hub may have made room for another's documents.
   static constexpr int kPutsMax = 3;
 
-  // That every source of a group's fetch failed is UNAVAILABLE too, and the hub's answer.
+  // A fetch of which every source failed is UNAVAILABLE too, and that is the hub's answer.
   static bool IsOutcome(const CallReply& reply) {
     return std::holds_alternative<FinishReply>(reply.payload);
   }

@@ -70,7 +70,7 @@ struct PeerMessage {
   uint32_t confirmed = 0;  // chunks below it were sent whole and the generation checked after (R4)
   uint64_t begin = 0;
   std::string text;  // at most kPeerTextMax bytes; of kDigests and kWant, binary
-  // Of a stream of ranges, in positions. What is wanted below `available` lies in the source's
+  // For a stream of ranges, in positions. What is wanted below `available` lies in the source's
   // valid prefix. What is wanted below `proven` was sent whole and the generation checked after
   // (R4). proven <= available.
   uint64_t available = 0;
@@ -80,7 +80,7 @@ struct PeerMessage {
 
 // An endpoint, or a reason, which is shorter.
 inline constexpr size_t kPeerTextMax = kEndpointBytesMax;
-// Of a message without text, and what stands behind it where a stream of ranges is spoken of.
+// Bytes of a message without text, and of what stands behind it for a stream of ranges.
 inline constexpr size_t kPeerHeaderBytes = 88;
 inline constexpr size_t kPeerPositionsBytes = 24;
 
@@ -88,7 +88,7 @@ std::string Encode(const PeerMessage& message);
 // Nothing for bytes that Encode would not have written.
 std::optional<PeerMessage> DecodePeerMessage(std::string_view bytes);
 
-// Of a message that Encode wrote, or of anything: it is a part whose payload's digest it has, or is
+// Whether what Encode wrote, or anything else, is a part whose payload's digest it has, or is
 // to have. So shells need not decode, and the core need not touch a payload.
 bool IsHashedPart(std::string_view header);
 // `header` is one.

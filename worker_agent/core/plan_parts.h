@@ -17,7 +17,7 @@
 
 namespace tensorhub::agent {
 
-// Of the layouts of the parts, by part, and the reader's own. Errors as PlanRead's; INTERNAL if a
+// Plans by the layouts of the parts, and the reader's own. Errors as PlanRead's; INTERNAL if a
 // part brings nothing.
 absl::StatusOr<ReadParts> PlanParts(const MakeReadPlan& wanted,
                                     const std::vector<std::shared_ptr<const Layout>>& parts,

@@ -58,7 +58,7 @@ class Reader {
   Reader(const CoreOptions& options, const TransactionId& transaction, Reference& reference,
          Digests& digests, const Remembered& last, PeerTable& peers, PlannedParts& planned,
          uint64_t& next_token, bool in_outage, TimeMs now);
-  // Its streams know where their transfer is.
+  // A reader's streams know where its transfer is.
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
@@ -88,7 +88,7 @@ class Reader {
   bool Quiet() const;
   bool Busy() const;
   std::optional<TimeMs> NextDeadline() const;
-  // Its tallies, and what is told of it.
+  // The tallies of the read, and what is told of it.
   const Transfer& transfer() const { return transfer_; }
   // Something of that peer's may be outstanding, or is about to be.
   bool IsAt(Incarnation peer) const;
@@ -136,7 +136,7 @@ class Reader {
   // Begins when the streams there are, which have left, are quiet.
   std::optional<Plan> next_plan_;
   std::map<uint32_t, AssignDirective> early_;  // of it, by part
-  // Of the last plan of parts; whether and when its planning is to be asked for again.
+  // The sharding of the last plan of parts; whether and when its planning is to be asked for again.
   std::optional<SourceShardingDirective> sharding_;
   std::optional<uint64_t> planning_;  // which answer is awaited
   std::optional<TimeMs> plan_again_at_;

@@ -59,7 +59,7 @@ class SkipPlan {
   // The first span from this one on that is not decided so.
   uint32_t RunEnd(uint32_t span, Verdict verdict) const;
   uint32_t SpanEnd(uint32_t span) const;
-  // Of the first undecided span. Nothing: a digest is missing.
+  // The first undecided span's case. Nothing: a digest is missing.
   enum class Look { kWait, kDiffers, kCandidate };
   Look LookAtNext() const;
 

@@ -310,7 +310,7 @@ void Stream::OnTick(TimeMs now, Effects& effects) {
   const Incarnation peer = assigned_->source.incarnation;
   const std::string silence = absl::StrCat("it has been silent for ", silent_ms, " ms");
   Fail(AsOutage(absl::UnavailableError(silence)), effects);
-  // Its connection may be full of what a stopped process never takes.
+  // The connection may be full of what a stopped process never takes.
   effects.emplace_back(ClosePeer{peer});
   peers_.open.erase(peer);
   peers_.imported.erase(peer);

@@ -98,7 +98,7 @@ class Stream {
   bool IsAt(Incarnation peer) const;
   // A read is open somewhere.
   bool IsOpen() const { return source_.has_value(); }
-  // Of the open read: LaneKnown's way; empty: there is none, or it is not known yet.
+  // The open read's way, as LaneKnown says; empty: there is none, or it is not known yet.
   const std::string& lane() const;
   std::string_view phase() const;  // in words
   // The present source, or the last; its generation and assignment are in the assignment.
@@ -106,7 +106,7 @@ class Stream {
 
  private:
   enum class Phase { kOpening, kImporting, kServed, kOneSided, kRanges };
-  // Of a read of ranges, in its positions. sound <= received, next_hash <= received.
+  // A read of ranges, in its positions. sound <= received, next_hash <= received.
   struct Ranges {
     ReadStream wanted;
     bool by_gets = false;  // got by this side; else the source sends them

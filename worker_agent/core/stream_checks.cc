@@ -19,7 +19,7 @@ void Stream::OnDigests(const PeerMessage& message, Effects& effects) {
                 effects);
   }
   source_->spoke_of_digests = true;
-  // Of several sources one says it first.
+  // One of several sources says it first.
   const uint32_t twice = known.known() - message.chunk;
   if (twice > digests->size()) return;
   // Taken back: what had arrived without need of a hash may want one.
@@ -32,7 +32,7 @@ void Stream::OnDigests(const PeerMessage& message, Effects& effects) {
   moved_ = CheckList(effects);
 }
 
-// Of several sources each may say what another has said, and must say the same: digests of one
+// Each of several sources may say what another has said, and must say the same: digests of one
 // version that differ are not its digests, whoever is right.
 bool Stream::Continues(const PeerMessage& message, const std::vector<uint64_t>& digests) const {
   const Digests& known = transfer_.digests();
@@ -62,7 +62,7 @@ uint32_t Stream::Arrived() const {
   return static_cast<uint32_t>(received / chunking().chunk_bytes);
 }
 
-// Its digest has not come with it.
+// The chunk's digest has not come with it.
 bool Stream::WantsHash(uint32_t chunk) const {
   return transfer_.IsHeldAgainstDigest(chunk, source_->checked) && !source_->hashed.Of(chunk);
 }

@@ -114,7 +114,7 @@ void Stream::ReadWord(Effects& effects) {
   Say(question, effects);
 }
 
-// Its generation has been checked, as that of every message of the read (OnMessage).
+// The message's generation has been checked, as that of every message of the read (OnMessage).
 void Stream::OnAskedWord(const PeerMessage& message) {
   if (!source_->word_is_asked || word_token_ != message.begin) return;
   word_token_.reset();

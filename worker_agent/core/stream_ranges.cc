@@ -17,12 +17,12 @@
 namespace tensorhub::agent {
 namespace {
 
-// So many blocks of a stream are asked for, and have not come.
+// Blocks of a stream that are asked for, and have not come.
 constexpr uint64_t kBlocksAhead = 2;
 // R9: the source remembers so many, and refuses more. What has come is certainly not there any
 // more.
 constexpr size_t kRangesAhead = RangeQueue::kRangesMax - Division::kItemsAtOnce;
-// So that a get of short runs is not much more to do than one of long ones.
+// With so many, a get of short runs is not much more to do than one of long ones.
 constexpr size_t kRunsPerGet = 4096;
 
 // How the reader scatters it is not the source's affair.
@@ -101,7 +101,7 @@ void Stream::IssueGetsOfRanges(Effects& effects) {
   }
 }
 
-// Of the reader's bytes: none behind it is asked for yet.
+// The first of the reader's bytes behind which none is asked for yet.
 uint64_t Stream::Horizon() const {
   return chunking().begin(transfer_.valid_chunks() + transfer_.WindowChunks());
 }

@@ -16,7 +16,7 @@ constexpr TimeMs kShowEveryMs = 100;
 // The smaller it is, the less a slow source holds up; the larger, the fewer words it takes.
 constexpr uint64_t kBlockBytesMax = 8 << 20;
 constexpr uint64_t kBlocksInWindow = 4;
-// Of a shard, at most: what may come in front of its turn.
+// The share of a shard, at most, that may come in front of its turn.
 constexpr uint64_t kAheadShare = 32;
 
 std::string ShortName(const WorkerKey& key) { return absl::StrCat(key.group, "/", key.rank); }
@@ -75,7 +75,7 @@ Transfer::Verdict Transfer::Judge(uint32_t chunk, bool checked,
                                   std::optional<uint64_t> hashed) const {
   if (!MayBelieve()) return Verdict::kPending;
   if (!checked) {
-    // Whoever reads from here may want to check: a list that is not whole now would stay so.
+    // A reader of this worker may want to check: a list that is not whole now would stay so.
     const bool last = chunk + 1 == chunking().count();
     const bool waits = last && !digests_.AllThereFor(chunking().count());
     return waits ? Verdict::kPending : Verdict::kGood;
@@ -103,7 +103,7 @@ void Transfer::Grow(uint32_t end, uint64_t& tally, Effects& effects) {
   reference_.Grow(end, effects);
 }
 
-// That all is there the hub hears by FinishRead, which follows at once.
+// The last chunk is not reported: FinishRead follows at once, and says that all is there.
 void Transfer::TellProgress(const WorkerKey* source, const std::string& way, TimeMs now,
                             Effects& effects) {
   if (!complete() && now - told_at_ >= tell_every_ms_) {

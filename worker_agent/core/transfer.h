@@ -50,7 +50,7 @@ class Transfer {
   uint32_t valid_chunks() const { return reference_.valid_chunks(); }
   bool complete() const { return valid_chunks() == chunking().count(); }
   uint64_t NextToken() { return next_token_++; }
-  // Of a read; unique within the process.
+  // A number for a read; unique within the process.
   uint64_t NextRead() { return next_read_++; }
 
   // --- how far may be asked for ---
@@ -89,7 +89,7 @@ class Transfer {
     digests_.ForgetFrom(valid_chunks());
     ++lists_;
   }
-  // Those of chunks that are to be read, whoever said them.
+  // Forgets digests of chunks that are to be read, whoever said them.
   void ForgetUnread() { digests_.ForgetFrom(valid_chunks()); }
   // How many lists of digests were begun. Whoever was told by a source of an earlier one asks anew.
   uint32_t lists() const { return lists_; }
@@ -102,7 +102,7 @@ class Transfer {
   bool IsHeldAgainstDigest(uint32_t chunk, bool checked) const {
     return checked && (!digests_.ended() || chunk < digests_.known());
   }
-  // Of a chunk that has arrived, and whose bytes give `hashed`, if that is known.
+  // Judges a chunk that has arrived, and whose bytes give `hashed`, if that is known.
   Verdict Judge(uint32_t chunk, bool checked, std::optional<uint64_t> hashed) const;
 
   // --- what need not be read ---

@@ -51,11 +51,11 @@ class RangeQueue {
   bool empty() const { return ranges_.empty(); }
   // No range that is there ends beyond it.
   uint64_t end() const { return ranges_.empty() ? 0 : ranges_.back().end(); }
-  // Of the next byte to be sent, counted from the first that was ever wanted.
+  // Position of the next byte to be sent, counted from the first that was ever wanted.
   uint64_t position() const { return position_; }
   // What is wanted in front of it lies below `valid`, which never falls.
   uint64_t AvailableEnd(uint64_t valid);
-  // So many bytes of what is there are sent.
+  // Notes that so many bytes of what is there are sent.
   void Take(uint64_t bytes);
 
   // Goes ahead of what is sent, and takes nothing. Of a queue that stays as it is meanwhile.

@@ -137,8 +137,8 @@ absl::StatusOr<std::unique_ptr<Medium::Scope>> CudaMedium::EnterThread() {
 
 // --- bytes that come and go by messages ----------------------------------------------------------
 
-// By way of page-locked memory that stays until the copies have ended: whether the driver has taken
-// bytes of ordinary memory when the call returns is not promised (CUDA Driver API, "API
+// Copies by way of page-locked memory that stays until they have ended: whether the driver has
+// taken bytes of ordinary memory when the call returns is not promised (CUDA Driver API, "API
 // synchronization behavior"), and the message's are gone then.
 absl::Status CudaMedium::CopyIn(std::span<const Memory::Piece> pieces, std::string_view bytes) {
   CudaCurrent current(primary_);

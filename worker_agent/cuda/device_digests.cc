@@ -14,7 +14,7 @@
 namespace tensorhub::agent {
 namespace {
 
-// Of a slice, at most: enough for two blocks on each of a device's processors, twice over.
+// Chunks of a slice, at most: enough for two blocks on each of a device's processors, twice over.
 constexpr uint32_t kSliceChunks = 512;
 
 kernels::DigestTables TablesOf(const Memory& memory, const HashChunks& what) {

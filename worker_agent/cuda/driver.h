@@ -122,8 +122,8 @@ class CudaDriver {
   virtual absl::Status ReleasePrimary(int device) = 0;
   virtual absl::Status PushCurrent(CudaContext context) = 0;
   virtual absl::Status PopCurrent() = 0;
-  // Of the calling thread: which calls a capture of a stream forbids meanwhile, also one in another
-  // thread, whose capture they would spoil. Returns the mode so far.
+  // Sets for the calling thread which calls a capture of a stream forbids meanwhile, also one in
+  // another thread, whose capture they would spoil. Returns the mode so far.
   virtual absl::StatusOr<CaptureMode> ExchangeCaptureMode(CaptureMode mode) = 0;
 
   // Memory. CURRENT. Freeing device memory waits for the work that uses it.

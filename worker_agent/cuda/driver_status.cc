@@ -8,7 +8,7 @@
 namespace tensorhub::agent {
 namespace {
 
-// By number, since builds without CUDA's headers test this too; the numbers are the driver's ABI.
+// Results by number, since builds without CUDA's headers test this too; they are the driver's ABI.
 absl::StatusCode CodeOf(int result) {
   switch (result) {
     case 0:

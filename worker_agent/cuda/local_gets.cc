@@ -10,7 +10,7 @@
 namespace tensorhub::agent {
 namespace {
 
-// So much ends together. Some thirty microseconds of a device; while the reader is told of one
+// Bytes that end together. Some thirty microseconds of a device; while the reader is told of one
 // batch and asks on, the device is at the next.
 constexpr uint64_t kBatchBytes = 64 << 20;
 

@@ -17,8 +17,8 @@
 
 namespace tensorhub::agent {
 
-// By what a peer on this host finds a region: in the same process by its entry in LocalRegions, in
-// another one by the driver's name of the allocation, if it has one.
+// The key by which a peer on this host finds a region: in the same process by its entry in
+// LocalRegions, in another one by the driver's name of the allocation, if it has one.
 struct LocalKey {
   std::string entry;
   std::string allocation = {};
@@ -27,7 +27,7 @@ struct LocalKey {
   // The allocation of `base`; without one if no other process can map it.
   static LocalKey Of(std::string entry, const std::byte* base, CudaDriver& driver);
   std::string Encode() const;
-  // Of any bytes. What is cut off is empty, and leads nowhere.
+  // Takes any bytes. What is cut off is empty, and leads nowhere.
   static LocalKey Decode(std::string_view encoded);
 };
 
@@ -39,7 +39,7 @@ class MappedRegion : public PeerRegion {
   // Nothing reads it any more.
   ~MappedRegion() override;
 
-  // Its owner cannot wait for us; rule R3 does.
+  // The owner of the memory cannot wait for us; rule R3 does.
   bool Enter() override { return true; }
   void Exit() override {}
 

@@ -48,8 +48,8 @@ absl::Status CheckKind(const TensorBuffer& tensor, const CudaPointer& found) {
                                         tensor.cuda_device, found.device));
 }
 
-// Of the virtual memory interface: one tensor may lie in several allocations that are mapped one
-// behind the other.
+// Memory of the virtual memory interface: one tensor may lie in several allocations that are mapped
+// one behind the other.
 bool IsVirtual(const CudaPointer& found) { return !found.legacy_ipc && !found.pooled; }
 
 // The first byte's allocation; the others are looked at as well.

@@ -34,18 +34,18 @@ struct CudaPlacement {
   std::vector<std::string> warnings;
 };
 
-// That the tensors say they are on. INVALID_ARGUMENT names the tensor for which there is none.
+// The device that the tensors say they are on. INVALID_ARGUMENT names the tensor that has none.
 absl::StatusOr<int> DeviceOf(const std::vector<TensorBuffer>& tensors, CudaDriver& driver);
 
-// Of tensors that say they are on one device, DeviceOf's, whose context is current; those without
-// bytes are nowhere. INVALID_ARGUMENT names the tensor: host or managed memory; memory that was
-// freed, or never was; another device's; memory beyond its allocation. Otherwise the driver's
+// Places tensors that say they are on one device, DeviceOf's, whose context is current; those
+// without bytes are nowhere. INVALID_ARGUMENT names the tensor: host or managed memory; memory that
+// was freed, or never was; another device's; memory beyond its allocation. Otherwise the driver's
 // errors.
 absl::StatusOr<CudaPlacement> PlaceOnDevice(const std::vector<TensorBuffer>& tensors,
                                             CudaDriver& driver);
 
-// Of tensors that say they are in host memory: INVALID_ARGUMENT if one is on a device. `driver` is
-// LoadedCudaDriver's: if it is null, none is.
+// Checks tensors that say they are in host memory: INVALID_ARGUMENT if one is on a device. `driver`
+// is LoadedCudaDriver's: if it is null, none is.
 absl::Status CheckOnHost(const std::vector<TensorBuffer>& tensors, CudaDriver* driver);
 
 // FAILED_PRECONDITION if an allocation is not there any more, or another one took its place.

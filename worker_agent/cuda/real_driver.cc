@@ -171,7 +171,7 @@ absl::StatusOr<CudaPointer> RealDriver::Lookup(const void* address) {
   return out;
 }
 
-// Of virtual memory the attributes say how much is reserved, parts of which may not be mapped.
+// Attributes of virtual memory say how much is reserved, parts of which may not be mapped.
 void RealDriver::NarrowToMapped(const void* address, CudaPointer& pointer) {
   CUdeviceptr begin = 0;
   size_t bytes = 0;
@@ -280,8 +280,8 @@ absl::StatusOr<CudaEvent> RealDriver::CreateEvent(bool timed) {
   return event;
 }
 
-// By an event, since whether cuStreamSynchronize sleeps is for the context's flags to say. R4: it
-// waits whatever becomes of the event.
+// Waits by an event, since whether cuStreamSynchronize sleeps is for the context's flags to say.
+// R4: it waits whatever becomes of the event.
 absl::Status RealDriver::SynchronizeStream(CudaStream stream) {
   const absl::StatusOr<CudaEvent> event = CreateEvent(/*timed=*/false);
   absl::Status status = event.ok() ? RecordEvent(*event, stream) : event.status();

@@ -24,7 +24,7 @@ struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
 };
 
-// Of a socket that listens.
+// The inode of a socket that listens.
 std::optional<ino_t> InodeOf(int fd) {
   int listens = 0;
   socklen_t bytes = sizeof(listens);

@@ -21,8 +21,8 @@ namespace tensorhub::agent {
 
 class Listeners {
  public:
-  // Those that come to be while `open` runs. One runs at a time, so that nothing that another one
-  // opens counts. Costs two system calls per descriptor of the process.
+  // Listeners that come to be while `open` runs. One runs at a time, so that nothing that another
+  // one opens counts. Costs two system calls per descriptor of the process.
   static Listeners OpenedBy(absl::FunctionRef<void()> open);
   // Whether each of them still is.
   bool AllThere() const;

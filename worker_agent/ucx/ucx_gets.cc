@@ -335,7 +335,7 @@ void UcxGets::Get(PeerId peer, RegionId region, uint64_t offset, void* to, size_
   Fetch(endpoint, **import, offset, to, bytes, token);
 }
 
-// Of shared memory they have ended by then.
+// Gets of shared memory have ended by then.
 size_t UcxGets::GetAll(PeerId peer, std::span<const Part> parts, uint64_t token) {
   if (kind_ != Kind::kSharedMemory || endpoints_->Usable(peer) == nullptr) {
     return GetTransport::GetAll(peer, parts, token);
@@ -351,7 +351,7 @@ size_t UcxGets::GetAll(PeerId peer, std::span<const Part> parts, uint64_t token)
   return 1;
 }
 
-// Of device memory: by UCX.
+// Gets device memory by UCX.
 void UcxGets::Fetch(UcxEndpoint* endpoint, const Import& import, uint64_t offset, void* to,
                     size_t bytes, uint64_t token) {
   auto op = std::make_unique<GetOp>(GetOp{this, endpoint, token});

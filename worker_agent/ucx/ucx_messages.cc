@@ -16,7 +16,7 @@ constexpr unsigned kMessageId = 1;
 // What waits for one peer, at most. The longest that an honest one asks for at once is the list of
 // a shard's digests: half of this for 512 GB in chunks of 512 KiB.
 constexpr uint64_t kWaitingMax = 32 << 20;
-// Of a message besides its text: UCX's request, and ours.
+// Bytes of a message besides its text: UCX's request, and ours.
 constexpr uint64_t kRequestBytes = 1024;
 
 }  // namespace

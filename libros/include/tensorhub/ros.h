@@ -145,9 +145,9 @@ struct ConnectOptions {
   // set. Where no host is said it is this one, by its kernel's boot id: neighbours on a host find
   // each other, in whichever containers they are.
   std::string location;
-  // By which of this host's networks peers read from here and are read: a device ("eth0"), an
-  // address ("10.0.3.7") or a subnet ("10.0.0.0/8"). Empty: what TENSORHUB_DATA_ADDRESS says, else
-  // all that lead out of the host. NOT_FOUND if there is none such.
+  // The one of this host's networks by which peers read from here and are read: a device ("eth0"),
+  // an address ("10.0.3.7") or a subnet ("10.0.0.0/8"). Empty: what TENSORHUB_DATA_ADDRESS says,
+  // else all that lead out of the host. NOT_FOUND if there is none such.
   std::string data_address = {};
   // This worker may vanish at any time; versions are not entrusted to it alone.
   bool spot = false;
@@ -166,7 +166,7 @@ struct ConnectOptions {
   // safetensors files here. No call of Client returns them. At most 64 MiB.
   std::string attachment;
   Digests digests = Digests::kAuto;
-  // Also take tensors on a GPU where UCX cannot read them device to device (it is too old, or was
+  // Takes tensors on a GPU also where UCX cannot read them device to device (it is too old, or was
   // built without CUDA). What other hosts read then goes through host memory, on both sides, at a
   // fraction of the speed. Otherwise Register fails there.
   bool gpu_through_host = false;
@@ -193,7 +193,7 @@ struct PublishOptions {
   // told (Health), and to it NewerThan(what it holds) means this term. Until then the old term
   // stands. Publishers of earlier terms are refused from then on, unless they supersede in turn.
   bool supersede = false;
-  // Of tensors on a GPU: what this stream (cudaStream_t, CUstream; null is the default stream) has
+  // For tensors on a GPU: what this stream (cudaStream_t, CUstream; null is the default stream) has
   // been given so far writes them; Publish waits until it is done, within `timeout`. Nothing else
   // on the device waits.
   std::optional<void*> stream = {};
@@ -230,9 +230,9 @@ struct FetchOptions {
   std::chrono::milliseconds timeout{600000};
   // Called on the progress thread, ten times a second at most; see above for what it may do.
   std::function<void(const FetchProgress&)> progress = {};
-  // Of tensors on a GPU: what this stream has been given so far reads them; Fetch waits until it is
-  // done before it gives them up, within `timeout`. Give it nothing more that touches them before
-  // Fetch returns.
+  // For tensors on a GPU: what this stream has been given so far reads them; Fetch waits until it
+  // is done before it gives them up, within `timeout`. Give it nothing more that touches them
+  // before Fetch returns.
   std::optional<void*> stream = {};
   std::stop_token cancel = {};
   // Where the only source of a rank, or a rank itself, falls silent, the group waits for it until
@@ -265,7 +265,7 @@ struct WaitResult {
 };
 
 struct WaitOptions {
-  // By how many versions the caller may lag: the wait ends when more than this many versions that
+  // The number of versions by which the caller may lag: the wait ends when more than this many that
   // match the selector have become visible, before the call or during it. With NewerThan(10) and 2,
   // that is the third one above 10, whatever their numbers; the result is the newest. Latest and
   // Version(0) ignore it, since any version matches. A server that was restarted counts `latest`

@@ -19,7 +19,7 @@
 namespace tensorhub::ctl {
 
 struct GpuFacts {
-  // Of driver and devices: why there are none.
+  // Why there is no driver, or no device.
   absl::Status status;
   int driver_version = 0;  // 1000 * major + 10 * minor of the CUDA that it offers
   std::vector<agent::CudaDevice> devices;

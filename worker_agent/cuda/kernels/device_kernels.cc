@@ -16,7 +16,7 @@
 namespace tensorhub::agent::kernels {
 namespace {
 
-// Of a gigabyte, with as much copying beside.
+// How long hashing a gigabyte takes, with as much copying beside.
 constexpr std::chrono::microseconds kHashingTakes(1000);
 // Growing frees memory, which waits for all of the device.
 constexpr size_t kBlockBytesMin = size_t{1} << 20;

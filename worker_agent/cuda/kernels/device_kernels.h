@@ -85,8 +85,8 @@ class DigestJob {
   // Enqueues it; `kernel` is one of those for digests. What was enqueued before has ended.
   // RESOURCE_EXHAUSTED: no memory for the tables, and nothing else is wrong.
   absl::Status Enqueue(CudaKernel kernel, const DigestTables& tables, CudaStream stream);
-  // Of its chunks, in their order, as ChunkDigest of chunk_digest.h makes them, once the stream has
-  // come so far.
+  // Digests of the chunks, in their order, as ChunkDigest of chunk_digest.h makes them, once the
+  // stream has come so far.
   std::span<const uint64_t> digests() const {
     return {reinterpret_cast<const uint64_t*>(block_.host()), chunks_};
   }

@@ -76,7 +76,7 @@ TENSORHUB_LANE uint64_t Keyed(uint64_t word, uint64_t key) {
   return static_cast<uint64_t>(static_cast<uint32_t>(keyed)) * (keyed >> 32);
 }
 
-// Of one accumulator, after each block. `key`: the secret's last eight words.
+// Scrambles one accumulator, after each block. `key`: the secret's last eight words.
 TENSORHUB_LANE uint64_t Scramble(uint64_t accumulator, uint64_t key) {
   return ((accumulator ^ (accumulator >> 47)) ^ key) * kPrime32A;
 }
