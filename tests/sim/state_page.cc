@@ -22,15 +22,16 @@ namespace {
 constexpr char kStatesIntroduction[] =
     R"(# States, and what leads from one to the next
 
-The real cores of server and agents went through these states in forty simulated runs, in which processes, connections
-and clocks fail as the [failure model](failure_model.md) says. The diagrams are the arrows that they took. A test runs them again: an
-arrow on this page has to be taken, and one that is taken often has to be on it.
+The real cores of server and agents went through these states in forty simulated runs. Processes, connections and
+clocks fail in them as the [failure model](failure_model.md) says. The diagrams are the arrows that they took. A test
+runs them again: an arrow on this page has to be taken, and one that is taken often has to be on it.
 `TENSORHUB_REWRITE=1 build/release/tests/sim_check_test --gtest_filter='StatePage*'` writes the page anew.
 
 An arrow leads from the state before an event to the state after it, so what begins and ends within one event is not
-seen. What was seen a few times only is left out, or is a cause of `…`. *Of another* says that the event was another worker's, and for a
-group that it was another group's. `[*]` is where something is not there: not yet, not any more, or not known to a
-server that has just started. The messages are those of [messages.md](messages.md), and *time* is a deadline.
+seen. What was seen a few times only is left out, or is a cause of `…`. *Of another* says that the event was another
+worker's, and for a group that it was another group's. `[*]` is where something is not there: not yet, not any more, or
+not known to a server that has just started. The messages are those of [messages.md](messages.md), and *time* is a
+deadline.
 )";
 
 struct Machine {

@@ -26,7 +26,7 @@ struct StateRow {
 };
 inline constexpr char kSeveral[] = "…";
 
-// Of what was seen at least so often: an arrow by all its causes together, and each cause.
+// What was seen at least so often: an arrow by all its causes together, and each cause.
 std::vector<StateRow> RowsOf(const std::map<Arrow, uint64_t>& arrows, uint64_t at_least);
 // The whole page.
 std::string StatesPage(const std::vector<StateRow>& rows);

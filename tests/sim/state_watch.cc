@@ -63,6 +63,10 @@ void StateWatch::NoteJoins(const hub::Event& event, const hub::Effects& effects,
 
 void StateWatch::OnHubStep(HubNode& hub, const hub::Event& event, const hub::Effects& effects,
                            const Process* from) {
+  // Most events are of these kinds, and where nothing comes of them no state has changed.
+  const bool reports =
+      std::holds_alternative<hub::Heartbeat>(event) || std::holds_alternative<hub::Progress>(event);
+  if (reports && effects.empty()) return;
   NoteJoins(event, effects, from);
   States workers;
   States references;
@@ -103,8 +107,7 @@ void StateWatch::OnAgentStep(uint32_t process, const agent::Event& event,
   const size_t count = std::max(streams.size(), phases.streams.size());
   for (size_t part = 0; part < count; ++part) {
     const std::string from = part < streams.size() ? streams[part] : kNone;
-    const std::string to =
-        part < phases.streams.size() ? std::string(phases.streams[part]) : kNone;
+    const std::string to = part < phases.streams.size() ? std::string(phases.streams[part]) : kNone;
     if (from != to) ++arrows_[{kStream, from, to, cause}];
   }
   streams.assign(phases.streams.begin(), phases.streams.end());

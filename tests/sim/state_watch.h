@@ -41,7 +41,7 @@ class StateWatch {
   // After it; `from`: who caused it, if not time or an operator.
   void OnHubStep(HubNode& hub, const hub::Event& event, const hub::Effects& effects,
                  const Process* from);
-  // It forgets.
+  // A hub that has ended knows nothing.
   void OnHubEnd();
   void OnAgentStep(uint32_t process, const agent::Event& event,
                    const agent::AgentCore::Phases& phases);
@@ -63,7 +63,7 @@ class StateWatch {
   States references_;
   States fetches_;
   std::map<hub::CallId, std::string> joins_;              // not answered, with their groups
-  std::map<uint32_t, std::string> verbs_;                  // by process
+  std::map<uint32_t, std::string> verbs_;                 // by process
   std::map<uint32_t, std::vector<std::string>> streams_;  // likewise, by part
 };
 

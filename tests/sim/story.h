@@ -42,7 +42,7 @@ class Story {
   void Until(const std::function<bool()>& holds);
   void UntilIdle();
   void UntilSomeIsThere(const Process& reader);
-  // It has been told that what it held is over.
+  // The holder has been told that what it held is over.
   void UntilDropped(const Process& holder);
   // Whom it reads from.
   Process& SourceOf(const Process& reader);

@@ -35,9 +35,9 @@ std::map<Arrow, uint64_t> Seen() {
     options.seconds = 120;
     options.states = &watch;
     const SeedResult result = RunSeed(options);
-    EXPECT_FALSE(result.violation) << result.violation->rule << ": " << result.violation->text
-                                   << "; again: tensorhub-sim check --seed " << seed
-                                   << " --seeds 1 --seconds 120";
+    EXPECT_FALSE(result.violation)
+        << result.violation->rule << ": " << result.violation->text
+        << "; again: tensorhub-sim check --seed " << seed << " --seeds 1 --seconds 120";
     watch.OnRunEnd();
   }
   return watch.arrows();
