@@ -53,7 +53,7 @@ CoreWorker::CoreWorker(const Surroundings& around, WorkerFacts facts, Register& 
 
 void CoreWorker::Open(const std::optional<PublicationId>& /*held*/, Version /*version*/) {
   agent::Registered registered;
-  registered.layout = around_.shard.layout;
+  registered.layout = layout();
   registered.total_bytes = static_cast<uint64_t>(around_.shard.bytes);
   Step(registered);
   around_.hub.Apply(Opening());

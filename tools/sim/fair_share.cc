@@ -19,15 +19,18 @@ class Filling {
       : problem_(problem),
         left_(problem.capacities),
         rising_(problem.capacities.size(), 0),
+        weight_(problem.capacities.size(), 0),
         members_(problem.capacities.size()),
         stopped_(problem.flows.size(), 0),
         by_cap_(problem.flows.size()) {
     result_.rates.assign(problem.flows.size(), 0);
     result_.binding.assign(problem.capacities.size(), 0);
     for (uint32_t flow = 0; flow < problem.flows.size(); ++flow) {
-      for (const uint32_t link : problem.flows[flow].links) {
-        ++rising_[link];
-        members_[link].push_back(flow);
+      const FairShareProblem::Flow& its = problem.flows[flow];
+      for (size_t i = 0; i < its.links.size(); ++i) {
+        ++rising_[its.links[i]];
+        weight_[its.links[i]] += its.PartOver(i);
+        members_[its.links[i]].push_back(flow);
       }
     }
     std::iota(by_cap_.begin(), by_cap_.end(), 0u);
@@ -64,7 +67,7 @@ class Filling {
     if (stopped_[flow] == 0) Stop(flow, problem_.flows[flow].cap);
   }
 
-  double Level(uint32_t link) const { return std::max(0.0, left_[link]) / rising_[link]; }
+  double Level(uint32_t link) const { return std::max(0.0, left_[link]) / weight_[link]; }
 
   uint32_t FullestLink() const {
     uint32_t fullest = kNone;
@@ -78,15 +81,18 @@ class Filling {
   void Stop(uint32_t flow, double rate) {
     stopped_[flow] = 1;
     result_.rates[flow] = rate;
-    for (const uint32_t link : problem_.flows[flow].links) {
-      left_[link] -= rate;
-      --rising_[link];
+    const FairShareProblem::Flow& its = problem_.flows[flow];
+    for (size_t i = 0; i < its.links.size(); ++i) {
+      left_[its.links[i]] -= rate * its.PartOver(i);
+      weight_[its.links[i]] -= its.PartOver(i);
+      --rising_[its.links[i]];
     }
   }
 
   const FairShareProblem& problem_;
   std::vector<double> left_;      // by link
   std::vector<uint32_t> rising_;  // by link: flows that have not stopped
+  std::vector<double> weight_;    // by link: the parts of those that go over it
   std::vector<std::vector<uint32_t>> members_;
   std::vector<uint8_t> stopped_;
   std::vector<uint32_t> by_cap_;

@@ -25,6 +25,8 @@ Nanos After(double seconds) {
   return std::max<Nanos>(1, static_cast<Nanos>(std::ceil(seconds * 1e9)));
 }
 
+double PartOver(const Path& path, size_t link) { return path.parts.empty() ? 1 : path.parts[link]; }
+
 }  // namespace
 
 LinkId FillNetwork::AddLink(double bytes_per_second) {
@@ -71,7 +73,9 @@ void FillNetwork::Attach(FillId reader, FillId source, const Path& path, Nanos n
   fill.path = path;
   fill.begins = now + 2 * path.latency;
   fills_[source].readers.push_back(reader);
-  for (const LinkId link : path.links) links_[link].fills.push_back(reader);
+  for (size_t i = 0; i < path.links.size(); ++i) {
+    links_[path.links[i]].fills.push_back({reader, PartOver(path, i)});
+  }
   TouchLinks(fill);
 }
 
@@ -91,7 +95,8 @@ void FillNetwork::LeaveLinks(FillId id) {
   TouchLinks(fill);
   for (const LinkId link : fill.path.links) {
     auto& fills = links_[link].fills;
-    fills.erase(std::find(fills.begin(), fills.end(), id));
+    fills.erase(
+        std::find_if(fills.begin(), fills.end(), [id](const Use& use) { return use.fill == id; }));
   }
   auto& readers = fills_[fill.source].readers;
   readers.erase(std::find(readers.begin(), readers.end(), id));
@@ -103,7 +108,7 @@ void FillNetwork::LeaveLinks(FillId id) {
 // All that share a link with it: their hops depend on how many they are.
 void FillNetwork::TouchLinks(const Fill& fill) {
   for (const LinkId link : fill.path.links) {
-    for (const FillId id : links_[link].fills) Touch(id);
+    for (const Use& use : links_[link].fills) Touch(use.fill);
   }
 }
 
@@ -166,19 +171,23 @@ double FillNetwork::Share(const Fill& fill) const {
   double share = std::numeric_limits<double>::max();
   for (const LinkId id : fill.path.links) {
     const Link& link = links_[id];
-    share = std::min(share, link.capacity / static_cast<double>(link.fills.size()));
+    double parts = 0;
+    for (const Use& use : link.fills) parts += use.part;
+    share = std::min(share, link.capacity / parts);
   }
   return share;
 }
 
+// In the reader's bytes: a source of parts has a shard of another size.
 FillNetwork::View FillNetwork::ViewOfSource(const Fill& fill) const {
   const Fill& source = fills_[fill.source];
+  const double scale = fill.bytes / source.bytes;
   const Nanos time = now_ - fill.hop;
   View view;
   for (auto piece = source.pieces.rbegin(); piece != source.pieces.rend(); ++piece) {
     if (piece->at <= time || piece + 1 == source.pieces.rend()) {
-      view.bytes = piece->at <= time ? At(*piece, time) : piece->bytes;
-      view.rate = piece->at <= time ? piece->rate : 0;
+      view.bytes = scale * (piece->at <= time ? At(*piece, time) : piece->bytes);
+      view.rate = piece->at <= time ? scale * piece->rate : 0;
       if (piece->at > time) view.until = piece->at + fill.hop;
       return view;
     }
@@ -195,7 +204,9 @@ void FillNetwork::Evaluate(FillId id) {
   fill.cap = 0;
   if (now_ < fill.begins) return;
   double limit = std::numeric_limits<double>::max();
-  for (const LinkId link : fill.path.links) limit = std::min(limit, links_[link].capacity);
+  for (size_t i = 0; i < fill.path.links.size(); ++i) {
+    limit = std::min(limit, links_[fill.path.links[i]].capacity / PartOver(fill.path, i));
+  }
   const View view = ViewOfSource(fill);
   const double ahead = PrefixNow(fill) - view.bytes;
   if (ahead < -kBytesTolerance) {
@@ -208,7 +219,7 @@ void FillNetwork::Evaluate(FillId id) {
 bool FillNetwork::MayBind(const Link& link) {
   if (link.binding) return true;
   double wanted = 0;
-  for (const FillId id : link.fills) wanted += fills_[id].cap;
+  for (const Use& use : link.fills) wanted += fills_[use.fill].cap * use.part;
   return wanted > link.capacity * (1 + kRateTolerance);
 }
 
@@ -230,7 +241,7 @@ void FillNetwork::CollectComponent() {
       link_marks_[id] = settling_;
       link_index_[id] = static_cast<uint32_t>(component_links_.size());
       component_links_.push_back(id);
-      for (const FillId other : links_[id].fills) add(other);
+      for (const Use& other : links_[id].fills) add(other.fill);
     }
   }
 }
@@ -243,8 +254,11 @@ void FillNetwork::SolveComponent() {
   for (size_t i = 0; i < component_.size(); ++i) {
     const Fill& fill = fills_[component_[i]];
     problem.flows[i].cap = fill.cap;
-    for (const LinkId link : fill.path.links) {
-      if (link_marks_[link] == settling_) problem.flows[i].links.push_back(link_index_[link]);
+    for (size_t at = 0; at < fill.path.links.size(); ++at) {
+      const LinkId link = fill.path.links[at];
+      if (link_marks_[link] != settling_) continue;
+      problem.flows[i].links.push_back(link_index_[link]);
+      problem.flows[i].parts.push_back(PartOver(fill.path, at));
     }
   }
   const FairShareResult result = SolveFairShare(problem);
@@ -264,7 +278,9 @@ void FillNetwork::SetPiece(FillId id, double bytes, double rate) {
   Fill& fill = fills_[id];
   ++changes_;
   const Piece& last = fill.pieces.back();
-  for (const LinkId link : fill.path.links) links_[link].bytes += At(last, now_) - last.bytes;
+  for (size_t i = 0; i < fill.path.links.size(); ++i) {
+    links_[fill.path.links[i]].bytes += (At(last, now_) - last.bytes) * PartOver(fill.path, i);
+  }
   if (last.at == now_) fill.pieces.pop_back();
   fill.pieces.push_back({now_, bytes, rate});
   for (const FillId reader : fill.readers) Wake(reader, now_ + fills_[reader].hop);

@@ -31,6 +31,8 @@ using FillId = uint32_t;
 struct Path {
   std::vector<LinkId> links;  // each once
   Nanos latency = 0;          // one way
+  // Of the reader's rate, that go over each link, if it has several sources; empty: all of it.
+  std::vector<double> parts = {};
 };
 
 class FillNetwork {
@@ -42,7 +44,8 @@ class FillNetwork {
   // `whole`: it has all its bytes from the start.
   FillId AddFill(double bytes, double chunk_bytes, bool whole);
 
-  // `reader` asks `source`, which takes a round trip, and reads until it is whole or detached.
+  // `reader` asks `source`, which takes a round trip, and reads until it is whole or detached. Of
+  // several sources, which are whole and keep step, any.
   void Attach(FillId reader, FillId source, const Path& path, Nanos now);
   // Keeps the whole chunks; nothing happens if it is not attached.
   void Detach(FillId reader, Nanos now);
@@ -69,11 +72,15 @@ class FillNetwork {
     double bytes = 0;
     double rate = 0;
   };
+  struct Use {
+    FillId fill = 0;
+    double part = 1;  // of its rate
+  };
   struct Link {
     double capacity = 0;
     double bytes = 0;
     bool binding = false;  // in the last solution
-    std::vector<FillId> fills;
+    std::vector<Use> fills;
   };
   struct Fill {
     double bytes = 0;

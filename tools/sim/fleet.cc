@@ -3,7 +3,9 @@
 
 #include "tools/sim/fleet.h"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "common/check.h"
 #include "common/layout.h"
@@ -13,14 +15,30 @@ namespace {
 
 constexpr PublicationId kOldPublication{1, 1};
 
-std::shared_ptr<const Layout> OneTensor(double bytes) {
+std::shared_ptr<const Layout> OneTensor(uint64_t bytes, std::optional<Slice> slice) {
   TensorSpec tensor;
   tensor.name = "weights";
   tensor.dtype = DType::kU8;
-  tensor.shape = {static_cast<uint64_t>(bytes)};
+  tensor.shape = {bytes};
+  tensor.slice = std::move(slice);
   auto layout = Layout::Make({tensor});
   TH_CHECK(layout.ok());
   return std::make_shared<const Layout>(*std::move(layout));
+}
+
+// Groups of which all cut alike say nothing of places. Others have the ranks' parts one after the
+// other.
+std::vector<std::shared_ptr<const Layout>> LayoutsOf(const ShardOptions& shard, bool alike) {
+  const auto bytes = static_cast<uint64_t>(shard.bytes);
+  if (alike) return {shard.world_size, OneTensor(bytes, std::nullopt)};
+  const auto total = static_cast<uint64_t>(shard.bytes * shard.world_size);
+  std::vector<std::shared_ptr<const Layout>> layouts;
+  for (uint64_t rank = 0; rank < shard.world_size; ++rank) {
+    const uint64_t begin = total * rank / shard.world_size;
+    const uint64_t end = total * (rank + 1) / shard.world_size;
+    layouts.push_back(OneTensor(end - begin, Slice{{total}, {begin}}));
+  }
+  return layouts;
 }
 
 }  // namespace
@@ -29,36 +47,51 @@ Fleet::Fleet(const FleetOptions& options, const Topology& topology, World& world
     : options_(options),
       world_(world),
       hub_(options.hub, world),
-      around_{world, hub_, topology, options_.shard, options_.times},
+      trainers_{world, hub_, topology, options_.trainers, options_.times},
+      rollouts_{world, hub_, topology, options_.rollouts, options_.times},
       frames_(world) {
-  hub::PutLayoutOp put;
-  put.layout = OneTensor(options.shard.bytes);
-  options_.shard.layout = put.layout->fingerprint();
-  hub_.Apply(put);
+  const bool alike = options.trainers.world_size == options.rollouts.world_size;
+  for (ShardOptions* side : {&options_.trainers, &options_.rollouts}) {
+    for (const auto& layout : LayoutsOf(*side, alike)) {
+      side->layouts.push_back(layout->fingerprint());
+      hub::PutLayoutOp put;
+      put.layout = layout;
+      hub_.Apply(put);
+    }
+  }
   hub_.SetReceiver([this](uint32_t owner, const hub::Effect& effect) {
     if (owner < workers_.size()) workers_[owner]->OnHub(effect);
   });
   world_.OnWhole([this](FillId fill) { flow_workers_.by_fill[fill]->OnWhole(); });
 }
 
-GroupIndex Fleet::AddGroup(const std::string& name, uint32_t first_gpu, bool stable,
-                           bool holds_old) {
+GroupIndex Fleet::AddTrainers(const std::string& name, uint32_t first_gpu) {
+  return Add(trainers_, name, first_gpu, /*holds_old=*/false);
+}
+
+GroupIndex Fleet::AddRollouts(const std::string& name, uint32_t first_gpu, bool holds_old) {
+  return Add(rollouts_, name, first_gpu, holds_old);
+}
+
+GroupIndex Fleet::Add(const Surroundings& side, const std::string& name, uint32_t first_gpu,
+                      bool holds_old) {
   const auto group = static_cast<GroupIndex>(groups());
-  for (Rank rank = 0; rank < world_size(); ++rank) {
+  groups_.push_back({workers_.size(), side.shard.world_size});
+  for (Rank rank = 0; rank < side.shard.world_size; ++rank) {
     const auto number = static_cast<uint32_t>(workers_.size());
-    const WorkerIdentity identity{{options_.shard.model, name, rank}, number + 1};
-    workers_.push_back(MakeWorker({number, identity, first_gpu + rank, stable}));
+    const WorkerIdentity identity{{side.shard.model, name, rank}, number + 1};
+    workers_.push_back(MakeWorker(side, {number, identity, first_gpu + rank, &side == &trainers_}));
     workers_.back()->on_fetched = [this, group] { RankFetched(group); };
     const bool old = holds_old && options_.agents == AgentModel::kFlow;
     workers_.back()->Open(old ? std::optional(kOldPublication) : std::nullopt, 1);
   }
-  fetched_ranks_.push_back(0);
   return group;
 }
 
 template <typename Visit>
 void Fleet::ForEach(GroupIndex group, Visit visit) {
-  for (Rank rank = 0; rank < world_size(); ++rank) visit(*workers_[group * world_size() + rank]);
+  const Group& its = groups_[group];
+  for (Rank rank = 0; rank < its.ranks; ++rank) visit(*workers_[its.first + rank]);
 }
 
 void Fleet::Publish(GroupIndex group, Version version) {
@@ -77,16 +110,16 @@ void Fleet::Leave(GroupIndex group) {
   ForEach(group, [](FleetWorker& worker) { worker.Leave(); });
 }
 
-std::unique_ptr<FleetWorker> Fleet::MakeWorker(WorkerFacts facts) {
+std::unique_ptr<FleetWorker> Fleet::MakeWorker(const Surroundings& side, WorkerFacts facts) {
   if (options_.agents == AgentModel::kFlow) {
-    return std::make_unique<FlowWorker>(around_, std::move(facts), flow_workers_);
+    return std::make_unique<FlowWorker>(side, std::move(facts), flow_workers_);
   }
-  return std::make_unique<CoreWorker>(around_, std::move(facts), core_workers_, frames_);
+  return std::make_unique<CoreWorker>(side, std::move(facts), core_workers_, frames_);
 }
 
 void Fleet::RankFetched(GroupIndex group) {
-  if (++fetched_ranks_[group] < world_size()) return;
-  fetched_ranks_[group] = 0;
+  if (++groups_[group].fetched < groups_[group].ranks) return;
+  groups_[group].fetched = 0;
   if (on_fetched_) on_fetched_(group);
 }
 
@@ -99,9 +132,8 @@ bool Fleet::Holds(GroupIndex group, Version version) const {
 
 std::vector<const FleetWorker*> Fleet::WorkersOf(GroupIndex group) const {
   std::vector<const FleetWorker*> workers;
-  for (Rank rank = 0; rank < world_size(); ++rank) {
-    workers.push_back(workers_[group * world_size() + rank].get());
-  }
+  const Group& its = groups_[group];
+  for (Rank rank = 0; rank < its.ranks; ++rank) workers.push_back(workers_[its.first + rank].get());
   return workers;
 }
 

@@ -27,7 +27,9 @@ enum class AgentModel { kFlow, kCore };
 struct FleetOptions {
   AgentModel agents = AgentModel::kFlow;
   HubPortOptions hub;
-  ShardOptions shard;  // its layout is made by the fleet
+  // Of one model; the fleet makes the layouts. If their groups have as many ranks, they are alike.
+  ShardOptions trainers;
+  ShardOptions rollouts;
   AgentTimes times;
 };
 
@@ -41,7 +43,8 @@ class Fleet {
 
   // On `first_gpu` and those that follow. `holds_old`: it has version 1, as after an earlier step
   // (flow workers only).
-  GroupIndex AddGroup(const std::string& name, uint32_t first_gpu, bool stable, bool holds_old);
+  GroupIndex AddTrainers(const std::string& name, uint32_t first_gpu);
+  GroupIndex AddRollouts(const std::string& name, uint32_t first_gpu, bool holds_old);
 
   void Publish(GroupIndex group, Version version);
   void Fetch(GroupIndex group, Version newer_than);
@@ -52,28 +55,35 @@ class Fleet {
   void OnFetched(std::function<void(GroupIndex)> action) { on_fetched_ = std::move(action); }
 
   bool Holds(GroupIndex group, Version version) const;
-  bool IsGone(GroupIndex group) const { return WorkersOf(group)[0]->gone(); }
+  bool IsGone(GroupIndex group) const { return workers_[groups_[group].first]->gone(); }
   std::vector<const FleetWorker*> WorkersOf(GroupIndex group) const;
   const FrameNetwork& frames() const { return frames_; }
   const HubPort& hub() const { return hub_; }
-  size_t groups() const { return workers_.size() / world_size(); }
+  size_t groups() const { return groups_.size(); }
 
  private:
-  uint32_t world_size() const { return options_.shard.world_size; }
+  struct Group {
+    size_t first = 0;  // of its workers
+    uint32_t ranks = 0;
+    uint32_t fetched = 0;
+  };
+  GroupIndex Add(const Surroundings& side, const std::string& name, uint32_t first_gpu,
+                 bool holds_old);
   template <typename Visit>
   void ForEach(GroupIndex group, Visit visit);
-  std::unique_ptr<FleetWorker> MakeWorker(WorkerFacts facts);
+  std::unique_ptr<FleetWorker> MakeWorker(const Surroundings& side, WorkerFacts facts);
   void RankFetched(GroupIndex group);
 
   FleetOptions options_;
   World& world_;
   HubPort hub_;
-  const Surroundings around_;
+  const Surroundings trainers_;
+  const Surroundings rollouts_;
   FlowWorker::Register flow_workers_;
   CoreWorker::Register core_workers_;
   FrameNetwork frames_;
   std::vector<std::unique_ptr<FleetWorker>> workers_;  // group after group, rank after rank
-  std::vector<uint32_t> fetched_ranks_;                // by group
+  std::vector<Group> groups_;
   std::function<void(GroupIndex)> on_fetched_;
 };
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "server/core/effects.h"
 #include "server/core/events.h"
@@ -20,12 +21,13 @@
 
 namespace tensorhub::sim {
 
+// How the groups of one side, trainers or rollouts, cut the model.
 struct ShardOptions {
   std::string model = "sim";
   uint32_t world_size = 1;
-  double bytes = 0;
+  double bytes = 0;  // of each rank
   uint64_t chunk_bytes = 0;
-  Fingerprint layout;
+  std::vector<Fingerprint> layouts;  // by rank
 };
 
 struct AgentTimes {
@@ -98,8 +100,10 @@ class FleetWorker {
     opened.world_size = around_.shard.world_size;
     opened.location = around_.topology.LocationOf(facts_.gpu);
     opened.stable = facts_.stable;
+    opened.knows_streams = opened.knows_resharding = true;
     return opened;
   }
+  Fingerprint layout() const { return around_.shard.layouts[facts_.identity.key.rank]; }
 
   const Surroundings& around_;
   const WorkerFacts facts_;

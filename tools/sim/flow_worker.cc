@@ -3,6 +3,7 @@
 
 #include "tools/sim/flow_worker.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -40,7 +41,7 @@ void FlowWorker::Open(const std::optional<PublicationId>& held, Version version)
     holding.version = held_ = version;
     holding.world_size = around_.shard.world_size;
     holding.chunk_bytes = around_.shard.chunk_bytes;
-    holding.layout = around_.shard.layout;
+    holding.layout = layout();
     holding.generation = generation_;
     holding.valid_chunks = around_.world.network().ValidChunks(fill_, now());
     holding.complete = holding.visible = true;
@@ -77,7 +78,7 @@ void FlowWorker::Publish(Version version) {
 hub::PublishOp FlowWorker::PublishOf(Version version) const {
   hub::PublishOp op;
   op.version = version;
-  op.layout = around_.shard.layout;
+  op.layout = layout();
   op.chunk_bytes = around_.shard.chunk_bytes;
   op.generation = generation_;
   op.timeout_ms = kFetchTimeoutMs;
@@ -106,7 +107,7 @@ void FlowWorker::Fetch(Version newer_than) {
   newer_than_ = newer_than;
   hub::JoinFetchOp op;
   op.selector = {Selector::Kind::kNewerThan, newer_than};
-  op.layout = around_.shard.layout;
+  op.layout = layout();
   op.timeout_ms = kFetchTimeoutMs;
   Call(std::move(op), Phase::kJoining);
 }
@@ -114,7 +115,7 @@ void FlowWorker::Fetch(Version newer_than) {
 void FlowWorker::Leave() {
   if (gone()) return;
   around_.world.network().Detach(fill_, now());
-  assigned_.reset();
+  Forget();
   if (phase_ == Phase::kIdle && held_ != 0) {
     hub::UnpublishOp op;
     op.generation = generation_;
@@ -138,8 +139,8 @@ void FlowWorker::StopServing(Nanos delay, const char* why) {
   for (const FillId fill : network.ReadersOf(fill_)) {
     network.Detach(fill, now());
     FlowWorker* reader = others_.by_fill[fill];
-    if (!reader->assigned_) continue;
-    around_.world.After(delay, [reader, why, number = reader->assigned_->assignment] {
+    if (!reader->assigned_[0]) continue;
+    around_.world.After(delay, [reader, why, number = reader->assigned_[0]->assignment] {
       reader->OnSourceLost(number, why);
     });
   }
@@ -215,25 +216,86 @@ void FlowWorker::BeginRead(bool begun) {
   Call(std::move(op), Phase::kBeginning);
 }
 
+// The rest comes in parts of other shards.
+void FlowWorker::On(const hub::SourceSharding& sharding) {
+  if (!IsReading(sharding.transaction)) return;
+  LeaveAll(sharding.parts.size());
+}
+
 void FlowWorker::On(const hub::Assign& assign) {
-  const bool reads = phase_ == Phase::kBeginning || phase_ == Phase::kReading;
-  if (!reads || assign.transaction != decision_->transaction) return;
-  FillNetwork& network = around_.world.network();
-  if (assigned_) {
+  if (!IsReading(assign.transaction)) return;
+  if (!assign.parts && assigned_.size() > 1) LeaveAll(1);
+  std::optional<hub::Assign>& its = assigned_.at(assign.part);
+  if (its) {
     ++record_.redirects;
-    network.Detach(fill_, now());
-    around_.hub.Send(hub::SourceReleased{session(), assign.transaction, assigned_->assignment});
+    around_.world.network().Detach(fill_, now());
+    around_.hub.Send(hub::SourceReleased{session(), assign.transaction, its->assignment});
   }
-  assigned_ = assign;
-  FlowWorker* source = Find(assign);
-  if (source == nullptr) {
+  its = assign;
+  if (Find(assign) == nullptr) {
     around_.world.After(around_.times.silence,
                         [this, number = assign.assignment] { OnSourceLost(number, "not there"); });
     return;
   }
-  network.Attach(fill_, source->fill_, around_.topology.Between(source->facts_.gpu, facts_.gpu),
-                 now());
-  ProgressLater(assign.assignment);
+  Attach();
+}
+
+bool FlowWorker::IsReading(const TransactionId& transaction) const {
+  const bool reads = phase_ == Phase::kBeginning || phase_ == Phase::kReading;
+  return reads && transaction == decision_->transaction;
+}
+
+void FlowWorker::LeaveAll(size_t parts) {
+  around_.world.network().Detach(fill_, now());
+  for (const auto& assign : assigned_) {
+    if (!assign) continue;
+    around_.hub.Send(hub::SourceReleased{session(), assign->transaction, assign->assignment});
+  }
+  assigned_.assign(parts, std::nullopt);
+}
+
+void FlowWorker::Attach() {
+  std::vector<FlowWorker*> sources;
+  for (const auto& assign : assigned_) {
+    FlowWorker* source = assign ? Find(*assign) : nullptr;
+    if (source == nullptr) return;
+    // The network knows one source of a fill. Trainers, who stay, are those of parts.
+    TH_CHECK(assigned_.size() == 1 || around_.world.network().IsWhole(source->fill_));
+    sources.push_back(source);
+  }
+  around_.world.network().Attach(fill_, sources[0]->fill_, PathFrom(sources), now());
+  ProgressLater(++attached_, assigned_[0]->progress_ms);
+}
+
+Path FlowWorker::PathFrom(const std::vector<FlowWorker*>& sources) const {
+  Path merged;
+  for (const FlowWorker* source : sources) {
+    const Path path = around_.topology.Between(source->facts_.gpu, facts_.gpu);
+    merged.latency = std::max(merged.latency, path.latency);
+    for (const LinkId link : path.links) {
+      const auto known = std::find(merged.links.begin(), merged.links.end(), link);
+      const auto at = static_cast<size_t>(known - merged.links.begin());
+      if (known == merged.links.end()) {
+        merged.links.push_back(link);
+        merged.parts.push_back(0);
+      }
+      merged.parts[at] += sources.size() == 1 ? 1 : ShareOf(*source);
+    }
+  }
+  return merged;
+}
+
+// Of this one's shard, that the other's has as well: both sides cut the model evenly.
+double FlowWorker::ShareOf(const FlowWorker& source) const {
+  const auto range = [](const FlowWorker& worker) {
+    const double ranks = worker.around_.shard.world_size;
+    const double rank = worker.facts_.identity.key.rank;
+    return std::pair(rank / ranks, (rank + 1) / ranks);
+  };
+  const auto [begin, end] = range(*this);
+  const auto [source_begin, source_end] = range(source);
+  const double common = std::min(end, source_end) - std::max(begin, source_begin);
+  return std::max(0.0, common) / (end - begin);
 }
 
 // Null if it has gone, or its buffers hold something else by now.
@@ -243,18 +305,23 @@ FlowWorker* FlowWorker::Find(const hub::Assign& assign) const {
 }
 
 void FlowWorker::OnSourceLost(AssignmentNumber assignment, const char* why) {
-  if (!assigned_ || assigned_->assignment != assignment || gone()) return;
-  around_.world.network().Detach(fill_, now());
-  around_.hub.Send(hub::SourceFailed{session(), assigned_->transaction, assignment,
-                                     absl::UnavailableError(why)});
-  assigned_.reset();
+  if (gone()) return;
+  for (auto& assign : assigned_) {
+    if (!assign || assign->assignment != assignment) continue;
+    around_.world.network().Detach(fill_, now());
+    around_.hub.Send(
+        hub::SourceFailed{session(), assign->transaction, assignment, absl::UnavailableError(why)});
+    assign.reset();
+    return;
+  }
 }
 
-void FlowWorker::ProgressLater(AssignmentNumber assignment) {
-  around_.world.After(assigned_->progress_ms * kMillisecond, [this, assignment] {
-    if (gone() || !assigned_ || assigned_->assignment != assignment) return;
+// Until it is attached anew, or not any more.
+void FlowWorker::ProgressLater(uint64_t attached, TimeMs every) {
+  around_.world.After(every * kMillisecond, [this, attached, every] {
+    if (gone() || !assigned_[0] || attached_ != attached) return;
     TellProgress();
-    ProgressLater(assignment);
+    ProgressLater(attached, every);
   });
 }
 
@@ -268,7 +335,7 @@ void FlowWorker::TellProgress() {
 }
 
 void FlowWorker::OnWhole() {
-  assigned_.reset();
+  Forget();
   TellProgress();
   Finish(absl::OkStatus());
 }
@@ -285,7 +352,7 @@ void FlowWorker::On(const hub::Probe& probe) {
 
 void FlowWorker::Finish(absl::Status result) {
   around_.world.network().Detach(fill_, now());
-  assigned_.reset();
+  Forget();
   hub::FinishReadOp op;
   op.transaction = decision_->transaction;
   op.result = std::move(result);

@@ -59,6 +59,7 @@ class FlowWorker : public FleetWorker {
   void OnFinished(const hub::Reply& reply);
   void OnLeft();
   void BeginRead(bool begun);
+  void On(const hub::SourceSharding& sharding);
   void On(const hub::Assign& assign);
   void On(const hub::AbortRead& abort);
   void On(const hub::Probe& probe);
@@ -68,12 +69,21 @@ class FlowWorker : public FleetWorker {
   void OnSourceLost(AssignmentNumber assignment, const char* why);
   void Finish(absl::Status result);
   void TellProgress();
-  void ProgressLater(AssignmentNumber assignment);
+  void ProgressLater(uint64_t attached, TimeMs every);
   void HeartbeatAfter(Nanos delay);
   void NewFill(bool whole);
   // Nobody gets bytes from these buffers any more; their readers notice after `delay`.
   void StopServing(Nanos delay, const char* why);
   FlowWorker* Find(const hub::Assign& assign) const;
+  bool IsReading(const TransactionId& transaction) const;
+  // Reads, if each part has a source that is there.
+  void Attach();
+  // Releases what it was assigned; what comes is in so many parts.
+  void LeaveAll(size_t parts);
+  void Forget() { assigned_.assign(1, std::nullopt); }
+  // Of a reader that keeps step with all of its sources.
+  Path PathFrom(const std::vector<FlowWorker*>& sources) const;
+  double ShareOf(const FlowWorker& source) const;
   Nanos now() const { return around_.world.now(); }
 
   Register& others_;
@@ -84,7 +94,8 @@ class FlowWorker : public FleetWorker {
   Version publishing_ = 0;
   Version newer_than_ = 0;
   std::optional<hub::FetchDecision> decision_;
-  std::optional<hub::Assign> assigned_;
+  std::vector<std::optional<hub::Assign>> assigned_{1};  // by part
+  uint64_t attached_ = 0;                                // how often
 };
 
 }  // namespace tensorhub::sim

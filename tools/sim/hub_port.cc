@@ -7,6 +7,8 @@
 #include <chrono>
 #include <utility>
 
+#include "server/core/planning.h"
+
 namespace tensorhub::sim {
 
 HubPort::HubPort(const HubPortOptions& options, World& world)
@@ -29,6 +31,9 @@ Nanos HubPort::TimeOf(const hub::Event& event) const {
 void HubPort::Apply(const hub::Event& event) { Serve(event); }
 
 void HubPort::Serve(const hub::Event& event) {
+  if (const auto* put = std::get_if<hub::PutLayoutOp>(&event)) {
+    layouts_[put->layout->fingerprint()] = put->layout;
+  }
   hub::Effects effects;
   const auto begin = std::chrono::steady_clock::now();
   hub_.Apply(event, NowMs(), effects);
@@ -46,6 +51,7 @@ void HubPort::Deliver(const hub::Effect& effect) {
     last_warning_ = line->text;
     return;
   }
+  if (const auto* wanted = std::get_if<hub::PlanWanted>(&effect)) return Plan(*wanted);
   std::optional<uint32_t> owner;
   if (const auto* reply = std::get_if<hub::Reply>(&effect)) {
     owner = static_cast<uint32_t>(reply->call >> kOpBits);
@@ -54,6 +60,17 @@ void HubPort::Deliver(const hub::Effect& effect) {
   }
   if (!owner || !receiver_) return;
   world_.After(options_.latency, [this, to = *owner, effect] { receiver_(to, effect); });
+}
+
+// Beside the hub, which goes on. How long it takes is not modelled: docs/benchmarks.md, "plan".
+void HubPort::Plan(const hub::PlanWanted& wanted) {
+  const auto layouts_of = [this](const std::vector<Fingerprint>& fingerprints) {
+    hub::LayoutsByRank layouts;
+    for (const Fingerprint& layout : fingerprints) layouts.push_back(layouts_.at(layout));
+    return layouts;
+  };
+  hub::PlanMade made = hub::MakePlan(wanted.plan, layouts_of(wanted.from), layouts_of(wanted.to));
+  world_.After(options_.operation_time, [this, made = std::move(made)] { Serve(made); });
 }
 
 // Time passes for the hub also when nobody speaks to it.

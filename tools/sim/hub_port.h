@@ -9,7 +9,9 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "server/core/hub.h"
 #include "tools/sim/world.h"
@@ -59,11 +61,13 @@ class HubPort {
   void Serve(const hub::Event& event);
   void Deliver(const hub::Effect& effect);
   void SetTimer();
+  void Plan(const hub::PlanWanted& wanted);
 
   const HubPortOptions options_;
   World& world_;
   hub::Hub hub_;
   Receiver receiver_;
+  std::map<Fingerprint, std::shared_ptr<const Layout>> layouts_;
   Nanos free_at_ = 0;
   std::optional<TimeMs> timer_;
   uint64_t events_ = 0;

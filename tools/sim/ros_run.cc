@@ -52,22 +52,19 @@ class RosRun {
     fleet.agents = options.agent_cores ? AgentModel::kCore : AgentModel::kFlow;
     fleet.hub = options.hub;
     fleet.hub.hub.seed = options.seed;
-    fleet.shard.world_size = options.group_size;
-    fleet.shard.bytes = options.shard_bytes;
-    fleet.shard.chunk_bytes = options.chunk();
+    fleet.rollouts.world_size = options.group_size;
+    fleet.rollouts.bytes = options.shard_bytes;
+    fleet.rollouts.chunk_bytes = options.chunk();
+    fleet.trainers.world_size = options.trainer_ranks();
+    fleet.trainers.bytes = options.shard_bytes * options.group_size / options.trainer_ranks();
+    fleet.trainers.chunk_bytes = options.ChunkOf(fleet.trainers.bytes);
     fleet.times = options.times;
     return fleet;
   }
 
-  GroupIndex AddGroup(const std::string& name, uint32_t gpu, size_t rollout, bool holds_old) {
-    const bool stable = rollout == workload_.rollouts.size();
-    rollout_of_.push_back(rollout);
-    return fleet_.AddGroup(name, gpu, stable, holds_old);
-  }
-
   void AddPublisher(uint32_t gpu) {
-    const GroupIndex group =
-        AddGroup(absl::StrCat("trainer-", gpu), gpu, workload_.rollouts.size(), false);
+    const GroupIndex group = fleet_.AddTrainers(absl::StrCat("trainer-", gpu), gpu);
+    rollout_of_.push_back(workload_.rollouts.size());
     world_.At(kPublishAt, [this, group] { fleet_.Publish(group, kNewVersion); });
   }
 
@@ -88,7 +85,9 @@ class RosRun {
 
   GroupIndex Enter(size_t i, bool holds_old) {
     const Rollout& rollout = workload_.rollouts[i];
-    const GroupIndex group = AddGroup(absl::StrCat("rollout-", i), rollout.first_gpu, i, holds_old);
+    const GroupIndex group =
+        fleet_.AddRollouts(absl::StrCat("rollout-", i), rollout.first_gpu, holds_old);
+    rollout_of_.push_back(i);
     if (rollout.dies) {
       const Nanos at = std::max(kPublishAt + *rollout.dies, world_.now());
       world_.At(at, [this, group, i] { Die(group, i); });

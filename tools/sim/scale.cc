@@ -43,6 +43,9 @@ void ScaleVerb::AddFlags(cli::Command& command) {
   command.Flag("gpus", &gpus_, "GPUs in all, trainers included");
   command.Flag("group-size", &group_size_, "GPUs that hold one copy together");
   command.Flag(
+      "trainer-size", &trainer_size_,
+      "ranks of a trainer group, which cuts the model in as many parts; 0: as rollouts do");
+  command.Flag(
       "publishers", &publishers_,
       "trainer groups that publish the same version; standalone and elastic: 8 unless given");
   command.Flag("shard-bytes", &shard_bytes_, "bytes per GPU");
@@ -70,6 +73,7 @@ void ScaleVerb::AddFlags(cli::Command& command) {
   command.Flag("seed", &seed_, "of everything random");
   command.Example("tensorhub-sim scale --gpus 16384");
   command.Example("tensorhub-sim scale --scenario crossdc -o json");
+  command.Example("tensorhub-sim scale --group-size 2 --trainer-size 8");
 }
 
 // What the paper's workloads are modelled with; a flag that was given keeps its value.
@@ -97,9 +101,14 @@ absl::StatusOr<std::vector<std::string>> ScaleVerb::Strategies() const {
     const std::vector<std::string> names = absl::StrSplit(part, ',', absl::SkipEmpty());
     wanted.insert(wanted.end(), names.begin(), names.end());
   }
+  if (wanted.empty() && trainer_size_ != 0) return std::vector<std::string>{"ros"};
   if (wanted.empty()) return DefaultStrategies(scenario_);
   for (const std::string& name : wanted) {
     const auto& known = StrategyNames();
+    if (trainer_size_ != 0 && name != "ros") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--strategy ", name, " copies shards as they are: without --trainer-size"));
+    }
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("--strategy: \"", name, "\" is none of ", absl::StrJoin(known, ", ")));
@@ -124,6 +133,7 @@ absl::StatusOr<ScaleOptions> ScaleVerb::Options() const {
   topology.host_latency = std::min(topology.host_latency, topology.hop_latency);
   topology.wide_area_latency = FromMillis(wide_area_latency_);
   options.group_size = group_size_;
+  options.trainer_size = trainer_size_;
   options.publishers = publishers_;
   options.shard_bytes = static_cast<double>(shard_bytes_.value);
   options.chunk_bytes = chunk_bytes_.value;

@@ -33,6 +33,7 @@ class ScaleVerb {
   std::string agents_ = "flow";
   uint32_t gpus_ = 1024;
   uint32_t group_size_ = 8;
+  uint32_t trainer_size_ = 0;
   uint32_t publishers_ = 1;
   uint32_t gpus_per_host_ = 8;
   uint32_t hosts_per_rack_ = 16;

@@ -160,7 +160,7 @@ class ScenarioRun {
   void Notes() {
     const auto note = [this](std::string text) { report_.notes.push_back(std::move(text)); };
     note(absl::StrFormat("%d trainer GPUs, of which %d groups of %d publish; %d rollout groups",
-                         workload_.trainer_gpus, options_.publishers, options_.group_size,
+                         workload_.trainer_gpus, options_.publishers, options_.trainer_ranks(),
                          workload_.rollouts.size()));
     if (options_.scenario == "standalone") {
       note(

@@ -29,17 +29,20 @@ absl::Status Check(const ScaleOptions& options) {
     return absl::InvalidArgumentError(
         "--nic-gbit, --host-gbit and --wan-gbit are above 0, --rack-gbit is not below");
   }
+  if (options.trainer_size != 0 && options.agent_cores) {
+    return absl::InvalidArgumentError("--trainer-size is for --agents flow");
+  }
   const Chunking chunking{static_cast<uint64_t>(options.shard_bytes), options.chunk()};
   return CheckChunking(chunking);
 }
 
 // Trainers take the first half in the scenarios of the paper, of which some groups publish.
 uint32_t TrainerGpus(const ScaleOptions& options) {
-  const uint32_t publishing = options.publishers * options.group_size;
+  const uint32_t publishing = options.publishers * options.trainer_ranks();
   if (options.scenario == "broadcast") return publishing;
   const uint32_t part = options.scenario == "crossdc" ? options.topology.datacenters : 2;
-  const uint32_t groups = options.topology.gpus / options.group_size / part;
-  return std::max(publishing, groups * options.group_size);
+  const uint32_t groups = options.topology.gpus / options.trainer_ranks() / part;
+  return std::max(publishing, groups * options.trainer_ranks());
 }
 
 Nanos Within(Random& random, Nanos span) {
@@ -54,8 +57,8 @@ bool Chance(Random& random, double share) {
 
 double DefaultAheadBytes() { return static_cast<double>(agent::CoreOptions().send_ahead_bytes); }
 
-uint64_t ScaleOptions::chunk() const {
-  return chunk_bytes != 0 ? chunk_bytes : DefaultChunkBytes(static_cast<uint64_t>(shard_bytes));
+uint64_t ScaleOptions::ChunkOf(double bytes) const {
+  return chunk_bytes != 0 ? chunk_bytes : DefaultChunkBytes(static_cast<uint64_t>(bytes));
 }
 
 absl::StatusOr<Workload> MakeWorkload(const ScaleOptions& options) {
@@ -63,7 +66,7 @@ absl::StatusOr<Workload> MakeWorkload(const ScaleOptions& options) {
   Workload workload;
   workload.trainer_gpus = TrainerGpus(options);
   for (uint32_t i = 0; i < options.publishers; ++i) {
-    workload.publishers.push_back(i * options.group_size);
+    workload.publishers.push_back(i * options.trainer_ranks());
   }
   Random random(options.seed);
   for (uint32_t gpu = workload.trainer_gpus; gpu + options.group_size <= options.topology.gpus;

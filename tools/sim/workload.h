@@ -7,6 +7,7 @@
 #ifndef TENSORHUB_TOOLS_SIM_WORKLOAD_H_
 #define TENSORHUB_TOOLS_SIM_WORKLOAD_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,8 +27,9 @@ struct ScaleOptions {
   std::string scenario = "broadcast";
   bool agent_cores = false;  // the agents' own state machines, frame by frame
   TopologyOptions topology;
-  uint32_t group_size = 8;
-  uint32_t publishers = 1;  // trainer groups that publish the same version
+  uint32_t group_size = 8;    // of rollouts
+  uint32_t trainer_size = 0;  // of trainers; 0: as those, with the same cut
+  uint32_t publishers = 1;    // trainer groups that publish the same version
   double shard_bytes = 50e9;
   uint64_t chunk_bytes = 0;                  // 0: what an agent proposes
   double ahead_bytes = DefaultAheadBytes();  // sent by a source before it confirms
@@ -40,11 +42,17 @@ struct ScaleOptions {
   HubPortOptions hub;
   AgentTimes times;
 
-  double link_seconds() const { return shard_bytes / topology.nic_bytes_per_second; }
+  uint32_t trainer_ranks() const { return trainer_size == 0 ? group_size : trainer_size; }
+  // One copy into a rollout, and out of one group of trainers.
+  double link_seconds() const {
+    const double cut = std::max(1.0, double(group_size) / trainer_ranks());
+    return cut * shard_bytes / topology.nic_bytes_per_second;
+  }
   double wide_area_seconds() const {
     return shard_bytes * group_size / topology.wide_area_bytes_per_second;
   }
-  uint64_t chunk() const;
+  uint64_t chunk() const { return ChunkOf(shard_bytes); }
+  uint64_t ChunkOf(double bytes) const;
 };
 
 struct Rollout {

@@ -33,6 +33,13 @@ TEST(FairShare, WhatOneLeavesTheOthersTake) {
   EXPECT_THAT(result.rates, ElementsAre(4, 2, 4));
 }
 
+// Half of what the second takes goes over another link.
+TEST(FairShare, WhoUsesALinkInPartTakesLessOfIt) {
+  const FairShareResult result = SolveFairShare({{3, 9}, {{kMuch, {0}}, {kMuch, {0, 1}, {.5, 1}}}});
+  EXPECT_THAT(result.rates, ElementsAre(2, 2));
+  EXPECT_THAT(result.binding, ElementsAre(1, 0));
+}
+
 TEST(FairShare, ALinkThatSatisfiesAllBindsNobody) {
   const FairShareResult result = SolveFairShare({{10}, {{4, {0}}, {6, {0}}}});
   EXPECT_THAT(result.rates, ElementsAre(4, 6));

@@ -47,6 +47,21 @@ TEST(RosRun, OneRolloutTakesItsBytesOverItsRate) { EXPECT_NEAR(Ratio(SmallOption
 
 TEST(RosRun, AFewRolloutsTakeHardlyLonger) { EXPECT_LT(Ratio(SmallOptions(8)), 1.05); }
 
+// A root takes what it needs from each of the trainers; the others follow it.
+TEST(RosRun, TrainersThatCutTheModelOtherwiseCostNoMore) {
+  for (const uint32_t trainer_size : {8u, 4u, 3u, 1u}) {
+    ScaleOptions options = SmallOptions(8);
+    options.trainer_size = trainer_size;
+    options.topology.gpus = 8 * kGroupSize + trainer_size;
+    options.topology.gpus_per_host = 1;  // all of it crosses the NICs
+    const RosResult result = RunIt(options);
+    EXPECT_THAT(result.done, Each(Ne(std::nullopt)));
+    EXPECT_EQ(result.failures, 0u);
+    EXPECT_LT(LastSeconds(result.done) / options.link_seconds(), 1.05) << trainer_size;
+    EXPECT_GE(LastSeconds(result.done) / options.link_seconds(), 1) << trainer_size;
+  }
+}
+
 // The first group's version is out, and one chain of all rollouts made, before the others have been
 // compared with it (R1). Eight chains of 64 take 1.1 then, and one of 512 takes 1.8.
 TEST(RosRun, ThoseWhoPublishItLaterGetTheirPartOfTheChain) {
