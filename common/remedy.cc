@@ -18,9 +18,10 @@ std::string ToDetails(Remedy remedy) {
   return remedy == Remedy::kNone ? "" : absl::StrCat(static_cast<int>(remedy));
 }
 
-// Only the last has something behind its number.
+// Only kAskLeader has something behind its number.
 Remedy RemedyFromDetails(std::string_view details) {
-  for (const Remedy remedy : {Remedy::kOpenSession, Remedy::kPutDocuments, Remedy::kWaitItOut}) {
+  for (const Remedy remedy :
+       {Remedy::kOpenSession, Remedy::kPutDocuments, Remedy::kWaitItOut, Remedy::kAwaitAdoption}) {
     if (details == ToDetails(remedy)) return remedy;
   }
   const bool leader = details.substr(0, details.find(' ')) == ToDetails(Remedy::kAskLeader);

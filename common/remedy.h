@@ -17,10 +17,11 @@ namespace tensorhub {
 // The numbers are those of tensorhub.v1.Remedy.
 enum class Remedy {
   kNone = 0,
-  kOpenSession = 1,   // the hub knows no such session: open one, then repeat the call
-  kPutDocuments = 2,  // the hub knows no such layout or attachment: put them, then call anew
-  kWaitItOut = 3,     // R8: an outage. Fetch again, and again, until it is over
-  kAskLeader = 4,     // this server stands by: ask the one that leads (LeaderOf)
+  kOpenSession = 1,    // the hub knows no such session: open one, then repeat the call
+  kPutDocuments = 2,   // the hub knows no such layout or attachment: put them, then call anew
+  kWaitItOut = 3,      // R8: an outage. Fetch again, and again, until it is over
+  kAskLeader = 4,      // this server stands by: ask the one that leads (LeaderOf)
+  kAwaitAdoption = 5,  // R8: another hub's server: open a session again, until an operator's word
 };
 
 absl::Status WithRemedy(absl::Status status, Remedy remedy);

@@ -44,9 +44,11 @@ void ServerChoice::There(std::string_view asked) {
   if (asked == current()) told_in_a_row_ = 0;
 }
 
-KnownHub::Verdict KnownHub::Meet(std::string_view store_id, uint64_t epoch) {
+KnownHub::Verdict KnownHub::Meet(std::string_view store_id, uint64_t epoch,
+                                 std::string_view adopts) {
   if (store_id.empty()) return Verdict::kLeads;
-  if (!store_id_.empty() && store_id_ != store_id) return Verdict::kAnother;
+  const bool foreign = !store_id_.empty() && store_id_ != store_id;
+  if (foreign && adopts != store_id_) return Verdict::kAnother;
   if (store_id_ == store_id && epoch < epoch_) return Verdict::kOlder;
   store_id_ = store_id;
   epoch_ = epoch;

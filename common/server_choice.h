@@ -59,8 +59,9 @@ class KnownHub {
     kOlder,    // a life that another one has followed: it is not to be obeyed
     kAnother,  // another store's
   };
-  // A store id that is empty is one of a hub that keeps nothing: its epochs are times.
-  Verdict Meet(std::string_view store_id, uint64_t epoch);
+  // A store id that is empty is one of a hub that keeps nothing: its epochs are times. `adopts`:
+  // the store whose workers that hub has taken over by an operator's word; empty: none.
+  Verdict Meet(std::string_view store_id, uint64_t epoch, std::string_view adopts = {});
   // A later life of it than the one that is known.
   bool IsFollowedBy(std::string_view store_id, uint64_t epoch) const {
     return !store_id_.empty() && store_id_ == store_id && epoch > epoch_;

@@ -88,10 +88,13 @@ auto Fields(T& v) {
   } else if constexpr (kCount == 18) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = v;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
-  } else {
-    static_assert(kCount == 19);
+  } else if constexpr (kCount == 19) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = v;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
+  } else {
+    static_assert(kCount == 20);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = v;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t);
   }
 }
 

@@ -103,6 +103,7 @@ rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddre
   options.listen = listen;
   options.loop.hub.seed = RandomSeed();
   options.loop.hub.life = loaded.identity.epoch;
+  options.loop.hub.store = loaded.identity.store_id;
   options.loop.hub.lease_ms = lease_ms;
   options.loop.hub.heartbeat_ms = lease_ms / 5;
   options.loop.hub.recovering = loaded.earlier_life;

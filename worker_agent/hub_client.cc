@@ -210,7 +210,7 @@ void HubClient::OnMessage(SessionNumber number, const v1::HubMessage& message) {
 
 absl::Status HubClient::CheckIdentity(const v1::Welcome& welcome) {
   const uint64_t known = hub_.epoch();
-  switch (hub_.Meet(welcome.store_id(), welcome.epoch())) {
+  switch (hub_.Meet(welcome.store_id(), welcome.epoch(), welcome.adopts())) {
     case KnownHub::Verdict::kLeads:
       return absl::OkStatus();
     case KnownHub::Verdict::kAnother:
@@ -235,6 +235,7 @@ bool HubClient::LeadsNot(const absl::Status& status) const {
 
 void HubClient::OnWelcome(const v1::Welcome& welcome) {
   if (state_ != State::kOpening) return;
+  const std::string before = hub_.store_id();
   const absl::Status status = CheckIdentity(welcome);
   if (LeadsNot(status)) {
     Log().warn("{}", std::string(status.message()));
@@ -253,11 +254,16 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
   Log().info("{} {} the server at {} (version {}, epoch {})", ToString(options_.facts.self.key),
              connected_ ? "reconnected to" : "connected to", at_, welcome.server_version(),
              welcome.epoch());
+  const bool moved = !before.empty() && hub_.store_id() != before;
+  if (moved)
+    Log().warn("{} belongs to another hub now, which has adopted it",
+               ToString(options_.facts.self.key));
+  awaits_adoption_ = false;
   const bool first = !std::exchange(connected_, true);
   owner_.on_event(SessionUp{TimeOr(welcome.lease_ms(), kLeaseMs),
                             TimeOr(welcome.heartbeat_ms(), kHeartbeatMs), welcome.wants_documents(),
                             FromProto(welcome.group_epoch()), welcome.hears_content(),
-                            welcome.term()});
+                            welcome.term(), moved});
   if (first) owner_.on_connected(absl::OkStatus());
 }
 
@@ -280,9 +286,20 @@ void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
   if (RemedyOf(status) == Remedy::kAskLeader) failures_ = 0;  // somebody knows where to go
   if (!connected_) return OnFirstFailure(status);
   if (LeadsNot(status)) return RetryLater();
+  if (RemedyOf(status) == Remedy::kAwaitAdoption) return AwaitAdoption(status);
   // A certificate or token that has ended may be renewed: the next try looks at the files again.
   if (IsRefusal(status) && !absl::IsUnauthenticated(status)) return Refuse(status);
   RetryLater();
+}
+
+// R8: with what it holds, as often as it would send heartbeats.
+void HubClient::AwaitAdoption(const absl::Status& status) {
+  if (!std::exchange(awaits_adoption_, true)) {
+    Log().warn("{} waits: {}", ToString(options_.facts.self.key), std::string(status.message()));
+  }
+  renew_at_.reset();  // the server is reached
+  owner_.on_event(SessionDown{status});
+  open_at_ = now_ + heartbeat_ms_;
 }
 
 // gRPC says nothing of a service that is not there. Where it was there before, a proxy may stand in

@@ -78,6 +78,7 @@ class HubClient {
   // What is wrong with this hub's identity.
   absl::Status CheckIdentity(const v1::Welcome& welcome);
   bool LeadsNot(const absl::Status& status) const;
+  void AwaitAdoption(const absl::Status& status);
   void OnEnd(SessionNumber number, const grpc::Status& ended);
   absl::Status WhyEnded(const grpc::Status& ended) const;
   void OnFirstFailure(const absl::Status& status);
@@ -116,6 +117,7 @@ class HubClient {
   std::optional<TimeMs> renew_at_;  // the channel, while no session is up again
   TimeMs renew_after_ms_ = 0;
   TimeMs heartbeat_ms_ = 0;
+  bool awaits_adoption_ = false;
   std::optional<TimeMs> ask_others_at_;  // who leads, while a session is up
   std::optional<TimeMs> put_at_;         // documents that the hub wants, again
   int failures_ = 0;                     // in a row

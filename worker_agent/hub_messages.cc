@@ -8,6 +8,7 @@
 
 #include "common/grpc_status.h"
 #include "common/limits.h"
+#include "common/protocol_level.h"
 #include "common/remedy.h"
 #include "common/text.h"
 
@@ -280,6 +281,7 @@ v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report) {
   out.set_offers_copies(facts.offers_copies);
   out.set_copy_of(facts.copy_of);
   out.set_agent_version(TENSORHUB_VERSION);
+  out.set_level(kProtocolLevel);
   out.set_gave_up_join(report.gave_up_join);
   out.set_repeats(report.repeats);
   out.set_features(v1::FEATURE_STREAMS | v1::FEATURE_RESHARDING);

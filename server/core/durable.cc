@@ -78,6 +78,7 @@ void Persist::Add(Persist later) {
   AddRows(std::move(later.groups), groups);
   AddRows(std::move(later.retention), retention);
   AddRows(std::move(later.workers), workers);
+  AddRows(std::move(later.adopted), adopted);
 }
 
 void Keep(const Persist& rows, DurableState& state) {
@@ -85,6 +86,7 @@ void Keep(const Persist& rows, DurableState& state) {
   KeepRows(rows.groups, state.groups);
   KeepRows(rows.retention, state.retention);
   KeepRows(rows.workers, state.workers);
+  KeepRows(rows.adopted, state.adopted);
 }
 
 void Hub::State::Restore() {
@@ -113,12 +115,13 @@ void Hub::State::Restore() {
     if (row.away) {
       away_[key] = {row.incarnation, row.away, started_ + options_.cut_off_ms};
     } else {
-      expected_[key] = {row.incarnation, std::nullopt};
+      expected_[key] = {row.incarnation, std::nullopt, row.withdrawn};
     }
   }
   SetAwayTimer();
   // A store of before that has no such rows: for those who are there now they would be too few.
   names_all_ = !options_.recovering || !durable_.workers.empty();
+  adoptions_.rows = durable_.adopted;
 }
 
 // R6, R8: remembered like a worker whose lease has expired, so that its next session is told from
@@ -172,12 +175,14 @@ void Hub::State::RestoreRetention(const std::string& name, const RetentionRow& r
 std::optional<WorkerRow> Hub::State::RowOfWorker(const WorkerKey& key) const {
   if (!names_all_) return std::nullopt;
   const auto expected = expected_.find(key);
-  if (expected != expected_.end()) return WorkerRow{expected->second.incarnation};
+  if (expected != expected_.end()) {
+    return WorkerRow{expected->second.incarnation, {}, expected->second.withdrawn};
+  }
   const auto away = away_.find(key);
   if (away != away_.end()) return WorkerRow{away->second.incarnation, away->second.publication};
   const Worker* worker = FindWorker(key);
   if (worker == nullptr || !worker->alive) return std::nullopt;
-  return WorkerRow{worker->id.incarnation};
+  return WorkerRow{worker->id.incarnation, {}, worker->withdrawn};
 }
 
 std::optional<GroupRow> Hub::State::RowOfGroup(const GroupKey& key) const {
@@ -206,6 +211,9 @@ void Hub::State::PersistChanges(size_t first) {
   }
   for (const WorkerKey& key : std::exchange(changed_workers_, {})) {
     Compare(key, RowOfWorker(key), durable_.workers, rows.workers);
+  }
+  for (const Id128& store : std::exchange(adoptions_.changed, {})) {
+    Compare(store, std::optional(adoptions_.rows.at(store)), durable_.adopted, rows.adopted);
   }
   if (rows.empty()) return;
   Keep(rows, durable_);

@@ -100,7 +100,14 @@ struct RetentionRow {
 struct WorkerRow {
   Incarnation incarnation = 0;
   PublicationId away = {};  // none: it has not ended
+  bool withdrawn = false;   // by an operator, out of service (R3)
   bool operator==(const WorkerRow&) const = default;
+};
+
+// R8: a store whose workers an operator has had adopted.
+struct AdoptedRow {
+  bool settled = false;  // one grace has passed since
+  bool operator==(const AdoptedRow&) const = default;
 };
 
 struct DurableState {
@@ -108,6 +115,7 @@ struct DurableState {
   std::map<GroupKey, GroupRow> groups;
   std::map<std::string, RetentionRow> retention;  // by model
   std::map<WorkerKey, WorkerRow> workers;         // all of them, or none: they are not known
+  std::map<Id128, AdoptedRow> adopted;            // by store
   bool operator==(const DurableState&) const = default;
 };
 
@@ -118,9 +126,11 @@ struct Persist {
   std::map<GroupKey, std::optional<GroupRow>> groups;
   std::map<std::string, std::optional<RetentionRow>> retention;
   std::map<WorkerKey, std::optional<WorkerRow>> workers;
+  std::map<Id128, std::optional<AdoptedRow>> adopted;
 
   bool empty() const {
-    return models.empty() && groups.empty() && retention.empty() && workers.empty();
+    return models.empty() && groups.empty() && retention.empty() && workers.empty() &&
+           adopted.empty();
   }
   // As if `later` had come after this one.
   void Add(Persist later);

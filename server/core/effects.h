@@ -88,6 +88,7 @@ struct Welcome {
   bool wants_documents = false;
   GroupEpoch epoch = {};  // of the group, the latest that this worker is known to be in
   TermNumber term = 0;    // of the model, the latest
+  Id128 adopts = {};      // the store that it knew, if it is another hub's
 };
 // R2: another epoch has begun for its group, and this worker is in it.
 struct GroupChanged {

@@ -96,6 +96,7 @@ struct SessionOpened {
   std::string endpoint;
   // Connected to this hub, or to an earlier life of it, before.
   bool resumed = false;
+  Id128 known_store = {};   // of the hub that it belongs to; none: it is new, or knows none
   GroupEpoch epoch = {};    // its group's, as it was told last
   GroupEpoch came_in = {};  // as it was told first; none: it is new, or does not say
   std::optional<Holding> holding;
@@ -311,6 +312,12 @@ struct DrainOp {
   bool undo = false;
 };
 
+// R8. The workers of another hub become this one's, when they come.
+struct AdoptOp {
+  CallId call = 0;
+  Id128 store;
+};
+
 // Whether what is cut in one way can be read in another.
 struct PlanKey {
   ShardingId from;
@@ -347,7 +354,7 @@ using Event = std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, So
                            SourceFailed, SourceSilent, ProbeAnswer, ContentHashed, CopyFailed,
                            PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp,
                            WaitOp, PutLayoutOp, PutAttachmentOp, RetainOp, PinOp, UnpinOp,
-                           SupersedeOp, DrainOp, PlanMade, CallCancelled, Tick>;
+                           SupersedeOp, DrainOp, AdoptOp, PlanMade, CallCancelled, Tick>;
 
 }  // namespace tensorhub::hub
 

@@ -47,6 +47,8 @@ struct HubOptions {
   uint64_t seed = 1;
   // Which life of the hub this is: greater than that of any before (R2).
   uint64_t life = 1;
+  // Whose data it has (R8); none: nothing is kept, and any worker is welcome.
+  Id128 store = {};
   // How long a silent worker counts as alive. Shorter: dead workers hinder others less; longer:
   // pauses of the trainer (a checkpoint, a debugger) do not cost its references.
   TimeMs lease_ms = 5000;

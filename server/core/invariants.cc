@@ -404,8 +404,10 @@ void Hub::State::CheckPins() const {
 void Hub::State::CheckDurable() const {
   TH_CHECK(recovering_ || (expected_.empty() && names_all_));
   TH_CHECK(changed_models_.empty() && changed_groups_.empty() && changed_retention_.empty());
-  TH_CHECK(changed_workers_.empty());
+  TH_CHECK(changed_workers_.empty() && adoptions_.changed.empty());
+  TH_CHECK(recovering_ || !adoptions_.IsUnsettled());
   DurableState wanted;
+  wanted.adopted = adoptions_.rows;
   for (const auto& [name, model] : models_) {
     if (const auto row = RowOfModel(name)) wanted.models[name] = *row;
     if (const auto row = RowOfRetention(name)) wanted.retention[name] = *row;
@@ -417,7 +419,9 @@ void Hub::State::CheckDurable() const {
   for (const auto& [key, worker] : workers_) {
     if (const auto row = RowOfWorker(key)) wanted.workers[key] = *row;
   }
-  for (const auto& [key, expected] : expected_) wanted.workers[key] = {expected.incarnation};
+  for (const auto& [key, expected] : expected_) {
+    wanted.workers[key] = {expected.incarnation, {}, expected.withdrawn};
+  }
   for (const auto& [key, away] : away_) {
     const Worker* worker = FindWorker(key);
     TH_CHECK((worker == nullptr || !worker->alive) && !expected_.contains(key));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/adoption.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -103,6 +104,7 @@ void Hub::State::BeginRecovery(TimeMs until) {
 
 void Hub::State::EndRecovery() {
   recovering_ = false;
+  Adoption{*this}.Settle();
   absl::erase_if(timers_, [](const Timer& timer) { return timer.kind == Timer::Kind::kGrace; });
   for (const auto& [key, expected] : std::exchange(expected_, {})) {
     changed_workers_.insert(key);
@@ -168,6 +170,7 @@ bool Hub::State::HasSaidAll(const WorkerKey& key, const Expected& expected) cons
 // R8: then absence proves what it always does, before the lease is over.
 bool Hub::State::HaveAllReported() {
   if (!recovering_ || !options_.recovering || !names_all_) return false;
+  if (adoptions_.IsUnsettled()) return false;
   while (!expected_.empty() && HasSaidAll(expected_.begin()->first, expected_.begin()->second)) {
     changed_workers_.insert(expected_.begin()->first);
     expected_.erase(expected_.begin());

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/remedy.h"
+#include "server/core/adoption.h"
 #include "server/core/state.h"
 #include "server/core/withdrawal.h"
 
@@ -75,12 +76,17 @@ void Hub::State::Renew(SessionId session) {
 void Hub::State::On(const SessionOpened& opened) {
   HearSomebody();
   SessionOpened event = opened;
-  absl::Status status = CheckOpening(event);
+  const Adoption adoption{*this};
+  adoption.ForgetEpochs(event);
+  absl::Status status = adoption.Check(event);
+  if (status.ok()) status = CheckOpening(event);
   if (status.ok() && RemembersEarlierLife(event)) BeginRecovery(started_ + options_.lease_ms);
   if (status.ok()) status = HearReader(event);
   if (!status.ok()) {
-    Say(LogLine::Level::kInfo, absl::StrCat("refused a session of ", ToString(event.worker.key),
-                                            ": ", std::string(status.message())));
+    const bool waits = RemedyOf(status) == Remedy::kAwaitAdoption;  // again and again
+    Say(waits ? LogLine::Level::kDebug : LogLine::Level::kInfo,
+        absl::StrCat("refused a session of ", ToString(event.worker.key), ": ",
+                     std::string(status.message())));
     out_->push_back(CloseSession{event.session, std::move(status)});
     return;
   }
@@ -96,8 +102,9 @@ void Hub::State::On(const SessionOpened& opened) {
   HearExpected(event);
   ComesBack(event.worker.key);
   if (worker.came_in == GroupEpoch{}) worker.came_in = CameIn(event);
-  Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told,
-                       models_.at(event.worker.key.model).terms.now().number});
+  Send(worker,
+       Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told,
+               models_.at(event.worker.key.model).terms.now().number, adoption.ComesFrom(event)});
   worker.said = worker.told;
   const bool held = worker.reference.has_value();
   MergeReport(worker, event);
@@ -270,6 +277,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.stalled_ms = 0;
   SetAbsent(worker, false);
   if (!joined) return;
+  Service{*this}.Restore(worker);
   Service{*this}.FollowOwner(worker);
   ++alive_;
   worker.lease_timer = worker.lease_end;

@@ -23,6 +23,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/functional/function_ref.h"
 #include "common/random.h"
+#include "server/core/adoptions.h"
 #include "server/core/hub.h"
 #include "server/core/plans.h"
 #include "server/core/source_selection.h"
@@ -153,6 +154,8 @@ class Hub::State {
   absl::Status CheckReportedTerm(const Worker& worker, const Holding& holding) const;
   Publication& Recreate(const std::string& model, const Holding& holding);
   const Publication* TakeUp(const Worker& worker, const PublishOp& op, const Publication* wanted);
+  void On(const AdoptOp& op);
+  struct Adoption;  // adoption.h: whose workers are let in
 
   // recovered_fetch.cc: R6
   void EndUnreported(Worker& worker, const SessionOpened& event);
@@ -534,10 +537,10 @@ class Hub::State {
   std::map<WorkerKey, Expected> expected_;
   std::map<WorkerKey, Away> away_;
   std::optional<TimeMs> away_timer_;
-  // The rows of workers name all that are there. False: in a recovery that began without them.
-  bool names_all_ = true;
+  bool names_all_ = true;  // false: in a recovery that began without the rows of workers
   Totals totals_;
   uint64_t epochs_ = 0;  // made in this life
+  Adoptions adoptions_;
 
   std::map<WorkerKey, Worker> workers_;
   absl::btree_map<Serial, Worker*> rows_;  // of workers_
@@ -562,9 +565,7 @@ class Hub::State {
   std::optional<TimeMs> pin_timer_;
   size_t alive_ = 0;
   std::map<WorkerIdentity, std::vector<AwaitedReader>> awaited_;  // by source
-
-  // Reads that leave each datacenter, of all models, counted from assignment until released.
-  std::map<std::string, uint32_t> uplinks_;
+  std::map<std::string, uint32_t> uplinks_;  // by datacenter, the reads that leave it
 
   // What is kept of the tables, by what was said of it in effects.
   DurableState durable_;

@@ -543,8 +543,8 @@ struct SharedTable {
 // newest: a later one would be in its row.
 struct Expected {
   Incarnation incarnation = 0;
-  // The call that it repeats; 0: it repeats none. None: it is not back, or does not say.
-  std::optional<OpId> repeats;
+  std::optional<OpId> repeats;  // by a call that it repeats; 0: none. None: it has not said
+  bool withdrawn = false;       // an operator took it out of service
 };
 
 // R8: what a worker held whole when its lease ended in silence. It may come back with it.

@@ -7,7 +7,8 @@
 // holds its shard whole, nobody is led to it, and its readers are led away. What nobody else has it
 // goes on serving, so that no fetch fails for want of it.
 //
-// The order is for a process: it ends with it, and with the hub. Whoever gives it repeats it.
+// The order is for a process: it ends with it. It is in the worker's row, and outlives the hub
+// (R8).
 
 #include "server/core/withdrawal.h"
 
@@ -41,6 +42,11 @@ void Hub::State::On(const DrainOp& op) {
 
 void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
   worker.withdrawn = withdrawn;
+  const auto expected = state.expected_.find(worker.id.key);
+  const bool still =
+      expected != state.expected_.end() && expected->second.incarnation == worker.id.incarnation;
+  if (still) expected->second.withdrawn = withdrawn;
+  state.changed_workers_.insert(worker.id.key);
   worker.succession = {};
   if (worker.read) worker.read->apart = true;
   state.retention_changed_ = true;
@@ -53,6 +59,14 @@ void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
   withdrawn ? void(shard.withdrawn.insert(&worker)) : void(shard.withdrawn.erase(&worker));
   if (withdrawn && HoldsWhole(worker)) state.leavers_.insert(worker.serial);
   state.RetryRedirects(*worker.reference->sharding, worker.id.key.rank);
+}
+
+// R8: an earlier life of the hub was told.
+void Hub::State::Service::Restore(Worker& worker) const {
+  const auto expected = state.expected_.find(worker.id.key);
+  if (expected == state.expected_.end() || worker.withdrawn) return;
+  const bool same = expected->second.incarnation == worker.id.incarnation;
+  if (same && expected->second.withdrawn) Set(worker, true);
 }
 
 void Hub::State::Service::FollowOwner(Worker& copy) const {

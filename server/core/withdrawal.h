@@ -14,6 +14,8 @@ struct Hub::State::Service {
   State& state;
 
   void Set(Worker& worker, bool withdrawn) const;
+  // A worker that has come back is what its row says.
+  void Restore(Worker& worker) const;
   // A copy that has come is out of service with the process that it is in.
   void FollowOwner(Worker& copy) const;
   void AskOthersThan(const Worker& withdrawn) const;

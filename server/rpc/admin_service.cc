@@ -47,6 +47,7 @@ AdminService::AdminService(HubLoop& loop, Unfinished& unfinished, Guard& guard, 
   Offer<v1::UnpinRequest, v1::UnpinResponse>("Unpin");
   Offer<v1::SupersedeRequest, v1::SupersedeResponse>("Supersede");
   Offer<v1::DrainRequest, v1::DrainResponse>("Drain");
+  Offer<v1::AdoptRequest, v1::AdoptResponse>("Adopt");
   Offer<v1::RewindRequest, v1::RewindResponse>("Rewind");
 }
 
@@ -64,6 +65,7 @@ grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext* c
   response->set_data_dir(about_.data_dir);
   if (!about_.leads_at.empty()) response->set_role("leader");
   response->set_leader(about_.leads_at);
+  response->set_doubted(doubted_);
   const Guard::Facts guard = guard_.facts();
   response->set_security(guard.security);
   response->set_certificate(guard.certificate);

@@ -6,6 +6,7 @@
 #ifndef TENSORHUB_SERVER_RPC_ADMIN_SERVICE_H_
 #define TENSORHUB_SERVER_RPC_ADMIN_SERVICE_H_
 
+#include <atomic>
 #include <chrono>
 #include <string>
 
@@ -34,6 +35,9 @@ class AdminService final : public Operations<v1::Admin> {
     MutexLock lock(mutex_);
     listen_ = listen;
   }
+
+  // Of a leader: another one may lead by now.
+  void SetDoubted(bool doubted) { doubted_ = doubted; }
 
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext*, const v1::GetStatusRequest*,
                                       v1::GetStatusResponse*) override;
@@ -71,6 +75,7 @@ class AdminService final : public Operations<v1::Admin> {
 
   Guard& guard_;
   const About about_;
+  std::atomic<bool> doubted_ = false;
   Mutex mutex_;
   std::string listen_ ABSL_GUARDED_BY(mutex_);
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

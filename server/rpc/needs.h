@@ -74,6 +74,8 @@ inline Need NeedOf(const v1::PinRequest& request) { return {Right::kAdmin, reque
 inline Need NeedOf(const v1::UnpinRequest& request) { return {Right::kAdmin, request.model()}; }
 inline Need NeedOf(const v1::SupersedeRequest& request) { return {Right::kAdmin, request.model()}; }
 inline Need NeedOf(const v1::DrainRequest& request) { return {Right::kAdmin, request.model()}; }
+// Of all models, hence of one by any name.
+inline Need NeedOf(const v1::AdoptRequest& /*request*/) { return {Right::kAdmin, "*"}; }
 inline Need NeedOf(const v1::RewindRequest& request) { return {Right::kAdmin, request.model()}; }
 
 }  // namespace tensorhub::rpc

@@ -73,9 +73,15 @@ absl::Status SessionReactor::Admit(const v1::OpenSession& open, hub::SessionOpen
 }
 
 absl::Status SessionReactor::Open(const v1::OpenSession& open) {
+  // First: what a newer agent says may mean something else.
+  absl::Status status = CheckLevel(open);
+  if (!status.ok()) {
+    spdlog::info("refused a session: {}", std::string(status.message()));
+    return status;
+  }
   absl::StatusOr<hub::SessionOpened> opened = ToCore(open, session_);
   if (!opened.ok()) return opened.status();
-  absl::Status status = Admit(open, *opened);
+  status = Admit(open, *opened);
   if (status.ok()) status = CheckIdentity(open, identity_);
   if (!status.ok()) {
     spdlog::info("refused a session of {}: {}", ToString(opened->worker.key),

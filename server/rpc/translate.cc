@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
 #include "common/limits.h"
+#include "common/protocol_level.h"
 #include "common/remedy.h"
 #include "common/text.h"
 #include "server/rpc/field_checks.h"
@@ -157,7 +158,7 @@ absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::Sess
   if (open.has_repeats()) out.repeats = open.repeats();
   out.knows_streams = (open.features() & pb::FEATURE_STREAMS) != 0;
   out.knows_resharding = out.knows_streams && (open.features() & pb::FEATURE_RESHARDING) != 0;
-  check.IdOrNone(open.known_store_id(), "known_store_id");
+  out.known_store = check.IdOrNone(open.known_store_id(), "known_store_id");
   if (open.has_holding()) out.holding = HoldingOf(check, open.holding());
   if (open.has_open_fetch()) out.open_fetch = OpenFetchOf(check, open.open_fetch());
   return check.Take(std::move(out));
@@ -254,13 +255,16 @@ absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::Session
   return absl::InvalidArgumentError("body: the message is empty or of an unknown kind");
 }
 
+absl::Status CheckLevel(const pb::OpenSession& open) {
+  if (open.level() <= kProtocolLevel) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "level: this worker (version ", ReadableText(open.agent_version(), kMediumBytesMax),
+      ") speaks level ", open.level(), " of the protocol, this server (version ", TENSORHUB_VERSION,
+      ") knows ", kProtocolLevel, ": upgrade the server first"));
+}
+
 absl::Status CheckIdentity(const pb::OpenSession& open, const ServerIdentity& mine) {
   const Id128 known = FromBytes(open.known_store_id()).value_or(Id128{});
-  if (known && mine.store_id && known != mine.store_id) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "known_store_id: this worker belongs to another hub (", ToHex(known), ", this is ",
-        ToHex(mine.store_id), "): correct the server's address, or restart the worker"));
-  }
   if (known == mine.store_id && known && open.known_epoch() > mine.epoch) {
     const std::string text = absl::StrCat("known_epoch: this server is stale (epoch ", mine.epoch,
                                           ", the worker has seen ", open.known_epoch(),
@@ -403,6 +407,11 @@ absl::StatusOr<hub::Event> ToCore(const pb::DrainRequest& request, hub::CallId c
   check.Name(request.group(), "group");
   const WorkerKey worker{request.model(), request.group(), request.rank()};
   return EventOf(check, hub::DrainOp{call, worker, request.undo()});
+}
+
+absl::StatusOr<hub::Event> ToCore(const pb::AdoptRequest& request, hub::CallId call) {
+  FieldChecks check;
+  return EventOf(check, hub::AdoptOp{call, check.Id(request.store_id(), "store_id")});
 }
 
 // The name that Supersede had.

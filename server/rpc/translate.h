@@ -42,9 +42,12 @@ absl::StatusOr<hub::Event> ToCore(const pb::PinRequest& request, hub::CallId cal
 absl::StatusOr<hub::Event> ToCore(const pb::UnpinRequest& request, hub::CallId call);
 absl::StatusOr<hub::Event> ToCore(const pb::SupersedeRequest& request, hub::CallId call);
 absl::StatusOr<hub::Event> ToCore(const pb::DrainRequest& request, hub::CallId call);
+absl::StatusOr<hub::Event> ToCore(const pb::AdoptRequest& request, hub::CallId call);
 absl::StatusOr<hub::Event> ToCore(const pb::RewindRequest& request, hub::CallId call);
 
-// FAILED_PRECONDITION if the worker knows another hub, or a later life of this one (R8).
+// FAILED_PRECONDITION if the worker speaks a level of the protocol that this server does not know.
+absl::Status CheckLevel(const pb::OpenSession& open);
+// FAILED_PRECONDITION if the worker knows a later life of this hub (R8).
 absl::Status CheckIdentity(const pb::OpenSession& open, const ServerIdentity& mine);
 
 pb::HubMessage ToProto(const hub::Directive& directive, const ServerIdentity& identity);
@@ -66,6 +69,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::PinResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::UnpinResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::SupersedeResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::DrainResponse& response);
+absl::Status FillResponse(const hub::Reply& reply, pb::AdoptResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::RewindResponse& response);
 
 // "" for none, as the wire says it.

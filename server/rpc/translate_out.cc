@@ -34,6 +34,7 @@ void Fill(const hub::Welcome& welcome, const ServerIdentity& identity, pb::HubMe
   Fill(welcome.epoch, *out.mutable_group_epoch());
   out.set_hears_content(true);
   out.set_term(welcome.term);
+  if (welcome.adopts) out.set_adopts(IdBytes(welcome.adopts));
 }
 
 void Fill(const hub::Assign& assign, const ServerIdentity&, pb::HubMessage& message) {
@@ -224,6 +225,7 @@ absl::Status FillResponse(const hub::Reply&, pb::RetainResponse&) { return absl:
 absl::Status FillResponse(const hub::Reply&, pb::PinResponse&) { return absl::OkStatus(); }
 absl::Status FillResponse(const hub::Reply&, pb::UnpinResponse&) { return absl::OkStatus(); }
 absl::Status FillResponse(const hub::Reply&, pb::SupersedeResponse&) { return absl::OkStatus(); }
+absl::Status FillResponse(const hub::Reply&, pb::AdoptResponse&) { return absl::OkStatus(); }
 absl::Status FillResponse(const hub::Reply&, pb::RewindResponse&) { return absl::OkStatus(); }
 
 }  // namespace tensorhub::rpc

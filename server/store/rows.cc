@@ -132,7 +132,7 @@ absl::StatusOr<std::map<std::string, hub::RetentionRow>> ReadRetention(Sqlite& d
 absl::StatusOr<std::map<WorkerKey, hub::WorkerRow>> ReadWorkers(Sqlite& database) {
   std::map<WorkerKey, hub::WorkerRow> workers;
   absl::StatusOr<Statement> select =
-      database.Prepare("SELECT model, group_name, rank, incarnation, away FROM workers");
+      database.Prepare("SELECT model, group_name, rank, incarnation, away, withdrawn FROM workers");
   if (!select.ok()) return select.status();
   while (true) {
     const absl::StatusOr<bool> row = select->Step();
@@ -141,13 +141,29 @@ absl::StatusOr<std::map<WorkerKey, hub::WorkerRow>> ReadWorkers(Sqlite& database
     const uint64_t rank = select->Number(2);
     const WorkerKey key{select->Bytes(0), select->Bytes(1), static_cast<Rank>(rank)};
     const std::optional<Id128> away = IdOrNoneFrom(*select, 4);
-    const hub::WorkerRow worker{select->Number(3), away.value_or(Id128{})};
+    const uint64_t withdrawn = select->Number(5);
+    const hub::WorkerRow worker{select->Number(3), away.value_or(Id128{}), withdrawn == 1};
     if (!AreNames(key.model, key.group) || rank >= kWorldSizeMax || worker.incarnation == 0 ||
-        !away) {
+        !away || withdrawn > 1) {
       return Damaged(database.path(), absl::StrCat("table workers, row \"", key.model, "/",
                                                    key.group, "/", rank, "\""));
     }
     workers[key] = worker;
+  }
+}
+
+absl::StatusOr<std::map<Id128, hub::AdoptedRow>> ReadAdopted(Sqlite& database) {
+  std::map<Id128, hub::AdoptedRow> adopted;
+  absl::StatusOr<Statement> select = database.Prepare("SELECT store_id, settled FROM adopted");
+  if (!select.ok()) return select.status();
+  while (true) {
+    const absl::StatusOr<bool> row = select->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return adopted;
+    const std::optional<Id128> store = FromBytes(select->Bytes(0));
+    const uint64_t settled = select->Number(1);
+    if (!store || !*store || settled > 1) return Damaged(database.path(), "table adopted");
+    adopted[*store] = {settled == 1};
   }
 }
 
@@ -285,10 +301,12 @@ absl::StatusOr<RowWriter> RowWriter::Prepare(Sqlite& database) {
        "INSERT OR REPLACE INTO retention (model, keep_latest, pins) VALUES (?1, ?2, ?3)"},
       {&writer.drop_retention_, "DELETE FROM retention WHERE model = ?1"},
       {&writer.put_worker_,
-       "INSERT OR REPLACE INTO workers (model, group_name, rank, incarnation, away) "
-       "VALUES (?1, ?2, ?3, ?4, ?5)"},
+       "INSERT OR REPLACE INTO workers (model, group_name, rank, incarnation, away, "
+       "withdrawn) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
       {&writer.drop_worker_,
        "DELETE FROM workers WHERE model = ?1 AND group_name = ?2 AND rank = ?3"},
+      {&writer.put_adopted_, "INSERT OR REPLACE INTO adopted (store_id, settled) VALUES (?1, ?2)"},
+      {&writer.drop_adopted_, "DELETE FROM adopted WHERE store_id = ?1"},
   };
   for (const auto& [statement, sql] : statements) {
     absl::StatusOr<Statement> prepared = database.Prepare(sql);
@@ -310,6 +328,9 @@ absl::Status RowWriter::Write(const hub::Persist& rows) {
   }
   for (const auto& [key, row] : rows.workers) {
     if (absl::Status status = Write(key, row); !status.ok()) return status;
+  }
+  for (const auto& [store, row] : rows.adopted) {
+    if (absl::Status status = Write(store, row); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -387,6 +408,15 @@ absl::Status RowWriter::Write(const WorkerKey& key, const std::optional<hub::Wor
   const std::string away = row ? OrEmpty(row->away) : "";
   if (row) statement.Bind(4, row->incarnation);
   if (row) statement.BindBlob(5, away);
+  if (row) statement.Bind(6, uint64_t{row->withdrawn});
+  return statement.Run();
+}
+
+absl::Status RowWriter::Write(const Id128& store, const std::optional<hub::AdoptedRow>& row) {
+  Statement& statement = row ? put_adopted_ : drop_adopted_;
+  const std::string id = ToBytes(store);
+  statement.BindBlob(1, id);
+  if (row) statement.Bind(2, uint64_t{row->settled});
   return statement.Run();
 }
 

@@ -21,6 +21,7 @@ absl::StatusOr<std::map<std::string, hub::ModelRow>> ReadModels(Sqlite& database
 absl::StatusOr<std::map<hub::GroupKey, hub::GroupRow>> ReadGroups(Sqlite& database);
 absl::StatusOr<std::map<std::string, hub::RetentionRow>> ReadRetention(Sqlite& database);
 absl::StatusOr<std::map<WorkerKey, hub::WorkerRow>> ReadWorkers(Sqlite& database);
+absl::StatusOr<std::map<Id128, hub::AdoptedRow>> ReadAdopted(Sqlite& database);
 
 // The statements that write rows, prepared once; within a transaction of the caller's.
 class RowWriter {
@@ -34,6 +35,7 @@ class RowWriter {
   absl::Status Write(const hub::GroupKey& key, const std::optional<hub::GroupRow>& row);
   absl::Status Write(const std::string& model, const std::optional<hub::RetentionRow>& row);
   absl::Status Write(const WorkerKey& key, const std::optional<hub::WorkerRow>& row);
+  absl::Status Write(const Id128& store, const std::optional<hub::AdoptedRow>& row);
 
   Statement put_model_;
   Statement drop_model_;
@@ -43,6 +45,8 @@ class RowWriter {
   Statement drop_retention_;
   Statement put_worker_;
   Statement drop_worker_;
+  Statement put_adopted_;
+  Statement drop_adopted_;
 };
 
 // One record per rank, of fixed length.

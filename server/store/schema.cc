@@ -79,6 +79,13 @@ ALTER TABLE group_fetches ADD COLUMN sharding BLOB NOT NULL DEFAULT x'';
     R"sql(
 ALTER TABLE group_fetches ADD COLUMN sharding_full INTEGER NOT NULL DEFAULT 0;
 )sql",
+    R"sql(
+ALTER TABLE workers ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE adopted (
+  store_id BLOB PRIMARY KEY,
+  settled INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql",
 };
 constexpr int kSchema = static_cast<int>(std::size(kSteps));
 

@@ -114,10 +114,12 @@ absl::StatusOr<Loaded> SqliteStore::Load() {
   if (!retention.ok()) return retention.status();
   auto workers = ReadWorkers(*database_);
   if (!workers.ok()) return workers.status();
-  return Loaded{
-      *identity,
-      earlier_life_,
-      {*std::move(models), *std::move(groups), *std::move(retention), *std::move(workers)}};
+  auto adopted = ReadAdopted(*database_);
+  if (!adopted.ok()) return adopted.status();
+  return Loaded{*identity,
+                earlier_life_,
+                {*std::move(models), *std::move(groups), *std::move(retention), *std::move(workers),
+                 *std::move(adopted)}};
 }
 
 absl::StatusOr<ServerIdentity> SqliteStore::RaiseEpoch() {

@@ -103,6 +103,7 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.cuts = draws.On();
   plan.long_chain = draws.On() ? static_cast<uint32_t>(2 + draws.Of(3)) : 0;
   plan.drains = draws.Every(2 * kSecond, 30 * kSecond);
+  plan.adopts = draws.On();
   return plan;
 }
 

@@ -68,6 +68,7 @@ struct FaultPlan {
   // Kinds of hub.
   bool keeps_data = true;  // store id and epoch survive a crash
   Ppm data_lost = 0;       // of crashes with data: it comes back as another hub
+  bool adopts = false;     // and an operator has that one adopt the workers
   bool small_limits = false;
   uint32_t sources_per_reader = 1;
   bool cuts = false;         // groups cut their model in different ways

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/remedy.h"
 #include "tests/sim/process.h"
 #include "tools/sim/core_events.h"
 #include "worker_agent/core/refusal.h"
@@ -76,6 +77,7 @@ void HubLink::Open() {
   opened.session = stream_->session;
   opened.number = number_;
   opened.resumed = connected_;
+  opened.known_store = known_.store_id;
   stream_->last_up = scene_.agenda.now() + Latency();
   Up(stream_->last_up, [this, stream = stream_, opened, known = known_] {
     if (scene_.agenda.now() >= stream->up_cut) return;
@@ -147,10 +149,12 @@ void HubLink::OnDown(Stream& stream, const hub::Directive& directive,
 
 void HubLink::OnWelcome(const hub::Directive& directive, const ServerIdentity& identity) {
   if (state_ != State::kOpening) return;
-  if (known_.store_id && identity.store_id && known_.store_id != identity.store_id) {
+  const Id128& adopts = std::get<hub::Welcome>(directive.body).adopts;
+  const bool another = known_.store_id && identity.store_id && known_.store_id != identity.store_id;
+  if (another && adopts != known_.store_id) {
     return Refuse(absl::FailedPreconditionError("the server is another one now"));
   }
-  if (known_.store_id && identity.epoch < known_.epoch) {
+  if (known_.store_id && !another && identity.epoch < known_.epoch) {
     return Refuse(absl::FailedPreconditionError("the server runs on old data"));
   }
   known_ = identity;
@@ -167,7 +171,8 @@ void HubLink::OnEnd(const absl::Status& status) {
   state_ = State::kIdle;
   if (was_up) process_.Step(agent::SessionDown{});
   const bool predecessor = !connected_ && absl::IsAlreadyExists(status);
-  if (agent::IsRefusal(status) && !predecessor) return Refuse(status);
+  const bool waits = scene_.plan.adopts && RemedyOf(status) == Remedy::kAwaitAdoption;
+  if (agent::IsRefusal(status) && !predecessor && !waits) return Refuse(status);
   RetryLater();
 }
 

@@ -52,6 +52,7 @@ void HubNode::Start() {
   if (scene_.plan.long_chain > 0) options_.long_chain = scene_.plan.long_chain;
   options_.seed = scene_.dice.Next();
   options_.life = identity_.epoch;
+  options_.store = identity_.store_id;
   options_.recovering = again && identity_.epoch > 1 && scene_.plan.keeps_data;
   if (scene_.plan.small_limits) options_.limits = SmallLimits(scene_.dice);
   options_.wall_at_zero = scene_.agenda.now() / (kSecond / 1000) - NowMs();
@@ -61,6 +62,18 @@ void HubNode::Start() {
   scene_.Log("hub starts, epoch ", identity_.epoch, options_.recovering ? ", recovering" : "");
   scene_.checkers->OnHubStart();
   TickLater();
+  if (scene_.plan.adopts && !lost_.empty()) AdoptInAWhile();
+}
+
+// Again in each life: what was said last may not have been kept.
+void HubNode::AdoptInAWhile() {
+  constexpr Nanos kUntilSomebodyLooks = 20 * kSecond;
+  scene_.agenda.After(scene_.dice.Time(0, kUntilSomebodyLooks), &node(), [this] {
+    for (const Id128& store : lost_) {
+      scene_.Log("an operator has hub ", ToHex(store), " adopted");
+      Apply(hub::AdoptOp{NewCall({}), store}, nullptr);
+    }
+  });
 }
 
 void HubNode::Crash(bool data_lost) {
@@ -72,6 +85,7 @@ void HubNode::Crash(bool data_lost) {
   scene_.agenda.Kill(node());
   hub_.reset();
   if (data_lost) {
+    if (identity_.store_id) lost_.insert(identity_.store_id);
     if (identity_.store_id) identity_ = {};
     kept_ = {};
   }
@@ -103,9 +117,6 @@ hub::CallId HubNode::NewCall(const CallRecord& record) {
 // --- what arrives --------------------------------------------------------------------------------
 
 absl::Status HubNode::CheckIdentity(const ServerIdentity& known) const {
-  if (known.store_id && identity_.store_id && known.store_id != identity_.store_id) {
-    return absl::FailedPreconditionError("this worker belongs to another hub");
-  }
   if (known.store_id && known.store_id == identity_.store_id && known.epoch > identity_.epoch) {
     return absl::FailedPreconditionError("this server is stale");
   }

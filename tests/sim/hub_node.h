@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "server/core/hub.h"
@@ -108,10 +109,12 @@ class HubNode {
   void CarryOut(const hub::PlanWanted& wanted);
   void TickLater();
   absl::Status CheckIdentity(const ServerIdentity& known) const;
+  void AdoptInAWhile();
 
   Scene& scene_;
   ServerIdentity identity_;
   hub::DurableState kept_;  // on its disk
+  std::set<Id128> lost_;    // the stores whose data went
   hub::HubOptions options_;
   std::unique_ptr<hub::Hub> hub_;
   std::vector<std::unique_ptr<Node>> nodes_;  // one a life; the last is the present one

@@ -224,6 +224,10 @@ absl::Status AdminClient::Supersede(const v1::SupersedeRequest& request) {
   return Call(&v1::Admin::Stub::Supersede, request).status();
 }
 
+absl::Status AdminClient::Adopt(const v1::AdoptRequest& request) {
+  return Call(&v1::Admin::Stub::Adopt, request).status();
+}
+
 absl::StatusOr<v1::DrainResponse> AdminClient::Drain(const v1::DrainRequest& request) {
   return Call(&v1::Admin::Stub::Drain, request);
 }

@@ -61,6 +61,7 @@ class AdminClient {
   absl::Status Unpin(const v1::UnpinRequest& request);
   absl::Status Supersede(const v1::SupersedeRequest& request);
   absl::StatusOr<v1::DrainResponse> Drain(const v1::DrainRequest& request);
+  absl::Status Adopt(const v1::AdoptRequest& request);
   // Not retried; the caller owns the context.
   std::unique_ptr<grpc::ClientReader<v1::WatchEvent>> Watch(grpc::ClientContext& context,
                                                             const std::string& model);

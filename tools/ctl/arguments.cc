@@ -9,7 +9,6 @@
 #include <array>
 
 #include "absl/strings/str_format.h"
-#include "common/ids.h"
 #include "common/location.h"
 #include "common/random.h"
 #include "common/server_choice.h"
@@ -53,6 +52,13 @@ cli::Problem ParseValue(std::string_view text, VersionOrLatest* out) {
 cli::Problem ParseValue(std::string_view text, ModelArgument* out) {
   if (auto problem = NameProblem(text)) return problem;
   out->name = std::string(text);
+  return std::nullopt;
+}
+
+cli::Problem ParseValue(std::string_view text, HubArgument* out) {
+  const std::optional<Id128> store = ParseHex(text);
+  if (!store || !*store) return "is no hub's id; give its 32 hexadecimal digits";
+  out->store = *store;
   return std::nullopt;
 }
 

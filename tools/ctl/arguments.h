@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "common/cli/values.h"
+#include "common/ids.h"
 
 namespace tensorhub::ctl {
 
@@ -32,6 +33,12 @@ struct ModelArgument {
   std::string name;
 };
 cli::Problem ParseValue(std::string_view text, ModelArgument* out);
+
+// HUB: the id of a hub's data, as logs and `status` show it.
+struct HubArgument {
+  Id128 store;
+};
+cli::Problem ParseValue(std::string_view text, HubArgument* out);
 
 // --group: a legal name as well; empty for the tool's own choice.
 struct GroupFlag {

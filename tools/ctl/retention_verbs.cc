@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What operators order: retain, pin, unpin, that is, what must not be lost (R7); and supersede
-// (R2).
+// What operators order: retain, pin, unpin, that is, what must not be lost (R7); supersede (R2);
+// and adopt (R8).
 
 #include <chrono>
 #include <cstdint>
@@ -87,6 +87,19 @@ void AddSupersedeVerb(Verbs& verbs) {
   command.Example("tensorhubctl supersede actor 1190");
 }
 
+void AddAdoptVerb(Verbs& verbs) {
+  auto hub = std::make_shared<HubArgument>();
+  cli::Command& command = verbs.Add(
+      "adopt", "Takes over the workers of another hub, whose data is lost, with what they hold.",
+      [=](const Globals& globals) {
+        v1::AdoptRequest request;
+        request.set_store_id(ToBytes(hub->store));
+        return AdminClient(globals.server, globals.connect_timeout).Adopt(request);
+      });
+  command.Argument("HUB", hub.get(), "its id, which the server's log and the workers' say");
+  command.Example("tensorhubctl adopt 5b0c7d1e9a3f42688c21d0f4b6a7e913");
+}
+
 }  // namespace
 
 void AddRetentionVerbs(Verbs& verbs) {
@@ -94,6 +107,7 @@ void AddRetentionVerbs(Verbs& verbs) {
   AddPinVerb(verbs);
   AddUnpinVerb(verbs);
   AddSupersedeVerb(verbs);
+  AddAdoptVerb(verbs);
 }
 
 }  // namespace tensorhub::ctl

@@ -214,7 +214,8 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
                                     .heartbeat_ms = d.heartbeat_ms,
                                     .wants_documents = d.wants_documents,
                                     .epoch = d.epoch,
-                                    .term = d.term};
+                                    .term = d.term,
+                                    .moved = static_cast<bool>(d.adopts)};
           },
           [](const hub::Assign& d) -> Result { return ToAgent(d); },
           [](const hub::SourceSharding& d) -> Result {

@@ -35,7 +35,8 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   heartbeat_at_ = now + heartbeat_ms_;
   epoch_ = event.epoch;
   hears_content_ = event.hears_content;
-  if (came_in_ == GroupEpoch{}) came_in_ = event.epoch;
+  if (event.moved) reference_.ForgetEpoch();
+  if (event.moved || came_in_ == GroupEpoch{}) came_in_ = event.epoch;
   if (!knows_term_) knows_term_ = event.term;
   dropped_.reset();  // it is another hub, perhaps, and judges what is reported anew
   // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.
@@ -49,7 +50,8 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   }
 }
 
-void AgentCore::State::On(const SessionDown&, TimeMs /*now*/, Effects& /*effects*/) {
+void AgentCore::State::On(const SessionDown& event, TimeMs /*now*/, Effects& /*effects*/) {
+  away_because_ = event.why;
   calls_.OnSessionDown();
   heartbeat_at_.reset();
   if (next_read_) next_read_ = NextRead{next_read_->generation, /*begun=*/false};
@@ -350,6 +352,7 @@ absl::Status AgentCore::State::Health() const {
   const PublicationId& held = reference_.content().publication;
   if (reference_.holds() && held == superseded_.publication) return superseded_.reason;
   if (calls_.session_up()) return absl::OkStatus();
+  if (!away_because_.ok()) return away_because_;
   return absl::UnavailableError("the server cannot be reached at the moment; connecting goes on");
 }
 

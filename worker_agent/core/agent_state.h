@@ -200,8 +200,9 @@ class AgentCore::State {
   std::optional<TimeMs> leaving_ms_;  // what a leave that was asked for gives readers and keepers
   bool left_ = false;
   TimeMs heartbeat_ms_ = 1000;
-  GroupEpoch epoch_;    // the group's, as the hub told it last
-  GroupEpoch came_in_;  // as it was told first
+  absl::Status away_because_;  // without a session: why, if it is not the network
+  GroupEpoch epoch_;           // the group's, as the hub told it last
+  GroupEpoch came_in_;         // as it was told first
   std::optional<TimeMs> heartbeat_at_;
   bool hears_content_ = true;  // the hub
 

@@ -67,8 +67,11 @@ struct SessionUp {
   GroupEpoch epoch = {};      // its group's
   bool hears_content = true;  // false: an older hub, which would refuse a ContentHashedMessage
   TermNumber term = 0;        // the model's latest
+  bool moved = false;         // R8: it is another hub than before, which has adopted this worker
 };
-struct SessionDown {};
+struct SessionDown {
+  absl::Status why = {};  // for people; OK: the server is not reached
+};
 // The hub refused this worker for good (replaced, another hub): every verb fails with it.
 struct SessionRefused {
   absl::Status status;

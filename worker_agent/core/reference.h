@@ -85,6 +85,7 @@ class Reference {
     published_ = published;
   }
   void SetVisible() { visible_ = true; }
+  void ForgetEpoch() { content_.epoch = {}; }
 
  private:
   void Tell(Effects& effects) const {

@@ -22,7 +22,7 @@ constexpr size_t kPartBytesMax = size_t{512} << 10;
 
 bool IsRow(const std::vector<std::string>& words) {
   const std::string& table = words.front();
-  if (table == "m" || table == "r") return words.size() == 2;
+  if (table == "m" || table == "r" || table == "a") return words.size() == 2;
   if (table == "g") return words.size() == 3;
   return table == "w" && words.size() == 4;
 }
@@ -38,6 +38,14 @@ bool TakeWorker(const std::vector<std::string>& words, const std::string& value,
   if (!row || !absl::SimpleAtoi(words[3], &rank) || rank >= kWorldSizeMax) return false;
   if (absl::StrCat(rank) != words[3]) return false;
   state.workers[{words[1], words[2], rank}] = *row;
+  return true;
+}
+
+bool TakeAdopted(const std::string& word, const std::string& value, hub::DurableState& state) {
+  const std::optional<Id128> store = ParseHex(word);
+  const std::optional<hub::AdoptedRow> row = AdoptedFrom(value);
+  if (!store || !*store || !row || ToHex(*store) != word) return false;
+  state.adopted[*store] = *row;
   return true;
 }
 
@@ -60,7 +68,8 @@ absl::Status EtcdStore::Damaged(const std::vector<std::string>& words) const {
 
 // A row, or a part of one that came before it: keys come in order.
 absl::Status EtcdStore::Take(const etcd::KeyValue& pair, Values& values) {
-  static const auto& own = *new std::set<std::string>{"id", "schema", "epoch", "leader", "turn"};
+  static const auto& own =
+      *new std::set<std::string>{"id", "schema", "name", "epoch", "leader", "turn"};
   const std::string below = pair.key().substr(keys_.all().size());
   std::optional<std::vector<std::string>> words = WordsOf(below);
   if (!words) return Damaged({below});
@@ -111,6 +120,8 @@ bool EtcdStore::TakeRow(const std::vector<std::string>& words, const std::string
       return TakeInto(GroupFrom(value), hub::GroupKey{words[1], words[2]}, state.groups);
     case 'r':
       return TakeInto(RetentionFrom(value), words[1], state.retention);
+    case 'a':
+      return TakeAdopted(words[1], value, state);
     default:
       return TakeWorker(words, value, state);
   }
@@ -170,6 +181,7 @@ absl::Status EtcdStore::Commit(const hub::Persist& rows) {
   for (const auto& [key, row] : rows.groups) change(keys_.Group(key), row);
   for (const auto& [model, row] : rows.retention) change(keys_.Retention(model), row);
   for (const auto& [key, row] : rows.workers) change(keys_.Worker(key), row);
+  for (const auto& [store, row] : rows.adopted) change(keys_.Adopted(store), row);
   return commits_.Keep(ops);
 }
 

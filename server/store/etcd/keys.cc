@@ -63,6 +63,10 @@ std::string EtcdKeys::Worker(const WorkerKey& key) const {
   return absl::StrCat(below_, "w/", Escaped(key.model), "/", Escaped(key.group), "/", key.rank);
 }
 
+std::string EtcdKeys::Adopted(const Id128& store) const {
+  return absl::StrCat(below_, "a/", ToHex(store));
+}
+
 std::string PartKey(const std::string& key, size_t part) {
   return absl::StrFormat("%s/part/%08d", key, part);
 }

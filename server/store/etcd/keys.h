@@ -32,6 +32,7 @@ class EtcdKeys {
   const std::string& all() const { return below_; }
   std::string Id() const { return below_ + "id"; }
   std::string Schema() const { return below_ + "schema"; }
+  std::string Name() const { return below_ + "name"; }
   std::string Epoch() const { return below_ + "epoch"; }
   std::string Leader() const { return below_ + "leader"; }
   std::string Turn() const { return below_ + "turn"; }
@@ -43,6 +44,7 @@ class EtcdKeys {
   std::string Group(const hub::GroupKey& key) const;
   std::string Retention(const std::string& model) const;
   std::string Worker(const WorkerKey& key) const;
+  std::string Adopted(const Id128& store) const;
 
  private:
   const std::string below_;

@@ -133,10 +133,22 @@ std::optional<hub::RetentionRow> RetentionFrom(const std::string& value) {
   return row;
 }
 
+std::string ToValue(const hub::AdoptedRow& row) {
+  kept::Adopted message;
+  message.set_settled(row.settled);
+  return message.SerializeAsString();
+}
+
+std::optional<hub::AdoptedRow> AdoptedFrom(const std::string& value) {
+  const auto message = Parse<kept::Adopted>(value);
+  return message ? std::optional(hub::AdoptedRow{message->settled()}) : std::nullopt;
+}
+
 std::string ToValue(const hub::WorkerRow& row) {
   kept::Worker message;
   message.set_incarnation(row.incarnation);
   message.set_away(IdOrEmpty(row.away));
+  message.set_withdrawn(row.withdrawn);
   return message.SerializeAsString();
 }
 
@@ -144,7 +156,8 @@ std::optional<hub::WorkerRow> WorkerFrom(const std::string& value) {
   const auto message = Parse<kept::Worker>(value);
   if (!message || message->incarnation() == 0) return std::nullopt;
   const std::optional<Id128> away = IdOrNoneOf(message->away());
-  return away ? std::optional(hub::WorkerRow{message->incarnation(), *away}) : std::nullopt;
+  if (!away) return std::nullopt;
+  return hub::WorkerRow{message->incarnation(), *away, message->withdrawn()};
 }
 
 }  // namespace tensorhub::store

@@ -17,12 +17,14 @@ std::string ToValue(const hub::ModelRow& row);
 std::string ToValue(const hub::GroupRow& row);
 std::string ToValue(const hub::RetentionRow& row);
 std::string ToValue(const hub::WorkerRow& row);
+std::string ToValue(const hub::AdoptedRow& row);
 
 // None: no server has written that.
 std::optional<hub::ModelRow> ModelFrom(const std::string& value);
 std::optional<hub::GroupRow> GroupFrom(const std::string& value);
 std::optional<hub::RetentionRow> RetentionFrom(const std::string& value);
 std::optional<hub::WorkerRow> WorkerFrom(const std::string& value);
+std::optional<hub::AdoptedRow> AdoptedFrom(const std::string& value);
 
 }  // namespace tensorhub::store
 

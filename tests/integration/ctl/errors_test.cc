@@ -141,6 +141,41 @@ TEST_F(ErrorsTest, AWatchWhoseOutputIsLostEnds) {
   ExpectFailure(run, 1, {"standard output cannot be written"});
 }
 
+// R8: the data directory is lost, and with it which hub this is.
+TEST_F(ErrorsTest, WorkersOfAHubWhoseDataIsLostAreAdopted) {
+  const auto lost = ctl_.Json({"status"}).at("store_id").get<std::string>();
+  WorkerProcess trainer;
+  const auto join = [&](WorkerProcess& worker, const std::string& group) {
+    ASSERT_THAT(worker.Do("connect server=" + server_.address() + " model=m group=" + group),
+                testing::StartsWith("ok"));
+    ASSERT_THAT(worker.Do("register"), testing::StartsWith("ok"));
+  };
+  join(trainer, "trainer");
+  ASSERT_THAT(trainer.Do("fill 57"), testing::StartsWith("ok"));
+  ASSERT_THAT(trainer.Do("publish 57"), testing::StartsWith("ok"));
+  server_.Kill();
+  for (const auto& entry : std::filesystem::directory_iterator(server_.data_dir())) {
+    std::filesystem::remove_all(entry.path());
+  }
+  server_.Restart();
+  ASSERT_TRUE(server_.process().errors().WaitFor("tensorhubctl adopt " + lost, seconds(60), 0));
+  ExpectNobodyJoined();
+  ExpectFailure(ctl_.Run({"adopt", "57"}), 2, {"57", "hub's id"});
+  ExpectFailure(ctl_.Run({"adopt", ctl_.Json({"status"}).at("store_id").get<std::string>()}), 1,
+                {"this hub's own"});
+  EXPECT_EQ(ctl_.Text({"adopt", lost}), "");
+  WorkerProcess rollout;
+  join(rollout, "rollout");
+  EXPECT_THAT(rollout.Do("fetch latest timeout=60000"), HasSubstr("version=57"));
+  EXPECT_THAT(rollout.Do("check 57"), testing::StartsWith("ok"));
+  ASSERT_THAT(trainer.Do("unpublish"), testing::StartsWith("ok"));
+  // It is this hub's now, and so it is after a restart.
+  server_.Restart();
+  ASSERT_THAT(trainer.Do("fill 58"), testing::StartsWith("ok"));
+  EXPECT_THAT(trainer.Do("publish 58"), testing::StartsWith("ok"));
+  EXPECT_THAT(rollout.Do("fetch newer=57 timeout=60000"), HasSubstr("version=58"));
+}
+
 TEST_F(ErrorsTest, ServersThatAreNotThere) {
   WriteFiles(dir_ / "in", HuggingFaceModel(1));
   const std::vector<Words> calls = {{"models"},

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/grpc_status.h"
 #include "common/remedy.h"
 #include "tests/unit/worker_agent/scripted_hub.h"
 #include "worker_agent/hub_channel.h"
@@ -303,6 +304,37 @@ TEST_F(HubClientTest, RefusesAnotherStore) {
               AllOf(HasSubstr(hub_.address()), HasSubstr("store 4242"), HasSubstr("was 4141")));
   EXPECT_TRUE(Await([this] { return hub_.hung_up() == 1; }));
   EXPECT_EQ(client_->NextDeadline(), std::nullopt);
+}
+
+// R8: with what it holds, until an operator has it adopted.
+TEST_F(HubClientTest, WaitsForItsAdoption) {
+  const absl::Status other =
+      WithRemedy(absl::FailedPreconditionError("another hub"), Remedy::kAwaitAdoption);
+  hub_.Add(UpUntilMessage('A', 5));
+  hub_.Add({.end = ToGrpc(other)});
+  hub_.Add({.end = ToGrpc(other)});
+  ScriptedHub::Plan adopting = UpUntilMessage('B', 1);
+  adopting.welcome->set_adopts(std::string(16, 'A'));
+  hub_.Add(adopting);
+  hub_.Add(UpUntilMessage('B', 2));
+  Connect();
+  ASSERT_TRUE(Outcome().ok());
+  EndSession();
+  for (int refused = 2; refused <= 3; ++refused) {
+    PassBackOff();
+    ASSERT_TRUE(AwaitCount<SessionDown>(refused));
+    EXPECT_EQ(std::get<SessionDown>(events_.back()).why.message(), "another hub");
+  }
+  PassBackOff();
+  ASSERT_TRUE(AwaitCount<SessionUp>(2));
+  EXPECT_TRUE(std::get<SessionUp>(events_.back()).moved);
+  EXPECT_EQ(Count<SessionRefused>(), 0);
+  // And belongs to that hub from now on.
+  EndSession();
+  PassBackOff();
+  ASSERT_TRUE(AwaitCount<SessionUp>(3));
+  EXPECT_FALSE(std::get<SessionUp>(events_.back()).moved);
+  EXPECT_EQ(hub_.opened().back().known_store_id(), std::string(16, 'B'));
 }
 
 // A worker whose place was taken is done, whichever way the hub says it.

@@ -133,6 +133,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"unpin", &HubScript::Unpin},
       {"supersede", &HubScript::Supersede},
       {"drain", &HubScript::Drain},
+      {"adopt", &HubScript::Adopt},
       {"copy-failed", &HubScript::SayCopyFailed},
       {"flow", &HubScript::Flow},
       {"wait", &HubScript::Pass},
@@ -262,6 +263,7 @@ void HubScript::Open(const Words& words) {
     agent.fetch->assignment = words.Number("number", agent.fetch->assignment + 1);
   }
   hello.resumed = words.Has("resumed");
+  hello.known_store = hello.resumed ? agent.knows_store : Id128{};
   if (const auto other = words.Text("told-as")) {
     hello.epoch = hello.came_in = agents_[*other].hello.epoch;
   }
@@ -554,6 +556,8 @@ void HubScript::Restart(const Words& words) {
   options.recovering = !words.Has("clean");
   options.wall_at_zero = options_.wall_at_zero += static_cast<TimeMs>(words.Number("away", 0));
   if (!words.Has("kept")) kept_ = {};
+  if (words.Has("another")) ++options_.store.lo, options_.life = 0;
+  options.store = options_.store;
   options.durable = kept_;
   options.seed = ++options_.seed;
   options.life = ++options_.life;

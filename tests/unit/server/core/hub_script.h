@@ -45,8 +45,9 @@
 //                    release the sources that they were led away from
 //   wait MS          time passes; whoever is not silent sends heartbeats
 //   asleep MS        time passes, and the hub hears of nothing; it runs again at the end
-//   restart [clean|kept] [away=MS] [sources=N]  another hub in its place, recovering unless
-//   `clean`; `kept`:
+//   adopt N          the workers of the Nth store
+//   restart [clean|kept|another] [away=MS] [sources=N]  another hub in its place, recovering unless
+//   `clean`; `another`: of the next store; `kept`:
 //                    with the rows that the one before wanted kept, otherwise with nothing; by the
 //                    wall clock it comes MS later; `sources`: it gives readers so many at a time
 //   crash COMMAND    the hub ends when it has kept what the command changes and before it has told
@@ -107,6 +108,7 @@ class HubScript {
     SessionId session = 0;  // 0: none
     bool silent = false;
     TimeMs stalled_ms = 0;
+    Id128 knows_store;
     OpId op = 0;
     OpId unanswered = 0;  // the same, until it is
     CallId call = 0;
@@ -165,6 +167,7 @@ class HubScript {
   void Unpin(const Words& words);
   void Supersede(const Words& words);
   void Drain(const Words& words);
+  void Adopt(const Words& words);
   void SayCopyFailed(const Words& words);
   void SayHashed(const Words& words);
   void Pass(const Words& words);

@@ -226,8 +226,11 @@ void HubScript::Carry(const Directive& directive) {
 std::string HubScript::Describe(Agent& agent, const Welcome& body) {
   agent.hello.epoch = body.epoch;
   if (!agent.knows) agent.knows = body.term;
-  if (agent.hello.came_in == GroupEpoch{}) agent.hello.came_in = body.epoch;
-  return body.wants_documents ? "welcome: wants documents" : "";
+  if (body.adopts || agent.hello.came_in == GroupEpoch{}) agent.hello.came_in = body.epoch;
+  if (body.adopts && agent.holding) agent.holding->epoch = {};
+  agent.knows_store = options_.store;
+  return absl::StrCat(body.adopts ? "welcome: adopted" : "",
+                      body.wants_documents ? "welcome: wants documents" : "");
 }
 
 std::string HubScript::Describe(Agent& agent, const GroupChanged& body) {

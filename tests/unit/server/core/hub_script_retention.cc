@@ -39,6 +39,12 @@ void HubScript::Drain(const Words& words) {
   Send(DrainOp{call, AgentOf(words).hello.worker.key, words.Has("undo")});
 }
 
+void HubScript::Adopt(const Words& words) {
+  const CallId call = ++last_call_;
+  calls_[call] = {words.At(1), "adopt", false};
+  Send(AdoptOp{call, {options_.store.hi, std::stoull(words.At(1))}});
+}
+
 void HubScript::SayCopyFailed(const Words& words) {
   const Agent& agent = AgentOf(words);
   const Version version = std::stoull(words.At(2).substr(1));

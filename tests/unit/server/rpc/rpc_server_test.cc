@@ -3,6 +3,8 @@
 //
 // Real calls over loopback: sessions, operations, admin queries.
 
+#include "common/grpc_status.h"
+#include "common/remedy.h"
 #include "tests/unit/server/rpc/server_fixture.h"
 
 namespace tensorhub::rpc {
@@ -89,6 +91,34 @@ TEST_F(ServerTest, AnotherHubsWorkerIsRefused) {
   const grpc::Status status = worker.Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(status.error_message(), HasSubstr("another hub"));
+  EXPECT_EQ(RemedyOf(FromGrpc(status)), Remedy::kAwaitAdoption);
+}
+
+TEST_F(ServerTest, AnAdoptedHubsWorkerIsWelcome) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::AdoptRequest adopt;
+  adopt.set_store_id(ToBytes({9, 9}));
+  v1::AdoptResponse response;
+  ASSERT_TRUE(admin_->Adopt(&context, adopt, &response).ok());
+  EXPECT_TRUE(Status().recovering());
+  TestWorker worker(channel_, "g");
+  v1::OpenSession open;
+  open.set_known_store_id(ToBytes({9, 9}));
+  open.set_known_epoch(1000);
+  ASSERT_TRUE(worker.Open(open));
+  EXPECT_EQ(worker.received().welcome().store_id(), ToBytes({1, 2}));
+  EXPECT_EQ(worker.received().welcome().adopts(), ToBytes({9, 9}));
+}
+
+TEST_F(ServerTest, ANewerAgentIsRefused) {
+  TestWorker worker(channel_, "g");
+  v1::OpenSession open;
+  open.set_level(1000);
+  EXPECT_FALSE(worker.Open(open));
+  const grpc::Status status = worker.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("speaks level 1000"));
 }
 
 TEST_F(ServerTest, HeartbeatsAreTaken) {

@@ -163,6 +163,7 @@ class ServerTest : public testing::Test {
     RpcServer::Options options;
     options.listen = {"127.0.0.1", 0};
     options.identity = {.store_id = {1, 2}, .epoch = 3};
+    options.loop.hub.store = options.identity.store_id;
     options.data_dir = "/the/data";
     // Far from every wait: what is noticed is noticed by other means than a lease's end.
     options.loop.hub.lease_ms = 60'000;

@@ -96,19 +96,20 @@ TEST_F(SqliteStoreTest, AnotherProgramThatHasItOpenIsNamed) {
 
 TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   LoadOnce();
-  Run("PRAGMA user_version = 9");
+  Run("PRAGMA user_version = 10");
   const absl::Status status = Refused();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()),
-              testing::AllOf(HasSubstr(file("hub.db")), HasSubstr("schema 9"), HasSubstr("newer")));
-  Run("PRAGMA user_version = 8");
+  EXPECT_THAT(
+      std::string(status.message()),
+      testing::AllOf(HasSubstr(file("hub.db")), HasSubstr("schema 10"), HasSubstr("newer")));
+  Run("PRAGMA user_version = 9");
   LoadOnce();
 }
 
 TEST_F(SqliteStoreTest, AnOlderSchemaIsBroughtUpToDate) {
   hub::DurableState state = SomeState();
   ASSERT_TRUE(Open()->Commit(RowsOf(state)).ok());
-  Run("DROP TABLE retention; DROP TABLE workers;"
+  Run("DROP TABLE retention; DROP TABLE workers; DROP TABLE adopted;"
       "ALTER TABLE models DROP COLUMN identity;"
       "ALTER TABLE models DROP COLUMN publishers;"
       "ALTER TABLE models DROP COLUMN terms; ALTER TABLE models DROP COLUMN term_by;"
@@ -120,6 +121,7 @@ TEST_F(SqliteStoreTest, AnOlderSchemaIsBroughtUpToDate) {
       "ALTER TABLE group_fetches DROP COLUMN sharding_full; PRAGMA user_version = 1");
   state.retention.clear();
   state.workers.clear();
+  state.adopted.clear();
   for (auto& [name, row] : state.models) row.identity = {}, row.publishers = {};
   for (auto& [name, row] : state.models) row.terms = {}, row.term_by = "";
   for (auto& [key, row] : state.groups) {

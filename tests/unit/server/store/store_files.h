@@ -96,6 +96,9 @@ inline hub::DurableState SomeState() {
   state.retention["pinned"].pins["p"] = {1, TimeMs{0}};
   state.workers[{"m/actor", "rollout", 0}] = {~Incarnation{0}};
   state.workers[{"m/actor", "rollout", kWorldSizeMax - 1}] = {1, {~uint64_t{0}, 0}};
+  state.workers[{"m/actor", "leaving", 1}] = {2, {}, true};
+  state.adopted[{~uint64_t{0}, 1}] = {true};
+  state.adopted[{0, 2}] = {false};
   return state;
 }
 
@@ -105,6 +108,7 @@ inline hub::Persist RowsOf(const hub::DurableState& state) {
   for (const auto& [key, row] : state.groups) rows.groups[key] = row;
   for (const auto& [key, row] : state.retention) rows.retention[key] = row;
   for (const auto& [key, row] : state.workers) rows.workers[key] = row;
+  for (const auto& [store, row] : state.adopted) rows.adopted[store] = row;
   return rows;
 }
 
