@@ -46,6 +46,7 @@ Candidacy::Candidacy(const Flags& flags, std::unique_ptr<rpc::StandbyServer> sta
           store::EtcdElection::Options{
               .place = *flags.etcd,
               .tls = flags.store_tls,
+              .name = flags.hub_name,
               .address = address_,
               .version = TENSORHUB_VERSION,
               .lease = std::chrono::duration_cast<std::chrono::seconds>(flags.leader_lease)},

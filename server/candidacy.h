@@ -42,7 +42,7 @@ class Candidacy {
 
   // Once elected. It ends before this object does.
   std::unique_ptr<store::Store> OpenStore() { return election_->OpenStore(); }
-  // Lets go of the address, for the server that leads.
+  // Once the server that leads listens, at the same address.
   void EndStandby() { standby_->Shutdown(); }
   // The server whose health is to show that the lead is in doubt; null: no server's any more.
   void Show(rpc::RpcServer* server) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -24,10 +24,6 @@ constexpr int kConnectMs = 500;
 constexpr int kLookMs = 200;
 // Between the two connects of a proof.
 constexpr std::chrono::milliseconds kProofPause{50};
-// Of one that leads for less than kYoung: it lets go of its address for a moment, from standing by
-// to leading.
-constexpr std::chrono::milliseconds kYoungProofPause{3000};
-constexpr std::chrono::seconds kYoung{10};
 // Before somebody who is not reached, or has hung up, is tried again.
 constexpr std::chrono::milliseconds kAgainAfter{500};
 
@@ -115,7 +111,6 @@ void Deathwatch::Watch(const std::optional<store::Leader>& leader) {
   MutexLock lock(mutex_);
   if (leader_ == leader) return;
   leader_ = leader;
-  since_ = std::chrono::steady_clock::now();
   wake_.NotifyAll();
 }
 
@@ -135,11 +130,6 @@ void Deathwatch::Pause(std::chrono::milliseconds time) {
   const auto until = std::chrono::steady_clock::now() + time;
   MutexLock lock(mutex_);
   while (!ends_ && wake_.WaitUntil(mutex_, until)) continue;
-}
-
-bool Deathwatch::IsYoung() {
-  MutexLock lock(mutex_);
-  return std::chrono::steady_clock::now() < since_ + kYoung;
 }
 
 // Who was never reached is not proven to have been alive there.
@@ -163,7 +153,7 @@ bool Deathwatch::HoldOn(const store::Leader& leader) {
 
 bool Deathwatch::IsDead(const store::Leader& leader) {
   if (!Still(leader) || !Refuses(leader.address)) return false;
-  Pause(IsYoung() ? kYoungProofPause : kProofPause);
+  Pause(kProofPause);
   return Still(leader) && Refuses(leader.address);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "common/ids.h"
 #include "common/tls/client_security.h"
 #include "server/rpc/listen_address.h"
 
@@ -50,6 +51,10 @@ void DeclareStore(cli::CommandLine& line, Flags& flags) {
             "with etcd: where agents and the other servers reach this one (default: --listen, if "
             "that is one address)",
             {.placeholder = "HOST:PORT"});
+  line.Flag("hub-name", &flags.hub_name,
+            "with etcd: this hub's name, which is kept there; a prefix of a hub of another name is "
+            "refused",
+            {.placeholder = "NAME"});
   line.Flag("leader-lease", &flags.leader_lease,
             "with etcd: how long a leader that is silent keeps the others waiting, in whole "
             "seconds; shorter replaces it sooner, longer survives longer pauses of etcd");
@@ -133,8 +138,8 @@ cli::Problem CheckGuard(const cli::CommandLine& line, Flags& flags) {
   return std::nullopt;
 }
 
-constexpr const char* kEtcdOnly[] = {"advertise", "leader-lease", "store-tls-ca", "store-tls-cert",
-                                     "store-tls-key"};
+constexpr const char* kEtcdOnly[] = {"advertise",    "hub-name",       "leader-lease",
+                                     "store-tls-ca", "store-tls-cert", "store-tls-key"};
 
 bool IsAllAddresses(const std::string& host) {
   return host == "0.0.0.0" || host == "::" || host.empty() || host == "*";
@@ -175,6 +180,9 @@ cli::Problem CheckEtcd(const cli::CommandLine& line, Flags& flags) {
   }
   if (flags.store_tls.cert.empty() != flags.store_tls.key.empty()) {
     return "--store-tls-cert and --store-tls-key: give both, or neither";
+  }
+  if (const auto problem = NameProblem(flags.hub_name); line.IsSet("hub-name") && problem) {
+    return absl::StrCat("--hub-name ", *problem);
   }
   return CheckAdvertised(flags);
 }

@@ -23,6 +23,7 @@ struct Flags {
   std::string store = "auto";
   std::optional<store::EtcdPlace> etcd;  // what `store` says, if it does
   tls::Files store_tls;
+  std::string hub_name;
   std::string advertise;
   std::chrono::milliseconds leader_lease{3000};
   std::chrono::milliseconds lease{5000};

@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -161,19 +160,6 @@ void Announce(const rpc::ListenAddress& listen, const http::Pages* pages) {
   std::fflush(stdout);
 }
 
-// gRPC lets go of an address in the background.
-absl::StatusOr<std::unique_ptr<rpc::RpcServer>> StartServer(const rpc::RpcServer::Options& options,
-                                                            bool address_was_ours) {
-  constexpr int kTries = 50;
-  constexpr std::chrono::milliseconds kPause{10};
-  auto server = rpc::RpcServer::Start(options);
-  for (int i = 0; address_was_ours && i < kTries && absl::IsUnavailable(server.status()); ++i) {
-    std::this_thread::sleep_for(kPause);
-    server = rpc::RpcServer::Start(options);
-  }
-  return server;
-}
-
 // The hub of this store, until it is told to end, or has to: the exit code. `candidacy`: null, or
 // how this server came to lead.
 int ServeHub(const Flags& flags, const rpc::ListenAddress& listen, store::Store& store,
@@ -189,10 +175,11 @@ int ServeHub(const Flags& flags, const rpc::ListenAddress& listen, store::Store&
   if (candidacy != nullptr) {
     options.loop.on_end = [candidacy] { candidacy->GiveBack(); };
     options.leads_at = candidacy->address();
-    candidacy->EndStandby();
   }
-  auto server = StartServer(options, candidacy != nullptr);
+  auto server = rpc::RpcServer::Start(options);
   if (!server.ok()) return Failed(server.status());
+  // Only now: a port that refuses would be taken for this server's death (Deathwatch).
+  if (candidacy != nullptr) candidacy->EndStandby();
   const auto pages = ShowPages(flags, **server);
   if (!pages.ok()) return Failed(pages.status());
   const std::string which = Describe(options);

@@ -48,6 +48,7 @@ std::optional<http::Facts> Observe(rpc::RpcServer& server) {
   facts.uptime_s = std::chrono::duration<double>(about.uptime).count();
   facts.version = TENSORHUB_VERSION;
   facts.epoch = about.epoch;
+  facts.leads = about.leads;
   facts.refused = about.refused;
   for (const auto& [call, of] : about.calls) {
     http::CallFacts& out = facts.calls[call];

@@ -45,6 +45,7 @@ struct Facts {
   double uptime_s = 0;
   std::string version;
   uint64_t epoch = 0;
+  bool leads = true;                        // false: another server may lead by now
   std::map<std::string, uint64_t> refused;  // by code
   std::map<std::string, CallFacts> calls;   // by name
   std::string security;                     // who is let in by gRPC, and how; empty: whoever comes

@@ -66,6 +66,8 @@ void AddServer(const Facts& facts, Page& page) {
   page.Add(1, {{"version", facts.version}});
   page.Gauge("tensorhub_uptime_seconds", "Since this server's start.", facts.uptime_s);
   page.Gauge("tensorhub_epoch", "Rises with each start of the server.", Number(facts.epoch));
+  page.Gauge("tensorhub_leads", "1 while this server leads; 0: another one may.",
+             facts.leads ? 1 : 0);
   page.Gauge("tensorhub_answer_seconds", "How long the hub took to answer this scrape.",
              facts.look_s);
   page.Gauge("tensorhub_recovering", "1 while workers have yet to report after a restart.",

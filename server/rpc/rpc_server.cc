@@ -33,17 +33,21 @@ RpcServer::RpcServer(const Options& options, std::unique_ptr<Guard> guard)
                       .watch_queue_max = options.watch_queue_max}) {}
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const Options& options) {
-  if (absl::Status status = TryToListen(options.listen); !status.ok()) return status;
+  // One that was elected follows its own StandbyServer, which still listens there.
+  const bool follows = !options.leads_at.empty();
+  absl::Status status = follows ? absl::OkStatus() : TryToListen(options.listen);
+  if (!status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Guard>> guard = Guard::Make(options.guard);
   if (!guard.ok()) return guard.status();
   std::unique_ptr<RpcServer> server(new RpcServer(options, *std::move(guard)));
-  if (absl::Status status = server->Listen(options); !status.ok()) return status;
+  if (status = server->Listen(options); !status.ok()) return status;
   return server;
 }
 
 absl::Status RpcServer::Listen(const Options& options) {
   grpc::ServerBuilder builder;
-  PrepareBuilder(builder, options.receive_bytes_max, options.reflection);
+  PrepareBuilder(builder, options.receive_bytes_max, options.reflection,
+                 /*shares_port=*/!options.leads_at.empty());
   int port = 0;
   builder.AddListeningPort(address_.ToString(), guard_->credentials(), &port);
   builder.RegisterService(&hub_service_);
@@ -60,14 +64,20 @@ absl::Status RpcServer::Listen(const Options& options) {
 }
 
 void RpcServer::SetDoubted(bool doubted) {
+  doubted_ = doubted;
+  admin_service_.SetDoubted(doubted);
   for (const char* name : {"tensorhub.v1.Hub", "tensorhub.v1.Admin"}) {
     server_->GetHealthCheckService()->SetServingStatus(name, !doubted);
   }
 }
 
 RpcServer::About RpcServer::about() {
-  return {std::chrono::steady_clock::now() - started_, epoch_, loop_.refusals().ByCode(),
-          loop_.latencies().ByCall(), guard_->facts()};
+  return {std::chrono::steady_clock::now() - started_,
+          epoch_,
+          loop_.refusals().ByCode(),
+          loop_.latencies().ByCall(),
+          guard_->facts(),
+          !doubted_};
 }
 
 RpcServer::~RpcServer() { Shutdown(); }

@@ -11,6 +11,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -68,6 +69,7 @@ class RpcServer {
     std::map<std::string, uint64_t> refused;         // by code
     std::map<std::string, Latencies::OfCall> calls;  // by name
     Guard::Facts security;
+    bool leads = true;  // as far as it knows; a server that is the only one does
   };
   About about();
   // HubLoop::GiveSign.
@@ -86,6 +88,7 @@ class RpcServer {
 
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   const uint64_t epoch_;
+  std::atomic<bool> doubted_ = false;
   ListenAddress address_;
   const std::unique_ptr<Guard> guard_;
   HubLoop loop_;

@@ -26,8 +26,8 @@ constexpr int kThreadsMax = 64;
 
 // Keepalive frees the streams of hosts that vanished; leases decide who is alive. The clients'
 // pings must stay above the interval that is tolerated here.
-void SetChannelArguments(grpc::ServerBuilder& builder, size_t receive_bytes_max) {
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+void SetChannelArguments(grpc::ServerBuilder& builder, size_t receive_bytes_max, bool shares_port) {
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, shares_port ? 1 : 0);
   const auto set = [&](const char* name, int value) { builder.AddChannelArgument(name, value); };
   SetKeepalive(set);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -62,10 +62,11 @@ class WithoutReflection : public grpc::ServerBuilderOption {
 
 }  // namespace
 
-void PrepareBuilder(grpc::ServerBuilder& builder, size_t receive_bytes_max, bool reflection) {
+void PrepareBuilder(grpc::ServerBuilder& builder, size_t receive_bytes_max, bool reflection,
+                    bool shares_port) {
   EnablePlugins();
   if (!reflection) builder.SetOption(std::make_unique<WithoutReflection>());
-  SetChannelArguments(builder, receive_bytes_max);
+  SetChannelArguments(builder, receive_bytes_max, shares_port);
 }
 
 absl::Status CannotListenAt(const ListenAddress& address) {

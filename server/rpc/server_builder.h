@@ -14,8 +14,10 @@
 namespace tensorhub::rpc {
 
 // With gRPC's health service, and reflection if it is wanted. `receive_bytes_max`: R9, what gRPC
-// may hold of requests that have not come whole.
-void PrepareBuilder(grpc::ServerBuilder& builder, size_t receive_bytes_max, bool reflection);
+// may hold of requests that have not come whole. `shares_port`: another server of this process may
+// listen at the same address, so that one can follow the other without a gap.
+void PrepareBuilder(grpc::ServerBuilder& builder, size_t receive_bytes_max, bool reflection,
+                    bool shares_port);
 
 // gRPC itself does not say why.
 absl::Status CannotListenAt(const ListenAddress& address);

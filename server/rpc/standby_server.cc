@@ -84,7 +84,7 @@ absl::StatusOr<std::unique_ptr<StandbyServer>> StandbyServer::Start(const Listen
 
 absl::Status StandbyServer::Listen() {
   grpc::ServerBuilder builder;
-  PrepareBuilder(builder, kBytesMax, /*reflection=*/false);
+  PrepareBuilder(builder, kBytesMax, /*reflection=*/false, /*shares_port=*/true);
   int port = 0;
   builder.AddListeningPort(address_.ToString(), guard_->credentials(), &port);
   builder.RegisterCallbackGenericService(&service_);

@@ -68,6 +68,26 @@ Finding JudgeStore(const absl::StatusOr<v1::GetStatusResponse>& status) {
   return finding;
 }
 
+// Of several servers: whether the one that was asked leads, or knows who does.
+Finding JudgeRole(const absl::StatusOr<v1::GetStatusResponse>& status) {
+  Finding finding{"role", Verdict::kSkipped, "no server to ask"};
+  if (!status.ok()) return finding;
+  finding.verdict = Verdict::kOk;
+  finding.detail = status->role().empty() ? "the only server" : status->role();
+  if (status->doubted()) {
+    finding.verdict = Verdict::kWarning;
+    finding.detail += ", and could not renew its lease in time: nothing new is decided";
+    finding.remedy = "see whether etcd answers, and has room";
+  } else if (status->role() == "standby" && status->leader().empty()) {
+    finding.verdict = Verdict::kWarning;
+    finding.detail += ", and nobody is known to lead";
+    finding.remedy = "look at the servers' logs: who has no etcd says so";
+  } else if (status->role() == "standby") {
+    absl::StrAppend(&finding.detail, "; the one at ", status->leader(), " leads");
+  }
+  return finding;
+}
+
 // The server's certificate, ahead of its end, and what it could not reload.
 Finding JudgeSecurity(const absl::StatusOr<v1::GetStatusResponse>& status, int64_t now) {
   Finding finding{"security", Verdict::kSkipped, "no server to ask"};
@@ -97,6 +117,7 @@ void LookAtServer(const Globals& globals, std::vector<Finding>& findings) {
   findings.push_back(JudgeServer(status, globals, took.count()));
   findings.push_back(JudgeSecurity(status, tls::SecondsNow()));
   findings.push_back(JudgeStore(status));
+  findings.push_back(JudgeRole(status));
 }
 
 void ExamineGpus(const absl::StatusOr<agent::UcxFacts>& ucx, const MachineFacts& machine,

@@ -22,6 +22,11 @@ Cell StoreCell(const std::string& bytes) {
   return id && *id ? TextCell(ToHex(*id)) : NoCell();
 }
 
+Cell RoleCell(const v1::GetStatusResponse& status) {
+  if (status.role().empty()) return NoCell();
+  return TextCell(absl::StrCat(status.role(), status.doubted() ? ", in doubt" : ""));
+}
+
 // Refusals of the server's clients, since its start.
 Cell RefusedCell(const v1::GetStatusResponse& status) {
   const std::map<std::string, uint64_t> by_code(status.refused().begin(), status.refused().end());
@@ -43,6 +48,8 @@ absl::Status ShowStatus(const Globals& globals) {
                {"data_dir", "Data in"},
                {"store_id", "Store"},
                {"epoch", "Epoch"},
+               {"role", "Role"},
+               {"leader", "Led by"},
                {"uptime_ms", "Up for"},
                {"recovering", "Recovering"},
                {"models", "Models"},
@@ -57,18 +64,29 @@ absl::Status ShowStatus(const Globals& globals) {
                {"certificate_ends", "TLS until"},
                {"reloads_failed", "Not loaded"}},
               "");
-  table.AddRow(
-      {TextCell(globals.server), TextCell(status->server_version()), TextCell(status->listen()),
-       TextCell(status->data_dir()), StoreCell(status->store_id()), NumberCell(status->epoch()),
-       MillisCell(static_cast<int64_t>(status->uptime_ms())), BoolCell(status->recovering()),
-       NumberCell(status->models()), NumberCell(status->workers()), NumberCell(status->connected()),
-       NumberCell(status->references()), NumberCell(status->transfers()),
-       NumberCell(status->decisions()), RefusedCell(*status),
-       TextCell(status->security().empty() ? "plain" : status->security()),
-       status->certificate().empty() ? NoCell() : TextCell(status->certificate()),
-       status->certificate_ends() == 0 ? NoCell()
-                                       : TextCell(tls::ShownTime(status->certificate_ends())),
-       NumberCell(status->reloads_failed())});
+  table.AddRow({TextCell(globals.server),
+                TextCell(status->server_version()),
+                TextCell(status->listen()),
+                TextCell(status->data_dir()),
+                StoreCell(status->store_id()),
+                NumberCell(status->epoch()),
+                RoleCell(*status),
+                status->leader().empty() ? NoCell() : TextCell(status->leader()),
+                MillisCell(static_cast<int64_t>(status->uptime_ms())),
+                BoolCell(status->recovering()),
+                NumberCell(status->models()),
+                NumberCell(status->workers()),
+                NumberCell(status->connected()),
+                NumberCell(status->references()),
+                NumberCell(status->transfers()),
+                NumberCell(status->decisions()),
+                RefusedCell(*status),
+                TextCell(status->security().empty() ? "plain" : status->security()),
+                status->certificate().empty() ? NoCell() : TextCell(status->certificate()),
+                status->certificate_ends() == 0
+                    ? NoCell()
+                    : TextCell(tls::ShownTime(status->certificate_ends())),
+                NumberCell(status->reloads_failed())});
   table.PrintRecord(globals.format(), std::cout);
   return absl::OkStatus();
 }

@@ -19,6 +19,8 @@ using Millis = std::chrono::milliseconds;
 
 // Members that are down are asked again so often.
 constexpr Millis kAgainAfter{200};
+// Of so many tries, one looks why they fail.
+constexpr int kLooksEvery = 10;
 
 grpc::ChannelArguments Arguments() {
   ResolveNamesAsTheSystem();
@@ -240,14 +242,33 @@ void EtcdClient::WakeWaiting() {
   for (grpc::ClientContext* context : waiting_) context->TryCancel();
 }
 
+// gRPC says "Socket closed" of a certificate that has ended, and of much else.
+std::string EtcdClient::WhyNot(const absl::Status& status) const {
+  std::string text;
+  if (!absl::IsUnavailable(status) || !options_.tls.any()) return text;
+  for (const std::string& member : options_.endpoints) {
+    const std::string why = credentials_.WhyNot(member);
+    if (!why.empty()) absl::StrAppend(&text, "; ", why);
+  }
+  return text;
+}
+
+// Once, and when a reason is found that was not there at first.
+void EtcdClient::Tell(const std::string& what, const absl::Status& status,
+                      std::optional<std::string>& told) const {
+  const std::string why = WhyNot(status);
+  if (told && (why.empty() || *told == why)) return;
+  told = why;
+  spdlog::warn("{}: {}{}; asking again until it is there", what, std::string(status.message()),
+               why);
+}
+
 absl::Status EtcdClient::Repeat(const std::string& what, const std::function<absl::Status()>& ask) {
-  bool told = false;
-  while (true) {
+  std::optional<std::string> told;
+  for (int tries = 0;; ++tries) {
     absl::Status status = ask();
     if (!MayPass(status)) return status;
-    if (!std::exchange(told, true)) {
-      spdlog::warn("{}: {}; asking again until it is there", what, std::string(status.message()));
-    }
+    if (tries % kLooksEvery == 0) Tell(what, status, told);
     if (!Pause(kAgainAfter)) return absl::CancelledError("this server ends");
   }
 }

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -71,6 +72,9 @@ class EtcdClient {
 
   absl::Status Ask(const Call& call, std::chrono::milliseconds patience);
   grpc::Status AskOne(size_t index, const Call& call, std::chrono::milliseconds patience);
+  std::string WhyNot(const absl::Status& status) const;
+  void Tell(const std::string& what, const absl::Status& status,
+            std::optional<std::string>& told) const;
   bool Enter(grpc::ClientContext* context) ABSL_LOCKS_EXCLUDED(mutex_);
   void Leave(grpc::ClientContext* context) ABSL_LOCKS_EXCLUDED(mutex_);
   std::shared_ptr<Member> MemberAt(size_t index) ABSL_LOCKS_EXCLUDED(mutex_);

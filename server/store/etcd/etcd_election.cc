@@ -125,6 +125,22 @@ absl::Status EtcdElection::MakePlace() {
   *request.add_success() = PutOp(keys_.Id(), absl::StrCat(kIdFormat, ToHex(id)));
   *request.add_success() = PutOp(keys_.Schema(), absl::StrCat(kEtcdSchema));
   *request.add_success() = PutOp(keys_.Epoch(), "0");
+  if (!options_.name.empty()) *request.add_success() = PutOp(keys_.Name(), options_.name);
+  return Patiently(request).status();
+}
+
+// Two clusters that were given one prefix by mistake would stand by for each other. A hub that has
+// no name yet gets the one that is asked for.
+absl::Status EtcdElection::CheckName(const std::string& name) const {
+  if (options_.name.empty() || name == options_.name) return absl::OkStatus();
+  return NotOurs(options_.place, absl::StrCat("it is the prefix of the hub ", Shown(name),
+                                              ", and --hub-name says ", Shown(options_.name)));
+}
+
+absl::Status EtcdElection::GiveName() {
+  etcd::TxnRequest request;
+  *request.add_compare() = MadeAt(keys_.Name(), 0);
+  *request.add_success() = PutOp(keys_.Name(), options_.name);
   return Patiently(request).status();
 }
 
@@ -137,10 +153,17 @@ absl::Status EtcdElection::LookAround() {
   any->set_range_end(AfterAll(keys_.all()));
   any->set_limit(1);
   any->set_keys_only(true);
-  for (const bool made : {false, true}) {
+  *request.add_success() = ReadOp(keys_.Name());
+  for (int tries = 0; tries < 3; ++tries) {
     const absl::StatusOr<etcd::TxnResponse> look = Patiently(request);
     if (!look.ok()) return look.status();
-    if (OnlyPair(*look, 0) != nullptr || made) return CheckPlace(*look);
+    if (OnlyPair(*look, 0) != nullptr) {
+      const absl::Status status = CheckPlace(*look);
+      if (!status.ok() || options_.name.empty()) return status;
+      if (const etcd::KeyValue* name = OnlyPair(*look, 3)) return CheckName(name->value());
+      if (absl::Status named = GiveName(); !named.ok()) return named;
+      continue;
+    }
     if (const etcd::KeyValue* other = OnlyPair(*look, 2)) {
       return NotOurs(options_.place,
                      absl::StrCat("what is there is no hub's (", Shown(other->key()), ")"));

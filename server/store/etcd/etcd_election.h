@@ -29,6 +29,8 @@ class EtcdElection final : public Election {
   struct Options {
     EtcdPlace place;
     tls::Files tls = {};
+    // Of the hub; others' prefixes have other names, or none. Empty: any will do.
+    std::string name = {};
     std::string address;  // by which agents reach this server
     std::string version;
     // How long a leader that is silent keeps the others waiting. etcd gives 2 s at least, unless
@@ -61,6 +63,8 @@ class EtcdElection final : public Election {
   absl::StatusOr<etcd::TxnResponse> Patiently(const etcd::TxnRequest& request);
   absl::Status CheckAround();
   absl::Status MakePlace();
+  absl::Status CheckName(const std::string& name) const;
+  absl::Status GiveName();
   absl::Status CheckPlace(const etcd::TxnResponse& look);
   absl::StatusOr<Seen> LookAtLeader();
   absl::StatusOr<bool> CampaignOnce();

@@ -13,7 +13,10 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from several_servers import (PREFIX, SeveralServersTest, binaries, eventually)  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from several_servers import (PREFIX, Server, SeveralServersTest, binaries,  # noqa: E402
+                             eventually)
+from certificates import Authority  # noqa: E402  (a folder above)
 
 
 class OutageTest(SeveralServersTest):
@@ -38,6 +41,14 @@ class OutageTest(SeveralServersTest):
         self.worker("late").fetch("latest", 2)
         self.check_epochs()
 
+    def check_that_doubt_is_told(self):
+        """By who leads; the other one stands by."""
+        leader = self.leading()
+        for server in self.servers:
+            words = "leader, in doubt" if server is leader else "standby"
+            shown = binaries.run("tensorhubctl", "--server", server.address, "status")
+            self.assertRegex(shown.stdout, rf"Role: +{words}\n")
+
     def test_all_members_are_killed_and_come_back(self):
         for member in self.members:
             member.kill()
@@ -50,9 +61,10 @@ class OutageTest(SeveralServersTest):
         for member in self.members[:2]:
             member.kill()
             member.wait()
-        self.publish_without_etcd()
         eventually(lambda: any("another server may lead by now" in server.log()
                                for server in self.servers), "doubt")
+        self.check_that_doubt_is_told()
+        self.publish_without_etcd()
         self.members[:2] = [self.start_member(index) for index in range(2)]
         self.check_that_it_was_published()
 
@@ -117,6 +129,17 @@ class RefusedTest(SeveralServersTest):
         self.etcdctl("put", "newer/schema", "99")
         self.assertIn("has schema 99", self.refused("--store", self.place("newer")))
 
+    def test_a_member_whose_certificate_has_ended(self):
+        authority = Authority(self.folder, "authority")
+        certificate, key = authority.issue("etcd", "IP:127.0.0.1", days=-1)
+        self.end_members()
+        self.members = [self.start_member(0, scheme="https", flags=(
+            "--cert-file", certificate, "--key-file", key))]
+        server = Server(self.folder, "tls", self.etcd_ports, "2s", proxied=False)
+        server.words += ["--store-tls-ca", authority.certificate]
+        self.servers.append(server.start())
+        eventually(lambda: "has ended (its own does at" in server.log(), "the reason")
+
     def test_flags_that_contradict_each_other(self):
         etcd = ("--store", self.place("x"))
         for flags, what in (
@@ -127,6 +150,8 @@ class RefusedTest(SeveralServersTest):
                 ((*etcd, "--leader-lease", "2500ms"), "--leader-lease"),
                 ((*etcd, "--store-tls-cert", "x"), "--store-tls-key"),
                 (("--advertise", "h:1"), "--advertise"),
+                (("--hub-name", "h"), "--hub-name"),
+                ((*etcd, "--hub-name", "a b"), "--hub-name"),
                 (("--store", "sqlite", "--leader-lease", "3s"), "--leader-lease"),
                 (("--store", "etcd://h:1"), "names no prefix")):
             self.assertIn(what, self.refused(*flags), flags)

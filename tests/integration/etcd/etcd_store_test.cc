@@ -190,6 +190,22 @@ TEST_F(EtcdStoreTest, APrefixInsideAnotherHubsIsRefused) {
   EXPECT_THAT(std::string(Refused(Prefix()).message()), HasSubstr(Prefix() + "/sub/id"));
 }
 
+// Two clusters, and one prefix by mistake.
+TEST_F(EtcdStoreTest, APrefixOfAnotherNameIsRefused) {
+  const auto prepare = [](const std::string& name) {
+    return Candidate(*etcd_, Prefix(), "a:1", name).election().Prepare();
+  };
+  LoadOnce();
+  EXPECT_TRUE(prepare("east").ok()) << "it had no name yet";
+  EXPECT_TRUE(prepare("east").ok());
+  EXPECT_TRUE(prepare("").ok());
+  const absl::Status status = prepare("west");
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()),
+              testing::AllOf(HasSubstr("hub \"east\""), HasSubstr("says \"west\"")));
+  EXPECT_EQ(LoadOnce().state, hub::DurableState{});
+}
+
 TEST_F(EtcdStoreTest, ANewerSchemaIsRefused) {
   LoadOnce();
   Do({PutOp(Keys().Schema(), "2")});
@@ -201,8 +217,8 @@ TEST_F(EtcdStoreTest, ANewerSchemaIsRefused) {
 
 TEST_F(EtcdStoreTest, RowsThatCannotBeAreRefused) {
   KeepOnce(RowsOf(SomeState()));
-  const std::string bad_names[] = {"m/a b", "m/%41", "w/m/g/65536",           "w/m/g/03",
-                                   "g/m",   "x/y",   "m/nobody/part/00000001"};
+  const std::string bad_names[] = {"m/a b", "m/%41", "w/m/g/65536", "w/m/g/03",
+                                   "g/m",   "x/y",   "a/57",        "m/nobody/part/00000001"};
   for (const std::string& name : bad_names) {
     Do({PutOp(Keys().all() + name, "")});
     const absl::Status status = Refused(Prefix());

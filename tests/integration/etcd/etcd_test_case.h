@@ -26,16 +26,19 @@ namespace tensorhub::store {
 // A server's part in an election, without the server.
 class Candidate {
  public:
-  Candidate(const harness::EtcdCluster& etcd, const std::string& prefix, const std::string& name)
-      : election_(
-            {.place = *EtcdPlace::Parse(etcd.Place(prefix)), .address = name, .version = "test"},
-            {.on_leader =
-                 [this](const std::optional<Leader>& leader) {
-                   MutexLock lock(mutex_);
-                   seen_ = leader;
-                 },
-             .on_doubt = [this](bool doubt) { doubted_ = doubt; },
-             .on_lost = [this](const absl::Status&) { lost_ = true; }}) {}
+  Candidate(const harness::EtcdCluster& etcd, const std::string& prefix, const std::string& address,
+            const std::string& hub_name = "")
+      : election_({.place = *EtcdPlace::Parse(etcd.Place(prefix)),
+                   .name = hub_name,
+                   .address = address,
+                   .version = "test"},
+                  {.on_leader =
+                       [this](const std::optional<Leader>& leader) {
+                         MutexLock lock(mutex_);
+                         seen_ = leader;
+                       },
+                   .on_doubt = [this](bool doubt) { doubted_ = doubt; },
+                   .on_lost = [this](const absl::Status&) { lost_ = true; }}) {}
   ~Candidate() {
     election_.Stop();
     if (thread_.joinable()) thread_.join();

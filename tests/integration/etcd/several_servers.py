@@ -209,16 +209,16 @@ class SeveralServersTest(unittest.TestCase):
                                        self.PROXIED).start())
         eventually(lambda: self.leading() is not None, "the first leader")
 
-    def start_member(self, index):
+    def start_member(self, index, scheme="http", flags=()):
         cluster = ",".join(f"e{i}=http://127.0.0.1:{port}"
                            for i, port in enumerate(self.peer_ports))
-        client = f"http://127.0.0.1:{self.etcd_ports[index]}"
+        client = f"{scheme}://127.0.0.1:{self.etcd_ports[index]}"
         peer = f"http://127.0.0.1:{self.peer_ports[index]}"
         return subprocess.Popen(
             [ETCD, "--name", f"e{index}", "--data-dir", os.path.join(self.folder, f"e{index}"),
              "--listen-client-urls", client, "--advertise-client-urls", client,
              "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-             "--initial-cluster", cluster, *self.ETCD_FLAGS],
+             "--initial-cluster", cluster, *self.ETCD_FLAGS, *flags],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def end_members(self):
