@@ -16,6 +16,7 @@
 #include "common/location.h"
 #include "common/server_choice.h"
 #include "common/text.h"
+#include "worker_agent/worker_page.h"
 
 namespace ros {
 namespace {
@@ -78,6 +79,8 @@ absl::Status CheckLocation(const std::string& name, const std::string& location)
 
 constexpr char kLocation[] = "TENSORHUB_LOCATION";
 
+constexpr char kHttp[] = "TENSORHUB_WORKER_HTTP";
+
 // 0 is meaningful here: readers without another source fail at once.
 absl::Status CheckDrain(std::chrono::milliseconds drain) {
   if (drain.count() >= 0) return absl::OkStatus();
@@ -89,6 +92,15 @@ absl::Status CheckDrain(std::chrono::milliseconds drain) {
 std::string FromEnvironment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+absl::Status CheckHttp(const ConnectOptions& options) {
+  const std::string address = HttpOf(options);
+  if (address.empty()) return absl::OkStatus();
+  const absl::Status status = tensorhub::agent::WorkerPage::CheckAddress(address);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat(options.http.empty() ? kHttp : "http", ": ", std::string(status.message())));
 }
 
 }  // namespace
@@ -120,6 +132,10 @@ tensorhub::tls::ClientSecurity SecurityOf(const ConnectOptions& options) {
   return given.OrEnvironment();
 }
 
+std::string HttpOf(const ConnectOptions& options) {
+  return options.http.empty() ? FromEnvironment(kHttp) : options.http;
+}
+
 absl::StatusOr<bool> DeviceCopies() {
   const std::string word = FromEnvironment("TENSORHUB_DEVICE_READS");
   if (word.empty() || word == "copies") return true;
@@ -139,6 +155,7 @@ absl::Status Check(const ConnectOptions& options) {
   if (status.ok()) status = CheckTimeout("connect_timeout", options.connect_timeout);
   if (status.ok()) status = DigestsOf(options).status();
   if (status.ok()) status = DeviceCopies().status();
+  if (status.ok()) status = CheckHttp(options);
   if (status.ok()) status = tensorhub::tls::Check(SecurityOf(options), options.server);
   if (status.ok() && options.attachment.size() > tensorhub::kAttachmentBytesMax) {
     status = absl::InvalidArgumentError(

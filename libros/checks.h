@@ -26,6 +26,8 @@ std::string DataAddressOf(const ConnectOptions& options);
 tensorhub::tls::ClientSecurity SecurityOf(const ConnectOptions& options);
 // Whether device memory on this host is read by the device's own copies, by TENSORHUB_DEVICE_READS.
 absl::StatusOr<bool> DeviceCopies();
+// What TENSORHUB_WORKER_HTTP says, if `http` is empty.
+std::string HttpOf(const ConnectOptions& options);
 absl::Status Check(const ConnectOptions& options);
 absl::Status Check(const PublishOptions& options);
 absl::Status Check(const UnpublishOptions& options);

@@ -9,9 +9,12 @@
 #include <atomic>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/mutex.h"
 #include "libros/checks.h"
 #include "worker_agent/agent.h"
+#include "worker_agent/log.h"
+#include "worker_agent/worker_page.h"
 
 namespace ros {
 namespace {
@@ -112,11 +115,30 @@ absl::Status CheckNotForked() {
   return getpid() == process ? absl::OkStatus() : OfTheParent("a client was connected");
 }
 
+// Null: none is wanted, or the environment's cannot be had: a page is not worth a job.
+absl::StatusOr<std::shared_ptr<agent::WorkerPage>> PageOf(const ConnectOptions& options) {
+  const std::string address = HttpOf(options);
+  if (address.empty()) return nullptr;
+  auto page = agent::WorkerPage::At(address);
+  if (page.ok()) {
+    agent::Log().info("metrics of this process at http://{}/metrics",
+                      (*page)->address().ToString());
+    return page;
+  }
+  if (!options.http.empty()) {
+    return absl::UnavailableError(absl::StrCat("http: ", std::string(page.status().message())));
+  }
+  agent::Log().warn("TENSORHUB_WORKER_HTTP: {}; without metrics",
+                    std::string(page.status().message()));
+  return nullptr;
+}
+
 }  // namespace
 
 class Client::Impl {
  public:
-  explicit Impl(std::unique_ptr<agent::Agent> agent) : agent_(std::move(agent)) {}
+  Impl(std::unique_ptr<agent::Agent> agent, std::unique_ptr<agent::WorkerPage::Place> shown)
+      : agent_(std::move(agent)), shown_(std::move(shown)) {}
 
   // Threads do not survive a fork: in a child there is nobody who would answer.
   absl::Status Usable() const {
@@ -133,12 +155,16 @@ class Client::Impl {
     if (left_.exchange(true)) return leave_status_;
     leave_status_ = agent_->Leave(Milliseconds(drain));
     agent_->Stop();
+    shown_.reset();
     return leave_status_;
   }
 
   agent::Agent& agent() { return *agent_; }
   // The client's threads are the parent's, so that it can be neither used nor destroyed.
-  void Abandon() { static_cast<void>(agent_.release()); }
+  void Abandon() {
+    static_cast<void>(agent_.release());
+    static_cast<void>(shown_.release());
+  }
 
  private:
   const pid_t process_ = getpid();
@@ -146,15 +172,23 @@ class Client::Impl {
   tensorhub::Mutex leave_mutex_;
   absl::Status leave_status_ ABSL_GUARDED_BY(leave_mutex_);
   std::unique_ptr<agent::Agent> agent_;
+  std::unique_ptr<agent::WorkerPage::Place> shown_;
 };
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
   absl::Status status = Check(options);
   if (status.ok()) status = CheckNotForked();
   if (!status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<agent::Agent>> started = agent::Agent::Start(ToAgent(options));
+  const absl::StatusOr<std::shared_ptr<agent::WorkerPage>> page = PageOf(options);
+  if (!page.ok()) return page.status();
+  agent::AgentOptions wanted = ToAgent(options);
+  if (*page != nullptr) wanted.tally = (*page)->TallyOf(options.model);
+  absl::StatusOr<std::unique_ptr<agent::Agent>> started = agent::Agent::Start(wanted);
   if (!started.ok()) return started.status();
-  return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(*std::move(started))));
+  std::unique_ptr<agent::WorkerPage::Place> shown;
+  if (*page != nullptr) shown = (*page)->Show(options.model, (*started)->Asker());
+  return std::unique_ptr<Client>(
+      new Client(std::make_unique<Impl>(*std::move(started), std::move(shown))));
 }
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -27,7 +27,7 @@ absl::Status CheckFiles(const tls::Files& files) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Candidacy>> Candidacy::Start(const Flags& flags,
-                                                            const rpc::ListenAddress& listen,
+                                                            const ListenAddress& listen,
                                                             const rpc::Guard::Options& guard) {
   if (absl::Status status = CheckFiles(flags.store_tls); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<rpc::StandbyServer>> standby =

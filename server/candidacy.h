@@ -28,14 +28,14 @@ class Candidacy {
  public:
   // Listens once it returns. What is wrong with the place in etcd, it says by EndFor.
   static absl::StatusOr<std::unique_ptr<Candidacy>> Start(const Flags& flags,
-                                                          const rpc::ListenAddress& listen,
+                                                          const ListenAddress& listen,
                                                           const rpc::Guard::Options& guard);
   ~Candidacy();
   Candidacy(const Candidacy&) = delete;
   Candidacy& operator=(const Candidacy&) = delete;
 
   // With the port that was found.
-  const rpc::ListenAddress& listen() const { return listen_; }
+  const ListenAddress& listen() const { return listen_; }
   // Where agents reach this server.
   const std::string& address() const { return address_; }
   void Reload() { standby_->Reload(); }
@@ -59,7 +59,7 @@ class Candidacy {
   void StopLater() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::unique_ptr<rpc::StandbyServer> standby_;
-  const rpc::ListenAddress listen_;
+  const ListenAddress listen_;
   const std::string address_;
   std::unique_ptr<store::Election> election_;
   Deathwatch deathwatch_;

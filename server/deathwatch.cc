@@ -14,7 +14,7 @@
 #include <memory>
 #include <utility>
 
-#include "server/rpc/listen_address.h"
+#include "common/listen_address.h"
 
 namespace tensorhub {
 namespace {
@@ -71,7 +71,7 @@ class Connection {
 
 // Refused: by each address that the name stands for.
 Reached Reach(const std::string& server, Connection& connection) {
-  const auto address = rpc::ListenAddress::Parse(server);
+  const auto address = ListenAddress::Parse(server);
   if (!address.ok()) return Reached::kNo;
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

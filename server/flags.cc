@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/listen_address.h"
 #include "common/tls/client_security.h"
-#include "server/rpc/listen_address.h"
 
 namespace tensorhub {
 namespace {
@@ -147,7 +147,7 @@ bool IsAllAddresses(const std::string& host) {
 
 // Where agents are sent to has to be one place.
 cli::Problem CheckAdvertised(Flags& flags) {
-  const auto listen = rpc::ListenAddress::Parse(flags.listen);
+  const auto listen = ListenAddress::Parse(flags.listen);
   if (!listen.ok()) return std::nullopt;  // that is said elsewhere
   if (flags.advertise.empty()) {
     if (!IsAllAddresses(listen->host)) return std::nullopt;
@@ -156,7 +156,7 @@ cli::Problem CheckAdvertised(Flags& flags) {
         "--listen ",
         flags.listen, " is all addresses");
   }
-  const auto address = rpc::ListenAddress::Parse(flags.advertise);
+  const auto address = ListenAddress::Parse(flags.advertise);
   if (!address.ok()) return "--advertise: " + std::string(address.status().message());
   if (IsAllAddresses(address->host) || address->port == 0) {
     return absl::StrCat("--advertise: ", flags.advertise,

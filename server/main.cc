@@ -95,7 +95,7 @@ rpc::Guard::Options GuardOptions(const Flags& flags) {
   return options;
 }
 
-rpc::RpcServer::Options ServerOptions(const Flags& flags, const rpc::ListenAddress& listen,
+rpc::RpcServer::Options ServerOptions(const Flags& flags, const ListenAddress& listen,
                                       const store::Loaded& loaded) {
   const auto lease_ms = flags.lease.count();
   rpc::RpcServer::Options options;
@@ -141,7 +141,7 @@ void WarnIfOpen(const Flags& flags) {
 // Null: nobody asked for them.
 absl::StatusOr<std::unique_ptr<http::Pages>> ShowPages(const Flags& flags, rpc::RpcServer& server) {
   if (flags.http.empty()) return nullptr;
-  const absl::StatusOr<rpc::ListenAddress> address = rpc::ListenAddress::Parse(flags.http);
+  const absl::StatusOr<ListenAddress> address = ListenAddress::Parse(flags.http);
   if (!address.ok()) return address.status();
   return http::Pages::Start(
       address->host, address->port, [&server] { return Observe(server); },
@@ -154,7 +154,7 @@ absl::StatusOr<std::unique_ptr<rpc::Recorder>> OpenRecord(const Flags& flags) {
   return rpc::Recorder::Open({flags.record, flags.record_max.value, TENSORHUB_VERSION});
 }
 
-void Announce(const rpc::ListenAddress& listen, const http::Pages* pages) {
+void Announce(const ListenAddress& listen, const http::Pages* pages) {
   std::printf("listening on %s\n", listen.ToString().c_str());
   if (pages != nullptr) std::printf("metrics on port %d\n", pages->port());
   std::fflush(stdout);
@@ -162,7 +162,7 @@ void Announce(const rpc::ListenAddress& listen, const http::Pages* pages) {
 
 // The hub of this store, until it is told to end, or has to: the exit code. `candidacy`: null, or
 // how this server came to lead.
-int ServeHub(const Flags& flags, const rpc::ListenAddress& listen, store::Store& store,
+int ServeHub(const Flags& flags, const ListenAddress& listen, store::Store& store,
              Candidacy* candidacy, Supervised& supervised) {
   const absl::StatusOr<store::Loaded> loaded = store.Load();
   if (!loaded.ok()) return Failed(loaded.status());
@@ -208,7 +208,7 @@ int ServeHub(const Flags& flags, const rpc::ListenAddress& listen, store::Store&
 bool StandBy(Candidacy& candidacy, Flags& flags, Supervised& supervised) {
   std::unique_ptr<http::Pages> pages;
   if (!flags.http.empty()) {
-    rpc::ListenAddress http = *rpc::ListenAddress::Parse(flags.http);
+    ListenAddress http = *ListenAddress::Parse(flags.http);
     auto started = http::Pages::StartForStandby(http.host, http.port);
     if (!started.ok()) {
       EndFor(started.status());
@@ -226,7 +226,7 @@ bool StandBy(Candidacy& candidacy, Flags& flags, Supervised& supervised) {
 }
 
 // One of several: the exit code.
-int ServeWhenElected(Flags flags, const rpc::ListenAddress& listen, Supervised& supervised) {
+int ServeWhenElected(Flags flags, const ListenAddress& listen, Supervised& supervised) {
   absl::StatusOr<std::unique_ptr<Candidacy>> candidacy =
       Candidacy::Start(flags, listen, GuardOptions(flags));
   if (!candidacy.ok()) return Failed(candidacy.status());
@@ -238,7 +238,7 @@ int ServeWhenElected(Flags flags, const rpc::ListenAddress& listen, Supervised& 
 }
 
 // No worker, and no supervisor, waits for whoever reads the log.
-int Serve(const Flags& flags, const rpc::ListenAddress& listen, const cli::LogOptions& log) {
+int Serve(const Flags& flags, const ListenAddress& listen, const cli::LogOptions& log) {
   const cli::LogThread log_thread(kName, log);
   Supervised supervised;
   if (flags.etcd) return ServeWhenElected(flags, listen, supervised);
@@ -254,12 +254,12 @@ int Main(int argc, char** argv) {
   Declare(line, flags);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
   if (cli::Problem problem = Check(line, flags)) return cli::Fail(kName, *problem, 2);
-  const absl::StatusOr<rpc::ListenAddress> listen = rpc::ListenAddress::Parse(flags.listen);
+  const absl::StatusOr<ListenAddress> listen = ListenAddress::Parse(flags.listen);
   if (!listen.ok()) {
     return cli::Fail(kName, "--listen: " + std::string(listen.status().message()), 2);
   }
   if (!flags.http.empty()) {
-    const absl::Status http = rpc::ListenAddress::Parse(flags.http).status();
+    const absl::Status http = ListenAddress::Parse(flags.http).status();
     if (!http.ok()) return cli::Fail(kName, "--http: " + std::string(http.message()), 2);
   }
   rpc::EndWithAWordIfMemoryEnds();

@@ -3,13 +3,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Checks deploy/kubernetes against the schemas of Kubernetes and the flags of the release build, and
-# deploy/prometheus by its own tests, and the dashboard by what metrics there are. What it needs comes from Debian, and from PyPI into build/deploy.
+# deploy/prometheus by its own tests, and the dashboard by what metrics there are. What it needs
+# comes from Debian, and from PyPI into build/deploy.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/lib.sh
 source tools/lib.sh
 
+promtool check config deploy/prometheus/scrape.yml
 promtool check rules deploy/prometheus/rules.yml
 promtool test rules deploy/prometheus/rules_test.yml
 python3 -B tests/deploy/dashboard_check.py deploy/grafana/tensorhub.json docs/metrics.md

@@ -73,6 +73,7 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
   loop.through_host = options.through_host;
   loop.device_copies = options.device_copies;
   loop.local_device = options.local_device;
+  loop.tally = options.tally;
   return loop;
 }
 
@@ -340,6 +341,17 @@ absl::StatusOr<Version> Agent::WaitForVersion(const VersionWait& wait) {
 absl::StatusOr<std::vector<ListedVersion>> Agent::List() {
   if (absl::Status status = CheckCaller(); !status.ok()) return status;
   return queries_.List();
+}
+
+// A task that runs has its loop, and one that does not is dropped with the inbox.
+AskWorker Agent::Asker() {
+  using Answered = Answer<std::optional<WorkerNow>>;
+  return [this, inbox = inbox_] {
+    auto answer = std::make_shared<Answered>();
+    auto giver = std::make_shared<Answered::Giver>(answer, std::nullopt);
+    inbox->Post([this, giver] { giver->Give(loop_->Now()); });
+    return answer;
+  };
 }
 
 void Agent::Stop() {

@@ -35,6 +35,8 @@
 #include "worker_agent/memory.h"
 #include "worker_agent/progress_loop.h"
 #include "worker_agent/read_planner.h"
+#include "worker_agent/tally.h"
+#include "worker_agent/worker_now.h"
 
 namespace tensorhub::agent {
 
@@ -67,6 +69,8 @@ struct AgentOptions {
   std::string copy_of = {};
   std::function<void()> on_copy_released = [] {};
   std::stop_token cancel = {};  // of Start
+  // Counts what this worker does; null: nobody does.
+  std::shared_ptr<SharedTally> tally = {};
 };
 
 class HostCopies;
@@ -106,6 +110,9 @@ class Agent {
   absl::Status Health();
   absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
   absl::StatusOr<std::vector<ListedVersion>> List();
+
+  // For the page of this process (worker_page.h); outlives the agent.
+  AskWorker Asker();
 
   // FAILED_PRECONDITION on the progress thread, whose callbacks every method refuses.
   absl::Status CheckCaller() const;

@@ -38,6 +38,14 @@ class Answer {
     T otherwise_;
   };
 
+  // None: not given by then.
+  std::optional<T> WaitUntil(std::chrono::steady_clock::time_point until)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    while (!value_ && changed_.WaitUntil(mutex_, until)) {
+    }
+    return std::exchange(value_, std::nullopt);
+  }
   T Wait() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
     while (!value_) changed_.Wait(mutex_);

@@ -81,6 +81,9 @@ absl::Status ProgressLoop::Start() {
   core.one_sided = options_.one_sided;
   core.digests = options_.digests;
   core_.emplace(core);
+  if (options_.tally) {
+    observer_.emplace(options_.tally, [this](Incarnation peer) { return peers_.Describe(peer); });
+  }
   HubClient::Options hub{options_.server, options_.facts, options_.connect_timeout_ms,
                          options_.seed + 1};
   hub.facts.endpoint = core.endpoint;
@@ -114,8 +117,10 @@ void ProgressLoop::Feed(const Event& event) {
   TH_CHECK(effects_.empty());  // never from within an effect
   fed_ = true;
   now_ = NowMs();  // effects take time: a one-sided get copies inside the call
+  if (observer_) observer_->See(event, NowUs());
   core_->Step(event, now_, effects_);
   for (const Effect& effect : effects_) {
+    if (observer_) observer_->See(effect, NowUs());
     CarryOutOne(effect);
     if (!lost_.ok()) break;
   }
@@ -137,6 +142,7 @@ bool ProgressLoop::Turn() {
   now_ = NowMs();
   Tick();
   const int64_t now_us = NowUs();
+  if (observer_) observer_->OnTurn(now_us);
   if (fruitful) fruitful_at_us_ = now_us;
   fruitless_ = now_us - fruitful_at_us_ > kFruitlessUs;
   if (active && !fruitless_) {
@@ -261,6 +267,19 @@ std::optional<Version> ProgressLoop::Held() const {
 absl::Status ProgressLoop::Health() const { return core_->Health(); }
 std::optional<TermNumber> ProgressLoop::HeldIn(Version version) const {
   return core_->HeldIn(version);
+}
+
+WorkerNow ProgressLoop::Now() const {
+  WorkerNow now;
+  const absl::Status health = core_->Health();
+  now.connected = health.ok() || absl::IsOutOfRange(health) || absl::IsDataLoss(health);
+  now.held = Held();
+  now.readers = core_->Readers();
+  const std::optional<OpenFetchReport> fetch = core_->Report().open_fetch;
+  if (fetch && !fetch->finished) {
+    now.sources = fetch->streams.empty() ? fetch->source.has_value() : fetch->streams.size();
+  }
+  return now;
 }
 
 void ProgressLoop::AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress) {

@@ -30,9 +30,12 @@
 #include "worker_agent/medium.h"
 #include "worker_agent/memory.h"
 #include "worker_agent/message_peers.h"
+#include "worker_agent/observer.h"
 #include "worker_agent/one_sided.h"
 #include "worker_agent/spin_budget.h"
 #include "worker_agent/stall_watch.h"
+#include "worker_agent/tally.h"
+#include "worker_agent/worker_now.h"
 
 namespace tensorhub::agent {
 
@@ -66,6 +69,8 @@ class ProgressLoop {
     // MakeReadPlan, for a reader of that layout; TellPlanned answers. Must not block.
     std::function<void(const MakeReadPlan&, const Layout&)> on_plan_wanted = [](const MakeReadPlan&,
                                                                                 const Layout&) {};
+    // What this worker does is added up there; null: nobody watches.
+    std::shared_ptr<SharedTally> tally = {};
     // The registered memory has been lost (Medium); the loop ends.
     std::function<void(const absl::Status&)> on_memory_lost = [](const absl::Status&) {};
   };
@@ -94,6 +99,7 @@ class ProgressLoop {
   std::optional<Version> Held() const;
   absl::Status Health() const;
   std::optional<TermNumber> HeldIn(Version version) const;
+  WorkerNow Now() const;
   void Stop() { stopping_ = true; }
 
  private:
@@ -159,6 +165,7 @@ class ProgressLoop {
   OneSided one_sided_;
   std::unique_ptr<MessageTransport> messages_;
   std::optional<AgentCore> core_;
+  std::optional<Observer> observer_;
   std::unique_ptr<HubClient> hub_;
 
   std::optional<Memory> memory_;

@@ -3,62 +3,24 @@
 
 #include "server/http/metrics_text.h"
 
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
-
-#include <limits>
 #include <utility>
-#include <vector>
+
+#include "common/http/metrics_page.h"
 
 namespace tensorhub::http {
 namespace {
 
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-using prometheus::MetricType;
-using Labels = std::vector<ClientMetric::Label>;
-
-class Page {
- public:
-  void Begin(const char* name, const char* help, MetricType type) {
-    families_.push_back({name, help, type, {}});
-  }
-  // To the family that was begun last.
-  void Add(double value, Labels labels = {}) {
-    ClientMetric& metric = families_.back().metric.emplace_back();
-    metric.label = std::move(labels);
-    metric.gauge.value = metric.counter.value = value;
-  }
-  void AddHistogram(const CallFacts& facts, Labels labels) {
-    ClientMetric& metric = families_.back().metric.emplace_back();
-    metric.label = std::move(labels);
-    metric.histogram.sample_count = facts.count;
-    metric.histogram.sample_sum = facts.sum_s;
-    for (const auto& [bound, count] : facts.upto) {
-      metric.histogram.bucket.push_back({count, bound});
-    }
-    metric.histogram.bucket.push_back({facts.count, std::numeric_limits<double>::infinity()});
-  }
-  void Gauge(const char* name, const char* help, double value) {
-    Begin(name, help, MetricType::Gauge);
-    Add(value);
-  }
-  void Counter(const char* name, const char* help, double value) {
-    Begin(name, help, MetricType::Counter);
-    Add(value);
-  }
-  std::string Text() const { return prometheus::TextSerializer().Serialize(families_); }
-
- private:
-  std::vector<MetricFamily> families_;
-};
+using Page = MetricsPage;
+using MetricType = MetricsPage::Type;
 
 double Number(uint64_t value) { return static_cast<double>(value); }
 
 void AddCalls(const std::map<std::string, CallFacts>& calls, Page& page) {
   page.Begin("tensorhub_call_seconds", "How long calls took, with what they wait for.",
              MetricType::Histogram);
-  for (const auto& [call, facts] : calls) page.AddHistogram(facts, {{"call", call}});
+  for (const auto& [call, facts] : calls) {
+    page.AddHistogram(facts.count, facts.sum_s, facts.upto, {{"call", call}});
+  }
 }
 
 void AddServer(const Facts& facts, Page& page) {

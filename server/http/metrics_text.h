@@ -12,8 +12,6 @@
 
 namespace tensorhub::http {
 
-inline constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
-
 std::string MetricsText(const Facts& facts);
 
 }  // namespace tensorhub::http

@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the server shows by HTTP: /metrics, /livez, /readyz, the API below /api/ (api.h) and the
-// page at /. Plain HTTP, GET and HEAD only, for a network of the operator's own.
-//
-// R9: a request has a bound in bytes and in time, one is taken per connection, and a body is not
-// read (connection.h).
+// page at / (common/http/small_server.h).
 //
 // Thread contract: Start and the destructor on one thread. `facts` and `look` are called on threads
 // of this class, and may take their time.
@@ -15,9 +12,10 @@
 
 #include <memory>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/http/small_server.h"
 #include "server/http/api.h"
 
 namespace tensorhub::http {
@@ -30,25 +28,22 @@ class Pages {
   // Of a server that stands by: it is alive and ready, and has nothing to show.
   static absl::StatusOr<std::unique_ptr<Pages>> StartForStandby(const std::string& host,
                                                                 uint16_t port);
-  ~Pages();
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
 
-  uint16_t port() const { return port_; }
+  uint16_t port() const { return server_->port(); }
 
  private:
   Pages(FactsSource facts, Look look, bool stands_by);
   static absl::StatusOr<std::unique_ptr<Pages>> Start(const std::string& host, uint16_t port,
                                                       std::unique_ptr<Pages> pages);
-  void Offer();
+  std::vector<Route> Routes() const;
+  Reply Alive() const;
 
   const FactsSource facts_;
   const Api api_;
   const bool stands_by_;
-  class Server;
-  std::unique_ptr<Server> server_;
-  uint16_t port_ = 0;
-  std::thread thread_;
+  std::unique_ptr<SmallServer> server_;
 };
 
 }  // namespace tensorhub::http

@@ -11,8 +11,8 @@
 #include "common/cli/values.h"
 #include "common/ids.h"
 #include "common/layout.h"
+#include "common/listen_address.h"
 #include "common/location.h"
-#include "server/rpc/listen_address.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/ctl/arguments.h"
 #include "tools/safetensors/names.h"
@@ -28,9 +28,9 @@ void CheckLocation(std::string_view word) {
 }
 
 void Address(std::string_view word) {
-  const auto address = rpc::ListenAddress::Parse(word);
+  const auto address = ListenAddress::Parse(word);
   if (!address.ok()) return;
-  TH_CHECK(rpc::ListenAddress::Parse(address->ToString()).value() == *address);
+  TH_CHECK(ListenAddress::Parse(address->ToString()).value() == *address);
 }
 
 void Identities(std::string_view word) {

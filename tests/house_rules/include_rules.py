@@ -12,7 +12,7 @@ CORE_BANNED = (
     (re.compile(r"^(ucp|uct|ucs|ucm)/"), "UCX stays in worker_agent/ucx"),
     (re.compile(r"^(cuda|nvml|driver_types)"), "CUDA stays behind the memory interface"),
     (re.compile(r"^sqlite3"), "SQLite stays in server/store"),
-    (re.compile(r"^(httplib|prometheus/)"), "HTTP stays in server/http"),
+    (re.compile(r"^(httplib|prometheus/)"), "HTTP stays in common/http"),
     (re.compile(r"^(spdlog|fmt)/"), "return what is to be logged as an effect"),
     (re.compile(r"^(thread|mutex|shared_mutex|condition_variable|future|stop_token|semaphore|latch"
                 r"|barrier)$"), "a core has one owner and no threads"),

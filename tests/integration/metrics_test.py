@@ -90,9 +90,45 @@ class MetricsTest(ServedTest):
                      "tensorhub_read_bytes_total", "tensorhub_call_seconds"}
         page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
         documented = set(re.findall(r"^\| `(tensorhub_[a-z_]+)", page, re.MULTILINE))
+        of_workers = {name for name in documented if name.startswith("tensorhub_worker_")}
         shown = names(self.metrics())
         self.assertEqual(shown - documented, set())
-        self.assertEqual(documented - shown - sometimes, set())
+        self.assertEqual(documented - of_workers - shown - sometimes, set())
+
+    def test_what_workers_show(self):
+        trainer = self.worker("trainer", http="127.0.0.1:0")
+        rollout = self.worker("rollout", http="127.0.0.1:0")
+        self.do(trainer, "publish 3")
+        self.do(rollout, "fetch latest")
+        port = self.port_of(rollout)
+        self.assertEqual(self.get("/livez", port)[0], "ok\n")
+        text, kind = self.get("/metrics", port)
+        self.assertIn("version=0.0.4", kind)
+        found = series(text)
+        model = 'model="team/\\"actor\\""'
+        for name, value in (("ranks", 1), ("ranks_stalled", 0), ("ranks_connected", 1),
+                            ("ranks_holding", 1), ("held_version", 3), ("sources", 0),
+                            ("readers", 0), ("other_sources_total", 0),
+                            ("failed_sources_total", 0)):
+            self.assertEqual(found[f"tensorhub_worker_{name}{{{model}}}"], value, name)
+        self.assertEqual(found[f'tensorhub_worker_fetches_total{{{model},outcome="ok"}}'], 1)
+        read = {name: value for name, value in found.items() if "read_bytes" in name}
+        self.assertEqual([name for name in read if 'tier="host"' not in name], [])
+        page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+        documented = set(re.findall(r"^\| `(tensorhub_worker_[a-z_]+)", page, re.MULTILINE))
+        self.assertEqual(names(text) - documented, set())
+        sometimes = {"tensorhub_worker_served_bytes_total", "tensorhub_worker_reads_ended_total"}
+        self.assertEqual(documented - names(text) - sometimes, set())
+        promtool = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
+                                  capture_output=True, check=False)
+        self.assertEqual((promtool.returncode, promtool.stderr), (0, ""), promtool.stdout)
+        served = series(self.get("/metrics", self.port_of(trainer))[0])
+        self.assertEqual(served[f"tensorhub_worker_readers{{{model}}}"], 0)
+        # What the reader got is what the source sent, unless it took it without a word.
+        sent = sum(value for name, value in served.items() if "served_bytes" in name)
+        got = sum(value for name, value in read.items() if "served over" in name)
+        self.assertEqual(sent, got)
+        self.assertGreater(sum(read.values()), 0)
 
     def test_rules_use_metrics_that_are_there(self):
         rules = (ROOT / "deploy" / "prometheus" / "rules.yml").read_text(encoding="utf-8")

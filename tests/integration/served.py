@@ -3,6 +3,7 @@
 """A server that shows itself by HTTP, and workers of it, for the tests of what it shows."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,15 +19,24 @@ class WorkersTest(unittest.TestCase):
 
     MODEL = "team/actor"
 
-    def worker(self, group, *flags, model=None):
+    def worker(self, group, *flags, model=None, http=""):
+        environment = dict(os.environ, TENSORHUB_WORKER_HTTP=http, TENSORHUB_LOG_LEVEL="info")
+        log = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self.addCleanup(log.close)
         process = subprocess.Popen([binaries.path("tensorhub-test-worker")], text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL)
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                                   env=environment)
+        process.log = log
         for step in (process.stdout.close, process.stdin.close, process.wait, process.kill):
             self.addCleanup(step)
         self.do(process, f"connect server={self.address} model={model or self.MODEL} group={group}")
         self.do(process, " ".join(["register", *flags]))
         return process
+
+    def port_of(self, worker):
+        """Where a connected worker shows its metrics."""
+        worker.log.seek(0)
+        return int(re.search(r"http://127.0.0.1:(\d+)/metrics", worker.log.read()).group(1))
 
     def do(self, worker, line):
         print(line, file=worker.stdin, flush=True)
@@ -50,6 +60,7 @@ class ServedTest(WorkersTest):
         self.address = self.server.stdout.readline().split()[-1]
         self.port = int(self.server.stdout.readline().split()[-1])
 
-    def get(self, path):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=20) as answer:
+    def get(self, path, port=None):
+        url = f"http://127.0.0.1:{port or self.port}{path}"
+        with urllib.request.urlopen(url, timeout=20) as answer:
             return answer.read().decode(), answer.headers["Content-Type"]

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@
 #include "tools/ctl/arguments.h"
 #include "tools/ctl/security_flags.h"
 #include "tools/ctl/signals.h"
+#include "worker_agent/worker_page.h"
 
 namespace tensorhub::keeper {
 namespace {
@@ -37,6 +39,7 @@ struct Flags {
   ctl::LocationFlag location;
   std::chrono::milliseconds connect_timeout{5000};
   tls::ClientSecurity security;
+  std::string http;
 };
 
 void Declare(cli::CommandLine& line, Flags& flags) {
@@ -47,6 +50,10 @@ void Declare(cli::CommandLine& line, Flags& flags) {
   line.Flag("location", &flags.location, "where this host is");
   line.Flag("connect-timeout", &flags.connect_timeout,
             "how long an unreachable server is retried before that is logged");
+  line.Flag("http", &flags.http,
+            "show there metrics for Prometheus (/metrics), and answer probes (/livez), in plain "
+            "HTTP and to whoever asks (default: do not)",
+            {.placeholder = "HOST:PORT"});
   ctl::DeclareSecurity(line, flags.security);
   line.Example("tensorhub-agent --model qwen3-8b/actor --location us/dc1/r4/h7");
 }
@@ -57,6 +64,10 @@ cli::Problem Check(const Flags& flags) {
   }
   if (flags.connect_timeout.count() == 0) return "--connect-timeout: give at least 1ms";
   if (auto problem = ctl::SecurityProblem(flags.security, flags.server)) return problem;
+  if (!flags.http.empty()) {
+    const absl::Status http = agent::WorkerPage::CheckAddress(flags.http);
+    if (!http.ok()) return absl::StrCat("--http: ", std::string(http.message()));
+  }
   if (flags.models.empty()) return "--model is missing: which model is to be kept?";
   for (const std::string& model : flags.models) {
     ctl::ModelArgument checked;
@@ -82,6 +93,7 @@ class Agent {
                                                  .model = model,
                                                  .group = group,
                                                  .location = flags.location.text,
+                                                 .http = flags.http,
                                                  .connect_timeout = flags.connect_timeout}));
     }
   }
@@ -122,6 +134,17 @@ class Agent {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
+// Null: none is wanted.
+absl::StatusOr<std::shared_ptr<agent::WorkerPage>> PageOf(const Flags& flags) {
+  if (flags.http.empty()) return nullptr;
+  auto page = agent::WorkerPage::At(flags.http);
+  if (!page.ok()) {
+    return absl::UnavailableError(absl::StrCat("--http: ", std::string(page.status().message())));
+  }
+  std::cout << "metrics at http://" << (*page)->address().ToString() << "/metrics" << std::endl;
+  return page;
+}
+
 int Main(int argc, char** argv) {
   cli::StartProgram();
   // What is held outlasts whoever reads the output; and a file that may not grow, of shared memory,
@@ -145,6 +168,9 @@ int Main(int argc, char** argv) {
   });
   // Readers of this host do not wait for a reader of its log.
   const cli::LogThread log(line.name(), line.log());
+  // Here also before there is a model to keep.
+  const absl::StatusOr<std::shared_ptr<agent::WorkerPage>> page = PageOf(flags);
+  if (!page.ok()) return cli::Fail(line.name(), std::string(page.status().message()), 1);
   agent.emplace(flags);
   running = true;
   const absl::Status status = agent->Run();

@@ -232,6 +232,7 @@ absl::Status Subscription::Join() {
     options.rank = static_cast<uint32_t>(i);
     options.world_size = static_cast<uint32_t>(ranks_.size());
     options.location = options_.location;
+    options.http = options_.http;
     options.connect_timeout = options_.connect_timeout;
     options.attachment = AttachmentOf(i);
     auto client = ros::Client::Connect(options);

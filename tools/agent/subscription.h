@@ -33,6 +33,7 @@ struct Options {
   std::string model;
   std::string group;
   std::string location;
+  std::string http;  // ConnectOptions'
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::milliseconds fetch_timeout = std::chrono::minutes(10);
 };

@@ -433,6 +433,7 @@ absl::Status AgentCore::Health() const { return state_->Health(); }
 std::optional<TermNumber> AgentCore::HeldIn(Version version) const {
   return state_->HeldIn(version);
 }
+size_t AgentCore::Readers() const { return state_->Readers(); }
 StateReport AgentCore::Report() const { return state_->Report(); }
 
 }  // namespace tensorhub::agent

@@ -10,6 +10,7 @@
 #ifndef TENSORHUB_WORKER_AGENT_CORE_AGENT_CORE_H_
 #define TENSORHUB_WORKER_AGENT_CORE_AGENT_CORE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -88,6 +89,8 @@ class AgentCore {
 
   // R2: the term of that version, if it is what these buffers hold, or held last.
   std::optional<TermNumber> HeldIn(Version version) const;
+  // Reads of others that are open here.
+  size_t Readers() const;
   // For the next OpenSession.
   StateReport Report() const;
 

@@ -77,6 +77,7 @@ class AgentCore::State {
   bool Busy() const;
   absl::Status Health() const;
   std::optional<TermNumber> HeldIn(Version version) const;
+  size_t Readers() const { return server_.open(); }
   StateReport Report() const;
   Phases PhasesNow() const;
 

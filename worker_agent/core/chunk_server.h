@@ -68,6 +68,7 @@ class ChunkServer {
   // The peer has a read open here.
   bool Serves(Incarnation peer) const;
   bool idle() const { return reads_.empty(); }
+  size_t open() const { return reads_.size(); }
   // R3/R4: the generation is raised; every open read is refused.
   void DropAll(const absl::Status& reason, Effects& effects);
 

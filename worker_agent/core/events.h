@@ -50,6 +50,7 @@ struct FetchVerb {
   Selector selector;
   TimeMs timeout_ms = 600000;
   bool waits_out_outages = true;  // R8
+  std::string traceparent = {};   // of the caller's trace, for who records this fetch
 };
 struct LeaveVerb {
   TimeMs drain_ms = 10000;

@@ -179,6 +179,11 @@ struct ConnectOptions {
   // A file with a token on one line, by which the server knows this client. It goes over TLS, or to
   // this host's loopback.
   std::string token_file = {};
+  // HOST:PORT, or HOST:PORT-PORT for the first of those that is free: /metrics and /livez of all
+  // clients of this process that name the same, in plain HTTP and to whoever asks
+  // (docs/metrics.md). UNAVAILABLE if it cannot be had. Empty: what TENSORHUB_WORKER_HTTP says, if
+  // it is set; where that cannot be had, a warning is logged and there is none.
+  std::string http = {};
   std::stop_token cancel = {};
 };
 

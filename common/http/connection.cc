@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/http/connection.h"
+#include "common/http/connection.h"
 
 #include <poll.h>
 #include <sys/socket.h>

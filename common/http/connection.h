@@ -4,8 +4,8 @@
 // One request and one answer over a connection, with bounds on bytes and time that count for the
 // whole of each, and not for one read. The library has none of the kind.
 
-#ifndef TENSORHUB_SERVER_HTTP_CONNECTION_H_
-#define TENSORHUB_SERVER_HTTP_CONNECTION_H_
+#ifndef TENSORHUB_COMMON_HTTP_CONNECTION_H_
+#define TENSORHUB_COMMON_HTTP_CONNECTION_H_
 
 #include <httplib.h>
 
@@ -55,4 +55,4 @@ class Exchange final : public httplib::Stream {
 
 }  // namespace tensorhub::http
 
-#endif  // TENSORHUB_SERVER_HTTP_CONNECTION_H_
+#endif  // TENSORHUB_COMMON_HTTP_CONNECTION_H_

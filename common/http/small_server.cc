@@ -1,0 +1,162 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "common/http/small_server.h"
+
+#include <httplib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/http/connection.h"
+#include "common/text.h"
+
+namespace tensorhub::http {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{1};
+
+constexpr int kWrongMethod = 405;
+constexpr int kTooSlow = 408;
+constexpr int kTooLong = 431;
+
+// The library's own choice lets two servers have one port.
+void ShareNoPort(socket_t socket) {
+  const int yes = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+}
+
+void Give(Reply reply, httplib::Response& response) {
+  response.status = reply.code;
+  for (const auto& [name, value] : reply.headers) response.set_header(name, value);
+  response.set_content(std::move(reply.body), reply.type);
+}
+
+// To a request that the library was not shown.
+std::string BareAnswer(int code, const char* title, const std::string& what) {
+  const std::string body = Fault(code, what).body;
+  return absl::StrCat("HTTP/1.1 ", code, " ", title, "\r\nContent-Type: ", kJsonType,
+                      "\r\nContent-Length: ", body.size(), "\r\nConnection: close\r\n\r\n", body);
+}
+
+// No copy, no other site's page around it or with it inside, and nothing taken for what it is not.
+httplib::Headers Guards() {
+  return {{"Cache-Control", "no-store"},
+          {"X-Content-Type-Options", "nosniff"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Referrer-Policy", "no-referrer"}};
+}
+
+httplib::Server::HandlerResponse OnlyReads(const httplib::Request& request,
+                                           httplib::Response& response) {
+  using Response = httplib::Server::HandlerResponse;
+  if (request.method == "GET" || request.method == "HEAD") return Response::Unhandled;
+  response.set_header("Allow", "GET, HEAD");
+  Give(Fault(kWrongMethod, "nothing can be changed here; use GET, and tensorhubctl to change"),
+       response);
+  return Response::Handled;
+}
+
+// What no handler has taken, and what the library could not read.
+void SayFault(const std::string& paths, const httplib::Request& request,
+              httplib::Response& response) {
+  if (!response.body.empty()) return;
+  const std::string what =
+      response.status == kNotFound
+          ? absl::StrCat(Shown(request.path), ": no such path; there is ", paths)
+          : "the request cannot be read; send one of HTTP/1.1";
+  Give(Fault(response.status, what), response);
+}
+
+}  // namespace
+
+Reply Fault(int code, const std::string& what) {
+  using Json = nlohmann::ordered_json;
+  const Json json = {{"status", code}, {"error", what}};
+  return {code, kJsonType, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+}
+
+// R9: what comes over a connection is bounded before the library looks at it.
+class SmallServer::Server final : public httplib::Server {
+ public:
+  explicit Server(const SmallServer::Options& options) {
+    set_socket_options(ShareNoPort);
+    set_payload_max_length(0);
+    set_default_headers(Guards());
+    set_pre_routing_handler(OnlyReads);
+    set_error_handler(
+        [paths = options.paths](const httplib::Request& request, httplib::Response& response) {
+          SayFault(paths, request, response);
+        });
+    new_task_queue = [threads = options.threads] { return new httplib::ThreadPool(threads); };
+  }
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    const std::string answer = AnswerTo(ReadHead(socket));
+    SendAll(socket, answer);
+    if (!answer.empty() && !absl::StartsWith(answer, "HTTP/1.1 2")) EndGently(socket);
+    shutdown(socket, SHUT_RDWR);
+    close(socket);
+    return true;
+  }
+
+  std::string AnswerTo(Head head) {
+    switch (head.outcome) {
+      case Head::Outcome::kSilent:
+        return "";
+      case Head::Outcome::kTooSlow:
+        return BareAnswer(kTooSlow, "Request Timeout",
+                          "the request did not come whole within two seconds; send it at once");
+      case Head::Outcome::kTooLong:
+        return BareAnswer(kTooLong, "Request Header Fields Too Large",
+                          "the headers are longer than 16 KiB; send fewer");
+      case Head::Outcome::kWhole:
+        break;
+    }
+    Exchange exchange(std::move(head.text));
+    bool closed = false;
+    process_request(exchange, /*close_connection=*/true, closed, nullptr);
+    return exchange.answer();
+  }
+};
+
+SmallServer::SmallServer(Options options, std::vector<Route> routes)
+    : routes_(std::move(routes)), server_(std::make_unique<Server>(options)) {
+  for (const Route& route : routes_) {
+    server_->Get(route.path,
+                 [&route](const httplib::Request& request, httplib::Response& response) {
+                   Give(route.reply(request.target), response);
+                 });
+  }
+}
+
+absl::StatusOr<std::unique_ptr<SmallServer>> SmallServer::Start(Options options,
+                                                                std::vector<Route> routes) {
+  const std::string host = options.host;
+  const uint16_t port = options.port;
+  std::unique_ptr<SmallServer> server(new SmallServer(std::move(options), std::move(routes)));
+  httplib::Server& http = *server->server_;
+  const int bound = port == 0 ? http.bind_to_any_port(host.c_str())
+                              : (http.bind_to_port(host.c_str(), port) ? port : -1);
+  if (bound <= 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", host, ":", port, ": choose another address or port"));
+  }
+  server->port_ = static_cast<uint16_t>(bound);
+  server->thread_ = std::thread([&http] { http.listen_after_bind(); });
+  // The library ends only what runs.
+  while (!http.is_running()) std::this_thread::sleep_for(kLookEvery);
+  return server;
+}
+
+SmallServer::~SmallServer() {
+  server_->stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace tensorhub::http
