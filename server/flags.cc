@@ -32,6 +32,13 @@ void DeclareGuard(cli::CommandLine& line, Flags& flags) {
             "who may do what, a line each (docs/security.md); without it, whoever may connect may "
             "do everything",
             file);
+  line.Flag("sessions-per-caller", &flags.limits.sessions,
+            "sessions and watches that one caller may have open: an address, and whoever a "
+            "certificate or a token says; 0: no bound");
+  line.Flag("calls-per-caller", &flags.limits.calls_per_s,
+            "calls that one caller may make in a second; 0: no bound");
+  line.Flag("document-bytes-per-caller", &flags.document_bytes_per_caller,
+            "of layouts and attachments, what one caller may put in a minute; 0: no bound");
   line.Flag("insecure-loopback", &flags.insecure_loopback,
             "for demonstrations: listen on this host's loopback only, to whoever is on this host");
 }

@@ -13,6 +13,7 @@
 
 #include "common/cli/flags.h"
 #include "common/tls/certificates.h"
+#include "server/rpc/bounds.h"
 #include "server/store/etcd/place.h"
 
 namespace tensorhub {
@@ -35,6 +36,8 @@ struct Flags {
   tls::Files tls;
   std::string client_auth = "auto";
   std::string access;
+  rpc::CallerLimits limits;
+  cli::Bytes document_bytes_per_caller{limits.document_bytes_per_min};
   std::string http;
   std::string record;
   cli::Bytes record_max{uint64_t{1} << 30};

@@ -92,6 +92,8 @@ rpc::Guard::Options GuardOptions(const Flags& flags) {
   options.tls = flags.tls;
   options.client_auth = ClientAuthOf(flags.client_auth);
   options.access = flags.access;
+  options.limits = flags.limits;
+  options.limits.document_bytes_per_min = flags.document_bytes_per_caller.value;
   return options;
 }
 

@@ -50,6 +50,7 @@ std::optional<http::Facts> Observe(rpc::RpcServer& server) {
   facts.epoch = about.epoch;
   facts.leads = about.leads;
   facts.refused = about.refused;
+  facts.bounds_met = about.bounds_met;
   for (const auto& [call, of] : about.calls) {
     http::CallFacts& out = facts.calls[call];
     out.count = of.count;

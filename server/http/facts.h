@@ -45,11 +45,12 @@ struct Facts {
   double uptime_s = 0;
   std::string version;
   uint64_t epoch = 0;
-  bool leads = true;                        // false: another server may lead by now
-  std::map<std::string, uint64_t> refused;  // by code
-  std::map<std::string, CallFacts> calls;   // by name
-  std::string security;                     // who is let in by gRPC, and how; empty: whoever comes
-  int64_t certificate_ends = 0;             // seconds since 1970; 0: there is none
+  bool leads = true;                           // false: another server may lead by now
+  std::map<std::string, uint64_t> refused;     // by code
+  std::map<std::string, uint64_t> bounds_met;  // of callers, by the flag
+  std::map<std::string, CallFacts> calls;      // by name
+  std::string security;                        // who is let in by gRPC, and how; empty: whoever comes
+  int64_t certificate_ends = 0;                // seconds since 1970; 0: there is none
   uint64_t reloads_failed = 0;
 };
 

@@ -38,6 +38,9 @@ void AddServer(const Facts& facts, Page& page) {
   page.Begin("tensorhub_refused_total", "Calls and sessions that ended with an error, by its code.",
              MetricType::Counter);
   for (const auto& [code, count] : facts.refused) page.Add(Number(count), {{"code", code}});
+  page.Begin("tensorhub_bounds_met_total", "Refusals for what one caller took, by the bound.",
+             MetricType::Counter);
+  for (const auto& [bound, count] : facts.bounds_met) page.Add(count, {{"bound", bound}});
   page.Counter("tensorhub_reloads_failed_total",
                "Sets of certificates or rights that were bad, and not put in force.",
                Number(facts.reloads_failed));

@@ -5,6 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,6 +40,17 @@ absl::Status Ended(const std::string& principal, int64_t ends) {
                                                  "; renew it and connect again"));
 }
 
+int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+constexpr char kNoName[] = "anonymous";
+
+// All who show nothing are one, and have their addresses.
+bool HasName(const std::string& principal) { return principal != kNoName; }
+
 }  // namespace
 
 Caller Access::CallerOf(const grpc::ServerContextBase& context) { return rpc::CallerOf(context); }
@@ -49,6 +61,27 @@ void Access::Use(AccessRules rules) {
   has_rules_ = true;
 }
 
+absl::Status Access::CountUnjudged(const grpc::ServerContextBase& context, uint64_t bytes) {
+  std::vector<std::string> callers = {Bounds::AddressOf(context.peer())};
+  const std::shared_ptr<const grpc::AuthContext> auth = context.auth_context();
+  if (auth != nullptr && auth->IsPeerAuthenticated()) {
+    std::vector<std::string> names = CallerOf(context).names;
+    if (!names.empty()) callers.push_back(std::move(names.front()));
+  }
+  return bounds_->Count(callers, bytes, NowMs());
+}
+
+absl::StatusOr<Grant> Access::JudgeAndCount(const grpc::ServerContextBase& context,
+                                            const Need& need, uint64_t bytes) {
+  const int64_t now_ms = NowMs();
+  absl::Status status = bounds_->Count({Bounds::AddressOf(context.peer())}, bytes, now_ms);
+  if (!status.ok()) return status;
+  absl::StatusOr<Grant> grant = Judge(CallerOf(context), need);
+  if (!grant.ok()) return grant.status();
+  if (HasName(grant->principal)) status = bounds_->Count({grant->principal}, bytes, now_ms);
+  return status.ok() ? grant : status;
+}
+
 absl::StatusOr<Grant> Access::Judge(const Caller& caller, const Need& need) {
   MutexLock lock(mutex_);
   return JudgeLocked(caller, need, tls::SecondsNow());
@@ -57,7 +90,7 @@ absl::StatusOr<Grant> Access::Judge(const Caller& caller, const Need& need) {
 absl::StatusOr<Grant> Access::JudgeLocked(const Caller& caller, const Need& need, int64_t now) {
   if (!rules_) {
     Grant everything;
-    everything.principal = caller.names.empty() ? "anonymous" : caller.names.front();
+    everything.principal = caller.names.empty() ? kNoName : caller.names.front();
     everything.ends = caller.certificate_ends;
     return everything;
   }
@@ -101,15 +134,29 @@ void Access::LogAudit(const grpc::ServerContextBase& context, const std::string&
 
 absl::StatusOr<Access::Admitted> Access::EnterAs(const grpc::ServerContextBase& context,
                                                  const Need& need, End end) {
+  const std::string address = Bounds::AddressOf(context.peer());
+  const absl::Status counted = bounds_->Count({address}, 0, NowMs());
+  if (!counted.ok()) return counted;
   Stream stream;
   stream.caller = CallerOf(context);
   stream.caller.certificate_ends = CertificateEnds(context);
   MutexLock lock(mutex_);
-  if (!rules_ && stream.caller.certificate_ends == 0) return Admitted{};
+  Admitted admitted;
+  if (!rules_ && stream.caller.certificate_ends == 0) {
+    const auto seat = bounds_->Sit({address}, NowMs());
+    if (!seat.ok()) return seat.status();
+    admitted.seat = *seat;
+    return admitted;
+  }
   const int64_t now = tls::SecondsNow();
   const absl::StatusOr<Grant> grant = JudgeLocked(stream.caller, need, now);
   if (!grant.ok()) return grant.status();
   if (grant->ends != 0 && now >= grant->ends) return Ended(grant->principal, grant->ends);
+  std::vector<std::string> callers = {address};
+  if (HasName(grant->principal)) callers.push_back(grant->principal);
+  const auto seat = bounds_->Sit(callers, NowMs());
+  if (!seat.ok()) return seat.status();
+  admitted.seat = *seat;
   stream.right = need.right;
   stream.model = need.model;
   stream.principal = grant->principal;
@@ -122,7 +169,9 @@ absl::StatusOr<Access::Admitted> Access::EnterAs(const grpc::ServerContextBase& 
     places_[stream.place] = {grant->principal, 0};
   }
   streams_.emplace(++last_, std::move(stream));
-  return Admitted{last_, !rules_ || grant->Allows(Right::kPublish, need.model)};
+  admitted.ticket = last_;
+  admitted.may_publish = !rules_ || grant->Allows(Right::kPublish, need.model);
+  return admitted;
 }
 
 void Access::Leave(Ticket ticket) {

@@ -7,6 +7,9 @@
 //
 // Without rules, whoever may connect may do everything.
 //
+// What a caller takes is counted here as well, against its bounds (bounds.h): by its address before
+// the rules are asked, and by its name once that is known.
+//
 // Thread contract: any thread.
 
 #ifndef TENSORHUB_SERVER_RPC_ACCESS_H_
@@ -21,12 +24,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
 #include "server/rpc/access_rules.h"
+#include "server/rpc/bounds.h"
 #include "server/rpc/needs.h"
 
 namespace tensorhub::rpc {
@@ -36,6 +41,8 @@ class Access {
   using Ticket = uint64_t;
   using End = std::function<void(const absl::Status&)>;
 
+  explicit Access(const CallerLimits& limits) : bounds_(Bounds::Make(limits)) {}
+
   // A server that has no rules yet lets callers do everything.
   void Use(AccessRules rules) ABSL_LOCKS_EXCLUDED(mutex_);
   // Looks at the open streams again: whose time is over, and by the rules if these are others now.
@@ -43,15 +50,20 @@ class Access {
 
   template <typename Request>
   absl::Status Check(const grpc::ServerContextBase& context, const Request& request) {
-    if (open_to_all()) return absl::OkStatus();
-    return Judge(CallerOf(context), NeedOf(request)).status();
+    const uint64_t bytes = DocumentBytesOf(request);
+    if (open_to_all()) return CountUnjudged(context, bytes);
+    return JudgeAndCount(context, NeedOf(request), bytes).status();
   }
   // For a question whose answer is about several models: which of them the caller may hear of.
   using MayRead = std::function<bool(const std::string& model)>;
   template <typename Request>
   absl::StatusOr<MayRead> Ask(const grpc::ServerContextBase& context, const Request& request) {
-    if (open_to_all()) return MayRead([](const std::string&) { return true; });
-    absl::StatusOr<Grant> grant = Judge(CallerOf(context), NeedOf(request));
+    if (open_to_all()) {
+      const absl::Status status = CountUnjudged(context, 0);
+      if (!status.ok()) return status;
+      return MayRead([](const std::string&) { return true; });
+    }
+    absl::StatusOr<Grant> grant = JudgeAndCount(context, NeedOf(request), 0);
     if (!grant.ok()) return grant.status();
     return MayRead([grant = *std::move(grant)](const std::string& model) {
       return grant.Allows(Right::kRead, model);
@@ -71,7 +83,8 @@ class Access {
 
   struct Admitted {
     Ticket ticket = 0;
-    bool may_publish = true;  // the model that it is about
+    bool may_publish = true;                  // the model that it is about
+    std::shared_ptr<Bounds::Seat> seat = {};  // to be held as long as the stream is there
   };
   // A stream begins; `end` is called once, from Recheck, if it may not go on. A worker is the
   // caller's whose session this is, until kPlaceKeptS after Leave: nobody else who may not publish
@@ -83,6 +96,7 @@ class Access {
   }
   // Nothing is called any more, unless it is being called. 0: nothing.
   void Leave(Ticket ticket) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::map<std::string, uint64_t> BoundsMet() { return bounds_->Met(); }
 
  private:
   struct Stream {
@@ -103,6 +117,15 @@ class Access {
   };
 
   static Caller CallerOf(const grpc::ServerContextBase& context);
+  template <typename Request>
+  static uint64_t DocumentBytesOf(const Request& request) {
+    constexpr bool kDocument = std::is_same_v<Request, v1::PutLayoutRequest> ||
+                               std::is_same_v<Request, v1::PutAttachmentRequest>;
+    return kDocument ? request.ByteSizeLong() : 0;
+  }
+  absl::Status CountUnjudged(const grpc::ServerContextBase& context, uint64_t bytes);
+  absl::StatusOr<Grant> JudgeAndCount(const grpc::ServerContextBase& context, const Need& need,
+                                      uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // Each call asks it, most servers have no rules, and none takes them back: so without the mutex.
   bool open_to_all() const { return !has_rules_; }
   absl::StatusOr<Grant> Judge(const Caller& caller, const Need& need) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -117,6 +140,7 @@ class Access {
   absl::Status WhyNotLocked(Stream& stream, int64_t now, bool by_rules)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const std::shared_ptr<Bounds> bounds_;
   std::atomic<bool> has_rules_ = false;
   Mutex mutex_;
   std::optional<AccessRules> rules_ ABSL_GUARDED_BY(mutex_);

@@ -203,7 +203,8 @@ grpc::ServerWriteReactor<v1::WatchEvent>* AdminService::Watch(grpc::CallbackServ
 }
 
 grpc::ServerUnaryReactor* AdminService::Refuse(const absl::Status& status) {
-  const bool denied = absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status);
+  const bool denied = absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status) ||
+                      absl::IsResourceExhausted(status);
   return QueryReactor::Refuse(denied ? loop_.refusals().Count(status) : status);
 }
 

@@ -30,6 +30,7 @@ class Guard {
     tls::Files tls;  // no certificate: connections are not TLS
     ClientAuth client_auth = ClientAuth::kNone;
     std::string access;  // the file; empty: whoever may connect may do everything
+    CallerLimits limits = {};
   };
   struct Facts {
     std::string security;          // for people: "TLS, client certificates required; rights by …"
@@ -54,7 +55,8 @@ class Guard {
   Facts facts() ABSL_LOCKS_EXCLUDED(look_mutex_);
 
  private:
-  explicit Guard(const Options& options) : options_(options), access_look_({options.access}) {}
+  explicit Guard(const Options& options)
+      : options_(options), access_(options.limits), access_look_({options.access}) {}
   void Run() ABSL_LOCKS_EXCLUDED(mutex_, look_mutex_);
   void Look(bool ordered) ABSL_LOCKS_EXCLUDED(look_mutex_);
   absl::Status ReadAccess() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);

@@ -76,6 +76,7 @@ RpcServer::About RpcServer::about() {
           epoch_,
           loop_.refusals().ByCode(),
           loop_.latencies().ByCall(),
+          guard_->access().BoundsMet(),
           guard_->facts(),
           !doubted_};
 }

@@ -68,6 +68,7 @@ class RpcServer {
     uint64_t epoch = 0;
     std::map<std::string, uint64_t> refused;         // by code
     std::map<std::string, Latencies::OfCall> calls;  // by name
+    std::map<std::string, uint64_t> bounds_met;      // by the flag
     Guard::Facts security;
     bool leads = true;  // as far as it knows; a server that is the only one does
   };

@@ -68,6 +68,7 @@ absl::Status SessionReactor::Admit(const v1::OpenSession& open, hub::SessionOpen
       });
   if (!admitted.ok()) return admitted.status();
   admitted_ = admitted->ticket;
+  seat_ = admitted->seat;
   opened.may_publish = admitted->may_publish;
   return absl::OkStatus();
 }
@@ -113,6 +114,7 @@ void SessionReactor::OnCancel() { End(absl::CancelledError("the worker hung up")
 
 void SessionReactor::OnDone() {
   access_.Leave(admitted_);
+  seat_.reset();
   const auto last = std::move(self_);  // may be the end of this object
 }
 

@@ -68,6 +68,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerMessage, v
   const hub::SessionId session_;
   std::shared_ptr<SessionReactor> self_;  // gRPC's share
   std::atomic<Access::Ticket> admitted_ = 0;
+  std::shared_ptr<Bounds::Seat> seat_;  // of the reactions
   // The ticket of the first message; later ones have the lease.
   Unfinished::Ticket opening_ = 0;
 

@@ -36,6 +36,7 @@ absl::Status WatchReactor::Admit(const v1::WatchRequest& request,
       });
   if (!admitted.ok()) return admitted.status();
   admitted_ = admitted->ticket;
+  seat_ = admitted->seat;
   return absl::OkStatus();
 }
 
@@ -67,6 +68,7 @@ void WatchReactor::OnCancel() {
 
 void WatchReactor::OnDone() {
   access_.Leave(admitted_);
+  seat_.reset();
   const auto last = std::move(self_);  // may be the end of this object
 }
 

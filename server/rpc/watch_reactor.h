@@ -58,6 +58,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<v1::WatchEvent>,
   const size_t queue_max_;
   std::shared_ptr<WatchReactor> self_;  // gRPC's share
   std::atomic<Access::Ticket> admitted_ = 0;
+  std::shared_ptr<Bounds::Seat> seat_;  // of Start and the reactions
 
   Mutex mutex_;
   std::deque<v1::WatchEvent> writes_ ABSL_GUARDED_BY(mutex_);  // the first one may be outstanding

@@ -87,7 +87,8 @@ class MetricsTest(ServedTest):
         subprocess.run([binaries.path("tensorhubctl"), "--server", self.address, "pin", "no-model",
                         "1", "x"], capture_output=True, check=False)
         sometimes = {"tensorhub_certificate_expiry_timestamp_seconds", "tensorhub_refused_total",
-                     "tensorhub_read_bytes_total", "tensorhub_call_seconds"}
+                     "tensorhub_read_bytes_total", "tensorhub_call_seconds",
+                     "tensorhub_bounds_met_total"}
         page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
         documented = set(re.findall(r"^\| `(tensorhub_[a-z_]+)", page, re.MULTILINE))
         of_workers = {name for name in documented if name.startswith("tensorhub_worker_")}

@@ -42,9 +42,11 @@ std::string Rules() {
 
 class GuardTest : public ServerTest {
  protected:
-  void SetUp() override {
+  void SetUp() override { Serve({}); }
+  void Serve(const CallerLimits& limits) {
     RpcServer::Options options = DefaultOptions();
     options.guard.access = Written("access", Rules());
+    options.guard.limits = limits;
     auto server = RpcServer::Start(options);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -104,6 +106,47 @@ TEST_F(GuardTest, StrangersAreAskedWhoTheyAre) {
   EXPECT_FALSE(worker.Open());
   EXPECT_EQ(worker.Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(Status().refused().at("UNAUTHENTICATED"), 3u);
+}
+
+// All of them come from one address: the bounds that are met are the callers'.
+class BoundsOfCallersTest : public GuardTest {
+ protected:
+  void SetUp() override { Serve({.sessions = 3, .document_bytes_per_min = 1 << 16}); }
+};
+
+TEST_F(BoundsOfCallersTest, SessionsAndDocuments) {
+  auto trainer = Trainer(7);
+  std::vector<std::unique_ptr<TestWorker>> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.push_back(std::make_unique<TestWorker>(As("reader"), absl::StrCat("g", i)));
+    ASSERT_TRUE(readers.back()->Open());
+  }
+  TestWorker late(As("reader"), "late");
+  EXPECT_FALSE(late.Open());
+  const grpc::Status refused = late.Finish();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("127.0.0.1 has 3 sessions"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("--sessions-per-caller"));
+  EXPECT_EQ(server_->about().bounds_met.at("sessions-per-caller"), 1u);
+  EXPECT_EQ(Status().refused().at("RESOURCE_EXHAUSTED"), 1u);
+
+  v1::PutAttachmentRequest attachment;
+  attachment.set_content(std::string(1 << 17, 'x'));
+  v1::PutAttachmentResponse response;
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const grpc::Status large =
+      v1::Hub::NewStub(As("reader"))->PutAttachment(&context, attachment, &response);
+  EXPECT_EQ(large.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << large.error_message();
+  EXPECT_THAT(large.error_message(), HasSubstr("--document-bytes-per-caller"));
+
+  readers.pop_back();  // its session ends
+  for (int tries = 0;; ++tries) {
+    ASSERT_LT(tries, 1000);
+    TestWorker next(As("reader"), "next");
+    if (next.Open()) break;
+    static_cast<void>(next.Finish());
+  }
 }
 
 TEST_F(GuardTest, ListsLeaveOutWhatOneMayNotRead) {

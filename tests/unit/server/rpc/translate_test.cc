@@ -18,6 +18,7 @@
 namespace tensorhub::rpc {
 namespace {
 
+using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr Id128 kPublication{1, 2}, kTransaction{3, 4}, kLayout{5, 6};
