@@ -94,6 +94,17 @@ std::string FromEnvironment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// Digits in groups of so many. A later version may say more behind these.
+bool IsTraceparent(const std::string& text) {
+  constexpr char kPattern[] = "xx-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-xxxxxxxxxxxxxxxx-xx";
+  if (text.size() != sizeof(kPattern) - 1) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool digit = (text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f');
+    if (kPattern[i] == 'x' ? !digit : text[i] != '-') return false;
+  }
+  return true;
+}
+
 absl::Status CheckHttp(const ConnectOptions& options) {
   const std::string address = HttpOf(options);
   if (address.empty()) return absl::OkStatus();
@@ -136,6 +147,10 @@ std::string HttpOf(const ConnectOptions& options) {
   return options.http.empty() ? FromEnvironment(kHttp) : options.http;
 }
 
+std::string TraceOf(const ConnectOptions& options) {
+  return options.trace.empty() ? FromEnvironment("TENSORHUB_TRACE") : options.trace;
+}
+
 absl::StatusOr<bool> DeviceCopies() {
   const std::string word = FromEnvironment("TENSORHUB_DEVICE_READS");
   if (word.empty() || word == "copies") return true;
@@ -173,7 +188,16 @@ absl::Status Check(const UnpublishOptions& options) { return CheckDrain(options.
 
 absl::Status Check(const LeaveOptions& options) { return CheckDrain(options.drain_timeout); }
 
-absl::Status Check(const FetchOptions& options) { return CheckTimeout("timeout", options.timeout); }
+absl::Status Check(const FetchOptions& options) {
+  const absl::Status status = CheckTimeout("timeout", options.timeout);
+  if (!status.ok() || options.traceparent.empty() || IsTraceparent(options.traceparent)) {
+    return status;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("traceparent ", Shown(options.traceparent),
+                   ": write it as Trace Context does, in small hexadecimal digits: "
+                   "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
+}
 
 absl::Status CheckTimeout(const std::string& field, std::chrono::milliseconds value) {
   if (value.count() > 0) return absl::OkStatus();

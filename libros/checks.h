@@ -28,6 +28,8 @@ tensorhub::tls::ClientSecurity SecurityOf(const ConnectOptions& options);
 absl::StatusOr<bool> DeviceCopies();
 // What TENSORHUB_WORKER_HTTP says, if `http` is empty.
 std::string HttpOf(const ConnectOptions& options);
+// What TENSORHUB_TRACE says, if `trace` is empty.
+std::string TraceOf(const ConnectOptions& options);
 absl::Status Check(const ConnectOptions& options);
 absl::Status Check(const PublishOptions& options);
 absl::Status Check(const UnpublishOptions& options);

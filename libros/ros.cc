@@ -14,6 +14,7 @@
 #include "libros/checks.h"
 #include "worker_agent/agent.h"
 #include "worker_agent/log.h"
+#include "worker_agent/trace_file.h"
 #include "worker_agent/worker_page.h"
 
 namespace ros {
@@ -115,6 +116,18 @@ absl::Status CheckNotForked() {
   return getpid() == process ? absl::OkStatus() : OfTheParent("a client was connected");
 }
 
+// Null: none is wanted, or the environment's cannot be written to.
+absl::StatusOr<std::shared_ptr<agent::TraceFile>> TraceFileOf(const ConnectOptions& options) {
+  const std::string folder = TraceOf(options);
+  if (folder.empty()) return nullptr;
+  auto file = agent::TraceFile::In(folder);
+  if (file.ok()) return file;
+  const std::string why(file.status().message());
+  if (!options.trace.empty()) return absl::FailedPreconditionError("trace: " + why);
+  agent::Log().warn("TENSORHUB_TRACE: {}; without a trace", why);
+  return nullptr;
+}
+
 // Null: none is wanted, or the environment's cannot be had: a page is not worth a job.
 absl::StatusOr<std::shared_ptr<agent::WorkerPage>> PageOf(const ConnectOptions& options) {
   const std::string address = HttpOf(options);
@@ -137,8 +150,9 @@ absl::StatusOr<std::shared_ptr<agent::WorkerPage>> PageOf(const ConnectOptions& 
 
 class Client::Impl {
  public:
-  Impl(std::unique_ptr<agent::Agent> agent, std::unique_ptr<agent::WorkerPage::Place> shown)
-      : agent_(std::move(agent)), shown_(std::move(shown)) {}
+  Impl(std::unique_ptr<agent::Agent> agent, std::unique_ptr<agent::WorkerPage::Place> shown,
+       std::shared_ptr<agent::TraceFile> trace)
+      : agent_(std::move(agent)), shown_(std::move(shown)), trace_(std::move(trace)) {}
 
   // Threads do not survive a fork: in a child there is nobody who would answer.
   absl::Status Usable() const {
@@ -156,6 +170,7 @@ class Client::Impl {
     leave_status_ = agent_->Leave(Milliseconds(drain));
     agent_->Stop();
     shown_.reset();
+    if (trace_ != nullptr) trace_->Flush();
     return leave_status_;
   }
 
@@ -173,22 +188,26 @@ class Client::Impl {
   absl::Status leave_status_ ABSL_GUARDED_BY(leave_mutex_);
   std::unique_ptr<agent::Agent> agent_;
   std::unique_ptr<agent::WorkerPage::Place> shown_;
+  const std::shared_ptr<agent::TraceFile> trace_;  // the agent's, which outlives this in a fork
 };
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
   absl::Status status = Check(options);
   if (status.ok()) status = CheckNotForked();
   if (!status.ok()) return status;
+  const absl::StatusOr<std::shared_ptr<agent::TraceFile>> trace = TraceFileOf(options);
+  if (!trace.ok()) return trace.status();
   const absl::StatusOr<std::shared_ptr<agent::WorkerPage>> page = PageOf(options);
   if (!page.ok()) return page.status();
   agent::AgentOptions wanted = ToAgent(options);
-  if (*page != nullptr) wanted.tally = (*page)->TallyOf(options.model);
+  wanted.observed.trace = *trace;
+  if (*page != nullptr) wanted.observed.tally = (*page)->TallyOf(options.model);
   absl::StatusOr<std::unique_ptr<agent::Agent>> started = agent::Agent::Start(wanted);
   if (!started.ok()) return started.status();
   std::unique_ptr<agent::WorkerPage::Place> shown;
   if (*page != nullptr) shown = (*page)->Show(options.model, (*started)->Asker());
   return std::unique_ptr<Client>(
-      new Client(std::make_unique<Impl>(*std::move(started), std::move(shown))));
+      new Client(std::make_unique<Impl>(*std::move(started), std::move(shown), *trace)));
 }
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -247,9 +266,9 @@ absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchO
   const agent::DeviceWork work{options.stream, nullptr};
   const absl::StatusOr<int64_t> left = impl_->agent().Await(work, Milliseconds(options.timeout));
   if (!left.ok()) return left.status();
-  agent::VerbDone result =
-      impl_->agent().RunVerb(agent::FetchVerb{ToAgent(selector), *left, options.waits_out_outages},
-                             std::move(progress), options.cancel);
+  agent::VerbDone result = impl_->agent().RunVerb(
+      agent::FetchVerb{ToAgent(selector), *left, options.waits_out_outages, options.traceparent},
+      std::move(progress), options.cancel);
   if (result.status.ok()) result.status = impl_->agent().ShowTo(work);
   if (!result.status.ok()) return result.status;
   return FetchResult{result.fetch.version,

@@ -73,7 +73,7 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
   loop.through_host = options.through_host;
   loop.device_copies = options.device_copies;
   loop.local_device = options.local_device;
-  loop.tally = options.tally;
+  loop.observed = options.observed;
   return loop;
 }
 

@@ -33,9 +33,9 @@
 #include "worker_agent/inbox.h"
 #include "worker_agent/medium.h"
 #include "worker_agent/memory.h"
+#include "worker_agent/observer.h"
 #include "worker_agent/progress_loop.h"
 #include "worker_agent/read_planner.h"
-#include "worker_agent/tally.h"
 #include "worker_agent/worker_now.h"
 
 namespace tensorhub::agent {
@@ -69,8 +69,8 @@ struct AgentOptions {
   std::string copy_of = {};
   std::function<void()> on_copy_released = [] {};
   std::stop_token cancel = {};  // of Start
-  // Counts what this worker does; null: nobody does.
-  std::shared_ptr<SharedTally> tally = {};
+  // Who counts what this worker does, and writes it down.
+  Observer::Targets observed = {};
 };
 
 class HostCopies;

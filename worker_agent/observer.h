@@ -19,14 +19,24 @@
 #include "worker_agent/reading_watch.h"
 #include "worker_agent/serving_watch.h"
 #include "worker_agent/tally.h"
+#include "worker_agent/trace_file.h"
+#include "worker_agent/trace_lines.h"
 
 namespace tensorhub::agent {
 
 class Observer {
  public:
+  // Where what it sees goes; null: not there.
+  struct Targets {
+    std::shared_ptr<SharedTally> tally;
+    std::shared_ptr<TraceFile> trace;
+    explicit operator bool() const { return tally != nullptr || trace != nullptr; }
+  };
   // `way_to`: ServingWatch's.
-  Observer(std::shared_ptr<SharedTally> tally, std::function<std::string(Incarnation)> way_to)
-      : tally_(std::move(tally)), serving_(std::move(way_to), /*reads=*/false) {}
+  Observer(WorkerIdentity self, Targets targets, std::function<std::string(Incarnation)> way_to)
+      : targets_(std::move(targets)),
+        serving_(std::move(way_to), /*reads=*/targets_.trace != nullptr),
+        lines_(std::move(self)) {}
 
   void See(const Event& event, int64_t now_us) {
     reading_.See(event, now_us);
@@ -38,6 +48,11 @@ class Observer {
     serving_.See(effect, now_us);
     if (std::holds_alternative<VerbDone>(effect)) Pass(now_us);
   }
+  // Nothing follows.
+  void End(int64_t now_us) {
+    serving_.EndAll(now_us);
+    Pass(now_us);
+  }
   // Now and then.
   void OnTurn(int64_t now_us) {
     if (now_us - passed_us_ >= kPassEveryUs) Pass(now_us);
@@ -46,16 +61,13 @@ class Observer {
  private:
   static constexpr int64_t kPassEveryUs = 100'000;
 
-  void Pass(int64_t now_us) {
-    passed_us_ = now_us;
-    reading_.CountTime(now_us);
-    tally_->Add(reading_.Take());
-    tally_->Add(serving_.Take());
-  }
+  void Pass(int64_t now_us);
+  void Trace(int64_t now_us);
 
-  const std::shared_ptr<SharedTally> tally_;
+  const Targets targets_;
   ReadingWatch reading_;
   ServingWatch serving_;
+  TraceLines lines_;
   int64_t passed_us_ = 0;
 };
 

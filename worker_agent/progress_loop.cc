@@ -81,8 +81,9 @@ absl::Status ProgressLoop::Start() {
   core.one_sided = options_.one_sided;
   core.digests = options_.digests;
   core_.emplace(core);
-  if (options_.tally) {
-    observer_.emplace(options_.tally, [this](Incarnation peer) { return peers_.Describe(peer); });
+  if (options_.observed) {
+    observer_.emplace(options_.facts.self, options_.observed,
+                      [this](Incarnation peer) { return peers_.Describe(peer); });
   }
   HubClient::Options hub{options_.server, options_.facts, options_.connect_timeout_ms,
                          options_.seed + 1};
@@ -333,6 +334,7 @@ void ProgressLoop::ShutDown() {
   hub_.reset();
   if (!messages_) return;
   SendLastWords();
+  if (observer_) observer_->End(NowUs());
   peers_.CloseAll();
   one_sided_.CloseAll();
   const TimeMs until = NowMs() + kShutDownMs;

@@ -34,7 +34,6 @@
 #include "worker_agent/one_sided.h"
 #include "worker_agent/spin_budget.h"
 #include "worker_agent/stall_watch.h"
-#include "worker_agent/tally.h"
 #include "worker_agent/worker_now.h"
 
 namespace tensorhub::agent {
@@ -69,8 +68,8 @@ class ProgressLoop {
     // MakeReadPlan, for a reader of that layout; TellPlanned answers. Must not block.
     std::function<void(const MakeReadPlan&, const Layout&)> on_plan_wanted = [](const MakeReadPlan&,
                                                                                 const Layout&) {};
-    // What this worker does is added up there; null: nobody watches.
-    std::shared_ptr<SharedTally> tally = {};
+    // What this worker does is told there.
+    Observer::Targets observed = {};
     // The registered memory has been lost (Medium); the loop ends.
     std::function<void(const absl::Status&)> on_memory_lost = [](const absl::Status&) {};
   };

@@ -69,12 +69,16 @@ void ServingWatch::OnSent(const SendDone& done) {
 }
 
 void ServingWatch::End(const Key& key, const std::string& outcome, int64_t now_us) {
-  const auto found = reads_.find(key);
+  const auto found = reads_.find(Key(key));  // `key` may be the entry's
   if (found == reads_.end()) return;
   found->second.end_us = now_us;
   found->second.outcome = outcome;
   ended_.push_back(std::move(found->second));
   reads_.erase(found);
+}
+
+void ServingWatch::EndAll(int64_t now_us) {
+  while (!reads_.empty()) End(reads_.begin()->first, "worker ended", now_us);
 }
 
 void ServingWatch::EndAllOf(Incarnation peer, const std::string& outcome, int64_t now_us) {

@@ -47,6 +47,9 @@ class ServingWatch {
   void See(const Event& event, int64_t now_us);
   void See(const Effect& effect, int64_t now_us);
 
+  // Of reads that are open.
+  void EndAll(int64_t now_us);
+
   // What was counted, and which reads ended, since the last call.
   Tally Take() { return std::exchange(tally_, Tally{}); }
   std::vector<ServeRecord> TakeEnded() { return std::exchange(ended_, {}); }

@@ -41,8 +41,9 @@ absl::StatusOr<Ports> Parse(const std::string& text) {
     return ports;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(Shown(text), " is no range of ports; write HOST:PORT-PORT, like "
-                                "0.0.0.0:9101-9108"));
+      absl::StrCat(Shown(text),
+                   " is no range of ports; write HOST:PORT-PORT, like "
+                   "0.0.0.0:9101-9108"));
 }
 
 absl::StatusOr<std::unique_ptr<http::SmallServer>> Listen(const Ports& ports,

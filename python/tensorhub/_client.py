@@ -267,6 +267,7 @@ class Client:
         progress: Progress | bool | None = None,
         stream: Any = None,
         waits_out_outages: bool = True,
+        traceparent: str = "",
     ) -> FetchResult:
         """Reads a version into the registered memory, in place, and serves it to others then.
 
@@ -276,6 +277,7 @@ class Client:
         raises, the fetch ends and the exception comes out of here. Where the only source of a rank,
         the last holder of the version, or a rank itself falls silent, the group waits for it until
         ``timeout``, but with ``waits_out_outages=False``; what has arrived is not read again.
+        ``traceparent``, as Trace Context writes it, goes into what ``TENSORHUB_TRACE`` writes.
         UnavailableError: every source failed. NotFoundError: there is no such version, or nobody
         holds it.
         InvalidArgumentError: a registered array is read-only. After an error ``held()`` says what
@@ -283,7 +285,7 @@ class Client:
         """
         report, close = reporter(progress)
         try:
-            call = self._fetch_call(selector, timeout, stream, waits_out_outages)
+            call = self._fetch_call(selector, timeout, stream, waits_out_outages, traceparent)
             return self._finish_fetch(call, selector, report)
         finally:
             close()
@@ -391,7 +393,12 @@ class Client:
         )
 
     def _fetch_call(
-        self, selector: Selector, timeout: float, stream: Any, waits_out_outages: bool
+        self,
+        selector: Selector,
+        timeout: float,
+        stream: Any,
+        waits_out_outages: bool,
+        traceparent: str = "",
     ) -> _native.Call:
         self._check()
         _check_selector(selector)
@@ -402,6 +409,7 @@ class Client:
             milliseconds("timeout", timeout),
             _handle("stream", stream, "cuda_stream"),
             flag("waits_out_outages", waits_out_outages),
+            text("traceparent", traceparent),
         )
 
     def _wait_call(self, selector: Selector, timeout: float, max_lag: int) -> _native.Call:

@@ -110,10 +110,11 @@ class Client:
         progress: Progress | bool | None = None,
         stream: Any = None,
         waits_out_outages: bool = True,
+        traceparent: str = "",
     ) -> FetchResult:
         report, close = reporter(progress)
         try:
-            call = self.sync._fetch_call(selector, timeout, stream, waits_out_outages)
+            call = self.sync._fetch_call(selector, timeout, stream, waits_out_outages, traceparent)
             value = await _finish(call, report)
         except FailedPreconditionError as error:
             raise self.sync._explained(error, selector) from None

@@ -39,6 +39,20 @@ def test_a_version_arrives_in_place(connect):
     assert np.array_equal(source, target)
 
 
+def test_a_fetch_is_traced_for_its_caller(connect, monkeypatch, tmp_path):
+    monkeypatch.setenv("TENSORHUB_TRACE", str(tmp_path))
+    trainer, rollout, *_ = pair(connect)
+    trainer.publish(1)
+    with pytest.raises(tensorhub.InvalidArgumentError, match="traceparent"):
+        rollout.fetch(tensorhub.latest(), traceparent="00-1-2-3")
+    caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    rollout.fetch(tensorhub.latest(), traceparent=caller)
+    rollout.leave(drain_timeout=0)
+    trainer.leave(drain_timeout=0)
+    (file,) = tmp_path.iterdir()
+    assert caller in file.read_text()
+
+
 def test_the_server_lists_what_is_held(connect):
     trainer, rollout, source, _ = pair(connect)
     trainer.publish(3)

@@ -7,12 +7,14 @@ the port gets an error or is hung up on, and others go on.
     metrics_test.py FOLDER-OF-THE-BINARIES
 """
 
+import json
 import os
 import pathlib
 import re
 import socket
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 
@@ -75,6 +77,43 @@ class MetricsTest(ServedTest):
         self.do(trainer, "unpublish force")
         self.assertEqual(series(self.metrics())[f"tensorhub_model_latest_held{label}"], 0)
 
+    def test_what_workers_wrote_is_put_together(self):
+        there = tempfile.TemporaryDirectory()
+        self.addCleanup(there.cleanup)
+        folder = there.name
+        trainer = self.worker("trainer", TENSORHUB_TRACE=folder)
+        rollout = self.worker("rollout", TENSORHUB_TRACE=folder)
+        self.do(trainer, "publish 3")
+        self.do(rollout, "fetch latest")
+        self.do(rollout, "leave")
+        self.do(trainer, "leave")
+        self.assertEqual(len(os.listdir(folder)), 2)
+        words = [binaries.path("tensorhubctl"), "--server", self.address, "trace", MODEL]
+        output = subprocess.run([*words, "3", "--workers", folder], capture_output=True, text=True,
+                                check=True).stdout
+        events = [event for event in json.loads(output) if event.get("cat") == MODEL]
+        slices = {event["name"]: event for event in events if event["ph"] == "X"}
+        for name in ("fetch version 3", "read", "reads trainer/0", "serves"):
+            self.assertIn(name, slices)
+        self.assertGreater(slices["reads trainer/0"]["args"]["bytes"], 0)
+        self.assertEqual(slices["reads trainer/0"]["args"]["tier"], "host")
+        arrow = {event["ph"]: event for event in events if event["name"] == "source"}
+        self.assertEqual(arrow["s"]["id"], arrow["f"]["id"])
+        for end, name in (("s", "serves"), ("f", "reads trainer/0")):
+            self.assertEqual(arrow[end]["pid"], slices[name]["pid"])
+            self.assertEqual(arrow[end]["tid"], slices[name]["tid"])
+        self.assertLess(arrow["s"]["ts"], arrow["f"]["ts"])
+        # The server's view has the same clock.
+        of_server = [event for event in json.loads(output)
+                     if event["ph"] == "X" and event["name"] == "fetch version 3"]
+        self.assertEqual(len(of_server), 2)
+        apart = abs(of_server[0]["ts"] - of_server[1]["ts"])
+        self.assertLess(apart, 3600 * 1_000_000)
+        none = subprocess.run([*words, "--workers", f"{folder}/none"], capture_output=True,
+                              text=True, check=False)
+        self.assertNotEqual(none.returncode, 0)
+        self.assertIn("--workers", none.stderr)
+
     def test_promtool_has_nothing_against_it(self):
         self.worker("trainer")
         done = subprocess.run(["promtool", "check", "metrics"], input=self.metrics(), text=True,
@@ -97,8 +136,8 @@ class MetricsTest(ServedTest):
         self.assertEqual(documented - of_workers - shown - sometimes, set())
 
     def test_what_workers_show(self):
-        trainer = self.worker("trainer", http="127.0.0.1:0")
-        rollout = self.worker("rollout", http="127.0.0.1:0")
+        trainer = self.worker("trainer", TENSORHUB_WORKER_HTTP="127.0.0.1:0")
+        rollout = self.worker("rollout", TENSORHUB_WORKER_HTTP="127.0.0.1:0")
         self.do(trainer, "publish 3")
         self.do(rollout, "fetch latest")
         port = self.port_of(rollout)

@@ -19,8 +19,8 @@ class WorkersTest(unittest.TestCase):
 
     MODEL = "team/actor"
 
-    def worker(self, group, *flags, model=None, http=""):
-        environment = dict(os.environ, TENSORHUB_WORKER_HTTP=http, TENSORHUB_LOG_LEVEL="info")
+    def worker(self, group, *flags, model=None, **variables):
+        environment = dict(os.environ, TENSORHUB_LOG_LEVEL="info", **variables)
         log = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.addCleanup(log.close)
         process = subprocess.Popen([binaries.path("tensorhub-test-worker")], text=True,

@@ -4,10 +4,12 @@
 // tensorhub-agent: keeps the newest version of models in this host's memory.
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -40,6 +42,7 @@ struct Flags {
   std::chrono::milliseconds connect_timeout{5000};
   tls::ClientSecurity security;
   std::string http;
+  std::string trace;
 };
 
 void Declare(cli::CommandLine& line, Flags& flags) {
@@ -54,6 +57,10 @@ void Declare(cli::CommandLine& line, Flags& flags) {
             "show there metrics for Prometheus (/metrics), and answer probes (/livez), in plain "
             "HTTP and to whoever asks (default: do not)",
             {.placeholder = "HOST:PORT"});
+  line.Flag("trace", &flags.trace,
+            "write what is fetched and served into a file in this folder, for Perfetto and "
+            "tensorhubctl trace --workers (default: do not)",
+            {.placeholder = "DIR"});
   ctl::DeclareSecurity(line, flags.security);
   line.Example("tensorhub-agent --model qwen3-8b/actor --location us/dc1/r4/h7");
 }
@@ -94,6 +101,7 @@ class Agent {
                                                  .group = group,
                                                  .location = flags.location.text,
                                                  .http = flags.http,
+                                                 .trace = flags.trace,
                                                  .connect_timeout = flags.connect_timeout}));
     }
   }
@@ -134,6 +142,18 @@ class Agent {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
+// What could not be written would be found out at the first version only.
+absl::Status CheckTrace(const Flags& flags) {
+  if (flags.trace.empty()) return absl::OkStatus();
+  std::error_code error;
+  if (std::filesystem::is_directory(flags.trace, error) && access(flags.trace.c_str(), W_OK) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("--trace: \"", cli::OneLine(flags.trace),
+                   "\" is no folder that can be written to; make it, or name another"));
+}
+
 // Null: none is wanted.
 absl::StatusOr<std::shared_ptr<agent::WorkerPage>> PageOf(const Flags& flags) {
   if (flags.http.empty()) return nullptr;
@@ -168,6 +188,9 @@ int Main(int argc, char** argv) {
   });
   // Readers of this host do not wait for a reader of its log.
   const cli::LogThread log(line.name(), line.log());
+  if (absl::Status status = CheckTrace(flags); !status.ok()) {
+    return cli::Fail(line.name(), std::string(status.message()), 1);
+  }
   // Here also before there is a model to keep.
   const absl::StatusOr<std::shared_ptr<agent::WorkerPage>> page = PageOf(flags);
   if (!page.ok()) return cli::Fail(line.name(), std::string(page.status().message()), 1);

@@ -233,6 +233,7 @@ absl::Status Subscription::Join() {
     options.world_size = static_cast<uint32_t>(ranks_.size());
     options.location = options_.location;
     options.http = options_.http;
+    options.trace = options_.trace;
     options.connect_timeout = options_.connect_timeout;
     options.attachment = AttachmentOf(i);
     auto client = ros::Client::Connect(options);

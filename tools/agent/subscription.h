@@ -33,7 +33,8 @@ struct Options {
   std::string model;
   std::string group;
   std::string location;
-  std::string http;  // ConnectOptions'
+  std::string http;  // this and the next are ConnectOptions'
+  std::string trace;
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::milliseconds fetch_timeout = std::chrono::minutes(10);
 };

@@ -30,8 +30,12 @@ struct Span {
 
 class Trace {
  public:
-  Trace(const std::string& model, const v1::ExplainFetchesResponse& fetches) : model_(model) {
-    for (const v1::FetchInfo& fetch : fetches.fetches()) begin_ = std::max(begin_, fetch.age_ms());
+  Trace(const std::string& model, const v1::ExplainFetchesResponse& fetches,
+        std::optional<int64_t> now_ms)
+      : model_(model), begin_(now_ms.value_or(0)) {
+    for (const v1::FetchInfo& fetch : fetches.fetches()) {
+      if (!now_ms) begin_ = std::max(begin_, fetch.age_ms());
+    }
     for (const v1::FetchInfo& fetch : fetches.fetches()) Add(fetch);
   }
   std::vector<ordered_json> events() && { return std::move(events_); }
@@ -126,7 +130,7 @@ class Trace {
   }
 
   const std::string model_;
-  int64_t begin_ = 0;  // how long ago the first joined
+  int64_t begin_;  // how long ago time 0 was
   uint64_t arrows_ = 0;
   std::map<std::string, int> groups_;
   std::map<std::pair<std::string, std::string>, Track> tracks_;
@@ -136,8 +140,9 @@ class Trace {
 }  // namespace
 
 std::vector<ordered_json> TraceOf(const std::string& model,
-                                  const v1::ExplainFetchesResponse& fetches) {
-  return Trace(model, fetches).events();
+                                  const v1::ExplainFetchesResponse& fetches,
+                                  std::optional<int64_t> now_ms) {
+  return Trace(model, fetches, now_ms).events();
 }
 
 }  // namespace tensorhub::ctl

@@ -8,7 +8,9 @@
 #ifndef TENSORHUB_TOOLS_CTL_FETCH_TRACE_H_
 #define TENSORHUB_TOOLS_CTL_FETCH_TRACE_H_
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +19,10 @@
 namespace tensorhub::ctl {
 
 // Events of the trace event format, in the array that it wants. Time 0 is when the first of the
-// fetches was joined.
+// fetches was joined; with `now_ms`, since 1970, when they were told of, it is that of the day.
 std::vector<nlohmann::ordered_json> TraceOf(const std::string& model,
-                                            const v1::ExplainFetchesResponse& fetches);
+                                            const v1::ExplainFetchesResponse& fetches,
+                                            std::optional<int64_t> now_ms = {});
 
 }  // namespace tensorhub::ctl
 

@@ -184,6 +184,12 @@ struct ConnectOptions {
   // (docs/metrics.md). UNAVAILABLE if it cannot be had. Empty: what TENSORHUB_WORKER_HTTP says, if
   // it is set; where that cannot be had, a warning is logged and there is none.
   std::string http = {};
+  // A folder that is there: this process writes what its clients fetch and serve into a file of its
+  // own, for Perfetto and `tensorhubctl trace --workers` (docs/operations.md). Leave writes what is
+  // left, and may take a second longer. FAILED_PRECONDITION
+  // if it cannot. Empty: what TENSORHUB_TRACE says, if it is set; where that cannot be written to,
+  // a warning is logged and there is none.
+  std::string trace = {};
   std::stop_token cancel = {};
 };
 
@@ -243,6 +249,9 @@ struct FetchOptions {
   // Where the only source of a rank, or a rank itself, falls silent, the group waits for it until
   // the timeout. False: it hears the error, and may fetch something else. Equal for all ranks.
   bool waits_out_outages = true;
+  // Of the caller's own trace, as W3C's Trace Context writes it: 00-TRACE-SPAN-FLAGS. Goes into
+  // what ConnectOptions::trace writes. INVALID_ARGUMENT if it is not one.
+  std::string traceparent = {};
 };
 
 // What a version's content is, as everybody computes it alike: over the layouts and the bytes of

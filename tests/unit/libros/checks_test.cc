@@ -79,6 +79,39 @@ TEST(ChecksTest, DeviceReadsByEnvironment) {
   unsetenv("TENSORHUB_DEVICE_READS");
 }
 
+TEST(ChecksTest, MetricsAndTracesByOptionThenByEnvironment) {
+  ConnectOptions options = Good();
+  setenv("TENSORHUB_WORKER_HTTP", "0.0.0.0:9101-9108", 1);
+  setenv("TENSORHUB_TRACE", "/of/all", 1);
+  EXPECT_TRUE(Check(options).ok());
+  EXPECT_EQ(HttpOf(options), "0.0.0.0:9101-9108");
+  EXPECT_EQ(TraceOf(options), "/of/all");
+  options.http = "127.0.0.1:0";
+  options.trace = "/of/this";
+  EXPECT_EQ(HttpOf(options), "127.0.0.1:0");
+  EXPECT_EQ(TraceOf(options), "/of/this");
+  options.http.clear();
+  setenv("TENSORHUB_WORKER_HTTP", "9101", 1);
+  EXPECT_THAT(std::string(Check(options).message()), HasSubstr("TENSORHUB_WORKER_HTTP: \"9101\""));
+  unsetenv("TENSORHUB_WORKER_HTTP");
+  unsetenv("TENSORHUB_TRACE");
+  EXPECT_EQ(HttpOf(options), "");
+  EXPECT_THAT(Problem([](ConnectOptions& spoilt) { spoilt.http = "host:9-1"; }),
+              HasSubstr("http: \"host:9-1\""));
+}
+
+TEST(ChecksTest, CallersOfTraces) {
+  FetchOptions options;
+  options.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  EXPECT_TRUE(Check(options).ok());
+  for (const char* bad : {"00", "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                          "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+                          "00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}) {
+    options.traceparent = bad;
+    EXPECT_THAT(std::string(Check(options).message()), HasSubstr("traceparent")) << bad;
+  }
+}
+
 TEST(ChecksTest, ProblemsNameTheField) {
   for (const std::string server : {"", "hub", "hub:", ":7070", "hub:0", "hub:70000", "hub:7x"}) {
     EXPECT_THAT(Problem([&](ConnectOptions& o) { o.server = server; }), HasSubstr("server \""));

@@ -68,6 +68,16 @@ TEST(FetchTraceTest, PhasesFollowOneAnother) {
   EXPECT_EQ(Slices("fetch version 7")[0].at("dur"), 138'000);
 }
 
+TEST(FetchTraceTest, ByTheTimeOfTheDay) {
+  v1::ExplainFetchesResponse response;
+  Add(response, "first", 500);
+  for (const ordered_json& event : TraceOf("m", response, 1'000'000)) {
+    if (event.at("ph") == "X" && event.at("name") == "join") {
+      EXPECT_EQ(event.at("ts"), 999'500'000);
+    }
+  }
+}
+
 TEST(FetchTraceTest, ASourceServesUntilTheNextOneDoes) {
   const auto slices = Slices("serves second rank 0");
   ASSERT_EQ(slices.size(), 2u);
