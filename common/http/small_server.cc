@@ -30,10 +30,10 @@ void ShareNoPort(socket_t socket) {
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 }
 
-void Give(Reply reply, httplib::Response& response) {
+void Give(const Reply& reply, httplib::Response& response) {
   response.status = reply.code;
   for (const auto& [name, value] : reply.headers) response.set_header(name, value);
-  response.set_content(std::move(reply.body), reply.type);
+  response.set_content(reply.body, reply.type);
 }
 
 // To a request that the library was not shown.
@@ -125,7 +125,7 @@ class SmallServer::Server final : public httplib::Server {
   }
 };
 
-SmallServer::SmallServer(Options options, std::vector<Route> routes)
+SmallServer::SmallServer(const Options& options, std::vector<Route> routes)
     : routes_(std::move(routes)), server_(std::make_unique<Server>(options)) {
   for (const Route& route : routes_) {
     server_->Get(route.path,
@@ -135,11 +135,11 @@ SmallServer::SmallServer(Options options, std::vector<Route> routes)
   }
 }
 
-absl::StatusOr<std::unique_ptr<SmallServer>> SmallServer::Start(Options options,
+absl::StatusOr<std::unique_ptr<SmallServer>> SmallServer::Start(const Options& options,
                                                                 std::vector<Route> routes) {
-  const std::string host = options.host;
+  const std::string& host = options.host;
   const uint16_t port = options.port;
-  std::unique_ptr<SmallServer> server(new SmallServer(std::move(options), std::move(routes)));
+  std::unique_ptr<SmallServer> server(new SmallServer(options, std::move(routes)));
   httplib::Server& http = *server->server_;
   const int bound = port == 0 ? http.bind_to_any_port(host.c_str())
                               : (http.bind_to_port(host.c_str(), port) ? port : -1);

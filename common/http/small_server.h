@@ -59,7 +59,7 @@ class SmallServer {
     std::string paths;  // those there are, for who asks for another
   };
   // UNAVAILABLE if the address cannot be had.
-  static absl::StatusOr<std::unique_ptr<SmallServer>> Start(Options options,
+  static absl::StatusOr<std::unique_ptr<SmallServer>> Start(const Options& options,
                                                             std::vector<Route> routes);
   ~SmallServer();
   SmallServer(const SmallServer&) = delete;
@@ -69,7 +69,7 @@ class SmallServer {
 
  private:
   class Server;
-  SmallServer(Options options, std::vector<Route> routes);
+  SmallServer(const Options& options, std::vector<Route> routes);
 
   const std::vector<Route> routes_;
   std::unique_ptr<Server> server_;
