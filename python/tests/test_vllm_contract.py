@@ -307,6 +307,24 @@ def test_the_load_format_fills_a_fresh_model(plugin, server, connect, publish):
     importlib.import_module("tensorhub.integrations._vllm_ranks").release()
 
 
+def test_each_engine_takes_its_part_of_a_bundle(make_engine, publish):
+    actor, teacher = make_engine(part="actor", in_place=True), make_engine(part="teacher")
+    for version in (1, 2):
+        both = {"actor": weights_of(version), "teacher": weights_of(-version)}
+        publish(version, {f"{part}.{name}": tensor for part, tensors in both.items()
+                          for name, tensor in tensors.items()})  # fmt: skip
+        actor.update_weights({})
+        teacher.update_weights({})
+        assert holds(actor.model, version)
+        assert holds(teacher.model, -version)
+    assert actor.arrived.bytes_read == teacher.arrived.bytes_read == 112
+    with pytest.raises(
+        tensorhub.FailedPreconditionError,
+        match=r"no tensor of it is of 'judge'.*names here begin with actor, teacher",
+    ):
+        make_engine(part="judge").update_weights({})
+
+
 def test_in_place_from_the_second_version_on(make_engine, publish):
     engine = make_engine(in_place=True)
     publish(1, weights_of(1))

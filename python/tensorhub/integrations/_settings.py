@@ -32,6 +32,8 @@ class Settings:
     """The model's name at the server, such as ``qwen3-8b/actor``."""
     group: str = "vllm"
     """How this worker's group begins; host and process follow, so that every worker has its own."""
+    part: str = ""
+    """Which module of a ``tensorhub.torch.bundle`` the engine has; empty where one is published."""
     location: str = ""
     data_address: str = ""
     spot: bool = False

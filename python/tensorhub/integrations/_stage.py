@@ -8,6 +8,7 @@ it must not be written to. One thread uses a stage. Nothing is connected before 
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from tensorhub._errors import FailedPreconditionError, OutOfRangeError
 from tensorhub._layouts import TensorSpec, layouts_of, whole_tensors
 from tensorhub._types import FetchResult
 from tensorhub.integrations._memory import Block, Ticket, carve
+from tensorhub.integrations._names import first_names
 from tensorhub.integrations._settings import Settings
 
 __all__ = ["Arrived", "Fetching", "Member", "Stage", "Target"]
@@ -61,12 +63,14 @@ class Member:
 class Target:
     """A client whose registered tensors are given, and stay where they are.
 
-    It is a group of its own, or a member of one: then all ranks fetch together.
+    It is a group of its own, or a member of one: then all ranks fetch together. With the setting
+    ``part`` it has one module of a bundle, under the names that this module has by itself.
     """
 
     def __init__(self, settings: Settings, member: Member | None = None) -> None:
         self._settings = settings
         self._member = member
+        self._prefix = f"{settings.part}." if settings.part else ""
         self._client: Client | None = None
 
     @property
@@ -95,10 +99,22 @@ class Target:
         """A version's number (the latest one's without) and its tensors, put together whole."""
         found, ranks = layouts_of(self._settings.server, self._settings.model, number)
         try:
-            return found, whole_tensors(ranks)
+            return found, self._part_of(whole_tensors(ranks))
         except FailedPreconditionError as error:
             model = self._settings.model
             raise FailedPreconditionError(f"version {found} of {model}: {error}") from None
+
+    def _part_of(self, specs: list[TensorSpec]) -> list[TensorSpec]:
+        prefix = self._prefix
+        found = [dataclasses.replace(spec, name=spec.name[len(prefix) :])
+                 for spec in specs if spec.name.startswith(prefix)]  # fmt: skip
+        if not found:
+            modules = sorted({spec.name.partition(".")[0] for spec in specs})
+            raise FailedPreconditionError(
+                f"no tensor of it is of {self._settings.part!r}; the setting 'part' names a module "
+                f"of a bundle, and names here begin with {first_names(modules)}"
+            )
+        return found
 
     def fetch(self, number: int) -> Arrived:
         """Fills the registered tensors. After an error they hold parts of what they held before."""
@@ -112,7 +128,7 @@ class Target:
 
     def register(self, tensors: Mapping[str, Any]) -> None:
         """Which tensors, or slices of some, fetches fill; once for each connection."""
-        self.client.register(tensors)
+        self.client.register({self._prefix + name: value for name, value in tensors.items()})
 
     @property
     def superseded(self) -> bool:

@@ -21,6 +21,7 @@ class TensorHubInitInfo(WeightTransferInitInfo):  # type: ignore[misc]
     server: str | None = None
     model: str | None = None
     group: str | None = None
+    part: str | None = None
     location: str | None = None
     data_address: str | None = None
     spot: bool | None = None
