@@ -35,7 +35,7 @@ def transfer_to(urls, server):
     def update(version):
         everywhere(urls, ("start_weight_update", None),
                    ("update_weights", {"update_info": {"version": version}}),
-                   ("finish_weight_update", None))  # fmt: skip
+                   ("finish_weight_update", {"weight_version": str(version)}))  # fmt: skip
 
     return WeightTransfer(server=server, model="actor", update=update,
                           pause=lambda: everywhere(urls, ("pause?mode=wait", None)),

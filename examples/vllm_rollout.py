@@ -30,7 +30,7 @@ def update(engine: LLM, version: int) -> None:
     """What a trainer does to each vLLM after a publish; by HTTP the same three calls."""
     engine.start_weight_update()
     engine.update_weights({"update_info": {"version": version}})
-    engine.finish_weight_update()
+    engine.finish_weight_update(str(version))  # vLLM's label of what it generates from now on
     engine.reset_prefix_cache()  # of the old weights
 
 

@@ -93,7 +93,7 @@ def engine_of(folder, options):
 
 def measure(engine, trainer, options):
     """Rows of milliseconds, of each update after the first: all of it, the pause, the fetch, and a
-    copy of as many bytes. And the first update's, and bytes that each rank has read."""
+    copy of as many bytes. And the first update's, and bytes that each rank has read, and has."""
     from tensorhub.integrations.vllm import arrived
 
     rows = []
@@ -102,7 +102,8 @@ def measure(engine, trainer, options):
         took = arrived(engine)
         row = (seconds, max(one.pause for one in took), max(one.seconds for one in took), copy)
         rows.append([1e3 * value for value in row])
-    return rows[0][0], rows[1:], [one.bytes_read for one in took]
+    own = engine.collective_rpc("nbytes")
+    return rows[0][0], rows[1:], [(one.bytes_read, has) for one, has in zip(took, own, strict=True)]
 
 
 def timed_update(engine, trainer, options, version):
@@ -132,12 +133,12 @@ def memory_of_an_update(engine, trainer, options, version):
 
 def show(options, first, rows, read, grown):
     later, pause, fetch, copy = (statistics.median(found) for found in zip(*rows, strict=True))
-    each = ", ".join(f"{one / 1e6:.0f}" for one in read)
+    each = ", ".join(f"{one / 1e6:.0f} MB, {one / has:.2f} times what it has" for one, has in read)
     longer = statistics.median(row[1] - row[3] for row in rows)
     print(f"{options.way}, {options.ranks} ranks: first update {first:.0f} ms, then {later:.0f} ms "
           f"({min(rows)[0]:.0f} to {max(rows)[0]:.0f}), pause {pause:.0f} ms, the fetch "
           f"{fetch:.0f} ms, a copy in memory {copy:.0f} ms, which the pause "
-          f"is {longer:.0f} ms longer than; read by each rank: {each} MB; its "
+          f"is {longer:.0f} ms longer than; read by each rank: {each}; its "
           f"memory grows by {grown / 2**20:.1f} MiB at most", flush=True)  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def make_ranks(monkeypatch, server, connect):
 
         def start(rank):
             engine = module.TensorHubWeightTransferEngine(
-                None, types.SimpleNamespace(model_config=config), torch.device("cpu"), models[rank]
+                None, fake_vllm.vllm_config(config), torch.device("cpu"), models[rank]
             )
             given = {"server": server, "model": connect.model, **(info or {"in_place": True})}
             engine.init_transfer_engine(engine.init_info_cls(**given))

@@ -61,6 +61,11 @@ def register_model_loader(name):
     return register
 
 
+def vllm_config(model_config, *, enable_eplb=False):
+    parallel = types.SimpleNamespace(enable_eplb=enable_eplb)
+    return types.SimpleNamespace(model_config=model_config, parallel_config=parallel)
+
+
 class Info:
     """Of one layer under a layerwise reload."""
 
@@ -79,13 +84,16 @@ LAYERWISE_INFO: dict = {}
 def initialize_layerwise_reload(model):
     for layer in model.modules():
         info = LAYERWISE_INFO.setdefault(layer, Info())
-        info.kernel_tensors = (dict(layer._parameters), {})
-        for name, parameter in info.kernel_tensors[0].items():
+        kept = {name: value for name, value in layer._parameters.items() if value is not None}
+        info.kernel_tensors = (kept, {})
+        for name, parameter in kept.items():
             loading = torch.nn.Parameter(torch.empty_like(parameter, device="meta"), False)
             layer._parameters[name] = loading
 
 
 def _place_kernel_tensors(layer, info):
+    """As vLLM does it, which loses the names of parameters that are None."""
+    layer._parameters.clear()
     layer._parameters.update(info.kernel_tensors[0])
 
 

@@ -38,7 +38,9 @@ class Model(torch.nn.Module):
     def _load(self, name, tensor):
         parameter = self.norm if name == "norm" else self.qk
         if parameter.is_meta and not tensor.is_meta:
-            parameter = torch.nn.Parameter(torch.zeros(parameter.shape), False)
+            parameter = torch.nn.Parameter(
+                torch.zeros(parameter.shape, dtype=parameter.dtype), False
+            )
             self._parameters["norm" if name == "norm" else "qk"] = parameter
         begin = {"q": 0, "k": 4}.get(name, 0)
         parameter.data.narrow(0, begin, tensor.shape[0]).copy_(tensor)
@@ -82,7 +84,9 @@ def publish(connect):
 def make_engine(plugin, server, connect):
     engines = []
 
-    def make(model=None, *, device="cpu", start=True, quantization=None, tied=False, **info):
+    def make(
+        model=None, *, device="cpu", start=True, quantization=None, tied=False, eplb=False, **info
+    ):
         plugin.register()
         module, name = fake_vllm.Factory.registry["tensorhub"]
         config = types.SimpleNamespace(
@@ -90,7 +94,7 @@ def make_engine(plugin, server, connect):
             hf_text_config=types.SimpleNamespace(tie_word_embeddings=tied),
         )
         engine = getattr(importlib.import_module(module), name)(
-            None, types.SimpleNamespace(model_config=config), torch.device(device),
+            None, fake_vllm.vllm_config(config, enable_eplb=eplb), torch.device(device),
             Model() if model is None else model,
         )  # fmt: skip
         engines.append(engine)
@@ -196,6 +200,59 @@ def test_a_quantised_model_may_have_parameters_of_its_own(make_engine, publish):
     assert model.scale == 1
 
 
+class Quantised(Model):
+    """As a checkpoint of whole numbers has it, each with a scale for all rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.qk = torch.nn.Parameter(torch.zeros(6, 4, dtype=torch.int8), requires_grad=False)
+        self.more = torch.nn.Module()
+        self.more.packed = torch.nn.Parameter(torch.zeros(2, 2), requires_grad=False)
+        self.more.scale = torch.nn.Parameter(torch.ones(2), requires_grad=False)
+        self.register_parameter("packed_away", None)  # a kernel has its bytes
+        self.cache = torch.nn.Module()
+        self.cache.scale = torch.nn.Parameter(torch.ones(1), requires_grad=False)
+
+    def load_weights(self, weights):
+        for name, tensor in weights:
+            if name == "packed":
+                self.more.packed.data.copy_(tensor)
+            else:
+                self._load(name, tensor)
+
+
+def test_a_quantised_model_takes_nothing_that_is_not(make_engine, publish, plugin, server, connect):
+    plugin.register()
+    extra = {"server": server, "model": connect.model}
+    loader = fake_vllm.LOADERS["tensorhub"](types.SimpleNamespace(model_loader_extra_config=extra))
+    config = types.SimpleNamespace(quantization="int8")
+    engine, fresh = make_engine(Quantised(), quantization="int8"), Quantised()
+    whole = {"packed": torch.zeros(2, 2), **weights_of(1)}
+    numbers = {name: whole[name].to(torch.int8) for name in ("q", "k")}
+    bare = {"norm": whole["norm"], **numbers}
+    for version, tensors, said in (
+        (1, whole, "version 1 has k, q as float32, and this engine has them quantised, as int8"),
+        (2, bare, r"nothing published goes to more\.packed; of"),
+    ):
+        publish(version, tensors)
+        with pytest.raises(tensorhub.FailedPreconditionError, match=said):
+            engine.update_weights({})
+        with pytest.raises(tensorhub.FailedPreconditionError, match=said):
+            loader.load_weights(fresh, config)
+        for model in (engine.model, fresh):
+            assert torch.equal(model.norm, torch.zeros(4))
+            assert torch.equal(model.qk, torch.zeros(6, 4).to(model.qk.dtype))
+            assert model.packed_away is None
+    publish(3, {**whole, **numbers})
+    engine.update_weights({})
+    loader.load_weights(fresh, config)
+    for model in (engine.model, fresh):
+        assert torch.equal(model.qk, torch.cat([numbers["q"], numbers["k"]]))
+        assert model.norm[0] == -1
+        assert model.packed_away is None
+    importlib.import_module("tensorhub.integrations._vllm_ranks").release()
+
+
 def test_a_loader_that_breaks_says_what_the_model_has(make_engine, publish):
     engine = make_engine()
     publish(1, weights_of(1))
@@ -256,15 +313,50 @@ def test_tied_embeddings_are_refused_on_a_cpu(make_engine):
         make_engine(tied=True)
 
 
-def test_experts_that_are_packed_once_are_refused_on_a_cpu(make_engine):
-    class UnquantizedFusedMoEMethod:
+class UnquantizedFusedMoEMethod:
+    moe_kernel = None
+
+
+def test_experts_are_packed_by_a_new_kernel_or_refused_on_a_cpu(make_engine, publish):
+    class Packs(Model):
+        def __init__(self):
+            super().__init__()
+            self.experts, self.kept = torch.nn.Module(), torch.nn.Module()
+            for module in (self.experts, self.kept):
+                module.quant_method = UnquantizedFusedMoEMethod()
+
+        def load_weights(self, weights):
+            weights = list(weights)
+            super().load_weights(weights)
+            if not weights[0][1].is_meta:
+                assert not self.experts.quant_method.moe_kernel
+                self.experts.quant_method.moe_kernel = "new"
+
+    model = Packs()
+    with pytest.raises(tensorhub.FailedPreconditionError, match="experts is a mixture of experts"):
+        make_engine(model)
+    model.experts.quant_method.moe_kernel = model.kept.quant_method.moe_kernel = "old"
+    engine = make_engine(model)
+    publish(1, weights_of(1))
+    engine.update_weights({})
+    kernels = [one.quant_method.moe_kernel for one in (model.experts, model.kept)]
+    assert kernels == ["new", "old"]
+
+
+def test_quantised_layers_are_refused_on_a_cpu(make_engine):
+    class CompressedTensorsLinearMethod:
         pass
 
     model = Model()
-    model.experts = torch.nn.Module()
-    model.experts.quant_method = UnquantizedFusedMoEMethod()
-    with pytest.raises(tensorhub.FailedPreconditionError, match="experts is a mixture of experts"):
-        make_engine(model)
+    model.qk_proj = torch.nn.Module()
+    model.qk_proj.quant_method = CompressedTensorsLinearMethod()
+    with pytest.raises(tensorhub.FailedPreconditionError, match=r"qk_proj is quantised \(Comp"):
+        make_engine(model, quantization="compressed-tensors")
+
+
+def test_experts_that_move_between_ranks_are_refused(make_engine):
+    with pytest.raises(tensorhub.FailedPreconditionError, match=r"ranks \(enable_eplb\)"):
+        make_engine(eplb=True)
 
 
 def test_settings_come_from_the_caller_and_then_from_the_environment(make_engine, monkeypatch):

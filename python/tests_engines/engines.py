@@ -157,6 +157,40 @@ def use_plain_gemm():
             module.dispatch_cpu_unquantized_gemm = plain
 
 
+def use_plain_experts():
+    """As on a GPU by Triton: experts are used where the loader put them. On each rank there may be
+    some of them (``enable_expert_parallel``), which vLLM's own kernel for a CPU does not know."""
+    import vllm.model_executor.layers.fused_moe.unquantized_fused_moe_method as methods
+    from vllm.model_executor.layers.fused_moe.experts.cpu_moe import CPUUnquantizedExperts
+
+    select = methods.select_unquantized_moe_backend
+
+    def backend(**given):
+        return methods.UnquantizedMoeBackend.TRITON, select(**given)[1]
+
+    methods.select_unquantized_moe_backend = backend
+    CPUUnquantizedExperts.process_weights_after_loading = lambda experts, layer: None
+    CPUUnquantizedExperts.apply = _apply_plainly
+
+
+def _apply_plainly(
+    experts, output, hidden_states, w1, w2, topk_weights, topk_ids, expert_map, **given
+):
+    import torch
+    from torch.nn import functional
+
+    total = torch.zeros(hidden_states.shape)
+    for expert in range(given["global_num_experts"]):
+        place = expert if expert_map is None else int(expert_map[expert])
+        tokens, choice = torch.nonzero(topk_ids == expert, as_tuple=True)
+        if place < 0:  # another rank's
+            continue
+        gate, up = functional.linear(hidden_states[tokens], w1[place]).chunk(2, -1)
+        found = functional.linear(functional.silu(gate) * up, w2[place])
+        total.index_add_(0, tokens, found.float() * topk_weights[tokens, choice, None])
+    output.copy_(total)
+
+
 def prepare(folder):
     """The checkpoints, and the tokens of engines that vLLM itself loaded from them."""
     for seed in SEEDS:

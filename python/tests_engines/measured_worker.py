@@ -7,6 +7,10 @@ import time
 
 
 class Extension:
+    def nbytes(self):
+        """Of what this rank has of the model."""
+        return sum(value.nbytes for value in self.model_runner.get_model().parameters())
+
     def seconds_of_a_copy(self):
         """Of all that the model has, from memory to memory, in which nothing is fetched."""
         import torch

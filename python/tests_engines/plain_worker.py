@@ -8,6 +8,7 @@ from tensorhub import ResourceExhaustedError
 from tensorhub.integrations import _stage
 
 engines.use_plain_gemm()
+engines.use_plain_experts()
 
 
 class Extension(measured_worker.Extension):

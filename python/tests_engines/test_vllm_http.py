@@ -72,12 +72,12 @@ def prompt(post):
     return post("/inference/v1/generate", body)
 
 
-def update(post):
+def update(post, version):
     for path, body in (
         ("/pause?mode=wait", None),
         ("/start_weight_update", None),
-        ("/update_weights", {"update_info": {}}),
-        ("/finish_weight_update", {}),
+        ("/update_weights", {"update_info": {"version": version}}),
+        ("/finish_weight_update", {"weight_version": str(version)}),
         ("/resume", None),
     ):
         status, said = post(path, body)
@@ -95,9 +95,10 @@ def test_prompts_are_refused_until_an_update_has_come(post, modules, publish):
     assert post("/init_weight_transfer_engine", {"init_info": {}})[0] == 200
     publish(modules[0], 1)
     eventually(lambda: prompt(post)[0] == 503)  # it has no version yet
-    update(post)
+    update(post, 1)
     status, first = prompt(post)
     assert status == 200, first
+    assert labels(first) == [("1", 0, 4)]
     for version in (2, 3):
         publish(modules[1], version)
     eventually(lambda: prompt(post)[0] == 503)
@@ -106,10 +107,17 @@ def test_prompts_are_refused_until_an_update_has_come(post, modules, publish):
     assert post("/collective_rpc", {"method": "tensorhub_stage"})[1] == {"results": ["3"]}
     eventually(lambda: staged(post)["ready"])
     assert prompt(post)[0] == 503, "what is staged is not in the model"
-    update(post)
+    update(post, 3)
     status, second = prompt(post)
     assert status == 200, second
-    assert second["choices"] != first["choices"]
+    assert labels(second) == [("3", 0, 4)]
+    assert second["choices"][0]["token_ids"] != first["choices"][0]["token_ids"]
+
+
+def labels(answer):
+    """Which version has made which of its tokens, as vLLM says it."""
+    (choice,) = answer["choices"]
+    return [(one["version"], one["start"], one["end"]) for one in choice["weight_versions"]]
 
 
 def staged(post):

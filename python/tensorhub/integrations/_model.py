@@ -13,19 +13,37 @@ from tensorhub.integrations._plan import Plan
 __all__ = ["check_names", "detach", "named_tensors", "refusal"]
 
 
-def check_names(plan: Plan, number: int, *, quantized: bool) -> None:
-    """FailedPreconditionError: a parameter of the engine would keep what it has.
+# Whole numbers, and the floating point of one byte that is no scale's.
+_QUANTISED = ("int", "uint", "float8_e4m3", "float8_e5m2")
 
-    A quantised model has parameters that it computes itself; of such a model nothing is demanded,
-    as vLLM itself demands nothing then.
-    """
-    if plan.unfilled and not quantized:
+
+def check_names(plan: Plan, number: int) -> None:
+    """FailedPreconditionError: a parameter of the engine would keep what it has, or a quantised one
+    would get numbers that nobody has quantised."""
+    unlike = [
+        piece
+        for piece in plan.pieces
+        if piece.source.dtype != piece.target.dtype and _quantised(piece.target.dtype)
+    ]
+    if unlike:
+        there, here = (str(region.dtype).removeprefix("torch.")
+                       for region in (unlike[0].source, unlike[0].target))  # fmt: skip
+        raise FailedPreconditionError(
+            f"version {number} has {first_names([piece.name for piece in unlike])} as {there}, and "
+            f"this engine has them quantised, as {here}: publish what its checkpoint has, or start "
+            "an engine that is not quantised. The model is unchanged"
+        )
+    if plan.unfilled:
         raise FailedPreconditionError(
             f"version {number} does not have what this engine needs: nothing published goes to "
             f"{first_names(plan.unfilled)}; of the published tensors the engine takes nothing of "
             f"{first_names(plan.untaken)}; publish under the names of the Hugging Face checkpoint. "
             "The model is unchanged"
         )
+
+
+def _quantised(dtype: torch.dtype) -> bool:
+    return str(dtype).removeprefix("torch.").startswith(_QUANTISED)
 
 
 def detach(model: torch.nn.Module, memory: torch.Tensor | None) -> None:

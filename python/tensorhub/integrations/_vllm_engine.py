@@ -68,6 +68,7 @@ class TensorHubWeightTransferEngine(
         settings = Settings.of(vars(init_info))
         if self.device.type == "cpu":
             _vllm_model.refuse_packed_once(self.model, self.model_config)
+        _vllm_model.refuse_moved_experts(self.vllm_config)
         warn_if_untried()
         self.shutdown()
         receiver = _vllm_ranks.receiver(settings)
@@ -239,9 +240,9 @@ class TensorHubWeightTransferEngine(
         if specs == self._checked:
             return
         quantized = self.model_config.quantization is not None
-        plan = _vllm_model.plan_or_none(self.model, specs)
+        plan = _vllm_model.plan_or_none(self.model, specs, quantized=quantized)
         if plan is not None:
-            _vllm_model.check_names(plan, number, quantized=quantized)
+            _vllm_model.check_names(plan, number)
         self._leave_place()  # of another layout
         self._plan, self._checked = plan, specs
 

@@ -32,6 +32,8 @@ __all__ = ["Loaded", "compared", "fetch", "join", "lines", "obstacles", "of_rank
 
 # These leave a weight where the loader put it, on a GPU.
 _PLAIN_METHODS = ("UnquantizedLinearMethod", "UnquantizedEmbeddingMethod")
+# Of experts; other kernels want them shuffled, swapped or packed.
+_PLAIN_KERNELS = ("TRITON", "BATCHED_TRITON")
 # Bare tensors of modules that come of no weight; numbers for themselves are scales of the KV cache.
 _PLAIN_ATTRIBUTES = ("kv_cache",)
 _LISTED_MAX = 3
@@ -43,7 +45,7 @@ def obstacles(model: torch.nn.Module, vllm_config: Any) -> str:
         return "sleep mode takes the memory away that peers read"
     for name, module in model.named_modules():
         method = getattr(module, "quant_method", None)
-        if method is not None and type(method).__name__ not in _PLAIN_METHODS:
+        if method is not None and not _is_plain(method):
             return f"{name} is loaded by {type(method).__name__}, which may repack it"
         for key, value in vars(module).items():
             if key not in _PLAIN_ATTRIBUTES and isinstance(value, torch.Tensor) and value.dim():
@@ -179,7 +181,12 @@ def compared(
 def _plain(model: torch.nn.Module, parameter: str) -> bool:
     """Whether the parameter's module leaves it as it was loaded."""
     method = getattr(model.get_submodule(parameter.rpartition(".")[0]), "quant_method", None)
-    return method is None or type(method).__name__ in _PLAIN_METHODS
+    return method is None or _is_plain(method)
+
+
+def _is_plain(method: Any) -> bool:
+    kernels = getattr(getattr(method, "unquantized_backend", None), "name", "")
+    return type(method).__name__ in _PLAIN_METHODS or kernels in _PLAIN_KERNELS
 
 
 def _at(place: torch.Tensor | None, box: Box, whole: torch.Tensor) -> torch.Tensor | None:

@@ -11,8 +11,10 @@ import torch
 from vllm.model_executor.model_loader.base_loader import BaseModelLoader
 
 from tensorhub._errors import FailedPreconditionError
+from tensorhub._layouts import TensorSpec
 from tensorhub.integrations import _vllm_model, _vllm_ranks
 from tensorhub.integrations._names import first_names
+from tensorhub.integrations._receiver import Received
 from tensorhub.integrations._settings import Settings
 from tensorhub.integrations.vllm import log, warn_if_untried
 
@@ -30,16 +32,27 @@ class TensorHubModelLoader(BaseModelLoader):  # type: ignore[misc]
         """Nothing: what is fetched goes from memory to memory."""
 
     def load_weights(self, model: torch.nn.Module, model_config: Any) -> None:
-        """Loads the latest version into a fresh model. NotFoundError: none is published yet."""
+        """Loads the latest version into a fresh model. NotFoundError: none is published yet.
+
+        FailedPreconditionError: names do not meet, or this model is quantised, and what is
+        published is not.
+        """
         warn_if_untried()
         receiver = _vllm_ranks.receiver(self._settings)
-        received = receiver.take(None, receiver.fetch)
+        quantized = model_config.quantization is not None
+
+        def step(number: int, specs: list[TensorSpec]) -> Received:
+            if quantized:
+                receiver.peers.together(lambda: _vllm_model.check_start(model, specs, number))
+            return receiver.fetch(number, specs)
+
+        received = receiver.take(None, step)
         begin = time.monotonic()
         loader: Any = model.load_weights
         with torch.no_grad():
             loaded = loader(iter(received.tensors.items()))
         _vllm_model.detach(model, received.memory)
-        if loaded is not None and model_config.quantization is None:
+        if loaded is not None and not quantized:
             _refuse_unloaded(model, set(loaded), list(received.tensors), received.arrived.version)
         _vllm_ranks.note_started(received.arrived)
         log.info("TensorHub: %s, loaded in %.3f s", received.arrived, time.monotonic() - begin)

@@ -8,10 +8,12 @@ to 0.33.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from tensorhub._errors import FailedPreconditionError
 from tensorhub._layouts import TensorSpec
@@ -20,46 +22,72 @@ from tensorhub.integrations._plan import Plan, record
 from tensorhub.integrations.vllm import log
 from tensorhub.torch import storage_of
 
-__all__ = ["check_names", "detach", "plan_or_none", "record_plan", "refuse_packed_once", "reload"]
+__all__ = [
+    "check_names", "check_start", "detach", "plan_or_none", "record_plan", "refuse_moved_experts",
+    "refuse_packed_once", "reload",
+]  # fmt: skip
 
 
-def record_plan(model: torch.nn.Module, specs: Sequence[TensorSpec]) -> Plan:
+def record_plan(
+    model: torch.nn.Module, specs: Sequence[TensorSpec], *, quantized: bool = False
+) -> Plan:
     """What the model's ``load_weights`` does with such tensors. No parameter's bytes change.
 
     Requires a model that is not being used. Raises what ``load_weights`` raises, of a name that it
-    does not know for example.
+    does not know for example. A quantised model has parameters that it may compute itself, such as
+    scales; ``unfilled`` leaves them out.
     """
     from vllm.model_executor.model_loader.reload import initialize_layerwise_reload
 
     tied = _tied(model)
-    loader: Any = model.load_weights
+    with _empty_ones_kept(model):
+        initialize_layerwise_reload(model)
+        try:
+            for tensor in named_tensors(model).values():
+                _unwrap(tensor)
+            return _recorded(model, specs, tied, quantized)
+        finally:
+            _put_back(model)
+
+
+def check_start(model: torch.nn.Module, specs: Sequence[TensorSpec], number: int) -> None:
+    """FailedPreconditionError: a quantised model that starts would load something else than what
+    its checkpoint has. A model that quantises what it loads takes what other models take."""
+    tensors = named_tensors(model).values()
+    if not any(map(_is_wrapped, tensors)) and not any(map(is_lazy, tensors)):
+        check_names(_recorded(model, specs, _tied(model), quantized=True), number)
+
+
+def _recorded(
+    model: torch.nn.Module, specs: Sequence[TensorSpec], tied: Mapping[str, set[str]],
+    quantized: bool,
+) -> Plan:  # fmt: skip
+    tensors = named_tensors(model)
+    names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+
+    def missing(plan: Plan) -> list[str]:
+        unfilled = set(plan.unfilled) & names
+        if quantized:
+            unfilled -= _computed(plan, tensors)
+        return [name for name in plan.unfilled
+                if name in unfilled and tied.get(name, {name}) <= unfilled]  # fmt: skip
+
     published = [(spec.name, *storage_of(spec)) for spec in specs]
-    initialize_layerwise_reload(model)
-    try:
-        tensors = named_tensors(model)
-        for tensor in tensors.values():
-            _unwrap(tensor)
-        names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
-
-        def missing(plan: Plan) -> list[str]:
-            unfilled = set(plan.unfilled) & names
-            return [name for name in plan.unfilled
-                    if name in names and tied.get(name, {name}) <= unfilled]  # fmt: skip
-
-        plan = record(published, tensors, loader, missing)
-    finally:
-        _put_back(model)
+    loader: Any = model.load_weights
+    plan = record(published, tensors, loader, missing)
     plan.unfilled = missing(plan)
     return plan
 
 
-def plan_or_none(model: torch.nn.Module, specs: Sequence[TensorSpec]) -> Plan | None:
+def plan_or_none(
+    model: torch.nn.Module, specs: Sequence[TensorSpec], *, quantized: bool = False
+) -> Plan | None:
     """As :func:`record_plan`, and none, with a warning, of a model that needs values to load.
 
     FailedPreconditionError: the model's loading code refuses the names.
     """
     try:
-        return record_plan(model, specs)
+        return record_plan(model, specs, quantized=quantized)
     except (NotImplementedError, RuntimeError) as error:
         if "meta" not in str(error):
             raise refusal(error) from error
@@ -72,7 +100,9 @@ def plan_or_none(model: torch.nn.Module, specs: Sequence[TensorSpec]) -> Plan | 
 def refuse_packed_once(model: torch.nn.Module, model_config: Any) -> None:
     """FailedPreconditionError: vLLM on a CPU would go on with old weights after an update.
 
-    It packs lm_head of a tied embedding, and the experts of a mixture, only when it starts.
+    It packs lm_head of a tied embedding only when it starts, and the experts of a mixture only when
+    it makes their kernel, which :func:`reload` has it do again. With quantised layers, vLLM 0.32.0
+    answered wrongly after a reload; their kernels were given the addresses of scales.
     """
     remedy = "use a GPU, or start a new vLLM with --load-format tensorhub for each version"
     config = getattr(model_config, "hf_text_config", None)
@@ -81,12 +111,28 @@ def refuse_packed_once(model: torch.nn.Module, model_config: Any) -> None:
             "this model ties lm_head to its embedding, and vLLM on a CPU would go on with the old "
             f"lm_head after an update; use a model without tie_word_embeddings, {remedy}"
         )
-    for name, module in model.named_modules():
-        if type(getattr(module, "quant_method", None)).__name__ == "UnquantizedFusedMoEMethod":
+    for name, method in _methods(model):
+        kind = type(method).__name__
+        if kind.endswith(("LinearMethod", "MoEMethod")) and not kind.startswith("Unquantized"):
             raise FailedPreconditionError(
-                f"{name} is a mixture of experts, which vLLM on a CPU packs when it starts and not "
-                f"after an update: it would answer from wrong weights; {remedy}"
+                f"{name} is quantised ({kind}), and vLLM on a CPU does not reload quantised layers "
+                f"rightly: it would answer from wrong weights after an update; {remedy}"
             )
+        if _is_experts(method) and getattr(method, "moe_kernel", None) is None:
+            raise FailedPreconditionError(
+                f"{name} is a mixture of experts, which this vLLM on a CPU packs when it starts "
+                f"alone: after an update it would answer from wrong weights; {remedy}"
+            )
+
+
+def refuse_moved_experts(vllm_config: Any) -> None:
+    """FailedPreconditionError: vLLM moves experts between ranks while it runs."""
+    if vllm_config.parallel_config.enable_eplb:
+        raise FailedPreconditionError(
+            "this vLLM moves experts between its ranks (enable_eplb), and its loader puts experts "
+            "where they were at the start: start it without enable_eplb, or start a new vLLM with "
+            "--load-format tensorhub for each version"
+        )
 
 
 def reload(
@@ -102,14 +148,69 @@ def reload(
     )
 
     loader: Any = model.load_weights
-    initialize_layerwise_reload(model)
+    with _kernels_made_again(model), _empty_ones_kept(model):
+        initialize_layerwise_reload(model)
+        try:
+            with torch.no_grad():
+                loader(tensors)
+        except BaseException:
+            _put_back(model)
+            raise
+        finalize_layerwise_reload(model, model_config)
+
+
+def _methods(model: torch.nn.Module) -> Iterator[tuple[str, Any]]:
+    """How each layer is loaded that has a way of its own, by its name."""
+    for name, module in model.named_modules():
+        method = getattr(module, "quant_method", None)
+        if method is not None:
+            yield name, method
+
+
+def _is_experts(method: Any) -> bool:
+    return type(method).__name__ == "UnquantizedFusedMoEMethod"
+
+
+@contextlib.contextmanager
+def _kernels_made_again(model: torch.nn.Module) -> Iterator[None]:
+    """On a CPU, vLLM packs experts when it makes their kernel, and with a kernel it packs none.
+
+    A layer that is not loaded keeps the kernel that it had.
+    """
+    kernels: list[tuple[Any, Any]] = []
+    if next(model.parameters()).device.type == "cpu":
+        kernels = [(method, method.moe_kernel) for _, method in _methods(model)
+                   if _is_experts(method)]  # fmt: skip
+    for method, _ in kernels:
+        method.moe_kernel = None
     try:
-        with torch.no_grad():
-            loader(tensors)
-    except BaseException:
-        _put_back(model)
-        raise
-    finalize_layerwise_reload(model, model_config)
+        yield
+    finally:
+        for method, kernel in kernels:
+            method.moe_kernel = method.moe_kernel or kernel
+
+
+@contextlib.contextmanager
+def _empty_ones_kept(model: torch.nn.Module) -> Iterator[None]:
+    """A layerwise reload forgets names of parameters that a kernel has taken the bytes of, and the
+    kernel asks for them."""
+    empty = [(layer, name) for layer in model.modules()
+             for name, value in layer._parameters.items() if value is None]  # fmt: skip
+    try:
+        yield
+    finally:
+        for layer, name in empty:
+            if name not in layer._parameters:
+                layer.register_parameter(name, None)
+
+
+def _computed(plan: Plan, tensors: Mapping[str, torch.Tensor]) -> set[str]:
+    """The parameters without a value that a quantised model may compute: those of modules that get
+    one, and those of one dimension, as scales of the KV cache are."""
+    filled = {piece.parameter for piece in plan.pieces} | plan.written.keys()
+    modules = {name.rpartition(".")[0] for name in filled}
+    return {name for name in plan.unfilled
+            if name.rpartition(".")[0] in modules or tensors[name].dim() < 2}  # fmt: skip
 
 
 def _tied(model: torch.nn.Module) -> Mapping[str, set[str]]:
@@ -123,10 +224,13 @@ def _tied(model: torch.nn.Module) -> Mapping[str, set[str]]:
 def _unwrap(tensor: torch.Tensor) -> None:
     """Takes away what a layerwise reload put around a weight loader: it would begin to process."""
     given: Any = tensor
-    loader = getattr(given, "weight_loader", None)
-    while getattr(loader, "__name__", "") == "online_process_loader":
-        loader = loader.__wrapped__  # type: ignore[union-attr]
-        given.weight_loader = loader
+    while _is_wrapped(tensor):
+        given.weight_loader = given.weight_loader.__wrapped__
+
+
+def _is_wrapped(tensor: torch.Tensor) -> bool:
+    loader = getattr(tensor, "weight_loader", None)
+    return getattr(loader, "__name__", "") == "online_process_loader"
 
 
 def _put_back(model: torch.nn.Module) -> None:

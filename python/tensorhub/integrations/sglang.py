@@ -221,7 +221,7 @@ def _check(model: torch.nn.Module, number: int, specs: list[TensorSpec]) -> None
     if plan is not None:
         parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
         plan.unfilled = [name for name in plan.unfilled if name in parameters]
-        check_names(plan, number, quantized=False)
+        check_names(plan, number)
     known.specs, known.plan = specs, plan
 
 
