@@ -54,7 +54,7 @@ void ReadingWatch::OnVerb(const FetchVerb& verb, int64_t now_us) {
   gets_.clear();
 }
 
-// It may come before the buffers are free to be read into.
+// An assignment may come before the buffers are free to be read into.
 void ReadingWatch::OnAssign(const AssignDirective& assign, int64_t now_us) {
   assigned_ = true;
   if (phase_ == kAssign) Turn(kRead, now_us);

@@ -47,7 +47,7 @@ class ServingWatch {
   void See(const Event& event, int64_t now_us);
   void See(const Effect& effect, int64_t now_us);
 
-  // Of reads that are open.
+  // Ends the reads that are open.
   void EndAll(int64_t now_us);
 
   // What was counted, and which reads ended, since the last call.

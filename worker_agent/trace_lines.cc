@@ -22,7 +22,7 @@ std::string Text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Of both ends alike; readers of the format count in hexadecimal here.
+// Both ends have the same; readers of the format count in hexadecimal here.
 std::string IdOf(Incarnation reader, uint64_t read) {
   constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;
   return absl::StrFormat("0x%x", reader ^ ((read + 1) * kGolden));
@@ -85,7 +85,7 @@ void TraceLines::AddSlice(const Slice& slice) {
                 {"args", slice.args}}));
 }
 
-// Of an arrow: "s" where it begins, "f" where it ends.
+// One end of an arrow: "s" where it begins, "f" where it ends.
 void TraceLines::AddEnd(const char* phase, int track, int64_t at_us, const std::string& read) {
   Json event = {{"name", "source"}, {"cat", self_.key.model},
                 {"ph", phase},      {"id", read},

@@ -15,7 +15,7 @@
 
 namespace tensorhub::agent {
 
-// Of one model, in this process.
+// What this process does with one model.
 struct ModelWorkers {
   Tally tally;
   std::vector<std::optional<WorkerNow>> ranks;  // none: its progress thread did not answer

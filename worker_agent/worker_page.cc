@@ -18,7 +18,7 @@ namespace {
 
 // Prometheus gives a scrape ten seconds, a kubelet a probe one.
 constexpr std::chrono::seconds kLookPatience{2};
-// They look at workers, and no more than one scraper and one probe are expected.
+// Threads look at workers, and no more than one scraper and one probe are expected.
 constexpr size_t kThreads = 4;
 
 struct Ports {
@@ -82,7 +82,7 @@ absl::StatusOr<std::shared_ptr<WorkerPage>> WorkerPage::At(const std::string& ad
   MutexLock lock(pages.mutex);
   if (auto there = pages.there[address].lock()) return there;
   std::shared_ptr<WorkerPage> page(new WorkerPage);
-  // Its server ends before it.
+  // The page's server ends before the page.
   const auto metrics = [self = page.get()](const std::string&) {
     return http::Reply{.type = http::kMetricsType, .body = WorkerMetrics(self->Look())};
   };

@@ -52,8 +52,8 @@ class WorkerPage : public std::enable_shared_from_this<WorkerPage> {
     const uint64_t number_;
   };
   std::unique_ptr<Place> Show(const std::string& model, AskWorker ask) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Of all workers of that model that there were: figures that only grow must not fall when one of
-  // them leaves.
+  // All workers of that model that there were count: figures that only grow must not fall when one
+  // of them leaves.
   std::shared_ptr<SharedTally> TallyOf(const std::string& model) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // With the port that was found.

@@ -3,6 +3,7 @@
 """The ranks of an engine receive together; here two threads are two ranks."""
 
 import threading
+import time
 
 import pytest
 import tensorhub
@@ -14,6 +15,14 @@ from tensorhub.integrations._memory import Block, Ticket  # noqa: E402
 from tensorhub.integrations._settings import Settings  # noqa: E402
 
 RANKS = 2
+
+
+def until_lost(client, number):
+    """The copy for which its unpublish waited goes once a newer version is out, and not before."""
+    deadline = time.monotonic() + 30
+    while any(one.version == number and one.replicas for one in client.list()):
+        assert time.monotonic() < deadline, f"version {number} is still held"
+        time.sleep(0.005)
 
 
 class Ranks(_receiver.Peers):
@@ -115,6 +124,7 @@ def test_a_latest_version_that_goes_meanwhile_is_followed_by_the_next(server, co
         if number < 3:
             trainer.unpublish()
             trainer.publish(number + 1)
+            until_lost(trainer, number)
         return receiver.fetch(number, specs)
 
     assert receiver.take(None, step).arrived.version == 3

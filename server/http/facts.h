@@ -49,8 +49,8 @@ struct Facts {
   std::map<std::string, uint64_t> refused;     // by code
   std::map<std::string, uint64_t> bounds_met;  // of callers, by the flag
   std::map<std::string, CallFacts> calls;      // by name
-  std::string security;                        // who is let in by gRPC, and how; empty: whoever comes
-  int64_t certificate_ends = 0;                // seconds since 1970; 0: there is none
+  std::string security;          // who is let in by gRPC, and how; empty: whoever comes
+  int64_t certificate_ends = 0;  // seconds since 1970; 0: there is none
   uint64_t reloads_failed = 0;
 };
 

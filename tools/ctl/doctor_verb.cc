@@ -68,7 +68,7 @@ Finding JudgeStore(const absl::StatusOr<v1::GetStatusResponse>& status) {
   return finding;
 }
 
-// Of several servers: whether the one that was asked leads, or knows who does.
+// Several servers: whether the one that was asked leads, or knows who does.
 Finding JudgeRole(const absl::StatusOr<v1::GetStatusResponse>& status) {
   Finding finding{"role", Verdict::kSkipped, "no server to ask"};
   if (!status.ok()) return finding;

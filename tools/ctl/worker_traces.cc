@@ -63,7 +63,7 @@ std::string Argument(const ordered_json& event, const char* name) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// Whose read it is: a slice says so by its arguments, an arrow by its own id.
+// The read that an event is of: a slice says so by its arguments, an arrow by its own id.
 std::string ReadOf(const ordered_json& event) {
   const auto id = event.find("id");
   return id != event.end() && id->is_string() ? id->get<std::string>() : Argument(event, "read");

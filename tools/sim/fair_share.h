@@ -18,7 +18,7 @@ struct FairShareProblem {
   struct Flow {
     double cap = 0;               // what it can use; finite
     std::vector<uint32_t> links;  // indices of `capacities`, each once
-    // Of its rate, that go over each of them; empty: all of it.
+    // Parts of its rate that go over each of them; empty: all of it.
     std::vector<double> parts = {};
     double PartOver(size_t link) const { return parts.empty() ? 1 : parts[link]; }
   };

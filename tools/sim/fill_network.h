@@ -31,7 +31,7 @@ using FillId = uint32_t;
 struct Path {
   std::vector<LinkId> links;  // each once
   Nanos latency = 0;          // one way
-  // Of the reader's rate, that go over each link, if it has several sources; empty: all of it.
+  // Parts of the reader's rate that go over each link, of several sources; empty: all of it.
   std::vector<double> parts = {};
 };
 

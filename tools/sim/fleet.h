@@ -27,7 +27,8 @@ enum class AgentModel { kFlow, kCore };
 struct FleetOptions {
   AgentModel agents = AgentModel::kFlow;
   HubPortOptions hub;
-  // Of one model; the fleet makes the layouts. If their groups have as many ranks, they are alike.
+  // Both cut one model; the fleet makes the layouts. If their groups have as many ranks, they are
+  // alike.
   ShardOptions trainers;
   ShardOptions rollouts;
   AgentTimes times;

@@ -285,7 +285,7 @@ Path FlowWorker::PathFrom(const std::vector<FlowWorker*>& sources) const {
   return merged;
 }
 
-// Of this one's shard, that the other's has as well: both sides cut the model evenly.
+// What this one's shard has in common with the other's: both sides cut the model evenly.
 double FlowWorker::ShareOf(const FlowWorker& source) const {
   const auto range = [](const FlowWorker& worker) {
     const double ranks = worker.around_.shard.world_size;

@@ -81,7 +81,7 @@ class FlowWorker : public FleetWorker {
   // Releases what it was assigned; what comes is in so many parts.
   void LeaveAll(size_t parts);
   void Forget() { assigned_.assign(1, std::nullopt); }
-  // Of a reader that keeps step with all of its sources.
+  // The path of a reader that keeps step with all of its sources.
   Path PathFrom(const std::vector<FlowWorker*>& sources) const;
   double ShareOf(const FlowWorker& source) const;
   Nanos now() const { return around_.world.now(); }

@@ -249,7 +249,7 @@ struct FetchOptions {
   // Where the only source of a rank, or a rank itself, falls silent, the group waits for it until
   // the timeout. False: it hears the error, and may fetch something else. Equal for all ranks.
   bool waits_out_outages = true;
-  // Of the caller's own trace, as W3C's Trace Context writes it: 00-TRACE-SPAN-FLAGS. Goes into
+  // The caller's own trace, as W3C's Trace Context writes it: 00-TRACE-SPAN-FLAGS. Goes into
   // what ConnectOptions::trace writes. INVALID_ARGUMENT if it is not one.
   std::string traceparent = {};
 };
