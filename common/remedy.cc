@@ -20,8 +20,8 @@ std::string ToDetails(Remedy remedy) {
 
 // Only kAskLeader has something behind its number.
 Remedy RemedyFromDetails(std::string_view details) {
-  for (const Remedy remedy :
-       {Remedy::kOpenSession, Remedy::kPutDocuments, Remedy::kWaitItOut, Remedy::kAwaitAdoption}) {
+  for (const Remedy remedy : {Remedy::kOpenSession, Remedy::kPutDocuments, Remedy::kWaitItOut,
+                              Remedy::kAwaitAdoption, Remedy::kCallAgain}) {
     if (details == ToDetails(remedy)) return remedy;
   }
   const bool leader = details.substr(0, details.find(' ')) == ToDetails(Remedy::kAskLeader);

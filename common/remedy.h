@@ -22,6 +22,7 @@ enum class Remedy {
   kWaitItOut = 3,      // R8: an outage. Fetch again, and again, until it is over
   kAskLeader = 4,      // this server stands by: ask the one that leads (LeaderOf)
   kAwaitAdoption = 5,  // R8: another hub's server: open a session again, until an operator's word
+  kCallAgain = 6,      // R9: a bound in time is met: repeat the call in a while
 };
 
 absl::Status WithRemedy(absl::Status status, Remedy remedy);

@@ -49,6 +49,7 @@ std::optional<http::Facts> Observe(rpc::RpcServer& server) {
   facts.version = TENSORHUB_VERSION;
   facts.epoch = about.epoch;
   facts.leads = about.leads;
+  facts.leads_at = about.leads_at;
   facts.refused = about.refused;
   facts.bounds_met = about.bounds_met;
   for (const auto& [call, of] : about.calls) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "common/remedy.h"
 #include "worker_agent/hub_messages.h"
 #include "worker_agent/hub_status.h"
 
@@ -175,7 +176,8 @@ void HubUnary::OnDocumentPut(const absl::Status& status) {
   if (--puts_running_ > 0) return;
   puts_.clear();
   // A hub that was not reached gets them before the next call; a refusal is that call's answer.
-  documents_wanted_ = absl::IsUnavailable(put_status_);
+  documents_wanted_ =
+      absl::IsUnavailable(put_status_) || RemedyOf(put_status_) == Remedy::kCallAgain;
   const std::vector<Call> calls = std::exchange(waiting_, {});
   for (const Call& call : calls) {
     if (put_status_.ok()) {

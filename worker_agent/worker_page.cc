@@ -17,7 +17,7 @@ namespace tensorhub::agent {
 namespace {
 
 // Prometheus gives a scrape ten seconds, a kubelet a probe one.
-constexpr std::chrono::seconds kLookPatience{2};
+constexpr std::chrono::milliseconds kLookPatience{800};  // a probe's own is a second, mostly
 // Threads look at workers, and no more than one scraper and one probe are expected.
 constexpr size_t kThreads = 4;
 

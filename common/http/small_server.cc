@@ -7,18 +7,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/http/connection.h"
+#include "common/mutex.h"
 #include "common/text.h"
 
 namespace tensorhub::http {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{1};
+
+constexpr size_t kWaitingMax = 32;  // connections, for a thread
 
 constexpr int kWrongMethod = 405;
 constexpr int kTooSlow = 408;
@@ -50,6 +55,54 @@ httplib::Headers Guards() {
           {"Cross-Origin-Resource-Policy", "same-origin"},
           {"Referrer-Policy", "no-referrer"}};
 }
+
+// The library looks for ranges before anything else, by recursion over their text, and gives each
+// one a copy of its own.
+std::string WithoutRanges(const std::string& head) {
+  std::string kept;
+  for (size_t at = 0; at < head.size();) {
+    const size_t end = std::min(head.find('\n', at), head.size() - 1) + 1;
+    const absl::string_view line(head.data() + at, end - at);
+    const bool ranges =
+        absl::StartsWithIgnoreCase(line, "range") || absl::StartsWithIgnoreCase(line, "if-range");
+    if (!ranges) kept.append(line.data(), line.size());
+    at = end;
+  }
+  return kept;
+}
+
+// A pool that lets the thread which takes connections wait while too many wait already.
+class BoundedPool final : public httplib::TaskQueue {
+ public:
+  explicit BoundedPool(size_t threads) : most_(threads + kWaitingMax), pool_(threads) {}
+
+  void enqueue(std::function<void()> job) override {
+    Enter();
+    pool_.enqueue([this, job = std::move(job)] {
+      job();
+      Leave();
+    });
+  }
+  void shutdown() override { pool_.shutdown(); }
+
+ private:
+  void Enter() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    while (there_ >= most_) left_.Wait(mutex_);
+    ++there_;
+  }
+  void Leave() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    --there_;
+    left_.NotifyAll();
+  }
+
+  const size_t most_;
+  Mutex mutex_;
+  CondVar left_;
+  size_t there_ ABSL_GUARDED_BY(mutex_) = 0;
+  httplib::ThreadPool pool_;  // first to go
+};
 
 httplib::Server::HandlerResponse OnlyReads(const httplib::Request& request,
                                            httplib::Response& response) {
@@ -87,12 +140,11 @@ class SmallServer::Server final : public httplib::Server {
     set_socket_options(ShareNoPort);
     set_payload_max_length(0);
     set_default_headers(Guards());
-    set_pre_routing_handler(OnlyReads);
     set_error_handler(
         [paths = options.paths](const httplib::Request& request, httplib::Response& response) {
           SayFault(paths, request, response);
         });
-    new_task_queue = [threads = options.threads] { return new httplib::ThreadPool(threads); };
+    new_task_queue = [threads = options.threads] { return new BoundedPool(threads); };
   }
 
  private:
@@ -118,7 +170,7 @@ class SmallServer::Server final : public httplib::Server {
       case Head::Outcome::kWhole:
         break;
     }
-    Exchange exchange(std::move(head.text));
+    Exchange exchange(WithoutRanges(head.text));
     bool closed = false;
     process_request(exchange, /*close_connection=*/true, closed, nullptr);
     return exchange.answer();
@@ -127,19 +179,29 @@ class SmallServer::Server final : public httplib::Server {
 
 SmallServer::SmallServer(const Options& options, std::vector<Route> routes)
     : routes_(std::move(routes)), server_(std::make_unique<Server>(options)) {
-  for (const Route& route : routes_) {
-    server_->Get(route.path,
-                 [&route](const httplib::Request& request, httplib::Response& response) {
-                   Give(route.reply(request.target), response);
-                 });
-  }
+  // Instead of the library's own routes, which are regular expressions: they recurse, too.
+  server_->set_pre_routing_handler(
+      [this](const httplib::Request& request, httplib::Response& response) {
+        const auto answered = OnlyReads(request, response);
+        if (answered == httplib::Server::HandlerResponse::Handled) return answered;
+        const auto route = std::find_if(routes_.begin(), routes_.end(), [&](const Route& each) {
+          return each.below ? absl::StartsWith(request.path, each.path) : request.path == each.path;
+        });
+        if (route == routes_.end()) return answered;
+        Give(route->reply(request.target), response);
+        return httplib::Server::HandlerResponse::Handled;
+      });
 }
 
 absl::StatusOr<std::unique_ptr<SmallServer>> SmallServer::Start(const Options& options,
                                                                 std::vector<Route> routes) {
   const std::string& host = options.host;
   const uint16_t port = options.port;
+  // The library has the whole process ignore the signal; nothing here raises it.
+  struct sigaction before = {};
+  sigaction(SIGPIPE, nullptr, &before);
   std::unique_ptr<SmallServer> server(new SmallServer(options, std::move(routes)));
+  sigaction(SIGPIPE, &before, nullptr);
   httplib::Server& http = *server->server_;
   const int bound = port == 0 ? http.bind_to_any_port(host.c_str())
                               : (http.bind_to_port(host.c_str(), port) ? port : -1);

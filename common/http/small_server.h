@@ -5,7 +5,8 @@
 // network of the operator's own.
 //
 // R9: a request has a bound in bytes and in time, one is taken per connection, and a body is not
-// read (connection.h).
+// read (connection.h). Those that wait for a thread have a bound as well, beyond which the kernel
+// has them wait. Of a page there is all or nothing: ranges would be copies of it.
 //
 // Thread contract: Start and the destructor on one thread. Routes are called on threads of this
 // class, several at a time, and may take their time.
@@ -44,9 +45,10 @@ struct Reply {
 Reply Fault(int code, const std::string& what);
 
 struct Route {
-  std::string path;  // a regular expression
+  std::string path;
   // `target` is as the request has it: the path, and perhaps a query.
   std::function<Reply(const std::string& target)> reply;
+  bool below = false;  // and all paths that begin with it
 };
 
 class SmallServer {

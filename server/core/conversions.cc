@@ -75,11 +75,13 @@ SourceSharding PartsFor(const Worker& reader) {
 
 }  // namespace
 
-// R5: one that reads is followed only down from a converted sharding to the published one.
+// R5: one that reads is followed only down from a converted sharding to the published one. It has
+// begun, so that its buffers are those that it is listed with.
 bool MayFeedParts(const Worker& source, const Worker& reader) {
   if (!source.knows_streams || !source.reference) return false;
   if (source.reference->state == ReferenceState::kComplete) return true;
-  return source.reference->state == ReferenceState::kFilling && !source.reference->sharding->id &&
+  return source.reference->state == ReferenceState::kFilling &&
+         source.reference->valid_chunks > 0 && !source.reference->sharding->id &&
          reader.reference->sharding->id;
 }
 

@@ -46,6 +46,7 @@ struct Facts {
   std::string version;
   uint64_t epoch = 0;
   bool leads = true;                           // false: another server may lead by now
+  std::string leads_at;                        // where agents reach it; empty: the only server
   std::map<std::string, uint64_t> refused;     // by code
   std::map<std::string, uint64_t> bounds_met;  // of callers, by the flag
   std::map<std::string, CallFacts> calls;      // by name

@@ -106,6 +106,8 @@ Json ToJson(const Facts& facts, int64_t now_s) {
   for (const Alert& alert : AlertsOf(facts, now_s)) alerts.push_back(ToJson(alert));
   return {{"server_version", facts.version},
           {"epoch", facts.epoch},
+          {"role", facts.leads_at.empty() ? Json() : Json("leader")},
+          {"leader", facts.leads_at.empty() ? Json() : Json(facts.leads_at)},
           {"uptime_ms", static_cast<uint64_t>(facts.uptime_s * 1000)},
           {"recovering", status.recovering},
           {"models", status.models},

@@ -74,8 +74,11 @@ std::vector<Route> Pages::Routes() const {
                  .body = page.html,
                  .headers = {{"Content-Security-Policy", page.policy}}};
   };
-  return {
-      {"/metrics", metrics}, {"/livez", alive}, {"/readyz", alive}, {"/api/.*", api}, {"/", page}};
+  return {{"/metrics", metrics},
+          {"/livez", alive},
+          {"/readyz", alive},
+          {"/api/", api, true},
+          {"/", page}};
 }
 
 }  // namespace tensorhub::http

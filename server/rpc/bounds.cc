@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "common/remedy.h"
 
 namespace tensorhub::rpc {
 namespace {
@@ -30,6 +31,11 @@ std::string NetworkOf(const std::string& address) {
   char text[INET6_ADDRSTRLEN] = "";
   inet_ntop(AF_INET6, &bits, text, sizeof(text));
   return absl::StrCat(text, "/64");
+}
+
+// Agents repeat it: to them RESOURCE_EXHAUSTED alone is the hub's own answer (R7).
+absl::Status ForNow(absl::Status refused) {
+  return WithRemedy(std::move(refused), Remedy::kCallAgain);
 }
 
 }  // namespace
@@ -85,18 +91,18 @@ absl::Status Bounds::Refuse(const std::string& caller, const std::string& flag,
 absl::Status Bounds::CheckLocked(const std::string& caller, const Account& account,
                                  uint64_t bytes) {
   if (limits_.calls_per_s != 0 && account.calls >= limits_.calls_per_s) {
-    return Refuse(caller, kCalls,
-                  absl::StrCat("has made ", limits_.calls_per_s,
-                               " calls in this second, which is the most that one caller may: "
-                               "call again later"));
+    return ForNow(Refuse(caller, kCalls,
+                         absl::StrCat("has made ", limits_.calls_per_s,
+                                      " calls in this second, which is the most that one caller "
+                                      "may: call again later")));
   }
   const uint64_t most = limits_.document_bytes_per_min;
   if (bytes == 0 || most == 0 || account.bytes + bytes <= most) return absl::OkStatus();
-  return Refuse(caller, kDocuments,
-                absl::StrCat("has put ", account.bytes,
-                             " bytes of layouts and attachments in this minute, and one caller "
-                             "may put ",
-                             most, ": put them later"));
+  return ForNow(Refuse(caller, kDocuments,
+                       absl::StrCat("has put ", account.bytes,
+                                    " bytes of layouts and attachments in this minute, and one "
+                                    "caller may put ",
+                                    most, ": put them later")));
 }
 
 // All are asked before one is charged: a call that is refused costs nobody anything.

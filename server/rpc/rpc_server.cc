@@ -20,6 +20,7 @@ constexpr std::chrono::milliseconds kShutdownGrace{1000};
 
 RpcServer::RpcServer(const Options& options, std::unique_ptr<Guard> guard)
     : epoch_(options.identity.epoch),
+      leads_at_(options.leads_at),
       address_(options.listen),
       guard_(std::move(guard)),
       loop_(options.loop),
@@ -78,7 +79,8 @@ RpcServer::About RpcServer::about() {
           loop_.latencies().ByCall(),
           guard_->access().BoundsMet(),
           guard_->facts(),
-          !doubted_};
+          !doubted_,
+          leads_at_};
 }
 
 RpcServer::~RpcServer() { Shutdown(); }

@@ -70,7 +70,8 @@ class RpcServer {
     std::map<std::string, Latencies::OfCall> calls;  // by name
     std::map<std::string, uint64_t> bounds_met;      // by the flag
     Guard::Facts security;
-    bool leads = true;  // as far as it knows; a server that is the only one does
+    bool leads = true;     // as far as it knows; a server that is the only one does
+    std::string leads_at;  // empty: it is the only one
   };
   About about();
   // HubLoop::GiveSign.
@@ -89,6 +90,7 @@ class RpcServer {
 
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   const uint64_t epoch_;
+  const std::string leads_at_;
   std::atomic<bool> doubted_ = false;
   ListenAddress address_;
   const std::unique_ptr<Guard> guard_;

@@ -37,6 +37,11 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   hears_content_ = event.hears_content;
   if (event.moved) reference_.ForgetEpoch();
   if (event.moved || came_in_ == GroupEpoch{}) came_in_ = event.epoch;
+  // Another hub counts its terms from anew. What this worker holds has the term that it reported.
+  if (event.moved) {
+    const TermNumber held = reference_.holds() ? reference_.content().term.number : 0;
+    knows_term_ = std::max<TermNumber>(event.term, held);
+  }
   if (!knows_term_) knows_term_ = event.term;
   dropped_.reset();  // it is another hub, perhaps, and judges what is reported anew
   // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.

@@ -33,7 +33,8 @@ class HubCalls {
   std::optional<CallReply> OnReply(const CallReply& reply, TimeMs now, Effects& effects) {
     if (!pending_ || reply.op != pending_->op) return std::nullopt;
     if (!IsOutcome(reply) && MustRepeat(reply.status)) {
-      repeat_at_ = now + kRepeatAfterMs;
+      const bool in_a_while = RemedyOf(reply.status) == Remedy::kCallAgain;
+      repeat_at_ = now + (in_a_while ? kRepeatInAWhileMs : kRepeatAfterMs);
       return std::nullopt;
     }
     if (WantsDocuments(reply.status) && puts_left_ > 0) {
@@ -89,6 +90,7 @@ class HubCalls {
 
  private:
   static constexpr TimeMs kRepeatAfterMs = 100;
+  static constexpr TimeMs kRepeatInAWhileMs = 1000;
   // Per call: between a put and the call, the hub may have made room for another's documents.
   static constexpr int kPutsMax = 3;
 
@@ -97,7 +99,9 @@ class HubCalls {
     return std::holds_alternative<FinishReply>(reply.payload);
   }
   static bool MustRepeat(const absl::Status& status) {
-    return absl::IsUnavailable(status) || RemedyOf(status) == Remedy::kOpenSession;
+    const Remedy remedy = RemedyOf(status);
+    return absl::IsUnavailable(status) || remedy == Remedy::kOpenSession ||
+           remedy == Remedy::kCallAgain;
   }
   static bool WantsDocuments(const absl::Status& status) {
     return RemedyOf(status) == Remedy::kPutDocuments;

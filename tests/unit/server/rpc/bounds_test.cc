@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/remedy.h"
 
 namespace tensorhub::rpc {
 namespace {
@@ -38,6 +39,7 @@ TEST(BoundsTest, CallsOfASecondByEachAccount) {
   EXPECT_TRUE(bounds->Count({"10.0.0.7", "cn:two"}, 0, kSomeMs + 1).ok());
   const absl::Status refused = bounds->Count({"10.0.0.7", "cn:three"}, 0, kSomeMs + 2);
   EXPECT_TRUE(absl::IsResourceExhausted(refused));
+  EXPECT_EQ(RemedyOf(refused), Remedy::kCallAgain) << "agents repeat it";
   EXPECT_THAT(Message(refused), AllOf(HasSubstr("10.0.0.7 has made 2 calls in this second"),
                                       HasSubstr("--calls-per-caller")));
   EXPECT_TRUE(bounds->Count({"10.0.0.8", "cn:one"}, 0, kSomeMs + 3).ok());

@@ -120,6 +120,25 @@ TEST(HubAway, AnAnswerOfAnUnknownWorkerIsRepeated) {
   EXPECT_EQ(OpsOf(world, 0).size(), 1u);
 }
 
+// RESOURCE_EXHAUSTED by itself is the hub's answer (R7). A bound in time that was met is none.
+TEST(HubAway, ACallThatMetABoundIsRepeatedInAWhile) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  int refused = 0;
+  world.hub.script = [&](size_t worker, const Call& call) {
+    if (++refused > 2) return false;
+    world.Deliver(worker, CallReply{call.op,
+                                    WithRemedy(absl::ResourceExhaustedError("too many calls"),
+                                               Remedy::kCallAgain),
+                                    {}});
+    world.hub.OnCancel(worker, call.op);
+    return true;
+  };
+  const TimeMs before = world.now_ms();
+  EXPECT_EQ(world.Do(0, UnpublishVerb{10'000}), absl::OkStatus());
+  EXPECT_GE(world.now_ms() - before, 2000);
+}
+
 // R8: a worker cut off from the hub needs none to get its buffers back.
 TEST(HubAway, UnpublishAndLeaveEndInTime) {
   for (const bool leave : {false, true}) {
