@@ -152,7 +152,7 @@ class ApiTest(ServedTest):
                 ("/api/v1/versions?model=nobody", 404, "model \"nobody\""),
                 ("/api/v1/nothing", 404, "/api/v1/status"),
                 ("/api/v1/models/%zz/versions", 400, "%25"),
-                ("/api/v1/models/%0a/versions", 404, "no such path"),
+                ("/api/v1/models/%0a/versions", 400, "model"),
                 ("/nothing", 404, "no such path"),
                 ("/api/v1/workers?after=1", 400, "next")):
             with self.subTest(path=path):
