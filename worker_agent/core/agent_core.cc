@@ -127,6 +127,8 @@ void AgentCore::State::On(const SupersededDirective& event, TimeMs /*now*/, Effe
 void AgentCore::State::On(const GroupChangedDirective& event, TimeMs /*now*/,
                           Effects& /*effects*/) {
   epoch_ = event.epoch;
+  // A hub that has just adopted this worker tells its first epoch when the grace is over.
+  if (came_in_ == GroupEpoch{}) came_in_ = event.epoch;
 }
 
 // R7: also of what these buffers hold no more: the copy reads it from whoever does.

@@ -158,13 +158,18 @@ void R8Recovery::BeforeHubStep(const hub::Event& event) {
 
 // Of two processes of a rank only the newer one speaks, in whichever life of the hub it came, and
 // whichever is back first. Whom this life has seen replaced speaks no more, whoever else is there.
+// Of one that was adopted nobody says when it came: numbers of two hubs do not compare.
 void R8Recovery::OnComes(const HubStep& step, const hub::SessionOpened& opened) {
   const uint32_t number = step.from->number();
   const bool welcome = IsWelcome(step);
+  const Id128& mine = scene_.hub->identity().store_id;
+  const bool of_another = mine && opened.known_store && opened.known_store != mine;
+  if (of_another) adopted_.insert(number);
   if (welcome && !opened.resumed) newest_[opened.worker.key] = came_[number] = ++comers_;
   if (!welcome && came_[number] < newest_[opened.worker.key]) return;
   const Process* there = FindProcess(scene_, there_);
   if (there == nullptr || there == step.from || !opened.resumed) return;
+  if (adopted_.contains(number) || adopted_.contains(there->number())) return;
   const bool newer = came_[number] > came_[there->number()];
   if (newer == welcome) return;
   scene_.Fail("R8",

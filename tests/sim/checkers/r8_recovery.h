@@ -8,6 +8,7 @@
 #define TENSORHUB_TESTS_SIM_CHECKERS_R8_RECOVERY_H_
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "tests/sim/checkers/hub_step.h"
@@ -52,6 +53,7 @@ class R8Recovery {
   std::map<uint32_t, Asked> asked_;
   // By process: how many had come anew before it did.
   std::map<uint32_t, uint64_t> came_;
+  std::set<uint32_t> adopted_;  // that ever asked to be
   uint64_t comers_ = 0;
   std::map<WorkerKey, uint64_t> newest_;  // of those that came in this life of the hub
   // Who was there when the hub ended and has not come to its present life, while absence proves
