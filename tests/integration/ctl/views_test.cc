@@ -319,7 +319,8 @@ TEST_F(ViewsTest, HowItIsCut) {
   })) << reader->Describe();
   EXPECT_THAT(transfers[0].at("sharding").get<std::string>(), MatchesRegex("[0-9a-f]{32}"));
   EXPECT_EQ(transfers[0].at("full"), true);
-  for (const json& replica : ctl_.Json({"replicas", "m/actor"}).at("replicas")) {
+  const json replicas = ctl_.Json({"replicas", "m/actor"});
+  for (const json& replica : replicas.at("replicas")) {
     const bool published = replica.at("state") == "complete";
     EXPECT_EQ(replica.at("sharding"), published ? json() : transfers[0].at("sharding"));
     EXPECT_EQ(replica.at("full"), true);
