@@ -104,7 +104,12 @@ void Process::CloseInput() {
 }
 
 void Process::Signal(int number) {
-  if (!exit_code_.has_value()) kill(pid_, number);
+  if (exit_code_.has_value()) return;
+  kill(pid_, number);
+  if (number != SIGSTOP) return;
+  // Some of its threads may run on for a moment.
+  siginfo_t stopped = {};
+  waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED | WEXITED | WNOWAIT);
 }
 
 std::optional<int> Process::Wait(milliseconds timeout) {

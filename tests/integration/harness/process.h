@@ -45,6 +45,7 @@ class Process {
   LineBuffer& output() { return output_; }
   LineBuffer& errors() { return errors_; }
 
+  // One that stops the process returns when all of its threads have stopped.
   void Signal(int number);
   bool Running() { return !Wait(milliseconds(0)).has_value(); }
   // Its exit code, or 128 + the signal that ended it; nothing while it runs on. All its output has
