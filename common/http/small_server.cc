@@ -157,7 +157,7 @@ class SmallServer::Server final : public httplib::Server {
     return true;
   }
 
-  std::string AnswerTo(Head head) {
+  std::string AnswerTo(const Head& head) {
     switch (head.outcome) {
       case Head::Outcome::kSilent:
         return "";
