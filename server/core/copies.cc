@@ -18,7 +18,7 @@ namespace {
 // For one that an operator takes out of service, whose time is not limited. One that takes longer
 // is given up, as one that fails. Longer: a rank whose group's others make none has its memory, and
 // its turn, for so long in vain. Shorter: slow links make none.
-constexpr TimeMs kDrainCopyMs = 20'000;
+constexpr TimeMs kDrainCopyMs = 15'000;
 
 }  // namespace
 
