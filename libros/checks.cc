@@ -16,7 +16,7 @@
 #include "common/location.h"
 #include "common/server_choice.h"
 #include "common/text.h"
-#include "worker_agent/worker_page.h"
+#include "worker_agent/seen/worker_page.h"
 
 namespace ros {
 namespace {

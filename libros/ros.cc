@@ -13,9 +13,9 @@
 #include "common/mutex.h"
 #include "libros/checks.h"
 #include "worker_agent/agent.h"
-#include "worker_agent/log.h"
-#include "worker_agent/trace_file.h"
-#include "worker_agent/worker_page.h"
+#include "worker_agent/runtime/log.h"
+#include "worker_agent/seen/trace_file.h"
+#include "worker_agent/seen/worker_page.h"
 
 namespace ros {
 namespace {

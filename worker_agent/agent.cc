@@ -15,14 +15,14 @@
 #include "common/descriptors.h"
 #include "common/random.h"
 #include "worker_agent/host_copies.h"
-#include "worker_agent/host_ways.h"
-#include "worker_agent/hub_channel.h"
-#include "worker_agent/log.h"
-#include "worker_agent/this_host.h"
-#include "worker_agent/thread.h"
+#include "worker_agent/hub/channel.h"
+#include "worker_agent/runtime/log.h"
+#include "worker_agent/runtime/thread.h"
 #include "worker_agent/ucx/ucx_gets.h"
 #include "worker_agent/ucx/ucx_settings.h"
 #include "worker_agent/ucx/ucx_signals.h"
+#include "worker_agent/ways/host_ways.h"
+#include "worker_agent/ways/this_host.h"
 
 namespace tensorhub::agent {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "worker_agent/log.h"
-#include "worker_agent/thread.h"
+#include "worker_agent/runtime/log.h"
+#include "worker_agent/runtime/thread.h"
 
 namespace tensorhub::agent {
 namespace {

@@ -23,7 +23,7 @@
 
 #include "common/mutex.h"
 #include "worker_agent/agent.h"
-#include "worker_agent/host_memory.h"
+#include "worker_agent/memory/host_memory.h"
 
 namespace tensorhub::agent {
 

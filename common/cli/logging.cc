@@ -93,7 +93,7 @@ std::unique_ptr<spdlog::formatter> LineFormat(const std::string& program,
 
 void LogBy(std::shared_ptr<spdlog::logger> logger, const LogOptions& options) {
   logger->set_level(LevelOf(options.level));
-  // The worker agent's, if there is one in this program: worker_agent/log.h.
+  // The worker agent's, if there is one in this program: worker_agent/runtime/log.h.
   spdlog::drop("tensorhub");  // of an earlier call
   spdlog::register_logger(logger->clone("tensorhub"));
   spdlog::set_default_logger(std::move(logger));

@@ -72,7 +72,8 @@ Queue& TheQueue() {
   return *queue;
 }
 
-// Before the first Connect: the library takes the logger of this name then (worker_agent/log.h).
+// Before the first Connect: the library takes the logger of this name then
+// (worker_agent/runtime/log.h).
 void UseQueue(int python_level) {
   constexpr char kName[] = "tensorhub";
   std::shared_ptr<spdlog::logger> logger = spdlog::get(kName);

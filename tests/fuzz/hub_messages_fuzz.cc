@@ -12,7 +12,7 @@
 #include "common/check.h"
 #include "tests/fuzz/agent_world.h"
 #include "tests/fuzz/fuzz.h"
-#include "worker_agent/hub_messages.h"
+#include "worker_agent/hub/messages.h"
 
 namespace tensorhub::fuzz {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "common/check.h"
 #include "tests/fuzz/fuzz.h"
-#include "worker_agent/shared_memory_description.h"
+#include "worker_agent/transport/shared_memory_description.h"
 
 namespace tensorhub::fuzz {
 namespace {

@@ -14,7 +14,7 @@
 namespace tensorhub::fault {
 namespace {
 
-// As worker_agent's hub_unary.cc and hub_queries.cc.
+// As unary.cc and queries.cc of worker_agent/hub.
 constexpr TimeMs kGraceMs = 5000;
 constexpr TimeMs kPromptMs = 10000;
 constexpr TimeMs kFinishMs = 60000;

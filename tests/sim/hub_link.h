@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A worker's connection to the hub: its session and its calls, with the rules of worker_agent's
-// hub_client.cc and hub_unary.cc, over a network that delays, loses, breaks and cuts off. Within a
+// hub/client.cc and hub/unary.cc, over a network that delays, loses, breaks and cuts off. Within a
 // stream nothing changes places; calls do, with each other and with the stream.
 
 #ifndef TENSORHUB_TESTS_SIM_HUB_LINK_H_

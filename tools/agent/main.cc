@@ -27,7 +27,7 @@
 #include "tools/ctl/arguments.h"
 #include "tools/ctl/security_flags.h"
 #include "tools/ctl/signals.h"
-#include "worker_agent/worker_page.h"
+#include "worker_agent/seen/worker_page.h"
 
 namespace tensorhub::keeper {
 namespace {

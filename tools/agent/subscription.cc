@@ -13,7 +13,7 @@
 #include "spdlog/spdlog.h"
 #include "tools/ctl/fetch_plan.h"
 #include "tools/ctl/units.h"
-#include "worker_agent/hub_channel.h"
+#include "worker_agent/hub/channel.h"
 
 namespace tensorhub::keeper {
 namespace {

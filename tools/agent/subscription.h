@@ -24,7 +24,7 @@
 #include "tensorhub/ros.h"
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/shard_memory.h"
-#include "worker_agent/hub_queries.h"
+#include "worker_agent/hub/queries.h"
 
 namespace tensorhub::keeper {
 

@@ -24,7 +24,7 @@
 #include "tools/bench/figures.h"
 #include "tools/bench/process_facts.h"
 #include "tools/bench/tensors.h"
-#include "worker_agent/hub_channel.h"
+#include "worker_agent/hub/channel.h"
 
 namespace tensorhub::bench {
 namespace {

@@ -12,7 +12,7 @@
 namespace tensorhub::bench {
 namespace {
 
-// worker_agent/progress_loop.cc has the same two.
+// worker_agent/loop/progress_loop.cc has the same two.
 constexpr std::chrono::microseconds kSpin{300};
 constexpr int kSleepMaxMs = 100;
 

@@ -20,7 +20,7 @@
 #include "worker_agent/cuda/cuda_medium.h"
 #include "worker_agent/cuda/kernels/device_kernels.h"
 #include "worker_agent/cuda/staging.h"
-#include "worker_agent/memory.h"
+#include "worker_agent/memory/memory.h"
 
 namespace tensorhub::bench {
 

@@ -13,7 +13,7 @@
 #include "tools/bench/clock.h"
 #include "tools/bench/figures.h"
 #include "tools/bench/tensors.h"
-#include "worker_agent/chunk_digest.h"
+#include "worker_agent/memory/chunk_digest.h"
 
 namespace tensorhub::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "tools/bench/process_facts.h"
 #include "tools/bench/scenario.h"
-#include "worker_agent/hub_channel.h"
+#include "worker_agent/hub/channel.h"
 
 namespace tensorhub::bench {
 namespace {

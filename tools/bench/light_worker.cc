@@ -13,7 +13,7 @@
 #include "common/ids.h"
 #include "common/mutex.h"
 #include "common/random.h"
-#include "worker_agent/hub_session.h"
+#include "worker_agent/hub/session.h"
 
 namespace tensorhub::bench {
 namespace {

@@ -25,7 +25,7 @@
 #include "tools/bench/join_cost.h"
 #include "tools/bench/process_facts.h"
 #include "tools/bench/tensors.h"
-#include "worker_agent/hub_channel.h"
+#include "worker_agent/hub/channel.h"
 
 namespace tensorhub::bench {
 namespace {
@@ -79,7 +79,7 @@ class Publisher {
   std::vector<ros::Tensor> tensors_;
   std::vector<std::string> names_;
   std::unique_ptr<ros::Client> client_;
-  // Made after the client, whose channel is the process' first (worker_agent/hub_channel.h).
+  // Made after the client, whose channel is the process' first (worker_agent/hub/channel.h).
   std::shared_ptr<grpc::Channel> channel_;
   Echo echo_;
 };

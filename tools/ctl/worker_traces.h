@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What workers wrote by --trace and TENSORHUB_TRACE (worker_agent/trace_file.h): the files of a
-// folder, put together.
+// What workers wrote by --trace and TENSORHUB_TRACE (worker_agent/seen/trace_file.h): the files of
+// a folder, put together.
 
 #ifndef TENSORHUB_TOOLS_CTL_WORKER_TRACES_H_
 #define TENSORHUB_TOOLS_CTL_WORKER_TRACES_H_

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "worker_agent/core/chunk_server.h"
-#include "worker_agent/transport.h"
+#include "worker_agent/core/transport.h"
 
 namespace tensorhub::agent {
 namespace {

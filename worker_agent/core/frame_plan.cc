@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "worker_agent/transport.h"
+#include "worker_agent/core/transport.h"
 
 namespace tensorhub::agent {
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "worker_agent/core/transport.h"
 #include "worker_agent/cuda/driver.h"
-#include "worker_agent/memory.h"
-#include "worker_agent/transport.h"
+#include "worker_agent/memory/memory.h"
 
 namespace tensorhub::agent {
 

@@ -23,7 +23,7 @@
 #include "worker_agent/cuda/owned.h"
 #include "worker_agent/cuda/placement.h"
 #include "worker_agent/cuda/staging.h"
-#include "worker_agent/medium.h"
+#include "worker_agent/memory/medium.h"
 
 namespace tensorhub::agent {
 

@@ -7,9 +7,9 @@
 #include <iterator>
 #include <utility>
 
-#include "worker_agent/chunk_digest.h"
 #include "worker_agent/cuda/owned.h"
 #include "worker_agent/cuda/staging.h"
+#include "worker_agent/memory/chunk_digest.h"
 
 namespace tensorhub::agent {
 namespace {

@@ -26,7 +26,7 @@
 #include "worker_agent/core/effects.h"
 #include "worker_agent/cuda/driver.h"
 #include "worker_agent/cuda/kernels/device_kernels.h"
-#include "worker_agent/memory.h"
+#include "worker_agent/memory/memory.h"
 
 namespace tensorhub::agent {
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "worker_agent/cuda/mapped_region.h"
-#include "worker_agent/shared_memory_description.h"
+#include "worker_agent/transport/shared_memory_description.h"
 
 namespace tensorhub::agent {
 namespace {

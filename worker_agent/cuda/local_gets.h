@@ -29,11 +29,11 @@
 #include <utility>
 #include <vector>
 
+#include "worker_agent/core/transport.h"
 #include "worker_agent/cuda/driver.h"
 #include "worker_agent/cuda/kernels/kernels_image.h"
 #include "worker_agent/cuda/local_moves.h"
 #include "worker_agent/cuda/local_regions.h"
-#include "worker_agent/transport.h"
 
 namespace tensorhub::agent {
 

@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker_agent/cuda/driver.h"
-#include "worker_agent/memory.h"
+#include "worker_agent/memory/memory.h"
 
 namespace tensorhub::agent {
 

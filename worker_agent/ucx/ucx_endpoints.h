@@ -27,7 +27,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "worker_agent/transport.h"
+#include "worker_agent/core/transport.h"
 #include "worker_agent/ucx/ucx_envelope.h"
 #include "worker_agent/ucx/ucx_worker.h"
 

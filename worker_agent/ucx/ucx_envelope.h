@@ -21,7 +21,7 @@ enum class EnvelopeKind : char {
   kMessageAddress = 'm',
   kGetAddress = 'g',
   kMemoryKey = 'k',
-  kWays = 'w'  // message addresses, one per way (worker_agent/way_offers.h)
+  kWays = 'w'  // message addresses, one per way (worker_agent/ways/way_offers.h)
 };
 
 std::string WrapEnvelope(EnvelopeKind kind, std::string_view content);

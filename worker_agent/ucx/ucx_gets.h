@@ -32,7 +32,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "worker_agent/transport.h"
+#include "worker_agent/core/transport.h"
 #include "worker_agent/ucx/ucx_endpoints.h"
 #include "worker_agent/ucx/ucx_worker.h"
 

@@ -22,7 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "worker_agent/transport.h"
+#include "worker_agent/core/transport.h"
 #include "worker_agent/ucx/gather.h"
 #include "worker_agent/ucx/listeners.h"
 #include "worker_agent/ucx/ucx_endpoints.h"

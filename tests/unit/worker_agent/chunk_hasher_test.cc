@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/chunk_hasher.h"
+#include "worker_agent/memory/chunk_hasher.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "common/random.h"
-#include "worker_agent/chunk_digest.h"
-#include "worker_agent/medium.h"
+#include "worker_agent/memory/chunk_digest.h"
+#include "worker_agent/memory/medium.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -4,8 +4,6 @@
 // The relation with the hub through good and bad days. The client's clock is the test's: nothing
 // is waited for but the network's answers.
 
-#include "worker_agent/hub_client.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -22,8 +20,9 @@
 #include "common/grpc_status.h"
 #include "common/remedy.h"
 #include "tests/unit/worker_agent/scripted_hub.h"
-#include "worker_agent/hub_channel.h"
-#include "worker_agent/hub_messages.h"
+#include "worker_agent/hub/channel.h"
+#include "worker_agent/hub/client.h"
+#include "worker_agent/hub/messages.h"
 
 namespace tensorhub::agent {
 namespace {

@@ -1,9 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/hub_status.h"
-
 #include <gtest/gtest.h>
+
+#include "worker_agent/hub/status.h"
 
 namespace tensorhub::agent {
 namespace {

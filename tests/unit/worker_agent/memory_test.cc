@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/memory.h"
+#include "worker_agent/memory/memory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "common/random.h"
-#include "worker_agent/medium.h"
+#include "worker_agent/memory/medium.h"
 
 namespace tensorhub::agent {
 namespace {

@@ -4,7 +4,7 @@
 // Connections that end with a last word, on a transport that keeps it for as long as the test
 // likes.
 
-#include "worker_agent/message_peers.h"
+#include "worker_agent/transport/message_peers.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "worker_agent/chunk_digest.h"
 #include "worker_agent/core/peer_wire.h"
+#include "worker_agent/memory/chunk_digest.h"
 
 namespace tensorhub::agent {
 namespace {

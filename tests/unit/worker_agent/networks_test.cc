@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/networks.h"
+#include "worker_agent/ways/networks.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

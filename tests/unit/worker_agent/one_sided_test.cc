@@ -3,7 +3,7 @@
 //
 // How a get of the core becomes gets of a transport: chunk by chunk where digests are wanted.
 
-#include "worker_agent/one_sided.h"
+#include "worker_agent/transport/one_sided.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/shared_memory_description.h"
+#include "worker_agent/transport/shared_memory_description.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/spin_budget.h"
+#include "worker_agent/runtime/spin_budget.h"
 
 #include "gtest/gtest.h"
 

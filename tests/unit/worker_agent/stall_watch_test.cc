@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/stall_watch.h"
+#include "worker_agent/seen/stall_watch.h"
 
 #include <poll.h>
 #include <spdlog/sinks/ostream_sink.h>
@@ -14,8 +14,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "worker_agent/log.h"
-#include "worker_agent/stall_account.h"
+#include "worker_agent/runtime/log.h"
+#include "worker_agent/seen/stall_account.h"
 
 namespace tensorhub::agent {
 namespace {

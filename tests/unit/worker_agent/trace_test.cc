@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "worker_agent/trace_file.h"
-#include "worker_agent/trace_lines.h"
+#include "worker_agent/seen/trace_file.h"
+#include "worker_agent/seen/trace_lines.h"
 
 namespace tensorhub::agent {
 namespace {

@@ -3,7 +3,7 @@
 //
 // Several ways to one peer, each a transport that does what the test says.
 
-#include "worker_agent/ways.h"
+#include "worker_agent/ways/ways.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/worker_page.h"
+#include "worker_agent/seen/worker_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

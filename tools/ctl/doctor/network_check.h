@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tools/ctl/doctor/finding.h"
-#include "worker_agent/networks.h"
+#include "worker_agent/ways/networks.h"
 
 namespace tensorhub::ctl {
 

@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "worker_agent/chunk_digest.h"
 #include "worker_agent/cuda/kernels/digest_program.h"
 #include "worker_agent/cuda/kernels/move_program.h"
 #include "worker_agent/cuda/kernels/pieces.h"
+#include "worker_agent/memory/chunk_digest.h"
 
 namespace tensorhub::agent::kernels {
 

@@ -18,7 +18,7 @@
 #include "tests/unit/worker_agent/cuda/kernel_driver.h"
 #include "worker_agent/cuda/cuda_access.h"
 #include "worker_agent/cuda/mapped_region.h"
-#include "worker_agent/shared_memory_description.h"
+#include "worker_agent/transport/shared_memory_description.h"
 
 namespace tensorhub::agent::testing {
 namespace {

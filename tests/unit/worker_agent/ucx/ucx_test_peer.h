@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "worker_agent/transport.h"
+#include "worker_agent/core/transport.h"
 #include "worker_agent/ucx/ucx_messages.h"
 
 namespace tensorhub::agent {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "common/random.h"
-#include "worker_agent/chunk_digest.h"
+#include "worker_agent/memory/chunk_digest.h"
 
 namespace tensorhub::agent::kernels {
 

@@ -1,0 +1,137 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/hub/channel.h"
+
+#include <grpc/support/log.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "common/grpc_flow_control.h"
+#include "common/grpc_keepalive.h"
+#include "common/grpc_names.h"
+#include "common/limits.h"
+#include "common/remedy.h"
+#include "worker_agent/runtime/log.h"
+
+namespace tensorhub::agent {
+namespace {
+
+// gRPC writes its own lines to standard error; what matters of them reaches the caller as Status.
+void QuietGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
+  gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server, Connection connection,
+                                           const tls::ClientCredentials& credentials) {
+  QuietGrpc();
+  ResolveNamesAsTheSystem();
+  grpc::ChannelArguments arguments;
+  const auto set = [&](const char* name, int value) { arguments.SetInt(name, value); };
+  SetKeepalive(set);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // gRPC's own back-off goes up to two minutes; a restarted hub waits one lease for its workers.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // gRPC looks a name up every 30 s at most, and the hub may be on another machine by then.
+  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
+  // The hub is inside the cluster: a proxy for the web is not on the way to it.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  if (connection == Connection::kOwn) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  SetFlowControl(set);
+  arguments.SetMaxReceiveMessageSize(kHubMessageBytesMax);
+  arguments.SetMaxSendMessageSize(kHubMessageBytesMax);
+  return credentials.MakeChannel(server, arguments);
+}
+
+// gRPC 1.51 ends its callback threads together with the last channel that used them, and crashes
+// if that happens on one of them: in the last reference of a call that was given up. So the
+// first channel of a process stays, and the threads with it.
+void KeepTheFirst(const std::shared_ptr<grpc::Channel>& channel) {
+  [[maybe_unused]] static const auto* const kept = new std::shared_ptr<grpc::Channel>(channel);
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server, Connection connection) {
+  auto channel = MakeChannel(ServersOf(server).front(), connection,
+                             tls::ClientCredentials(tls::ClientSecurity().OrEnvironment()));
+  KeepTheFirst(channel);
+  return channel;
+}
+
+HubChannel::HubChannel(const std::string& server, const tls::ClientSecurity& security, Calls calls)
+    : calls_(calls),
+      credentials_(security.OrEnvironment(),
+                   [](const absl::Status& status) {
+                     Log().error("{}; what was there before stays in force",
+                                 std::string(status.message()));
+                   }),
+      choice_(server) {
+  MutexLock lock(mutex_);
+  channel_ = Make(Connection::kShared);
+}
+
+std::shared_ptr<grpc::Channel> HubChannel::Make(Connection connection) const {
+  auto channel = MakeChannel(choice_.current(), connection, credentials_);
+  if (calls_ == Calls::kAny) KeepTheFirst(channel);
+  return channel;
+}
+
+std::shared_ptr<grpc::Channel> HubChannel::Get() { return GetWay().channel; }
+
+HubChannel::Way HubChannel::GetWay() {
+  const bool changed = credentials_.Refresh();
+  MutexLock lock(mutex_);
+  if (changed) channel_ = Make(Connection::kShared);
+  return {choice_.current(), channel_};
+}
+
+void HubChannel::Note(const std::string& server, const absl::Status& ended) {
+  const bool elsewhere = RemedyOf(ended) == Remedy::kAskLeader;
+  if (!absl::IsUnavailable(ended) && !elsewhere) return;
+  MutexLock lock(mutex_);
+  const std::string before = choice_.current();
+  choice_.NotThere(server, LeaderOf(ended));
+  if (choice_.current() != before) channel_ = Make(Connection::kShared);
+}
+
+void HubChannel::NoteThere(const std::string& server) {
+  MutexLock lock(mutex_);
+  choice_.There(server);
+}
+
+bool HubChannel::several() const {
+  MutexLock lock(mutex_);
+  return choice_.several();
+}
+
+std::optional<std::string> HubChannel::Other(size_t turn) const {
+  MutexLock lock(mutex_);
+  return choice_.Other(turn);
+}
+
+std::shared_ptr<grpc::Channel> HubChannel::Beside(const std::string& server) const {
+  return MakeChannel(server, Connection::kShared, credentials_);
+}
+
+std::string HubChannel::WhyNot() const {
+  std::string server;
+  {
+    MutexLock lock(mutex_);
+    server = choice_.current();
+  }
+  return credentials_.WhyNot(server);
+}
+
+std::shared_ptr<grpc::Channel> HubChannel::Renew() {
+  credentials_.Refresh();
+  MutexLock lock(mutex_);
+  return channel_ = Make(Connection::kOwn);
+}
+
+}  // namespace tensorhub::agent

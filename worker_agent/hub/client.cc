@@ -1,0 +1,361 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker_agent/hub/client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
+#include "common/remedy.h"
+#include "worker_agent/core/refusal.h"
+#include "worker_agent/hub/status.h"
+#include "worker_agent/runtime/log.h"
+
+namespace tensorhub::agent {
+namespace {
+
+constexpr TimeMs kFirstBackOffMs = 100;
+constexpr TimeMs kLongestBackOffMs = 1000;
+// A crashed predecessor is noticed after moments; nobody gains by waiting longer between tries.
+constexpr TimeMs kConnectBackOffMs = 400;
+// A hub that speaks of no times at all.
+constexpr TimeMs kLeaseMs = 5000;
+constexpr TimeMs kHeartbeatMs = 1000;
+// Documents that an overloaded hub did not take.
+constexpr TimeMs kPutAgainMs = 2000;
+// A session that was lost and is not had again for so long wants another channel, which begins to
+// connect at once; and less and less often, so that a hub that is slow is left alone.
+constexpr TimeMs kFirstRenewMs = 5000;
+constexpr TimeMs kLongestRenewMs = 30'000;
+// What one of several servers has to welcome a worker, or to say who leads.
+constexpr TimeMs kOpenPatienceMs = 1000;
+
+// The earlier of those that there are.
+std::optional<TimeMs> Earlier(std::optional<TimeMs> one, std::optional<TimeMs> other) {
+  if (one && other) return std::min(*one, *other);
+  return one ? one : other;
+}
+
+TimeMs TimeOr(uint64_t ms, TimeMs otherwise) {
+  constexpr uint64_t kHourMs = 3600 * 1000;
+  return ms == 0 ? otherwise : static_cast<TimeMs>(std::min(ms, kHourMs));
+}
+
+}  // namespace
+
+HubClient::HubClient(Options options, std::shared_ptr<HubChannel> channel,
+                     std::shared_ptr<Inbox> inbox, Owner owner)
+    : options_(std::move(options)),
+      endpoint_(options_.facts.endpoint),
+      inbox_(std::move(inbox)),
+      owner_(std::move(owner)),
+      channel_(std::move(channel)),
+      in_use_(channel_->Get()),
+      stub_(v1::Hub::NewStub(in_use_)),
+      calls_(stub_, inbox_, options_.facts.self,
+             [this](const CallReply& reply) { owner_.on_event(reply); }),
+      witness_(channel_, inbox_, [this](const HubWitness::Testimony& said) { OnTestimony(said); }),
+      random_(options_.seed) {}
+
+HubClient::~HubClient() {
+  if (session_) session_->Cancel();
+}
+
+void HubClient::Connect(TimeMs now) {
+  now_ = now;
+  connect_until_ = now + options_.connect_timeout_ms;
+  Open();
+}
+
+void HubClient::Tick(TimeMs now) {
+  now_ = now;
+  if (state_ == State::kEnded) return;
+  if (!connected_ && now >= connect_until_) return FailConnect(TimedOut());
+  if (opened_by_ && now >= *opened_by_) {
+    opened_by_.reset();
+    if (session_) session_->Cancel();  // its end follows, and the next server
+  }
+  if (renew_at_ && now >= *renew_at_) {
+    RenewChannel();
+  } else if (open_at_ && now >= *open_at_) {
+    Open();
+  }
+  PutMissingDocuments();
+  if (ask_others_at_ && now >= *ask_others_at_) AskOthers();
+}
+
+// Half of the time at random: thousands of workers do so.
+void HubClient::AskOthers() {
+  ask_others_at_.reset();
+  if (state_ != State::kUp || !channel_->several()) return;
+  witness_.Ask(heartbeat_ms_);
+  const TimeMs half = std::max<TimeMs>(heartbeat_ms_ / 2, 1);
+  ask_others_at_ = now_ + half + static_cast<TimeMs>(random_.Below(static_cast<uint64_t>(half)));
+}
+
+// R8: the hub of this session has been followed by another, and may not know it.
+void HubClient::OnTestimony(const HubWitness::Testimony& said) {
+  if (state_ != State::kUp || said.leader.empty() || leaving_) return;
+  if (!hub_.IsFollowedBy(said.store_id, said.epoch)) return;
+  Log().warn("{} leaves the server at {}: the one at {} leads now (epoch {})",
+             ToString(options_.facts.self.key), at_, said.leader, said.epoch);
+  channel_->Note(at_, WithLeader(absl::UnavailableError("replaced"), said.leader));
+  OpenAnew();
+}
+
+// Before the next call they are put anyhow; but whoever only holds a version makes none.
+void HubClient::PutMissingDocuments() {
+  if (state_ != State::kUp || !calls_.documents_missing()) return put_at_.reset();
+  if (!put_at_) put_at_ = now_ + kPutAgainMs;
+  if (now_ < *put_at_) return;
+  put_at_.reset();
+  calls_.PutDocuments();
+}
+
+std::optional<TimeMs> HubClient::NextDeadline() const {
+  if (state_ == State::kEnded) return std::nullopt;
+  const std::optional<TimeMs> next = Earlier(open_at_, opened_by_);
+  if (connected_) return Earlier(Earlier(next ? next : put_at_, renew_at_), ask_others_at_);
+  return Earlier(connect_until_, next);
+}
+
+// The channel is another one where its credentials have changed.
+void HubClient::UseChannel(const std::shared_ptr<grpc::Channel>& channel) {
+  if (channel == in_use_) return;
+  in_use_ = channel;
+  stub_ = v1::Hub::NewStub(channel);
+  calls_.Use(stub_);
+}
+
+void HubClient::UseWay() {
+  const HubChannel::Way way = channel_->GetWay();
+  at_ = way.server;
+  UseChannel(way.channel);
+}
+
+void HubClient::Open() {
+  open_at_.reset();
+  pulse_.Drop();
+  UseWay();
+  opened_by_.reset();
+  if (channel_->several()) opened_by_ = now_ + kOpenPatienceMs;
+  state_ = State::kOpening;
+  v1::WorkerMessage opening;
+  *opening.mutable_open() = ToProto(options_.facts, owner_.report());
+  opening.mutable_open()->set_endpoint(endpoint_);
+  opening.mutable_open()->set_session_number(++number_);
+  opening.mutable_open()->set_resumed(connected_);
+  opening.mutable_open()->set_known_store_id(hub_.store_id());
+  opening.mutable_open()->set_known_epoch(hub_.epoch());
+  HubSession::Listener listener;
+  listener.on_message = [this, inbox = inbox_, number = number_](const v1::HubMessage& message) {
+    inbox->Post([this, number, message] { OnMessage(number, message); });
+  };
+  listener.on_end = [this, inbox = inbox_, number = number_](const grpc::Status& status) {
+    inbox->Post([this, number, status] { OnEnd(number, status); });
+  };
+  session_ = HubSession::Open(*stub_, std::move(opening), std::move(listener));
+}
+
+void HubClient::Send(const SessionSend& send) {
+  if (state_ == State::kUp) session_->Send(ToProto(send));
+}
+
+void HubClient::MoveTo(const std::string& endpoint) {
+  endpoint_ = endpoint;
+  inbox_->Post([this] { OpenAnew(); });  // its owner is in the middle of an event
+}
+
+void HubClient::OpenAnew() {
+  if (leaving_) return;                                           // the hub is to end it, for good
+  if (state_ != State::kUp && state_ != State::kOpening) return;  // the next one says it
+  if (state_ == State::kUp) LoseSession();
+  // In this order the hub sees a session that takes over, and none that ends.
+  const std::shared_ptr<HubSession> last = session_;
+  Open();
+  last->Cancel();
+}
+
+void HubClient::LoseSession() {
+  renew_after_ms_ = kFirstRenewMs;
+  renew_at_ = now_ + renew_after_ms_;
+  owner_.on_event(SessionDown{});
+}
+
+// Calls under way on the last one are repeated when a session is up.
+void HubClient::RenewChannel() {
+  renew_after_ms_ = std::min(2 * renew_after_ms_, kLongestRenewMs);
+  renew_at_ = now_ + renew_after_ms_;
+  Log().info("{} tries the server at {} by another connection", ToString(options_.facts.self.key),
+             at_);
+  channel_->Renew();
+  const std::shared_ptr<HubSession> last = session_;
+  Open();
+  if (last) last->Cancel();
+}
+
+void HubClient::OnMessage(SessionNumber number, const v1::HubMessage& message) {
+  if (number != number_ || state_ == State::kEnded) return;
+  if (message.has_welcome()) return OnWelcome(message.welcome());
+  if (state_ != State::kUp) return;
+  const absl::StatusOr<std::optional<Event>> event = ToEvent(message);
+  if (!event.ok()) {
+    Log().warn("{}", std::string(event.status().message()));
+    return session_->Cancel();  // and begin anew, with a full report
+  }
+  if (*event) owner_.on_event(**event);
+}
+
+absl::Status HubClient::CheckIdentity(const v1::Welcome& welcome) {
+  const uint64_t known = hub_.epoch();
+  switch (hub_.Meet(welcome.store_id(), welcome.epoch(), welcome.adopts())) {
+    case KnownHub::Verdict::kLeads:
+      return absl::OkStatus();
+    case KnownHub::Verdict::kAnother:
+      return absl::FailedPreconditionError(absl::StrFormat(
+          "the server at %s is another one now (store %s, was %s); restart this worker to use it",
+          at_, absl::BytesToHexString(welcome.store_id()),
+          absl::BytesToHexString(hub_.store_id())));
+    case KnownHub::Verdict::kOlder:
+      break;
+  }
+  return WithLeader(absl::FailedPreconditionError(absl::StrFormat(
+                        "the server at %s runs on old data (epoch %d, was %d); stop it, or restart "
+                        "this worker to use it",
+                        at_, welcome.epoch(), known)),
+                    "");
+}
+
+// Another one of several servers leads.
+bool HubClient::LeadsNot(const absl::Status& status) const {
+  return RemedyOf(status) == Remedy::kAskLeader && channel_->several();
+}
+
+void HubClient::OnWelcome(const v1::Welcome& welcome) {
+  if (state_ != State::kOpening) return;
+  const std::string before = hub_.store_id();
+  const absl::Status status = CheckIdentity(welcome);
+  if (LeadsNot(status)) {
+    Log().warn("{}", std::string(status.message()));
+    return session_->Cancel();  // its end follows, and the next server
+  }
+  if (!status.ok()) return Refuse(status);
+  state_ = State::kUp;
+  opened_by_.reset();
+  channel_->NoteThere(at_);
+  heartbeat_ms_ = TimeOr(welcome.heartbeat_ms(), kHeartbeatMs);
+  if (channel_->several()) ask_others_at_ = now_ + heartbeat_ms_;
+  renew_at_.reset();
+  pulse_.Use(session_, TimeOr(welcome.heartbeat_ms(), kHeartbeatMs));
+  failures_ = 0;
+  last_failure_ = absl::OkStatus();
+  Log().info("{} {} the server at {} (version {}, epoch {})", ToString(options_.facts.self.key),
+             connected_ ? "reconnected to" : "connected to", at_, welcome.server_version(),
+             welcome.epoch());
+  const bool moved = !before.empty() && hub_.store_id() != before;
+  if (moved)
+    Log().warn("{} belongs to another hub now, which has adopted it",
+               ToString(options_.facts.self.key));
+  awaits_adoption_ = false;
+  const bool first = !std::exchange(connected_, true);
+  owner_.on_event(SessionUp{TimeOr(welcome.lease_ms(), kLeaseMs),
+                            TimeOr(welcome.heartbeat_ms(), kHeartbeatMs), welcome.wants_documents(),
+                            FromProto(welcome.group_epoch()), welcome.hears_content(),
+                            welcome.term(), moved});
+  if (first) owner_.on_connected(absl::OkStatus());
+}
+
+void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
+  if (number != number_ || state_ == State::kEnded) return;
+  const bool was_up = state_ == State::kUp;
+  pulse_.Drop();
+  session_.reset();
+  opened_by_.reset();
+  state_ = leaving_ && ended.ok() ? State::kEnded : State::kIdle;
+  if (state_ == State::kEnded) return;
+  const absl::Status status =
+      ended.ok() ? absl::UnavailableError("the server ended the session") : WhyEnded(ended);
+  if (was_up) {
+    Log().warn("{} lost the server at {} ({}); reconnecting", ToString(options_.facts.self.key),
+               at_, std::string(status.message()));
+    LoseSession();
+  }
+  channel_->Note(at_, status);
+  if (RemedyOf(status) == Remedy::kAskLeader) failures_ = 0;  // somebody knows where to go
+  if (!connected_) return OnFirstFailure(status);
+  if (LeadsNot(status)) return RetryLater();
+  if (RemedyOf(status) == Remedy::kAwaitAdoption) return AwaitAdoption(status);
+  // A certificate or token that has ended may be renewed: the next try looks at the files again.
+  if (IsRefusal(status) && !absl::IsUnauthenticated(status)) return Refuse(status);
+  RetryLater();
+}
+
+// R8: with what it holds, as often as it would send heartbeats.
+void HubClient::AwaitAdoption(const absl::Status& status) {
+  if (!std::exchange(awaits_adoption_, true)) {
+    Log().warn("{} waits: {}", ToString(options_.facts.self.key), std::string(status.message()));
+  }
+  renew_at_.reset();  // the server is reached
+  owner_.on_event(SessionDown{status});
+  open_at_ = now_ + heartbeat_ms_;
+}
+
+// gRPC says nothing of a service that is not there. Where it was there before, a proxy may stand in
+// for a server that restarts.
+absl::Status HubClient::WhyEnded(const grpc::Status& ended) const {
+  if (ended.error_code() != grpc::StatusCode::UNIMPLEMENTED) return HubStatus(ended);
+  const std::string text = absl::StrFormat(
+      "the server at %s is no tensorhub-server, or of another version; correct the address", at_);
+  return connected_ ? absl::UnavailableError(text) : absl::FailedPreconditionError(text);
+}
+
+void HubClient::OnFirstFailure(const absl::Status& status) {
+  last_failure_ = status;
+  if (LeadsNot(status)) return RetryLater();
+  if (IsRefusal(status) && !absl::IsAlreadyExists(status)) return FailConnect(status);
+  RetryLater();
+}
+
+void HubClient::Refuse(const absl::Status& status) {
+  const bool was_connected = connected_;
+  state_ = State::kEnded;
+  if (session_) session_->Cancel();
+  if (!was_connected) return FailConnect(status);
+  const absl::Status reason =
+      absl::IsAlreadyExists(status)
+          ? absl::AbortedError("this worker was replaced: " + std::string(status.message()))
+          : status;
+  Log().warn("{} is refused by the server at {}: {}", ToString(options_.facts.self.key), at_,
+             std::string(reason.message()));
+  owner_.on_event(SessionRefused{reason});
+}
+
+void HubClient::FailConnect(const absl::Status& status) {
+  state_ = State::kEnded;
+  if (session_) session_->Cancel();
+  owner_.on_connected(status);
+}
+
+absl::Status HubClient::TimedOut() const {
+  const bool answered =
+      absl::IsAlreadyExists(last_failure_) || absl::IsResourceExhausted(last_failure_);
+  if (answered) return last_failure_;
+  const std::string why = last_failure_.ok() ? "no answer" : std::string(last_failure_.message());
+  return absl::UnavailableError(absl::StrFormat(
+      "no TensorHub server answered at %s within %.3g s (%s); start tensorhub-server there, or "
+      "correct the address",
+      options_.server, static_cast<double>(options_.connect_timeout_ms) / 1000, why));
+}
+
+void HubClient::RetryLater() {
+  const bool soon = !connected_ || channel_->several();
+  const TimeMs longest = soon ? kConnectBackOffMs : kLongestBackOffMs;
+  const TimeMs step = std::min(longest, kFirstBackOffMs << std::min(failures_, 10));
+  ++failures_;
+  // Half of it at random: thousands of workers lose the hub in the same moment.
+  open_at_ = now_ + step / 2 + static_cast<TimeMs>(random_.Below(static_cast<uint64_t>(step / 2)));
+}
+
+}  // namespace tensorhub::agent
