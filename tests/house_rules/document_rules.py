@@ -9,6 +9,10 @@ CARDS = "docs/protocol/rules.md"
 PLANTED = "tests/sim/planted/CMakeLists.txt"
 SPECIFICATION = "docs/protocol/"
 SENTENCE_WORDS_MAX = 30
+# What says nothing, and who is nobody in particular: name the worker, the reader or the operator.
+BANNED_WORDS = re.compile(
+    r"\b(whoever|whosoever|simply|obviously|basically|trivially|utili[sz]e|leverage|seamless(?:ly)?"
+    r"|in order to|note that|of course|hereby|thereof|aforementioned)\b", re.IGNORECASE)
 
 _CODE = re.compile(r"`[^`]*`")
 _LINK = re.compile(r"\]\([^)]*\)")
@@ -50,13 +54,16 @@ def _split(words):
 
 
 def check_prose(files):
-    """prose: a semicolon, or a sentence that is too long to be read once."""
+    """prose: a semicolon, an empty word, or a sentence that is too long to be read once."""
     for path, file in files.items():
         if file.suffix != ".md":
             continue
         for number, line, _ in prose_of(file):
             if ";" in re.sub(r"&\w+;", "", line):
                 yield f"{path}:{number}: prose: a semicolon: make two sentences of it"
+            if banned := BANNED_WORDS.search(line):
+                yield (f"{path}:{number}: prose: \"{banned.group(0)}\": leave it out, or name "
+                       "whom it stands for")
         for number, words in sentences_of(file):
             if len(words) > SENTENCE_WORDS_MAX:
                 yield (f"{path}:{number}: prose: a sentence of {len(words)} words, more than "

@@ -84,6 +84,7 @@ SOUND = {
 PLANTED = (
     ("prose: a semicolon", {"README.md": "One thing; another.\n"}),
     ("prose: a semicolon", {"SECURITY.md": "| a | b; c |\n"}),
+    ("prose: \"Whoever\"", {"README.md": "Whoever reads it.\n"}),
     ("prose: a sentence of 31 words", {"README.md": "word " * 20 + "\n" + "word " * 11 + ".\n"}),
     ("rule-card: no such planted bug: c_bug",
      {document_rules.CARDS: CARDS + "| Planted bugs | `c_bug` |\n"}),
