@@ -27,7 +27,7 @@ ContentDigest ShardDigest(const Fingerprint& layout, const Chunking& chunking,
   return DigestOf(bytes);
 }
 
-ContentDigest ContentIdentity(const std::vector<ContentDigest>& shards) {
+ContentDigest IdentityOfContent(const std::vector<ContentDigest>& shards) {
   std::string bytes;
   for (const ContentDigest& shard : shards) bytes += ToBytes(shard);
   return DigestOf(bytes);

@@ -24,7 +24,7 @@ ContentDigest ShardDigest(const Fingerprint& layout, const Chunking& chunking,
                           const std::vector<uint64_t>& chunk_digests);
 
 // A publication's identity: over its shards' digests, by rank.
-ContentDigest ContentIdentity(const std::vector<ContentDigest>& shards);
+ContentDigest IdentityOfContent(const std::vector<ContentDigest>& shards);
 
 }  // namespace tensorhub
 

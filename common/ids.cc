@@ -69,13 +69,13 @@ std::string ToString(const WorkerKey& key) {
   return absl::StrCat(key.model, "/", key.group, "/", key.rank);
 }
 
-std::string ToString(const Selector& selector) {
+std::string ToString(const VersionSelector& selector) {
   switch (selector.kind) {
-    case Selector::Kind::kLatest:
+    case VersionSelector::Kind::kLatest:
       return "latest";
-    case Selector::Kind::kExact:
+    case VersionSelector::Kind::kExact:
       return absl::StrCat(selector.version);
-    case Selector::Kind::kNewerThan:
+    case VersionSelector::Kind::kNewerThan:
       return absl::StrCat("newer than ", selector.version);
   }
   return "?";

@@ -34,7 +34,7 @@ std::string ToBytes(const Id128& id);
 std::optional<Id128> FromBytes(std::string_view bytes);
 
 // A version number; its bytes never change (R1).
-using Version = uint64_t;
+using VersionNumber = uint64_t;
 // One start of one worker process. Random, never 0.
 using Incarnation = uint64_t;
 // Counts a worker's sessions within one incarnation, from 1.
@@ -80,7 +80,7 @@ using TermNumber = uint64_t;
 inline constexpr TermNumber kTermMax = TermNumber{1} << 40;
 struct Term {
   TermNumber number = 0;
-  Version since = 0;
+  VersionNumber since = 0;
   bool operator==(const Term&) const = default;
 };
 
@@ -102,13 +102,13 @@ struct WorkerIdentity {
 };
 
 // Which version a fetch asks for.
-struct Selector {
+struct VersionSelector {
   enum class Kind { kLatest, kExact, kNewerThan };
   Kind kind = Kind::kLatest;
-  Version version = 0;  // kExact: this one; kNewerThan: any above
-  bool operator==(const Selector&) const = default;
+  VersionNumber version = 0;  // kExact: this one; kNewerThan: any above
+  bool operator==(const VersionSelector&) const = default;
 };
-std::string ToString(const Selector& selector);  // "latest", "7", "newer than 7"
+std::string ToString(const VersionSelector& selector);  // "latest", "7", "newer than 7"
 
 inline constexpr size_t kNameBytesMax = 256;
 // OK-like check for names in R9's sense: 1..256 bytes of printable ASCII without spaces, and no

@@ -122,7 +122,7 @@ TensorSpec Layout::Entry::spec() const {
     return std::vector<uint64_t>(span.begin(), span.end());
   };
   TensorSpec spec{std::string(name), dtype, numbers(shape), std::nullopt};
-  if (is_slice) spec.slice = Slice{numbers(global_shape), numbers(slice_offset)};
+  if (is_slice) spec.slice = SliceSpec{numbers(global_shape), numbers(slice_offset)};
   return spec;
 }
 

@@ -32,10 +32,10 @@ namespace tensorhub {
 
 // A tensor that is part of a larger one: this piece begins at `offset` of `global_shape`; its
 // extent is the tensor's own shape.
-struct Slice {
+struct SliceSpec {
   std::vector<uint64_t> global_shape;
   std::vector<uint64_t> offset;
-  bool operator==(const Slice&) const = default;
+  bool operator==(const SliceSpec&) const = default;
 };
 
 // (name, slice) is what tells it from others.
@@ -43,7 +43,7 @@ struct TensorSpec {
   std::string name;
   DType dtype = DType::kU8;
   std::vector<uint64_t> shape;
-  std::optional<Slice> slice;
+  std::optional<SliceSpec> slice;
   bool operator==(const TensorSpec&) const = default;
 };
 

@@ -18,13 +18,11 @@
 #include "common/text.h"
 #include "worker_agent/seen/worker_page.h"
 
-namespace ros {
+namespace tensorhub::libros {
 namespace {
 
-using tensorhub::Shown;
-
 absl::Status CheckName(const std::string& field, const std::string& name) {
-  const std::optional<std::string> problem = tensorhub::NameProblem(name);
+  const std::optional<std::string> problem = NameProblem(name);
   if (!problem) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(field, " ", Shown(name), ": ", *problem));
 }
@@ -48,16 +46,16 @@ absl::Status CheckOneServer(const std::string& server) {
 
 // Checks an address, or several with commas.
 absl::Status CheckServer(const std::string& servers) {
-  for (const std::string& server : tensorhub::ServersOf(servers)) {
+  for (const std::string& server : ServersOf(servers)) {
     if (absl::Status status = CheckOneServer(server); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckRank(const ConnectOptions& options) {
-  if (options.world_size < 1 || options.world_size > tensorhub::kWorldSizeMax) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "world_size %d: must be 1 to %d", options.world_size, tensorhub::kWorldSizeMax));
+  if (options.world_size < 1 || options.world_size > kWorldSizeMax) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("world_size %d: must be 1 to %d", options.world_size, kWorldSizeMax));
   }
   if (options.rank < options.world_size) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -71,7 +69,7 @@ absl::Status CheckLocation(const std::string& name, const std::string& location)
                      ": has a space or a byte that is not printable ASCII; write "
                      "region/datacenter/rack/host/device"));
   }
-  const absl::Status status = tensorhub::Location::Parse(location).status();
+  const absl::Status status = Location::Parse(location).status();
   if (status.ok()) return status;
   return absl::InvalidArgumentError(
       absl::StrCat(name, " ", Shown(location), ": ", std::string(status.message())));
@@ -108,7 +106,7 @@ bool IsTraceparent(const std::string& text) {
 absl::Status CheckHttp(const ConnectOptions& options) {
   const std::string address = HttpOf(options);
   if (address.empty()) return absl::OkStatus();
-  const absl::Status status = tensorhub::agent::WorkerPage::CheckAddress(address);
+  const absl::Status status = agent::WorkerPage::CheckAddress(address);
   if (status.ok()) return status;
   return absl::InvalidArgumentError(
       absl::StrCat(options.http.empty() ? kHttp : "http", ": ", std::string(status.message())));
@@ -136,8 +134,8 @@ absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options) {
   return word == "off" ? Digests::kOff : Digests::kAuto;
 }
 
-tensorhub::tls::ClientSecurity SecurityOf(const ConnectOptions& options) {
-  const tensorhub::tls::ClientSecurity given = {
+tls::ClientSecurity SecurityOf(const ConnectOptions& options) {
+  const tls::ClientSecurity given = {
       .tls = {.ca = options.tls_ca, .cert = options.tls_cert, .key = options.tls_key},
       .token_file = options.token_file};
   return given.OrEnvironment();
@@ -171,11 +169,11 @@ absl::Status Check(const ConnectOptions& options) {
   if (status.ok()) status = DigestsOf(options).status();
   if (status.ok()) status = DeviceCopies().status();
   if (status.ok()) status = CheckHttp(options);
-  if (status.ok()) status = tensorhub::tls::Check(SecurityOf(options), options.server);
-  if (status.ok() && options.attachment.size() > tensorhub::kAttachmentBytesMax) {
+  if (status.ok()) status = tls::Check(SecurityOf(options), options.server);
+  if (status.ok() && options.attachment.size() > kAttachmentBytesMax) {
     status = absl::InvalidArgumentError(
         absl::StrFormat("attachment of %d bytes: at most %d (64 MiB) travel with a version",
-                        options.attachment.size(), tensorhub::kAttachmentBytesMax));
+                        options.attachment.size(), kAttachmentBytesMax));
   }
   return status;
 }
@@ -210,4 +208,4 @@ int64_t Milliseconds(std::chrono::milliseconds value) {
   return std::min<int64_t>(value.count(), kMonthMs);
 }
 
-}  // namespace ros
+}  // namespace tensorhub::libros

@@ -14,7 +14,7 @@
 #include "common/tls/client_security.h"
 #include "tensorhub/ros.h"
 
-namespace ros {
+namespace tensorhub::libros {
 
 // The mode, by the option and TENSORHUB_DIGESTS; INVALID_ARGUMENT names the variable.
 absl::StatusOr<Digests> DigestsOf(const ConnectOptions& options);
@@ -23,7 +23,7 @@ std::string LocationOf(const ConnectOptions& options);
 // The option, or else TENSORHUB_DATA_ADDRESS.
 std::string DataAddressOf(const ConnectOptions& options);
 // The options, or else the environment.
-tensorhub::tls::ClientSecurity SecurityOf(const ConnectOptions& options);
+tls::ClientSecurity SecurityOf(const ConnectOptions& options);
 // Whether device memory on this host is read by the device's own copies, by TENSORHUB_DEVICE_READS.
 absl::StatusOr<bool> DeviceCopies();
 // What TENSORHUB_WORKER_HTTP says, if `http` is empty.
@@ -40,6 +40,6 @@ absl::Status CheckTimeout(const std::string& field, std::chrono::milliseconds va
 // As a number that sums with a clock's cannot overflow.
 int64_t Milliseconds(std::chrono::milliseconds value);
 
-}  // namespace ros
+}  // namespace tensorhub::libros
 
 #endif  // TENSORHUB_LIBROS_CHECKS_H_

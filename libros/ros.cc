@@ -17,10 +17,8 @@
 #include "worker_agent/seen/trace_file.h"
 #include "worker_agent/seen/worker_page.h"
 
-namespace ros {
+namespace tensorhub {
 namespace {
-
-namespace agent = tensorhub::agent;
 
 // For the destructor: nobody who destroys a client wants to wait for long.
 constexpr std::chrono::milliseconds kLastDrain(5000);
@@ -38,16 +36,16 @@ agent::TensorBuffer ToBuffer(const Tensor& tensor) {
   return buffer;
 }
 
-tensorhub::Selector ToAgent(const Selector& selector) {
+VersionSelector ToAgent(const Selector& selector) {
   switch (selector.kind) {
     case Selector::Kind::kExact:
-      return {tensorhub::Selector::Kind::kExact, selector.version};
+      return {VersionSelector::Kind::kExact, selector.version};
     case Selector::Kind::kNewerThan:
-      return {tensorhub::Selector::Kind::kNewerThan, selector.version};
+      return {VersionSelector::Kind::kNewerThan, selector.version};
     case Selector::Kind::kLatest:
       break;
   }
-  return {tensorhub::Selector::Kind::kLatest, 0};
+  return {VersionSelector::Kind::kLatest, 0};
 }
 
 // The hub knows "newer than"; version n or newer is newer than n - 1, and 0 or newer is any.
@@ -70,26 +68,26 @@ agent::DigestMode ToAgent(Digests digests) {
 agent::AgentOptions ToAgent(const ConnectOptions& options) {
   agent::AgentOptions out;
   out.server = options.server;
-  out.security = SecurityOf(options);
+  out.security = libros::SecurityOf(options);
   out.key = {options.model, options.group, options.rank};
   out.world_size = options.world_size;
-  out.location = LocationOf(options);
-  out.data_address = DataAddressOf(options);
+  out.location = libros::LocationOf(options);
+  out.data_address = libros::DataAddressOf(options);
   out.spot = options.spot;
-  out.connect_timeout_ms = Milliseconds(options.connect_timeout);
+  out.connect_timeout_ms = libros::Milliseconds(options.connect_timeout);
   out.attachment = options.attachment;
-  out.digests = ToAgent(DigestsOf(options).value_or(options.digests));
+  out.digests = ToAgent(libros::DigestsOf(options).value_or(options.digests));
   out.host_copy_bytes = options.host_copy_bytes;
   out.through_host = options.gpu_through_host;
-  out.device_copies = DeviceCopies().value_or(true);
+  out.device_copies = libros::DeviceCopies().value_or(true);
   out.cancel = options.cancel;
   return out;
 }
 
-std::optional<ContentIdentity> IdentityFrom(const tensorhub::ContentDigest& digest) {
+std::optional<ContentIdentity> IdentityFrom(const ContentDigest& digest) {
   if (!digest) return std::nullopt;
   ContentIdentity identity;
-  const std::string bytes = tensorhub::ToBytes(digest);
+  const std::string bytes = ToBytes(digest);
   std::copy(bytes.begin(), bytes.end(), identity.begin());
   return identity;
 }
@@ -118,7 +116,7 @@ absl::Status CheckNotForked() {
 
 // Null: none is wanted, or the environment's cannot be written to.
 absl::StatusOr<std::shared_ptr<agent::TraceFile>> TraceFileOf(const ConnectOptions& options) {
-  const std::string folder = TraceOf(options);
+  const std::string folder = libros::TraceOf(options);
   if (folder.empty()) return nullptr;
   auto file = agent::TraceFile::In(folder);
   if (file.ok()) return file;
@@ -130,7 +128,7 @@ absl::StatusOr<std::shared_ptr<agent::TraceFile>> TraceFileOf(const ConnectOptio
 
 // Null: none is wanted, or the environment's cannot be had: a page is not worth a job.
 absl::StatusOr<std::shared_ptr<agent::WorkerPage>> PageOf(const ConnectOptions& options) {
-  const std::string address = HttpOf(options);
+  const std::string address = libros::HttpOf(options);
   if (address.empty()) return nullptr;
   auto page = agent::WorkerPage::At(address);
   if (page.ok()) {
@@ -165,9 +163,9 @@ class Client::Impl {
   // Every caller that returns from here may free the memory: the first one's end is everybody's.
   absl::Status Leave(std::chrono::milliseconds drain) ABSL_LOCKS_EXCLUDED(leave_mutex_) {
     if (absl::Status status = agent_->CheckCaller(); !status.ok()) return status;
-    tensorhub::MutexLock lock(leave_mutex_);
+    MutexLock lock(leave_mutex_);
     if (left_.exchange(true)) return leave_status_;
-    leave_status_ = agent_->Leave(Milliseconds(drain));
+    leave_status_ = agent_->Leave(libros::Milliseconds(drain));
     agent_->Stop();
     shown_.reset();
     if (trace_ != nullptr) trace_->Flush();
@@ -184,7 +182,7 @@ class Client::Impl {
  private:
   const pid_t process_ = getpid();
   std::atomic<bool> left_{false};
-  tensorhub::Mutex leave_mutex_;
+  Mutex leave_mutex_;
   absl::Status leave_status_ ABSL_GUARDED_BY(leave_mutex_);
   std::unique_ptr<agent::Agent> agent_;
   std::unique_ptr<agent::WorkerPage::Place> shown_;
@@ -192,7 +190,7 @@ class Client::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
-  absl::Status status = Check(options);
+  absl::Status status = libros::Check(options);
   if (status.ok()) status = CheckNotForked();
   if (!status.ok()) return status;
   const absl::StatusOr<std::shared_ptr<agent::TraceFile>> trace = TraceFileOf(options);
@@ -231,14 +229,14 @@ absl::Status Client::Register(const std::vector<Tensor>& tensors) {
 
 absl::Status Client::Publish(uint64_t version, const PublishOptions& options) {
   absl::Status status = impl_->Usable();
-  if (status.ok()) status = Check(options);
+  if (status.ok()) status = libros::Check(options);
   if (!status.ok()) return status;
   agent::PublishVerb verb;
   verb.version = version;
   verb.wait_for_group = options.wait_for_group;
   verb.supersede = options.supersede;
   const absl::StatusOr<int64_t> left =
-      impl_->agent().Await({options.stream, options.event}, Milliseconds(options.timeout));
+      impl_->agent().Await({options.stream, options.event}, libros::Milliseconds(options.timeout));
   if (!left.ok()) return left.status();
   verb.timeout_ms = *left;
   return impl_->agent().RunVerb(verb, nullptr, options.cancel, options.while_waiting).status;
@@ -246,16 +244,16 @@ absl::Status Client::Publish(uint64_t version, const PublishOptions& options) {
 
 absl::Status Client::Unpublish(const UnpublishOptions& options) {
   absl::Status status = impl_->Usable();
-  if (status.ok()) status = Check(options);
+  if (status.ok()) status = libros::Check(options);
   if (!status.ok()) return status;
   return impl_->agent()
-      .RunVerb(agent::UnpublishVerb{Milliseconds(options.drain_timeout), options.force})
+      .RunVerb(agent::UnpublishVerb{libros::Milliseconds(options.drain_timeout), options.force})
       .status;
 }
 
 absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchOptions& options) {
   absl::Status status = impl_->Usable();
-  if (status.ok()) status = Check(options);
+  if (status.ok()) status = libros::Check(options);
   if (!status.ok()) return status;
   agent::Agent::OnProgress progress;
   if (options.progress) {
@@ -264,7 +262,8 @@ absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchO
     };
   }
   const agent::DeviceWork work{options.stream, nullptr};
-  const absl::StatusOr<int64_t> left = impl_->agent().Await(work, Milliseconds(options.timeout));
+  const absl::StatusOr<int64_t> left =
+      impl_->agent().Await(work, libros::Milliseconds(options.timeout));
   if (!left.ok()) return left.status();
   agent::VerbDone result = impl_->agent().RunVerb(
       agent::FetchVerb{ToAgent(selector), *left, options.waits_out_outages, options.traceparent},
@@ -292,11 +291,11 @@ absl::StatusOr<WaitResult> Client::WaitForVersion(const Selector& selector,
                                                   std::chrono::milliseconds timeout,
                                                   const WaitOptions& options) {
   absl::Status status = impl_->Usable();
-  if (status.ok()) status = CheckTimeout("timeout", timeout);
+  if (status.ok()) status = libros::CheckTimeout("timeout", timeout);
   if (!status.ok()) return status;
   agent::VersionWait wait = ToWait(selector);
   wait.max_lag = options.max_lag;
-  wait.timeout_ms = Milliseconds(timeout);
+  wait.timeout_ms = libros::Milliseconds(timeout);
   wait.cancel = options.cancel;
   const absl::StatusOr<uint64_t> version = impl_->agent().WaitForVersion(wait);
   if (!version.ok()) return version.status();
@@ -316,7 +315,7 @@ absl::StatusOr<std::vector<VersionInfo>> Client::List() {
 
 absl::Status Client::Leave(const LeaveOptions& options) {
   if (impl_->Forked()) return impl_->Usable();
-  if (absl::Status status = Check(options); !status.ok()) return status;
+  if (absl::Status status = libros::Check(options); !status.ok()) return status;
   return impl_->Leave(options.drain_timeout);
 }
 
@@ -327,4 +326,4 @@ absl::StatusOr<void*> Client::Allocate(size_t bytes) {
   return impl_->agent().Allocate(bytes);
 }
 
-}  // namespace ros
+}  // namespace tensorhub

@@ -109,12 +109,11 @@ Agent::Agent(const AgentOptions& options, const std::shared_ptr<HubChannel>& cha
     : cuda_(options.cuda),
       inbox_(std::make_shared<Inbox>()),
       queries_(channel, options.server, options.key.model),
-      copies_(std::make_unique<HostCopies>(options,
-                                           [this](Version version, const absl::Status& status) {
-                                             inbox_->Post([this, version, status] {
-                                               loop_->TellCopyFailed(version, status);
-                                             });
-                                           })),
+      copies_(std::make_unique<HostCopies>(
+          options,
+          [this](VersionNumber version, const absl::Status& status) {
+            inbox_->Post([this, version, status] { loop_->TellCopyFailed(version, status); });
+          })),
       planner_([this](const Fingerprint& layout) { return queries_.GetLayout(layout); },
                [this](const ReadPlanned& planned) {
                  inbox_->Post([this, planned] { loop_->TellPlanned(planned); });
@@ -152,7 +151,7 @@ void Agent::RunLoop(ProgressLoop::Options options,
                     const std::shared_ptr<Answer<absl::Status>>& connected) {
   progress_thread_ = std::this_thread::get_id();
   Answer<absl::Status>::Giver giver(connected, Stopped());
-  options.on_copy_wanted = [this](Version version, TimeMs within_ms) {
+  options.on_copy_wanted = [this](VersionNumber version, TimeMs within_ms) {
     copies_->Make(version, within_ms);
   };
   options.on_plan_wanted = [this](const MakeReadPlan& wanted, const Layout& own) {
@@ -319,8 +318,8 @@ absl::StatusOr<void*> Agent::Allocate(size_t bytes) {
       [bytes](ProgressLoop& loop) { return loop.Allocate(bytes); });
 }
 
-std::optional<Version> Agent::Held() {
-  using Answered = absl::StatusOr<std::optional<Version>>;
+std::optional<VersionNumber> Agent::Held() {
+  using Answered = absl::StatusOr<std::optional<VersionNumber>>;
   return OnLoop<Answered>([](ProgressLoop& loop) { return loop.Held(); }).value_or(std::nullopt);
 }
 
@@ -328,7 +327,7 @@ absl::Status Agent::Health() {
   return OnLoop<absl::Status>([](ProgressLoop& loop) { return loop.Health(); });
 }
 
-absl::StatusOr<Version> Agent::WaitForVersion(const VersionWait& wait) {
+absl::StatusOr<VersionNumber> Agent::WaitForVersion(const VersionWait& wait) {
   if (absl::Status status = CheckCaller(); !status.ok()) return status;
   using Answered = absl::StatusOr<std::optional<TermNumber>>;
   if (!wait.stamped) return queries_.WaitForVersion(wait);

@@ -105,10 +105,10 @@ class Agent {
   // RESOURCE_EXHAUSTED names the size. The memory lives as long as the agent.
   absl::StatusOr<void*> Allocate(size_t bytes);
   // The version that the registered memory holds whole, and that peers may read.
-  std::optional<Version> Held();
+  std::optional<VersionNumber> Held();
   // AgentCore::Health; FAILED_PRECONDITION after Stop.
   absl::Status Health();
-  absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
+  absl::StatusOr<VersionNumber> WaitForVersion(const VersionWait& wait);
   absl::StatusOr<std::vector<ListedVersion>> List();
 
   // For the page of this process (worker_page.h); outlives the agent.

@@ -29,7 +29,7 @@ TimeMs MsUntil(Clock::time_point deadline) {
 }
 
 // A group of its own; a name with no room for more is cut, and told from others' by its hash.
-std::string NameOfCopy(std::string group, Version version) {
+std::string NameOfCopy(std::string group, VersionNumber version) {
   constexpr size_t kRoom = sizeof(".copy.18446744073709551615");
   if (group.size() + kRoom > kNameBytesMax) {
     const std::string hash = ToHex(FingerprintOf(group));
@@ -38,7 +38,7 @@ std::string NameOfCopy(std::string group, Version version) {
   return absl::StrCat(group, ".copy.", version);
 }
 
-AgentOptions OfTheCopy(AgentOptions options, Version version, TimeMs within_ms) {
+AgentOptions OfTheCopy(AgentOptions options, VersionNumber version, TimeMs within_ms) {
   options.copy_of = options.key.group;
   options.key.group = NameOfCopy(options.key.group, version);
   options.connect_timeout_ms = std::min({options.connect_timeout_ms, within_ms, kConnectMs});
@@ -73,13 +73,13 @@ void HostCopies::SetShard(const std::vector<TensorBuffer>& tensors) {
   for (const TensorBuffer& tensor : tensors) shard_bytes_ += tensor.bytes;
 }
 
-void HostCopies::Make(Version version, TimeMs within_ms) {
+void HostCopies::Make(VersionNumber version, TimeMs within_ms) {
   MutexLock lock(mutex_);
   to_make_[version] = Clock::now() + std::chrono::milliseconds(within_ms);
   Wake();
 }
 
-void HostCopies::Release(Version version) {
+void HostCopies::Release(VersionNumber version) {
   MutexLock lock(mutex_);
   to_release_.insert(version);
   Wake();
@@ -95,7 +95,7 @@ void HostCopies::Wake() {
 
 void HostCopies::RunMaking() {
   while (true) {
-    Version version = 0;
+    VersionNumber version = 0;
     Deadline deadline;
     {
       MutexLock lock(mutex_);
@@ -113,14 +113,14 @@ void HostCopies::RunMaking() {
 }
 
 // Again, meanwhile: what became of an earlier attempt says nothing of that one.
-bool HostCopies::IsAskedFor(Version version) {
+bool HostCopies::IsAskedFor(VersionNumber version) {
   MutexLock lock(mutex_);
   return to_make_.contains(version);
 }
 
 void HostCopies::RunReleasing() {
   while (true) {
-    Version version = 0;
+    VersionNumber version = 0;
     {
       MutexLock lock(mutex_);
       while (!stopping_ && to_release_.empty()) changed_.Wait(mutex_);
@@ -141,7 +141,7 @@ void HostCopies::RunReleasing() {
 
 // R7: by now it may be wanted again. That is for the hub to say, as to everybody who wants to give
 // his buffers up.
-bool HostCopies::GivesUp(Version version) {
+bool HostCopies::GivesUp(VersionNumber version) {
   const std::shared_ptr<Agent> agent = AgentOf(version);
   if (agent == nullptr) return false;
   const absl::Status status = agent->RunVerb(UnpublishVerb{kReleaseMs}).status;
@@ -153,7 +153,7 @@ bool HostCopies::GivesUp(Version version) {
 }
 
 // R6: one that is there takes part in the fetch as well, since another rank's may have been lost.
-absl::Status HostCopies::Add(Version version, Deadline deadline) {
+absl::Status HostCopies::Add(VersionNumber version, Deadline deadline) {
   std::shared_ptr<Agent> agent = HolderOf(version);
   if (agent == nullptr) {
     absl::StatusOr<std::shared_ptr<Agent>> begun = Begin(version, deadline);
@@ -161,14 +161,14 @@ absl::Status HostCopies::Add(Version version, Deadline deadline) {
     agent = *std::move(begun);
   }
   // Where this one cannot, the hub asks another keeper.
-  const Verb fetch =
-      FetchVerb{{Selector::Kind::kExact, version}, MsUntil(deadline), /*waits_out_outages=*/false};
+  const Verb fetch = FetchVerb{
+      {VersionSelector::Kind::kExact, version}, MsUntil(deadline), /*waits_out_outages=*/false};
   const absl::Status status = agent->RunVerb(fetch).status;
   if (!status.ok() && HolderOf(version) == nullptr) Drop(version, /*drain_ms=*/0);
   return status;
 }
 
-absl::StatusOr<std::shared_ptr<Agent>> HostCopies::Begin(Version version, Deadline deadline) {
+absl::StatusOr<std::shared_ptr<Agent>> HostCopies::Begin(VersionNumber version, Deadline deadline) {
   Drop(version, /*drain_ms=*/0);  // what is left of one that has ended
   absl::StatusOr<HostMemory> memory = TakeMemory(deadline);
   if (!memory.ok()) return memory.status();
@@ -182,7 +182,7 @@ absl::StatusOr<std::shared_ptr<Agent>> HostCopies::Begin(Version version, Deadli
   return agent;
 }
 
-std::shared_ptr<Agent> HostCopies::HolderOf(Version version) {
+std::shared_ptr<Agent> HostCopies::HolderOf(VersionNumber version) {
   std::shared_ptr<Agent> agent;
   {
     MutexLock lock(mutex_);
@@ -196,7 +196,7 @@ std::shared_ptr<Agent> HostCopies::HolderOf(Version version) {
   return holds ? agent : nullptr;
 }
 
-std::shared_ptr<Agent> HostCopies::AgentOf(Version version) {
+std::shared_ptr<Agent> HostCopies::AgentOf(VersionNumber version) {
   MutexLock lock(mutex_);
   const auto found = copies_.find(version);
   return found == copies_.end() ? nullptr : found->second.agent;
@@ -255,8 +255,8 @@ void HostCopies::Pin(HostMemory& memory) {
              ToString(options_.key), std::string(pin.status().message()));
 }
 
-absl::StatusOr<std::shared_ptr<Agent>> HostCopies::StartAgent(Version version, std::byte* data,
-                                                              TimeMs within_ms) {
+absl::StatusOr<std::shared_ptr<Agent>> HostCopies::StartAgent(VersionNumber version,
+                                                              std::byte* data, TimeMs within_ms) {
   std::vector<TensorBuffer> tensors;
   {
     MutexLock lock(mutex_);
@@ -273,14 +273,14 @@ absl::StatusOr<std::shared_ptr<Agent>> HostCopies::StartAgent(Version version, s
 }
 
 // From here on Stop knows of it.
-absl::Status HostCopies::Keep(Version version, Copy copy) {
+absl::Status HostCopies::Keep(VersionNumber version, Copy copy) {
   MutexLock lock(mutex_);
   if (stopping_) return absl::CancelledError("the worker leaves");
   copies_[version] = std::move(copy);
   return absl::OkStatus();
 }
 
-void HostCopies::Drop(Version version, std::optional<TimeMs> drain_ms) {
+void HostCopies::Drop(VersionNumber version, std::optional<TimeMs> drain_ms) {
   const std::shared_ptr<Agent> agent = AgentOf(version);
   if (agent == nullptr) return;
   if (drain_ms) static_cast<void>(agent->Leave(*drain_ms));

@@ -29,7 +29,7 @@ namespace tensorhub::agent {
 
 class HostCopies {
  public:
-  using OnFailed = std::function<void(Version, const absl::Status&)>;
+  using OnFailed = std::function<void(VersionNumber, const absl::Status&)>;
 
   // Copies what the worker with these options holds; options.host_copy_bytes at most. `on_failed`:
   // a copy that was asked for is not made; called on a thread of this object's.
@@ -41,9 +41,9 @@ class HostCopies {
   // The tensors of the shard, once; their memory is not touched.
   void SetShard(const std::vector<TensorBuffer>& tensors) ABSL_LOCKS_EXCLUDED(mutex_);
   // Copies this version within that time, unless that has been done.
-  void Make(Version version, TimeMs within_ms) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Make(VersionNumber version, TimeMs within_ms) ABSL_LOCKS_EXCLUDED(mutex_);
   // Nobody wants the copy of this version any more.
-  void Release(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Release(VersionNumber version) ABSL_LOCKS_EXCLUDED(mutex_);
   // All copies leave together: their readers have `drain_ms`, but for those of versions that nobody
   // wants. Blocks. Idempotent.
   void Stop(TimeMs drain_ms) ABSL_LOCKS_EXCLUDED(mutex_, stop_mutex_);
@@ -59,15 +59,15 @@ class HostCopies {
   void RunMaking() ABSL_LOCKS_EXCLUDED(mutex_);
   void RunReleasing() ABSL_LOCKS_EXCLUDED(mutex_);
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool IsAskedFor(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status Add(Version version, Deadline deadline) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool IsAskedFor(VersionNumber version) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Add(VersionNumber version, Deadline deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   // A new copy, which is empty.
-  absl::StatusOr<std::shared_ptr<Agent>> Begin(Version version, Deadline deadline)
+  absl::StatusOr<std::shared_ptr<Agent>> Begin(VersionNumber version, Deadline deadline)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // nullptr: there is no such copy, or not a whole one.
-  std::shared_ptr<Agent> HolderOf(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::shared_ptr<Agent> HolderOf(VersionNumber version) ABSL_LOCKS_EXCLUDED(mutex_);
   // nullptr: there is no such copy.
-  std::shared_ptr<Agent> AgentOf(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::shared_ptr<Agent> AgentOf(VersionNumber version) ABSL_LOCKS_EXCLUDED(mutex_);
   bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<HostMemory> TakeMemory(Deadline deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   // Until there is memory of a copy that is gone, or none is on its way out any more.
@@ -76,13 +76,13 @@ class HostCopies {
   // The device that the shard is on, if it is on one.
   std::optional<int> Device() ABSL_LOCKS_EXCLUDED(mutex_);
   void Pin(HostMemory& memory) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<std::shared_ptr<Agent>> StartAgent(Version version, std::byte* data,
+  absl::StatusOr<std::shared_ptr<Agent>> StartAgent(VersionNumber version, std::byte* data,
                                                     TimeMs within_ms);
-  absl::Status Keep(Version version, Copy copy) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Keep(VersionNumber version, Copy copy) ABSL_LOCKS_EXCLUDED(mutex_);
   // False: it stays.
-  bool GivesUp(Version version) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool GivesUp(VersionNumber version) ABSL_LOCKS_EXCLUDED(mutex_);
   // No drain time at all: it just stops.
-  void Drop(Version version, std::optional<TimeMs> drain_ms) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Drop(VersionNumber version, std::optional<TimeMs> drain_ms) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const AgentOptions options_;  // of the worker
   const OnFailed on_failed_;
@@ -93,12 +93,12 @@ class HostCopies {
   bool has_shard_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<TensorBuffer> shard_ ABSL_GUARDED_BY(mutex_);
   uint64_t shard_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<Version, Deadline> to_make_ ABSL_GUARDED_BY(mutex_);
+  std::map<VersionNumber, Deadline> to_make_ ABSL_GUARDED_BY(mutex_);
   // Versions to release, but for the one that is being given up: it may be named again meanwhile.
-  std::set<Version> to_release_ ABSL_GUARDED_BY(mutex_);
+  std::set<VersionNumber> to_release_ ABSL_GUARDED_BY(mutex_);
   bool releasing_now_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::map<Version, Copy> copies_ ABSL_GUARDED_BY(mutex_);
+  std::map<VersionNumber, Copy> copies_ ABSL_GUARDED_BY(mutex_);
   HostMemory spare_ ABSL_GUARDED_BY(mutex_);  // of a copy that is gone, for the next one
   // Two, so that a copy whose readers take their time does not hold up one that is waited for.
   std::thread making_ ABSL_GUARDED_BY(mutex_);

@@ -28,11 +28,11 @@ void Signal(int event) {
 
 nb::object ToPython(std::monostate) { return nb::none(); }
 nb::object ToPython(uint64_t number) { return nb::int_(number); }
-nb::object ToPython(const std::optional<ros::ContentIdentity>& identity) {
+nb::object ToPython(const std::optional<tensorhub::ContentIdentity>& identity) {
   if (!identity) return nb::none();
   return nb::bytes(reinterpret_cast<const char*>(identity->data()), identity->size());
 }
-nb::object ToPython(const ros::FetchResult& result) {
+nb::object ToPython(const tensorhub::FetchResult& result) {
   nb::dict fields;
   fields["version"] = result.version;
   fields["bytes_read"] = result.bytes_read;
@@ -42,11 +42,11 @@ nb::object ToPython(const ros::FetchResult& result) {
   fields["identity"] = ToPython(result.identity);
   return fields;
 }
-nb::object ToPython(const std::vector<ros::VersionInfo>& versions) {
+nb::object ToPython(const std::vector<tensorhub::VersionInfo>& versions) {
   nb::list listed;
-  for (const ros::VersionInfo& version : versions) {
+  for (const tensorhub::VersionInfo& version : versions) {
     nb::list replicas;
-    for (const ros::Replica& replica : version.replicas) {
+    for (const tensorhub::Replica& replica : version.replicas) {
       replicas.append(
           nb::make_tuple(replica.group, replica.ranks_complete, replica.ranks, replica.state));
     }
@@ -55,7 +55,7 @@ nb::object ToPython(const std::vector<ros::VersionInfo>& versions) {
   }
   return listed;
 }
-nb::object ToPython(const std::shared_ptr<ros::Client>& client) {
+nb::object ToPython(const std::shared_ptr<tensorhub::Client>& client) {
   return nb::cast(std::make_unique<Client>(client));
 }
 
@@ -81,7 +81,7 @@ Call::Shared::~Shared() {
   if (event_ >= 0) close(event_);
 }
 
-void Call::Shared::Report(const ros::FetchProgress& progress) {
+void Call::Shared::Report(const tensorhub::FetchProgress& progress) {
   MutexLock lock(mutex_);
   progress_ = progress;
 }
@@ -124,7 +124,7 @@ int Call::FileNumber() {
 }
 
 nb::object Call::Progress() {
-  std::optional<ros::FetchProgress> progress;
+  std::optional<tensorhub::FetchProgress> progress;
   {
     MutexLock lock(shared_->mutex_);
     progress.swap(shared_->progress_);

@@ -25,8 +25,8 @@
 namespace tensorhub::python {
 
 // What a call may bring.
-using Value = std::variant<std::monostate, uint64_t, ros::FetchResult,
-                           std::vector<ros::VersionInfo>, std::shared_ptr<ros::Client>>;
+using Value = std::variant<std::monostate, uint64_t, tensorhub::FetchResult,
+                           std::vector<tensorhub::VersionInfo>, std::shared_ptr<tensorhub::Client>>;
 
 struct Outcome {
   absl::Status status;
@@ -41,7 +41,7 @@ class Call {
     explicit Shared(std::stop_source cancel) : cancel_(std::move(cancel)) {}
     ~Shared();
     std::stop_token cancel() const { return cancel_.get_token(); }
-    void Report(const ros::FetchProgress& progress) ABSL_LOCKS_EXCLUDED(mutex_);
+    void Report(const tensorhub::FetchProgress& progress) ABSL_LOCKS_EXCLUDED(mutex_);
     void End(Outcome outcome) ABSL_LOCKS_EXCLUDED(mutex_);
 
    private:
@@ -49,7 +49,7 @@ class Call {
     std::stop_source cancel_;
     Mutex mutex_;
     CondVar changed_;
-    std::optional<ros::FetchProgress> progress_ ABSL_GUARDED_BY(mutex_);
+    std::optional<tensorhub::FetchProgress> progress_ ABSL_GUARDED_BY(mutex_);
     std::optional<Outcome> outcome_ ABSL_GUARDED_BY(mutex_);
     int event_ ABSL_GUARDED_BY(mutex_) = -1;
   };

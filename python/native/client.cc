@@ -35,34 +35,34 @@ std::optional<void*> ToStream(std::optional<uintptr_t> handle) {
   return reinterpret_cast<void*>(*handle);
 }
 
-ros::Selector ToSelector(int kind, uint64_t version) {
-  return {static_cast<ros::Selector::Kind>(kind), version};
+tensorhub::Selector ToSelector(int kind, uint64_t version) {
+  return {static_cast<tensorhub::Selector::Kind>(kind), version};
 }
 
-ros::Tensor ToTensor(Described described) {
+tensorhub::Tensor ToTensor(Described described) {
   auto& [name, address, bytes, dtype, shape, device, whole, offset] = described;
-  ros::Tensor tensor;
+  tensorhub::Tensor tensor;
   tensor.name = std::move(name);
   tensor.data = reinterpret_cast<void*>(address);
   tensor.bytes = bytes;
   tensor.dtype = std::move(dtype);
   tensor.shape = std::move(shape);
   if (device >= 0) {
-    tensor.device = ros::Device::kCuda;
+    tensor.device = tensorhub::Device::kCuda;
     tensor.device_index = device;
   }
   if (whole) tensor.slice = {std::move(*whole), std::move(offset)};
   return tensor;
 }
 
-// The arguments have been checked; `digests` is the place in ros::Digests.
+// The arguments have been checked; `digests` is the place in tensorhub::Digests.
 std::unique_ptr<Call> Connect(const std::string& server, const std::string& model,
                               const std::string& group, uint32_t rank, uint32_t world_size,
                               const std::string& location, const std::string& data_address,
                               bool spot, int64_t connect_timeout_ms,
                               std::optional<uint64_t> host_copy_bytes, const nb::bytes& attachment,
                               int digests, bool gpu_through_host, const Security& security) {
-  ros::ConnectOptions options;
+  tensorhub::ConnectOptions options;
   options.server = server;
   options.model = model;
   options.group = group;
@@ -74,19 +74,19 @@ std::unique_ptr<Call> Connect(const std::string& server, const std::string& mode
   options.connect_timeout = milliseconds(connect_timeout_ms);
   options.host_copy_bytes = host_copy_bytes.value_or(options.host_copy_bytes);
   options.attachment.assign(attachment.c_str(), attachment.size());
-  options.digests = static_cast<ros::Digests>(digests);
+  options.digests = static_cast<tensorhub::Digests>(digests);
   options.gpu_through_host = gpu_through_host;
   std::tie(options.tls_ca, options.tls_cert, options.tls_key, options.token_file) = security;
   return Call::Start([options](Call::Shared& call) mutable {
     options.cancel = call.cancel();
-    absl::StatusOr<std::unique_ptr<ros::Client>> client = ros::Client::Connect(options);
+    absl::StatusOr<std::unique_ptr<tensorhub::Client>> client = tensorhub::Client::Connect(options);
     if (!client.ok()) return Outcome{client.status()};
-    return Outcome{absl::OkStatus(), std::shared_ptr<ros::Client>(*std::move(client))};
+    return Outcome{absl::OkStatus(), std::shared_ptr<tensorhub::Client>(*std::move(client))};
   });
 }
 
 nb::tuple Register(Client& self, std::vector<Described> described) {
-  std::vector<ros::Tensor> tensors;
+  std::vector<tensorhub::Tensor> tensors;
   tensors.reserve(described.size());
   for (Described& each : described) tensors.push_back(ToTensor(std::move(each)));
   absl::Status status;
@@ -108,7 +108,7 @@ struct ToPublish {
     options.event = reinterpret_cast<void*>(event);
   }
   uint64_t version;
-  ros::PublishOptions options;
+  tensorhub::PublishOptions options;
 };
 
 std::unique_ptr<Call> Publish(Client& self, ToPublish what) {
@@ -121,7 +121,8 @@ std::unique_ptr<Call> Publish(Client& self, ToPublish what) {
 // In the caller's thread: handing it to another one and back costs two wake-ups, a third of what
 // a publish takes.
 nb::tuple PublishHere(Client& self, ToPublish what) {
-  const std::shared_ptr<ros::Client> client = self.client();  // a signal handler may drop `self`
+  const std::shared_ptr<tensorhub::Client> client =
+      self.client();  // a signal handler may drop `self`
   std::stop_source stop;
   std::optional<nb::python_error> raised;
   what.options.cancel = stop.get_token();
@@ -149,7 +150,7 @@ std::unique_ptr<Call> Unpublish(Client& self, int64_t drain_ms, bool force) {
 std::unique_ptr<Call> Fetch(Client& self, int kind, uint64_t version, int64_t timeout_ms,
                             std::optional<uintptr_t> stream, bool waits_out_outages,
                             const std::string& traceparent) {
-  ros::FetchOptions options;
+  tensorhub::FetchOptions options;
   options.timeout = milliseconds(timeout_ms);
   options.waits_out_outages = waits_out_outages;
   options.traceparent = traceparent;
@@ -157,8 +158,8 @@ std::unique_ptr<Call> Fetch(Client& self, int kind, uint64_t version, int64_t ti
   return Call::Start([client = self.client(), selector = ToSelector(kind, version),
                       options](Call::Shared& call) mutable {
     options.cancel = call.cancel();
-    options.progress = [&call](const ros::FetchProgress& progress) { call.Report(progress); };
-    absl::StatusOr<ros::FetchResult> result = client->Fetch(selector, options);
+    options.progress = [&call](const tensorhub::FetchProgress& progress) { call.Report(progress); };
+    absl::StatusOr<tensorhub::FetchResult> result = client->Fetch(selector, options);
     if (!result.ok()) return Outcome{result.status()};
     return Outcome{absl::OkStatus(), *std::move(result)};
   });
@@ -168,7 +169,7 @@ std::unique_ptr<Call> WaitForVersion(Client& self, int kind, uint64_t version, i
                                      uint64_t max_lag) {
   return Call::Start([client = self.client(), selector = ToSelector(kind, version), timeout_ms,
                       max_lag](Call::Shared& call) {
-    ros::WaitOptions options;
+    tensorhub::WaitOptions options;
     options.max_lag = max_lag;
     options.cancel = call.cancel();
     const auto result = client->WaitForVersion(selector, milliseconds(timeout_ms), options);
@@ -179,7 +180,7 @@ std::unique_ptr<Call> WaitForVersion(Client& self, int kind, uint64_t version, i
 
 std::unique_ptr<Call> List(Client& self) {
   return Call::Start([client = self.client()](Call::Shared&) {
-    absl::StatusOr<std::vector<ros::VersionInfo>> versions = client->List();
+    absl::StatusOr<std::vector<tensorhub::VersionInfo>> versions = client->List();
     if (!versions.ok()) return Outcome{versions.status()};
     return Outcome{absl::OkStatus(), *std::move(versions)};
   });

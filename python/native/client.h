@@ -1,10 +1,11 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// ros::Client as the Python layer (python/tensorhub/_client.py) calls it, which checks arguments,
-// waits for the calls and makes exceptions of statuses.
+// tensorhub::Client as the Python layer (python/tensorhub/_client.py) calls it, which checks
+// arguments, waits for the calls and makes exceptions of statuses.
 //
-// Thread contract: as ros::Client; the interpreter's lock is given up in whatever may take time.
+// Thread contract: as tensorhub::Client; the interpreter's lock is given up in whatever may take
+// time.
 
 #ifndef TENSORHUB_PYTHON_NATIVE_CLIENT_H_
 #define TENSORHUB_PYTHON_NATIVE_CLIENT_H_
@@ -24,16 +25,16 @@ using Security = std::tuple<std::string, std::string, std::string, std::string>;
 
 class Client {
  public:
-  explicit Client(std::shared_ptr<ros::Client> client) : client_(std::move(client)) {}
+  explicit Client(std::shared_ptr<tensorhub::Client> client) : client_(std::move(client)) {}
   // Leaves, so that the registered memory may be freed behind it.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  const std::shared_ptr<ros::Client>& client() const { return client_; }
+  const std::shared_ptr<tensorhub::Client>& client() const { return client_; }
 
  private:
-  std::shared_ptr<ros::Client> client_;
+  std::shared_ptr<tensorhub::Client> client_;
 };
 
 void BindClient(nanobind::module_& module);

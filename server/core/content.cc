@@ -50,7 +50,7 @@ std::optional<bool> Agrees(const Publication& publication, Rank rank, const Cont
   if (digests[rank]) return digests[rank] == digest;
   digests[rank] = digest;
   if (!publication.identity || !AllKnown(digests)) return std::nullopt;
-  return ContentIdentity(digests) == publication.identity;
+  return IdentityOfContent(digests) == publication.identity;
 }
 
 absl::Status Differs(const PublishOp& op, Rank rank) {
@@ -209,7 +209,7 @@ void Hub::State::SettleIdentity(Publication& publication) {
   if (publication.identity) return;
   const std::vector<ContentDigest> digests = DigestsOf(publication);
   if (digests.empty() || !AllKnown(digests)) return;
-  publication.identity = ContentIdentity(digests);
+  publication.identity = IdentityOfContent(digests);
   Model& model = models_.at(publication.model);
   if (!IsLatest(publication)) return;
   model.identity = publication.identity;

@@ -128,16 +128,16 @@ void Hub::State::On(const CopyFailed& event) {
 
 // Whatever it was asked for.
 void Hub::State::NoCopiesBy(const WorkerKey& rank, const std::string& why) {
-  std::set<Version> versions;
+  std::set<VersionNumber> versions;
   for (const Worker* leaver : LeaversOf({rank.model, rank.group})) {
     versions.insert(leaver->reference->version);
   }
-  for (const Version version : versions) NoCopyBy(rank, version, why);
+  for (const VersionNumber version : versions) NoCopyBy(rank, version, why);
 }
 
 // Another group is asked, if there is one: when all that this event causes is known, since the rank
 // may be in the middle of being replaced.
-void Hub::State::NoCopyBy(const WorkerKey& rank, Version version, const std::string& reason) {
+void Hub::State::NoCopyBy(const WorkerKey& rank, VersionNumber version, const std::string& reason) {
   const std::string why = absl::StrCat("rank ", rank.rank, ": ", reason);
   for (Worker* leaver : LeaversOf({rank.model, rank.group})) {
     if (!AwaitsKeeper(leaver) || leaver->reference->version != version) continue;
@@ -151,13 +151,13 @@ void Hub::State::NoCopyBy(const WorkerKey& rank, Version version, const std::str
 }
 
 // The ranks that have joined wait for one that will not.
-void Hub::State::RefuseCopy(const WorkerKey& of, Version version, const std::string& why) {
+void Hub::State::RefuseCopy(const WorkerKey& of, VersionNumber version, const std::string& why) {
   for (auto it = groups_.lower_bound({of.model, ""});
        it != groups_.end() && it->first.model == of.model; ++it) {
     if (it->second.forming.empty()) continue;
     const auto& [rank, join] = *it->second.forming.begin();
     const Worker* copy = FindWorker({of.model, it->first.group, rank});
-    const Selector exact{Selector::Kind::kExact, version};
+    const VersionSelector exact{VersionSelector::Kind::kExact, version};
     if (copy == nullptr || copy->copy_of != of.group || !(join.selector == exact)) continue;
     RefuseForming(it->first, it->second, absl::AbortedError(why));
   }
@@ -165,7 +165,7 @@ void Hub::State::RefuseCopy(const WorkerKey& of, Version version, const std::str
 
 // A rank that was asked twice joins once more with the copy that has been made meanwhile; the
 // others would never come. While recovering, those that wait for it may not have said so yet.
-bool Hub::State::IsAwaited(const Worker& copy, const Selector& selector) const {
+bool Hub::State::IsAwaited(const Worker& copy, const VersionSelector& selector) const {
   if (copy.copy_of.empty() || !HoldsWhole(copy) || recovering_) return true;
   const std::vector<Worker*> waiting = LeaversOf({copy.id.key.model, copy.copy_of});
   return std::any_of(waiting.begin(), waiting.end(), [&](const Worker* leaver) {

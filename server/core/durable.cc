@@ -143,7 +143,7 @@ std::optional<ModelRow> Hub::State::RowOfModel(const std::string& name) const {
   const auto it = models_.find(name);
   if (it == models_.end() || !it->second.latest) return std::nullopt;
   const Model& model = it->second;
-  const Version latest = *model.latest;
+  const VersionNumber latest = *model.latest;
   return ModelRow{latest,           model.visible.at(latest), model.identity,
                   model.publishers, model.terms.line(),       model.term_by};
 }

@@ -46,7 +46,7 @@ struct PublishersRow {
 
 // The newest version that ever became visible, of those that no later term supersedes.
 struct ModelRow {
-  Version latest = 0;
+  VersionNumber latest = 0;
   PublicationId publication;
   ContentDigest identity = {};  // none: not known
   PublishersRow publishers = {};
@@ -68,7 +68,7 @@ struct MemberRow {
 struct GroupRow {
   TransactionId transaction;
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   Term term = {};  // of the publication
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
@@ -83,7 +83,7 @@ inline constexpr uint32_t kKeepLatestMax = 1024;
 
 // A pin ends by the wall clock: that of a hub ends with its machine.
 struct PinRow {
-  Version version = 0;
+  VersionNumber version = 0;
   std::optional<TimeMs> until;  // none: until it is taken away
   bool operator==(const PinRow&) const = default;
 };

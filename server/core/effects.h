@@ -47,7 +47,7 @@ struct UnpublishReply {
 struct FetchDecision {
   TransactionId transaction;
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
   Fingerprint attachment;
@@ -56,17 +56,17 @@ struct FetchDecision {
   ShardingRef sharding = {};  // by which this group reads it; none: as it was published
 };
 struct FinishReadReply {  // with every outcome, also with one that is an error
-  Version version = 0;
+  VersionNumber version = 0;
   ContentDigest identity = {};  // of what was fetched; none: not known
 };
 struct WaitReply {
-  Version version = 0;
+  VersionNumber version = 0;
 };
 // How far a worker is from being out of service.
 struct DrainReply {
-  uint32_t readers = 0;          // that count at what it holds
-  std::optional<Version> holds;  // none: nothing
-  bool alone = false;            // nobody else in service holds its shard of that whole
+  uint32_t readers = 0;                // that count at what it holds
+  std::optional<VersionNumber> holds;  // none: nothing
+  bool alone = false;                  // nobody else in service holds its shard of that whole
   // R7: why that must not be lost, and would be with it; none: it may go.
   std::vector<std::string> wanted = {};
   std::string copier = {};   // the group that was asked for a copy of it
@@ -158,7 +158,7 @@ struct Superseded {
 // shards in host memory, made within this time, would let it go.
 struct MakeCopy {
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   TimeMs within_ms = 0;
 };
 // Nobody wants the version of this copy any more.
@@ -201,7 +201,7 @@ struct ModelChange {
   std::string model;
   uint64_t revision = 0;
   Kind kind = Kind::kVersionVisible;
-  Version version = 0;
+  VersionNumber version = 0;
   std::string group;
 };
 

@@ -35,7 +35,7 @@ using SessionId = uint64_t;
 // The one version that a worker's buffers hold, whole or in part.
 struct Holding {
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   uint32_t world_size = 0;  // of the publication: its number of shards
   uint64_t chunk_bytes = 0;
   Fingerprint layout;
@@ -70,7 +70,7 @@ struct OpenStream {
 struct OpenFetch {
   TransactionId transaction;
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   bool finished = false;  // all its chunks are valid (or it held the version before)
   // The source it reads from, if any; counted as that source's reader again.
   std::optional<WorkerIdentity> source;
@@ -179,7 +179,7 @@ struct ContentHashed {
 // R7: the copy that was asked for (MakeCopy) is not made.
 struct CopyFailed {
   SessionId session = 0;
-  Version version = 0;
+  VersionNumber version = 0;
   absl::Status reason;
 };
 
@@ -193,7 +193,7 @@ struct Operation {
 
 // Fingerprints that the hub does not know are FAILED_PRECONDITION; PutLayout and repeat.
 struct PublishOp : Operation {
-  Version version = 0;
+  VersionNumber version = 0;
   Fingerprint layout;
   Fingerprint attachment;
   uint64_t chunk_bytes = 0;  // what this publisher proposes; the first publisher's holds
@@ -233,7 +233,7 @@ struct UnpublishOp : Operation {
 };
 
 struct JoinFetchOp : Operation {
-  Selector selector;
+  VersionSelector selector;
   // For kNewerThan: the term of the version that it names, if that is what the worker held last.
   std::optional<TermNumber> held_in;
   Fingerprint layout;
@@ -259,7 +259,7 @@ struct WaitOp {
   std::string model;
   // Replied to once `latest` > newer_than, and, with max_lag, once it is more than max_lag
   // versions (counted in visible versions) ahead of newer_than.
-  Version newer_than = 0;
+  VersionNumber newer_than = 0;
   std::optional<TermNumber> held_in;  // as in JoinFetchOp
   bool any = false;                   // any visible version will do; newer_than is ignored
   uint64_t max_lag = 0;
@@ -288,7 +288,7 @@ struct PinOp {
   CallId call = 0;
   std::string model;
   std::string name;
-  Version version = 0;
+  VersionNumber version = 0;
   TimeMs ttl_ms = 0;  // 0: until it is taken away
 };
 struct UnpinOp {
@@ -301,7 +301,7 @@ struct UnpinOp {
 struct SupersedeOp {
   CallId call = 0;
   std::string model;
-  Version version = 0;
+  VersionNumber version = 0;
 };
 
 // R3, R7. An operator takes a worker out of service, or (`undo`) back into it. The same order again

@@ -81,7 +81,7 @@ void Hub::State::NoteChoice(Worker& reader, const Stream& stream, const Worker& 
 
 // Fetches by group and rank. A worker that waits for one has no version yet.
 std::vector<FetchView> Hub::State::Looks::Fetches(const std::string& model,
-                                                  std::optional<Version> version,
+                                                  std::optional<VersionNumber> version,
                                                   const std::string& group) const {
   std::vector<FetchView> views;
   for (auto it = state.workers_.lower_bound({model, group, 0});

@@ -114,10 +114,11 @@ std::string Hub::State::Without(uint32_t world_size, absl::FunctionRef<bool(Rank
 // Called when a rank joined, a version became visible, or the recovery ended.
 void Hub::State::Resolve(const GroupKey& key, Group& group) {
   if (recovering_ || group.open || !IsFull(key, group)) return;
-  const Selector selector = group.forming.begin()->second.selector;
+  const VersionSelector selector = group.forming.begin()->second.selector;
   const auto wanted = FindWanted(key.model, group);
   if (!wanted.ok()) {
-    if (selector.kind != Selector::Kind::kNewerThan) RefuseForming(key, group, wanted.status());
+    if (selector.kind != VersionSelector::Kind::kNewerThan)
+      RefuseForming(key, group, wanted.status());
     return;
   }
   Publication& publication = *FindPublication(key.model, (*wanted)->id);
@@ -129,13 +130,13 @@ void Hub::State::Resolve(const GroupKey& key, Group& group) {
 absl::StatusOr<const Publication*> Hub::State::FindWanted(const std::string& name,
                                                           const Group& group) const {
   const Model& model = models_.at(name);
-  const Selector& selector = group.forming.begin()->second.selector;
+  const VersionSelector& selector = group.forming.begin()->second.selector;
   switch (selector.kind) {
-    case Selector::Kind::kLatest:
+    case VersionSelector::Kind::kLatest:
       return FindLatest(name, model);
-    case Selector::Kind::kExact:
+    case VersionSelector::Kind::kExact:
       return FindExact(name, model, selector.version);
-    case Selector::Kind::kNewerThan:
+    case VersionSelector::Kind::kNewerThan:
       break;
   }
   // R2: whoever holds something superseded wants what superseded it, whatever its number.
@@ -163,7 +164,7 @@ absl::StatusOr<const Publication*> Hub::State::FindLatest(const std::string& nam
 
 absl::StatusOr<const Publication*> Hub::State::FindExact(const std::string& name,
                                                          const Model& model,
-                                                         Version version) const {
+                                                         VersionNumber version) const {
   const auto it = model.held.find(version);
   if (it != model.held.end() && it->second->listed()) return it->second;
   const std::string what = absl::StrCat("version ", version, " of ", name);
@@ -183,7 +184,7 @@ absl::StatusOr<const Publication*> Hub::State::FindExact(const std::string& name
 }
 
 // The answer for a version that was visible. R8: it is an outage while a holder may come back.
-absl::Status Hub::State::NoHolder(const std::string& name, Version version,
+absl::Status Hub::State::NoHolder(const std::string& name, VersionNumber version,
                                   const PublicationId& publication) const {
   const Model& model = models_.at(name);
   const std::string what =

@@ -33,8 +33,8 @@ struct SourceChoice {
 
 // Times are by the hub's clock; 0: that has not come yet.
 struct FetchRecord {
-  std::optional<Version> version;  // none: not decided
-  bool already_held = false;       // nothing was to be read
+  std::optional<VersionNumber> version;  // none: not decided
+  bool already_held = false;             // nothing was to be read
   TimeMs joined = 0;
   TimeMs decided = 0;   // all ranks had joined, and the version was there
   TimeMs began = 0;     // its buffers were free

@@ -22,13 +22,13 @@ bool IsInState(const Worker& worker, ReferenceState state) {
   return worker.reference && worker.reference->state == state;
 }
 
-bool IsBehind(const Worker& worker, const std::optional<Version>& latest) {
+bool IsBehind(const Worker& worker, const std::optional<VersionNumber>& latest) {
   return worker.reference && latest && worker.reference->version < *latest;
 }
 
 }  // namespace
 
-std::optional<Version> Hub::State::Looks::Latest(const std::string& model) const {
+std::optional<VersionNumber> Hub::State::Looks::Latest(const std::string& model) const {
   const auto found = state.models_.find(model);
   return found == state.models_.end() ? std::nullopt : found->second.latest;
 }

@@ -179,7 +179,7 @@ void Hub::State::Say(LogLine::Level level, std::string text) {
 }
 
 void Hub::State::Change(Model& model, const std::string& name, ModelChange::Kind kind,
-                        Version version, const std::string& group) {
+                        VersionNumber version, const std::string& group) {
   out_->push_back(ModelChange{name, ++model.revision, kind, version, group});
 }
 
@@ -225,27 +225,27 @@ std::vector<ModelView> Hub::Models(const std::string& after, size_t limit) const
   return state_->Models(after, limit);
 }
 bool Hub::HasModel(const std::string& model) const { return state_->HasModel(model); }
-std::optional<Version> Hub::Latest(const std::string& model) const {
+std::optional<VersionNumber> Hub::Latest(const std::string& model) const {
   return State::Looks{*state_}.Latest(model);
 }
 std::vector<VersionView> Hub::Versions(const std::string& model) const {
   return state_->Versions(model);
 }
 std::vector<ReferenceView> Hub::References(const std::string& model,
-                                           std::optional<Version> version) const {
+                                           std::optional<VersionNumber> version) const {
   return state_->References(model, version);
 }
 std::vector<WorkerView> Hub::Workers(TimeMs now) const { return state_->Workers(now); }
 std::vector<WorkerView> Hub::Workers(const WorkerQuery& query, TimeMs now) const {
   return State::Looks{*state_}.Workers(query, now);
 }
-ReplicationView Hub::Replication(const std::string& model, Version version, size_t limit,
+ReplicationView Hub::Replication(const std::string& model, VersionNumber version, size_t limit,
                                  TimeMs now) const {
   return State::Looks{*state_}.Replication(model, version, limit, now);
 }
 FleetView Hub::Fleet(TimeMs now) const { return State::Looks{*state_}.Fleet(now); }
 std::vector<TransferView> Hub::Transfers(TimeMs now) const { return state_->Transfers(now); }
-std::vector<FetchView> Hub::Fetches(const std::string& model, std::optional<Version> version,
+std::vector<FetchView> Hub::Fetches(const std::string& model, std::optional<VersionNumber> version,
                                     const std::string& group) const {
   return State::Looks{*state_}.Fetches(model, version, group);
 }

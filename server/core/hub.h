@@ -98,20 +98,20 @@ class Hub {
   // Empty if the model is unknown; `HasModel` tells the two apart.
   bool HasModel(const std::string& model) const;
   // The newest that ever became visible.
-  std::optional<Version> Latest(const std::string& model) const;
+  std::optional<VersionNumber> Latest(const std::string& model) const;
   std::vector<VersionView> Versions(const std::string& model) const;
   std::vector<ReferenceView> References(const std::string& model,
-                                        std::optional<Version> version) const;
+                                        std::optional<VersionNumber> version) const;
   std::vector<WorkerView> Workers(TimeMs now) const;
   std::vector<WorkerView> Workers(const WorkerQuery& query, TimeMs now) const;
   std::vector<TransferView> Transfers(TimeMs now) const;
   // At most `limit` of those that hold the version.
-  ReplicationView Replication(const std::string& model, Version version, size_t limit,
+  ReplicationView Replication(const std::string& model, VersionNumber version, size_t limit,
                               TimeMs now) const;
   FleetView Fleet(TimeMs now) const;
   // Fetches of the workers of a model, or of one group (empty: of all), that joined one of that
   // version last, or of any.
-  std::vector<FetchView> Fetches(const std::string& model, std::optional<Version> version,
+  std::vector<FetchView> Fetches(const std::string& model, std::optional<VersionNumber> version,
                                  const std::string& group) const;
   StatusView Status() const;
   uint64_t Revision(const std::string& model) const;

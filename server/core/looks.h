@@ -24,20 +24,20 @@ struct Hub::State::Looks {
   static ReferenceView ViewOfReference(const Worker& worker);  // which holds something
 
   // fleet_views.cc
-  std::optional<Version> Latest(const std::string& model) const;
+  std::optional<VersionNumber> Latest(const std::string& model) const;
   FleetView Fleet(TimeMs now) const;
   bool IsAskedFor(const Worker& worker, WorkerQuery::Which which) const;
   std::vector<WorkerView> Workers(const WorkerQuery& query, TimeMs now) const;
 
   // replication_view.cc
   static MemberView ViewOfMember(const Worker& worker, TimeMs now);
-  ReplicationView Replication(const std::string& model, Version version, size_t limit,
+  ReplicationView Replication(const std::string& model, VersionNumber version, size_t limit,
                               TimeMs now) const;
 
   // explain.cc
   std::optional<Candidate> SecondTo(const Worker& reader, const Shard& shard,
                                     const Worker& source) const;
-  std::vector<FetchView> Fetches(const std::string& model, std::optional<Version> version,
+  std::vector<FetchView> Fetches(const std::string& model, std::optional<VersionNumber> version,
                                  const std::string& group) const;
 };
 

@@ -14,7 +14,8 @@
 
 namespace tensorhub::hub {
 
-const Publication* Hub::State::FindPublication(const std::string& model, Version version) const {
+const Publication* Hub::State::FindPublication(const std::string& model,
+                                               VersionNumber version) const {
   const auto it = models_.find(model);
   if (it == models_.end()) return nullptr;
   const auto held = it->second.held.find(version);

@@ -112,7 +112,7 @@ MemberView Hub::State::Looks::ViewOfMember(const Worker& worker, TimeMs now) {
   return view;
 }
 
-ReplicationView Hub::State::Looks::Replication(const std::string& model, Version version,
+ReplicationView Hub::State::Looks::Replication(const std::string& model, VersionNumber version,
                                                size_t limit, TimeMs now) const {
   std::vector<const Worker*> members;
   ReplicationView view;

@@ -162,7 +162,7 @@ void Hub::State::KeeperDeadline(Worker& leaver) {
   ClearDeadline(leaver);
   if (!HoldsWhole(leaver)) return AnswerWithout(&leaver);
   if (leaver.op.leaving || MayGo(leaver)) return BeginDrain(leaver, left_ms);
-  const Version version = leaver.reference->version;
+  const VersionNumber version = leaver.reference->version;
   const std::string what =
       absl::StrCat("version ", version, " of ", leaver.id.key.model, ", rank ", leaver.id.key.rank);
   Finish(leaver,

@@ -43,7 +43,7 @@ class Hub::State {
   bool HasModel(const std::string& model) const { return models_.contains(model); }
   std::vector<VersionView> Versions(const std::string& model) const;
   std::vector<ReferenceView> References(const std::string& model,
-                                        std::optional<Version> version) const;
+                                        std::optional<VersionNumber> version) const;
   std::vector<WorkerView> Workers(TimeMs now) const;
   std::vector<TransferView> Transfers(TimeMs now) const;
   StatusView Status() const;
@@ -64,7 +64,7 @@ class Hub::State {
   void On(const CallCancelled& event);
   void Send(const Worker& worker, decltype(Directive::body) body);
   void Say(LogLine::Level level, std::string text);
-  void Change(Model& model, const std::string& name, ModelChange::Kind kind, Version version,
+  void Change(Model& model, const std::string& name, ModelChange::Kind kind, VersionNumber version,
               const std::string& group);
   Worker* FindWorker(const WorkerKey& key);
   const Worker* FindWorker(const WorkerKey& key) const;
@@ -229,7 +229,7 @@ class Hub::State {
 
   // terms.cc: R2, the mark, and the terms in which it falls
   const Publication* Wanted(const Worker& worker, const PublishOp& op) const;
-  const Publication* FindCandidate(const WorkerKey& key, Version version) const;
+  const Publication* FindCandidate(const WorkerKey& key, VersionNumber version) const;
   bool IsCandidate(const Publication& publication) const;
   bool IsLatest(const Publication& publication) const;
   absl::Status CheckTerm(const Worker& worker, const PublishOp& op,
@@ -245,7 +245,7 @@ class Hub::State {
 
   // references.cc: the only place where references appear, change state and go.
   // What stands for the number.
-  const Publication* FindPublication(const std::string& model, Version version) const;
+  const Publication* FindPublication(const std::string& model, VersionNumber version) const;
   Publication* FindPublication(const std::string& model, const PublicationId& id);
   const Publication* FindPublication(const std::string& model, const PublicationId& id) const;
   Publication& PublicationOf(const Worker& holder);
@@ -311,9 +311,9 @@ class Hub::State {
   void AskAgain(const Worker& rank);
   void On(const CopyFailed& event);
   void NoCopiesBy(const WorkerKey& rank, const std::string& why);
-  void NoCopyBy(const WorkerKey& rank, Version version, const std::string& reason);
-  void RefuseCopy(const WorkerKey& of, Version version, const std::string& why);
-  bool IsAwaited(const Worker& copy, const Selector& selector) const;
+  void NoCopyBy(const WorkerKey& rank, VersionNumber version, const std::string& reason);
+  void RefuseCopy(const WorkerKey& of, VersionNumber version, const std::string& why);
+  bool IsAwaited(const Worker& copy, const VersionSelector& selector) const;
   void ReleaseIfUnwanted(const Worker& copy);
 
   // choosing.cc: R5, which holder
@@ -454,8 +454,8 @@ class Hub::State {
   absl::StatusOr<const Publication*> FindWanted(const std::string& model, const Group& group) const;
   absl::StatusOr<const Publication*> FindLatest(const std::string& name, const Model& model) const;
   absl::StatusOr<const Publication*> FindExact(const std::string& name, const Model& model,
-                                               Version version) const;
-  absl::Status NoHolder(const std::string& name, Version version,
+                                               VersionNumber version) const;
+  absl::Status NoHolder(const std::string& name, VersionNumber version,
                         const PublicationId& publication) const;
   absl::Status CheckShards(const Group& group, const Publication& publication,
                            const Sharding& held) const;
@@ -493,8 +493,8 @@ class Hub::State {
 
   // waits.cc
   void On(const WaitOp& op);
-  std::optional<Version> Satisfied(const Wait& wait) const;
-  void EndWait(CallId call, absl::Status status, Version version);
+  std::optional<VersionNumber> Satisfied(const Wait& wait) const;
+  void EndWait(CallId call, absl::Status status, VersionNumber version);
   void ForgetWait(CallId call);
   void WakeWaits(const std::string& model);
 

@@ -55,7 +55,7 @@ struct Sharding;
 // The one holding of a worker. Filling with all chunks: finished, its group not yet committed.
 struct Reference {
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   Generation generation = 0;
   uint32_t valid_chunks = 0;
   ReferenceState state = ReferenceState::kPublishing;
@@ -131,7 +131,7 @@ struct Stream {
 struct Read {
   TransactionId transaction;
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   bool running = true;        // false: done or aborted, no source is wanted
   bool restored = false;      // R8: begun in an earlier life of the hub
   bool apart = false;         // its reader was out of service, and so no seed for others
@@ -397,7 +397,7 @@ struct Sharding {
 struct Publication {
   PublicationId id;
   std::string model;
-  Version version = 0;
+  VersionNumber version = 0;
   Term term;                 // in which it was published; that it begins, if a later one (R2)
   bool visible = false;      // ever
   bool superseded = false;   // by a later term: reads of it end, and no new one begins
@@ -460,12 +460,12 @@ inline bool MadeItWhole(const Worker& worker, Generation generation,
 
 // R7: `version` must not be lost until then.
 struct PinnedVersion {
-  Version version = 0;
+  VersionNumber version = 0;
   std::optional<TimeMs> until;  // none: for ever
 };
 
 struct Model {
-  std::optional<Version> latest;
+  std::optional<VersionNumber> latest;
   Terms terms;
   std::string term_by;                        // who began the last one, for people
   std::optional<uint32_t> keep_latest;        // none: HubOptions::keep_latest
@@ -474,22 +474,22 @@ struct Model {
   std::map<PublicationId, Publication> publications;  // with at least one reference
   // The one publication that stands for each number: neither superseded, nor one that would begin a
   // term once it is whole.
-  std::map<Version, Publication*> held;
+  std::map<VersionNumber, Publication*> held;
   // Ever, also those that nobody holds any more; but for what is superseded.
-  std::map<Version, PublicationId> visible;
+  std::map<VersionNumber, PublicationId> visible;
   ContentDigest identity;    // of `latest`
   PublishersRow publishers;  // of `latest`; none: not known
 };
 
 // The content that became visible under that number, and that no later term supersedes.
-inline bool IsVisibleAs(const Model& model, Version version, const PublicationId& publication) {
+inline bool IsVisibleAs(const Model& model, VersionNumber version, const PublicationId& id) {
   const auto visible = model.visible.find(version);
-  return visible != model.visible.end() && visible->second == publication;
+  return visible != model.visible.end() && visible->second == id;
 }
 
 // A rank that waits for the others (R6).
 struct Join {
-  Selector selector;
+  VersionSelector selector;
   Fingerprint layout;
   std::optional<TermNumber> held_in;
 };
@@ -509,7 +509,7 @@ struct Member {
 struct Transaction {
   TransactionId id;
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   Term term;             // of the publication
   ShardingRef sharding;  // by which the group reads it
   uint32_t world_size = 0;
@@ -556,7 +556,7 @@ struct Away {
 
 struct Wait {
   std::string model;
-  Version newer_than = 0;
+  VersionNumber newer_than = 0;
   std::optional<TermNumber> held_in;
   bool any = false;
   uint64_t max_lag = 0;

@@ -61,7 +61,7 @@ bool Hub::State::IsLatest(const Publication& publication) const {
 
 // Each group that supersedes publishes something of its own; the first that is whole begins the
 // term.
-const Publication* Hub::State::FindCandidate(const WorkerKey& key, Version version) const {
+const Publication* Hub::State::FindCandidate(const WorkerKey& key, VersionNumber version) const {
   for (const auto& [id, publication] : models_.at(key.model).publications) {
     const bool same = publication.version == version && IsCandidate(publication) &&
                       !IsAnothers(publication, key.group);
@@ -105,7 +105,7 @@ absl::Status Hub::State::CheckTerm(const Worker& worker, const PublishOp& op,
 
 void Hub::State::MoveLatest(const Publication& publication) {
   Model& model = models_.at(publication.model);
-  const Version version = publication.version;
+  const VersionNumber version = publication.version;
   if (!model.latest || version > *model.latest) model.latest = version;
   model.visible[version] = publication.id;
   if (model.latest == version) {

@@ -23,7 +23,7 @@ class Terms {
   Term now() const { return line_.empty() ? Term{} : line_.back(); }
 
   // Whether what was published in that term, under that number, is superseded by a later one.
-  bool Supersede(TermNumber term, Version version) const {
+  bool Supersede(TermNumber term, VersionNumber version) const {
     const auto later = std::upper_bound(
         line_.begin(), line_.end(), term,
         [](TermNumber number, const Term& other) { return number < other.number; });

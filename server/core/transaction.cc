@@ -174,7 +174,7 @@ ContentDigest Hub::State::IdentityOf(const std::string& model,
     if (!member.digest) return {};
     digests.push_back(member.digest);
   }
-  return ContentIdentity(digests);
+  return IdentityOfContent(digests);
 }
 
 // R6: one event.

@@ -66,7 +66,7 @@ void CountWorker(const Worker& worker, ModelView& view) {
   if (!worker.alive) return;
   ++view.workers;
   if (!worker.reference || !view.has_latest) return;
-  const Version held = worker.reference->version;
+  const VersionNumber held = worker.reference->version;
   if (held >= view.latest) return;
   ++view.behind;
   view.lag_max = std::max(view.lag_max, view.latest - held);
@@ -136,7 +136,7 @@ std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
   const auto found = models_.find(name);
   if (found == models_.end()) return {};
   const Model& model = found->second;
-  std::map<std::tuple<Version, TermNumber, PublicationId>, VersionView> views;
+  std::map<std::tuple<VersionNumber, TermNumber, PublicationId>, VersionView> views;
   for (const auto& [version, publication] : model.visible) {
     if (model.publications.contains(publication)) continue;
     VersionView& view = views[{version, kTermMax + 1, publication}];  // of no superseded one
@@ -187,7 +187,7 @@ ReferenceView Hub::State::Looks::ViewOfReference(const Worker& worker) {
 
 // References by group and rank.
 std::vector<ReferenceView> Hub::State::References(const std::string& model,
-                                                  std::optional<Version> version) const {
+                                                  std::optional<VersionNumber> version) const {
   std::vector<ReferenceView> views;
   for (auto it = workers_.lower_bound({model, "", 0});
        it != workers_.end() && it->first.model == model; ++it) {

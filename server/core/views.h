@@ -22,15 +22,15 @@ namespace tensorhub::hub {
 struct ModelView {
   std::string model;
   bool has_latest = false;
-  Version latest = 0;     // the newest version that ever became visible
-  uint32_t versions = 0;  // listed now
-  uint32_t replicas = 0;  // complete ones
+  VersionNumber latest = 0;  // the newest version that ever became visible
+  uint32_t versions = 0;     // listed now
+  uint32_t replicas = 0;     // complete ones
   uint32_t keep_latest = 0;
   uint32_t workers = 0;
-  TermNumber term = 0;       // the latest (R2)
-  bool latest_held = false;  // it can be fetched
-  uint32_t behind = 0;       // workers that hold an older version than the latest
-  Version lag_max = 0;       // by how many numbers, the farthest of them
+  TermNumber term = 0;        // the latest (R2)
+  bool latest_held = false;   // it can be fetched
+  uint32_t behind = 0;        // workers that hold an older version than the latest
+  VersionNumber lag_max = 0;  // by how many numbers, the farthest of them
 };
 
 // kLost: visible once, not whole now; kSuperseded: by a later term, and held still.
@@ -38,7 +38,7 @@ enum class VersionState { kPublishing, kVisible, kLost, kSuperseded };
 std::string_view ToString(VersionState state);
 
 struct VersionView {
-  Version version = 0;
+  VersionNumber version = 0;
   PublicationId publication;
   TermNumber term = 0;  // in which it was published; 0 also: not known any more
   VersionState state = VersionState::kPublishing;
@@ -60,7 +60,7 @@ std::string_view ToString(ReferenceState state);
 struct ReferenceView {
   std::string model;
   std::string group;
-  Version version = 0;
+  VersionNumber version = 0;
   PublicationId publication;
   WorkerIdentity worker;
   std::string location;
@@ -85,7 +85,7 @@ struct WorkerView {
   uint32_t readers = 0;    // that count at what it holds
   bool holds = false;
   // What it holds:
-  Version version = 0;
+  VersionNumber version = 0;
   ReferenceState state = ReferenceState::kPublishing;
   uint32_t valid_chunks = 0;
   uint32_t chunks = 0;
@@ -95,7 +95,7 @@ struct TransferView {
   WorkerIdentity reader;
   WorkerIdentity source;  // the first of them; incarnation 0: none assigned yet
   uint32_t sources = 0;   // that feed it now
-  Version version = 0;
+  VersionNumber version = 0;
   uint32_t valid_chunks = 0;
   uint32_t chunks = 0;
   uint64_t chunk_bytes = 0;

@@ -30,7 +30,7 @@ void Hub::State::On(const WaitOp& op) {
 
 // R2: `latest` is a mark; whether it is still held is the fetch's question. Lag is counted in
 // versions, since numbers may skip.
-std::optional<Version> Hub::State::Satisfied(const Wait& wait) const {
+std::optional<VersionNumber> Hub::State::Satisfied(const Wait& wait) const {
   if (recovering_) return std::nullopt;  // R8: the mark may still rise with the next report
   const auto it = models_.find(wait.model);
   if (it == models_.end() || !it->second.latest) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<Version> Hub::State::Satisfied(const Wait& wait) const {
   return std::nullopt;
 }
 
-void Hub::State::EndWait(CallId call, absl::Status status, Version version) {
+void Hub::State::EndWait(CallId call, absl::Status status, VersionNumber version) {
   if (!waits_.contains(call)) return;
   ForgetWait(call);
   Answer(call, std::move(status), WaitReply{version});

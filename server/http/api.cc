@@ -154,7 +154,7 @@ absl::StatusOr<Json> Api::Versions(std::string_view escaped_model, std::string_v
   if (!seen->known) return UnknownModel(*model);
   Json rows = Json::array();
   Json next;
-  std::optional<Version> last;
+  std::optional<VersionNumber> last;
   for (auto view = seen->versions.rbegin(); view != seen->versions.rend(); ++view) {
     if (*after && view->version >= **after) continue;
     if (rows.size() >= *limit && view->version != last) {
@@ -178,7 +178,7 @@ absl::StatusOr<Json> Api::Replication(std::string_view query) const {
   if (!number.ok()) return number.status();
   struct Seen {
     bool known = false;
-    std::optional<Version> version;
+    std::optional<VersionNumber> version;
     hub::ReplicationView tree;
   };
   const auto seen =

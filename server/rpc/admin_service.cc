@@ -114,8 +114,8 @@ grpc::ServerUnaryReactor* AdminService::ListReplicas(grpc::CallbackServerContext
   if (status.ok()) status = access_.Check(*context, *request);
   if (!status.ok()) return Refuse(status);
   return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, TimeMs) {
-    const std::optional<Version> version =
-        request->has_version() ? std::optional<Version>(request->version()) : std::nullopt;
+    const std::optional<VersionNumber> version =
+        request->has_version() ? std::optional<VersionNumber>(request->version()) : std::nullopt;
     for (const hub::ReferenceView& view : hub.References(request->model(), version)) {
       Fill(view, *response->add_references());
     }
@@ -160,8 +160,8 @@ grpc::ServerUnaryReactor* AdminService::ExplainFetches(grpc::CallbackServerConte
   if (status.ok()) status = access_.Check(*context, *request);
   if (!status.ok()) return Refuse(status);
   return QueryReactor::Start(loop_, [request, response](const hub::Hub& hub, TimeMs now) {
-    const std::optional<Version> version =
-        request->has_version() ? std::optional<Version>(request->version()) : std::nullopt;
+    const std::optional<VersionNumber> version =
+        request->has_version() ? std::optional<VersionNumber>(request->version()) : std::nullopt;
     for (const hub::FetchView& view : hub.Fetches(request->model(), version, request->group())) {
       Fill(view, now, *response->add_fetches());
     }

@@ -95,8 +95,8 @@ absl::Status FieldChecks::Result(uint32_t code, const std::string& reason, const
   return StatusFromWire(code, ReadableText(reason, kReasonBytesMax));
 }
 
-Selector FieldChecks::SelectorOf(bool present, const v1::Selector& selector) {
-  using Kind = Selector::Kind;
+VersionSelector FieldChecks::SelectorOf(bool present, const v1::Selector& selector) {
+  using Kind = VersionSelector::Kind;
   Require(present, "selector", "is missing");
   switch (selector.kind_case()) {
     case v1::Selector::kLatest:

@@ -36,7 +36,7 @@ class FieldChecks {
   WorkerIdentity Worker(bool present, const v1::WorkerId& worker, const char* field = "worker");
   // Code and reason; `code` 0 is OK.
   absl::Status Result(uint32_t code, const std::string& reason, const char* field = "code");
-  Selector SelectorOf(bool present, const v1::Selector& selector);
+  VersionSelector SelectorOf(bool present, const v1::Selector& selector);
 
   const absl::Status& status() const { return status_; }
   template <typename T>

@@ -242,7 +242,7 @@ class Play {
   }
 
   void CheckFrame(const PeerMessage& data, const std::string& payload) {
-    const auto is = [&](Version version) {
+    const auto is = [&](VersionNumber version) {
       const std::string& content = world_.Content(version);
       return data.begin <= content.size() && payload.size() <= content.size() - data.begin &&
              content.compare(data.begin, payload.size(), payload) == 0;

@@ -13,8 +13,8 @@
 namespace tensorhub::fuzz {
 
 inline constexpr Incarnation kStranger = 7777;  // a peer that the target plays
-inline constexpr Version kPublished = 5;
-inline constexpr Version kFetched = 6;
+inline constexpr VersionNumber kPublished = 5;
+inline constexpr VersionNumber kFetched = 6;
 inline constexpr uint64_t kChunkBytes = 4096;
 
 // World's expectations, outside a test: what throws here ends the program.

@@ -14,7 +14,7 @@ std::vector<std::string> Seeds() {
   const TensorSpec slice{.name = "layers.0.w",
                          .dtype = DType::kF32,
                          .shape = {2, 4},
-                         .slice = Slice{.global_shape = {8, 4}, .offset = {6, 0}}};
+                         .slice = SliceSpec{.global_shape = {8, 4}, .offset = {6, 0}}};
   const TensorSpec scalar{.name = "s", .dtype = DType::kF4, .shape = {2}, .slice = {}};
   const TensorSpec empty{.name = "e", .dtype = DType::kU8, .shape = {0, 1}, .slice = {}};
   TensorSpec other_slice = slice;

@@ -60,14 +60,13 @@ ARROWS = {
     "tools": ("common", "worker_agent", "libros", "tensorhub", "tools"),
     # The simulator runs the hub's own core.
     # `tensorhub-bench decision` measures the hub without the network.
-    "tools/bench": (
-        "common", "server/core", "server/rpc", "worker_agent", "libros", "tensorhub", "tools",
-    ),
+    "bench": ("bench", "common", "server/core", "server/rpc", "worker_agent", "libros",
+              "tensorhub", "tools"),
     # `tensorhub-sim check` is the simulation of tests/sim, for everybody.
     "tools/sim": ("common", "server/core", "server/record", "worker_agent", "libros",
-                  "tensorhub", "tools", "tests/sim"),
+                  "tensorhub", "tools", "tests/sim", "bench/figures.h"),
 }
-_OURS = ("common", "proto", "server", "worker_agent", "libros", "python", "tools", "tests",
+_OURS = ("bench", "common", "proto", "server", "worker_agent", "libros", "python", "tools", "tests",
          "tensorhub")
 
 

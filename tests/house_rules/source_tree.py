@@ -7,7 +7,7 @@ import re
 import subprocess
 
 TOP_FOLDERS = ("common", "proto", "server", "worker_agent", "libros", "python", "tools", "tests",
-               "cmake", ".ci", "deploy", "docs",
+               "bench", "cmake", ".ci", "deploy", "docs",
                "examples")
 CODE_SUFFIXES = (".cc", ".h")
 SCRIPT_SUFFIXES = (".py", ".sh")

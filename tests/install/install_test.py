@@ -18,7 +18,7 @@ PROGRAM = """
 #include <iostream>
 
 int main() {
-  const auto client = ros::Client::Connect({.server = "127.0.0.1:1",
+  const auto client = tensorhub::Client::Connect({.server = "127.0.0.1:1",
                                             .model = "m",
                                             .group = "g",
                                             .connect_timeout = std::chrono::milliseconds(100)});
@@ -46,11 +46,11 @@ def check_program(program, libraries):
 
 
 def check_symbols(library):
-    """Of what it defines only the public namespace is to be seen."""
+    """Of what it defines only the public client is to be seen."""
     listed = run("nm", "--dynamic", "--defined-only", "--demangle", "--format=posix", library)
     names = [line.rsplit(maxsplit=3)[0] for line in listed.splitlines()]
-    foreign = [name for name in names if "ros::" not in name]
-    if foreign or not any(name.startswith("ros::Client::Connect") for name in names):
+    foreign = [name for name in names if "tensorhub::Client" not in name]
+    if foreign or not any(name.startswith("tensorhub::Client::Connect") for name in names):
         sys.exit(f"{library} shows {foreign[:10]} of {len(names)} symbols")
 
 

@@ -41,14 +41,14 @@ constexpr size_t kBytes = 3000001;
 // A client with one tensor in memory of its own.
 class TestClient {
  public:
-  TestClient(ros::ConnectOptions options, bool shared) : memory_(kBytes) {
+  TestClient(tensorhub::ConnectOptions options, bool shared) : memory_(kBytes) {
     if (options.model.empty()) options.model = "m";
-    auto client = ros::Client::Connect(options);
+    auto client = tensorhub::Client::Connect(options);
     EXPECT_TRUE(client.ok()) << client.status();
     client_ = *std::move(client);
     data_ = memory_.data();
     if (shared) data_ = static_cast<std::byte*>(client_->Allocate(kBytes).value());
-    ros::Tensor tensor;
+    tensorhub::Tensor tensor;
     tensor.name = "w";
     tensor.data = data_;
     tensor.bytes = kBytes;
@@ -57,10 +57,10 @@ class TestClient {
     EXPECT_TRUE(client_->Register({tensor}).ok());
   }
 
-  ros::Client* operator->() { return client_.get(); }
-  std::unique_ptr<ros::Client>& client() { return client_; }
+  tensorhub::Client* operator->() { return client_.get(); }
+  std::unique_ptr<tensorhub::Client>& client() { return client_; }
 
-  absl::Status Publish(uint64_t version, const ros::PublishOptions& options = {}) {
+  absl::Status Publish(uint64_t version, const tensorhub::PublishOptions& options = {}) {
     worker::FillContent({version, 0, "w"}, data_, kBytes);
     return client_->Publish(version, options);
   }
@@ -71,22 +71,22 @@ class TestClient {
  private:
   std::vector<std::byte> memory_;
   std::byte* data_ = nullptr;
-  std::unique_ptr<ros::Client> client_;
+  std::unique_ptr<tensorhub::Client> client_;
 };
 
 // By anybody, as the server lists it.
-bool IsHeld(ros::Client& observer) {
+bool IsHeld(tensorhub::Client& observer) {
   const auto listed = observer.List();
   EXPECT_TRUE(listed.ok()) << listed.status();
   return std::any_of(listed->begin(), listed->end(),
-                     [](const ros::VersionInfo& info) { return !info.replicas.empty(); });
+                     [](const tensorhub::VersionInfo& info) { return !info.replicas.empty(); });
 }
 
 class ClientTest : public testing::Test {
  protected:
   TestClient Join(const std::string& group, const std::string& attachment = "",
                   bool shared = false) {
-    ros::ConnectOptions options;
+    tensorhub::ConnectOptions options;
     options.server = server_.address();
     options.group = group;
     options.location = "us/dc1/r1/h1";
@@ -103,7 +103,7 @@ TEST_F(ClientTest, TwoClientsInOneProcess) {
     TestClient reader = Join("rollout", "", shared);
     const uint64_t version = shared ? 2 : 1;
     ASSERT_TRUE(trainer.Publish(version).ok());
-    const auto fetched = reader->Fetch(ros::Latest());
+    const auto fetched = reader->Fetch(tensorhub::Latest());
     ASSERT_TRUE(fetched.ok()) << fetched.status();
     EXPECT_EQ(fetched->version, version);
     EXPECT_EQ(fetched->bytes_read, kBytes);
@@ -123,18 +123,19 @@ TEST_F(ClientTest, WaitsForVersions) {
   constexpr milliseconds kLong(20000);
   TestClient trainer = Join("trainer");
   TestClient reader = Join("rollout");
-  auto waiting =
-      std::async(std::launch::async, [&] { return reader->WaitForVersion(ros::Latest(), kLong); });
+  auto waiting = std::async(std::launch::async,
+                            [&] { return reader->WaitForVersion(tensorhub::Latest(), kLong); });
   ASSERT_TRUE(trainer.Publish(4).ok());
   const auto first = waiting.get();
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->version, 4u);
-  for (const auto& selector : {ros::NewerThan(3), ros::Version(4), ros::Version(2)}) {
+  for (const auto& selector :
+       {tensorhub::NewerThan(3), tensorhub::Version(4), tensorhub::Version(2)}) {
     const auto found = reader->WaitForVersion(selector, kLong);
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->version, 4u);
   }
-  for (const auto& selector : {ros::NewerThan(4), ros::Version(5)}) {
+  for (const auto& selector : {tensorhub::NewerThan(4), tensorhub::Version(5)}) {
     EXPECT_EQ(reader->WaitForVersion(selector, milliseconds(50)).status().code(),
               StatusCode::kDeadlineExceeded);
   }
@@ -145,7 +146,7 @@ TEST_F(ClientTest, WaitsUntilItLagsTooFar) {
   TestClient trainer = Join("trainer");
   TestClient reader = Join("rollout");
   const auto wait = [&](uint64_t max_lag, milliseconds timeout) {
-    return reader->WaitForVersion(ros::NewerThan(10), timeout, {.max_lag = max_lag});
+    return reader->WaitForVersion(tensorhub::NewerThan(10), timeout, {.max_lag = max_lag});
   };
   for (const uint64_t version : {10, 20}) {
     ASSERT_TRUE(trainer.Publish(version).ok());
@@ -165,13 +166,13 @@ TEST_F(ClientTest, ATrainerGoesBackThoughANewerVersionIsHeld) {
   TestClient reader = Join("rollout");
   TestClient other = Join("other");
   ASSERT_TRUE(trainer.Publish(9).ok());
-  ASSERT_TRUE(reader->Fetch(ros::Latest()).ok());
+  ASSERT_TRUE(reader->Fetch(tensorhub::Latest()).ok());
   ASSERT_TRUE(trainer->Unpublish().ok());
   const absl::Status plain = trainer.Publish(5);
   EXPECT_EQ(plain.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(plain.message()), HasSubstr("supersede"));
   auto waiting = std::async(std::launch::async, [&] {
-    return reader->WaitForVersion(ros::NewerThan(9), milliseconds(20000));
+    return reader->WaitForVersion(tensorhub::NewerThan(9), milliseconds(20000));
   });
   ASSERT_TRUE(trainer.Publish(5, {.supersede = true}).ok());
   const auto next = waiting.get();
@@ -185,7 +186,7 @@ TEST_F(ClientTest, ATrainerGoesBackThoughANewerVersionIsHeld) {
   EXPECT_EQ(listed->front().state, "visible");
   EXPECT_EQ(listed->front().term, 1u);
   EXPECT_EQ(listed->back().state, "superseded");
-  const auto fetched = reader->Fetch(ros::NewerThan(9));
+  const auto fetched = reader->Fetch(tensorhub::NewerThan(9));
   ASSERT_TRUE(fetched.ok()) << fetched.status();
   EXPECT_EQ(fetched->version, 5u);
   reader.ExpectHolds(5);
@@ -202,7 +203,7 @@ TEST_F(ClientTest, AttachmentsStayWithTheVersion) {
   TestClient trainer = Join("trainer", attachment);
   ASSERT_TRUE(trainer.Publish(1).ok());
   TestClient reader = Join("rollout", "the reader's own");
-  ASSERT_TRUE(reader->Fetch(ros::Version(1)).ok());
+  ASSERT_TRUE(reader->Fetch(tensorhub::Version(1)).ok());
   ASSERT_TRUE(trainer->Leave().ok());
   ctl::AdminClient admin(server_.address(), seconds(5));
   const auto versions = admin.ListVersions("m");
@@ -230,7 +231,7 @@ TEST_F(ClientTest, MemoryOfAllocateOutlivesLeave) {
   TestClient trainer = Join("trainer", "", /*shared=*/true);
   TestClient reader = Join("rollout", "", /*shared=*/true);
   ASSERT_TRUE(trainer.Publish(1).ok());
-  ASSERT_TRUE(reader->Fetch(ros::Latest()).ok());
+  ASSERT_TRUE(reader->Fetch(tensorhub::Latest()).ok());
   ASSERT_TRUE(trainer->Leave().ok());
   ASSERT_TRUE(reader->Leave().ok());
   reader.ExpectHolds(1);
@@ -256,9 +257,9 @@ TEST_F(ClientTest, LeaveEndsWhatOtherThreadsWaitFor) {
   TestClient reader = Join("rollout");
   EXPECT_EQ(reader->Health(), absl::OkStatus());
   auto fetch = std::async(std::launch::async,
-                          [&] { return reader->Fetch(ros::NewerThan(5)).status().code(); });
+                          [&] { return reader->Fetch(tensorhub::NewerThan(5)).status().code(); });
   auto wait = std::async(std::launch::async, [&] {
-    return reader->WaitForVersion(ros::Latest(), std::chrono::minutes(10)).status().code();
+    return reader->WaitForVersion(tensorhub::Latest(), std::chrono::minutes(10)).status().code();
   });
   EXPECT_TRUE(reader->Leave().ok());
   // The second, if they had not begun yet.
@@ -273,14 +274,14 @@ TEST_F(ClientTest, ACallbackMayNotCallItsClient) {
   TestClient reader = Join("rollout");
   ASSERT_TRUE(trainer.Publish(1).ok());
   std::vector<StatusCode> answers;
-  ros::FetchOptions options;
-  options.progress = [&](const ros::FetchProgress&) {
+  tensorhub::FetchOptions options;
+  options.progress = [&](const tensorhub::FetchProgress&) {
     answers.push_back(reader->Unpublish().code());
     answers.push_back(reader->Allocate(4096).status().code());
     answers.push_back(reader->List().status().code());
     answers.push_back(reader->Leave().code());
   };
-  EXPECT_TRUE(reader->Fetch(ros::Latest(), options).ok());
+  EXPECT_TRUE(reader->Fetch(tensorhub::Latest(), options).ok());
   EXPECT_THAT(answers, Not(IsEmpty()));
   EXPECT_THAT(answers, Each(StatusCode::kFailedPrecondition));
   reader.ExpectHolds(1);
@@ -292,10 +293,10 @@ TEST_F(ClientTest, WhatIsHeldAfterAnError) {
   EXPECT_EQ(reader->Held(), std::nullopt);
   ASSERT_TRUE(trainer.Publish(1).ok());
   EXPECT_EQ(trainer->Held(), 1u);
-  ASSERT_TRUE(reader->Fetch(ros::Latest()).ok());
+  ASSERT_TRUE(reader->Fetch(tensorhub::Latest()).ok());
   EXPECT_EQ(reader->Held(), 1u);
-  EXPECT_EQ(reader->Fetch(ros::Version(7)).status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(reader->Fetch(ros::NewerThan(1), {.timeout = milliseconds(50), .progress = {}})
+  EXPECT_EQ(reader->Fetch(tensorhub::Version(7)).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(reader->Fetch(tensorhub::NewerThan(1), {.timeout = milliseconds(50), .progress = {}})
                 .status()
                 .code(),
             StatusCode::kDeadlineExceeded);
@@ -333,24 +334,25 @@ TEST_F(ClientTest, AForkedChildIsRefused) {
   ASSERT_TRUE(trainer.Publish(1).ok());
   EXPECT_TRUE(InChild([&] {
     return IsForeign(reader->Register({})) && IsForeign(reader->Publish(1)) &&
-           IsForeign(reader->Unpublish()) && IsForeign(reader->Fetch(ros::Latest()).status()) &&
-           IsForeign(reader->WaitForVersion(ros::Latest(), seconds(5)).status()) &&
+           IsForeign(reader->Unpublish()) &&
+           IsForeign(reader->Fetch(tensorhub::Latest()).status()) &&
+           IsForeign(reader->WaitForVersion(tensorhub::Latest(), seconds(5)).status()) &&
            IsForeign(reader->List().status()) && IsForeign(reader->Allocate(1).status()) &&
            IsForeign(reader->Leave());
   }));
   EXPECT_TRUE(InChild([&] {
-    ros::ConnectOptions options;
+    tensorhub::ConnectOptions options;
     options.server = server_.address();
     options.model = "m";
     options.group = "child";
-    return IsForeign(ros::Client::Connect(options).status());
+    return IsForeign(tensorhub::Client::Connect(options).status());
   }));
   EXPECT_TRUE(InChild([&] {
     reader.client().reset();
     return true;
   }));
   // The parent's clients have noticed nothing.
-  ASSERT_TRUE(reader->Fetch(ros::Latest()).ok());
+  ASSERT_TRUE(reader->Fetch(tensorhub::Latest()).ok());
   reader.ExpectHolds(1);
 }
 

@@ -66,7 +66,7 @@ TEST_F(HostCopiesTest, ACopyThatIsWantedAgainStays) {
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   ASSERT_TRUE((*trainer)->Register(tensors_).ok());
   ASSERT_TRUE((*trainer)->RunVerb(agent::PublishVerb{.version = 1}).status.ok());
-  HostCopies copies(options_, [](Version, const absl::Status& status) { FAIL() << status; });
+  HostCopies copies(options_, [](VersionNumber, const absl::Status& status) { FAIL() << status; });
   copies.SetShard(tensors_);
   copies.Make(1, 10'000);
   ASSERT_TRUE(Eventually(seconds(10), [&] { return Lists(**trainer, "trainer.copy.1"); }));

@@ -89,27 +89,27 @@ class Rank {
  public:
   Rank(const std::string& server, const std::string& group, uint32_t rank, uint32_t world,
        const Cut& cut, const std::string& dtype = "F32") {
-    ros::ConnectOptions options;
+    tensorhub::ConnectOptions options;
     options.server = server;
     options.model = "m";
     options.group = group;
     options.rank = rank;
     options.world_size = world;
-    options.digests = ros::Digests::kOn;
+    options.digests = tensorhub::Digests::kOn;
     options.host_copy_bytes = 0;  // R7: who is the last to hold a version cannot give it up
-    client_ = ros::Client::Connect(options).value();
-    std::vector<ros::Tensor> tensors;
+    client_ = tensorhub::Client::Connect(options).value();
+    std::vector<tensorhub::Tensor> tensors;
     for (const Model& model : Tensors()) {
       Held held{model, cut(model.global, rank, world), {}};
       uint64_t elements = 1;
       for (const uint64_t extent : held.piece.shape) elements *= extent;
       held.data.resize(elements);
-      ros::Tensor tensor;
+      tensorhub::Tensor tensor;
       tensor.name = model.name;
       tensor.bytes = elements * sizeof(uint32_t);
       tensor.dtype = dtype;
       tensor.shape = held.piece.shape;
-      tensor.slice = ros::Slice{model.global, held.piece.offset};
+      tensor.slice = tensorhub::Slice{model.global, held.piece.offset};
       held_.push_back(std::move(held));
       tensor.data = held_.back().data.data();
       tensors.push_back(tensor);
@@ -118,7 +118,7 @@ class Rank {
     EXPECT_TRUE(registered.ok()) << registered;
   }
 
-  ros::Client& client() { return *client_; }
+  tensorhub::Client& client() { return *client_; }
   void Fill(uint64_t version) {
     for (Held& held : held_) {
       ForEachElement(held.piece, held.model.global, [&](uint64_t local, uint64_t index) {
@@ -148,7 +148,7 @@ class Rank {
     std::vector<uint32_t> data;
   };
   std::vector<Held> held_;
-  std::unique_ptr<ros::Client> client_;
+  std::unique_ptr<tensorhub::Client> client_;
 };
 
 using Group = std::vector<std::unique_ptr<Rank>>;
@@ -182,16 +182,16 @@ class ReshardingTest : public testing::TestWithParam<Case> {
     for (const auto& rank : group) EXPECT_TRUE(rank->client().Unpublish().ok());
   }
   // All ranks at a time.
-  static std::vector<absl::StatusOr<ros::FetchResult>> Fetch(const Group& group) {
-    std::vector<std::future<absl::StatusOr<ros::FetchResult>>> running;
+  static std::vector<absl::StatusOr<tensorhub::FetchResult>> Fetch(const Group& group) {
+    std::vector<std::future<absl::StatusOr<tensorhub::FetchResult>>> running;
     for (const auto& rank : group) {
       running.push_back(std::async(std::launch::async, [&rank] {
-        ros::FetchOptions options;
+        tensorhub::FetchOptions options;
         options.timeout = std::chrono::seconds(30);
-        return rank->client().Fetch(ros::Latest(), options);
+        return rank->client().Fetch(tensorhub::Latest(), options);
       }));
     }
-    std::vector<absl::StatusOr<ros::FetchResult>> results;
+    std::vector<absl::StatusOr<tensorhub::FetchResult>> results;
     for (auto& each : running) results.push_back(each.get());
     return results;
   }

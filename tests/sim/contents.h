@@ -22,7 +22,7 @@ namespace tensorhub::fault {
 
 class Contents {
  public:
-  using Number = std::pair<std::string, Version>;  // of a model
+  using Number = std::pair<std::string, VersionNumber>;  // of a model
 
   // What whoever publishes this number now has to publish. `in_use`: somebody still has it. A call
   // of somebody who has given up may still be under way.

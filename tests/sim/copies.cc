@@ -19,7 +19,7 @@ constexpr TimeMs kReleaseMs = 10'000;
 
 }  // namespace
 
-void Copies::Make(Version version, TimeMs within_ms) {
+void Copies::Make(VersionNumber version, TimeMs within_ms) {
   to_make_[version] = scene_.agenda.now() + within_ms * kMillisecond;
   MakeNext();
 }
@@ -33,7 +33,7 @@ void Copies::MakeNext() {
   Begin(version, deadline);
 }
 
-bool Copies::Has(Version version) const {
+bool Copies::Has(VersionNumber version) const {
   const auto copy = copies_.find(version);
   if (copy == copies_.end() || copy->second.released) return false;
   const auto holding = copy->second.process->Report().holding;
@@ -41,7 +41,7 @@ bool Copies::Has(Version version) const {
 }
 
 // Copies on their way out make room.
-void Copies::Begin(Version version, Nanos deadline) {
+void Copies::Begin(VersionNumber version, Nanos deadline) {
   if (leaving_) return;
   if (Has(version)) return Fetch(version, deadline);
   if (const auto rest = copies_.find(version); rest != copies_.end()) {
@@ -57,7 +57,7 @@ void Copies::Begin(Version version, Nanos deadline) {
                       [this, version = version, deadline] { Begin(version, deadline); });
 }
 
-void Copies::Connect(Version version, Nanos deadline) {
+void Copies::Connect(VersionNumber version, Nanos deadline) {
   Place& place = places_.emplace_back(place_);
   absl::StrAppend(&place.key.group, ".copy.", version);
   place.copy_of = place_.key.group;
@@ -69,7 +69,7 @@ void Copies::Connect(Version version, Nanos deadline) {
   Fetch(version, deadline);
 }
 
-void Copies::Fetch(Version version, Nanos deadline) {
+void Copies::Fetch(VersionNumber version, Nanos deadline) {
   const auto copy = copies_.find(version);
   if (leaving_) return;
   if (copy == copies_.end()) return Made(version, absl::AbortedError("it was given up"));
@@ -84,7 +84,8 @@ void Copies::Fetch(Version version, Nanos deadline) {
                                [this, version, deadline] { Fetch(version, deadline); });
   }
   process.Ask(
-      agent::FetchVerb{{Selector::Kind::kExact, version}, left_ms, /*waits_out_outages=*/false},
+      agent::FetchVerb{
+          {VersionSelector::Kind::kExact, version}, left_ms, /*waits_out_outages=*/false},
       [this, version, &process](const agent::VerbDone& done) {
         if (leaving_) return;
         if (done.status.ok() || Has(version)) return Made(version, done.status);
@@ -96,7 +97,7 @@ void Copies::Fetch(Version version, Nanos deadline) {
       });
 }
 
-void Copies::Made(Version version, const absl::Status& status) {
+void Copies::Made(VersionNumber version, const absl::Status& status) {
   making_ = false;
   if (leaving_) return;
   if (status.ok()) ++scene_.counts.copies;
@@ -110,7 +111,7 @@ void Copies::Made(Version version, const absl::Status& status) {
   MakeNext();
 }
 
-void Copies::Release(Version version, Process& process) {
+void Copies::Release(VersionNumber version, Process& process) {
   const auto copy = copies_.find(version);
   if (leaving_ || copy == copies_.end() || copy->second.process != &process) return;
   copy->second.release_again = copy->second.released;
@@ -118,7 +119,7 @@ void Copies::Release(Version version, Process& process) {
 }
 
 // It may be wanted again by now.
-void Copies::GiveUp(Version version, Process& process) {
+void Copies::GiveUp(VersionNumber version, Process& process) {
   if (leaving_) return;
   if (!process.idle()) {
     return scene_.agenda.After(kLook, &process.node(),
@@ -160,7 +161,7 @@ void Copies::Leave(TimeMs drain_ms, const Action& done) {
   const Action one_less = [left, done] {
     if (--*left == 0) done();
   };
-  for (const auto& [version, copy] : std::map<Version, Copy>(copies_)) {
+  for (const auto& [version, copy] : std::map<VersionNumber, Copy>(copies_)) {
     const bool stays = !copy.released && copy.process->link().connected();
     if (!stays) {
       Drop(*copy.process, /*told=*/true);

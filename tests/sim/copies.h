@@ -24,7 +24,7 @@ class Copies {
   Copies(Scene& scene, const Place& place, Process& keeper)
       : scene_(scene), place_(place), keeper_(keeper) {}
 
-  void Make(Version version, TimeMs within_ms);
+  void Make(VersionNumber version, TimeMs within_ms);
   // All leave together, but those that nobody wants: they go at once.
   void Leave(TimeMs drain_ms, const Action& done);
   void Kill(bool told);
@@ -38,13 +38,13 @@ class Copies {
   };
 
   void MakeNext();
-  void Begin(Version version, Nanos deadline);
-  void Connect(Version version, Nanos deadline);
-  void Fetch(Version version, Nanos deadline);
-  void Made(Version version, const absl::Status& status);
-  bool Has(Version version) const;
-  void Release(Version version, Process& process);
-  void GiveUp(Version version, Process& process);
+  void Begin(VersionNumber version, Nanos deadline);
+  void Connect(VersionNumber version, Nanos deadline);
+  void Fetch(VersionNumber version, Nanos deadline);
+  void Made(VersionNumber version, const absl::Status& status);
+  bool Has(VersionNumber version) const;
+  void Release(VersionNumber version, Process& process);
+  void GiveUp(VersionNumber version, Process& process);
   void Leave(Process& process, TimeMs drain_ms, const Action& done);
   void LeaveWhenIdle(Process& process, TimeMs drain_ms, const Action& done);
   void Drop(Process& process, bool told);
@@ -53,10 +53,10 @@ class Copies {
   const Place& place_;
   Process& keeper_;
   std::deque<Place> places_;
-  std::map<Version, Nanos> to_make_;  // until then
+  std::map<VersionNumber, Nanos> to_make_;  // until then
   bool making_ = false;
   bool leaving_ = false;
-  std::map<Version, Copy> copies_;
+  std::map<VersionNumber, Copy> copies_;
 };
 
 }  // namespace tensorhub::fault

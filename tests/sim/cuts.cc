@@ -72,7 +72,7 @@ CutShard CutModel::ShardOf(const std::vector<Piece>& pieces) const {
   uint64_t base = 0;
   for (size_t tensor = 0; tensor < rows_.size(); ++tensor) {
     if (tensor == 1) {
-      specs.push_back({kCommonTensor, DType::kU8, {kCellBytes}, Slice{{kCellBytes}, {0}}});
+      specs.push_back({kCommonTensor, DType::kU8, {kCellBytes}, SliceSpec{{kCellBytes}, {0}}});
       cells->push_back(static_cast<uint32_t>(base++));
     }
     if (tensor >= pieces.size()) break;
@@ -83,7 +83,7 @@ CutShard CutModel::ShardOf(const std::vector<Piece>& pieces) const {
     specs.push_back({kCutTensors[tensor],
                      DType::kU8,
                      {piece.rows, piece.columns * kCellBytes},
-                     Slice{global, {piece.row, piece.column * kCellBytes}}});
+                     SliceSpec{global, {piece.row, piece.column * kCellBytes}}});
     for (uint64_t row = piece.row; row < piece.row + piece.rows; ++row) {
       for (uint64_t column = piece.column; column < piece.column + piece.columns; ++column) {
         cells->push_back(static_cast<uint32_t>(first + row * kColumns + column));

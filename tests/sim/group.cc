@@ -190,7 +190,7 @@ Group::Operation Group::DrawTraining() {
   const uint64_t dice = scene_.dice.Below(100);
   operation.supersede = dice >= 94 || (fenced_ && scene_.dice.Below(2) == 0);
   if (operation.supersede && model_.newest > 0) {
-    const Version back = scene_.dice.Below(4) == 0 ? model_.newest : 3;
+    const VersionNumber back = scene_.dice.Below(4) == 0 ? model_.newest : 3;
     operation.version = model_.newest + 1 - std::min(scene_.dice.Below(back), model_.newest);
     model_.newest = std::max(model_.newest, operation.version);
   } else if (model_.newest == 0 || (trains_ && dice < 65)) {
@@ -200,7 +200,7 @@ Group::Operation Group::DrawTraining() {
   }
   operation.wait_for_group = scene_.dice.Below(3) == 0;
   // A group that goes back has its own bytes; its ranks agree on them while one of them has them.
-  const Version version = operation.version;
+  const VersionNumber version = operation.version;
   const std::string own_name = absl::StrCat(model_.name, "/", ranks_[0].place->key.group);
   operation.number = {operation.supersede ? own_name : model_.name, version};
   const bool used = operation.supersede ? IsUsedHere(version) : IsUsed(version);
@@ -215,21 +215,22 @@ Group::Operation Group::DrawFetch() {
   Operation operation;
   const uint64_t dice = scene_.dice.Below(100);
   if (dice < 60 || model_.newest == 0) {
-    operation.selector = {Selector::Kind::kLatest, 0};
+    operation.selector = {VersionSelector::Kind::kLatest, 0};
   } else if (dice < 80) {
-    const Version back = scene_.dice.Below(3);
-    operation.selector = {Selector::Kind::kExact, model_.newest - std::min(back, model_.newest)};
+    const VersionNumber back = scene_.dice.Below(3);
+    operation.selector = {VersionSelector::Kind::kExact,
+                          model_.newest - std::min(back, model_.newest)};
   } else if (const auto held = ranks_[0].process->Report().holding; held && dice < 90) {
-    operation.selector = {Selector::Kind::kNewerThan, held->version};
+    operation.selector = {VersionSelector::Kind::kNewerThan, held->version};
   } else {
-    const Version back = scene_.dice.Below(2);
-    operation.selector = {Selector::Kind::kNewerThan,
+    const VersionNumber back = scene_.dice.Below(2);
+    operation.selector = {VersionSelector::Kind::kNewerThan,
                           model_.newest - std::min(back, model_.newest)};
   }
   return operation;
 }
 
-bool Group::IsUsedHere(Version version) const {
+bool Group::IsUsedHere(VersionNumber version) const {
   return std::any_of(ranks_.begin(), ranks_.end(), [version](const RankState& rank) {
     const auto holding = rank.process->Report().holding;
     return !rank.process->node().dead() && holding && holding->version == version;
@@ -237,7 +238,7 @@ bool Group::IsUsedHere(Version version) const {
 }
 
 // Somebody has it, or the hub believes so: then the number means what it meant.
-bool Group::IsUsed(Version version) const {
+bool Group::IsUsed(VersionNumber version) const {
   const bool held =
       std::any_of(scene_.processes.begin(), scene_.processes.end(), [&](const auto& process) {
         if (process->node().dead() || process->identity().key.model != model_.name) return false;

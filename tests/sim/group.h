@@ -25,7 +25,7 @@ namespace tensorhub::fault {
 struct Model {
   std::string name;
   uint32_t world_size = 1;
-  Version newest = 0;  // that somebody tried to publish
+  VersionNumber newest = 0;  // that somebody tried to publish
   std::shared_ptr<const Layout> layout;
   // If groups cut it in different ways; and how its publishers do.
   std::shared_ptr<const CutModel> cut = nullptr;
@@ -73,16 +73,16 @@ class Group {
   bool cuts() const { return ranks_[0].place->cells != nullptr; }
   // Of the newest operation, by rank.
   const std::vector<absl::Status>& outcomes() const { return outcomes_; }
-  Version fetched() const { return fetched_; }
+  VersionNumber fetched() const { return fetched_; }
 
  private:
   enum class Kind { kTrain, kPublishAgain, kFetch, kUnpublish, kWait, kLeave };
   struct Operation {
     Kind kind = Kind::kFetch;
-    Version version = 0;
+    VersionNumber version = 0;
     ContentId content = 0;
     Contents::Number number;  // who publishes by it has that content
-    Selector selector;
+    VersionSelector selector;
     bool supersede = false;
     bool wait_for_group = false;
     TimeMs timeout_ms = 0;
@@ -106,8 +106,8 @@ class Group {
   Operation Draw();
   Operation DrawTraining();
   Operation DrawFetch();
-  bool IsUsed(Version version) const;
-  bool IsUsedHere(Version version) const;
+  bool IsUsed(VersionNumber version) const;
+  bool IsUsedHere(VersionNumber version) const;
   void Run(const Operation& operation);
   void RunRank(Rank rank, uint64_t number);
   void RankDone(Rank rank, uint64_t number, const absl::Status& status);
@@ -134,7 +134,7 @@ class Group {
   Nanos began_ = 0;
   std::set<Rank> unfinished_;
   std::vector<absl::Status> outcomes_;
-  Version fetched_ = 0;
+  VersionNumber fetched_ = 0;
   bool fenced_ = false;  // the last publish was refused: somebody has begun a term since
 };
 

@@ -20,7 +20,7 @@
 namespace tensorhub::fault {
 
 struct WaitRequest {
-  Version newer_than = 0;
+  VersionNumber newer_than = 0;
   std::optional<TermNumber> held_in;
   bool any = false;
   uint64_t max_lag = 0;

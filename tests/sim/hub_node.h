@@ -47,10 +47,10 @@ struct CallRecord {
   bool at_hub = false;        // and not answered
   Generation generation = 0;  // of a publish or an unpublish
   // Of a publish: what is published.
-  Version version = 0;
+  VersionNumber version = 0;
   ContentId content = 0;
   bool supersede = false;
-  Selector selector;          // of a JoinFetch
+  VersionSelector selector;   // of a JoinFetch
   TransactionId transaction;  // of a FinishRead
 };
 

@@ -80,7 +80,7 @@ Process& Story::Replace(Process& process) {
   return next;
 }
 
-void Story::Publish(Process& trainer, Version version) {
+void Story::Publish(Process& trainer, VersionNumber version) {
   trainer.WriteContent(scene_.contents.ForPublish({kModel, version}, /*in_use=*/true, 0));
   trainer.Ask(agent::PublishVerb{version},
               [](const agent::VerbDone& done) { TH_CHECK(done.status.ok()); });

@@ -34,7 +34,7 @@ class Story {
   // The same rank of the same group, as another process.
   Process& Replace(Process& process);
 
-  void Publish(Process& trainer, Version version);
+  void Publish(Process& trainer, VersionNumber version);
   void Fetch(Process& rollout);
   void Unpublish(Process& worker);
 

@@ -38,17 +38,17 @@ bool Same(const std::vector<Layout>& some, const std::vector<Layout>& others) {
 }
 
 // The shard's tensors, in memory as in its byte space.
-std::vector<ros::Tensor> TensorsIn(std::byte* memory, const Layout& layout) {
-  std::vector<ros::Tensor> tensors;
+std::vector<tensorhub::Tensor> TensorsIn(std::byte* memory, const Layout& layout) {
+  std::vector<tensorhub::Tensor> tensors;
   for (const Layout::Entry& entry : layout.entries()) {
-    ros::Tensor tensor;
+    tensorhub::Tensor tensor;
     const TensorSpec spec = entry.spec();
     tensor.name = spec.name;
     tensor.data = entry.bytes == 0 ? nullptr : memory + entry.offset;
     tensor.bytes = entry.bytes;
     tensor.dtype = std::string(ToString(spec.dtype));
     tensor.shape = spec.shape;
-    if (spec.slice) tensor.slice = ros::Slice{spec.slice->global_shape, spec.slice->offset};
+    if (spec.slice) tensor.slice = tensorhub::Slice{spec.slice->global_shape, spec.slice->offset};
     tensors.push_back(std::move(tensor));
   }
   return tensors;
@@ -160,8 +160,9 @@ absl::StatusOr<uint64_t> Subscription::AwaitAny() {
 
 // Asked as who holds it, who is also told of what supersedes it.
 absl::StatusOr<uint64_t> Subscription::AwaitNext(uint64_t held) {
-  const auto next = ranks_.front().client->WaitForVersion(
-      ros::NewerThan(held), std::chrono::milliseconds(kLookMs), {.cancel = stop_.get_token()});
+  const auto next = ranks_.front().client->WaitForVersion(tensorhub::NewerThan(held),
+                                                          std::chrono::milliseconds(kLookMs),
+                                                          {.cancel = stop_.get_token()});
   if (!next.ok()) return next.status();
   return next->version;
 }
@@ -225,7 +226,7 @@ absl::Status Subscription::Join() {
   if (absl::Status status = ctl::CheckMemoryFor(BytesOf(layouts_)); !status.ok()) return status;
   ranks_.resize(layouts_.size());
   for (size_t i = 0; i < ranks_.size(); ++i) {
-    ros::ConnectOptions options;
+    tensorhub::ConnectOptions options;
     options.server = options_.server;
     options.model = options_.model;
     options.group = options_.group;
@@ -236,14 +237,14 @@ absl::Status Subscription::Join() {
     options.trace = options_.trace;
     options.connect_timeout = options_.connect_timeout;
     options.attachment = AttachmentOf(i);
-    auto client = ros::Client::Connect(options);
+    auto client = tensorhub::Client::Connect(options);
     if (!client.ok()) return client.status();
     ranks_[i].client = *std::move(client);
     absl::StatusOr<ctl::ShardMemory> memory =
         ctl::AllocateShard(*ranks_[i].client, layouts_[i].total_bytes());
     if (!memory.ok()) return memory.status();
     ranks_[i].memory = *std::move(memory);
-    const std::vector<ros::Tensor> tensors = TensorsIn(ranks_[i].memory.get(), layouts_[i]);
+    const std::vector<tensorhub::Tensor> tensors = TensorsIn(ranks_[i].memory.get(), layouts_[i]);
     if (absl::Status status = ranks_[i].client->Register(tensors); !status.ok()) return status;
   }
   return absl::OkStatus();
@@ -258,9 +259,9 @@ absl::Status Subscription::Fetch(uint64_t version) {
   for (Rank& rank : ranks_) {
     threads.emplace_back([this, &rank, version] {
       // There may be a newer one, from somebody who is there.
-      const ros::FetchOptions options{
+      const tensorhub::FetchOptions options{
           .timeout = options_.fetch_timeout, .progress = {}, .waits_out_outages = false};
-      rank.fetched = rank.client->Fetch(ros::Version(version), options).status();
+      rank.fetched = rank.client->Fetch(tensorhub::Version(version), options).status();
       MutexLock lock(mutex_);
       if (--fetching_ == 0) changed_.NotifyAll();
     });

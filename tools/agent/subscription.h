@@ -57,7 +57,7 @@ class Subscription {
  private:
   struct Rank {
     ctl::ShardMemory memory;  // outlives the client
-    std::unique_ptr<ros::Client> client;
+    std::unique_ptr<tensorhub::Client> client;
     absl::Status fetched;
   };
 

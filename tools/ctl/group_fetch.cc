@@ -52,16 +52,16 @@ absl::Status GroupFetch::PrepareRank(const FetchPlan& plan, size_t index,
                                      const std::string& group) {
   Rank& rank = *ranks_[index];
   auto client =
-      ros::Client::Connect({.server = options_.server,
-                            .model = options_.model,
-                            .group = group,
-                            .rank = static_cast<uint32_t>(index),
-                            .world_size = static_cast<uint32_t>(plan.ranks.size()),
-                            .location = options_.location,
-                            .spot = true,  // gone as soon as the files are written
-                            .connect_timeout = std::min(options_.connect_timeout, TimeLeft()),
-                            .host_copy_bytes = 0,
-                            .attachment = {}});
+      tensorhub::Client::Connect({.server = options_.server,
+                                  .model = options_.model,
+                                  .group = group,
+                                  .rank = static_cast<uint32_t>(index),
+                                  .world_size = static_cast<uint32_t>(plan.ranks.size()),
+                                  .location = options_.location,
+                                  .spot = true,  // gone as soon as the files are written
+                                  .connect_timeout = std::min(options_.connect_timeout, TimeLeft()),
+                                  .host_copy_bytes = 0,
+                                  .attachment = {}});
   if (!client.ok()) return client.status();
   rank.client = std::move(*client);
   absl::StatusOr<ShardMemory> memory = AllocateShard(*rank.client, plan.ranks[index].data_bytes());
@@ -87,13 +87,13 @@ absl::Status GroupFetch::Read(const FetchPlan& plan) {
 }
 
 void GroupFetch::ReadRank(Rank& rank, uint64_t version) {
-  ros::FetchOptions options{.timeout = TimeLeft(), .progress = {}};
-  options.progress = [&rank](const ros::FetchProgress& progress) {
+  tensorhub::FetchOptions options{.timeout = TimeLeft(), .progress = {}};
+  options.progress = [&rank](const tensorhub::FetchProgress& progress) {
     MutexLock lock(rank.mutex);
     rank.done = progress.bytes_done;
     rank.source = progress.source;
   };
-  rank.result = rank.client->Fetch(ros::Version(version), options);
+  rank.result = rank.client->Fetch(tensorhub::Version(version), options);
 }
 
 void GroupFetch::ShowProgress(uint64_t total, std::atomic<size_t>& running) {

@@ -47,15 +47,15 @@ class GroupFetch {
 
   // A rank's files, one after the other. Lives as long as this.
   const std::byte* memory(size_t rank) const { return ranks_[rank]->memory.get(); }
-  // As ros::FetchResult says, the ranks' answers put together.
+  // As tensorhub::FetchResult says, the ranks' answers put together.
   std::string way() const;
   std::string sources() const;
 
  private:
   struct Rank {
     ShardMemory memory;  // outlives the client
-    std::unique_ptr<ros::Client> client;
-    absl::StatusOr<ros::FetchResult> result = absl::UnknownError("not fetched");
+    std::unique_ptr<tensorhub::Client> client;
+    absl::StatusOr<tensorhub::FetchResult> result = absl::UnknownError("not fetched");
     Mutex mutex;
     uint64_t done ABSL_GUARDED_BY(mutex) = 0;
     std::string source ABSL_GUARDED_BY(mutex);

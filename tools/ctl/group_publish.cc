@@ -41,16 +41,16 @@ absl::Status GroupPublish::Connect() {
 absl::Status GroupPublish::ConnectRank(uint32_t rank, const safetensors::Attachment& files) {
   absl::StatusOr<std::string> attachment = Encode(files);
   if (!attachment.ok()) return attachment.status();
-  auto client = ros::Client::Connect({.server = options_.server,
-                                      .model = options_.model,
-                                      .group = options_.group,
-                                      .rank = rank,
-                                      .world_size = options_.ranks,
-                                      .location = options_.location,
-                                      .spot = false,
-                                      .connect_timeout = options_.connect_timeout,
-                                      .host_copy_bytes = 0,
-                                      .attachment = *std::move(attachment)});
+  auto client = tensorhub::Client::Connect({.server = options_.server,
+                                            .model = options_.model,
+                                            .group = options_.group,
+                                            .rank = rank,
+                                            .world_size = options_.ranks,
+                                            .location = options_.location,
+                                            .spot = false,
+                                            .connect_timeout = options_.connect_timeout,
+                                            .host_copy_bytes = 0,
+                                            .attachment = *std::move(attachment)});
   if (!client.ok()) return client.status();
   clients_.push_back(*std::move(client));
   return absl::OkStatus();
@@ -67,17 +67,17 @@ absl::Status GroupPublish::Allocate() {
   return absl::OkStatus();
 }
 
-std::vector<ros::Tensor> GroupPublish::TensorsOfRank(uint32_t rank) const {
-  std::vector<ros::Tensor> whole = TensorsOf(contents_, memory_.get());
+std::vector<tensorhub::Tensor> GroupPublish::TensorsOfRank(uint32_t rank) const {
+  std::vector<tensorhub::Tensor> whole = TensorsOf(contents_, memory_.get());
   if (options_.ranks == 1) return whole;
-  std::map<std::string, ros::Tensor*> by_name;
-  for (ros::Tensor& tensor : whole) by_name[tensor.name] = &tensor;
-  std::vector<ros::Tensor> rows;
+  std::map<std::string, tensorhub::Tensor*> by_name;
+  for (tensorhub::Tensor& tensor : whole) by_name[tensor.name] = &tensor;
+  std::vector<tensorhub::Tensor> rows;
   for (const TensorSpec& spec : RowsOf(SpecsOf(contents_), rank, options_.ranks)) {
-    ros::Tensor piece = *by_name.at(spec.name);
+    tensorhub::Tensor piece = *by_name.at(spec.name);
     const uint64_t all_rows = piece.shape.empty() ? 0 : piece.shape[0];
     const uint64_t row_bytes = all_rows == 0 ? 0 : piece.bytes / all_rows;
-    piece.slice = ros::Slice{spec.slice->global_shape, spec.slice->offset};
+    piece.slice = tensorhub::Slice{spec.slice->global_shape, spec.slice->offset};
     if (all_rows != 0 && spec.shape[0] != all_rows) {
       piece.data = static_cast<std::byte*>(piece.data) + spec.slice->offset[0] * row_bytes;
       piece.bytes = spec.shape[0] * row_bytes;
@@ -97,7 +97,7 @@ absl::Status GroupPublish::Register() {
 }
 
 // At the same time: each may wait for the others.
-absl::Status GroupPublish::Publish(uint64_t version, const ros::PublishOptions& options) {
+absl::Status GroupPublish::Publish(uint64_t version, const tensorhub::PublishOptions& options) {
   std::vector<absl::Status> results(clients_.size());
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < clients_.size(); ++rank) {

@@ -43,19 +43,19 @@ class GroupPublish {
   absl::Status Allocate();
   std::byte* memory() const { return memory_.get(); }
   absl::Status Register();
-  absl::Status Publish(uint64_t version, const ros::PublishOptions& options);
+  absl::Status Publish(uint64_t version, const tensorhub::PublishOptions& options);
   // An error if nobody can find the version here any more.
   absl::Status Check() const;
   absl::Status Leave();
 
  private:
   absl::Status ConnectRank(uint32_t rank, const safetensors::Attachment& files);
-  std::vector<ros::Tensor> TensorsOfRank(uint32_t rank) const;
+  std::vector<tensorhub::Tensor> TensorsOfRank(uint32_t rank) const;
 
   const Options options_;
   const safetensors::Attachment& contents_;
   ShardMemory memory_;  // outlives the clients
-  std::vector<std::unique_ptr<ros::Client>> clients_;
+  std::vector<std::unique_ptr<tensorhub::Client>> clients_;
 };
 
 }  // namespace tensorhub::ctl

@@ -8,7 +8,7 @@ namespace tensorhub::ctl {
 LeaveOnSignal::LeaveOnSignal(std::chrono::milliseconds drain)
     : drain_(drain), signals_([this](int signal) { Leave(signal); }) {}
 
-void LeaveOnSignal::Watch(ros::Client& client) {
+void LeaveOnSignal::Watch(tensorhub::Client& client) {
   MutexLock lock(mutex_);
   client_ = &client;
 }

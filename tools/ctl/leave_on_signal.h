@@ -25,7 +25,7 @@ class LeaveOnSignal {
 
   // From now on until Unwatch or the end of this object, either of which comes before the client's.
   // Neither returns while the client leaves because of a signal: the process ends then.
-  void Watch(ros::Client& client) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Watch(tensorhub::Client& client) ABSL_LOCKS_EXCLUDED(mutex_);
   void Unwatch() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -33,14 +33,14 @@ class LeaveOnSignal {
 
   const std::chrono::milliseconds drain_;
   Mutex mutex_;
-  ros::Client* client_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  tensorhub::Client* client_ ABSL_GUARDED_BY(mutex_) = nullptr;
   SignalThread signals_;
 };
 
 // For as long as this lives; declared after the client, so that it goes first.
 class Watching {
  public:
-  Watching(LeaveOnSignal& leaving, ros::Client& client) : leaving_(leaving) {
+  Watching(LeaveOnSignal& leaving, tensorhub::Client& client) : leaving_(leaving) {
     leaving_.Watch(client);
   }
   ~Watching() { leaving_.Unwatch(); }

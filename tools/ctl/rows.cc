@@ -54,7 +54,7 @@ std::vector<TensorSpec> RowsOf(const std::vector<TensorSpec>& whole, uint32_t ra
   std::vector<TensorSpec> rows;
   for (const TensorSpec& tensor : whole) {
     TensorSpec piece = tensor;
-    piece.slice = Slice{tensor.shape, std::vector<uint64_t>(tensor.shape.size(), 0)};
+    piece.slice = SliceSpec{tensor.shape, std::vector<uint64_t>(tensor.shape.size(), 0)};
     const bool empty =
         std::find(tensor.shape.begin(), tensor.shape.end(), 0u) != tensor.shape.end();
     if (!tensor.shape.empty() && !empty) {

@@ -66,7 +66,7 @@ void FreeShard::operator()(std::byte* memory) const {
   if (mapped_bytes > 0) ::munmap(memory, mapped_bytes);
 }
 
-absl::StatusOr<ShardMemory> AllocateShard(ros::Client& client, uint64_t bytes) {
+absl::StatusOr<ShardMemory> AllocateShard(tensorhub::Client& client, uint64_t bytes) {
   if (bytes == 0) return ShardMemory();
   if (absl::Status status = CheckMemoryFor(bytes); !status.ok()) return status;
   const absl::StatusOr<void*> shared = client.Allocate(bytes);
@@ -84,17 +84,18 @@ absl::StatusOr<ShardMemory> MapShard(uint64_t bytes) {
   return ShardMemory(InHugePages(memory, bytes), FreeShard{bytes});
 }
 
-std::vector<ros::Tensor> TensorsOf(const safetensors::Attachment& contents, std::byte* memory) {
-  std::vector<ros::Tensor> tensors;
+std::vector<tensorhub::Tensor> TensorsOf(const safetensors::Attachment& contents,
+                                         std::byte* memory) {
+  std::vector<tensorhub::Tensor> tensors;
   for (const safetensors::PlacedTensor& placed : safetensors::Place(contents, memory)) {
-    ros::Tensor tensor;
+    tensorhub::Tensor tensor;
     tensor.name = placed.spec->name;
     tensor.data = placed.data;
     tensor.bytes = placed.bytes;
     tensor.dtype = std::string(ToString(placed.spec->dtype));
     tensor.shape = placed.spec->shape;
     if (const auto& slice = placed.spec->slice) {
-      tensor.slice = ros::Slice{slice->global_shape, slice->offset};
+      tensor.slice = tensorhub::Slice{slice->global_shape, slice->offset};
     }
     tensors.push_back(std::move(tensor));
   }

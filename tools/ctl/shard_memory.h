@@ -33,7 +33,7 @@ using ShardMemory = std::unique_ptr<std::byte[], FreeShard>;
 
 // What peers on this host can read by themselves, if the host gives as much of that, and ordinary
 // memory otherwise. Null for no bytes. RESOURCE_EXHAUSTED if there is neither.
-absl::StatusOr<ShardMemory> AllocateShard(ros::Client& client, uint64_t bytes);
+absl::StatusOr<ShardMemory> AllocateShard(tensorhub::Client& client, uint64_t bytes);
 // Ordinary memory only, of more than no bytes.
 absl::StatusOr<ShardMemory> MapShard(uint64_t bytes);
 
@@ -42,7 +42,8 @@ absl::StatusOr<ShardMemory> MapShard(uint64_t bytes);
 absl::Status MakePages(std::byte* memory, uint64_t bytes);
 
 // The tensors of the attachment's files, which lie in `memory` one after the other.
-std::vector<ros::Tensor> TensorsOf(const safetensors::Attachment& contents, std::byte* memory);
+std::vector<tensorhub::Tensor> TensorsOf(const safetensors::Attachment& contents,
+                                         std::byte* memory);
 
 }  // namespace tensorhub::ctl
 

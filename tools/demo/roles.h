@@ -42,8 +42,9 @@ absl::Status RunRollout(const Setting& setting, uint32_t number, uint32_t rank);
 absl::Status RunReport(const Setting& setting);
 
 // A client whose location says at least which host this is.
-absl::StatusOr<std::unique_ptr<ros::Client>> ConnectTo(const Setting& setting,
-                                                       const std::string& group, uint32_t rank);
+absl::StatusOr<std::unique_ptr<tensorhub::Client>> ConnectTo(const Setting& setting,
+                                                             const std::string& group,
+                                                             uint32_t rank);
 
 }  // namespace tensorhub::demo
 

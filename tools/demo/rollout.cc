@@ -24,12 +24,13 @@ void Print(const FetchNote& note) {
 }
 
 // Waits for a version above `held`, then reads it: the waiting is not part of the time.
-absl::StatusOr<FetchNote> FetchOne(ros::Client& client, const Setting& setting, uint64_t held) {
-  const auto seen = client.WaitForVersion(ros::NewerThan(held), setting.timeout);
+absl::StatusOr<FetchNote> FetchOne(tensorhub::Client& client, const Setting& setting,
+                                   uint64_t held) {
+  const auto seen = client.WaitForVersion(tensorhub::NewerThan(held), setting.timeout);
   if (!seen.ok()) return seen.status();
   const Clock::time_point begin = Clock::now();
-  const ros::FetchOptions options{.timeout = setting.timeout, .progress = {}};
-  const auto result = client.Fetch(ros::NewerThan(held), options);
+  const tensorhub::FetchOptions options{.timeout = setting.timeout, .progress = {}};
+  const auto result = client.Fetch(tensorhub::NewerThan(held), options);
   if (!result.ok()) return result.status();
   FetchNote note;
   note.version = result->version;
@@ -40,7 +41,7 @@ absl::StatusOr<FetchNote> FetchOne(ros::Client& client, const Setting& setting, 
   return note;
 }
 
-absl::StatusOr<uint64_t> FetchAndCheck(ros::Client& client, const Setting& setting,
+absl::StatusOr<uint64_t> FetchAndCheck(tensorhub::Client& client, const Setting& setting,
                                        const Shard& shard, const std::string& group, uint32_t rank,
                                        uint64_t held) {
   const Notes notes(setting.directory);

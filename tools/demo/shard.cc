@@ -57,15 +57,15 @@ uint64_t Shard::bytes() const {
   return parts_.empty() ? 0 : parts_.back().offset + parts_.back().tensor->bytes;
 }
 
-absl::Status Shard::Register(ros::Client& client) {
+absl::Status Shard::Register(tensorhub::Client& client) {
   absl::StatusOr<ctl::ShardMemory> memory = ctl::AllocateShard(client, bytes());
   if (!memory.ok()) return memory.status();
   memory_ = *std::move(memory);
   // A real engine has written to its weights before; memory never touched is slow to fill.
   std::fill_n(memory_.get(), bytes(), std::byte{});
-  std::vector<ros::Tensor> tensors;
+  std::vector<tensorhub::Tensor> tensors;
   for (const Part& part : parts_) {
-    ros::Tensor tensor;
+    tensorhub::Tensor tensor;
     tensor.name = part.tensor->spec.name;
     tensor.data = part.tensor->bytes == 0 ? nullptr : memory_.get() + part.offset;
     tensor.bytes = part.tensor->bytes;

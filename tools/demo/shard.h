@@ -44,7 +44,7 @@ class Shard {
   size_t tensor_count() const { return parts_.size(); }
 
   // Takes memory from the client, which the shard outlives, and names it to it.
-  absl::Status Register(ros::Client& client);
+  absl::Status Register(tensorhub::Client& client);
   // Reads the checkpoint's bytes.
   absl::Status Load();
   // A training step on every tensor.

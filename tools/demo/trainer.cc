@@ -23,7 +23,7 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-absl::Status PublishOne(ros::Client& client, Shard& shard, const Notes& notes, uint32_t rank,
+absl::Status PublishOne(tensorhub::Client& client, Shard& shard, const Notes& notes, uint32_t rank,
                         uint64_t version) {
   const Clock::time_point begin = Clock::now();
   if (absl::Status status = client.Unpublish(); !status.ok()) return status;
@@ -41,19 +41,20 @@ absl::Status PublishOne(ros::Client& client, Shard& shard, const Notes& notes, u
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ros::Client>> ConnectTo(const Setting& setting,
-                                                       const std::string& group, uint32_t rank) {
+absl::StatusOr<std::unique_ptr<tensorhub::Client>> ConnectTo(const Setting& setting,
+                                                             const std::string& group,
+                                                             uint32_t rank) {
   std::array<char, 65> host{};
   ::gethostname(host.data(), host.size() - 1);
-  return ros::Client::Connect({.server = setting.server,
-                               .model = setting.model,
-                               .group = group,
-                               .rank = rank,
-                               .world_size = setting.ranks,
-                               .location = absl::StrCat("demo/local/rack/", host.data()),
-                               .spot = false,
-                               .connect_timeout = std::chrono::seconds(10),
-                               .attachment = {}});
+  return tensorhub::Client::Connect({.server = setting.server,
+                                     .model = setting.model,
+                                     .group = group,
+                                     .rank = rank,
+                                     .world_size = setting.ranks,
+                                     .location = absl::StrCat("demo/local/rack/", host.data()),
+                                     .spot = false,
+                                     .connect_timeout = std::chrono::seconds(10),
+                                     .attachment = {}});
 }
 
 absl::Status RunTrainer(const Setting& setting, uint32_t rank) {

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "bench/figures.h"
 #include "common/cli/flags.h"
 #include "tests/sim/seed_run.h"
-#include "tools/bench/figures.h"
 
 namespace tensorhub::sim {
 

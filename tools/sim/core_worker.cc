@@ -51,7 +51,7 @@ CoreWorker::CoreWorker(const Surroundings& around, WorkerFacts facts, Register& 
   others_[facts_.number] = this;
 }
 
-void CoreWorker::Open(const std::optional<PublicationId>& /*held*/, Version /*version*/) {
+void CoreWorker::Open(const std::optional<PublicationId>& /*held*/, VersionNumber /*version*/) {
   agent::Registered registered;
   registered.layout = layout();
   registered.total_bytes = static_cast<uint64_t>(around_.shard.bytes);
@@ -59,7 +59,7 @@ void CoreWorker::Open(const std::optional<PublicationId>& /*held*/, Version /*ve
   around_.hub.Apply(Opening());
 }
 
-void CoreWorker::Publish(Version version) {
+void CoreWorker::Publish(VersionNumber version) {
   publishing_ = version;
   agent::PublishVerb verb;
   verb.version = version;
@@ -67,13 +67,13 @@ void CoreWorker::Publish(Version version) {
   Step(agent::VerbAsked{verb});
 }
 
-void CoreWorker::Fetch(Version newer_than) {
+void CoreWorker::Fetch(VersionNumber newer_than) {
   if (gone_ || leaving_ || fetching_) return;
   if (record_.done != 0 || record_.asked == 0) record_ = FetchRecord{around_.world.now()};
   newer_than_ = newer_than;
   fetching_ = true;
   agent::FetchVerb verb;
-  verb.selector = {Selector::Kind::kNewerThan, newer_than};
+  verb.selector = {VersionSelector::Kind::kNewerThan, newer_than};
   verb.timeout_ms = kVerbTimeoutMs;
   Step(agent::VerbAsked{verb});
 }

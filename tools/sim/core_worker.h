@@ -27,9 +27,9 @@ class CoreWorker : public FleetWorker {
   CoreWorker(const Surroundings& around, WorkerFacts facts, Register& others, FrameNetwork& frames);
 
   // Holds nothing: the agent believes only what it has done itself.
-  void Open(const std::optional<PublicationId>& held, Version version) override;
-  void Publish(Version version) override;
-  void Fetch(Version newer_than) override;
+  void Open(const std::optional<PublicationId>& held, VersionNumber version) override;
+  void Publish(VersionNumber version) override;
+  void Fetch(VersionNumber newer_than) override;
   void Die() override { gone_ = true; }
   void Leave() override;
   void OnHub(const hub::Effect& effect) override;
@@ -61,8 +61,8 @@ class CoreWorker : public FleetWorker {
   bool fetching_ = false;
   bool leaving_ = false;
   uint32_t assignments_ = 0;  // of this fetch
-  Version publishing_ = 0;
-  Version newer_than_ = 0;
+  VersionNumber publishing_ = 0;
+  VersionNumber newer_than_ = 0;
 };
 
 }  // namespace tensorhub::sim

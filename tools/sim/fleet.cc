@@ -15,7 +15,7 @@ namespace {
 
 constexpr PublicationId kOldPublication{1, 1};
 
-std::shared_ptr<const Layout> OneTensor(uint64_t bytes, std::optional<Slice> slice) {
+std::shared_ptr<const Layout> OneTensor(uint64_t bytes, std::optional<SliceSpec> slice) {
   TensorSpec tensor;
   tensor.name = "weights";
   tensor.dtype = DType::kU8;
@@ -36,7 +36,7 @@ std::vector<std::shared_ptr<const Layout>> LayoutsOf(const ShardOptions& shard, 
   for (uint64_t rank = 0; rank < shard.world_size; ++rank) {
     const uint64_t begin = total * rank / shard.world_size;
     const uint64_t end = total * (rank + 1) / shard.world_size;
-    layouts.push_back(OneTensor(end - begin, Slice{{total}, {begin}}));
+    layouts.push_back(OneTensor(end - begin, SliceSpec{{total}, {begin}}));
   }
   return layouts;
 }
@@ -94,11 +94,11 @@ void Fleet::ForEach(GroupIndex group, Visit visit) {
   for (Rank rank = 0; rank < its.ranks; ++rank) visit(*workers_[its.first + rank]);
 }
 
-void Fleet::Publish(GroupIndex group, Version version) {
+void Fleet::Publish(GroupIndex group, VersionNumber version) {
   ForEach(group, [version](FleetWorker& worker) { worker.Publish(version); });
 }
 
-void Fleet::Fetch(GroupIndex group, Version newer_than) {
+void Fleet::Fetch(GroupIndex group, VersionNumber newer_than) {
   ForEach(group, [newer_than](FleetWorker& worker) { worker.Fetch(newer_than); });
 }
 
@@ -123,7 +123,7 @@ void Fleet::RankFetched(GroupIndex group) {
   if (on_fetched_) on_fetched_(group);
 }
 
-bool Fleet::Holds(GroupIndex group, Version version) const {
+bool Fleet::Holds(GroupIndex group, VersionNumber version) const {
   for (const FleetWorker* worker : WorkersOf(group)) {
     if (worker->holds() != version) return false;
   }

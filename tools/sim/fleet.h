@@ -47,15 +47,15 @@ class Fleet {
   GroupIndex AddTrainers(const std::string& name, uint32_t first_gpu);
   GroupIndex AddRollouts(const std::string& name, uint32_t first_gpu, bool holds_old);
 
-  void Publish(GroupIndex group, Version version);
-  void Fetch(GroupIndex group, Version newer_than);
+  void Publish(GroupIndex group, VersionNumber version);
+  void Fetch(GroupIndex group, VersionNumber newer_than);
   void Die(GroupIndex group);
   void Leave(GroupIndex group);
 
   // Called when the last rank of a group's fetch has heard of its end.
   void OnFetched(std::function<void(GroupIndex)> action) { on_fetched_ = std::move(action); }
 
-  bool Holds(GroupIndex group, Version version) const;
+  bool Holds(GroupIndex group, VersionNumber version) const;
   bool IsGone(GroupIndex group) const { return workers_[groups_[group].first]->gone(); }
   std::vector<const FleetWorker*> WorkersOf(GroupIndex group) const;
   const FrameNetwork& frames() const { return frames_; }

@@ -72,9 +72,9 @@ class FleetWorker {
   FleetWorker& operator=(const FleetWorker&) = delete;
 
   // Joins the hub at once, holding this publication whole if there is one.
-  virtual void Open(const std::optional<PublicationId>& held, Version version) = 0;
-  virtual void Publish(Version version) = 0;
-  virtual void Fetch(Version newer_than) = 0;
+  virtual void Open(const std::optional<PublicationId>& held, VersionNumber version) = 0;
+  virtual void Publish(VersionNumber version) = 0;
+  virtual void Fetch(VersionNumber newer_than) = 0;
   // Without a word: readers find out by its silence, the hub by its lease.
   virtual void Die() = 0;
   virtual void Leave() = 0;
@@ -84,7 +84,7 @@ class FleetWorker {
   virtual bool gone() const = 0;
 
   const WorkerFacts& facts() const { return facts_; }
-  Version holds() const { return held_; }
+  VersionNumber holds() const { return held_; }
   const FetchRecord& record() const { return record_; }
 
   // Called when a fetch has succeeded.
@@ -107,7 +107,7 @@ class FleetWorker {
 
   const Surroundings& around_;
   const WorkerFacts facts_;
-  Version held_ = 0;
+  VersionNumber held_ = 0;
   FetchRecord record_;
 };
 

@@ -33,7 +33,7 @@ void FlowWorker::NewFill(bool whole) {
   others_.by_fill[fill_] = this;
 }
 
-void FlowWorker::Open(const std::optional<PublicationId>& held, Version version) {
+void FlowWorker::Open(const std::optional<PublicationId>& held, VersionNumber version) {
   hub::SessionOpened opened = Opening();
   if (held) {
     hub::Holding holding;
@@ -70,12 +70,12 @@ void FlowWorker::Call(Op op, Phase phase) {
   around_.hub.Send(std::move(op));
 }
 
-void FlowWorker::Publish(Version version) {
+void FlowWorker::Publish(VersionNumber version) {
   publishing_ = version;
   Call(PublishOf(version), Phase::kPublishing);
 }
 
-hub::PublishOp FlowWorker::PublishOf(Version version) const {
+hub::PublishOp FlowWorker::PublishOf(VersionNumber version) const {
   hub::PublishOp op;
   op.version = version;
   op.layout = layout();
@@ -101,12 +101,12 @@ void FlowWorker::OnPublished(const hub::Reply& reply) {
   around_.hub.Send(hub::ContentHashed{session(), published.publication, generation_, kDigest});
 }
 
-void FlowWorker::Fetch(Version newer_than) {
+void FlowWorker::Fetch(VersionNumber newer_than) {
   if (gone() || phase_ != Phase::kIdle) return;
   if (record_.done != 0 || record_.asked == 0) record_ = FetchRecord{now()};
   newer_than_ = newer_than;
   hub::JoinFetchOp op;
-  op.selector = {Selector::Kind::kNewerThan, newer_than};
+  op.selector = {VersionSelector::Kind::kNewerThan, newer_than};
   op.layout = layout();
   op.timeout_ms = kFetchTimeoutMs;
   Call(std::move(op), Phase::kJoining);

@@ -26,9 +26,9 @@ class FlowWorker : public FleetWorker {
 
   FlowWorker(const Surroundings& around, WorkerFacts facts, Register& others);
 
-  void Open(const std::optional<PublicationId>& held, Version version) override;
-  void Publish(Version version) override;
-  void Fetch(Version newer_than) override;
+  void Open(const std::optional<PublicationId>& held, VersionNumber version) override;
+  void Publish(VersionNumber version) override;
+  void Fetch(VersionNumber newer_than) override;
   void Die() override;
   void Leave() override;
   void OnHub(const hub::Effect& effect) override;
@@ -53,7 +53,7 @@ class FlowWorker : public FleetWorker {
   template <typename Op>
   void Call(Op op, Phase phase);
   void OnReply(const hub::Reply& reply);
-  hub::PublishOp PublishOf(Version version) const;
+  hub::PublishOp PublishOf(VersionNumber version) const;
   void OnPublished(const hub::Reply& reply);
   void OnJoined(const hub::Reply& reply);
   void OnFinished(const hub::Reply& reply);
@@ -91,8 +91,8 @@ class FlowWorker : public FleetWorker {
   OpId op_ = 0;
   FillId fill_ = 0;
   Generation generation_ = 1;
-  Version publishing_ = 0;
-  Version newer_than_ = 0;
+  VersionNumber publishing_ = 0;
+  VersionNumber newer_than_ = 0;
   std::optional<hub::FetchDecision> decision_;
   std::vector<std::optional<hub::Assign>> assigned_{1};  // by part
   uint64_t attached_ = 0;                                // how often

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "bench/figures.h"
 #include "common/cli/flags.h"
 #include "common/cli/program.h"
-#include "tools/bench/figures.h"
 #include "tools/sim/check.h"
 #include "tools/sim/replay.h"
 #include "tools/sim/scale.h"

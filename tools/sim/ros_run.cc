@@ -11,8 +11,8 @@
 namespace tensorhub::sim {
 namespace {
 
-constexpr Version kNewVersion = 2;
-constexpr Version kOldVersion = 1;
+constexpr VersionNumber kNewVersion = 2;
+constexpr VersionNumber kOldVersion = 1;
 // Rollouts that wait have joined by then.
 constexpr Nanos kPublishAt = kSecond;
 // Nobody waits that long; a run that gets there is stuck.

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bench/figures.h"
 #include "common/cli/flags.h"
-#include "tools/bench/figures.h"
 #include "tools/sim/workload.h"
 
 namespace tensorhub::sim {

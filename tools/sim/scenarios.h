@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tools/bench/figures.h"
+#include "bench/figures.h"
 #include "tools/sim/workload.h"
 
 namespace tensorhub::sim {

@@ -364,7 +364,7 @@ absl::Status AgentCore::State::Health() const {
 }
 
 // R2: nothing: it is not what was held here last.
-std::optional<TermNumber> AgentCore::State::HeldIn(Version version) const {
+std::optional<TermNumber> AgentCore::State::HeldIn(VersionNumber version) const {
   const Reference::Content& content = reference_.content();
   const std::optional<Held> held =
       reference_.holds() ? std::optional(Held{content.version, content.term.number}) : last_held_;
@@ -437,7 +437,7 @@ void AgentCore::Step(const Event& event, TimeMs now, Effects& effects) {
 std::optional<TimeMs> AgentCore::NextDeadline() const { return state_->NextDeadline(); }
 bool AgentCore::Busy() const { return state_->Busy(); }
 absl::Status AgentCore::Health() const { return state_->Health(); }
-std::optional<TermNumber> AgentCore::HeldIn(Version version) const {
+std::optional<TermNumber> AgentCore::HeldIn(VersionNumber version) const {
   return state_->HeldIn(version);
 }
 size_t AgentCore::Readers() const { return state_->Readers(); }

@@ -88,7 +88,7 @@ class AgentCore {
   absl::Status Health() const;
 
   // R2: the term of that version, if it is what these buffers hold, or held last.
-  std::optional<TermNumber> HeldIn(Version version) const;
+  std::optional<TermNumber> HeldIn(VersionNumber version) const;
   // Reads of others that are open here.
   size_t Readers() const;
   // For the next OpenSession.

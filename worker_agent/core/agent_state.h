@@ -76,7 +76,7 @@ class AgentCore::State {
   std::optional<TimeMs> NextDeadline() const;
   bool Busy() const;
   absl::Status Health() const;
-  std::optional<TermNumber> HeldIn(Version version) const;
+  std::optional<TermNumber> HeldIn(VersionNumber version) const;
   size_t Readers() const { return server_.open(); }
   StateReport Report() const;
   Phases PhasesNow() const;
@@ -225,7 +225,7 @@ class AgentCore::State {
   // what a session that opens later says does not count, since its owner does not know it.
   std::optional<TermNumber> knows_term_;
   struct Held {
-    Version version = 0;
+    VersionNumber version = 0;
     TermNumber term = 0;
   };
   std::optional<Held> last_held_;  // before what the buffers mean now

@@ -24,7 +24,7 @@
 namespace tensorhub::agent {
 
 struct PublishCall {
-  Version version = 0;
+  VersionNumber version = 0;
   Fingerprint layout;
   Fingerprint attachment;
   uint64_t chunk_bytes = 0;
@@ -39,7 +39,7 @@ struct PublishCall {
   PublicationId compared = {};
 };
 struct JoinFetchCall {
-  Selector selector;
+  VersionSelector selector;
   Fingerprint layout;
   TimeMs timeout_ms = 0;
   // R2: of the version that `selector` names, if that is what was held here last.
@@ -113,7 +113,7 @@ struct ContentHashedMessage {
 };
 // R7: the copy that was asked for is not made.
 struct CopyFailedMessage {
-  Version version = 0;
+  VersionNumber version = 0;
   absl::Status reason;
 };
 struct SessionSend {
@@ -234,14 +234,14 @@ struct ReadersLeft {};
 // The owner should have a copy made of this version's shard in other memory, and say CopyFailed if
 // that cannot be done.
 struct CopyWanted {
-  Version version = 0;
+  VersionNumber version = 0;
   TimeMs within_ms = 0;
 };
 // The owner should unpublish what this copy holds.
 struct CopyReleased {};
 
 struct FetchOutcome {
-  Version version = 0;
+  VersionNumber version = 0;
   ContentDigest identity;  // of the content, the same on all ranks; none: digests are off
   uint64_t bytes_read = 0;
   uint64_t bytes_skipped = 0;
@@ -255,7 +255,7 @@ struct VerbDone {
 };
 // For progress bars; at most every 100 ms, and at the end.
 struct FetchAdvanced {
-  Version version = 0;
+  VersionNumber version = 0;
   uint64_t bytes_done = 0;
   uint64_t bytes_total = 0;
   std::string source;
@@ -277,7 +277,7 @@ using Effects = std::vector<Effect>;
 // What the agent reports when a session opens (R8).
 struct HoldingReport {
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
   Fingerprint layout;
@@ -304,7 +304,7 @@ struct OpenStreamReport {
 struct OpenFetchReport {
   TransactionId transaction;
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   bool finished = false;
   std::optional<WorkerIdentity> source;
   Generation source_generation = 0;

@@ -37,7 +37,7 @@ struct ByteRange {
 // One at a time; each is answered by exactly one VerbDone.
 
 struct PublishVerb {
-  Version version = 0;
+  VersionNumber version = 0;
   bool wait_for_group = false;
   bool supersede = false;  // begins a new term with this version (R2)
   TimeMs timeout_ms = 60000;
@@ -47,7 +47,7 @@ struct UnpublishVerb {
   bool force = false;  // also if a wanted version is lost (R7)
 };
 struct FetchVerb {
-  Selector selector;
+  VersionSelector selector;
   TimeMs timeout_ms = 600000;
   bool waits_out_outages = true;  // R8
   std::string traceparent = {};   // of the caller's trace, for who records this fetch
@@ -140,7 +140,7 @@ struct GroupChangedDirective {
 // time, would free its buffers. This worker's own may be free already.
 struct MakeCopyDirective {
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   TimeMs within_ms = 10'000;
 };
 // This worker is a copy, and nobody wants its version any more.
@@ -168,7 +168,7 @@ struct UnpublishReply {
 struct FetchDecision {
   TransactionId transaction;
   PublicationId publication;
-  Version version = 0;
+  VersionNumber version = 0;
   uint32_t world_size = 0;
   uint64_t chunk_bytes = 0;
   Fingerprint attachment;
@@ -178,7 +178,7 @@ struct FetchDecision {
   ShardingRef sharding = {};
 };
 struct FinishReply {  // with every outcome, also with one that is an error
-  Version version = 0;
+  VersionNumber version = 0;
   ContentDigest identity = {};  // of what was fetched; none: not known
 };
 // The answer to the Call effect with the same op. UNAVAILABLE without a payload: the hub was not
@@ -283,7 +283,7 @@ struct CancelAsked {};
 struct Stopping {};
 // The owner's answer to CopyWanted, if it is no.
 struct CopyFailed {
-  Version version = 0;
+  VersionNumber version = 0;
   absl::Status reason;
 };
 struct Tick {};

@@ -36,7 +36,7 @@ void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects
 void AgentCore::State::Join(const FetchVerb& verb, TimeMs left_ms, Effects& effects) {
   phase_ = Phase::kJoining;
   JoinFetchCall call{verb.selector, registered_->layout, left_ms};
-  const bool newer = verb.selector.kind == Selector::Kind::kNewerThan;
+  const bool newer = verb.selector.kind == VersionSelector::Kind::kNewerThan;
   if (newer) call.held_in = HeldIn(verb.selector.version);
   calls_.Start(call, effects);
 }

@@ -31,7 +31,7 @@ class Reference {
   // is fixed").
   struct Content {
     PublicationId publication;
-    Version version = 0;
+    VersionNumber version = 0;
     uint32_t world_size = 0;
     Chunking chunking;
     Fingerprint layout;

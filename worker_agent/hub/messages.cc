@@ -364,13 +364,13 @@ v1::UnpublishRequest ToProto(const UnpublishCall& call) {
 v1::JoinFetchRequest ToProto(const JoinFetchCall& call) {
   v1::JoinFetchRequest out;
   switch (call.selector.kind) {
-    case Selector::Kind::kLatest:
+    case VersionSelector::Kind::kLatest:
       out.mutable_selector()->set_latest(true);
       break;
-    case Selector::Kind::kExact:
+    case VersionSelector::Kind::kExact:
       out.mutable_selector()->set_exact(call.selector.version);
       break;
-    case Selector::Kind::kNewerThan:
+    case VersionSelector::Kind::kNewerThan:
       out.mutable_selector()->set_newer_than(call.selector.version);
       break;
   }

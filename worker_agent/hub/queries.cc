@@ -63,7 +63,7 @@ std::vector<ListedVersion> Join(const v1::ListVersionsResponse& versions,
 HubQueries::HubQueries(std::shared_ptr<HubChannel> channel, std::string server, std::string model)
     : channel_(std::move(channel)), server_(std::move(server)), model_(std::move(model)) {}
 
-absl::StatusOr<Version> HubQueries::WaitForVersion(const VersionWait& wait) {
+absl::StatusOr<VersionNumber> HubQueries::WaitForVersion(const VersionWait& wait) {
   v1::WaitForVersionRequest request;
   request.set_model(model_);
   request.set_any(wait.any);

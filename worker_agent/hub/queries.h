@@ -31,7 +31,7 @@ namespace tensorhub::agent {
 
 struct VersionWait {
   bool any = false;  // any visible version will do
-  Version newer_than = 0;
+  VersionNumber newer_than = 0;
   bool stamped = false;  // by the agent: where it holds that version, or held it last, it says so
   std::optional<TermNumber> held_in = {};  // R2: in which term
   uint64_t max_lag = 0;
@@ -46,7 +46,7 @@ struct ListedReplica {
   std::string state;
 };
 struct ListedVersion {
-  Version version = 0;
+  VersionNumber version = 0;
   std::string state;
   uint64_t bytes = 0;
   std::vector<ListedReplica> replicas;
@@ -60,7 +60,7 @@ class HubQueries {
   HubQueries(std::shared_ptr<HubChannel> channel, std::string server, std::string model);
 
   // Rides out an absent server. DEADLINE_EXCEEDED after the time-out; CANCELLED.
-  absl::StatusOr<Version> WaitForVersion(const VersionWait& wait);
+  absl::StatusOr<VersionNumber> WaitForVersion(const VersionWait& wait);
   // Oldest first. UNAVAILABLE if the server does not answer for 10 s.
   absl::StatusOr<std::vector<ListedVersion>> List(TimeMs within_ms = 10000);
   // Encoded. NOT_FOUND; UNAVAILABLE if the server does not answer for so long.

@@ -260,13 +260,13 @@ void ProgressLoop::LoseMemory(const absl::Status& why) {
   if (on_verb_done_) std::exchange(on_verb_done_, nullptr)({lost_, {}});
 }
 
-std::optional<Version> ProgressLoop::Held() const {
+std::optional<VersionNumber> ProgressLoop::Held() const {
   const std::optional<HoldingReport> holding = core_->Report().holding;
   return holding && holding->complete ? std::optional(holding->version) : std::nullopt;
 }
 
 absl::Status ProgressLoop::Health() const { return core_->Health(); }
-std::optional<TermNumber> ProgressLoop::HeldIn(Version version) const {
+std::optional<TermNumber> ProgressLoop::HeldIn(VersionNumber version) const {
   return core_->HeldIn(version);
 }
 
@@ -296,7 +296,7 @@ void ProgressLoop::AskToLeave(TimeMs drain_ms) { Feed(LeaveAsked{drain_ms}); }
 
 void ProgressLoop::AskToCancel() { Feed(CancelAsked{}); }
 
-void ProgressLoop::TellCopyFailed(Version version, const absl::Status& reason) {
+void ProgressLoop::TellCopyFailed(VersionNumber version, const absl::Status& reason) {
   Feed(CopyFailed{version, reason});
 }
 

@@ -63,7 +63,7 @@ class ProgressLoop {
     // The outcome of connecting to the hub, once.
     std::function<void(const absl::Status&)> on_connected;
     // R7, and to be done elsewhere: CopyWanted and CopyReleased. Must not block.
-    std::function<void(Version, TimeMs)> on_copy_wanted = [](Version, TimeMs) {};
+    std::function<void(VersionNumber, TimeMs)> on_copy_wanted = [](VersionNumber, TimeMs) {};
     std::function<void()> on_copy_released = [] {};
     // MakeReadPlan, for a reader of that layout; TellPlanned answers. Must not block.
     std::function<void(const MakeReadPlan&, const Layout&)> on_plan_wanted = [](const MakeReadPlan&,
@@ -92,12 +92,12 @@ class ProgressLoop {
   void AskVerb(const Verb& verb, OnVerbDone on_done, OnProgress on_progress);
   void AskToLeave(TimeMs drain_ms);
   void AskToCancel();
-  void TellCopyFailed(Version version, const absl::Status& reason);
+  void TellCopyFailed(VersionNumber version, const absl::Status& reason);
   void TellPlanned(const ReadPlanned& planned) { Feed(planned); }
   absl::StatusOr<void*> Allocate(size_t bytes);
-  std::optional<Version> Held() const;
+  std::optional<VersionNumber> Held() const;
   absl::Status Health() const;
-  std::optional<TermNumber> HeldIn(Version version) const;
+  std::optional<TermNumber> HeldIn(VersionNumber version) const;
   WorkerNow Now() const;
   void Stop() { stopping_ = true; }
 

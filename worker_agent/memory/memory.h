@@ -31,7 +31,7 @@ struct TensorBuffer {
   std::string name;
   std::string dtype;  // a name of ParseDType
   std::vector<uint64_t> shape;
-  std::optional<Slice> slice;
+  std::optional<SliceSpec> slice;
   void* data = nullptr;
   uint64_t bytes = 0;
   bool cuda = false;

@@ -47,7 +47,7 @@ struct FetchRecord {
   int64_t begin_us = 0;
   int64_t end_us = 0;
   std::string traceparent;
-  Version version = 0;  // 0: none was decided
+  VersionNumber version = 0;  // 0: none was decided
   absl::Status status;
   std::vector<Span> spans;
   std::vector<Stream> streams;  // the first kStreamsMax

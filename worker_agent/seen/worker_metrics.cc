@@ -54,7 +54,7 @@ void AddNow(const Models& models, Page& page) {
   page.Begin("tensorhub_worker_held_version", "The oldest of the versions that they hold.",
              Page::Type::Gauge);
   EachModel(models, [&](const ModelWorkers& model, const Page::Labels& labels) {
-    std::optional<Version> oldest;
+    std::optional<VersionNumber> oldest;
     for (const Rank& rank : model.ranks) {
       if (rank && rank->held) oldest = std::min(oldest.value_or(*rank->held), *rank->held);
     }

@@ -18,7 +18,7 @@ namespace tensorhub::agent {
 
 struct WorkerNow {
   bool connected = false;  // in a session with the server
-  std::optional<Version> held = {};
+  std::optional<VersionNumber> held = {};
   size_t sources = 0;  // that it reads from
   size_t readers = 0;  // reads of others that are open here
 };

@@ -3,12 +3,13 @@
 //
 // The public face of TensorHub: what a trainer and a rollout worker link.
 //
-//   auto client = ros::Client::Connect({.server = "hub:7070", .model = "actor", .group = "trainer",
+//   auto client = tensorhub::Client::Connect({.server = "hub:7070", .model = "actor", .group =
+//   "trainer",
 //                                       .rank = 0, .world_size = 2});
 //   client.value()->Register(tensors);   // once: memory that keeps its address
 //   client.value()->Publish(1);          // trainer: peers may read it from now on
 //   client.value()->Unpublish();         // trainer: the buffers may change again
-//   client.value()->Fetch(ros::Latest());  // rollout: into the registered memory, in place
+//   client.value()->Fetch(tensorhub::Latest());  // rollout: into the registered memory, in place
 //
 // The contract of the memory (R3, docs/protocol/rules.md): between Publish (or a Fetch that
 // succeeded) and the return of Unpublish, the registered bytes must not change, and nothing that
@@ -81,7 +82,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace ros {
+namespace tensorhub {
 
 // A piece of a larger tensor: it begins at `offset` of `global_shape`; its extent is the tensor's
 // own shape. A shard may hold several pieces of one name, as fused weights are held: each with a
@@ -449,6 +450,6 @@ class Client {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace ros
+}  // namespace tensorhub
 
 #endif  // TENSORHUB_ROS_H_

@@ -36,7 +36,7 @@ TEST_P(EveryBinaryTest, Help) {
   }
 }
 
-TEST_P(EveryBinaryTest, Version) {
+TEST_P(EveryBinaryTest, VersionNumber) {
   const Finished run = RunBinary(GetParam(), {"--version"});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.errors, "");

@@ -15,16 +15,16 @@ using harness::seconds;
 
 class EtcdClusterTest : public testing::Test {
  protected:
-  static hub::Persist Mark(Version version) {
+  static hub::Persist Mark(VersionNumber version) {
     hub::Persist rows;
     rows.models["m"] = hub::ModelRow{version, {1, version}};
     return rows;
   }
-  static Version MarkOf(const Loaded& loaded) {
+  static VersionNumber MarkOf(const Loaded& loaded) {
     const auto found = loaded.state.models.find("m");
     return found == loaded.state.models.end() ? 0 : found->second.latest;
   }
-  Version Kept() {
+  VersionNumber Kept() {
     Candidate candidate(etcd_, "hub", "z:1");
     Loaded loaded;
     candidate.Lead(loaded);
@@ -39,7 +39,7 @@ TEST_F(EtcdClusterTest, EachMemberMayDieAndComeBack) {
   Candidate candidate(etcd_, "hub", "a:1");
   Loaded loaded;
   const auto store = candidate.Lead(loaded);
-  Version version = 0;
+  VersionNumber version = 0;
   for (size_t member = 0; member < 3; ++member) {
     etcd_.member(member).Kill();
     for (int i = 0; i < 3; ++i) {
@@ -57,7 +57,7 @@ TEST_F(EtcdClusterTest, EachMemberMayDieAndComeBack) {
 // A member that was stopped with a commit in its hands carries it out when it goes on, after later
 // ones were kept by others. It must not undo them.
 TEST_F(EtcdClusterTest, AHeldBackTryUndoesNothing) {
-  Version version = 0;
+  VersionNumber version = 0;
   for (size_t member = 0; member < 3; ++member) {
     Candidate candidate(etcd_, "hub", "a:1");
     Loaded loaded;
@@ -74,7 +74,7 @@ TEST_F(EtcdClusterTest, AHeldBackTryUndoesNothing) {
     etcd_.member(member).Signal(SIGCONT);
     candidate.election().Resign();
     // Of the one that was answered with an error, it is not known.
-    const Version last = Kept();
+    const VersionNumber last = Kept();
     EXPECT_TRUE(last == version || (!kept && last == version + 1))
         << last << " instead of " << version << " with member " << member << " stopped";
     version = last;
@@ -98,7 +98,7 @@ TEST_F(EtcdClusterTest, ALeaderOutlivesTheQuorumsAbsence) {
   commit.join();
   EXPECT_TRUE(Eventually(seconds(20), [&] { return candidate.lost() || !candidate.doubted(); }));
   candidate.election().Resign();
-  const Version last = Kept();
+  const VersionNumber last = Kept();
   EXPECT_TRUE(last == 1 || (!kept && last == 0)) << last;
 }
 

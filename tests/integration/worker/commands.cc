@@ -30,7 +30,7 @@ std::string Took(microseconds time) {
   return absl::StrFormat("ms=%d us=%d", time.count() / 1000, time.count());
 }
 
-void PrintProgress(const ros::FetchProgress& progress) {
+void PrintProgress(const tensorhub::FetchProgress& progress) {
   // A transfer that has not begun, or is through, is none to interrupt.
   if (progress.bytes_done == 0 || progress.bytes_done >= progress.bytes_total) return;
   std::printf("progress %llu %llu %llu %s\n", static_cast<unsigned long long>(progress.version),
@@ -71,10 +71,10 @@ milliseconds Command::Time(const std::string& name, uint64_t otherwise_ms) const
   return milliseconds(Number(name, otherwise_ms));
 }
 
-ros::Selector Command::Selector() const {
-  if (Has("exact")) return ros::Version(Number("exact", 0));
-  if (Has("newer")) return ros::NewerThan(Number("newer", 0));
-  return ros::Latest();
+tensorhub::Selector Command::Selector() const {
+  if (Has("exact")) return tensorhub::Version(Number("exact", 0));
+  if (Has("newer")) return tensorhub::NewerThan(Number("newer", 0));
+  return tensorhub::Latest();
 }
 
 std::string Commands::Run(const std::string& line) {
@@ -105,7 +105,7 @@ Commands::Answer Commands::Dispatch(const Command& command) {
 
 Commands::Answer Commands::Connect(const Command& command) {
   rank_ = static_cast<uint32_t>(command.Number("rank", 0));
-  ros::ConnectOptions options;
+  tensorhub::ConnectOptions options;
   options.server = command.Text("server", options.server);
   options.model = command.Text("model");
   options.group = command.Text("group");
@@ -115,7 +115,7 @@ Commands::Answer Commands::Connect(const Command& command) {
   options.spot = command.Has("spot");
   options.host_copy_bytes = command.Number("copies", options.host_copy_bytes);
   options.connect_timeout = command.Time("timeout", 5000);
-  auto client = ros::Client::Connect(options);
+  auto client = tensorhub::Client::Connect(options);
   if (!client.ok()) return client.status();
   watching_.reset();
   client_ = *std::move(client);
@@ -168,7 +168,7 @@ Commands::Answer Commands::Fetch(const Command& command) {
   const std::string took = Took(Since(start));
   if (!result.ok()) return result.status();
   std::string identity;
-  for (const uint8_t byte : result->identity.value_or(ros::ContentIdentity{})) {
+  for (const uint8_t byte : result->identity.value_or(tensorhub::ContentIdentity{})) {
     absl::StrAppendFormat(&identity, "%02x", byte);
   }
   return absl::StrFormat("version=%d bytes=%d skipped=%d way=%s sources=%s %s identity=%s",
@@ -186,10 +186,10 @@ Commands::Answer Commands::List() {
   const auto versions = client_->List();
   if (!versions.ok()) return versions.status();
   std::string text;
-  for (const ros::VersionInfo& version : *versions) {
+  for (const tensorhub::VersionInfo& version : *versions) {
     text += absl::StrFormat("%s%d:%s:%d:", text.empty() ? "" : " ", version.version, version.state,
                             version.bytes);
-    for (const ros::Replica& replica : version.replicas) {
+    for (const tensorhub::Replica& replica : version.replicas) {
       text += absl::StrFormat("%s=%s/%d/%d,", replica.group, replica.state, replica.ranks_complete,
                               replica.ranks);
     }

@@ -50,7 +50,7 @@ struct Command {
   uint64_t Number(const std::string& name, uint64_t otherwise) const;
   std::chrono::milliseconds Time(const std::string& name, uint64_t otherwise_ms) const;
   // latest, exact= or newer=.
-  ros::Selector Selector() const;
+  tensorhub::Selector Selector() const;
 
   std::string verb;
   uint64_t version = 0;  // the second word, where it is a number
@@ -81,7 +81,7 @@ class Commands {
   uint32_t rank_ = 0;
   // The client reads the shard's memory for as long as it lives: it goes first.
   std::optional<Shard> shard_;
-  std::unique_ptr<ros::Client> client_;
+  std::unique_ptr<tensorhub::Client> client_;
   std::optional<ctl::Watching> watching_;
 };
 

@@ -29,9 +29,9 @@ size_t ElementBytes(const std::string& dtype) {
   return 1;
 }
 
-ros::Tensor MakeTensor(std::string name, std::string dtype, std::vector<uint64_t> shape,
-                       size_t bytes) {
-  ros::Tensor tensor;
+tensorhub::Tensor MakeTensor(std::string name, std::string dtype, std::vector<uint64_t> shape,
+                             size_t bytes) {
+  tensorhub::Tensor tensor;
   tensor.name = std::move(name);
   tensor.bytes = bytes;
   tensor.dtype = std::move(dtype);
@@ -92,7 +92,7 @@ absl::StatusOr<Shard> Shard::Make(const ShardOptions& options, const Allocator& 
 }
 
 absl::Status Shard::PlaceApart() {
-  for (ros::Tensor& tensor : tensors_) {
+  for (tensorhub::Tensor& tensor : tensors_) {
     memory_.emplace_back(std::calloc(1, tensor.bytes));
     tensor.data = memory_.back().get();
     if (tensor.data == nullptr) return absl::ResourceExhaustedError("register: out of memory");
@@ -104,11 +104,11 @@ absl::Status Shard::PlaceOnDevice(int device) {
   absl::StatusOr<std::unique_ptr<DeviceMemory>> memory = DeviceMemory::Open(device);
   if (!memory.ok()) return memory.status();
   on_device_ = *std::move(memory);
-  for (ros::Tensor& tensor : tensors_) {
+  for (tensorhub::Tensor& tensor : tensors_) {
     const absl::StatusOr<void*> block = on_device_->Allocate(tensor.bytes);
     if (!block.ok()) return block.status();
     tensor.data = *block;
-    tensor.device = ros::Device::kCuda;
+    tensor.device = tensorhub::Device::kCuda;
     tensor.device_index = device;
   }
   return absl::OkStatus();
@@ -119,7 +119,7 @@ absl::Status Shard::PlaceInArena(const ShardOptions& options, const Allocator& a
   constexpr size_t kGap = 4096;
   const size_t spare = kGap + tensors_.size() * (shuffled ? kGap : 16);
   size_t total = spare;
-  for (const ros::Tensor& tensor : tensors_) total += tensor.bytes;
+  for (const tensorhub::Tensor& tensor : tensors_) total += tensor.bytes;
   char* base = nullptr;
   if (options.shared) {
     const absl::StatusOr<void*> memory = allocate(total);
@@ -133,7 +133,7 @@ absl::Status Shard::PlaceInArena(const ShardOptions& options, const Allocator& a
   const std::vector<size_t> order = Shuffled(tensors_.size(), shuffled ? options.seed + 1 : 0);
   size_t offset = 0;
   for (size_t i = 0; i < tensors_.size(); ++i) {
-    ros::Tensor& tensor = tensors_[shuffled ? order[i] : i];
+    tensorhub::Tensor& tensor = tensors_[shuffled ? order[i] : i];
     if (options.unaligned) offset |= 1;
     tensor.data = base + offset;
     offset += tensor.bytes + (shuffled ? kGap / 2 : 0);
@@ -148,7 +148,7 @@ absl::Status Shard::PlaceInArena(const ShardOptions& options, const Allocator& a
 absl::Status Shard::Spoil(const std::string& fault) {
   if (fault.empty()) return absl::OkStatus();
   if (tensors_.size() < 2) return absl::InvalidArgumentError("register: faults take two tensors");
-  ros::Tensor& victim = tensors_[1];
+  tensorhub::Tensor& victim = tensors_[1];
   if (fault == "overlap") {
     victim.data = static_cast<char*>(tensors_[0].data) + tensors_[0].bytes - 1;
   } else if (fault == "null") {
@@ -166,7 +166,7 @@ absl::Status Shard::Spoil(const std::string& fault) {
 }
 
 absl::Status Shard::Fill(uint64_t version, uint32_t rank) {
-  for (const ros::Tensor& tensor : tensors_) {
+  for (const tensorhub::Tensor& tensor : tensors_) {
     if (on_device_ == nullptr) {
       FillContent({version, rank, tensor.name}, tensor.data, tensor.bytes);
       continue;
@@ -180,7 +180,7 @@ absl::Status Shard::Fill(uint64_t version, uint32_t rank) {
 }
 
 absl::Status Shard::Damage() {
-  const ros::Tensor& tensor = tensors_[tensors_.size() / 2];
+  const tensorhub::Tensor& tensor = tensors_[tensors_.size() / 2];
   if (tensor.bytes == 0 || on_device_ != nullptr) {
     return absl::FailedPreconditionError("damage: no bytes of that tensor in host memory");
   }
@@ -189,7 +189,7 @@ absl::Status Shard::Damage() {
 }
 
 absl::Status Shard::Forbid() {
-  const ros::Tensor& tensor = tensors_[tensors_.size() / 2];
+  const tensorhub::Tensor& tensor = tensors_[tensors_.size() / 2];
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<uintptr_t>(tensor.data) + page - 1) / page * page;
   const auto end = (reinterpret_cast<uintptr_t>(tensor.data) + tensor.bytes) / page * page;
@@ -201,7 +201,7 @@ absl::Status Shard::Forbid() {
 }
 
 absl::Status Shard::Check(uint64_t version, uint32_t rank) const {
-  for (const ros::Tensor& tensor : tensors_) {
+  for (const tensorhub::Tensor& tensor : tensors_) {
     std::string bytes;
     if (on_device_ != nullptr) {
       bytes.resize(tensor.bytes);

@@ -46,7 +46,7 @@ class Shard {
   // `allocate` gives the shared memory. INVALID_ARGUMENT if the options make no sense.
   static absl::StatusOr<Shard> Make(const ShardOptions& options, const Allocator& allocate);
 
-  const std::vector<ros::Tensor>& tensors() const { return tensors_; }
+  const std::vector<tensorhub::Tensor>& tensors() const { return tensors_; }
 
   absl::Status Fill(uint64_t version, uint32_t rank);
   // As if a stray pointer wrote to a tensor. FAILED_PRECONDITION if there is none with bytes.
@@ -68,7 +68,7 @@ class Shard {
   absl::Status Spoil(const std::string& fault);
 
   std::vector<std::unique_ptr<void, Free>> memory_;
-  std::vector<ros::Tensor> tensors_;
+  std::vector<tensorhub::Tensor> tensors_;
   std::unique_ptr<DeviceMemory> on_device_;  // null: the tensors are in host memory
 };
 

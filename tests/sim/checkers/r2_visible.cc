@@ -76,7 +76,7 @@ void R2Visible::OnHubStep(const HubStep& step) {
 
 // It came and went in one step: its publishers are not listed any more, so that it cannot be told
 // who they were.
-bool R2Visible::IsGone(const HubStep& step, const std::string& model, Version version,
+bool R2Visible::IsGone(const HubStep& step, const std::string& model, VersionNumber version,
                        uint64_t since) {
   return std::any_of(step.effects.begin(), step.effects.end(), [&](const hub::Effect& effect) {
     const auto* change = std::get_if<hub::ModelChange>(&effect);
@@ -86,7 +86,7 @@ bool R2Visible::IsGone(const HubStep& step, const std::string& model, Version ve
 }
 
 // R2: of two with one number each was whole once, though one has superseded the other by now.
-void R2Visible::OnVisible(const std::string& model, Version version, bool gone) {
+void R2Visible::OnVisible(const std::string& model, VersionNumber version, bool gone) {
   for (const hub::VersionView& view : scene_.hub->core().Versions(model)) {
     const bool published = view.state != hub::VersionState::kPublishing;
     if (!published || view.version != version || !seen_.insert(view.publication).second) continue;
@@ -113,7 +113,7 @@ void R2Visible::CheckPublished(const std::string& model, const hub::VersionView&
 }
 
 void R2Visible::OnTerms(const std::string& model, const std::vector<Term>& terms) {
-  const std::map<TermNumber, Version>& known = terms_[model];
+  const std::map<TermNumber, VersionNumber>& known = terms_[model];
   const TermNumber before = known.empty() ? 0 : known.rbegin()->first;
   const TermNumber now = terms.empty() ? 0 : terms.back().number;
   if (now >= before) return;

@@ -33,9 +33,9 @@ class R2Visible {
   // Who was alive, as far as the hub could know, when a rank published.
   Members MembersOf(const WorkerKey& key) const;
   // After that revision.
-  static bool IsGone(const HubStep& step, const std::string& model, Version version,
+  static bool IsGone(const HubStep& step, const std::string& model, VersionNumber version,
                      uint64_t since);
-  void OnVisible(const std::string& model, Version version, bool gone);
+  void OnVisible(const std::string& model, VersionNumber version, bool gone);
   void CheckPublished(const std::string& model, const hub::VersionView& view);
   void OnTerms(const std::string& model, const std::vector<Term>& terms);
   void OnPublished(const std::string& model, const hub::PublishReply& reply);
@@ -51,7 +51,7 @@ class R2Visible {
   std::map<uint32_t, Nanos> came_;  // by process: its first session, in any life
   std::set<PublicationId> seen_;
   // By model: the terms of what became visible, as their publishers were told, and since when.
-  std::map<std::string, std::map<TermNumber, Version>> terms_;
+  std::map<std::string, std::map<TermNumber, VersionNumber>> terms_;
   std::map<PublicationId, TermNumber> published_in_;
   std::set<TransactionId> decided_;
 };

@@ -34,7 +34,7 @@ class R7Retained {
   struct Asked {
     WorkerIdentity worker;
     Generation generation = 0;
-    Version version = 0;
+    VersionNumber version = 0;
     PublicationId publication = {};
     ShardingId sharding = {};
     bool was_wanted = true;  // before the step that is looked at

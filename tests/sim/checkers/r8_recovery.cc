@@ -87,7 +87,7 @@ void R8Recovery::OnHubStep(const HubStep& step) {
     if (reply == nullptr || !reply->status.ok()) continue;
     const CallRecord& record = scene_.hub->call(reply->call);
     if (const auto* decision = std::get_if<hub::FetchDecision>(&reply->payload)) {
-      const bool latest = record.selector.kind == Selector::Kind::kLatest;
+      const bool latest = record.selector.kind == VersionSelector::Kind::kLatest;
       if (latest) OnLatest(record, decision->version);
     } else if (const auto* wait = std::get_if<hub::WaitReply>(&reply->payload)) {
       OnLatest(record, wait->version);
@@ -98,7 +98,7 @@ void R8Recovery::OnHubStep(const HubStep& step) {
 }
 
 void R8Recovery::OnVisible(const CallRecord& record) {
-  Version& latest = latest_[record.process->identity().key.model];
+  VersionNumber& latest = latest_[record.process->identity().key.model];
   latest = record.supersede ? std::min(latest, record.version) : std::max(latest, record.version);
 }
 
@@ -110,12 +110,12 @@ void R8Recovery::OnAsked(const HubStep& step) {
   if (!late_or_again) asked = {join->op, latest_[join->worker.key.model]};
 }
 
-void R8Recovery::OnLatest(const CallRecord& record, Version version) {
+void R8Recovery::OnLatest(const CallRecord& record, VersionNumber version) {
   const Process& process = *record.process;
   const std::string& model = process.identity().key.model;
   const Asked& asked = asked_[process.number()];
   const bool early = asked.op == record.op && asked.latest <= version;
-  Version& latest = latest_[model];
+  VersionNumber& latest = latest_[model];
   const bool superseded =
       std::any_of(supersedes_[model].begin(), supersedes_[model].end(), [&](const auto& asked_for) {
         return asked_for.first <= version && scene_.agenda.now() - asked_for.second < kTermCounts;
@@ -143,7 +143,7 @@ void R8Recovery::OnReported(const HubStep& step, const hub::SessionOpened& opene
     if (std::holds_alternative<hub::Superseded>(directive->body)) return;
   }
   // And the term in which it was published.
-  Version& latest = latest_[opened.worker.key.model];
+  VersionNumber& latest = latest_[opened.worker.key.model];
   latest = begins ? std::min(latest, holding->version) : std::max(latest, holding->version);
 }
 

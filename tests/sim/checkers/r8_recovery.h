@@ -31,7 +31,7 @@ class R8Recovery {
  private:
   void OnVisible(const CallRecord& record);
   void OnAsked(const HubStep& step);
-  void OnLatest(const CallRecord& record, Version version);
+  void OnLatest(const CallRecord& record, VersionNumber version);
   void OnReported(const HubStep& step, const hub::SessionOpened& opened);
   void OnComes(const HubStep& step, const hub::SessionOpened& opened);
   void OnRecovers(const HubStep& step);
@@ -41,14 +41,14 @@ class R8Recovery {
   Scene& scene_;
   // By model: a new term with this version was asked for, and when last. Its publisher may never
   // hear that it began.
-  std::map<std::string, std::map<Version, Nanos>> supersedes_;
+  std::map<std::string, std::map<VersionNumber, Nanos>> supersedes_;
   // By model: the mark, as durable as the hub's rows. A hub without any knows what is reported.
-  std::map<std::string, Version> latest_;
+  std::map<std::string, VersionNumber> latest_;
   // By process, of its newest fetch: the mark when the hub first heard it. What is answered later,
   // to a repetition say, may have been decided then.
   struct Asked {
     OpId op = 0;
-    Version latest = 0;
+    VersionNumber latest = 0;
   };
   std::map<uint32_t, Asked> asked_;
   // By process: how many had come anew before it did.

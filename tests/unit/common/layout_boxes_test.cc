@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 
 // Rows [begin, end) of a matrix of 96 x 4.
 TensorSpec FusedRows(uint64_t begin, uint64_t end, std::string name = "qkv") {
-  return {std::move(name), DType::kBF16, {end - begin, 4}, Slice{{96, 4}, {begin, 0}}};
+  return {std::move(name), DType::kBF16, {end - begin, 4}, SliceSpec{{96, 4}, {begin, 0}}};
 }
 
 std::string ErrorOf(const std::vector<TensorSpec>& tensors) {
@@ -80,7 +80,7 @@ TEST(LayoutBoxes, WhatIsThereTwiceOrOverlapsIsRefusedInOneLine) {
   other = FusedRows(8, 16);
   other.slice->global_shape = {97, 4};
   EXPECT_THAT(ErrorOf({FusedRows(0, 8), other}), HasSubstr("differ in dtype or global shape"));
-  const TensorSpec scalar = {"s", DType::kF32, {}, Slice{}};
+  const TensorSpec scalar = {"s", DType::kF32, {}, SliceSpec{}};
   EXPECT_THAT(ErrorOf({scalar, scalar}), HasSubstr("twice with the same slice []"));
 }
 
@@ -98,12 +98,12 @@ TEST(LayoutBoxes, TooManyToCompareAreRefusedButManyInARowAreNot) {
   constexpr uint64_t kSide = 40;
   const auto cell = [](uint64_t i, std::vector<uint64_t> global) {
     const std::vector<uint64_t> at = {i / kSide / kSide, i / kSide % kSide, i % kSide};
-    return TensorSpec{"w", DType::kU8, {1, 1, 1}, Slice{std::move(global), at}};
+    return TensorSpec{"w", DType::kU8, {1, 1, 1}, SliceSpec{std::move(global), at}};
   };
   std::vector<TensorSpec> grid, row;
   for (uint64_t i = 0; i < kSide * kSide * kSide; ++i) {
     grid.push_back(cell(i, {kSide, kSide, kSide}));
-    row.push_back({"w", DType::kU8, {1, 3}, Slice{{1'000'000, 3}, {2 * i, 0}}});
+    row.push_back({"w", DType::kU8, {1, 3}, SliceSpec{{1'000'000, 3}, {2 * i, 0}}});
   }
   EXPECT_THAT(ErrorOf(grid), HasSubstr("64000 slices of which it takes too long to see"));
   EXPECT_EQ(ErrorOf(row), "");
@@ -112,7 +112,7 @@ TEST(LayoutBoxes, TooManyToCompareAreRefusedButManyInARowAreNot) {
 // --- against a map of every element -------------------------------------------------------------
 
 TensorSpec RandomPiece(Random& random, const std::vector<uint64_t>& global) {
-  TensorSpec piece = {"w", DType::kU8, {}, Slice{global, {}}};
+  TensorSpec piece = {"w", DType::kU8, {}, SliceSpec{global, {}}};
   for (uint64_t extent : global) {
     const uint64_t begin = random.Below(extent + 1);
     piece.slice->offset.push_back(begin);
@@ -175,7 +175,7 @@ Layout FsdpRank(uint64_t rank, uint64_t tensors) {
     specs.push_back({absl::StrCat("model.layers.", i, ".mlp.experts.down_proj.weight"),
                      DType::kBF16,
                      {2, 64},
-                     Slice{{1024, 64}, {2 * rank, 0}}});
+                     SliceSpec{{1024, 64}, {2 * rank, 0}}});
   }
   return Layout::Make(specs).value();
 }

@@ -21,7 +21,7 @@ TensorSpec Spec(std::string name, DType dtype, std::vector<uint64_t> shape) {
 
 Layout Sample() {
   TensorSpec slice = Spec("b", DType::kF32, {2, 3});
-  slice.slice = Slice{{4, 3}, {2, 0}};
+  slice.slice = SliceSpec{{4, 3}, {2, 0}};
   return Layout::Make({slice, Spec("a", DType::kBF16, {5}), Spec("empty", DType::kU8, {0, 7})})
       .value();
 }
@@ -104,10 +104,10 @@ TEST(Layout, RefusesBadTensorsByName) {
               HasSubstr("big"));
   EXPECT_FALSE(Layout::Make({Spec("", DType::kU8, {1})}).ok());
   TensorSpec outside = Spec("s", DType::kU8, {3});
-  outside.slice = Slice{{4}, {2}};
+  outside.slice = SliceSpec{{4}, {2}};
   EXPECT_THAT(error({outside}), HasSubstr("s"));
   TensorSpec overflow = Spec("o", DType::kU8, {3});
-  overflow.slice = Slice{{4}, {~uint64_t{0}}};
+  overflow.slice = SliceSpec{{4}, {~uint64_t{0}}};
   EXPECT_THAT(error({overflow}), HasSubstr("o"));
 }
 

@@ -21,7 +21,7 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // Rows [begin, end) of a matrix of 8 rows of 3.
 TensorSpec Rows(std::string name, uint64_t begin, uint64_t end, DType dtype = DType::kBF16) {
-  return {std::move(name), dtype, {end - begin, 3}, Slice{{8, 3}, {begin, 0}}};
+  return {std::move(name), dtype, {end - begin, 3}, SliceSpec{{8, 3}, {begin, 0}}};
 }
 
 Layout Of(std::vector<TensorSpec> tensors) { return Layout::Make(tensors).value(); }
@@ -118,7 +118,7 @@ TEST(Sharding, IsKeptFlat) {
       tensors.push_back({absl::StrCat("model.layers.", i, ".mlp.experts.down_proj.weight"),
                          DType::kBF16,
                          {2, 64},
-                         Slice{{2 * kRanks, 64}, {2 * rank, 0}}});
+                         SliceSpec{{2 * kRanks, 64}, {2 * rank, 0}}});
     }
     builder.Add(rank, Of(std::move(tensors)));
   }

@@ -157,7 +157,7 @@ TEST_F(FlagsTest, HelpGoesToOutput) {
   EXPECT_THAT(out_.str(), HasSubstr("-o, --output table|json"));
 }
 
-TEST_F(FlagsTest, Version) {
+TEST_F(FlagsTest, VersionNumber) {
   EXPECT_EQ(Parse({"--version"}), 0);
   EXPECT_EQ(out_.str(), std::string("prog ") + TENSORHUB_VERSION + "\n");
 }

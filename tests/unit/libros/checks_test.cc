@@ -14,7 +14,7 @@
 #include <limits>
 #include <string>
 
-namespace ros {
+namespace tensorhub::libros {
 namespace {
 
 using std::chrono::milliseconds;
@@ -164,4 +164,4 @@ TEST(ConnectTest, AWrongAddressIsOneLineThatNamesIt) {
 }
 
 }  // namespace
-}  // namespace ros
+}  // namespace tensorhub::libros

@@ -152,7 +152,7 @@ TEST(AttachmentTest, FromLayoutNamesTheRank) {
 
 TEST(AttachmentTest, PiecesOfOneTensorAreToldApartInTheFile) {
   const auto rows = [](const std::string& name, uint64_t begin) {
-    return TensorSpec{name, DType::kU8, {2}, Slice{{8}, {begin}}};
+    return TensorSpec{name, DType::kU8, {2}, SliceSpec{{8}, {begin}}};
   };
   const Layout layout = Layout::Make({rows("qkv", 4), rows("qkv", 0), rows("o", 6)}).value();
   const auto attachment = FromLayout(layout, 0, 1);

@@ -64,8 +64,8 @@ TEST(Rows, WhatIsNoSliceHasNoPlace) {
 }
 
 TEST(Rows, RanksThatDifferAreNamed) {
-  const Layout four = Layout::Make({{"w", DType::kF32, {2}, Slice{{4}, {0}}}}).value();
-  const Layout five = Layout::Make({{"w", DType::kF32, {3}, Slice{{5}, {2}}}}).value();
+  const Layout four = Layout::Make({{"w", DType::kF32, {2}, SliceSpec{{4}, {0}}}}).value();
+  const Layout five = Layout::Make({{"w", DType::kF32, {3}, SliceSpec{{5}, {2}}}}).value();
   EXPECT_THAT(std::string(WholeTensors({four, five}).status().message()),
               HasSubstr("different shapes or dtypes"));
 }

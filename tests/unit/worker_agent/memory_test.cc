@@ -119,7 +119,7 @@ TEST(MemoryTest, BoxesOfOneNameLieWhereTheLayoutHasThem) {
   std::string bytes = "vvkkqqqq";
   const auto rows = [&](size_t at, uint64_t begin, uint64_t count) {
     TensorBuffer tensor = Bytes("qkv", bytes.data() + at, count);
-    tensor.slice = Slice{{16}, {begin}};
+    tensor.slice = SliceSpec{{16}, {begin}};
     return tensor;
   };
   const absl::StatusOr<Memory> memory =

@@ -18,7 +18,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "tools/bench/child.h"
+#include "tools/child/child.h"
 #include "tools/ctl/doctor/idle_memory.h"
 #include "tools/ctl/units.h"
 #include "worker_agent/ucx/ucx_gets.h"

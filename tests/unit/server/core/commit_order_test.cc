@@ -10,7 +10,7 @@ namespace {
 
 // Calls are numbered by who reads them.
 Effect Said(CallId call) { return Reply{call, absl::OkStatus(), {}}; }
-Effect Rows(const std::string& model, Version latest) {
+Effect Rows(const std::string& model, VersionNumber latest) {
   Persist rows;
   rows.models[model] = ModelRow{latest, {}};
   return rows;

@@ -66,7 +66,7 @@ TEST(HostileWorkerTest, LayoutsOfOneGroupShareWhatTheyHaveInCommon) {
       tensors.push_back({.name = absl::StrCat(name, std::string(200, 'x'), i),
                          .dtype = DType::kU8,
                          .shape = {1},
-                         .slice = Slice{{1000}, {begin}}});
+                         .slice = SliceSpec{{1000}, {begin}}});
     }
     return std::make_shared<const Layout>(Layout::Make(tensors).value());
   };
@@ -100,7 +100,7 @@ TEST(HostileWorkerTest, ANumberIsNotUsedForTwoKindsOfCalls) {
   EXPECT_TRUE(RepliesTo(hub, Opening(1, 1)).empty());
   auto join = OperationOf<JoinFetchOp>(1, 3);
   join.layout = PutLayout(hub)->fingerprint();
-  join.selector = {Selector::Kind::kNewerThan, 5};
+  join.selector = {VersionSelector::Kind::kNewerThan, 5};
   join.timeout_ms = 5000;
   EXPECT_TRUE(RepliesTo(hub, join).empty()) << "it waits";
   std::vector<Reply> replies = RepliesTo(hub, OperationOf<UnpublishOp>(2, 3));
@@ -198,7 +198,8 @@ TEST(HostileWorkerTest, AShardingUnderTheIdOfAnotherIsNotRead) {
   publish.generation = 1;
   const PublicationId publication =
       std::get<PublishReply>(RepliesTo(hub, publish).at(0).payload).publication;
-  TensorSpec half{.name = "w", .dtype = DType::kU8, .shape = {4096}, .slice = Slice{{8192}, {0}}};
+  TensorSpec half{
+      .name = "w", .dtype = DType::kU8, .shape = {4096}, .slice = SliceSpec{{8192}, {0}}};
   const auto cut = std::make_shared<const Layout>(Layout::Make({half}).value());
   RepliesTo(hub, PutLayoutOp{101, cut});
 
@@ -224,7 +225,7 @@ TEST(HostileWorkerTest, AShardingUnderTheIdOfAnotherIsNotRead) {
   RepliesTo(hub, reader);
   auto join = OperationOf<JoinFetchOp>(3, 1);
   join.worker = reader.worker;
-  join.selector = {Selector::Kind::kLatest, 0};
+  join.selector = {VersionSelector::Kind::kLatest, 0};
   join.layout = cut->fingerprint();
   join.timeout_ms = 1000;
   const auto wanted = EffectsOf<PlanWanted>(hub, join);

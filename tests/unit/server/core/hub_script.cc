@@ -35,15 +35,16 @@ WorkerKey ParseWorker(const std::string& name) {
   return key;
 }
 
-Version ParseVersion(const std::string& word) {
+VersionNumber ParseVersion(const std::string& word) {
   TH_CHECK(word.starts_with("v"));
   return ParseNumber(word.substr(1));
 }
 
-Selector ParseSelector(const std::string& word) {
+VersionSelector ParseSelector(const std::string& word) {
   if (word == "latest") return {};
-  if (word.starts_with("newer=")) return {Selector::Kind::kNewerThan, ParseNumber(word.substr(6))};
-  return {Selector::Kind::kExact, ParseVersion(word)};
+  if (word.starts_with("newer="))
+    return {VersionSelector::Kind::kNewerThan, ParseNumber(word.substr(6))};
+  return {VersionSelector::Kind::kExact, ParseVersion(word)};
 }
 
 std::shared_ptr<const Layout> MakeLayout(const std::string& name, uint64_t bytes) {
@@ -59,7 +60,7 @@ std::shared_ptr<const Layout> MakeRows(const std::string& rows) {
   TH_CHECK(words.size() == 3);
   const uint64_t begin = ParseNumber(words[0]);
   const uint64_t end = ParseNumber(words[1]);
-  const Slice slice{{ParseNumber(words[2]), kRowBytes}, {begin, 0}};
+  const SliceSpec slice{{ParseNumber(words[2]), kRowBytes}, {begin, 0}};
   auto layout = Layout::Make({TensorSpec{"w", DType::kU8, {end - begin, kRowBytes}, slice}});
   TH_CHECK(layout.ok());
   return std::make_shared<const Layout>(*std::move(layout));

@@ -17,7 +17,7 @@ void HubScript::Retain(const Words& words) {
 void HubScript::Pin(const Words& words) {
   const CallId call = ++last_call_;
   calls_[call] = {words.At(1), "pin", false};
-  const Version version = std::stoull(words.At(2).substr(1));
+  const VersionNumber version = std::stoull(words.At(2).substr(1));
   Send(PinOp{call, "m", words.At(1), version, static_cast<TimeMs>(words.Number("ttl", 0))});
 }
 
@@ -47,7 +47,7 @@ void HubScript::Adopt(const Words& words) {
 
 void HubScript::SayCopyFailed(const Words& words) {
   const Agent& agent = AgentOf(words);
-  const Version version = std::stoull(words.At(2).substr(1));
+  const VersionNumber version = std::stoull(words.At(2).substr(1));
   Send(CopyFailed{agent.session, version,
                   absl::ResourceExhaustedError(words.Text("error").value_or("no memory"))});
 }

@@ -231,7 +231,7 @@ class Chaos {
 
   Random random_;
   HubScript script_;
-  Version newest_ = 0;
+  VersionNumber newest_ = 0;
   std::string trace_;
 };
 

@@ -46,7 +46,7 @@ TEST(TermsTest, SayTheSameAsAllThatEverBegan) {
       all.push_back({number, random.Below(30)});
       terms.Begin(all.back());
       for (TermNumber of = 0; of <= number; ++of) {
-        for (Version version = 0; version < 31; ++version) {
+        for (VersionNumber version = 0; version < 31; ++version) {
           bool superseded = false;
           for (const Term& term : all) superseded |= term.number > of && term.since <= version;
           EXPECT_EQ(terms.Supersede(of, version), superseded) << of << " " << version;

@@ -75,7 +75,7 @@ class ListingWatcher final : public Watcher {
   void ListOnLoop(const hub::Hub& hub) override { listed.set_value(hub.Models().at(0).latest); }
   void ChangeOnLoop(const hub::ModelChange&) override {}
   void Close(const absl::Status&) override { ++closed; }
-  std::promise<Version> listed;
+  std::promise<VersionNumber> listed;
   std::atomic<int> closed{0};
 };
 
@@ -132,7 +132,7 @@ class KeptFirstTest : public testing::Test {
     loop_->OpenSession(opened, std::make_shared<NullSink>());
     return opened.worker;
   }
-  std::future<absl::Status> Publish(const std::string& group, Version version) {
+  std::future<absl::Status> Publish(const std::string& group, VersionNumber version) {
     hub::PublishOp op;
     op.worker = workers_.at(group);
     op.op = 1;
@@ -219,7 +219,7 @@ TEST_F(KeptFirstTest, WhatComesMeanwhileIsOneBatch) {
 TEST_F(KeptFirstTest, WhoLooksSeesWhatIsKept) {
   auto published = Publish("a", 7);
   store_.Batch(0);
-  std::promise<Version> looked;
+  std::promise<VersionNumber> looked;
   loop_->Query([&](const hub::Hub& hub, TimeMs) { looked.set_value(hub.Models().at(0).latest); });
   const auto watcher = std::make_shared<ListingWatcher>();
   loop_->AddWatcher("m", watcher);

@@ -321,7 +321,8 @@ TEST(TranslateCallTest, Selectors) {
   request.mutable_selector()->set_newer_than(6);
   const auto event = ToCore(request, 1);
   ASSERT_TRUE(event.ok());
-  EXPECT_EQ(std::get<hub::JoinFetchOp>(*event).selector, (Selector{Selector::Kind::kNewerThan, 6}));
+  EXPECT_EQ(std::get<hub::JoinFetchOp>(*event).selector,
+            (VersionSelector{VersionSelector::Kind::kNewerThan, 6}));
 }
 
 TEST(TranslateCallTest, FinishCarriesItsResult) {

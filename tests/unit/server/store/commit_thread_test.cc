@@ -20,10 +20,10 @@ class FakeStore final : public Store {
   }
   bool blocks() const override { return true; }
 
-  std::vector<Version> committed;
+  std::vector<VersionNumber> committed;
 };
 
-hub::Persist Rows(Version version) {
+hub::Persist Rows(VersionNumber version) {
   hub::Persist rows;
   rows.models["m"] = hub::ModelRow{version, {1, 1}};
   return rows;
@@ -35,12 +35,12 @@ TEST(CommitThreadTest, OneAfterTheOtherEachIsAnswered) {
   size_t answered = 0;
   CommitThread thread(store,
                       [&](const absl::Status& status) { answers[answered++].set_value(status); });
-  for (Version version = 1; version <= 3; ++version) {
+  for (VersionNumber version = 1; version <= 3; ++version) {
     thread.Begin(Rows(version));
     const absl::Status status = answers[version - 1].get_future().get();
     EXPECT_EQ(status.ok(), version < 3);
   }
-  EXPECT_EQ(store.committed, (std::vector<Version>{1, 2, 3}));
+  EXPECT_EQ(store.committed, (std::vector<VersionNumber>{1, 2, 3}));
 }
 
 TEST(CommitThreadTest, WhatHasBegunIsFinished) {

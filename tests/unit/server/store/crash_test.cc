@@ -17,7 +17,7 @@ namespace {
 class CrashTest : public StoreFilesTest {
  protected:
   // Batch N: every row of it says N.
-  static hub::Persist Batch(Version n) {
+  static hub::Persist Batch(VersionNumber n) {
     hub::Persist rows;
     for (int i = 0; i < 20; ++i) {
       const std::string model = absl::StrCat("m", i);
@@ -28,23 +28,23 @@ class CrashTest : public StoreFilesTest {
   }
 
   // Commits as long as it lives; writes each number to `told` once it is kept.
-  [[noreturn]] void CommitForEver(int told, Version first) const {
+  [[noreturn]] void CommitForEver(int told, VersionNumber first) const {
     auto store = SqliteStore::Open(dir());
     if (!store.ok()) _exit(2);
-    for (Version n = first;; ++n) {
+    for (VersionNumber n = first;; ++n) {
       if (!(*store)->Commit(Batch(n)).ok()) _exit(3);
       if (write(told, &n, sizeof(n)) != sizeof(n)) _exit(4);
     }
   }
 
   // The last number that a process told before it was killed, after at least `batches` of them.
-  Version KillInTheMiddle(Version first, int batches) const {
+  VersionNumber KillInTheMiddle(VersionNumber first, int batches) const {
     int pipe_ends[2];
     EXPECT_EQ(pipe(pipe_ends), 0);
     const pid_t child = fork();
     if (child == 0) CommitForEver(pipe_ends[1], first);
     close(pipe_ends[1]);
-    Version told = 0;
+    VersionNumber told = 0;
     for (int i = 0; i < batches; ++i) {
       EXPECT_EQ(read(pipe_ends[0], &told, sizeof(told)), ssize_t{sizeof(told)});
     }
@@ -59,12 +59,12 @@ class CrashTest : public StoreFilesTest {
 
 TEST_F(CrashTest, WhatWasToldIsThereAndBatchesAreWhole) {
   LoadOnce();
-  Version next = 1;
+  VersionNumber next = 1;
   for (int round = 0; round < 20; ++round) {
-    const Version told = KillInTheMiddle(next, 1 + round);
+    const VersionNumber told = KillInTheMiddle(next, 1 + round);
     const hub::DurableState state = LoadOnce().state;
     ASSERT_EQ(state.models.size(), 20u);
-    const Version kept = state.models.begin()->second.latest;
+    const VersionNumber kept = state.models.begin()->second.latest;
     EXPECT_GE(kept, told);
     hub::DurableState whole;
     hub::Keep(Batch(kept), whole);
@@ -77,9 +77,9 @@ TEST_F(CrashTest, WhatWasToldIsThereAndBatchesAreWhole) {
 TEST_F(CrashTest, ATornLogCostsItsLastBatches) {
   const auto store = Open();
   ASSERT_TRUE(store->Load().ok());
-  for (Version n = 1; n <= 3; ++n) ASSERT_TRUE(store->Commit(Batch(n)).ok());
+  for (VersionNumber n = 1; n <= 3; ++n) ASSERT_TRUE(store->Commit(Batch(n)).ok());
   const std::string log = Content("hub.db-wal");
-  Version last = 3;
+  VersionNumber last = 3;
   for (size_t cut = 0; cut < log.size(); cut += log.size() / 16) {
     const std::string copy = absl::StrCat(root_, "/copy", cut);
     std::filesystem::copy(dir(), copy);
@@ -87,7 +87,7 @@ TEST_F(CrashTest, ATornLogCostsItsLastBatches) {
     auto reopened = SqliteStore::Open(copy);
     ASSERT_TRUE(reopened.ok()) << reopened.status();
     const hub::DurableState state = (*reopened)->Load()->state;
-    const Version kept = state.models.empty() ? 0 : state.models.begin()->second.latest;
+    const VersionNumber kept = state.models.empty() ? 0 : state.models.begin()->second.latest;
     EXPECT_LE(kept, last);
     hub::DurableState whole;
     if (kept > 0) hub::Keep(Batch(kept), whole);

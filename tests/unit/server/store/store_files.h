@@ -61,7 +61,7 @@ class StoreFilesTest : public testing::Test {
   std::string root_;
 };
 
-inline hub::GroupRow OpenFetchOf(uint32_t world_size, Version version) {
+inline hub::GroupRow OpenFetchOf(uint32_t world_size, VersionNumber version) {
   hub::GroupRow row;
   row.transaction = {7, version};
   row.publication = {8, ~uint64_t{0}};
@@ -77,20 +77,20 @@ inline hub::GroupRow OpenFetchOf(uint32_t world_size, Version version) {
 // Rows of every kind, with numbers that need all their bits.
 inline hub::DurableState SomeState() {
   hub::DurableState state;
-  state.models["m/actor"] = {~Version{0}, {1, 2}};
+  state.models["m/actor"] = {~VersionNumber{0}, {1, 2}};
   state.models["other"] = {0, {~uint64_t{0}, 0}};
-  state.models["other"].terms = {{3, 0}, {kTermMax, ~Version{0}}};
+  state.models["other"].terms = {{3, 0}, {kTermMax, ~VersionNumber{0}}};
   state.models["other"].term_by = "trainer";
   state.groups[{"m/actor", "rollout"}] = OpenFetchOf(3, 5);
-  state.groups[{"m/actor", "rollout"}].term = {kTermMax, ~Version{0}};
+  state.groups[{"m/actor", "rollout"}].term = {kTermMax, ~VersionNumber{0}};
   state.groups[{"m/actor", "rollout"}].sharding = {{7, 8}, true};
-  hub::GroupRow& done = state.groups[{"m/actor", "second"}] = OpenFetchOf(1, ~Version{0});
+  hub::GroupRow& done = state.groups[{"m/actor", "second"}] = OpenFetchOf(1, ~VersionNumber{0});
   done.outcome = absl::OkStatus();
   hub::GroupRow& failed = state.groups[{"other", "rollout"}] = OpenFetchOf(2, 0);
   failed.outcome = AsOutage(absl::DataLossError("it's \"broken\""));
   hub::RetentionRow& both = state.retention["m/actor"];
   both.keep_latest = 0;
-  both.pins["gold"] = {~Version{0}, TimeMs{1'800'000'000'000}};
+  both.pins["gold"] = {~VersionNumber{0}, TimeMs{1'800'000'000'000}};
   both.pins["release/7"] = {5, std::nullopt};
   state.retention["other"].keep_latest = hub::kKeepLatestMax;
   state.retention["pinned"].pins["p"] = {1, TimeMs{0}};

@@ -81,7 +81,7 @@ void FakeHub::On(size_t worker, OpId op, const PublishCall& call) {
   PlaceWaiting();
 }
 
-void FakeHub::AllowVisible(Version version) {
+void FakeHub::AllowVisible(VersionNumber version) {
   for (const auto& [worker, holding] : holdings_) {
     if (holding.version == version) Direct(worker, VisibleDirective{PublicationOf(version)});
   }
@@ -140,10 +140,10 @@ void FakeHub::Forget(size_t worker) {
 // --- fetch ---------------------------------------------------------------------------------------
 
 void FakeHub::On(size_t worker, OpId op, const JoinFetchCall& call) {
-  std::optional<Version> version;
+  std::optional<VersionNumber> version;
   for (const auto& [holder, holding] : holdings_) {
-    const bool wanted =
-        call.selector.kind != Selector::Kind::kExact || holding.version == call.selector.version;
+    const bool wanted = call.selector.kind != VersionSelector::Kind::kExact ||
+                        holding.version == call.selector.version;
     if (!wanted || !holding.complete || holding.draining) continue;
     version = std::max(version.value_or(0), holding.version);
   }
@@ -180,7 +180,7 @@ bool FakeHub::Begin(size_t worker, const BeginReadCall& call) {
 void FakeHub::On(size_t worker, OpId op, const FinishReadCall& call) {
   const auto read = reads_.find(worker);
   const bool known = read != reads_.end() && read->second.transaction == call.transaction;
-  const Version version = known ? read->second.version : 0;
+  const VersionNumber version = known ? read->second.version : 0;
   if (known) {
     Release(worker, kAllAssignments);
     reads_.erase(worker);

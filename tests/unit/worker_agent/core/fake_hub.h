@@ -76,24 +76,24 @@ class FakeHub {
   absl::Status plan_answer;  // OK: the parts
   int plans_wanted = 0;
   void Abort(size_t reader, const absl::Status& reason);
-  void AllowVisible(Version version);
+  void AllowVisible(VersionNumber version);
   bool away() const { return away_; }
   void SetAway(bool away) { away_ = away; }
   int documents() const { return documents_; }
   std::optional<size_t> SourceOf(size_t reader) const;
-  PublicationId PublicationOf(Version version) const { return {7, version + 1}; }
+  PublicationId PublicationOf(VersionNumber version) const { return {7, version + 1}; }
   size_t CountCalls(size_t worker, size_t request_index) const;
 
  private:
   struct Holding {
-    Version version = 0;
+    VersionNumber version = 0;
     Generation generation = 0;
     bool complete = false;
     bool draining = false;
   };
   struct Read {
     TransactionId transaction;
-    Version version = 0;
+    VersionNumber version = 0;
     bool begun = false;
     std::optional<size_t> source;
     AssignmentNumber assignment = 0;
@@ -144,7 +144,7 @@ class FakeHub {
   std::map<size_t, Holding> holdings_;
   std::map<size_t, Read> reads_;
   std::map<size_t, Unpublishing> unpublishing_;
-  std::map<TransactionId, Version> committed_;
+  std::map<TransactionId, VersionNumber> committed_;
   std::map<size_t, std::set<std::pair<size_t, AssignmentNumber>>> readers_;
   std::map<size_t, TimeUs> last_directive_;
 };

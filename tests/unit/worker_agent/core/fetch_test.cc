@@ -308,7 +308,7 @@ TEST_P(BothWays, AbortedWhileUnpublishingWhatItHeld) {
   World world(Options(3));
   ASSERT_TRUE(world.Publish(0, 5).ok());
   ASSERT_TRUE(world.Publish(1, 4).ok());
-  ASSERT_TRUE(world.Do(2, FetchVerb{{Selector::Kind::kExact, 4}}).ok());
+  ASSERT_TRUE(world.Do(2, FetchVerb{{VersionSelector::Kind::kExact, 4}}).ok());
   std::optional<Call> unpublish;
   world.hub.script = [&](size_t, const Call& call) {
     if (!std::holds_alternative<UnpublishCall>(call.request)) return false;
@@ -395,7 +395,8 @@ TEST_P(BothWays, WhatAnotherHubDroppedBeforeTheOutcomeIsHeardIsHeld) {
 TEST_P(BothWays, AVersionHeldByNobodyIsNotFoundAndWhatIsHeldStays) {
   World world(Options());
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  EXPECT_EQ(world.Do(0, FetchVerb{{Selector::Kind::kExact, 9}}).code(), StatusCode::kNotFound);
+  EXPECT_EQ(world.Do(0, FetchVerb{{VersionSelector::Kind::kExact, 9}}).code(),
+            StatusCode::kNotFound);
   EXPECT_TRUE(world.Holds(0, 5));
 }
 

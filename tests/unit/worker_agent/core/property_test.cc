@@ -51,7 +51,7 @@ class Chaos {
       case 1:
       case 2: {
         if (worker.core->Report().holding) return;
-        const Version version = next_version_++;
+        const VersionNumber version = next_version_++;
         worker.memory = world_.Content(version);
         PublishVerb publish;
         publish.version = version;
@@ -96,7 +96,7 @@ class Chaos {
   World world_;
   Random random_;
   uint64_t weights_[6] = {};
-  Version next_version_ = 1;
+  VersionNumber next_version_ = 1;
 };
 
 TEST(Chaos, Served) {

@@ -30,13 +30,13 @@ class SkipTest : public ::testing::TestWithParam<bool> {
             .digests = DigestMode::kOn};
   }
   // Worker 0 publishes the version, and `reader` fetches it.
-  static void Bring(World& world, size_t reader, Version version) {
+  static void Bring(World& world, size_t reader, VersionNumber version) {
     ASSERT_TRUE(world.Publish(0, version).ok());
     ASSERT_EQ(world.Fetch(reader), absl::OkStatus());
     ASSERT_TRUE(world.Holds(reader, version));
   }
   // As Bring, for the version after, in the same buffers.
-  static void BringNext(World& world, size_t reader, Version version,
+  static void BringNext(World& world, size_t reader, VersionNumber version,
                         const std::vector<uint32_t>& changed) {
     world.Derive(version, version - 1, changed);
     ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
@@ -295,7 +295,7 @@ TEST_P(SkipTest, AtRandom) {
     Random random(seed);
     ASSERT_TRUE(world.Publish(0, 5).ok());
     world.network.corrupted_percent = seed % 3 == 0 ? 1 : 0;
-    for (Version version = 5; version < 9; ++version) {
+    for (VersionNumber version = 5; version < 9; ++version) {
       if (version > 5) {
         std::vector<uint32_t> changed;
         for (uint64_t i = random.Below(4); i > 0; --i) {

@@ -18,7 +18,7 @@ class ThenRead : public ::testing::TestWithParam<bool> {
   ThenRead() {
     EXPECT_TRUE(world_.Publish(0, 5).ok());
     EXPECT_TRUE(world_.Publish(1, 4).ok());
-    EXPECT_TRUE(world_.Do(2, FetchVerb{{Selector::Kind::kExact, 4}}).ok());
+    EXPECT_TRUE(world_.Do(2, FetchVerb{{VersionSelector::Kind::kExact, 4}}).ok());
     world_.hub.calls.clear();
   }
   // The hub has begun the read; the answer is lost.

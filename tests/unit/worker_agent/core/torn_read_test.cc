@@ -63,7 +63,7 @@ TEST(TornRead, TheNextVersionInTheSameBuffersIsNotTakenForTheFirst) {
       ASSERT_TRUE(world.Publish(0, 5).ok());
       ASSERT_TRUE(world.Publish(2, 5).ok());
       world.hub.choose = [](size_t) { return size_t{0}; };
-      world.Ask(1, FetchVerb{{Selector::Kind::kExact, 5}});
+      world.Ask(1, FetchVerb{{VersionSelector::Kind::kExact, 5}});
       world.RunToValid(1, static_cast<uint32_t>(seed % 8));
       world.hub.choose = [](size_t) { return size_t{2}; };
       ASSERT_TRUE(world.Do(0, UnpublishVerb{.drain_ms = 0}).ok());

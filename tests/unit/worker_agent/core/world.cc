@@ -72,7 +72,7 @@ uint32_t World::chunks() const {
   return Chunking{options_.total_bytes, options_.chunk_bytes}.count();
 }
 
-const std::string& World::Content(Version version) {
+const std::string& World::Content(VersionNumber version) {
   std::string& content = contents_[version];
   if (content.empty() && options_.total_bytes != 0) {
     Random random(version);
@@ -82,7 +82,8 @@ const std::string& World::Content(Version version) {
   return content;
 }
 
-void World::Derive(Version version, Version from, const std::vector<uint32_t>& changed) {
+void World::Derive(VersionNumber version, VersionNumber from,
+                   const std::vector<uint32_t>& changed) {
   std::string content = Content(from);
   for (const uint32_t chunk : changed) content[chunk * options_.chunk_bytes] ^= 1;
   contents_[version] = std::move(content);
@@ -107,12 +108,12 @@ absl::Status World::Finish(size_t index) {
   return Idle(index) ? at(index).done.back().status : absl::InternalError("it hangs");
 }
 
-absl::Status World::Publish(size_t index, Version version) {
+absl::Status World::Publish(size_t index, VersionNumber version) {
   at(index).memory = Content(version);
   return Do(index, PublishVerb{.version = version});
 }
 
-bool World::Holds(size_t index, Version version) {
+bool World::Holds(size_t index, VersionNumber version) {
   const auto report = at(index).core->Report();
   return report.holding && report.holding->complete && report.holding->version == version &&
          at(index).memory == Content(version);

@@ -40,13 +40,13 @@ struct Worker {
   std::unique_ptr<AgentCore> core;
   std::string memory;
   ControlWord word;
-  Version means = 0;  // which version the bytes of the present generation ought to be
+  VersionNumber means = 0;  // which version the bytes of the present generation ought to be
   int asked = 0;
   std::vector<VerbDone> done;
   std::vector<std::string> log;
   uint64_t hashed_bytes = 0;
-  uint64_t hashed_beside_bytes = 0;    // of them
-  std::vector<Version> copies_wanted;  // R7
+  uint64_t hashed_beside_bytes = 0;          // of them
+  std::vector<VersionNumber> copies_wanted;  // R7
   int copy_released = 0;
   int readers_left = 0;  // was said so often
   // The owner overwrites the memory the moment a verb gives it back.
@@ -69,15 +69,15 @@ class World : public Machines {
   TimeMs now_ms() const { return schedule.now() / 1000; }
   uint32_t chunks() const;
   // The bytes of a version; the same for every worker.
-  const std::string& Content(Version version);
+  const std::string& Content(VersionNumber version);
   // This version is as that one, but for one byte in each of these chunks.
-  void Derive(Version version, Version from, const std::vector<uint32_t>& changed);
+  void Derive(VersionNumber version, VersionNumber from, const std::vector<uint32_t>& changed);
 
   void Ask(size_t index, const Verb& verb);
   bool Idle(size_t index) { return at(index).asked == static_cast<int>(at(index).done.size()); }
   // Runs until the verb is done and returns its status; a verb that hangs fails the test.
   absl::Status Do(size_t index, const Verb& verb);
-  absl::Status Publish(size_t index, Version version);
+  absl::Status Publish(size_t index, VersionNumber version);
   absl::Status Fetch(size_t index) { return Do(index, FetchVerb{}); }
   absl::Status Finish(size_t index);
   // Runs until the condition holds; false if it never does within the time.
@@ -93,7 +93,7 @@ class World : public Machines {
   void Kill(size_t index);
   // A core with other options takes the place of one that has done nothing yet.
   void Restart(size_t index, const CoreOptions& options);
-  bool Holds(size_t index, Version version);
+  bool Holds(size_t index, VersionNumber version);
   // A message from a peer that a test plays.
   void Hear(size_t index, PeerMessage message, std::string_view payload = "");
   // What was sent to such a peer since the last call, decoded.
@@ -117,7 +117,7 @@ class World : public Machines {
   const WorldOptions options_;
   std::vector<Worker> workers_;
   std::vector<Verb> verbs_;
-  std::map<Version, std::string> contents_;
+  std::map<VersionNumber, std::string> contents_;
 };
 
 // The hub hears the call and never answers.
