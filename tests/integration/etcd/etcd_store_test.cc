@@ -208,11 +208,38 @@ TEST_F(EtcdStoreTest, APrefixOfAnotherNameIsRefused) {
 
 TEST_F(EtcdStoreTest, ANewerSchemaIsRefused) {
   LoadOnce();
-  Do({PutOp(Keys().Schema(), "2")});
+  const std::string newer = absl::StrCat(kEtcdSchema + 1);
+  Do({PutOp(Keys().Schema(), newer)});
   const absl::Status status = Refused(Prefix());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
-  EXPECT_THAT(std::string(status.message()),
-              testing::AllOf(HasSubstr("schema 2"), HasSubstr("newer"), HasSubstr(Prefix())));
+  EXPECT_THAT(
+      std::string(status.message()),
+      testing::AllOf(HasSubstr("schema " + newer), HasSubstr("newer"), HasSubstr(Prefix())));
+}
+
+// A newer server that is elected raises the schema, and an older one that stands by must not be.
+TEST_F(EtcdStoreTest, AStandbyEndsWhenANewerServerHasLed) {
+  Candidate leader(*etcd_, Prefix(), "a:1");
+  Loaded loaded;
+  const auto store = leader.Lead(loaded);
+  Candidate standby(*etcd_, Prefix(), "b:1");
+  ASSERT_TRUE(standby.election().Prepare().ok());
+  Do({PutOp(Keys().Schema(), absl::StrCat(kEtcdSchema + 1))});
+  const absl::Status status = standby.election().Campaign();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_FALSE(leader.lost());
+}
+
+TEST_F(EtcdStoreTest, AnOlderSchemaIsRaisedWithTheLead) {
+  LoadOnce();
+  Do({PutOp(Keys().Schema(), "1")});
+  LoadOnce();
+  EtcdClient client({.endpoints = etcd_->endpoints()});
+  etcd::RangeRequest request;
+  request.set_key(Keys().Schema());
+  const auto response = client.Range(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->kvs(0).value(), absl::StrCat(kEtcdSchema));
 }
 
 TEST_F(EtcdStoreTest, RowsThatCannotBeAreRefused) {
