@@ -63,34 +63,9 @@ class EtcdStoreTest : public testing::Test {
 };
 harness::EtcdCluster* EtcdStoreTest::etcd_ = nullptr;
 
-TEST_F(EtcdStoreTest, TheStoreStaysAndTheEpochRises) {
-  const Loaded first = LoadOnce();
-  EXPECT_TRUE(static_cast<bool>(first.identity.store_id));
-  EXPECT_EQ(first.identity.epoch, 1u);
-  EXPECT_FALSE(first.earlier_life);
-  EXPECT_EQ(first.state, hub::DurableState{});
-  const Loaded second = LoadOnce();
-  EXPECT_EQ(second.identity.store_id, first.identity.store_id);
-  EXPECT_EQ(second.identity.epoch, 2u);
-  EXPECT_TRUE(second.earlier_life);
-}
-
+TEST_F(EtcdStoreTest, TheStoreStaysAndTheEpochRises) { ExpectToStay({LoadOnce, KeepOnce}); }
 TEST_F(EtcdStoreTest, RowsComeBackAsTheyWereAreReplacedAndGo) {
-  hub::DurableState state = SomeState();
-  KeepOnce(RowsOf(state));
-  EXPECT_EQ(LoadOnce().state, state);
-  hub::Persist rows;
-  rows.models["third"] = hub::ModelRow{1, {3, 3}};
-  rows.models["other"] = std::nullopt;
-  rows.models["50%/of/it"] = hub::ModelRow{2, {3, 4}};
-  rows.groups[{"m/actor", "rollout"}] = std::nullopt;
-  rows.groups[{"m/actor", "part/1"}] = OpenFetchOf(4, 6);
-  rows.groups[{"nobody", "there"}] = std::nullopt;
-  rows.retention["m/actor"] = std::nullopt;
-  rows.workers[{"m/actor", "part", 3}] = hub::WorkerRow{7};
-  KeepOnce(rows);
-  hub::Keep(rows, state);
-  EXPECT_EQ(LoadOnce().state, state);
+  ExpectToKeepRows({LoadOnce, KeepOnce});
 }
 
 // More than etcd takes in one transaction, in number and in bytes.
