@@ -190,7 +190,7 @@ class UpgradeTest(Cluster):
         hub = self.server("old")
         trainer = self.publish("old", 1)
         agent = self.keep("old")
-        done = self.ask("old", "pin", MODEL, "1", "release")
+        done = self.ask("old", "pin", MODEL, "1")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.end(hub)
         hub = self.server("new")
