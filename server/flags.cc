@@ -15,15 +15,36 @@ namespace {
 
 // More connections than that fill no link.
 constexpr uint32_t kSourcesPerReaderMax = 16;
+constexpr char kStorePrefix[] = "store-";
+
+// What the three files are for, on one of the server's sides.
+struct TlsWords {
+  const char* cert;
+  const char* key;
+  const char* ca;
+};
+
+void DeclareTls(cli::CommandLine& line, const std::string& prefix, tls::Files& files,
+                const TlsWords& words) {
+  const cli::FlagHints file{.placeholder = "FILE"};
+  line.Flag(prefix + "tls-cert", &files.cert, words.cert, file);
+  line.Flag(prefix + "tls-key", &files.key, words.key, file);
+  line.Flag(prefix + "tls-ca", &files.ca, words.ca, file);
+}
+
+cli::Problem CheckPair(const std::string& prefix, const tls::Files& files) {
+  if (files.cert.empty() == files.key.empty()) return std::nullopt;
+  return absl::StrCat("--", prefix, "tls-cert and --", prefix, "tls-key: give both, or neither");
+}
 
 void DeclareGuard(cli::CommandLine& line, Flags& flags) {
   const cli::FlagHints file{.placeholder = "FILE"};
-  line.Flag("tls-cert", &flags.tls.cert,
-            "the server's certificate in PEM, its issuers' behind it: connections are TLS then; "
-            "files that change are put in force while the server runs",
-            file);
-  line.Flag("tls-key", &flags.tls.key, "the certificate's key", file);
-  line.Flag("tls-ca", &flags.tls.ca, "whose certificates clients may have, in PEM", file);
+  DeclareTls(
+      line, "", flags.tls,
+      {.cert = "the server's certificate in PEM, its issuers' behind it: connections are TLS "
+               "then; files that change are put in force while the server runs",
+       .key = "the certificate's key",
+       .ca = "whose certificates clients may have, in PEM"});
   line.Flag("tls-client-auth", &flags.client_auth,
             "whether clients show a certificate of --tls-ca; auto: required if --tls-ca is given, "
             "else none",
@@ -65,12 +86,11 @@ void DeclareStore(cli::CommandLine& line, Flags& flags) {
   line.Flag("leader-lease", &flags.leader_lease,
             "with etcd: how long a leader that is silent keeps the others waiting, in whole "
             "seconds; shorter replaces it sooner, longer survives longer pauses of etcd");
-  const cli::FlagHints file{.placeholder = "FILE"};
-  line.Flag("store-tls-ca", &flags.store_tls.ca,
-            "whose certificates etcd's members may have, in PEM: its connections are TLS then",
-            file);
-  line.Flag("store-tls-cert", &flags.store_tls.cert, "the certificate that etcd is shown", file);
-  line.Flag("store-tls-key", &flags.store_tls.key, "its key", file);
+  DeclareTls(line, kStorePrefix, flags.store_tls,
+             {.cert = "the certificate that etcd is shown",
+              .key = "its key",
+              .ca = "whose certificates etcd's members may have, in PEM: its connections are TLS "
+                    "then"});
 }
 
 }  // namespace
@@ -125,9 +145,7 @@ cli::Problem CheckGuard(const cli::CommandLine& line, Flags& flags) {
     return absl::StrCat("--insecure-loopback: --listen ", flags.listen,
                         " is beyond the loopback; name 127.0.0.1 or [::1]");
   }
-  if (flags.tls.cert.empty() != flags.tls.key.empty()) {
-    return "--tls-cert and --tls-key: give both, or neither";
-  }
+  if (cli::Problem problem = CheckPair("", flags.tls)) return problem;
   if (flags.client_auth == "auto") flags.client_auth = flags.tls.ca.empty() ? "none" : "required";
   const bool known = flags.client_auth == "none" || flags.client_auth == "optional" ||
                      flags.client_auth == "required";
@@ -185,9 +203,7 @@ cli::Problem CheckEtcd(const cli::CommandLine& line, Flags& flags) {
       flags.leader_lease % std::chrono::seconds(1) != std::chrono::milliseconds(0)) {
     return "--leader-lease: give whole seconds, 2s to 60s";
   }
-  if (flags.store_tls.cert.empty() != flags.store_tls.key.empty()) {
-    return "--store-tls-cert and --store-tls-key: give both, or neither";
-  }
+  if (cli::Problem problem = CheckPair(kStorePrefix, flags.store_tls)) return problem;
   if (const auto problem = NameProblem(flags.hub_name); line.IsSet("hub-name") && problem) {
     return absl::StrCat("--hub-name ", *problem);
   }

@@ -345,12 +345,13 @@ absl::StatusOr<std::vector<ListedVersion>> Agent::List() {
 // A task that runs has its loop, and one that does not is dropped with the inbox.
 AskWorker Agent::Asker() {
   using Answered = Answer<std::optional<WorkerNow>>;
-  return [this, inbox = inbox_] {
+  const auto now = [this, inbox = inbox_] {
     auto answer = std::make_shared<Answered>();
     auto giver = std::make_shared<Answered::Giver>(answer, std::nullopt);
     inbox->Post([this, giver] { giver->Give(loop_->Now()); });
     return answer;
   };
+  return {now, loop_->at_owners_call()};
 }
 
 void Agent::Stop() {

@@ -61,7 +61,8 @@ std::unique_ptr<Call> Connect(const std::string& server, const std::string& mode
                               const std::string& location, const std::string& data_address,
                               bool spot, int64_t connect_timeout_ms,
                               std::optional<uint64_t> host_copy_bytes, const nb::bytes& attachment,
-                              int digests, bool gpu_through_host, const Security& security) {
+                              int digests, bool gpu_through_host, const Security& security,
+                              const std::string& http, const std::string& trace) {
   tensorhub::ConnectOptions options;
   options.server = server;
   options.model = model;
@@ -77,6 +78,8 @@ std::unique_ptr<Call> Connect(const std::string& server, const std::string& mode
   options.digests = static_cast<tensorhub::Digests>(digests);
   options.gpu_through_host = gpu_through_host;
   std::tie(options.tls_ca, options.tls_cert, options.tls_key, options.token_file) = security;
+  options.http = http;
+  options.trace = trace;
   return Call::Start([options](Call::Shared& call) mutable {
     options.cancel = call.cancel();
     absl::StatusOr<std::unique_ptr<tensorhub::Client>> client = tensorhub::Client::Connect(options);
@@ -228,7 +231,7 @@ void BindClient(nb::module_& module) {
              nb::arg("rank"), nb::arg("world_size"), nb::arg("location"), nb::arg("data_address"),
              nb::arg("spot"), nb::arg("connect_timeout_ms"), nb::arg("host_copy_bytes").none(),
              nb::arg("attachment"), nb::arg("digests"), nb::arg("gpu_through_host"),
-             nb::arg("security"));
+             nb::arg("security"), nb::arg("http"), nb::arg("trace"));
   nb::class_<ToPublish>(module, "ToPublish")
       .def(nb::init<uint64_t, bool, bool, int64_t, std::optional<uintptr_t>, uintptr_t>(),
            nb::arg("version"), nb::arg("wait_for_group"), nb::arg("supersede"),

@@ -87,6 +87,8 @@ def connect(
     tls_cert: str | os.PathLike[str] = "",
     tls_key: str | os.PathLike[str] = "",
     token_file: str | os.PathLike[str] = "",
+    http: str = "",
+    trace: str | os.PathLike[str] = "",
 ) -> Client:
     """Joins a model's workers: one rank of a group that together holds one copy of the model.
 
@@ -105,13 +107,21 @@ def connect(
     own certificate with its key; any of them makes the connection TLS. ``token_file``: a file with
     a token, by which the server knows this client. By themselves as ``TENSORHUB_TLS_CA`` and so on
     say. They are read again when they change.
+    ``http``: HOST:PORT, or HOST:PORT-PORT for the first of those that is free, where this process
+    shows its metrics (``/metrics``) and whether its workers answer (``/livez``), in plain HTTP and
+    to whoever asks; all clients that name the same share it. ``trace``: a folder that is there,
+    into which this process writes a file of what its clients fetch and serve, for Perfetto and
+    ``tensorhubctl trace --workers``. By themselves as ``TENSORHUB_WORKER_HTTP`` and
+    ``TENSORHUB_TRACE`` say; where those cannot be had, a warning is logged and there is none.
 
     UnauthenticatedError: the server wants a certificate or a token, or does not know this one.
     PermissionDeniedError: it may not read the model.
-    UnavailableError: nobody answered, or TLS failed, and why.
+    UnavailableError: nobody answered, or TLS failed, and why; or no port of ``http`` can be had.
+    InvalidArgumentError: what is given is wrong, as an ``http`` without a port.
     AlreadyExistsError: another live worker has the rank.
     NotFoundError: this host has no such ``data_address``.
-    FailedPreconditionError: in a process that was forked after a connect.
+    FailedPreconditionError: in a process that was forked after a connect; or ``trace`` cannot be
+    written into.
     """
     arguments = dict(locals())
     return Client._of(finish(connect_call(**arguments)), arguments)
@@ -136,6 +146,8 @@ def connect_call(
     tls_cert: str | os.PathLike[str],
     tls_key: str | os.PathLike[str],
     token_file: str | os.PathLike[str],
+    http: str,
+    trace: str | os.PathLike[str],
 ) -> _native.Call:
     """The call that connects, checked and begun."""
     global _first_process
@@ -158,6 +170,8 @@ def connect_call(
         _DIGESTS.index(digests),
         flag("gpu_through_host", gpu_through_host),
         _security(locals()),
+        text("http", http),
+        text("trace", os.fspath(trace)),
     )
     check_process()
     _first_process = os.getpid()

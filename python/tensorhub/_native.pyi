@@ -61,6 +61,8 @@ def connect(
     digests: int,
     gpu_through_host: bool,
     security: tuple[str, str, str, str],
+    http: str,
+    trace: str,
 ) -> Call: ...
 def describe_version(
     server: str,

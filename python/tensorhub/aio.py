@@ -67,6 +67,8 @@ async def connect(
     tls_cert: str | os.PathLike[str] = "",
     tls_key: str | os.PathLike[str] = "",
     token_file: str | os.PathLike[str] = "",
+    http: str = "",
+    trace: str | os.PathLike[str] = "",
 ) -> Client:
     """As :func:`tensorhub.connect`."""
     arguments = dict(locals())

@@ -250,6 +250,17 @@ def test_each_rank_reads_its_slices(connect):
     assert np.array_equal(columns, whole[:, 4:])
 
 
+def test_where_it_shows_itself_has_to_be_right(server, connect, tmp_path):
+    with pytest.raises(TypeError, match="http must be a str"):
+        connect("g", http=9101)
+    with pytest.raises(tensorhub.InvalidArgumentError, match='http: "9101"'):
+        connect("g", http="9101")
+    with pytest.raises(tensorhub.UnavailableError, match="http: cannot listen on"):
+        connect("g", http=server)
+    with pytest.raises(tensorhub.FailedPreconditionError, match="trace: .*a folder that is there"):
+        connect("g", trace=tmp_path / "nowhere")
+
+
 def test_info_says_which_ucx():
     info = tensorhub.info()
     assert info.ucx_version

@@ -215,6 +215,37 @@ def test_warnings_go_through_logging(program, server):
     assert "('tensorhub', 30," in done.stdout
 
 
+def test_a_process_is_watched(program, monkeypatch, tmp_path):
+    monkeypatch.setenv("TENSORHUB_LOG_LEVEL", "info")  # the log says which port it is
+    program(f"""
+        import asyncio, logging, queue, re, urllib.request
+        lines = queue.SimpleQueue()
+        class Keep(logging.Handler):
+            def emit(self, record):
+                lines.put(record.getMessage())
+        logging.getLogger("tensorhub").addHandler(Keep())
+        logging.getLogger("tensorhub").setLevel(logging.INFO)
+        client.publish(3)
+        watched = dict(http="127.0.0.1:0", trace={str(tmp_path)!r})
+        with tensorhub.connect(server, model, "first", **watched) as first:
+            while not (shown := re.search("http:[^ ]+/metrics", lines.get(timeout=20))):
+                pass
+            first.register({{"w": np.zeros(100_000, np.float32)}})
+            first.fetch(tensorhub.latest())
+            async def another():
+                async with await tensorhub.aio.connect(server, model, "second", **watched):
+                    with urllib.request.urlopen(shown.group(), timeout=20) as page:
+                        return page.read().decode()
+            page = asyncio.run(another())
+        of = 'model="' + model + '"'
+        assert f"tensorhub_worker_ranks{{{{{{of}}}}}} 2" in page, page
+        assert f"tensorhub_worker_held_version{{{{{{of}}}}}} 3" in page, page
+    """)
+    (file,) = tmp_path.iterdir()
+    assert file.name.endswith(".trace.json")
+    assert "first/0" in file.read_text(encoding="utf-8")
+
+
 def test_a_served_server_ends_with_its_process(tmp_path):
     text = "import tensorhub, sys, os; s = tensorhub.serve(sys.argv[1]); print(s._process.pid); "
     for end in ("", "os.kill(os.getpid(), 9)"):

@@ -113,7 +113,7 @@ void Hub::State::Restore() {
   changed_retention_.clear();
   for (const auto& [key, row] : durable_.workers) {
     if (row.away) {
-      away_[key] = {row.incarnation, row.away, started_ + options_.cut_off_ms};
+      away_[key] = {row.incarnation, row.away, started_ + options_.cut_off_ms, row.withdrawn};
     } else {
       expected_[key] = {row.incarnation, std::nullopt, row.withdrawn};
     }
@@ -179,7 +179,10 @@ std::optional<WorkerRow> Hub::State::RowOfWorker(const WorkerKey& key) const {
     return WorkerRow{expected->second.incarnation, {}, expected->second.withdrawn};
   }
   const auto away = away_.find(key);
-  if (away != away_.end()) return WorkerRow{away->second.incarnation, away->second.publication};
+  if (away != away_.end()) {
+    const Away& row = away->second;
+    return WorkerRow{row.incarnation, row.publication, row.withdrawn};
+  }
   const Worker* worker = FindWorker(key);
   if (worker == nullptr || !worker->alive) return std::nullopt;
   return WorkerRow{worker->id.incarnation, {}, worker->withdrawn};

@@ -96,7 +96,8 @@ struct RetentionRow {
 };
 
 // R8: a worker that joined and has not ended. It is kept before the worker hears that it has
-// joined. Or one whose lease ended in silence, with what it held whole then.
+// joined. Or one whose lease ended in silence, with what it held whole then. One that held nothing,
+// and is out of service, is kept as if it had not ended.
 struct WorkerRow {
   Incarnation incarnation = 0;
   PublicationId away = {};  // none: it has not ended

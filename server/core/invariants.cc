@@ -425,7 +425,9 @@ void Hub::State::CheckDurable() const {
   for (const auto& [key, away] : away_) {
     const Worker* worker = FindWorker(key);
     TH_CHECK((worker == nullptr || !worker->alive) && !expected_.contains(key));
-    if (names_all_) wanted.workers[key] = {away.incarnation, away.publication};
+    if (names_all_) {
+      wanted.workers[key] = {away.incarnation, away.publication, away.withdrawn};
+    }
   }
   const size_t away_max = std::max(options_.limits.dead_workers, options_.durable.workers.size());
   TH_CHECK(away_.size() <= away_max && (away_.empty() || away_timer_));

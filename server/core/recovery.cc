@@ -108,7 +108,7 @@ void Hub::State::EndRecovery() {
   absl::erase_if(timers_, [](const Timer& timer) { return timer.kind == Timer::Kind::kGrace; });
   for (const auto& [key, expected] : std::exchange(expected_, {})) {
     changed_workers_.insert(key);
-    NoteUnaccounted({key, expected.incarnation});
+    NoteUnaccounted(key, expected);
     Say(LogLine::Level::kInfo,
         absl::StrCat(ToString(key), " did not come back after the server's restart"));
   }

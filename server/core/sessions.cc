@@ -329,7 +329,9 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   AbortOf(worker, reason);
   if (worker.op.state == OpRecord::State::kPending) FinishOpen(worker, reason);
   const bool held = HoldsWhole(worker) && worker.reference->sharding->full;
-  if (IsOutage(reason) && held) NoteAway(worker.id, worker.reference->publication);
+  if (IsOutage(reason) && (held || worker.withdrawn)) {
+    NoteAway(worker.id, held ? worker.reference->publication : PublicationId{}, worker.withdrawn);
+  }
   RemoveReference(worker, /*may_return=*/IsOutage(reason));
   EndRead(worker);
   Forget(worker);

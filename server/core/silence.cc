@@ -77,22 +77,27 @@ void Hub::State::ForgiveSilence(const std::string& why) {
 }
 
 // An outage lasts no longer than a switch takes to restart: who is away for longer is dead.
-void Hub::State::NoteAway(const WorkerIdentity& worker, const PublicationId& publication) {
+void Hub::State::NoteAway(const WorkerIdentity& worker, const PublicationId& publication,
+                          bool withdrawn) {
   changed_workers_.insert(worker.key);
   if (away_.size() >= options_.limits.dead_workers) return;  // R9
-  away_[worker.key] = {worker.incarnation, publication, now_ + options_.cut_off_ms};
+  away_[worker.key] = {worker.incarnation, publication, now_ + options_.cut_off_ms, withdrawn};
   SetAwayTimer();
 }
 
 // The worker was there before the restart, and has not come back. What it held is not known; if
 // nobody holds the latest version, it may have been that.
-void Hub::State::NoteUnaccounted(const WorkerIdentity& worker) {
-  const Worker* other = FindWorker(worker.key);
-  const auto model = models_.find(worker.key.model);
-  if (model == models_.end() || !model->second.latest || (other != nullptr && other->alive)) return;
-  const PublicationId& latest = model->second.visible.at(*model->second.latest);
-  const Publication* held = FindPublication(worker.key.model, latest);
-  if (held == nullptr || !held->listed()) NoteAway(worker, latest);
+void Hub::State::NoteUnaccounted(const WorkerKey& key, const Expected& expected) {
+  const Worker* other = FindWorker(key);
+  if (other != nullptr && other->alive) return;
+  PublicationId lost;
+  const auto model = models_.find(key.model);
+  if (model != models_.end() && model->second.latest) {
+    const PublicationId& latest = model->second.visible.at(*model->second.latest);
+    const Publication* held = FindPublication(key.model, latest);
+    if (held == nullptr || !held->listed()) lost = latest;
+  }
+  if (lost || expected.withdrawn) NoteAway({key, expected.incarnation}, lost, expected.withdrawn);
 }
 
 // The worker reports what it holds, or another process has its place.

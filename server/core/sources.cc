@@ -50,9 +50,9 @@ void Hub::State::Feed(Worker& reader, Stream& stream, Worker& source) {
 }
 
 // R8: it has connected anew, and is reached elsewhere. Who reads from it may not have heard of
-// that, if it never heard of the reader.
+// that, if it never heard of the reader. It stays at its source, so this holds in a grace as well.
 void Hub::State::CallReadersAnew(Worker& source) {
-  if (recovering_ || !source.reference) return;
+  if (!source.reference) return;
   for (const ReaderSlot& slot : std::set<ReaderSlot>(source.reference->readers)) {
     Worker& reader = *slot.reader;
     if (IsPresent(slot) && MayServe(source, reader)) {

@@ -127,8 +127,8 @@ class Hub::State {
   bool IsCutOff() const;
   bool IsExcused(Worker& worker);
   void ForgiveSilence(const std::string& why);
-  void NoteAway(const WorkerIdentity& worker, const PublicationId& publication);
-  void NoteUnaccounted(const WorkerIdentity& worker);
+  void NoteAway(const WorkerIdentity& worker, const PublicationId& publication, bool withdrawn);
+  void NoteUnaccounted(const WorkerKey& key, const Expected& expected);
   void ComesBack(const WorkerKey& key);
   void SetAwayTimer();
   void EndAway();

@@ -538,9 +538,8 @@ struct SharedTable {
   size_t layouts = 0;  // that have it
 };
 
-// R8: a worker that was there when the hub's earlier life ended, until it has said everything that
-// this life may have to know before it judges who is missing. Of its rank's processes it is the
-// newest: a later one would be in its row.
+// R8: a worker that was there when the hub's earlier life ended, until it has said all that counts
+// in judging who is missing. Of its rank's processes it is the newest: a later one has its row.
 struct Expected {
   Incarnation incarnation = 0;
   std::optional<OpId> repeats;  // by a call that it repeats; 0: none. None: it has not said
@@ -550,8 +549,9 @@ struct Expected {
 // R8: what a worker held whole when its lease ended in silence. It may come back with it.
 struct Away {
   Incarnation incarnation = 0;
-  PublicationId publication;
-  TimeMs until = 0;  // from then on it is not waited for any more
+  PublicationId publication;  // none: it is here since it was out of service
+  TimeMs until = 0;           // from then on it is not waited for any more
+  bool withdrawn = false;     // an operator took it out of service
 };
 
 struct Wait {

@@ -8,7 +8,7 @@
 // goes on serving, so that no fetch fails for want of it.
 //
 // The order is for a process: it ends with it. It is in the worker's row, and outlives the hub
-// (R8).
+// (R8), also where the worker is away meanwhile, for as long as it is waited for.
 
 #include "server/core/withdrawal.h"
 
@@ -63,10 +63,13 @@ void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
 
 // R8: an earlier life of the hub was told.
 void Hub::State::Service::Restore(Worker& worker) const {
-  const auto expected = state.expected_.find(worker.id.key);
-  if (expected == state.expected_.end() || worker.withdrawn) return;
-  const bool same = expected->second.incarnation == worker.id.incarnation;
-  if (same && expected->second.withdrawn) Set(worker, true);
+  if (worker.withdrawn) return;
+  const auto told = [&worker](const auto& rows) {
+    const auto row = rows.find(worker.id.key);
+    return row != rows.end() && row->second.incarnation == worker.id.incarnation &&
+           row->second.withdrawn;
+  };
+  if (told(state.expected_) || told(state.away_)) Set(worker, true);
 }
 
 void Hub::State::Service::FollowOwner(Worker& copy) const {

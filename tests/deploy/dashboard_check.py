@@ -1,9 +1,10 @@
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The Grafana dashboard: each query is PromQL, of metrics and labels that the server has.
+"""The Grafana dashboard and the alerts: they ask for metrics and labels that there are.
 
-docs/metrics.md is held to a live scrape by metrics_test, so the dashboard is held to that page.
-usage: dashboard_check.py DASHBOARD METRICS.md
+docs/metrics.md is held to live scrapes by metrics_test, so they are held to that page. promtool
+holds the alerts to PromQL, and this the dashboard.
+usage: dashboard_check.py DASHBOARD METRICS.md RULES...
 """
 
 import json
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-LABELS = {"instance", "model", "tier", "code", "phase", "outcome", "call", "le"}
+LABELS = {"instance", "job", "model", "tier", "way", "code", "phase", "outcome", "call", "le"}
 METRIC = re.compile(r"\btensorhub_[a-z_]+")
 
 
@@ -25,23 +26,31 @@ def queries(dashboard):
         yield f"annotation {annotation['name']!r}", annotation["expr"]
 
 
+def alerts(path):
+    """Expressions, with where each stands. A rule has its expression on one line."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for name, expression in re.findall(r"- alert: (\w+)\n +expr: (.*)", text):
+        yield f"{path}, {name}", expression
+
+
 def metrics_of(page):
     named = re.findall(r"^\| `(tensorhub_[a-z_]+)` \| ([a-z]+)", page, re.MULTILINE)
     series = {f"{name}_bucket" for name, kind in named if kind == "histogram"}
     return series | {name for name, _ in named}
 
 
-def problems_of_queries(dashboard, known):
-    for place, expression in queries(dashboard):
+def problems_of_queries(asked, known):
+    for place, expression in asked:
         names = set(METRIC.findall(expression))
-        if not names:
+        if not names and not re.match(r"up\{", expression):
             yield f"{place} asks for no metric"
         for name in sorted(names - known):
             yield f"{place}: there is no metric {name}"
-        for label in re.findall(r"([a-z_]+)\s*=~?\s*\"", expression):
+        for label in re.findall(r"([a-z_]+)\s*[!=][=~]?\s*\"", expression):
             if label not in LABELS:
                 yield f"{place}: no metric has the label {label}"
-        for labels in re.findall(r"\bby \(([a-z_, ]+)\)", expression):
+        for labels in re.findall(r"\b(?:by|without) \(([a-z_, ]+)\)", expression):
             for label in labels.split(","):
                 if label.strip() not in LABELS:
                     yield f"{place}: no metric has the label {label.strip()}"
@@ -87,14 +96,18 @@ def main():
         dashboard = json.load(file)
     with open(sys.argv[2], encoding="utf-8") as file:
         known = metrics_of(file.read())
-    problems = [*problems_of_queries(dashboard, known), *problems_of_panels(dashboard),
-                *problems_of_variables(dashboard)]
+    ruled = [rule for path in sys.argv[3:] for rule in alerts(path)]
+    problems = [*problems_of_queries([*queries(dashboard), *ruled], known),
+                *problems_of_panels(dashboard), *problems_of_variables(dashboard)]
+    if len(ruled) < 10:
+        problems.append(f"only {len(ruled)} alerts were found")
     if not known:
         problems.append(f"{sys.argv[2]} has no table of metrics")
     if not is_promql([expression for _, expression in queries(dashboard)]):
         problems.append("promtool does not take a query")
     shown = {name for _, expression in queries(dashboard) for name in METRIC.findall(expression)}
-    print(f"{sys.argv[1]}: {len(dashboard['panels'])} panels, {len(shown)} of {len(known)} metrics")
+    print(f"{sys.argv[1]}: {len(dashboard['panels'])} panels, {len(shown)} of {len(known)} metrics",
+          f"{len(ruled)} alerts", sep=", ")
     for problem in problems:
         print(f"{sys.argv[1]}: {problem}", file=sys.stderr)
     return 1 if problems else 0

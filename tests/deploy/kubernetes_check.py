@@ -5,24 +5,33 @@
 
     kubernetes_check.py BIN     the folder with tensorhub-server and tensorhub-agent
 
-Needs `kubectl` and the package `kubernetes-validate` (tools/check_deploy.sh brings both).
+Needs `kubectl` and the package `kubernetes-validate` (tools/check_deploy.sh brings both). With
+TENSORHUB_REWRITE=1, the alerts of overlays/monitoring are written anew from deploy/prometheus.
 """
 
+import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import unittest
 
+import jsonschema
 import kubernetes_validate
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
+TOP = pathlib.Path(__file__).resolve().parents[2]
+ROOT = TOP / "deploy" / "kubernetes"
+SCHEMAS = TOP / "tests" / "deploy" / "schemas"
+ALERTS = [TOP / "deploy" / "prometheus" / name for name in ("rules.yml", "rules_workers.yml")]
 KUSTOMIZATIONS = sorted(path.parent for path in ROOT.rglob("kustomization.yaml"))
 # An old one that is still met, and a recent one.
 KUBERNETES = ("1.27", "1.33")
 # Of others' makers, whose schemas are not here.
 FOREIGN = {"cert-manager.io/v1", "kustomize.config.k8s.io/v1beta1"}
+# Of others' makers, with a schema of what is used in tests/deploy/schemas.
+OPERATOR = "monitoring.coreos.com/v1"
 
 bin_folder = ""
 
@@ -58,6 +67,18 @@ def flags_of(program):
     return set(re.findall(r"--([a-z][a-z-]*)", text))
 
 
+def alerts_of_operator():
+    """The alerts of deploy/prometheus as one PrometheusRule, comments and all."""
+    lines = ["# Copyright 2026 The TensorHub Authors.", "# SPDX-License-Identifier: Apache-2.0",
+             "#", "# Written from deploy/prometheus by tests/deploy/kubernetes_check.py.",
+             f"apiVersion: {OPERATOR}", "kind: PrometheusRule", "metadata:", "  name: tensorhub",
+             "spec:", "  groups:"]
+    for path in ALERTS:
+        text = path.read_text(encoding="utf-8")
+        lines += [f"  {line}" for line in text[text.index("groups:\n"):].splitlines()[1:]]
+    return "\n".join(lines) + "\n"
+
+
 class KubernetesTest(unittest.TestCase):
     def test_there_is_something_to_check(self):
         self.assertGreaterEqual(len(KUSTOMIZATIONS), 4)
@@ -65,6 +86,11 @@ class KubernetesTest(unittest.TestCase):
     def test_all_documents_fit_the_schemas(self):
         for where, document in everything():
             if document["apiVersion"] in FOREIGN:
+                continue
+            if document["apiVersion"] == OPERATOR:
+                with self.subTest(where=where, kind=document["kind"]):
+                    schema = (SCHEMAS / f"{document['kind']}.json").read_text(encoding="utf-8")
+                    jsonschema.validate(document, json.loads(schema))
                 continue
             for version in KUBERNETES:
                 with self.subTest(where=where, kind=document["kind"], kubernetes=version):
@@ -112,6 +138,33 @@ class KubernetesTest(unittest.TestCase):
                 with self.subTest(where=where):
                     self.assertEqual(listen[0].rsplit(":", 1)[1], str(ports["grpc"]))
                     self.assertEqual(document["spec"]["serviceName"], "tensorhub")
+
+    def test_the_operators_alerts_are_those_of_prometheus(self):
+        path = ROOT / "overlays" / "monitoring" / "rules.yaml"
+        text = alerts_of_operator()
+        if os.environ.get("TENSORHUB_REWRITE"):
+            path.write_text(text, encoding="utf-8")
+        self.assertEqual(path.read_text(encoding="utf-8"), text)
+        groups = [group for file in ALERTS
+                  for group in yaml.safe_load(file.read_text(encoding="utf-8"))["groups"]]
+        self.assertGreater(len(groups), 2)
+        self.assertEqual(yaml.safe_load(text)["spec"]["groups"], groups)
+
+    def test_what_is_scraped_has_the_port_and_the_labels(self):
+        documents = rendered(ROOT / "overlays" / "monitoring")
+        monitors = [each["spec"] for each in documents if each["kind"] == "PodMonitor"]
+        scraped = set()
+        for name, template in ((each["metadata"]["name"], each["spec"]["template"])
+                               for each in documents if "template" in each.get("spec", {})):
+            ports = {port["name"] for container in template["spec"]["containers"]
+                     for port in container.get("ports", [])}
+            for monitor in monitors:
+                wanted = monitor["selector"]["matchLabels"].items()
+                if wanted <= template["metadata"]["labels"].items():
+                    self.assertLessEqual({each["port"] for each in monitor["podMetricsEndpoints"]},
+                                         ports, name)
+                    scraped.add(name)
+        self.assertEqual(scraped, {"tensorhub-server", "tensorhub-agent"})
 
     def test_containers_have_no_rights_that_they_do_not_need(self):
         for where, pod in pods():

@@ -297,9 +297,11 @@ void HubClient::AwaitAdoption(const absl::Status& status) {
   if (!std::exchange(awaits_adoption_, true)) {
     Log().warn("{} waits: {}", ToString(options_.facts.self.key), std::string(status.message()));
   }
-  renew_at_.reset();  // the server is reached
   owner_.on_event(SessionDown{status});
   open_at_ = now_ + heartbeat_ms_;
+  // The server is reached. That is no promise for the next try.
+  renew_after_ms_ = kFirstRenewMs;
+  renew_at_ = *open_at_ + renew_after_ms_;
 }
 
 // gRPC says nothing of a service that is not there. Where it was there before, a proxy may stand in

@@ -99,6 +99,8 @@ class ProgressLoop {
   absl::Status Health() const;
   std::optional<TermNumber> HeldIn(VersionNumber version) const;
   WorkerNow Now() const;
+  // Any thread: whether it registers memory, or makes some, which its owner waits for.
+  std::shared_ptr<const std::atomic<bool>> at_owners_call() const { return watch_.owners(); }
   void Stop() { stopping_ = true; }
 
  private:

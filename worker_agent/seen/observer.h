@@ -50,7 +50,7 @@ class Observer {
   }
   // Nothing follows.
   void End(int64_t now_us) {
-    serving_.EndAll(now_us);
+    serving_.End(now_us);
     Pass(now_us);
   }
   // Now and then.

@@ -21,6 +21,25 @@ void ReadingWatch::See(const Event& event, int64_t now_us) {
   if (const auto* reply = std::get_if<CallReply>(&event)) return OnReply(*reply, now_us);
   if (const auto* lane = std::get_if<LaneKnown>(&event)) return OnLane(*lane);
   if (const auto* done = std::get_if<GetDone>(&event)) return OnGetDone(*done);
+  EndLost(event, now_us);
+}
+
+// What is read over a connection ends with it, whoever makes another one. It is opened again then.
+void ReadingWatch::EndLost(const Event& event, int64_t now_us) {
+  if (std::holds_alternative<Moved>(event)) return EndStreams(std::nullopt, now_us);
+  if (const auto* gone = std::get_if<PeerFailed>(&event)) return EndStreams(gone->peer, now_us);
+  const auto* arrived = std::get_if<MessageArrived>(&event);
+  if (arrived == nullptr || !arrived->payload.empty()) return;
+  const std::optional<PeerMessage> message = DecodePeerMessage(arrived->header);
+  const bool anew = message && message->kind == PeerKind::kHello;
+  if (anew) EndStreams(message->from, now_us);
+}
+
+void ReadingWatch::EndStreams(std::optional<Incarnation> peer, int64_t now_us) {
+  for (FetchRecord::Stream& stream : fetch_->streams) {
+    const bool its = !peer || stream.peer == *peer;
+    if (its && stream.end_us == 0) stream.end_us = now_us;
+  }
 }
 
 void ReadingWatch::See(const Effect& effect, int64_t now_us) {
@@ -167,9 +186,7 @@ void ReadingWatch::OnDone(const VerbDone& done, int64_t now_us) {
   fetch_->status = done.status;
   if (done.status.ok()) fetch_->version = done.fetch.version;
   fetch_->spans.back().end_us = now_us;
-  for (FetchRecord::Stream& stream : fetch_->streams) {
-    if (stream.end_us == 0) stream.end_us = now_us;
-  }
+  EndStreams(std::nullopt, now_us);
   ended_ = std::move(fetch_);
   fetch_.reset();
 }

@@ -88,6 +88,9 @@ class ReadingWatch {
   void OnGet(const Get& get);
   void OnGetDone(const GetDone& done);
   void OnDone(const VerbDone& done, int64_t now_us);
+  void EndLost(const Event& event, int64_t now_us);
+  // What is read from one peer, or from all.
+  void EndStreams(std::optional<Incarnation> peer, int64_t now_us);
   void Turn(Phase phase, int64_t now_us);
   void AddBytes(Incarnation peer, uint64_t bytes);
   void Say(Source& source, const std::string& way);

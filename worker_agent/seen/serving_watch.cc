@@ -8,12 +8,18 @@
 #include <variant>
 
 namespace tensorhub::agent {
+namespace {
+
+constexpr char kConnectedAnew[] = "connected anew";
+
+}  // namespace
 
 void ServingWatch::See(const Event& event, int64_t now_us) {
   if (const auto* done = std::get_if<SendDone>(&event)) return OnSent(*done);
   if (const auto* failed = std::get_if<PeerFailed>(&event)) {
     return EndAllOf(failed->peer, "gone", now_us);
   }
+  if (std::holds_alternative<Moved>(event)) return EndAll(kConnectedAnew, now_us);
   const auto* arrived = std::get_if<MessageArrived>(&event);
   if (arrived != nullptr && follows_reads_) OnArrived(*arrived, now_us);
 }
@@ -34,6 +40,8 @@ void ServingWatch::OnArrived(const MessageArrived& arrived, int64_t now_us) {
   const std::optional<PeerMessage> message = DecodePeerMessage(arrived.header);
   if (!message) return;
   const Key key{message->from, message->read};
+  // First on a connection: what was read over an earlier one is begun again.
+  if (message->kind == PeerKind::kHello) return EndAllOf(message->from, kConnectedAnew, now_us);
   if (message->kind == PeerKind::kBye) return EndAllOf(message->from, "gone", now_us);
   if (message->kind == PeerKind::kClose) return End(key, "closed", now_us);
   const bool opens = message->kind == PeerKind::kOpen || message->kind == PeerKind::kOpenRanges;
@@ -77,8 +85,9 @@ void ServingWatch::End(const Key& key, const std::string& outcome, int64_t now_u
   reads_.erase(found);
 }
 
-void ServingWatch::EndAll(int64_t now_us) {
-  while (!reads_.empty()) End(reads_.begin()->first, "worker ended", now_us);
+void ServingWatch::EndAll(const std::string& outcome, int64_t now_us) {
+  ways_.clear();
+  while (!reads_.empty()) End(reads_.begin()->first, outcome, now_us);
 }
 
 void ServingWatch::EndAllOf(Incarnation peer, const std::string& outcome, int64_t now_us) {

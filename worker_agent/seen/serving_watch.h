@@ -31,8 +31,10 @@ struct ServeRecord {
   uint64_t read = 0;  // the reader's number for it
   int64_t begin_us = 0;
   int64_t end_us = 0;
-  uint64_t bytes = 0;   // that were sent; not those that the reader took itself
-  std::string outcome;  // "closed" by the reader, "gone", or the code with which it was ended here
+  uint64_t bytes = 0;  // that were sent; not those that the reader took itself
+  // "closed" by the reader, "gone", "connected anew" (it goes on as another read), or the code with
+  // which it was ended here.
+  std::string outcome;
 };
 
 class ServingWatch {
@@ -47,8 +49,8 @@ class ServingWatch {
   void See(const Event& event, int64_t now_us);
   void See(const Effect& effect, int64_t now_us);
 
-  // Ends the reads that are open.
-  void EndAll(int64_t now_us);
+  // Nothing follows: ends the reads that are open.
+  void End(int64_t now_us) { EndAll("worker ended", now_us); }
 
   // What was counted, and which reads ended, since the last call.
   Tally Take() { return std::exchange(tally_, Tally{}); }
@@ -62,6 +64,7 @@ class ServingWatch {
   void OnData(const SendData& data);
   void OnSent(const SendDone& done);
   void End(const Key& key, const std::string& outcome, int64_t now_us);
+  void EndAll(const std::string& outcome, int64_t now_us);
   void EndAllOf(Incarnation peer, const std::string& outcome, int64_t now_us);
 
   const std::function<std::string(Incarnation)> way_to_;

@@ -91,7 +91,7 @@ StallWatch::Call::Call(StallWatch& watch, const char* what, Kind kind)
     : watch_(watch), what_(what), kind_(kind), since_us_(SteadyUs()), outer_(watch.innermost_) {
   watch_.innermost_ = this;
   watch_.what_.store(what, std::memory_order_relaxed);
-  if (kind == Kind::kOwners) watch_.owners_.store(true, std::memory_order_relaxed);
+  if (kind == Kind::kOwners) watch_.owners_->store(true, std::memory_order_relaxed);
 }
 
 StallWatch::Call::~Call() {
@@ -101,7 +101,7 @@ StallWatch::Call::~Call() {
   if (outer_ != nullptr) outer_->inner_us_ += took_us;
   watch_.what_.store(outer_ != nullptr ? outer_->what_ : "the loop", std::memory_order_relaxed);
   if (kind_ == Kind::kOwners) {
-    watch_.owners_.store(false, std::memory_order_relaxed);
+    watch_.owners_->store(false, std::memory_order_relaxed);
     // The turn without it is what counts.
     const int64_t turn_us = watch_.since_us_.load(std::memory_order_relaxed);
     if (turn_us != 0) watch_.since_us_.store(turn_us + took_us, std::memory_order_relaxed);
@@ -173,7 +173,7 @@ void StallWatch::Look(StallAccount& all, StallAccount& waits) {
 }
 
 void StallWatch::LookAtTurn(int64_t since_us, int64_t took_us, int64_t waited_us) {
-  const bool owners = owners_.load(std::memory_order_relaxed);
+  const bool owners = owners_->load(std::memory_order_relaxed);
   if (took_us >= kSayWhileUs && said_us_ != since_us && !owners) {
     said_us_ = since_us;
     Log().warn("{}: the progress thread {}, since {} ms: {}", name_,

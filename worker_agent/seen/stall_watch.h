@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -45,6 +46,9 @@ class StallWatch {
   // The thread that calls is watched from now on.
   void Start();
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Whether it is in a call of kOwners. Any thread, also when this has ended.
+  std::shared_ptr<const std::atomic<bool>> owners() const { return owners_; }
 
   // From construction to destruction. Between turns the thread sleeps, as it should.
   class Turn {
@@ -102,7 +106,7 @@ class StallWatch {
   // worst a line of the log names a neighbour.
   std::atomic<int64_t> since_us_{0};
   std::atomic<const char*> what_{""};
-  std::atomic<bool> owners_{false};
+  const std::shared_ptr<std::atomic<bool>> owners_ = std::make_shared<std::atomic<bool>>(false);
   // The watching thread's: the turn under way of which the log has heard.
   int64_t said_us_ = 0;
 

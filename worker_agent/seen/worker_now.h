@@ -6,6 +6,7 @@
 #ifndef TENSORHUB_WORKER_AGENT_SEEN_WORKER_NOW_H_
 #define TENSORHUB_WORKER_AGENT_SEEN_WORKER_NOW_H_
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -23,9 +24,13 @@ struct WorkerNow {
   size_t readers = 0;  // reads of others that are open here
 };
 
-// Any thread, also when the worker has ended. Asks the progress thread, whose answer comes when it
-// is there; none: the worker has ended.
-using AskWorker = std::function<std::shared_ptr<Answer<std::optional<WorkerNow>>>()>;
+// Any thread, also when the worker has ended.
+struct AskWorker {
+  // Asks the progress thread, whose answer comes when it is there; none: the worker has ended.
+  std::function<std::shared_ptr<Answer<std::optional<WorkerNow>>>()> now;
+  // Whether that thread does what its program asked for and waits for: the answer comes later then.
+  std::shared_ptr<const std::atomic<bool>> at_owners_call;
+};
 
 }  // namespace tensorhub::agent
 

@@ -17,7 +17,7 @@ namespace tensorhub::agent {
 namespace {
 
 // Prometheus gives a scrape ten seconds, a kubelet a probe one.
-constexpr std::chrono::milliseconds kLookPatience{800};  // a probe's own is a second, mostly
+constexpr std::chrono::milliseconds kLookPatience{800};
 // Threads look at workers, and no more than one scraper and one probe are expected.
 constexpr size_t kThreads = 4;
 
@@ -59,10 +59,16 @@ absl::StatusOr<std::unique_ptr<http::SmallServer>> Listen(const Ports& ports,
   }
 }
 
-// What processes have for all their workers, by the address that was asked for.
+// What processes have for all their workers, by the address that was asked for. A page that nobody
+// wants any more has its port until it is closed, whoever asks for that address meanwhile.
 struct Pages {
+  struct Place {
+    std::weak_ptr<WorkerPage> page;
+    bool taken = false;
+  };
   Mutex mutex;
-  std::map<std::string, std::weak_ptr<WorkerPage>> there ABSL_GUARDED_BY(mutex);
+  CondVar closed;
+  std::map<std::string, Place> there ABSL_GUARDED_BY(mutex);
 };
 Pages& ThePages() {
   static auto* const pages = new Pages;  // workers may end after main
@@ -80,8 +86,11 @@ absl::StatusOr<std::shared_ptr<WorkerPage>> WorkerPage::At(const std::string& ad
   if (!ports.ok()) return ports.status();
   Pages& pages = ThePages();
   MutexLock lock(pages.mutex);
-  if (auto there = pages.there[address].lock()) return there;
-  std::shared_ptr<WorkerPage> page(new WorkerPage);
+  Pages::Place& place = pages.there[address];
+  for (; place.taken; pages.closed.Wait(pages.mutex)) {
+    if (auto there = place.page.lock()) return there;
+  }
+  std::shared_ptr<WorkerPage> page(new WorkerPage(address));
   // The page's server ends before the page.
   const auto metrics = [self = page.get()](const std::string&) {
     return http::Reply{.type = http::kMetricsType, .body = WorkerMetrics(self->Look())};
@@ -91,13 +100,23 @@ absl::StatusOr<std::shared_ptr<WorkerPage>> WorkerPage::At(const std::string& ad
   if (!server.ok()) return server.status();
   page->server_ = *std::move(server);
   page->address_ = {ports->host, page->server_->port()};
-  pages.there[address] = page;
+  place = {page, true};
   return page;
+}
+
+// The server may still answer somebody, which takes a moment.
+WorkerPage::~WorkerPage() {
+  if (server_ == nullptr) return;  // it never had a port
+  server_.reset();
+  Pages& pages = ThePages();
+  MutexLock lock(pages.mutex);
+  pages.there[asked_].taken = false;
+  pages.closed.NotifyAll();
 }
 
 std::unique_ptr<WorkerPage::Place> WorkerPage::Show(const std::string& model, AskWorker ask) {
   MutexLock lock(mutex_);
-  workers_.emplace(++numbers_, Worker{model, std::move(ask)});
+  workers_.emplace(++numbers_, Worker{model, std::move(ask), {}});
   return std::unique_ptr<Place>(new Place(shared_from_this(), numbers_));
 }
 
@@ -113,23 +132,43 @@ std::shared_ptr<SharedTally> WorkerPage::TallyOf(const std::string& model) {
   return tally;
 }
 
+// One that registers memory for its program answers when that is done, by the gigabyte. Until then
+// it counts as it last did.
+std::optional<WorkerNow> WorkerPage::Count(uint64_t number,
+                                           const std::optional<WorkerNow>& answered) {
+  MutexLock lock(mutex_);
+  const auto found = workers_.find(number);
+  if (found == workers_.end()) return answered;
+  Worker& worker = found->second;
+  if (answered) worker.last = *answered;
+  return !answered && *worker.ask.at_owners_call ? worker.last : answered;
+}
+
 // All are asked before the first is waited for.
 std::map<std::string, ModelWorkers> WorkerPage::Look() {
-  std::vector<std::pair<std::string, std::shared_ptr<Answer<std::optional<WorkerNow>>>>> asked;
+  struct Asked {
+    uint64_t number;
+    std::string model;
+    std::shared_ptr<Answer<std::optional<WorkerNow>>> answer;
+  };
+  std::vector<Asked> asked;
   std::map<std::string, ModelWorkers> models;
   {
     MutexLock lock(mutex_);
-    for (const auto& [number, worker] : workers_) asked.emplace_back(worker.model, worker.ask());
+    for (const auto& [number, worker] : workers_) {
+      asked.push_back({number, worker.model, worker.ask.now()});
+    }
     for (const auto& [model, tally] : tallies_) {
       if (models.size() < kModelsShown) models[model].tally = tally->Sum();
     }
   }
   const auto until = std::chrono::steady_clock::now() + kLookPatience;
-  for (const auto& [model, answer] : asked) {
-    const auto found = models.find(model);
+  for (const Asked& each : asked) {
+    const auto found = models.find(each.model);
     if (found == models.end()) continue;
-    const std::optional<std::optional<WorkerNow>> now = answer->WaitUntil(until);
-    if (!now || *now) found->second.ranks.push_back(now.value_or(std::nullopt));
+    const std::optional<std::optional<WorkerNow>> now = each.answer->WaitUntil(until);
+    const bool ended = now && !*now;
+    if (!ended) found->second.ranks.push_back(Count(each.number, now.value_or(std::nullopt)));
   }
   return models;
 }

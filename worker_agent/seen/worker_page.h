@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,6 +36,7 @@ class WorkerPage : public std::enable_shared_from_this<WorkerPage> {
   static absl::Status CheckAddress(const std::string& address);
   // INVALID_ARGUMENT as CheckAddress; UNAVAILABLE if no such port can be had.
   static absl::StatusOr<std::shared_ptr<WorkerPage>> At(const std::string& address);
+  ~WorkerPage();
   WorkerPage(const WorkerPage&) = delete;
   WorkerPage& operator=(const WorkerPage&) = delete;
 
@@ -56,6 +59,10 @@ class WorkerPage : public std::enable_shared_from_this<WorkerPage> {
   // of them leaves.
   std::shared_ptr<SharedTally> TallyOf(const std::string& model) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // What /livez says: whether all progress threads answer, but for those that do what their
+  // programs wait for.
+  http::Reply Alive() ABSL_LOCKS_EXCLUDED(mutex_);
+
   // With the port that was found.
   const ListenAddress& address() const { return address_; }
 
@@ -63,13 +70,16 @@ class WorkerPage : public std::enable_shared_from_this<WorkerPage> {
   struct Worker {
     std::string model;
     AskWorker ask;
+    WorkerNow last = {};  // that it answered
   };
 
-  WorkerPage() = default;
+  explicit WorkerPage(std::string asked) : asked_(std::move(asked)) {}
   void Hide(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
   std::map<std::string, ModelWorkers> Look() ABSL_LOCKS_EXCLUDED(mutex_);
-  http::Reply Alive() ABSL_LOCKS_EXCLUDED(mutex_);
+  std::optional<WorkerNow> Count(uint64_t number, const std::optional<WorkerNow>& answered)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
+  const std::string asked_;  // the address, in the words of who asked for it
   ListenAddress address_;
   Mutex mutex_;
   uint64_t numbers_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -253,10 +253,11 @@ std::string EtcdClient::WhyNot(const absl::Status& status) const {
   return text;
 }
 
-// Once, and when a reason is found that was not there at first.
+// Once, and when a reason is found that was not there at first. Looking for it takes a handshake
+// with each member, so what fails once is tried again first.
 void EtcdClient::Tell(const std::string& what, const absl::Status& status,
                       std::optional<std::string>& told) const {
-  const std::string why = WhyNot(status);
+  const std::string why = told ? WhyNot(status) : "";
   if (told && (why.empty() || *told == why)) return;
   told = why;
   spdlog::warn("{}: {}{}; asking again until it is there", what, std::string(status.message()),

@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 #include <time.h>
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -38,6 +39,19 @@ const etcd::KeyValue* OnlyPair(const etcd::TxnResponse& look, int index) {
   if (index >= look.responses_size()) return nullptr;
   const etcd::RangeResponse& range = look.responses(index).response_range();
   return range.kvs_size() == 1 ? &range.kvs(0) : nullptr;
+}
+
+// None: no server wrote it.
+std::optional<int> SchemaOf(const etcd::KeyValue* pair) {
+  int number = 0;
+  const bool known = pair != nullptr && absl::SimpleAtoi(pair->value(), &number) && number > 0;
+  return known ? std::optional(number) : std::nullopt;
+}
+
+absl::Status DamagedKey(const std::string& key) {
+  return absl::DataLossError(absl::StrCat("--store: etcd's ", key,
+                                          " is not what a server wrote: restore etcd from a "
+                                          "snapshot, or name another prefix"));
 }
 
 absl::Status NotOurs(const EtcdPlace& place, const std::string& why) {
@@ -101,20 +115,22 @@ absl::Status EtcdElection::CheckPlace(const etcd::TxnResponse& look) {
   const std::string text = id == nullptr ? "" : id->value();
   const std::optional<Id128> store =
       text.starts_with(kIdFormat) ? ParseHex(text.substr(sizeof(kIdFormat) - 1)) : std::nullopt;
-  int number = 0;
-  if (!store || !*store || schema == nullptr || !absl::SimpleAtoi(schema->value(), &number) ||
-      number < 1) {
+  const std::optional<int> number = SchemaOf(schema);
+  if (!store || !*store || !number) {
     return NotOurs(options_.place, absl::StrCat("what is there is no hub's (", Shown(keys_.Id()),
                                                 " is ", Shown(text), ")"));
   }
-  if (number > kEtcdSchema) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--store ", options_.place.ToString(), ": it has schema ", number,
-                     ", this tensorhub-server knows ", kEtcdSchema,
-                     ": start the newer version that wrote it, or name another prefix"));
-  }
   store_id_ = *store;
-  return absl::OkStatus();
+  return CheckSchema(*number);
+}
+
+// What a newer server keeps, this one would not read, or would drop.
+absl::Status EtcdElection::CheckSchema(int schema) const {
+  if (schema <= kEtcdSchema) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("--store ", options_.place.ToString(), ": it has schema ", schema,
+                   ", this tensorhub-server knows ", kEtcdSchema,
+                   ": start the newer version that wrote it, or name another prefix"));
 }
 
 // Several servers may do so at the same time: one of them does.
@@ -184,17 +200,21 @@ absl::StatusOr<EtcdElection::Seen> EtcdElection::LookAtLeader() {
   etcd::TxnRequest request;
   *request.add_success() = ReadOp(keys_.Leader());
   *request.add_success() = ReadOp(keys_.Epoch());
+  *request.add_success() = ReadOp(keys_.Schema());
   const absl::StatusOr<etcd::TxnResponse> look = client_.Txn(request);
   if (!look.ok()) return look.status();
   Seen seen;
   seen.revision = look->header().revision();
   const etcd::KeyValue* epoch = OnlyPair(*look, 1);
   if (epoch == nullptr || !absl::SimpleAtoi(epoch->value(), &seen.epoch)) {
-    return absl::DataLossError(absl::StrCat("--store: etcd's ", keys_.Epoch(),
-                                            " is not what a server wrote: restore etcd from a "
-                                            "snapshot, or name another prefix"));
+    return DamagedKey(keys_.Epoch());
   }
   seen.epoch_changed_at = epoch->mod_revision();
+  const etcd::KeyValue* schema = OnlyPair(*look, 2);
+  const std::optional<int> number = SchemaOf(schema);
+  if (!number) return DamagedKey(keys_.Schema());
+  seen.schema = *number;
+  seen.schema_changed_at = schema->mod_revision();
   if (const etcd::KeyValue* leader = OnlyPair(*look, 0)) {
     kept::Leader message;
     // R9: of what is not readable, nobody is told.
@@ -213,6 +233,7 @@ void EtcdElection::Tell(const std::optional<Leader>& leader) {
   if (listener_.on_leader) listener_.on_leader(leader);
 }
 
+// The form of the rows is raised with the lead: older servers that stand by see it, and end.
 etcd::TxnRequest EtcdElection::Candidacy(const Seen& seen) const {
   kept::Leader self;
   self.set_address(options_.address);
@@ -224,6 +245,10 @@ etcd::TxnRequest EtcdElection::Candidacy(const Seen& seen) const {
   *request.add_success() = PutOp(keys_.Leader(), self.SerializeAsString());
   request.mutable_success(0)->mutable_request_put()->set_lease(lease_);
   *request.add_success() = PutOp(keys_.Epoch(), absl::StrCat(seen.epoch + 1));
+  *request.add_compare() = ChangedAt(keys_.Schema(), seen.schema_changed_at);
+  if (seen.schema < kEtcdSchema) {
+    *request.add_success() = PutOp(keys_.Schema(), absl::StrCat(kEtcdSchema));
+  }
   return request;
 }
 
@@ -246,6 +271,7 @@ absl::StatusOr<bool> EtcdElection::TryToLead(const Seen& seen) {
 absl::StatusOr<bool> EtcdElection::CampaignOnce() {
   const absl::StatusOr<Seen> seen = LookAtLeader();
   if (!seen.ok()) return seen.status();
+  if (absl::Status status = CheckSchema(seen->schema); !status.ok()) return status;
   if (seen->leader && lease_ != 0 && seen->leader_lease == lease_) {
     Lead(*seen);
     return true;

@@ -56,6 +56,8 @@ class EtcdElection final : public Election {
     int64_t leader_lease = 0;
     uint64_t epoch = 0;
     int64_t epoch_changed_at = 0;
+    int schema = 0;
+    int64_t schema_changed_at = 0;
     int64_t revision = 0;  // of the look
   };
 
@@ -66,6 +68,7 @@ class EtcdElection final : public Election {
   absl::Status CheckName(const std::string& name) const;
   absl::Status GiveName();
   absl::Status CheckPlace(const etcd::TxnResponse& look);
+  absl::Status CheckSchema(int schema) const;
   absl::StatusOr<Seen> LookAtLeader();
   absl::StatusOr<bool> CampaignOnce();
   absl::StatusOr<bool> TryToLead(const Seen& seen);

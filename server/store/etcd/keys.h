@@ -6,7 +6,8 @@
 //   id       whose data this is, made once       schema   which form it has
 //   epoch    raised by each election (R8)        leader   bound to the leader's lease
 //   turn     changed by every commit (commits.h)
-//   m/MODEL  g/MODEL/GROUP  r/MODEL  w/MODEL/GROUP/RANK: rows. In names, '/' is %2F and '%' is %25.
+//   m/MODEL  g/MODEL/GROUP  r/MODEL  w/MODEL/GROUP/RANK  a/STORE: rows. In names, '/' is %2F and
+//   '%' is %25.
 //   KEY/part/N: the rest of a value that is too long for one key.
 //   sealed, journal/N: a commit that is too large for one transaction (commits.h).
 
@@ -22,8 +23,9 @@
 
 namespace tensorhub::store {
 
-// The number of what an older server could not read.
-inline constexpr int kEtcdSchema = 1;
+// The number of what an older server could not read, or would drop. 2: adopted hubs, and who is out
+// of service.
+inline constexpr int kEtcdSchema = 2;
 
 class EtcdKeys {
  public:

@@ -63,34 +63,9 @@ class EtcdStoreTest : public testing::Test {
 };
 harness::EtcdCluster* EtcdStoreTest::etcd_ = nullptr;
 
-TEST_F(EtcdStoreTest, TheStoreStaysAndTheEpochRises) {
-  const Loaded first = LoadOnce();
-  EXPECT_TRUE(static_cast<bool>(first.identity.store_id));
-  EXPECT_EQ(first.identity.epoch, 1u);
-  EXPECT_FALSE(first.earlier_life);
-  EXPECT_EQ(first.state, hub::DurableState{});
-  const Loaded second = LoadOnce();
-  EXPECT_EQ(second.identity.store_id, first.identity.store_id);
-  EXPECT_EQ(second.identity.epoch, 2u);
-  EXPECT_TRUE(second.earlier_life);
-}
-
+TEST_F(EtcdStoreTest, TheStoreStaysAndTheEpochRises) { ExpectToStay({LoadOnce, KeepOnce}); }
 TEST_F(EtcdStoreTest, RowsComeBackAsTheyWereAreReplacedAndGo) {
-  hub::DurableState state = SomeState();
-  KeepOnce(RowsOf(state));
-  EXPECT_EQ(LoadOnce().state, state);
-  hub::Persist rows;
-  rows.models["third"] = hub::ModelRow{1, {3, 3}};
-  rows.models["other"] = std::nullopt;
-  rows.models["50%/of/it"] = hub::ModelRow{2, {3, 4}};
-  rows.groups[{"m/actor", "rollout"}] = std::nullopt;
-  rows.groups[{"m/actor", "part/1"}] = OpenFetchOf(4, 6);
-  rows.groups[{"nobody", "there"}] = std::nullopt;
-  rows.retention["m/actor"] = std::nullopt;
-  rows.workers[{"m/actor", "part", 3}] = hub::WorkerRow{7};
-  KeepOnce(rows);
-  hub::Keep(rows, state);
-  EXPECT_EQ(LoadOnce().state, state);
+  ExpectToKeepRows({LoadOnce, KeepOnce});
 }
 
 // More than etcd takes in one transaction, in number and in bytes.
@@ -208,11 +183,38 @@ TEST_F(EtcdStoreTest, APrefixOfAnotherNameIsRefused) {
 
 TEST_F(EtcdStoreTest, ANewerSchemaIsRefused) {
   LoadOnce();
-  Do({PutOp(Keys().Schema(), "2")});
+  const std::string newer = absl::StrCat(kEtcdSchema + 1);
+  Do({PutOp(Keys().Schema(), newer)});
   const absl::Status status = Refused(Prefix());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
-  EXPECT_THAT(std::string(status.message()),
-              testing::AllOf(HasSubstr("schema 2"), HasSubstr("newer"), HasSubstr(Prefix())));
+  EXPECT_THAT(
+      std::string(status.message()),
+      testing::AllOf(HasSubstr("schema " + newer), HasSubstr("newer"), HasSubstr(Prefix())));
+}
+
+// A newer server that is elected raises the schema, and an older one that stands by must not be.
+TEST_F(EtcdStoreTest, AStandbyEndsWhenANewerServerHasLed) {
+  Candidate leader(*etcd_, Prefix(), "a:1");
+  Loaded loaded;
+  const auto store = leader.Lead(loaded);
+  Candidate standby(*etcd_, Prefix(), "b:1");
+  ASSERT_TRUE(standby.election().Prepare().ok());
+  Do({PutOp(Keys().Schema(), absl::StrCat(kEtcdSchema + 1))});
+  const absl::Status status = standby.election().Campaign();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_FALSE(leader.lost());
+}
+
+TEST_F(EtcdStoreTest, AnOlderSchemaIsRaisedWithTheLead) {
+  LoadOnce();
+  Do({PutOp(Keys().Schema(), "1")});
+  LoadOnce();
+  EtcdClient client({.endpoints = etcd_->endpoints()});
+  etcd::RangeRequest request;
+  request.set_key(Keys().Schema());
+  const auto response = client.Range(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->kvs(0).value(), absl::StrCat(kEtcdSchema));
 }
 
 TEST_F(EtcdStoreTest, RowsThatCannotBeAreRefused) {

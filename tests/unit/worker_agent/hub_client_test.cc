@@ -312,6 +312,7 @@ TEST_F(HubClientTest, WaitsForItsAdoption) {
   hub_.Add(UpUntilMessage('A', 5));
   hub_.Add({.end = ToGrpc(other)});
   hub_.Add({.end = ToGrpc(other)});
+  hub_.Add({.await_message = true});
   ScriptedHub::Plan adopting = UpUntilMessage('B', 1);
   adopting.welcome->set_adopts(std::string(16, 'A'));
   hub_.Add(adopting);
@@ -324,6 +325,10 @@ TEST_F(HubClientTest, WaitsForItsAdoption) {
     ASSERT_TRUE(AwaitCount<SessionDown>(refused));
     EXPECT_EQ(std::get<SessionDown>(events_.back()).why.message(), "another hub");
   }
+  // A server that says nothing meanwhile is tried by another connection.
+  PassBackOff();
+  ASSERT_TRUE(Await([this] { return hub_.opened().size() == 4; }));
+  EXPECT_EQ(client_->NextDeadline(), now_ + 5000);
   PassBackOff();
   ASSERT_TRUE(AwaitCount<SessionUp>(2));
   EXPECT_TRUE(std::get<SessionUp>(events_.back()).moved);

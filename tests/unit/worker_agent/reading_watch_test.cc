@@ -110,6 +110,32 @@ TEST_F(ReadingWatchTest, BytesCountOnceTheirWayIsKnown) {
   EXPECT_EQ(fetch.streams[0].source.rank, 1u);
 }
 
+// Either side may have found itself deaf, or a connection broke: what follows is another read.
+TEST_F(ReadingWatchTest, AReadEndsWithItsConnection) {
+  PeerMessage hello;
+  hello.from = 1;
+  const std::string greeting = Encode(hello);
+  const Event lost[] = {MessageArrived{greeting, {}}, Moved{"elsewhere"}, PeerFailed{1, {}}};
+  In(VerbAsked{FetchVerb{}});
+  Assign(1);
+  std::vector<int64_t> ends;
+  for (const Event& event : lost) {
+    Say(PeerKind::kOpen, 1, ends.size());
+    Say(PeerKind::kOpen, 2, ends.size());
+    After(10);
+    In(event);
+    ends.push_back(now_us_);
+    After(5);
+  }
+  After(100);
+  Finish();
+  const FetchRecord fetch = *watch_.TakeEnded();
+  ASSERT_EQ(fetch.streams.size(), 6u);
+  for (size_t i = 0; i < ends.size(); ++i) EXPECT_EQ(fetch.streams[2 * i].end_us, ends[i]) << i;
+  EXPECT_EQ(fetch.streams[3].end_us, ends[1]) << "of the worker's own move";
+  EXPECT_EQ(fetch.streams[5].end_us, now_us_) << "another peer's";
+}
+
 TEST_F(ReadingWatchTest, SourcesThatWereLeft) {
   In(VerbAsked{FetchVerb{}});
   Assign(1);

@@ -46,6 +46,24 @@ class ServingWatchTest : public testing::Test {
   ServingWatch watch_{[this](Incarnation) { return way_; }, /*reads=*/true};
 };
 
+// A worker or its reader that found itself deaf: the read goes on as another one.
+TEST_F(ServingWatchTest, WhatIsConnectedAnewIsAnotherRead) {
+  Arrive(PeerKind::kOpen, 5, 1);
+  Arrive(PeerKind::kOpen, 6, 1);
+  Arrive(PeerKind::kHello, 5, 0);
+  Arrive(PeerKind::kOpen, 5, 2);
+  std::vector<ServeRecord> ended = watch_.TakeEnded();
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].reader, 5u);
+  EXPECT_EQ(ended[0].outcome, "connected anew");
+  watch_.See(Moved{"elsewhere"}, ++now_us_);
+  ended = watch_.TakeEnded();
+  ASSERT_EQ(ended.size(), 2u);
+  EXPECT_EQ(ended[0].read, 2u);
+  EXPECT_EQ(ended[1].reader, 6u);
+  EXPECT_EQ(ended[1].end_us, now_us_);
+}
+
 TEST_F(ServingWatchTest, BytesThatHaveLeft) {
   Send(5, 100);
   way_ = "tcp/eth0";

@@ -6,6 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
+#include <thread>
+
 #include "absl/strings/str_cat.h"
 
 namespace tensorhub::agent {
@@ -17,6 +21,12 @@ using testing::Not;
 std::shared_ptr<WorkerPage> PageAt(const std::string& address) {
   auto page = WorkerPage::At(address);
   return page.ok() ? *page : nullptr;
+}
+
+// A worker whose progress thread says nothing; at what its program asked for, or not.
+AskWorker Silent(bool at_owners_call = false) {
+  const auto now = [] { return std::make_shared<Answer<std::optional<WorkerNow>>>(); };
+  return {now, std::make_shared<std::atomic<bool>>(at_owners_call)};
 }
 
 TEST(WorkerPageTest, AddressesAndRanges) {
@@ -33,7 +43,7 @@ TEST(WorkerPageTest, OnePageForOneAddressAsLongAsItIsWanted) {
   std::shared_ptr<WorkerPage> page = PageAt("127.0.0.1:0");
   ASSERT_NE(page, nullptr);
   EXPECT_EQ(PageAt("127.0.0.1:0"), page);
-  auto shown = page->Show("m", [] { return nullptr; });
+  auto shown = page->Show("m", Silent());
   const uint16_t port = page->address().port;
   const std::string taken = absl::StrCat("127.0.0.1:", port);
   page.reset();
@@ -41,6 +51,32 @@ TEST(WorkerPageTest, OnePageForOneAddressAsLongAsItIsWanted) {
   EXPECT_EQ(PageAt("127.0.0.1:0")->address().port, port) << "a worker has it still";
   shown.reset();
   EXPECT_NE(PageAt(taken), nullptr);
+}
+
+// Whoever leaves last closes the page, while somebody else connects.
+TEST(WorkerPageTest, APageThatIsBeingClosedIsWaitedFor) {
+  const std::string address = absl::StrCat("127.0.0.1:", PageAt("127.0.0.1:0")->address().port);
+  const auto come_and_go = [&address] {
+    for (int i = 0; i < 200; ++i) {
+      const auto page = WorkerPage::At(address);
+      ASSERT_TRUE(page.ok()) << i << ": " << page.status();
+    }
+  };
+  std::thread another(come_and_go);
+  come_and_go();
+  another.join();
+}
+
+// Memory takes its time, by the gigabyte: a probe that ends the process then would end it each
+// time.
+TEST(WorkerPageTest, AProgramsOwnCallIsNoReasonToEndIt) {
+  const std::shared_ptr<WorkerPage> page = PageAt("127.0.0.1:0");
+  ASSERT_NE(page, nullptr);
+  const auto registers = page->Show("m", Silent(/*at_owners_call=*/true));
+  page->TallyOf("m");
+  EXPECT_EQ(page->Alive().body, "ok\n");
+  const auto stands_still = page->Show("m", Silent());
+  EXPECT_EQ(page->Alive().code, http::kUnavailable);
 }
 
 TEST(WorkerPageTest, TheNextPortOfARange) {

@@ -18,6 +18,13 @@ using testing::HasSubstr;
 
 class SqliteStoreTest : public StoreFilesTest {
  protected:
+  KeptStore kept() const {
+    return {[this] { return LoadOnce(); },
+            [this](const hub::Persist& rows) {
+              const absl::Status status = Open()->Commit(rows);
+              EXPECT_TRUE(status.ok()) << status;
+            }};
+  }
   void ExpectDamage(const std::string& what) const {
     const absl::Status status = Refused();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << what << ": " << status;
@@ -33,49 +40,8 @@ class SqliteStoreTest : public StoreFilesTest {
   }
 };
 
-TEST_F(SqliteStoreTest, TheStoreStaysAndTheEpochRises) {
-  const Loaded first = LoadOnce();
-  EXPECT_TRUE(static_cast<bool>(first.identity.store_id));
-  EXPECT_EQ(first.identity.epoch, 1u);
-  EXPECT_FALSE(first.earlier_life);
-  EXPECT_EQ(first.state, hub::DurableState{});
-  const Loaded second = LoadOnce();
-  EXPECT_EQ(second.identity.store_id, first.identity.store_id);
-  EXPECT_EQ(second.identity.epoch, 2u);
-  EXPECT_TRUE(second.earlier_life);
-}
-
-TEST_F(SqliteStoreTest, RowsComeBackAsTheyWere) {
-  const hub::DurableState state = SomeState();
-  ASSERT_TRUE(Open()->Commit(RowsOf(state)).ok());
-  EXPECT_EQ(LoadOnce().state, state);
-}
-
-TEST_F(SqliteStoreTest, RowsAreReplacedAndGo) {
-  hub::DurableState state = SomeState();
-  const auto store = Open();
-  ASSERT_TRUE(store->Commit(RowsOf(state)).ok());
-  hub::Persist rows;
-  rows.models["m/actor"] = hub::ModelRow{6,
-                                         {9, 9},
-                                         {8, 8},
-                                         {"trainer", {{0, {5, 1}}, {1, {6, kGenerationMax}}}},
-                                         {{1, 4}, {kTermMax, 6}},
-                                         "an operator"};
-  rows.models["third"] = hub::ModelRow{1, {3, 3}};
-  rows.models["other"] = std::nullopt;
-  rows.groups[{"m/actor", "rollout"}] = std::nullopt;
-  rows.groups[{"m/actor", "second"}] = OpenFetchOf(4, 6);
-  rows.groups[{"nobody", "there"}] = std::nullopt;
-  rows.retention["m/actor"] = std::nullopt;
-  rows.retention["other"] = hub::RetentionRow{2, {{"new", {3, std::nullopt}}}};
-  rows.retention["nobody"] = std::nullopt;
-  ASSERT_TRUE(store->Commit(rows).ok());
-  hub::Keep(rows, state);
-  const auto loaded = store->Load();
-  ASSERT_TRUE(loaded.ok()) << loaded.status();
-  EXPECT_EQ(loaded->state, state);
-}
+TEST_F(SqliteStoreTest, TheStoreStaysAndTheEpochRises) { ExpectToStay(kept()); }
+TEST_F(SqliteStoreTest, RowsComeBackAsTheyWereAreReplacedAndGo) { ExpectToKeepRows(kept()); }
 
 TEST_F(SqliteStoreTest, ASecondServerIsKeptOff) {
   const auto first = Open();

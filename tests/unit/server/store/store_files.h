@@ -12,6 +12,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -97,6 +98,7 @@ inline hub::DurableState SomeState() {
   state.workers[{"m/actor", "rollout", 0}] = {~Incarnation{0}};
   state.workers[{"m/actor", "rollout", kWorldSizeMax - 1}] = {1, {~uint64_t{0}, 0}};
   state.workers[{"m/actor", "leaving", 1}] = {2, {}, true};
+  state.workers[{"m/actor", "leaving", 2}] = {3, {4, 5}, true};
   state.adopted[{~uint64_t{0}, 1}] = {true};
   state.adopted[{0, 2}] = {false};
   return state;
@@ -110,6 +112,53 @@ inline hub::Persist RowsOf(const hub::DurableState& state) {
   for (const auto& [key, row] : state.workers) rows.workers[key] = row;
   for (const auto& [store, row] : state.adopted) rows.adopted[store] = row;
   return rows;
+}
+
+// A store that keeps rows, whatever they are kept in: each call is a life of a server.
+struct KeptStore {
+  std::function<Loaded()> load;
+  std::function<void(const hub::Persist&)> keep;
+};
+
+inline void ExpectToStay(const KeptStore& store) {
+  const Loaded first = store.load();
+  EXPECT_TRUE(static_cast<bool>(first.identity.store_id));
+  EXPECT_EQ(first.identity.epoch, 1u);
+  EXPECT_FALSE(first.earlier_life);
+  EXPECT_EQ(first.state, hub::DurableState{});
+  const Loaded second = store.load();
+  EXPECT_EQ(second.identity.store_id, first.identity.store_id);
+  EXPECT_EQ(second.identity.epoch, 2u);
+  EXPECT_TRUE(second.earlier_life);
+}
+
+// With names that look like a store's own words.
+inline void ExpectToKeepRows(const KeptStore& store) {
+  hub::DurableState state = SomeState();
+  store.keep(RowsOf(state));
+  EXPECT_EQ(store.load().state, state);
+  hub::Persist rows;
+  rows.models["m/actor"] = hub::ModelRow{6,
+                                         {9, 9},
+                                         {8, 8},
+                                         {"trainer", {{0, {5, 1}}, {1, {6, kGenerationMax}}}},
+                                         {{1, 4}, {kTermMax, 6}},
+                                         "an operator"};
+  rows.models["third"] = hub::ModelRow{1, {3, 3}};
+  rows.models["other"] = std::nullopt;
+  rows.models["50%/of/it"] = hub::ModelRow{2, {3, 4}};
+  rows.groups[{"m/actor", "rollout"}] = std::nullopt;
+  rows.groups[{"m/actor", "part/1"}] = OpenFetchOf(4, 6);
+  rows.groups[{"nobody", "there"}] = std::nullopt;
+  rows.retention["m/actor"] = std::nullopt;
+  rows.retention["other"] = hub::RetentionRow{2, {{"new", {3, std::nullopt}}}};
+  rows.retention["nobody"] = std::nullopt;
+  rows.workers[{"m/actor", "part", 3}] = hub::WorkerRow{7};
+  rows.workers[{"m/actor", "leaving", 1}] = std::nullopt;
+  rows.adopted[{0, 2}] = hub::AdoptedRow{true};
+  store.keep(rows);
+  hub::Keep(rows, state);
+  EXPECT_EQ(store.load().state, state);
 }
 
 }  // namespace tensorhub::store
