@@ -204,19 +204,6 @@ void Hub::State::Doubt(Worker& source, const Worker& asker, bool verify) {
   SetAbsent(source, true);
 }
 
-// R8: one that stands still lives, and holds what it holds, but serves nobody: so its lease is
-// renewed, and it is absent.
-void Hub::State::NoteStall(Worker& worker, TimeMs stalled_ms) {
-  const bool before = worker.stalled_ms > 0;
-  worker.stalled_ms = stalled_ms;
-  SetAbsent(worker, stalled_ms > 0);
-  if (before == (stalled_ms > 0)) return;
-  Say(LogLine::Level::kWarning,
-      before ? absl::StrCat(ToString(worker.id.key), " goes on")
-             : absl::StrCat(ToString(worker.id.key), " stands still, since ", stalled_ms,
-                            " ms: it lives, and serves nobody meanwhile; its own log says why"));
-}
-
 // One whose session has ended cannot answer; when it comes back, it reports what it holds.
 void Hub::State::Ask(Worker& source, const Worker& asker, bool verify) {
   if (source.session == 0) return;
@@ -288,30 +275,6 @@ void Hub::State::On(const ProbeAnswer& event) {
   if (worker->reference && worker->reference->generation == event.generation) {
     Vouch(*worker, event.verified);
   }
-}
-
-// A call in a newer generation says that the older one is over, and may overtake what was said of
-// it on the session.
-void Hub::State::DisownEarlier(Worker& worker, Generation generation) {
-  if (!worker.reference || worker.reference->generation >= generation) return;
-  AbortHeldBy(worker, absl::AbortedError("its buffers hold something else"));
-  if (worker.reference) RemoveReference(worker);
-}
-
-// Generations only rise: what is not held in this one is not held in an earlier one either.
-void Hub::State::Disowned(Worker& worker, Generation generation) {
-  // A call that is still under way, or waits for the end of the recovery, must not list it (again).
-  if (generation < kGenerationMax) worker.generation = std::max(worker.generation, generation + 1);
-  if (!worker.reference || worker.reference->generation > generation) return;
-  Say(LogLine::Level::kWarning,
-      absl::StrCat(ToString(worker.id.key), " holds version ", worker.reference->version,
-                   " no longer, by its own word"));
-  const absl::Status reason = absl::DataLossError("its buffers are no longer valid");
-  AbortHeldBy(worker, reason);
-  if (!worker.reference) return;
-  if (worker.reference->state == ReferenceState::kDraining) return EndDrain(worker);
-  if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
-  RemoveReference(worker);
 }
 
 }  // namespace tensorhub::hub

@@ -58,15 +58,6 @@ Worker& Hub::State::SourceOf(const Worker& reader) { return *Present(reader).sou
 
 const Worker& Hub::State::SourceOf(const Worker& reader) const { return *Present(reader).source; }
 
-void Hub::State::On(const Heartbeat& event) {
-  Worker* worker = FindSession(event.session);
-  if (worker == nullptr) return;
-  NoteStall(*worker, event.stalled_ms);
-  TellEpoch(*worker);
-  GiveUpJoin(*worker, event.gave_up_join);
-  Sample(*worker);
-}
-
 void Hub::State::BeginWindow(Worker& reader) {
   Pace& pace = reader.read->whole().pace;
   const bool moved = reader.reference->valid_chunks > pace.chunks;

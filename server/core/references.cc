@@ -178,6 +178,30 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   ForgetIfUnheld(publication);
 }
 
+// A call in a newer generation says that the older one is over, and may overtake what was said of
+// it on the session.
+void Hub::State::DisownEarlier(Worker& worker, Generation generation) {
+  if (!worker.reference || worker.reference->generation >= generation) return;
+  AbortHeldBy(worker, absl::AbortedError("its buffers hold something else"));
+  if (worker.reference) RemoveReference(worker);
+}
+
+// Generations only rise: what is not held in this one is not held in an earlier one either.
+void Hub::State::Disowned(Worker& worker, Generation generation) {
+  // A call that is still under way, or waits for the end of the recovery, must not list it (again).
+  if (generation < kGenerationMax) worker.generation = std::max(worker.generation, generation + 1);
+  if (!worker.reference || worker.reference->generation > generation) return;
+  Say(LogLine::Level::kWarning,
+      absl::StrCat(ToString(worker.id.key), " holds version ", worker.reference->version,
+                   " no longer, by its own word"));
+  const absl::Status reason = absl::DataLossError("its buffers are no longer valid");
+  AbortHeldBy(worker, reason);
+  if (!worker.reference) return;
+  if (worker.reference->state == ReferenceState::kDraining) return EndDrain(worker);
+  if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
+  RemoveReference(worker);
+}
+
 // R1: with no holder left, the content is gone and the number may be published anew. That the
 // version was visible once stays known.
 void Hub::State::ForgetIfUnheld(const Publication& publication) {

@@ -73,6 +73,15 @@ void Hub::State::Renew(SessionId session) {
   SetAbsent(*worker, worker->stalled_ms > 0);
 }
 
+void Hub::State::On(const Heartbeat& event) {
+  Worker* worker = FindSession(event.session);
+  if (worker == nullptr) return;
+  NoteStall(*worker, event.stalled_ms);
+  TellEpoch(*worker);
+  GiveUpJoin(*worker, event.gave_up_join);
+  Sample(*worker);
+}
+
 void Hub::State::On(const SessionOpened& opened) {
   HearSomebody();
   SessionOpened event = opened;

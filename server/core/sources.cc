@@ -238,15 +238,6 @@ const Assignment* Hub::State::KnownAssignment(const Worker& reader,
   return it == reader.read->assignments.end() ? nullptr : &it->second;
 }
 
-// R3, R6: the word of one whose FinishRead was not answered. It has disowned what it read before
-// that; one that had not begun, or had nothing to read, says only here that it is out of the fetch.
-void Hub::State::LeaveAborted(Worker& reader, const TransactionId& transaction) {
-  if (FindMember(reader.id, transaction) != nullptr) {
-    AbortUnfinished(reader, absl::AbortedError("it has given the fetch up"));
-  }
-  if (IsIn(reader, transaction)) EndAborted(reader);
-}
-
 void Hub::State::On(const SourceReleased& event) {
   Worker* reader = FindSession(event.session);
   if (reader != nullptr && event.assignment == kAllAssignments) {

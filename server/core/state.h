@@ -106,6 +106,7 @@ class Hub::State {
 
   // sessions.cc
   void Renew(SessionId session);
+  void On(const Heartbeat& event);
   void On(const SessionOpened& event);
   void On(const SessionClosed& event);
   void On(const LeaveOp& op);
@@ -126,6 +127,7 @@ class Hub::State {
   void SetFellSilent(Worker& worker, bool silent);
   bool IsCutOff() const;
   bool IsExcused(Worker& worker);
+  void NoteStall(Worker& worker, TimeMs stalled_ms);
   void ForgiveSilence(const std::string& why);
   void NoteAway(const WorkerIdentity& worker, const PublicationId& publication);
   void NoteUnaccounted(const WorkerIdentity& worker);
@@ -258,6 +260,8 @@ class Hub::State {
   void CountComplete(Worker& holder);
   void UncountComplete(Worker& holder);
   void RemoveReference(Worker& worker, bool may_return = false);
+  void DisownEarlier(Worker& worker, Generation generation);
+  void Disowned(Worker& worker, Generation generation);
   void ForgetIfUnheld(const Publication& publication);
   void On(const Progress& event);
   void NoteProgress(Read& read, const Progress& event);
@@ -351,14 +355,12 @@ class Hub::State {
   void Release(Worker& reader, AssignmentNumber number);
   void ReleaseAll(Worker& reader);
   void SetAbsent(Worker& worker, bool absent);
-  void NoteStall(Worker& worker, TimeMs stalled_ms);
   void ReleaseOthers(Worker& reader, const OpenFetch& reported);
   void LeaveReported(Worker& reader, AssignmentNumber number);
   void EndRead(Worker& reader);
   void EndAborted(Worker& reader);
   void LoseSource(const ReaderSlot& slot);
   void Orphaned(Worker& reader);
-  void LeaveAborted(Worker& reader, const TransactionId& transaction);
   void On(const SourceReleased& event);
   const Assignment* KnownAssignment(const Worker& reader, const TransactionId& transaction,
                                     AssignmentNumber number) const;
@@ -410,8 +412,6 @@ class Hub::State {
   TimeMs TimeToVerify(const Worker& source) const;
   void Vouch(Worker& source, bool verified);
   void AskOnceMore(const Worker& source);
-  void DisownEarlier(Worker& worker, Generation generation);
-  void Disowned(Worker& worker, Generation generation);
   void EndQuestion(Worker& source);
   void Remember(Worker& source);
   void Forget(Worker& source);
@@ -433,7 +433,6 @@ class Hub::State {
   void Bypass(Worker& reader);
   Worker& SourceOf(const Worker& reader);
   const Worker& SourceOf(const Worker& reader) const;
-  void On(const Heartbeat& event);
 
   // nearer.cc: R5: from far sources to near ones
   void KeepOneSeed(Worker& reader);
@@ -487,6 +486,7 @@ class Hub::State {
   void AbortOf(const Worker& worker, const absl::Status& reason);
   void AbortHeldBy(const Worker& worker, const absl::Status& reason);
   void AbortUnfinished(const Worker& worker, const absl::Status& reason);
+  void LeaveAborted(Worker& reader, const TransactionId& transaction);
   void Conclude(const GroupKey& key, Group& group, const absl::Status& status);
   void Acknowledge(const Worker& worker);
   void GiveUpFetches(const Worker& worker, const absl::Status& reason);

@@ -263,6 +263,15 @@ void Hub::State::AbortUnfinished(const Worker& worker, const absl::Status& reaso
   if (member != nullptr && !member->finished) AbortOf(worker, reason);
 }
 
+// R3, R6: the word of one whose FinishRead was not answered. It has disowned what it read before
+// that; one that had not begun, or had nothing to read, says only here that it is out of the fetch.
+void Hub::State::LeaveAborted(Worker& reader, const TransactionId& transaction) {
+  if (FindMember(reader.id, transaction) != nullptr) {
+    AbortUnfinished(reader, absl::AbortedError("it has given the fetch up"));
+  }
+  if (IsIn(reader, transaction)) EndAborted(reader);
+}
+
 void Hub::State::Conclude(const GroupKey& key, Group& group, const absl::Status& status) {
   group.last = Outcome{*std::exchange(group.open, std::nullopt), status, {}, {}};
   for (const auto& [rank, member] : group.last->transaction.members) {
