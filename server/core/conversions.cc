@@ -87,7 +87,7 @@ bool MayFeedParts(const Worker& source, const Worker& reader) {
 
 bool Hub::State::HaveLayouts(const std::vector<Fingerprint>& layouts) {
   const bool have = std::all_of(layouts.begin(), layouts.end(), [&](const Fingerprint& layout) {
-    return layouts_.contains(layout);
+    return documents_.HasLayout(layout);
   });
   plans_lack_layouts_ |= !have;
   return have;
@@ -190,7 +190,7 @@ absl::StatusOr<Sharding*> Hub::State::Convert(Publication& publication, const Sh
   sharding.world_size = static_cast<uint32_t>(group.forming.size());
   uint64_t largest = 0;
   for (const auto& [rank, join] : group.forming) {
-    largest = std::max(largest, layouts_.at(join.layout)->total_bytes());
+    largest = std::max(largest, documents_.FindLayout(join.layout)->total_bytes());
   }
   if (sharding.chunk_bytes == 0) sharding.chunk_bytes = DefaultChunkBytes(largest);
   const Fingerprint attachment = publication.origin().shards.at(0).attachment;

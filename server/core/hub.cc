@@ -31,6 +31,7 @@ Hub::State::State(const HubOptions& options, TimeMs now)
     : options_(options),
       started_(now),
       random_(options.seed),
+      documents_(options.limits.layouts, options.limits.attachments),
       durable_(options.durable),
       now_(now) {
   Restore();
@@ -158,15 +159,10 @@ void Hub::State::Settle() {
 
 void Hub::State::On(const CallCancelled& event) {
   ForgetWait(event.call);
-  const auto it = calls_.find(event.call);
-  if (it == calls_.end()) return;
-  Worker& worker = *it->second;
-  // The operation goes on without a caller; a retry takes it over or hears the reply.
-  calls_.erase(it);
-  worker.op.call = 0;
-  if (!IsPending(worker, OpKind::kJoinFetch)) return;
-  LeaveForming(worker);
-  FinishOpen(worker, absl::CancelledError("the caller hung up"));
+  Worker* worker = calls_.HangUp(event.call);
+  if (worker == nullptr || !IsPending(*worker, OpKind::kJoinFetch)) return;
+  LeaveForming(*worker);
+  FinishOpen(*worker, absl::CancelledError("the caller hung up"));
 }
 
 void Hub::State::Send(const Worker& worker, decltype(Directive::body) body) {
@@ -252,10 +248,10 @@ std::vector<FetchView> Hub::Fetches(const std::string& model, std::optional<Vers
 StatusView Hub::Status() const { return state_->Status(); }
 uint64_t Hub::Revision(const std::string& model) const { return state_->Revision(model); }
 std::shared_ptr<const Layout> Hub::FindLayout(const Fingerprint& fingerprint) const {
-  return state_->FindLayout(fingerprint);
+  return state_->documents().FindLayout(fingerprint);
 }
 std::shared_ptr<const std::string> Hub::FindAttachment(const Fingerprint& fingerprint) const {
-  return state_->FindAttachment(fingerprint);
+  return state_->documents().FindAttachment(fingerprint);
 }
 void Hub::CheckInvariants() const { state_->CheckInvariants(); }
 

@@ -54,7 +54,7 @@ void Hub::State::CheckInvariants() const {
     if (worker.op.call != 0) {
       ++calls;
       TH_CHECK(worker.op.state == OpRecord::State::kPending);
-      TH_CHECK(calls_.contains(worker.op.call) && calls_.at(worker.op.call) == &worker);
+      TH_CHECK(calls_.IsCallOf(worker.op.call, worker));
     }
     TH_CHECK(worker.op.deadline == 0 || worker.op.state == OpRecord::State::kPending);
     TH_CHECK(!IsPending(worker, OpKind::kPublish) || worker.op.deferred || worker.reference);
@@ -76,27 +76,7 @@ void Hub::State::CheckInvariants() const {
   TH_CHECK(models_.size() <= std::max(limits.models, kept.models.size() + kept.retention.size()));
   TH_CHECK(groups_.size() <= workers_.size());
   TH_CHECK(waits_.size() <= limits.waits);
-  CheckLayouts();
-  TH_CHECK(attachments_.size() <= limits.attachments.count &&
-           attachment_bytes_ <= limits.attachments.bytes);
-}
-
-// What is counted as kept is what is kept: a table for all layouts that have an equal one.
-void Hub::State::CheckLayouts() const {
-  const DocumentLimits& limits = options_.limits.layouts;
-  TH_CHECK(layouts_.size() <= limits.count && layout_bytes_ <= limits.bytes);
-  uint64_t bytes = 0;
-  std::map<Fingerprint, size_t> users;
-  for (const auto& [fingerprint, layout] : layouts_) {
-    bytes += layout->BytesKept();
-    ++users[layout->table()->fingerprint()];
-    TH_CHECK(tables_.at(layout->table()->fingerprint()).table == layout->table());
-  }
-  for (const auto& [fingerprint, shared] : tables_) {
-    bytes += shared.table->BytesKept();
-    TH_CHECK(shared.layouts == users[fingerprint]);
-  }
-  TH_CHECK(bytes == layout_bytes_);
+  documents_.CheckInvariants();
 }
 
 // Settle left nothing behind.
@@ -107,19 +87,11 @@ void Hub::State::CheckSettled() const {
 }
 
 void Hub::State::CheckWaits() const {
-  size_t waits = 0;
-  for (const auto& [model, waiting] : waits_by_model_) {
-    TH_CHECK(!waiting.empty());
-    waits += waiting.size();
-    for (const CallId call : waiting) {
-      TH_CHECK(waits_.contains(call) && waits_.at(call).model == model);
-      const TimeMs deadline = waits_.at(call).deadline;
-      TH_CHECK(timers_.contains(Timer{deadline, Timer::Kind::kWait, 0, call}));
-      // Nobody waits for what is there.
-      TH_CHECK(!Satisfied(waits_.at(call)));
-    }
+  waits_.CheckInvariants();
+  for (const auto& [call, wait] : waits_.all()) {
+    TH_CHECK(timers_.contains(Timer{wait.deadline, Timer::Kind::kWait, 0, call}));
+    TH_CHECK(!Satisfied(wait));  // nobody waits for what is there
   }
-  TH_CHECK(waits == waits_.size());
 }
 
 // R9: one entry per reader at the most.
@@ -385,19 +357,13 @@ void Hub::State::CheckDigests(const Shard& shard) const {
   TH_CHECK(hashing || !said);
 }
 
-// R7: every pin that ends has its place in the order of ends.
 void Hub::State::CheckPins() const {
-  size_t ends = 0;
+  pins_.CheckInvariants();
   for (const auto& [name, model] : models_) {
-    TH_CHECK(model.pins.size() <= options_.limits.pins);
-    for (const auto& [pin, pinned] : model.pins) {
-      if (!pinned.until) continue;
-      TH_CHECK(pin_ends_.contains({*pinned.until, name, pin}));
-      ++ends;
-    }
+    TH_CHECK(pins_.Of(name).size() <= options_.limits.pins);
   }
-  TH_CHECK(ends == pin_ends_.size());
-  TH_CHECK(recovering_ || ends == 0 || timers_.contains({*pin_timer_, Timer::Kind::kPins, 0, 0}));
+  TH_CHECK(recovering_ || !pins_.FirstEnd() ||
+           timers_.contains({*pin_timer_, Timer::Kind::kPins, 0, 0}));
 }
 
 // R6, R8: what is kept is what the tables say.

@@ -275,11 +275,11 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
     return absl::AbortedError(absl::StrCat("generation ", holding.generation, " is below ",
                                            worker.generation, ", which was seen before"));
   }
-  const auto layout = layouts_.find(holding.layout);
-  const uint64_t bytes = layout == layouts_.end() ? 0 : layout->second->total_bytes();
+  const auto layout = documents_.FindLayout(holding.layout);
+  const uint64_t bytes = layout == nullptr ? 0 : layout->total_bytes();
   const Chunking chunking{bytes, holding.chunk_bytes};
   if (absl::Status status = CheckChunking(chunking); !status.ok()) return status;
-  const uint32_t chunks = layout == layouts_.end() ? kChunkCountMax : chunking.count();
+  const uint32_t chunks = layout == nullptr ? kChunkCountMax : chunking.count();
   if (holding.valid_chunks > chunks) {
     return absl::InvalidArgumentError(
         absl::StrCat("valid_chunks ", holding.valid_chunks, " is above ", chunks));

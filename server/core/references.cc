@@ -53,9 +53,9 @@ Shard& Hub::State::EnsureShard(Sharding& sharding, Rank rank, const Fingerprint&
     shard.layout = layout;
     shard.attachment = attachment;
   }
-  const auto document = layouts_.find(shard.layout);
-  if (!shard.chunks && document != layouts_.end()) {
-    shard.bytes = document->second->total_bytes();
+  const auto document = documents_.FindLayout(shard.layout);
+  if (!shard.chunks && document != nullptr) {
+    shard.bytes = document->total_bytes();
     shard.chunks = Chunking{shard.bytes, sharding.chunk_bytes}.count();
   }
   return shard;

@@ -145,8 +145,8 @@ absl::Status Hub::State::HearReader(SessionOpened& event) {
 
 bool Hub::State::Lacks(const std::optional<Holding>& holding) const {
   if (!holding) return false;
-  return !layouts_.contains(holding->layout) ||
-         (holding->attachment && !attachments_.contains(holding->attachment));
+  return !documents_.HasLayout(holding->layout) ||
+         (holding->attachment && !documents_.HasAttachment(holding->attachment));
 }
 
 // A hub that is remembered has to wait for the others' reports, whoever came before this one. One

@@ -11,11 +11,9 @@
 #define TENSORHUB_SERVER_CORE_STATE_H_
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,10 +22,14 @@
 #include "absl/functional/function_ref.h"
 #include "common/random.h"
 #include "server/core/adoptions.h"
+#include "server/core/calls.h"
+#include "server/core/documents.h"
 #include "server/core/hub.h"
+#include "server/core/pins.h"
 #include "server/core/plans.h"
 #include "server/core/source_selection.h"
 #include "server/core/tables.h"
+#include "server/core/waits.h"
 
 namespace tensorhub::hub {
 
@@ -48,8 +50,7 @@ class Hub::State {
   std::vector<TransferView> Transfers(TimeMs now) const;
   StatusView Status() const;
   uint64_t Revision(const std::string& model) const;
-  std::shared_ptr<const Layout> FindLayout(const Fingerprint& fingerprint) const;
-  std::shared_ptr<const std::string> FindAttachment(const Fingerprint& fingerprint) const;
+  const Documents& documents() const { return documents_; }
   struct Looks;  // looks.h
 
   void CheckInvariants() const;  // invariants.cc
@@ -92,9 +93,8 @@ class Hub::State {
   void RestoreRetention(const std::string& name, const RetentionRow& row);
   void PersistChanges(size_t first);
 
-  // operations.cc: idempotency. Start returns null when the call was dealt with.
+  // operations.cc: Start returns null when the call was dealt with.
   Worker* Start(const Operation& op, OpKind kind);
-  bool Repeat(Worker& worker, const Operation& op, OpKind kind);
   void YieldToNewer(Worker& worker);
   void SetDeadline(Worker& worker, TimeMs timeout_ms);
   void ClearDeadline(Worker& worker);
@@ -283,8 +283,6 @@ class Hub::State {
   void On(const UnpinOp& op);
   absl::Status Pin(const PinOp& op);
   absl::Status UnknownModel(const std::string& model) const;
-  void PutPin(const std::string& model, const std::string& name, const PinnedVersion& pin);
-  bool DropPin(const std::string& model, const std::string& name);
   void SetPinTimer();
   void EndPins();
   uint32_t KeepLatest(const Model& model) const;
@@ -491,26 +489,22 @@ class Hub::State {
   void Acknowledge(const Worker& worker);
   void GiveUpFetches(const Worker& worker, const absl::Status& reason);
 
-  // waits.cc
+  // wait_calls.cc
   void On(const WaitOp& op);
   std::optional<Version> Satisfied(const Wait& wait) const;
   void EndWait(CallId call, absl::Status status, Version version);
-  void ForgetWait(CallId call);
+  bool ForgetWait(CallId call);
   void WakeWaits(const std::string& model);
 
-  // documents.cc
+  // document_calls.cc
   void On(const PutLayoutOp& op);
   void On(const PutAttachmentOp& op);
   std::set<Fingerprint> FingerprintsInUse() const;
-  uint64_t BytesOfMore(const Layout& layout) const;
-  void KeepLayout(const std::shared_ptr<const Layout>& layout);
-  void DropLayout(const Fingerprint& fingerprint);
   void LearnSizes(Sharding& sharding, const Layout& layout);
   void LearnSizes(const Layout& layout);
 
   // invariants.cc
   void CheckSettled() const;
-  void CheckLayouts() const;
   void CheckAwaited() const;
   void CheckEpoch(const Worker& worker) const;
   void CheckReference(const Worker& worker) const;
@@ -548,21 +542,15 @@ class Hub::State {
   absl::btree_map<SessionId, Worker*> sessions_;
   std::map<GroupKey, Group> groups_;
   std::map<std::string, Model> models_;
-  std::map<CallId, Wait> waits_;
-  std::map<std::string, std::set<CallId>> waits_by_model_;
-  absl::btree_map<CallId, Worker*> calls_;  // pending operations
-  std::map<Fingerprint, std::shared_ptr<const Layout>> layouts_;
-  std::map<Fingerprint, SharedTable> tables_;  // of layouts_
+  Waits waits_;
+  Calls calls_;  // of pending operations
+  Documents documents_;
+  Pins pins_;
   Plans plans_;
   bool plans_lack_layouts_ = false;  // somebody waits for a plan whose layouts are not all known
-  std::map<Fingerprint, std::shared_ptr<const std::string>> attachments_;
-  uint64_t layout_bytes_ = 0;
-  uint64_t attachment_bytes_ = 0;
   std::set<std::pair<TimeMs, WorkerKey>> dead_;
   absl::btree_set<Timer> timers_;
-  // Time, model and name of the ends of pins; the timer is at the first, and none while recovering.
-  std::set<std::tuple<TimeMs, std::string, std::string>> pin_ends_;
-  std::optional<TimeMs> pin_timer_;
+  std::optional<TimeMs> pin_timer_;  // at the first end of a pin; none while recovering
   size_t alive_ = 0;
   std::map<WorkerIdentity, std::vector<AwaitedReader>> awaited_;  // by source
   std::map<std::string, uint32_t> uplinks_;  // by datacenter, the reads that leave it

@@ -17,13 +17,11 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
 #include "common/content_identity.h"
-#include "common/tensor_table.h"
 #include "server/core/durable.h"
 #include "server/core/effects.h"
 #include "server/core/events.h"
@@ -458,18 +456,11 @@ inline bool MadeItWhole(const Worker& worker, Generation generation,
          rank->second == PublisherRow{worker.id.incarnation, generation};
 }
 
-// R7: `version` must not be lost until then.
-struct PinnedVersion {
-  Version version = 0;
-  std::optional<TimeMs> until;  // none: for ever
-};
-
 struct Model {
   std::optional<Version> latest;
   Terms terms;
-  std::string term_by;                        // who began the last one, for people
-  std::optional<uint32_t> keep_latest;        // none: HubOptions::keep_latest
-  std::map<std::string, PinnedVersion> pins;  // by name
+  std::string term_by;                  // who began the last one, for people
+  std::optional<uint32_t> keep_latest;  // none: HubOptions::keep_latest
   uint64_t revision = 0;
   std::map<PublicationId, Publication> publications;  // with at least one reference
   // The one publication that stands for each number: neither superseded, nor one that would begin a
@@ -532,12 +523,6 @@ struct Group {
   std::optional<Outcome> last;
 };
 
-// What layouts have in common, kept once.
-struct SharedTable {
-  std::shared_ptr<const TensorTable> table;
-  size_t layouts = 0;  // that have it
-};
-
 // R8: a worker that was there when the hub's earlier life ended, until it has said everything that
 // this life may have to know before it judges who is missing. Of its rank's processes it is the
 // newest: a later one would be in its row.
@@ -552,15 +537,6 @@ struct Away {
   Incarnation incarnation = 0;
   PublicationId publication;
   TimeMs until = 0;  // from then on it is not waited for any more
-};
-
-struct Wait {
-  std::string model;
-  Version newer_than = 0;
-  std::optional<TermNumber> held_in;
-  bool any = false;
-  uint64_t max_lag = 0;
-  TimeMs deadline = 0;
 };
 
 struct Timer {

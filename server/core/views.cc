@@ -274,15 +274,4 @@ uint64_t Hub::State::Revision(const std::string& model) const {
   return it == models_.end() ? 0 : it->second.revision;
 }
 
-std::shared_ptr<const Layout> Hub::State::FindLayout(const Fingerprint& fingerprint) const {
-  const auto it = layouts_.find(fingerprint);
-  return it == layouts_.end() ? nullptr : it->second;
-}
-
-std::shared_ptr<const std::string> Hub::State::FindAttachment(
-    const Fingerprint& fingerprint) const {
-  const auto it = attachments_.find(fingerprint);
-  return it == attachments_.end() ? nullptr : it->second;
-}
-
 }  // namespace tensorhub::hub
