@@ -30,6 +30,7 @@ constexpr bool kIsItsWord = NamesSession<E> && !std::is_same_v<E, SessionClosed>
 Hub::State::State(const HubOptions& options, TimeMs now)
     : options_(options),
       started_(now),
+      policy_(options.readers_per_source),
       random_(options.seed),
       documents_(options.limits.layouts, options.limits.attachments),
       durable_(options.durable),

@@ -72,7 +72,7 @@ Worker* Deepest(const std::vector<Worker*>& tails, size_t least) {
 }  // namespace
 
 void Hub::State::CutChain(Worker& holder) {
-  if (!holder.reference || !IsFree(holder.listed, options_.readers_per_source)) return;
+  if (!holder.reference || !policy_.IsFree(holder.listed.rank)) return;
   Shard& shard = *holder.reference->shard;
   const Scope& scope = *shard.index.FindScope(holder.place, Tier::kDatacenter);
   std::vector<Worker*> tails;

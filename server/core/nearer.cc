@@ -41,9 +41,9 @@ bool IsWorthwhile(const Worker& reader, TimeMs now) {
 
 // The places of its source that others take, as it counts for this reader: over their own host's
 // link go only those on it.
-bool IsInCrowd(const Worker& reader, const Worker& source, uint32_t readers_per_source) {
+bool IsInCrowd(const Worker& reader, const Worker& source, const SourcePolicy& policy) {
   const Tier tier = Present(reader).tier;
-  const uint32_t places = PlacesFor(tier, readers_per_source);
+  const uint32_t places = policy.PlacesFor(tier);
   if (Occupied(*source.reference) <= places) return false;
   uint32_t others = 0;
   for (const ReaderSlot& slot : source.reference->readers) {
@@ -66,7 +66,7 @@ void Hub::State::LeaveCrowd(Worker& reader) {
   if (reader.read->ranges) return SettleStreams(reader);
   const Tier present = Present(reader).tier;
   if (present == Tier::kRemote) return;
-  if (!IsInCrowd(reader, SourceOf(reader), options_.readers_per_source)) return;
+  if (!IsInCrowd(reader, SourceOf(reader), policy_)) return;
   const std::optional<Candidate> best = Choose(reader);
   if (best && IsGood(*best) && best->tier <= present) MoveTo(reader, *FindRow(best->serial));
 }

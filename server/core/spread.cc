@@ -48,7 +48,7 @@ std::vector<Worker*> Hub::State::SourcesOfRanges(const Worker& reader, size_t wa
   std::vector<Worker*> found;
   const std::optional<Candidate> best = Choose(reader);
   if (!best || !IsGood(*best) || !IsOverANetwork(best->tier)) return found;
-  const uint32_t places = PlacesFor(best->tier, options_.readers_per_source);
+  const uint32_t places = policy_.PlacesFor(best->tier);
   const auto& holders = reader.reference->shard->index.FindScope(reader.place, best->tier)->holders;
   auto it = holders.begin();
   for (size_t looked = 0; it != holders.end() && looked < kLookedAtMax; ++looked) {

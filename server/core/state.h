@@ -329,13 +329,13 @@ class Hub::State {
   bool LeadsToWhole(const Worker& source) const;
   std::optional<Candidate> ChooseByIndex(const Worker& reader) const;
   std::optional<Candidate> ChooseByLookingAtAll(const Worker& reader) const;
-  std::optional<Candidate> ChooseLocal(const Worker& reader, const Shard& shard, bool behind) const;
-  std::optional<Candidate> ChooseRemote(const Worker& reader, const Shard& shard,
-                                        bool behind) const;
-  std::vector<Candidate> ThoseLeft(const Worker& reader, Tier tier,
-                                   const SourceClass& wanted) const;
+  void AddLocal(const Worker& reader, const Shard& shard, const SourceClass& wanted,
+                std::vector<Candidate>& found) const;
+  void AddRemote(const Worker& reader, const Shard& shard, const SourceClass& wanted,
+                 std::vector<Candidate>& found) const;
+  std::vector<Candidate> ThoseLeft(const Worker& reader, const SourceClass& wanted) const;
   bool AnyElsewhere(const Site& site, const Worker& reader) const;
-  const Worker* FirstOf(const Scope& scope, const Worker& reader, const SourceClass& wanted) const;
+  const Worker* FirstIn(const Scope& scope, const Worker& reader, const SourceClass& wanted) const;
 
   // sources.cc: R3, R5: assignments, from the choice until the reader releases them
   bool AssignSource(Worker& reader);
@@ -525,6 +525,7 @@ class Hub::State {
 
   const HubOptions options_;
   const TimeMs started_;
+  const SourcePolicy policy_;
   Random random_;
   bool recovering_ = false;
   // While recovering; empty: those of the earlier life are not known, or are there.
