@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/core/read_graph.h"
 #include "server/core/source_selection.h"
-#include "server/core/state.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -79,7 +79,7 @@ bool Serves(const Worker& source) {
 }  // namespace
 
 // R1: within one publication only. R8: not what this reader complained about.
-bool Hub::State::MayServe(const Worker& source, const Worker& reader) const {
+bool ReadGraph::MayServe(const Worker& source, const Worker& reader) const {
   if (!source.alive || !source.reference || &source == &reader) return false;
   if (source.reference->publication != reader.read->publication || !Serves(source)) return false;
   if (reader.read->barred.empty()) return true;
@@ -87,7 +87,7 @@ bool Hub::State::MayServe(const Worker& source, const Worker& reader) const {
   return bar == reader.read->barred.end() || bar->second.state == Bar::State::kPardoned;
 }
 
-IndexEntry Hub::State::EntryOf(const Worker& worker) const {
+IndexEntry ReadGraph::EntryOf(const Worker& worker) const {
   IndexEntry entry;
   const Reference& reference = *worker.reference;
   const bool reads = Reads(worker) && reference.state == ReferenceState::kFilling;
@@ -100,22 +100,22 @@ IndexEntry Hub::State::EntryOf(const Worker& worker) const {
   return entry;
 }
 
-// To be called whenever something changed that EntryOf looks at. The index follows when it is
-// asked.
-void Hub::State::Relist(Worker& worker) {
+void ReadGraph::Relist(Worker& worker) {
   if (!std::exchange(worker.stale, true)) stale_.push_back(&worker);
 }
 
+void ReadGraph::Refresh() { Refresh(orphans_.empty() ? nullptr : orphans_.begin()->reader); }
+
 // A reader that lost its source is spared, since it is about to be given another one, after which
 // its entry is the same again. Nobody but itself may be choosing meanwhile.
-void Hub::State::Refresh(const Worker* except) {
+void ReadGraph::Refresh(const Worker* except) {
   Worker* spared = nullptr;
   for (Worker* worker : stale_) worker == except ? void(spared = worker) : Refresh(*worker);
   stale_.clear();
   if (spared != nullptr) stale_.push_back(spared);
 }
 
-void Hub::State::Refresh(Worker& worker) {
+void ReadGraph::Refresh(Worker& worker) {
   worker.stale = false;
   if (!worker.reference) return;
   const IndexEntry now = EntryOf(worker);
@@ -131,7 +131,7 @@ void Hub::State::Refresh(Worker& worker) {
   WakeWaiting(PublicationOf(worker).awaiting);
 }
 
-Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) const {
+Candidate ReadGraph::CandidateOf(const Worker& source, const Worker& reader) const {
   Candidate candidate;
   static_cast<HolderRank&>(candidate) = RankOf(source);
   candidate.serial = source.serial;
@@ -147,7 +147,7 @@ Candidate Hub::State::CandidateOf(const Worker& source, const Worker& reader) co
 }
 
 // The definition, for CheckInvariants.
-std::optional<Candidate> Hub::State::ChooseByLookingAtAll(const Worker& reader) const {
+std::optional<Candidate> ReadGraph::ChooseByLookingAtAll(const Worker& reader) const {
   std::vector<Candidate> candidates;
   for (const auto& [serial, source] : reader.reference->shard->holders) {
     if (!MayServe(*source, reader) || source->node.IsBelow(reader.node)) continue;
@@ -157,23 +157,24 @@ std::optional<Candidate> Hub::State::ChooseByLookingAtAll(const Worker& reader) 
 }
 
 // R8: while recovering there may be nobody whom it is safe to follow yet.
-std::optional<Candidate> Hub::State::Choose(const Worker& reader) {
+std::optional<Candidate> ReadGraph::Choose(const Worker& reader) {
   Refresh(&reader);
   const std::optional<Candidate> best = ChooseByIndex(reader);
-  if (best && recovering_ && !LeadsToWhole(*FindRow(best->serial))) return std::nullopt;
+  if (best && turn_.recovering() && !LeadsToWhole(*roster_.FindRow(best->serial)))
+    return std::nullopt;
   return best;
 }
 
 // R5: whoever is fed, in the end, by one whose own source has not reported may read from anybody.
 // The sources of a divided read are complete.
-bool Hub::State::LeadsToWhole(const Worker& source) const {
+bool ReadGraph::LeadsToWhole(const Worker& source) const {
   const Worker* first = &source;
   while (IsFedWhole(*first)) first = &SourceOf(*first);
   return IsFed(*first) || !Reads(*first);
 }
 
 // The first class in which there is somebody has the best of all.
-std::optional<Candidate> Hub::State::ChooseByIndex(const Worker& reader) const {
+std::optional<Candidate> ReadGraph::ChooseByIndex(const Worker& reader) const {
   const Shard& shard = *reader.reference->shard;
   const Site* site = shard.index.FindSite(reader.place);
   const bool any_here = site != nullptr && AnyElsewhere(*site, reader);
@@ -188,15 +189,15 @@ std::optional<Candidate> Hub::State::ChooseByIndex(const Worker& reader) const {
   return std::nullopt;
 }
 
-void Hub::State::AddLocal(const Worker& reader, const Shard& shard, const SourceClass& wanted,
-                          std::vector<Candidate>& found) const {
+void ReadGraph::AddLocal(const Worker& reader, const Shard& shard, const SourceClass& wanted,
+                         std::vector<Candidate>& found) const {
   const Scope* scope = shard.index.FindScope(reader.place, wanted.tier);
   const Worker* first = scope == nullptr ? nullptr : FirstIn(*scope, reader, wanted);
   if (first != nullptr) found.push_back(CandidateOf(*first, reader));
 }
 
-void Hub::State::AddRemote(const Worker& reader, const Shard& shard, const SourceClass& wanted,
-                           std::vector<Candidate>& found) const {
+void ReadGraph::AddRemote(const Worker& reader, const Shard& shard, const SourceClass& wanted,
+                          std::vector<Candidate>& found) const {
   for (const auto& [datacenter, site] : shard.index.sites()) {
     if (datacenter == reader.place.datacenter || !AnyElsewhere(site, reader)) continue;
     const Worker* first = FirstIn(site.all, reader, wanted);
@@ -205,12 +206,11 @@ void Hub::State::AddRemote(const Worker& reader, const Shard& shard, const Sourc
 }
 
 // Sources that this reader left because they were slow are not where the index has them.
-std::vector<Candidate> Hub::State::ThoseLeft(const Worker& reader,
-                                             const SourceClass& wanted) const {
+std::vector<Candidate> ReadGraph::ThoseLeft(const Worker& reader, const SourceClass& wanted) const {
   std::vector<Candidate> found;
   if (reader.slow) return found;
   for (const WorkerIdentity& id : reader.read->whole().left) {
-    const Worker* source = FindWorker(id.key);
+    const Worker* source = roster_.FindWorker(id.key);
     if (source == nullptr || source->id != id || !MayServe(*source, reader)) continue;
     const Candidate candidate = CandidateOf(*source, reader);
     if (candidate.tier != wanted.tier || candidate.behind != wanted.behind) continue;
@@ -222,7 +222,7 @@ std::vector<Candidate> Hub::State::ThoseLeft(const Worker& reader,
 
 // Whether the place has a holder that is not below the reader. Everybody in it is fed through one
 // of its inlets or by one who does not read; so there is no need to ask them all.
-bool Hub::State::AnyElsewhere(const Site& site, const Worker& reader) const {
+bool ReadGraph::AnyElsewhere(const Site& site, const Worker& reader) const {
   if (reader.reference->readers.empty() || site.unfed > 0) return true;
   const auto& inlets = site.all.inlets;
   return std::any_of(inlets.begin(), inlets.end(), [&](const Worker* inlet) {
@@ -230,8 +230,8 @@ bool Hub::State::AnyElsewhere(const Site& site, const Worker& reader) const {
   });
 }
 
-const Worker* Hub::State::FirstIn(const Scope& scope, const Worker& reader,
-                                  const SourceClass& wanted) const {
+const Worker* ReadGraph::FirstIn(const Scope& scope, const Worker& reader,
+                                 const SourceClass& wanted) const {
   return FirstOf(scope, policy_, wanted, StepsAllowed(reader), [&](const Worker& source) {
     return IsBehind(source, reader) == wanted.behind && !Shuns(reader, source) &&
            MayServe(source, reader) && !source.node.IsBelow(reader.node);

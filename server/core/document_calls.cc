@@ -15,7 +15,7 @@ void Hub::State::On(const PutLayoutOp& op) {
       documents_.PutLayout(op.layout, [this] { return FingerprintsInUse(); });
   if (is_new.ok() && *is_new) {
     LearnSizes(*op.layout);
-    if (plans_lack_layouts_) RetryPlans();
+    if (plans_.TakeLacked()) RetryPlans();
   }
   Answer(op.call, is_new.status());
 }
@@ -61,7 +61,7 @@ void Hub::State::LearnSizes(Sharding& sharding, const Layout& layout) {
     for (const auto& [serial, holder] : shard.holders) {
       uint32_t& valid = holder->reference->valid_chunks;
       valid = std::min(valid, *shard.chunks);
-      Relist(*holder);
+      graph_.Relist(*holder);
     }
   }
 }

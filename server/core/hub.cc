@@ -30,11 +30,12 @@ constexpr bool kIsItsWord = NamesSession<E> && !std::is_same_v<E, SessionClosed>
 Hub::State::State(const HubOptions& options, TimeMs now)
     : options_(options),
       started_(now),
-      policy_(options.readers_per_source),
       random_(options.seed),
       documents_(options.limits.layouts, options.limits.attachments),
-      durable_(options.durable),
-      now_(now) {
+      plans_(documents_),
+      graph_(options_, *this, *this, plans_),
+      durable_(options.durable) {
+  now_ = now;
   Restore();
   if (options_.recovering) BeginRecovery(now + options_.lease_ms);
   SetPinTimer();
@@ -50,6 +51,7 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
       },
       event);
   FireTimers();
+  TakeFromGraph();
   // R7: who has been heard again is a keeper only if it does not say now that it holds nothing.
   const bool retention_changed = std::exchange(retention_changed_, false);
   Settle();
@@ -98,10 +100,10 @@ void Hub::State::Fire(const Timer& timer) {
       if (worker != nullptr) drained_.insert(worker);
       return;
     case Timer::Kind::kQuestion:
-      if (worker != nullptr) EndQuestion(*worker);
+      if (worker != nullptr) graph_.EndQuestion(*worker);
       return;
     case Timer::Kind::kForget:
-      if (worker != nullptr) Forget(*worker);
+      if (worker != nullptr) graph_.Forget(*worker);
       return;
     case Timer::Kind::kPins:
       return EndPins();
@@ -124,10 +126,11 @@ void Hub::State::OperationDeadline(Worker& worker) {
 // reader that got a source may be a new one for those that wait, which is the same for each once.)
 void Hub::State::Settle() {
   for (;;) {
-    Refresh(orphans_.empty() ? nullptr : orphans_.begin()->reader);
+    TakeFromGraph();
+    graph_.Refresh();
     joiners_due_ = joiners_due_ && !joiners_.empty() && !recovering_;
-    const bool may_cut = !free_.empty() && !recovering_;
-    const bool quiet = drained_.empty() && orphans_.empty() && !may_cut && news_.empty();
+    const bool reads = graph_.HasOrphans() || graph_.MayCut();
+    const bool quiet = drained_.empty() && !reads && news_.empty();
     if (quiet && !retention_changed_ && !joiners_due_) return;
     if (joiners_due_) {
       SettleJoiners();
@@ -137,14 +140,10 @@ void Hub::State::Settle() {
       Worker& worker = **drained_.begin();
       drained_.erase(drained_.begin());
       EndDrain(worker);
-    } else if (!orphans_.empty()) {
-      Worker& reader = *orphans_.begin()->reader;
-      orphans_.erase(orphans_.begin());
-      SettleOrphan(reader);
-    } else if (may_cut) {
-      Worker* holder = FindRow(*free_.begin());
-      free_.erase(free_.begin());
-      if (holder != nullptr) CutChain(*holder);
+    } else if (graph_.HasOrphans()) {
+      graph_.SettleOrphan();
+    } else if (graph_.MayCut()) {
+      graph_.CutChain();
     } else {
       const std::string model = *news_.begin();
       news_.erase(news_.begin());
@@ -158,6 +157,16 @@ void Hub::State::Settle() {
   }
 }
 
+void Hub::State::TakeFromGraph() {
+  while (const std::optional<ReadGraph::Stranded> stranded = graph_.TakeStranded()) {
+    const WorkerKey& key = stranded->reader->id.key;
+    stranded->alone ? AbortOf(*stranded->reader, stranded->why)
+                    : Abort({key.model, key.group}, stranded->why);
+  }
+  drained_.merge(graph_.TakeDrained());
+  retention_changed_ |= graph_.TakeAbsenceChanged();
+}
+
 void Hub::State::On(const CallCancelled& event) {
   ForgetWait(event.call);
   Worker* worker = calls_.HangUp(event.call);
@@ -166,48 +175,9 @@ void Hub::State::On(const CallCancelled& event) {
   FinishOpen(*worker, absl::CancelledError("the caller hung up"));
 }
 
-void Hub::State::Send(const Worker& worker, decltype(Directive::body) body) {
-  if (worker.session == 0) return;
-  out_->push_back(Directive{worker.session, std::move(body)});
-}
-
-void Hub::State::Say(LogLine::Level level, std::string text) {
-  out_->push_back(LogLine{level, std::move(text)});
-}
-
 void Hub::State::Change(Model& model, const std::string& name, ModelChange::Kind kind,
                         Version version, const std::string& group) {
   out_->push_back(ModelChange{name, ++model.revision, kind, version, group});
-}
-
-Worker* Hub::State::FindWorker(const WorkerKey& key) {
-  const auto it = workers_.find(key);
-  return it == workers_.end() ? nullptr : &it->second;
-}
-
-const Worker* Hub::State::FindWorker(const WorkerKey& key) const {
-  const auto it = workers_.find(key);
-  return it == workers_.end() ? nullptr : &it->second;
-}
-
-Worker* Hub::State::FindLive(const WorkerIdentity& id) {
-  Worker* worker = FindWorker(id.key);
-  const bool live = worker != nullptr && worker->alive && worker->id.incarnation == id.incarnation;
-  return live ? worker : nullptr;
-}
-
-Worker* Hub::State::FindSession(SessionId session) {
-  const auto it = sessions_.find(session);
-  return it == sessions_.end() ? nullptr : it->second;
-}
-
-void Hub::State::Number(Worker& row) {
-  if (row.serial == 0) rows_[row.serial = ++last_serial_] = &row;
-}
-
-Worker* Hub::State::FindRow(Serial serial) const {
-  const auto it = rows_.find(serial);
-  return it == rows_.end() ? nullptr : it->second;
 }
 
 // --- the public face ----------------------------------------------------------------------------

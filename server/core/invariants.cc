@@ -10,20 +10,10 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
-namespace {
-
-bool IsFedFrom(const Worker& reader, const Stream& stream) {
-  if (!reader.read->running || stream.current == 0) return true;
-  const Worker& source = *reader.read->assignments.at(stream.current).source;
-  return source.reference->shard == stream.from &&
-         source.reference->sharding == reader.read->origin;
-}
-
-}  // namespace
 
 void Hub::State::CheckInvariants() const {
   CheckSettled();
-  CheckAwaited();
+  graph_.CheckInvariants();
   size_t alive = 0;
   size_t sessions = 0;
   size_t calls = 0;
@@ -32,8 +22,7 @@ void Hub::State::CheckInvariants() const {
     TH_CHECK(FindRow(worker.serial) == &worker);
     CheckReference(worker);
     CheckRead(worker);
-    CheckNoCycle(worker);
-    CheckChoice(worker);
+    graph_.CheckInvariants(worker);
     // R8: each worker has its lease, or is remembered as dead; what is dead holds nothing.
     TH_CHECK(worker.alive || (!worker.reference && !worker.read && worker.session == 0));
     TH_CHECK(worker.alive != dead_.contains({worker.died, key}));
@@ -64,7 +53,6 @@ void Hub::State::CheckInvariants() const {
 
   for (const auto& [name, model] : models_) CheckModel(name, model);
   for (const auto& [key, group] : groups_) CheckGroup(key, group);
-  CheckUplinks();
   CheckDurable();
   CheckPins();
   CheckWaits();
@@ -81,9 +69,8 @@ void Hub::State::CheckInvariants() const {
 
 // Settle left nothing behind.
 void Hub::State::CheckSettled() const {
-  TH_CHECK(orphans_.empty() && drained_.empty() && news_.empty() && stale_.empty());
+  TH_CHECK(drained_.empty() && news_.empty());
   TH_CHECK(!joiners_due_ || joiners_.empty() || recovering_);
-  TH_CHECK(free_.empty() || recovering_);
 }
 
 void Hub::State::CheckWaits() const {
@@ -91,19 +78,6 @@ void Hub::State::CheckWaits() const {
   for (const auto& [call, wait] : waits_.all()) {
     TH_CHECK(timers_.contains(Timer{wait.deadline, Timer::Kind::kWait, 0, call}));
     TH_CHECK(!Satisfied(wait));  // nobody waits for what is there
-  }
-}
-
-// R9: one entry per reader at the most.
-void Hub::State::CheckAwaited() const {
-  for (const auto& [source, readers] : awaited_) {
-    TH_CHECK(!readers.empty());
-    for (const AwaitedReader& awaited : readers) {
-      const Worker* reader = FindRow(awaited.reader);
-      TH_CHECK(reader != nullptr && reader->read);
-      const auto awaits = reader->read->awaits.find(awaited.assignment);
-      TH_CHECK(awaits != reader->read->awaits.end() && awaits->second == source);
-    }
   }
 }
 
@@ -126,6 +100,7 @@ void Hub::State::CheckReference(const Worker& worker) const {
   const Publication* publication = FindPublication(worker.id.key.model, reference.publication);
   // R1: a reference belongs to a publication, with its number.
   TH_CHECK(publication != nullptr && publication->version == reference.version);
+  TH_CHECK(publication == reference.row);
   const ShardingId& sharding = reference.sharding->id;
   TH_CHECK(reference.sharding ==
            (sharding ? &publication->converted.at(sharding) : &publication->published));
@@ -157,102 +132,16 @@ void Hub::State::CheckReference(const Worker& worker) const {
   TH_CHECK(!publishing || (reference.readers.empty() && !publication->visible));
 }
 
-// The other direction: each assignment is counted at its source.
+// R6: who reads is listed with what it reads, so that others may follow it, and reads for its
+// group.
 void Hub::State::CheckRead(const Worker& worker) const {
-  if (!worker.read) return;
+  if (!Reads(worker)) return;
   const Read& read = *worker.read;
-  TH_CHECK(!read.streams.empty() && (read.ranges || read.streams.size() == 1));
-  for (const Stream& stream : read.streams) {
-    TH_CHECK(stream.current == 0 || stream.current == stream.last);
-    TH_CHECK(stream.last <= read.last && stream.reported <= read.last);
-    TH_CHECK(stream.current == 0 || read.assignments.contains(stream.current));
-    // R5: whose shards it brings parts of is one sharding, and another than its own.
-    TH_CHECK((stream.from == nullptr) == (read.origin == nullptr));
-    TH_CHECK(stream.from == nullptr || (read.ranges && IsFedFrom(worker, stream)));
-    // No ping-pong.
-    TH_CHECK(stream.slow_moves <= kSlowMovesMax && stream.left.size() <= kSlowMovesMax);
-  }
-  for (const auto& [number, assignment] : read.assignments) {
-    TH_CHECK(number != 0 && number <= read.last);
-    const ReaderSlot slot{FindRow(worker.serial), number};
-    const Worker* source = assignment.source;
-    TH_CHECK(source->alive && source->reference && IsOfItsShard(*source, worker));
-    TH_CHECK(source->reference->generation == assignment.generation);
-    TH_CHECK(source->reference->readers.contains(slot));
-  }
-  if (!read.running) return;
-  // R5: who reads is listed with what it reads, so that others may follow it.
   TH_CHECK(worker.reference && worker.reference->publication == read.publication);
   TH_CHECK(worker.reference->state == ReferenceState::kFilling);
-  // R6: and it reads for its group.
   const auto group = groups_.find({worker.id.key.model, worker.id.key.group});
   TH_CHECK(group != groups_.end() && group->second.open);
   TH_CHECK(group->second.open->id == read.transaction);
-}
-
-// R5: nobody reads, through any number of others, from itself. The sources of a divided read are
-// complete, or were, so they read from nobody; but one of parts may read a published shard.
-void Hub::State::CheckNoCycle(const Worker& worker) const {
-  const Worker* at = &worker;
-  for (size_t steps = 0; IsFedWhole(*at); ++steps) {
-    TH_CHECK(steps <= workers_.size());
-    at = &SourceOf(*at);
-    TH_CHECK(at != &worker);
-  }
-  if (!IsFed(*at) || !at->read->ranges) return;
-  for (const Stream& stream : at->read->streams) {
-    if (stream.current == 0) continue;
-    const Worker& source = *at->read->assignments.at(stream.current).source;
-    TH_CHECK(source.reference->state != ReferenceState::kFilling ||
-             (stream.from != nullptr && !source.reference->sharding->id));
-    TH_CHECK(source.reference->state != ReferenceState::kFilling || at->reference->sharding->id);
-    TH_CHECK(stream.from != nullptr || TierBetween(source.location, at->location) != Tier::kRemote);
-  }
-}
-
-// R5: the index finds whom the ranking prefers, and says of everybody what is so.
-void Hub::State::CheckChoice(const Worker& worker) const {
-  TH_CHECK(worker.node.attached() == IsFedWhole(worker));
-  if (!worker.reference) return;
-  TH_CHECK(worker.listed == EntryOf(worker));
-  if (!Reads(worker)) return;
-  const std::optional<Candidate> found = ChooseByIndex(worker);
-  const std::optional<Candidate> best = ChooseByLookingAtAll(worker);
-  TH_CHECK(found.has_value() == best.has_value());
-  TH_CHECK(!found || found->serial == best->serial);
-  // R8: it waits only where somebody may still come.
-  if (IsFed(worker) || recovering_) return;
-  TH_CHECK(!best && worker.reference->shard->waiting.contains(FindRow(worker.serial)));
-}
-
-// R5: two readers of a shard in one datacenter read from outside it only where one of them was
-// failed by somebody inside, or is out of service, or was, or began before this hub did.
-void Hub::State::CheckSeeds(const Shard& shard) const {
-  for (const auto& [datacenter, site] : shard.index.sites()) {
-    const Worker* innocent = nullptr;
-    for (const Worker* seed : site.all.inlets) {
-      TH_CHECK(Reads(*seed) && seed->place.datacenter == datacenter);
-      const Read& read = *seed->read;
-      if (!IsFedWhole(*seed) || read.restored || !read.barred.empty()) continue;
-      if (seed->withdrawn || read.apart) continue;
-      if (!read.whole().left.empty()) continue;
-      TH_CHECK(innocent == nullptr);
-      innocent = seed;
-    }
-  }
-  for (const Worker* reader : shard.waiting) TH_CHECK(Reads(*reader) && !IsFed(*reader));
-}
-
-// R3: a read counts at the uplink of its source's datacenter from assignment until released.
-void Hub::State::CheckUplinks() const {
-  std::map<std::string, uint32_t> uplinks;
-  for (const auto& [key, worker] : workers_) {
-    if (!worker.read) continue;
-    for (const auto& [number, assignment] : worker.read->assignments) {
-      if (assignment.tier == Tier::kRemote) ++uplinks[assignment.uplink];
-    }
-  }
-  TH_CHECK(uplinks == uplinks_);
 }
 
 void Hub::State::CheckModel(const std::string& name, const Model& model) const {
@@ -336,7 +225,7 @@ uint32_t Hub::State::CheckSharding(const Publication& publication, const Shardin
     }
     TH_CHECK(complete == shard.complete && draining == shard.draining.size());
     TH_CHECK(withdrawn == shard.withdrawn.size());
-    CheckSeeds(shard);
+    graph_.CheckSeeds(shard);
     if (complete > 0) ++whole_shards;
     CheckDigests(shard);
   }

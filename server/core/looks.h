@@ -34,9 +34,6 @@ struct Hub::State::Looks {
   ReplicationView Replication(const std::string& model, Version version, size_t limit,
                               TimeMs now) const;
 
-  // explain.cc
-  std::optional<Candidate> SecondTo(const Worker& reader, const Shard& shard,
-                                    const Worker& source) const;
   std::vector<FetchView> Fetches(const std::string& model, std::optional<Version> version,
                                  const std::string& group) const;
 };

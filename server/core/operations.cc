@@ -44,7 +44,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
       kind == OpKind::kPublish || kind == OpKind::kJoinFetch || kind == OpKind::kLeave;
   if (after_fetch) Acknowledge(*worker);
   // R3: nor is anything outstanding of a fetch that it has given up, whose FinishRead was lost.
-  if (after_fetch) EndAborted(*worker);
+  if (after_fetch) graph_.EndAborted(*worker);
   calls_.Begin(*worker, op, kind);
   return worker;
 }

@@ -260,12 +260,12 @@ void Hub::State::CompletePublished(Publication& publication, bool news) {
   }
   for (Worker* holder : published) {
     SetState(*holder, ReferenceState::kComplete);
-    ReattachReaders(*holder);
+    graph_.ReattachReaders(*holder);
   }
   if (news) BecomeVisible(publication);
   for (Worker* holder : published) {
     RetryRedirects(publication.published, holder->id.key.rank);
-    DrawNearer(*holder);
+    graph_.DrawNearer(*holder);
   }
 }
 

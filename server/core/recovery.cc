@@ -119,12 +119,7 @@ void Hub::State::EndRecovery() {
   for (const auto& [key, group] : groups_) SettleEpoch(key);
   SettleCandidates();
   for (auto& [key, worker] : workers_) {
-    // Sources were reported in any order.
-    if (IsFedWhole(worker)) {
-      worker.read->depth = static_cast<uint32_t>(worker.node.Depth());
-      Relist(worker);
-    }
-    if (Reads(worker)) IsFedWhole(worker) ? ReturnInside(worker) : Orphaned(worker);
+    graph_.EndGrace(worker);
     if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;
     Publish(worker, TakeDeferred(worker));
   }
@@ -183,8 +178,8 @@ bool Hub::State::HaveAllReported() {
 
 // R3, R5: a whole holder has come back, for whom readers elsewhere may have waited.
 void Hub::State::OfferReported(Worker& holder) {
-  RetryRedirects(*holder.reference->sharding, holder.id.key.rank);
-  DrawNearer(holder);
+  graph_.RetryRedirects(*holder.reference->sharding, holder.id.key.rank);
+  graph_.DrawNearer(holder);
 }
 
 // Everything that a worker says of itself when a session opens.
@@ -205,8 +200,8 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
       if (whole) Disowned(worker, event.holding->generation);
     }
   }
-  Vouch(worker, /*verified=*/false);
-  AskOnceMore(worker);
+  graph_.Vouch(worker, /*verified=*/false);
+  graph_.AskOnceMore(worker);
   TellIfVisible(worker, event);
   EndUnreported(worker, event);
   MergeOpenFetch(worker, event);
@@ -229,7 +224,7 @@ void Hub::State::DropUnconfirmed(Worker& worker) {
   AbortHeldBy(worker, reason);
   if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
   RemoveReference(worker);
-  EndRead(worker);
+  graph_.EndRead(worker);
 }
 
 // R2: who published in a later term, without beginning it, says that it has begun.

@@ -70,7 +70,7 @@ void Hub::State::Renew(SessionId session) {
   Worker* worker = FindSession(session);
   if (worker == nullptr) return;
   Hear(*worker);
-  SetAbsent(*worker, worker->stalled_ms > 0);
+  graph_.SetAbsent(*worker, worker->stalled_ms > 0);
 }
 
 void Hub::State::On(const Heartbeat& event) {
@@ -79,7 +79,7 @@ void Hub::State::On(const Heartbeat& event) {
   NoteStall(*worker, event.stalled_ms);
   TellEpoch(*worker);
   GiveUpJoin(*worker, event.gave_up_join);
-  Sample(*worker);
+  graph_.Sample(*worker);
 }
 
 void Hub::State::On(const SessionOpened& opened) {
@@ -118,7 +118,7 @@ void Hub::State::On(const SessionOpened& opened) {
   const bool held = worker.reference.has_value();
   MergeReport(worker, event);
   if (!held && HoldsWhole(worker)) OfferReported(worker);
-  if (moved) CallReadersAnew(worker);
+  if (moved) graph_.CallReadersAnew(worker);
   AskAgain(worker);
   ReleaseIfUnwanted(worker);
 }
@@ -284,7 +284,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   sessions_[event.session] = &worker;
   changed_workers_.insert(event.worker.key);
   worker.stalled_ms = 0;
-  SetAbsent(worker, false);
+  graph_.SetAbsent(worker, false);
   if (!joined) return;
   Service{*this}.Restore(worker);
   Service{*this}.FollowOwner(worker);
@@ -306,7 +306,7 @@ void Hub::State::On(const SessionClosed& event) {
   if (worker == nullptr || worker->session != event.session) return;
   worker->session = 0;
   SetFellSilent(*worker, worker->alive && now_ - worker->heard > 2 * options_.heartbeat_ms);
-  EndQuestion(*worker);
+  graph_.EndQuestion(*worker);
 }
 
 // Messages move only the lease's end; the timer follows when it fires.
@@ -340,8 +340,8 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   const bool held = HoldsWhole(worker) && worker.reference->sharding->full;
   if (IsOutage(reason) && held) NoteAway(worker.id, worker.reference->publication);
   RemoveReference(worker, /*may_return=*/IsOutage(reason));
-  EndRead(worker);
-  Forget(worker);
+  graph_.EndRead(worker);
+  graph_.Forget(worker);
   CloseStream(worker, reason);
   timers_.erase(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
   SetFellSilent(worker, false);

@@ -69,7 +69,7 @@ bool Hub::State::IsExcused(Worker& worker) {
 void Hub::State::NoteStall(Worker& worker, TimeMs stalled_ms) {
   const bool before = worker.stalled_ms > 0;
   worker.stalled_ms = stalled_ms;
-  SetAbsent(worker, stalled_ms > 0);
+  graph_.SetAbsent(worker, stalled_ms > 0);
   if (before == (stalled_ms > 0)) return;
   Say(LogLine::Level::kWarning,
       before ? absl::StrCat(ToString(worker.id.key), " goes on")

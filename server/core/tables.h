@@ -49,10 +49,12 @@ struct AwaitedReader {
 
 struct Shard;
 struct Sharding;
+struct Publication;
 
 // The one holding of a worker. Filling with all chunks: finished, its group not yet committed.
 struct Reference {
   PublicationId publication;
+  Publication* row = nullptr;  // of that, which is there as long as it has references
   Version version = 0;
   Generation generation = 0;
   uint32_t valid_chunks = 0;
@@ -331,6 +333,7 @@ inline bool IsFedWhole(const Worker& worker) { return IsFed(worker) && !worker.r
 inline const Assignment& Present(const Worker& reader) {
   return reader.read->assignments.at(reader.read->whole().current);
 }
+inline Worker& SourceOf(const Worker& reader) { return *Present(reader).source; }
 // Across the wide area.
 inline bool IsFedFromAfar(const Worker& worker) {
   return IsFedWhole(worker) && Present(worker).tier == Tier::kRemote;
@@ -425,6 +428,9 @@ void ForEachSharding(Publication& publication, Visit visit) {
   visit(publication.published);
   for (auto& [id, sharding] : publication.converted) visit(sharding);
 }
+
+// Requires: the worker holds something.
+inline Publication& PublicationOf(const Worker& holder) { return *holder.reference->row; }
 
 // The one of a publication by that id; null if there is none (any more).
 inline const Sharding* FindSharding(const Publication& publication, const ShardingId& id) {

@@ -265,7 +265,7 @@ StatusView Hub::State::Status() const {
     if (Running(worker)) ++view.transfers;
   }
   view.recovering = recovering_;
-  view.decisions = totals_.decisions;
+  view.decisions = graph_.decisions();
   return view;
 }
 
