@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/invariants.h"
 #include "server/core/looks.h"
 #include "server/core/state.h"
 
@@ -189,20 +190,22 @@ void Hub::Apply(const Event& event, TimeMs now, Effects& effects) {
 }
 std::optional<TimeMs> Hub::NextDeadline() const { return state_->NextDeadline(); }
 std::vector<ModelView> Hub::Models(const std::string& after, size_t limit) const {
-  return state_->Models(after, limit);
+  return State::Looks{*state_}.Models(after, limit);
 }
-bool Hub::HasModel(const std::string& model) const { return state_->HasModel(model); }
+bool Hub::HasModel(const std::string& model) const { return State::Looks{*state_}.HasModel(model); }
 std::optional<Version> Hub::Latest(const std::string& model) const {
   return State::Looks{*state_}.Latest(model);
 }
 std::vector<VersionView> Hub::Versions(const std::string& model) const {
-  return state_->Versions(model);
+  return State::Looks{*state_}.Versions(model);
 }
 std::vector<ReferenceView> Hub::References(const std::string& model,
                                            std::optional<Version> version) const {
-  return state_->References(model, version);
+  return State::Looks{*state_}.References(model, version);
 }
-std::vector<WorkerView> Hub::Workers(TimeMs now) const { return state_->Workers(now); }
+std::vector<WorkerView> Hub::Workers(TimeMs now) const {
+  return State::Looks{*state_}.Workers(now);
+}
 std::vector<WorkerView> Hub::Workers(const WorkerQuery& query, TimeMs now) const {
   return State::Looks{*state_}.Workers(query, now);
 }
@@ -211,19 +214,23 @@ ReplicationView Hub::Replication(const std::string& model, Version version, size
   return State::Looks{*state_}.Replication(model, version, limit, now);
 }
 FleetView Hub::Fleet(TimeMs now) const { return State::Looks{*state_}.Fleet(now); }
-std::vector<TransferView> Hub::Transfers(TimeMs now) const { return state_->Transfers(now); }
+std::vector<TransferView> Hub::Transfers(TimeMs now) const {
+  return State::Looks{*state_}.Transfers(now);
+}
 std::vector<FetchView> Hub::Fetches(const std::string& model, std::optional<Version> version,
                                     const std::string& group) const {
   return State::Looks{*state_}.Fetches(model, version, group);
 }
-StatusView Hub::Status() const { return state_->Status(); }
-uint64_t Hub::Revision(const std::string& model) const { return state_->Revision(model); }
+StatusView Hub::Status() const { return State::Looks{*state_}.Status(); }
+uint64_t Hub::Revision(const std::string& model) const {
+  return State::Looks{*state_}.Revision(model);
+}
 std::shared_ptr<const Layout> Hub::FindLayout(const Fingerprint& fingerprint) const {
   return state_->documents().FindLayout(fingerprint);
 }
 std::shared_ptr<const std::string> Hub::FindAttachment(const Fingerprint& fingerprint) const {
   return state_->documents().FindAttachment(fingerprint);
 }
-void Hub::CheckInvariants() const { state_->CheckInvariants(); }
+void Hub::CheckInvariants() const { State::Invariants{*state_}.Check(); }
 
 }  // namespace tensorhub::hub

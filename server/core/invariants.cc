@@ -4,100 +4,108 @@
 // What must hold between any two events, whatever the workers say. Everything that is counted as
 // it changes is counted anew here.
 
+#include "server/core/invariants.h"
+
 #include <algorithm>
 
 #include "common/check.h"
-#include "server/core/state.h"
 
 namespace tensorhub::hub {
 
-void Hub::State::CheckInvariants() const {
+void Hub::State::Invariants::Check() const {
   CheckSettled();
-  graph_.CheckInvariants();
+  state.graph_.CheckInvariants();
   size_t alive = 0;
   size_t sessions = 0;
   size_t calls = 0;
-  for (const auto& [key, worker] : workers_) {
+  for (const auto& [key, worker] : state.workers_) {
     TH_CHECK(worker.id.key == key && worker.id.incarnation != 0);
-    TH_CHECK(FindRow(worker.serial) == &worker);
+    TH_CHECK(state.FindRow(worker.serial) == &worker);
     CheckReference(worker);
     CheckRead(worker);
-    graph_.CheckInvariants(worker);
+    state.graph_.CheckInvariants(worker);
     // R8: each worker has its lease, or is remembered as dead; what is dead holds nothing.
     TH_CHECK(worker.alive || (!worker.reference && !worker.read && worker.session == 0));
-    TH_CHECK(worker.alive != dead_.contains({worker.died, key}));
-    TH_CHECK(!worker.alive ||
-             timers_.contains(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0}));
+    TH_CHECK(worker.alive != state.dead_.contains({worker.died, key}));
+    TH_CHECK(!worker.alive || state.timers_.contains(Timer{worker.lease_timer, Timer::Kind::kLease,
+                                                           worker.serial, 0}));
     TH_CHECK(worker.fenced.size() <= kFencedMax);
     TH_CHECK(!worker.fell_silent || (worker.alive && worker.session == 0));
-    TH_CHECK(!worker.question || timers_.contains(Timer{worker.question->until,
-                                                        Timer::Kind::kQuestion, worker.serial, 0}));
-    TH_CHECK((worker.complainers.empty() && !worker.slow) ||
-             timers_.contains(Timer{worker.forget_at, Timer::Kind::kForget, worker.serial, 0}));
+    TH_CHECK(!worker.question ||
+             state.timers_.contains(
+                 Timer{worker.question->until, Timer::Kind::kQuestion, worker.serial, 0}));
+    TH_CHECK(
+        (worker.complainers.empty() && !worker.slow) ||
+        state.timers_.contains(Timer{worker.forget_at, Timer::Kind::kForget, worker.serial, 0}));
     if (worker.alive) ++alive;
     if (worker.session != 0) {
       ++sessions;
-      TH_CHECK(sessions_.contains(worker.session) && sessions_.at(worker.session) == &worker);
+      TH_CHECK(state.sessions_.contains(worker.session) &&
+               state.sessions_.at(worker.session) == &worker);
     }
     // A caller waits exactly while its operation is pending.
     if (worker.op.call != 0) {
       ++calls;
       TH_CHECK(worker.op.state == OpRecord::State::kPending);
-      TH_CHECK(calls_.IsCallOf(worker.op.call, worker));
+      TH_CHECK(state.calls_.IsCallOf(worker.op.call, worker));
     }
     TH_CHECK(worker.op.deadline == 0 || worker.op.state == OpRecord::State::kPending);
     TH_CHECK(!IsPending(worker, OpKind::kPublish) || worker.op.deferred || worker.reference);
   }
-  TH_CHECK(alive == alive_ && sessions == sessions_.size() && calls == calls_.size());
-  TH_CHECK(dead_.size() == workers_.size() - alive_ && rows_.size() == workers_.size());
+  TH_CHECK(alive == state.alive_ && sessions == state.sessions_.size() &&
+           calls == state.calls_.size());
+  TH_CHECK(state.dead_.size() == state.workers_.size() - state.alive_ &&
+           state.rows_.size() == state.workers_.size());
 
-  for (const auto& [name, model] : models_) CheckModel(name, model);
-  for (const auto& [key, group] : groups_) CheckGroup(key, group);
+  for (const auto& [name, model] : state.models_) CheckModel(name, model);
+  for (const auto& [key, group] : state.groups_) CheckGroup(key, group);
   CheckDurable();
   CheckPins();
   CheckWaits();
   // R9: every table that a client can fill has its bound.
-  const HubLimits& limits = options_.limits;
-  const size_t awaited = recovering_ ? restored_ : 0;
-  TH_CHECK(alive_ <= limits.workers && dead_.size() <= limits.dead_workers + awaited);
-  const DurableState& kept = options_.durable;
-  TH_CHECK(models_.size() <= std::max(limits.models, kept.models.size() + kept.retention.size()));
-  TH_CHECK(groups_.size() <= workers_.size());
-  TH_CHECK(waits_.size() <= limits.waits);
-  documents_.CheckInvariants();
+  const HubLimits& limits = state.options_.limits;
+  const size_t awaited = state.recovering_ ? state.restored_ : 0;
+  TH_CHECK(state.alive_ <= limits.workers && state.dead_.size() <= limits.dead_workers + awaited);
+  const DurableState& kept = state.options_.durable;
+  TH_CHECK(state.models_.size() <=
+           std::max(limits.models, kept.models.size() + kept.retention.size()));
+  TH_CHECK(state.groups_.size() <= state.workers_.size());
+  TH_CHECK(state.waits_.size() <= limits.waits);
+  state.documents_.CheckInvariants();
 }
 
 // Settle left nothing behind.
-void Hub::State::CheckSettled() const {
-  TH_CHECK(drained_.empty() && news_.empty());
-  TH_CHECK(!joiners_due_ || joiners_.empty() || recovering_);
+void Hub::State::Invariants::CheckSettled() const {
+  TH_CHECK(state.drained_.empty() && state.news_.empty());
+  TH_CHECK(!state.joiners_due_ || state.joiners_.empty() || state.recovering_);
 }
 
-void Hub::State::CheckWaits() const {
-  waits_.CheckInvariants();
-  for (const auto& [call, wait] : waits_.all()) {
-    TH_CHECK(timers_.contains(Timer{wait.deadline, Timer::Kind::kWait, 0, call}));
-    TH_CHECK(!Satisfied(wait));  // nobody waits for what is there
+void Hub::State::Invariants::CheckWaits() const {
+  state.waits_.CheckInvariants();
+  for (const auto& [call, wait] : state.waits_.all()) {
+    TH_CHECK(state.timers_.contains(Timer{wait.deadline, Timer::Kind::kWait, 0, call}));
+    TH_CHECK(!state.Satisfied(wait));  // nobody waits for what is there
   }
 }
 
 // R2: who is there belongs to the group's present epoch, once it is known who came back; and so
 // does what is unfinished.
-void Hub::State::CheckEpoch(const Worker& worker) const {
+void Hub::State::Invariants::CheckEpoch(const Worker& worker) const {
   if (!worker.alive) return;
-  const GroupEpoch epoch = groups_.at({worker.id.key.model, worker.id.key.group}).epoch;
-  TH_CHECK(recovering_ || worker.told == epoch);
+  const GroupEpoch epoch = state.groups_.at({worker.id.key.model, worker.id.key.group}).epoch;
+  TH_CHECK(state.recovering_ || worker.told == epoch);
   const bool unfinished =
       worker.reference && worker.reference->state == ReferenceState::kPublishing;
   TH_CHECK(!unfinished || worker.reference->epoch >= epoch);
 }
 
 // A worker's one holding: listed at its publication, and each reader of it knows that it is one.
-void Hub::State::CheckReference(const Worker& worker) const {
+void Hub::State::Invariants::CheckReference(const Worker& worker) const {
   CheckEpoch(worker);
   if (!worker.reference) return;
   const Reference& reference = *worker.reference;
-  const Publication* publication = FindPublication(worker.id.key.model, reference.publication);
+  const Publication* publication =
+      state.FindPublication(worker.id.key.model, reference.publication);
   // R1: a reference belongs to a publication, with its number.
   TH_CHECK(publication != nullptr && publication->version == reference.version);
   TH_CHECK(publication == reference.row);
@@ -114,7 +122,7 @@ void Hub::State::CheckReference(const Worker& worker) const {
   uint32_t absent = 0;
   for (const ReaderSlot& slot : reference.readers) {
     const Worker* reader = slot.reader;
-    TH_CHECK(FindRow(reader->serial) == reader && reader->read);
+    TH_CHECK(state.FindRow(reader->serial) == reader && reader->read);
     if (reader->absent) ++absent;
     const auto assignment = reader->read->assignments.find(slot.assignment);
     TH_CHECK(assignment != reader->read->assignments.end());
@@ -125,8 +133,8 @@ void Hub::State::CheckReference(const Worker& worker) const {
   TH_CHECK(absent == reference.absent_readers);
   // R3: a drain is bounded.
   const bool draining = reference.state == ReferenceState::kDraining;
-  TH_CHECK(!draining ||
-           timers_.contains(Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0}));
+  TH_CHECK(!draining || state.timers_.contains(
+                            Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0}));
   // R2: what is not visible yet serves nobody; what is visible counts, whoever published it.
   const bool publishing = reference.state == ReferenceState::kPublishing;
   TH_CHECK(!publishing || (reference.readers.empty() && !publication->visible));
@@ -134,17 +142,17 @@ void Hub::State::CheckReference(const Worker& worker) const {
 
 // R6: who reads is listed with what it reads, so that others may follow it, and reads for its
 // group.
-void Hub::State::CheckRead(const Worker& worker) const {
+void Hub::State::Invariants::CheckRead(const Worker& worker) const {
   if (!Reads(worker)) return;
   const Read& read = *worker.read;
   TH_CHECK(worker.reference && worker.reference->publication == read.publication);
   TH_CHECK(worker.reference->state == ReferenceState::kFilling);
-  const auto group = groups_.find({worker.id.key.model, worker.id.key.group});
-  TH_CHECK(group != groups_.end() && group->second.open);
+  const auto group = state.groups_.find({worker.id.key.model, worker.id.key.group});
+  TH_CHECK(group != state.groups_.end() && group->second.open);
   TH_CHECK(group->second.open->id == read.transaction);
 }
 
-void Hub::State::CheckModel(const std::string& name, const Model& model) const {
+void Hub::State::Invariants::CheckModel(const std::string& name, const Model& model) const {
   // R2: `latest` is the newest version that ever became visible.
   TH_CHECK(model.latest.has_value() == !model.visible.empty());
   TH_CHECK(!model.latest || model.visible.rbegin()->first == *model.latest);
@@ -159,19 +167,20 @@ void Hub::State::CheckModel(const std::string& name, const Model& model) const {
 }
 
 // R2: one stands for each number: of what later terms do not supersede.
-void Hub::State::CheckStanding(const Model& model, const Publication& publication) const {
+void Hub::State::Invariants::CheckStanding(const Model& model,
+                                           const Publication& publication) const {
   const Term& term = publication.term;
   const auto held = model.held.find(publication.version);
   const bool stands = held != model.held.end() && held->second == &publication;
   const bool by_later = model.terms.Supersede(term.number, publication.version);
   TH_CHECK(publication.visible ? publication.superseded == by_later
                                : publication.superseded || !by_later);
-  TH_CHECK(stands == (!publication.superseded && !IsCandidate(publication)));
+  TH_CHECK(stands == (!publication.superseded && !state.IsCandidate(publication)));
   const bool known = IsVisibleAs(model, publication.version, publication.id);
   TH_CHECK(known == (publication.visible && stands));
 }
 
-void Hub::State::CheckPublication(const Publication& publication) const {
+void Hub::State::Invariants::CheckPublication(const Publication& publication) const {
   const Sharding& published = publication.published;
   // R1: with no holder left it is forgotten.
   TH_CHECK(publication.id && publication.references > 0);
@@ -193,7 +202,8 @@ void Hub::State::CheckPublication(const Publication& publication) const {
 }
 
 // Returns how many references the sharding has.
-uint32_t Hub::State::CheckSharding(const Publication& publication, const Sharding& sharding) const {
+uint32_t Hub::State::Invariants::CheckSharding(const Publication& publication,
+                                               const Sharding& sharding) const {
   TH_CHECK(sharding.shards.size() <= sharding.world_size);
   uint32_t references = 0;
   uint32_t whole_shards = 0;
@@ -205,7 +215,7 @@ uint32_t Hub::State::CheckSharding(const Publication& publication, const Shardin
     size_t withdrawn = 0;
     for (const auto& [serial, holder] : shard.holders) {
       const WorkerKey& key = holder->id.key;
-      TH_CHECK(FindRow(serial) == holder && holder->alive && holder->reference);
+      TH_CHECK(state.FindRow(serial) == holder && holder->alive && holder->reference);
       TH_CHECK(key.model == publication.model && key.rank == rank);
       TH_CHECK(holder->reference->publication == publication.id);
       TH_CHECK(holder->reference->shard == &shard);
@@ -225,7 +235,7 @@ uint32_t Hub::State::CheckSharding(const Publication& publication, const Shardin
     }
     TH_CHECK(complete == shard.complete && draining == shard.draining.size());
     TH_CHECK(withdrawn == shard.withdrawn.size());
-    graph_.CheckSeeds(shard);
+    state.graph_.CheckSeeds(shard);
     if (complete > 0) ++whole_shards;
     CheckDigests(shard);
   }
@@ -235,7 +245,7 @@ uint32_t Hub::State::CheckSharding(const Publication& publication, const Shardin
 }
 
 // R1: what its publisher says counts, and a reader's word only where there is nobody to say it.
-void Hub::State::CheckDigests(const Shard& shard) const {
+void Hub::State::Invariants::CheckDigests(const Shard& shard) const {
   if (shard.digest) return;
   bool hashing = false;
   bool said = false;
@@ -246,62 +256,64 @@ void Hub::State::CheckDigests(const Shard& shard) const {
   TH_CHECK(hashing || !said);
 }
 
-void Hub::State::CheckPins() const {
-  pins_.CheckInvariants();
-  for (const auto& [name, model] : models_) {
-    TH_CHECK(pins_.Of(name).size() <= options_.limits.pins);
+void Hub::State::Invariants::CheckPins() const {
+  state.pins_.CheckInvariants();
+  for (const auto& [name, model] : state.models_) {
+    TH_CHECK(state.pins_.Of(name).size() <= state.options_.limits.pins);
   }
-  TH_CHECK(recovering_ || !pins_.FirstEnd() ||
-           timers_.contains({*pin_timer_, Timer::Kind::kPins, 0, 0}));
+  TH_CHECK(state.recovering_ || !state.pins_.FirstEnd() ||
+           state.timers_.contains({*state.pin_timer_, Timer::Kind::kPins, 0, 0}));
 }
 
 // R6, R8: what is kept is what the tables say.
-void Hub::State::CheckDurable() const {
-  TH_CHECK(recovering_ || (expected_.empty() && names_all_));
-  TH_CHECK(changed_models_.empty() && changed_groups_.empty() && changed_retention_.empty());
-  TH_CHECK(changed_workers_.empty() && adoptions_.changed.empty());
-  TH_CHECK(recovering_ || !adoptions_.IsUnsettled());
+void Hub::State::Invariants::CheckDurable() const {
+  TH_CHECK(state.recovering_ || (state.expected_.empty() && state.names_all_));
+  TH_CHECK(state.changed_models_.empty() && state.changed_groups_.empty() &&
+           state.changed_retention_.empty());
+  TH_CHECK(state.changed_workers_.empty() && state.adoptions_.changed.empty());
+  TH_CHECK(state.recovering_ || !state.adoptions_.IsUnsettled());
   DurableState wanted;
-  wanted.adopted = adoptions_.rows;
-  for (const auto& [name, model] : models_) {
-    if (const auto row = RowOfModel(name)) wanted.models[name] = *row;
-    if (const auto row = RowOfRetention(name)) wanted.retention[name] = *row;
+  wanted.adopted = state.adoptions_.rows;
+  for (const auto& [name, model] : state.models_) {
+    if (const auto row = state.RowOfModel(name)) wanted.models[name] = *row;
+    if (const auto row = state.RowOfRetention(name)) wanted.retention[name] = *row;
   }
-  for (const auto& [key, group] : groups_) {
-    if (const auto row = RowOfGroup(key)) wanted.groups[key] = *row;
+  for (const auto& [key, group] : state.groups_) {
+    if (const auto row = state.RowOfGroup(key)) wanted.groups[key] = *row;
   }
   // R8: whoever is there has a row, and so has whoever may come back in this recovery.
-  for (const auto& [key, worker] : workers_) {
-    if (const auto row = RowOfWorker(key)) wanted.workers[key] = *row;
+  for (const auto& [key, worker] : state.workers_) {
+    if (const auto row = state.RowOfWorker(key)) wanted.workers[key] = *row;
   }
-  for (const auto& [key, expected] : expected_) {
+  for (const auto& [key, expected] : state.expected_) {
     wanted.workers[key] = {expected.incarnation, {}, expected.withdrawn};
   }
-  for (const auto& [key, away] : away_) {
-    const Worker* worker = FindWorker(key);
-    TH_CHECK((worker == nullptr || !worker->alive) && !expected_.contains(key));
-    if (names_all_) wanted.workers[key] = {away.incarnation, away.publication};
+  for (const auto& [key, away] : state.away_) {
+    const Worker* worker = state.FindWorker(key);
+    TH_CHECK((worker == nullptr || !worker->alive) && !state.expected_.contains(key));
+    if (state.names_all_) wanted.workers[key] = {away.incarnation, away.publication};
   }
-  const size_t away_max = std::max(options_.limits.dead_workers, options_.durable.workers.size());
-  TH_CHECK(away_.size() <= away_max && (away_.empty() || away_timer_));
-  TH_CHECK(wanted == durable_);
+  const size_t away_max =
+      std::max(state.options_.limits.dead_workers, state.options_.durable.workers.size());
+  TH_CHECK(state.away_.size() <= away_max && (state.away_.empty() || state.away_timer_));
+  TH_CHECK(wanted == state.durable_);
 }
 
 // R6: a transaction is its group's ranks, each with the incarnation that joined.
-void Hub::State::CheckGroup(const GroupKey& key, const Group& group) const {
+void Hub::State::Invariants::CheckGroup(const GroupKey& key, const Group& group) const {
   for (const auto& [rank, join] : group.forming) {
-    const Worker* worker = FindWorker({key.model, key.group, rank});
+    const Worker* worker = state.FindWorker({key.model, key.group, rank});
     TH_CHECK(worker != nullptr && worker->alive && IsPending(*worker, OpKind::kJoinFetch));
   }
   if (!group.open) return;
   const Transaction& open = *group.open;
   TH_CHECK(open.id && open.publication && !open.members.empty());
-  TH_CHECK(recovering_ || open.members.size() == open.world_size);
+  TH_CHECK(state.recovering_ || open.members.size() == open.world_size);
   for (const auto& [rank, member] : open.members) {
     TH_CHECK(rank < open.world_size);
-    const Worker* worker = FindWorker({key.model, key.group, rank});
+    const Worker* worker = state.FindWorker({key.model, key.group, rank});
     // R8: while recovering, it may still come back.
-    TH_CHECK(member.known || recovering_);
+    TH_CHECK(member.known || state.recovering_);
     TH_CHECK(worker != nullptr && (worker->alive || !member.known));
     TH_CHECK(worker->id.incarnation == member.incarnation);
     TH_CHECK(worker->world_size == open.world_size);

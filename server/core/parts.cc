@@ -54,7 +54,8 @@ bool MayFeedParts(const Worker& source, const Worker& reader) {
 bool ReadGraph::LearnParts(Worker& reader) {
   Sharding& sharding = *reader.reference->sharding;
   const Sharding& origin = PublicationOf(reader).origin();
-  if (&origin == &sharding || sharding.parts.contains(origin.id) || turn_.recovering()) return false;
+  if (&origin == &sharding || sharding.parts.contains(origin.id) || turn_.recovering())
+    return false;
   if (!reader.knows_resharding) return false;
   // All ranks have to be known, of both.
   if (sharding.shards.size() != sharding.world_size || origin.world_size == 0) return false;

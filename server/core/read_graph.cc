@@ -1,7 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What comes of references and of the hub's grace for those who read, and what the graph hands back.
+// What comes of references and of the hub's grace for those who read, and what the graph hands
+// back.
 
 #include "server/core/read_graph.h"
 

@@ -69,7 +69,8 @@ class ReadGraph {
   std::set<Worker*, BySerial> TakeDrained();  // of kDraining
   bool TakeAbsenceChanged();
 
-  // --- the end of each event -----------------------------------------------------------------------
+  // --- the end of each event
+  // -----------------------------------------------------------------------
 
   // Has the indices follow the rows, except for the reader that SettleOrphan takes next.
   void Refresh();
@@ -80,7 +81,8 @@ class ReadGraph {
   // Cuts a long chain for one of the sources that got a free place. Requires: MayCut().
   void CutChain();
 
-  // --- references (references.cc) --------------------------------------------------------------------
+  // --- references (references.cc)
+  // --------------------------------------------------------------------
 
   // `holder` has a reference from now on, and has none any more (called while it still has it).
   void List(Worker& holder);
@@ -120,7 +122,8 @@ class ReadGraph {
   // R8: the grace is over.
   void EndGrace(Worker& worker);
 
-  // --- words of workers ------------------------------------------------------------------------------
+  // --- words of workers
+  // ------------------------------------------------------------------------------
 
   void NoteProgress(Worker& reader, const std::string& way);
   void GotFurther(Worker& reader);
@@ -138,7 +141,8 @@ class ReadGraph {
   void Forget(Worker& source);
   void CallReadersAnew(Worker& source);
 
-  // --- for people, and for tests -------------------------------------------------------------------
+  // --- for people, and for tests
+  // -------------------------------------------------------------------
 
   uint64_t decisions() const { return decisions_; }  // sources that readers were given
   // One worker's part, or what is the whole graph's. To be called between events.
@@ -275,9 +279,9 @@ class ReadGraph {
   uint64_t decisions_ = 0;
 
   // For the end of the event.
-  std::set<Orphan> orphans_;     // readers without a source
-  std::vector<Worker*> stale_;   // rows that their shards' indices may have wrong
-  std::set<Serial> free_;        // whole holders that got a free place; a superset
+  std::set<Orphan> orphans_;    // readers without a source
+  std::vector<Worker*> stale_;  // rows that their shards' indices may have wrong
+  std::set<Serial> free_;       // whole holders that got a free place; a superset
 
   std::deque<Stranded> stranded_;
   std::set<Worker*, BySerial> drained_;

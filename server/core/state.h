@@ -40,20 +40,9 @@ class Hub::State : private Turn, private Roster {
   void Apply(const Event& event, TimeMs now, Effects& effects);
   std::optional<TimeMs> NextDeadline() const;
 
-  // views.cc
-  std::vector<ModelView> Models(const std::string& after, size_t limit) const;
-  bool HasModel(const std::string& model) const { return models_.contains(model); }
-  std::vector<VersionView> Versions(const std::string& model) const;
-  std::vector<ReferenceView> References(const std::string& model,
-                                        std::optional<Version> version) const;
-  std::vector<WorkerView> Workers(TimeMs now) const;
-  std::vector<TransferView> Transfers(TimeMs now) const;
-  StatusView Status() const;
-  uint64_t Revision(const std::string& model) const;
   const Documents& documents() const { return documents_; }
-  struct Looks;  // looks.h
-
-  void CheckInvariants() const;  // invariants.cc
+  struct Looks;       // looks.h
+  struct Invariants;  // invariants.h
 
  private:
   // hub.cc: the frame of every event.
@@ -366,21 +355,6 @@ class Hub::State : private Turn, private Roster {
   std::set<Fingerprint> FingerprintsInUse() const;
   void LearnSizes(Sharding& sharding, const Layout& layout);
   void LearnSizes(const Layout& layout);
-
-  // invariants.cc
-  void CheckSettled() const;
-  void CheckEpoch(const Worker& worker) const;
-  void CheckReference(const Worker& worker) const;
-  void CheckRead(const Worker& worker) const;
-  void CheckPublication(const Publication& publication) const;
-  uint32_t CheckSharding(const Publication& publication, const Sharding& sharding) const;
-  void CheckModel(const std::string& name, const Model& model) const;
-  void CheckStanding(const Model& model, const Publication& publication) const;
-  void CheckDigests(const Shard& shard) const;
-  void CheckWaits() const;
-  void CheckGroup(const GroupKey& key, const Group& group) const;
-  void CheckPins() const;
-  void CheckDurable() const;
 
   const HubOptions options_;
   const TimeMs started_;
