@@ -20,7 +20,7 @@
 #include "common/limits.h"
 #include "common/remedy.h"
 #include "common/text.h"
-#include "server/core/state.h"
+#include "server/core/read_graph.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -56,24 +56,27 @@ absl::Status FailureOf(const absl::Status& said) {
 
 // Another source, or the end of the fetch for the whole group. While recovering, holders may still
 // report.
-void Hub::State::SettleOrphan(Worker& reader) {
+void ReadGraph::SettleOrphan() {
+  Worker& reader = *orphans_.begin()->reader;
+  orphans_.erase(orphans_.begin());
   if (!Reads(reader)) return;
   if (IsFed(reader)) return SettleStreams(reader);
-  if (!recovering_ && MustGoFar(reader)) Pardon(reader, Tier::kDatacenter);
+  if (!turn_.recovering() && MustGoFar(reader)) Pardon(reader, Tier::kDatacenter);
   if (AssignSeveral(reader)) return;
   const bool awaits_plan = LearnParts(reader);
-  const bool assigned = AssignNearest(reader) ||
-                        (!recovering_ && Pardon(reader, Tier::kRemote) && AssignNearest(reader));
+  const bool assigned =
+      AssignNearest(reader) ||
+      (!turn_.recovering() && Pardon(reader, Tier::kRemote) && AssignNearest(reader));
   if (assigned) return KeepOneSeed(reader);
   reader.reference->shard->waiting.insert(&reader);
   Publication& publication = PublicationOf(reader);
   const bool other = !publication.converted.empty() && reader.knows_resharding;
   if (other) publication.awaiting.insert(&reader);
-  if (!recovering_ && !awaits_plan && !HopesForAnswer(reader)) GiveUpRead(reader);
+  if (!turn_.recovering() && !awaits_plan && !HopesForAnswer(reader)) GiveUpRead(reader);
 }
 
 // R5: its own shard within the datacenter, then parts of others there; and so across the wide area.
-bool Hub::State::AssignNearest(Worker& reader) {
+bool ReadGraph::AssignNearest(Worker& reader) {
   if (reader.reference->sharding->parts.empty()) return AssignSource(reader);
   const std::optional<Candidate> best = Choose(reader);
   if (best && best->tier != Tier::kRemote) return AssignSource(reader);
@@ -84,28 +87,27 @@ bool Hub::State::AssignNearest(Worker& reader) {
 // R8: an outage, which the group waits out, is the silence of who holds the shard still, or was
 // given up for that silence. The latter says it of all holders, also of those that the reader had
 // no complaint about.
-void Hub::State::GiveUpRead(const Worker& reader) {
-  const WorkerKey& key = reader.id.key;
+void ReadGraph::GiveUpRead(Worker& reader) {
   const absl::Status& last = reader.read->last_failure;
   const auto [rank, shard] = ShardLacked(reader);
   const bool silent = shard->complete > 0 ? last.ok() || IsOutage(last)
                                           : shard->may_return && !absl::IsDataLoss(last);
-  Abort({key.model, key.group}, AsOutage(NoSourceOf(reader, rank), silent));
+  stranded_.push_back({&reader, AsOutage(NoSourceOf(reader, rank), silent)});
 }
 
 // R5: across the wide area, or nowhere, unless one that it barred is tried once more.
-bool Hub::State::MustGoFar(Worker& reader) {
+bool ReadGraph::MustGoFar(Worker& reader) {
   if (reader.read->barred.empty()) return false;
   const std::optional<Candidate> best = Choose(reader);
   return !best || best->tier == Tier::kRemote;
 }
 
 // Pardons sources that are no farther. True if there is one to be tried once more.
-bool Hub::State::Pardon(Worker& reader, Tier farthest) {
+bool ReadGraph::Pardon(Worker& reader, Tier farthest) {
   bool any = false;
   for (auto& [id, bar] : reader.read->barred) {
     if (bar.state != Bar::State::kVouched) continue;
-    const Worker* source = FindLive(id);
+    const Worker* source = roster_.FindLive(id);
     if (source == nullptr || TierBetween(source->location, reader.location) > farthest) continue;
     bar.state = Bar::State::kPardoned;
     any = true;
@@ -113,31 +115,31 @@ bool Hub::State::Pardon(Worker& reader, Tier farthest) {
   return any;
 }
 
-bool Hub::State::HopesForAnswer(const Worker& reader) {
+bool ReadGraph::HopesForAnswer(const Worker& reader) {
   const auto& barred = reader.read->barred;
   return std::any_of(barred.begin(), barred.end(), [&](const auto& entry) {
     if (entry.second.state != Bar::State::kBarred) return false;
-    const Worker* source = FindLive(entry.first);
+    const Worker* source = roster_.FindLive(entry.first);
     return source != nullptr && source->question &&
            source->question->askers.contains(reader.serial);
   });
 }
 
-void Hub::State::On(const SourceFailed& event) {
-  Worker* reader = FindSession(event.session);
+void ReadGraph::On(const SourceFailed& event) {
+  Worker* reader = roster_.FindSession(event.session);
   const Assignment* known =
       reader == nullptr ? nullptr : KnownAssignment(*reader, event.transaction, event.assignment);
   const bool its = reader != nullptr && IsIn(*reader, event.transaction);
   if (its) reader->read->last_failure = FailureOf(event.reason);
   if (known == nullptr) {
     if (its) LeaveReported(*reader, event.assignment);
-    return Say(LogLine::Level::kDebug, "a complaint about an assignment that is over");
+    return turn_.Say(LogLine::Level::kDebug, "a complaint about an assignment that is over");
   }
   Worker& source = *known->source;
   Read& read = *reader->read;
-  Say(LogLine::Level::kWarning,
-      absl::StrCat(ToString(reader->id.key), ": source ", ToString(source.id.key),
-                   " failed: ", std::string(read.last_failure.message())));
+  turn_.Say(LogLine::Level::kWarning,
+            absl::StrCat(ToString(reader->id.key), ": source ", ToString(source.id.key),
+                         " failed: ", std::string(read.last_failure.message())));
   const bool damaged = absl::IsDataLoss(event.reason);
   BarSource(read, source.id);
   Complain(source, reader->id);
@@ -146,13 +148,21 @@ void Hub::State::On(const SourceFailed& event) {
   Release(*reader, event.assignment);
   if (!stranded) return;
   if (read.barred.size() >= options_.limits.barred_sources && !HasSource(read)) {
-    return AbortOf(*reader, absl::UnavailableError("too many sources failed"));
+    stranded_.push_back({reader, absl::UnavailableError("too many sources failed"), true});
+    return;
   }
   Orphaned(*reader);
 }
 
+std::optional<ReadGraph::Stranded> ReadGraph::TakeStranded() {
+  if (stranded_.empty()) return std::nullopt;
+  Stranded first = std::move(stranded_.front());
+  stranded_.pop_front();
+  return first;
+}
+
 // Once it may be tried again (Pardon); the second time is the last.
-void Hub::State::BarSource(Read& read, const WorkerIdentity& source) const {
+void ReadGraph::BarSource(Read& read, const WorkerIdentity& source) const {
   const bool again = read.barred.contains(source);
   if (!again && read.barred.size() >= options_.limits.barred_sources) return;
   read.barred[source].state = again ? Bar::State::kFinal : Bar::State::kBarred;
@@ -160,38 +170,38 @@ void Hub::State::BarSource(Read& read, const WorkerIdentity& source) const {
 
 // R8: half a complaint. The reader moves on, as after a whole one, only if there is somebody as
 // good who is not doubted; the source's next word ends the doubt.
-void Hub::State::On(const SourceSilent& event) {
-  Worker* reader = FindSession(event.session);
+void ReadGraph::On(const SourceSilent& event) {
+  Worker* reader = roster_.FindSession(event.session);
   const Assignment* known =
       reader == nullptr ? nullptr : KnownAssignment(*reader, event.transaction, event.assignment);
   if (known == nullptr || !IsPresent({reader, event.assignment})) return;
   Worker& source = *known->source;
-  Say(LogLine::Level::kInfo,
-      absl::StrCat(ToString(reader->id.key), " hears nothing from ", ToString(source.id.key)));
+  turn_.Say(LogLine::Level::kInfo, absl::StrCat(ToString(reader->id.key), " hears nothing from ",
+                                                ToString(source.id.key)));
   Doubt(source, *reader);
   if (reader->read->ranges) return LeaveSilent(*reader, source, event.assignment);
   const std::optional<Candidate> best = Choose(*reader);
   if (!best || !IsGood(*best) || best->serial == source.serial) return;
   // Without the bar a reader that can reach nobody would be moved to and fro and never complain.
   BarSource(*reader->read, source.id);
-  MoveTo(*reader, *FindRow(best->serial));
+  MoveTo(*reader, *roster_.FindRow(best->serial));
 }
 
 // One that failed several readers comes last in its tier, until nobody has complained for a while.
-void Hub::State::Complain(Worker& source, const WorkerIdentity& reader) {
+void ReadGraph::Complain(Worker& source, const WorkerIdentity& reader) {
   if (source.complainers.size() < kUnreliableFrom) source.complainers.insert(reader);
   Remember(source);
   Relist(source);
 }
 
-void Hub::State::Remember(Worker& source) {
-  timers_.erase(Timer{source.forget_at, Timer::Kind::kForget, source.serial, 0});
-  source.forget_at = now_ + kForgetMs;
-  timers_.insert(Timer{source.forget_at, Timer::Kind::kForget, source.serial, 0});
+void ReadGraph::Remember(Worker& source) {
+  turn_.ClearTimer(Timer{source.forget_at, Timer::Kind::kForget, source.serial, 0});
+  source.forget_at = turn_.now() + kForgetMs;
+  turn_.SetTimer(Timer{source.forget_at, Timer::Kind::kForget, source.serial, 0});
 }
 
-void Hub::State::Forget(Worker& source) {
-  timers_.erase(Timer{source.forget_at, Timer::Kind::kForget, source.serial, 0});
+void ReadGraph::Forget(Worker& source) {
+  turn_.ClearTimer(Timer{source.forget_at, Timer::Kind::kForget, source.serial, 0});
   source.forget_at = 0;
   source.complainers.clear();
   source.slow = false;
@@ -199,67 +209,53 @@ void Hub::State::Forget(Worker& source) {
 }
 
 // Until its next word.
-void Hub::State::Doubt(Worker& source, const Worker& asker, bool verify) {
+void ReadGraph::Doubt(Worker& source, const Worker& asker, bool verify) {
   Ask(source, asker, verify);
   SetAbsent(source, true);
 }
 
-// R8: one that stands still lives, and holds what it holds, but serves nobody: so its lease is
-// renewed, and it is absent.
-void Hub::State::NoteStall(Worker& worker, TimeMs stalled_ms) {
-  const bool before = worker.stalled_ms > 0;
-  worker.stalled_ms = stalled_ms;
-  SetAbsent(worker, stalled_ms > 0);
-  if (before == (stalled_ms > 0)) return;
-  Say(LogLine::Level::kWarning,
-      before ? absl::StrCat(ToString(worker.id.key), " goes on")
-             : absl::StrCat(ToString(worker.id.key), " stands still, since ", stalled_ms,
-                            " ms: it lives, and serves nobody meanwhile; its own log says why"));
-}
-
 // One whose session has ended cannot answer; when it comes back, it reports what it holds.
-void Hub::State::Ask(Worker& source, const Worker& asker, bool verify) {
+void ReadGraph::Ask(Worker& source, const Worker& asker, bool verify) {
   if (source.session == 0) return;
-  Send(source, Probe{source.reference->generation, verify});
+  turn_.Send(source, Probe{source.reference->generation, verify});
   const bool longer = verify && source.question && !source.question->verify;
   if (longer) {
-    timers_.erase(Timer{source.question->until, Timer::Kind::kQuestion, source.serial, 0});
+    turn_.ClearTimer(Timer{source.question->until, Timer::Kind::kQuestion, source.serial, 0});
   }
   if (!source.question || longer) {
     if (!source.question) source.question.emplace();
-    source.question->until = now_ + options_.lease_ms + (verify ? TimeToVerify(source) : 0);
+    source.question->until = turn_.now() + options_.lease_ms + (verify ? TimeToVerify(source) : 0);
     source.question->verify = verify;
-    timers_.insert(Timer{source.question->until, Timer::Kind::kQuestion, source.serial, 0});
+    turn_.SetTimer(Timer{source.question->until, Timer::Kind::kQuestion, source.serial, 0});
   }
   source.question->askers.insert(asker.serial);
 }
 
 // What it was asked by an earlier session it may not have heard.
-void Hub::State::AskOnceMore(const Worker& source) {
+void ReadGraph::AskOnceMore(const Worker& source) {
   if (!source.question || !source.reference) return;
-  Send(source, Probe{source.reference->generation, source.question->verify});
+  turn_.Send(source, Probe{source.reference->generation, source.question->verify});
 }
 
 // At 1 GiB/s: a tenth of what a core does, since it may have other work.
-TimeMs Hub::State::TimeToVerify(const Worker& source) const {
+TimeMs ReadGraph::TimeToVerify(const Worker& source) const {
   const uint64_t bytes = source.reference->sharding->chunk_bytes * source.reference->valid_chunks;
   return static_cast<TimeMs>(bytes >> 20);
 }
 
 // R5: it may have gone across the wide area because of a source that has vouched for itself.
-void Hub::State::ReturnInside(Worker& reader) {
-  if (recovering_ || !IsFedFromAfar(reader) || !Pardon(reader, Tier::kDatacenter)) return;
+void ReadGraph::ReturnInside(Worker& reader) {
+  if (turn_.recovering() || !IsFedFromAfar(reader) || !Pardon(reader, Tier::kDatacenter)) return;
   for (const auto& [id, bar] : reader.read->barred) {
-    const Worker* source = bar.state == Bar::State::kPardoned ? FindLive(id) : nullptr;
+    const Worker* source = bar.state == Bar::State::kPardoned ? roster_.FindLive(id) : nullptr;
     if (source != nullptr && source->reference) return DrawNearer(reader, *source);
   }
 }
 
-// The source says that it holds what it is listed with.
-void Hub::State::Vouch(Worker& source, bool verified) {
+void ReadGraph::Vouch(Worker& source, bool verified) {
   if (!source.question || (source.question->verify && !verified)) return;
   for (const Serial asker : source.question->askers) {
-    Worker* reader = FindRow(asker);
+    Worker* reader = roster_.FindRow(asker);
     if (reader == nullptr || !reader->read) continue;
     const auto bar = reader->read->barred.find(source.id);
     if (bar == reader->read->barred.end() || bar->second.state != Bar::State::kBarred) continue;
@@ -270,48 +266,14 @@ void Hub::State::Vouch(Worker& source, bool verified) {
 }
 
 // Readers that waited for the answer have it now, or will not get it.
-void Hub::State::EndQuestion(Worker& source) {
+void ReadGraph::EndQuestion(Worker& source) {
   if (!source.question) return;
   const Question question = *std::exchange(source.question, std::nullopt);
-  timers_.erase(Timer{question.until, Timer::Kind::kQuestion, source.serial, 0});
+  turn_.ClearTimer(Timer{question.until, Timer::Kind::kQuestion, source.serial, 0});
   for (const Serial asker : question.askers) {
-    Worker* reader = FindRow(asker);
+    Worker* reader = roster_.FindRow(asker);
     if (reader != nullptr && Reads(*reader) && !IsFed(*reader)) Orphaned(*reader);
   }
-}
-
-// R8: a reference goes by its holder's own word, not by a reader's.
-void Hub::State::On(const ProbeAnswer& event) {
-  Worker* worker = FindSession(event.session);
-  if (worker == nullptr) return;
-  if (!event.holds) return Disowned(*worker, event.generation);
-  if (worker->reference && worker->reference->generation == event.generation) {
-    Vouch(*worker, event.verified);
-  }
-}
-
-// A call in a newer generation says that the older one is over, and may overtake what was said of
-// it on the session.
-void Hub::State::DisownEarlier(Worker& worker, Generation generation) {
-  if (!worker.reference || worker.reference->generation >= generation) return;
-  AbortHeldBy(worker, absl::AbortedError("its buffers hold something else"));
-  if (worker.reference) RemoveReference(worker);
-}
-
-// Generations only rise: what is not held in this one is not held in an earlier one either.
-void Hub::State::Disowned(Worker& worker, Generation generation) {
-  // A call that is still under way, or waits for the end of the recovery, must not list it (again).
-  if (generation < kGenerationMax) worker.generation = std::max(worker.generation, generation + 1);
-  if (!worker.reference || worker.reference->generation > generation) return;
-  Say(LogLine::Level::kWarning,
-      absl::StrCat(ToString(worker.id.key), " holds version ", worker.reference->version,
-                   " no longer, by its own word"));
-  const absl::Status reason = absl::DataLossError("its buffers are no longer valid");
-  AbortHeldBy(worker, reason);
-  if (!worker.reference) return;
-  if (worker.reference->state == ReferenceState::kDraining) return EndDrain(worker);
-  if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
-  RemoveReference(worker);
 }
 
 }  // namespace tensorhub::hub

@@ -97,9 +97,9 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
 // R4, R8: a reader says that it reads that version from these very buffers: then that is what they
 // hold, though their owner has not heard so from the hub that was before.
 const Publication* Hub::State::ReadAs(const Worker& worker, const PublishOp& op) const {
-  const auto awaited = awaited_.find(worker.id);
-  if (awaited == awaited_.end()) return nullptr;
-  for (const AwaitedReader& reader : awaited->second) {
+  const std::vector<AwaitedReader>* awaited = graph_.AwaitedReaders(worker.id);
+  if (awaited == nullptr) return nullptr;
+  for (const AwaitedReader& reader : *awaited) {
     if (reader.generation != op.generation) continue;
     const PublicationId& read = FindRow(reader.reader)->read->publication;
     const Publication* publication = FindPublication(worker.id.key.model, read);

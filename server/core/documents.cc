@@ -1,14 +1,13 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// Layouts and attachments: they travel once per fingerprint and stay while there is room. One that
-// something rests on is never forgotten for another's sake.
 
-#include <algorithm>
+#include "server/core/documents.h"
+
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "common/limits.h"
-#include "server/core/state.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -58,8 +57,7 @@ absl::Status CheckRoomFor(const Documents& documents, const Document& more,
                    ": ", used.bytes(), " bytes in ", used.count(), " of them are in use"));
 }
 
-// At the expense of documents that nothing rests on, which CheckRoomFor found to be enough. Their
-// owners hear Remedy::kPutDocuments when they publish.
+// At the expense of documents that nothing rests on, which CheckRoomFor found to be enough.
 template <typename Documents, typename HasRoom, typename Drop>
 void MakeRoom(const Documents& documents, const std::set<Fingerprint>& in_use,
               const HasRoom& has_room, const Drop& drop) {
@@ -71,34 +69,32 @@ void MakeRoom(const Documents& documents, const std::set<Fingerprint>& in_use,
 
 }  // namespace
 
-void Hub::State::On(const PutLayoutOp& op) {
-  if (op.layout == nullptr || !op.layout->fingerprint()) {
-    return Answer(op.call, absl::InvalidArgumentError("the layout is empty"));
+absl::StatusOr<bool> Documents::PutLayout(const std::shared_ptr<const Layout>& layout,
+                                          InUse in_use) {
+  if (layout == nullptr || !layout->fingerprint()) {
+    return absl::InvalidArgumentError("the layout is empty");
   }
-  if (layouts_.contains(op.layout->fingerprint())) return Answer(op.call, absl::OkStatus());
-  const DocumentLimits& limits = options_.limits.layouts;
+  if (HasLayout(layout->fingerprint())) return false;
   const auto has_room = [&] {
-    return IsWithin(layouts_.size() + 1, layout_bytes_ + BytesOfMore(*op.layout), limits);
+    return IsWithin(layouts_.size() + 1, layout_bytes_ + BytesOfMore(*layout), layout_limits_);
   };
   if (!has_room()) {
-    const std::set<Fingerprint> in_use = FingerprintsInUse();
-    absl::Status status = CheckRoomFor(layouts_, *op.layout, limits, in_use, "layouts");
-    if (!status.ok()) return Answer(op.call, std::move(status));
-    MakeRoom(layouts_, in_use, has_room, [this](const Fingerprint& f) { DropLayout(f); });
+    const std::set<Fingerprint> used = in_use();
+    absl::Status status = CheckRoomFor(layouts_, *layout, layout_limits_, used, "layouts");
+    if (!status.ok()) return status;
+    MakeRoom(layouts_, used, has_room, [this](const Fingerprint& f) { DropLayout(f); });
   }
-  KeepLayout(op.layout);
-  LearnSizes(*op.layout);
-  if (plans_lack_layouts_) RetryPlans();
-  Answer(op.call, absl::OkStatus());
+  KeepLayout(layout);
+  return true;
 }
 
 // The ranks of a group mostly differ in their boxes only.
-uint64_t Hub::State::BytesOfMore(const Layout& layout) const {
+uint64_t Documents::BytesOfMore(const Layout& layout) const {
   const TensorTable& table = *layout.table();
   return layout.BytesKept() + (tables_.contains(table.fingerprint()) ? 0 : table.BytesKept());
 }
 
-void Hub::State::KeepLayout(const std::shared_ptr<const Layout>& layout) {
+void Documents::KeepLayout(const std::shared_ptr<const Layout>& layout) {
   layout_bytes_ += BytesOfMore(*layout);
   SharedTable& shared = tables_[layout->table()->fingerprint()];
   ++shared.layouts;
@@ -112,7 +108,7 @@ void Hub::State::KeepLayout(const std::shared_ptr<const Layout>& layout) {
   layouts_[layout->fingerprint()] = kept;
 }
 
-void Hub::State::DropLayout(const Fingerprint& fingerprint) {
+void Documents::DropLayout(const Fingerprint& fingerprint) {
   const auto dropped = layouts_.extract(fingerprint);
   const Layout& layout = *dropped.mapped();
   const auto table = tables_.find(layout.table()->fingerprint());
@@ -120,82 +116,66 @@ void Hub::State::DropLayout(const Fingerprint& fingerprint) {
   layout_bytes_ -= BytesOfMore(layout);
 }
 
-void Hub::State::On(const PutAttachmentOp& op) {
-  if (op.bytes == nullptr || !op.fingerprint) {
-    return Answer(op.call, absl::InvalidArgumentError("the attachment has no fingerprint"));
+absl::Status Documents::PutAttachment(const Fingerprint& fingerprint,
+                                      const std::shared_ptr<const std::string>& bytes,
+                                      InUse in_use) {
+  if (bytes == nullptr || !fingerprint) {
+    return absl::InvalidArgumentError("the attachment has no fingerprint");
   }
-  if (op.bytes->size() > kAttachmentBytesMax) {
-    return Answer(op.call, absl::InvalidArgumentError(
-                               absl::StrCat("an attachment of ", op.bytes->size(),
-                                            " bytes; at most ", kAttachmentBytesMax, " are kept")));
+  if (bytes->size() > kAttachmentBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an attachment of ", bytes->size(), " bytes; at most ", kAttachmentBytesMax, " are kept"));
   }
-  if (attachments_.contains(op.fingerprint)) return Answer(op.call, absl::OkStatus());
-  const DocumentLimits& limits = options_.limits.attachments;
-  const uint64_t bytes = BytesOf(*op.bytes);
+  if (HasAttachment(fingerprint)) return absl::OkStatus();
+  const uint64_t more = BytesOf(*bytes);
   const auto has_room = [&] {
-    return IsWithin(attachments_.size() + 1, attachment_bytes_ + bytes, limits);
+    return IsWithin(attachments_.size() + 1, attachment_bytes_ + more, attachment_limits_);
   };
   if (!has_room()) {
-    const std::set<Fingerprint> in_use = FingerprintsInUse();
-    absl::Status status = CheckRoomFor(attachments_, *op.bytes, limits, in_use, "attachments");
-    if (!status.ok()) return Answer(op.call, std::move(status));
-    MakeRoom(attachments_, in_use, has_room, [this](const Fingerprint& fingerprint) {
-      attachment_bytes_ -= BytesOf(*attachments_.extract(fingerprint).mapped());
+    const std::set<Fingerprint> used = in_use();
+    absl::Status status =
+        CheckRoomFor(attachments_, *bytes, attachment_limits_, used, "attachments");
+    if (!status.ok()) return status;
+    MakeRoom(attachments_, used, has_room, [this](const Fingerprint& dropped) {
+      attachment_bytes_ -= BytesOf(*attachments_.extract(dropped).mapped());
     });
   }
-  attachments_[op.fingerprint] = op.bytes;
-  attachment_bytes_ += bytes;
-  Answer(op.call, absl::OkStatus());
+  attachments_[fingerprint] = bytes;
+  attachment_bytes_ += more;
+  return absl::OkStatus();
 }
 
-// Layouts of held publications, of ranks that wait for their group to join, and of publishes that
-// wait for the end of the recovery.
-std::set<Fingerprint> Hub::State::FingerprintsInUse() const {
-  std::set<Fingerprint> in_use;
-  for (const auto& [name, model] : models_) {
-    for (const auto& [id, publication] : model.publications) {
-      ForEachSharding(publication, [&](const Sharding& sharding) {
-        for (const auto& [rank, shard] : sharding.shards) {
-          in_use.insert(shard.layout);
-          in_use.insert(shard.attachment);
-        }
-      });
-    }
-  }
-  for (const auto& [key, group] : groups_) {
-    for (const auto& [rank, join] : group.forming) in_use.insert(join.layout);
-  }
-  for (const auto& [key, worker] : workers_) {
-    if (!worker.op.deferred) continue;
-    in_use.insert(worker.op.deferred->layout);
-    in_use.insert(worker.op.deferred->attachment);
-  }
-  return in_use;
+std::shared_ptr<const Layout> Documents::FindLayout(const Fingerprint& fingerprint) const {
+  const auto it = layouts_.find(fingerprint);
+  return it == layouts_.end() ? nullptr : it->second;
 }
 
-// R9: the chunk size is a worker's word. One that does not fit stays unknown.
-void Hub::State::LearnSizes(Sharding& sharding, const Layout& layout) {
-  const Chunking chunking{layout.total_bytes(), sharding.chunk_bytes};
-  for (auto& [rank, shard] : sharding.shards) {
-    if (shard.chunks || shard.layout != layout.fingerprint()) continue;
-    if (!CheckChunking(chunking).ok()) continue;
-    shard.bytes = chunking.total_bytes;
-    shard.chunks = chunking.count();
-    for (const auto& [serial, holder] : shard.holders) {
-      uint32_t& valid = holder->reference->valid_chunks;
-      valid = std::min(valid, *shard.chunks);
-      Relist(*holder);
-    }
-  }
+std::shared_ptr<const std::string> Documents::FindAttachment(const Fingerprint& fingerprint) const {
+  const auto it = attachments_.find(fingerprint);
+  return it == attachments_.end() ? nullptr : it->second;
 }
 
-// Shards that were reported after a restart, before their layout was known again.
-void Hub::State::LearnSizes(const Layout& layout) {
-  for (auto& [name, model] : models_) {
-    for (auto& [id, publication] : model.publications) {
-      ForEachSharding(publication, [&](Sharding& sharding) { LearnSizes(sharding, layout); });
-    }
+std::string Documents::Difference(const Fingerprint& layout, const Fingerprint& other) const {
+  const auto theirs = layouts_.find(other);
+  if (theirs == layouts_.end()) return "fingerprints differ";
+  return DescribeDifference(*layouts_.at(layout), *theirs->second);
+}
+
+void Documents::CheckInvariants() const {
+  TH_CHECK(IsWithin(layouts_.size(), layout_bytes_, layout_limits_));
+  TH_CHECK(IsWithin(attachments_.size(), attachment_bytes_, attachment_limits_));
+  uint64_t bytes = 0;
+  std::map<Fingerprint, size_t> users;
+  for (const auto& [fingerprint, layout] : layouts_) {
+    bytes += layout->BytesKept();
+    ++users[layout->table()->fingerprint()];
+    TH_CHECK(tables_.at(layout->table()->fingerprint()).table == layout->table());
   }
+  for (const auto& [fingerprint, shared] : tables_) {
+    bytes += shared.table->BytesKept();
+    TH_CHECK(shared.layouts == users[fingerprint]);
+  }
+  TH_CHECK(bytes == layout_bytes_);
 }
 
 }  // namespace tensorhub::hub

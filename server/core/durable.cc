@@ -154,7 +154,7 @@ std::optional<RetentionRow> Hub::State::RowOfRetention(const std::string& name) 
   const Model& model = it->second;
   RetentionRow row;
   row.keep_latest = model.keep_latest;
-  for (const auto& [pin, pinned] : model.pins) {
+  for (const auto& [pin, pinned] : pins_.Of(name)) {
     PinRow& kept = row.pins[pin];
     kept.version = pinned.version;
     if (pinned.until) kept.until = *pinned.until + options_.wall_at_zero;
@@ -167,7 +167,7 @@ void Hub::State::RestoreRetention(const std::string& name, const RetentionRow& r
   for (const auto& [pin, kept] : row.pins) {
     PinnedVersion pinned{kept.version, std::nullopt};
     if (kept.until) pinned.until = *kept.until - options_.wall_at_zero;
-    PutPin(name, pin, pinned);
+    pins_.Put(name, pin, pinned);
   }
 }
 

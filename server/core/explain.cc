@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/looks.h"
+#include "server/core/read_graph.h"
 #include "server/core/source_selection.h"
-#include "server/core/state.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -41,57 +40,42 @@ bool MayFollow(const Worker& reader, const Worker& holder) {
 
 }  // namespace
 
-std::optional<Candidate> Hub::State::Looks::SecondTo(const Worker& reader, const Shard& shard,
-                                                     const Worker& source) const {
+std::optional<Candidate> ReadGraph::SecondTo(const Worker& reader, const Shard& shard,
+                                             const Worker& source) const {
   if (shard.holders.size() > kComparedMax) return std::nullopt;
   std::vector<Candidate> others;
   for (const auto& [serial, holder] : shard.holders) {
-    if (holder == &source || !state.MayServe(*holder, reader)) continue;
+    if (holder == &source || !MayServe(*holder, reader)) continue;
     if (!MayFollow(reader, *holder)) continue;
-    others.push_back(state.CandidateOf(*holder, reader));
+    others.push_back(CandidateOf(*holder, reader));
   }
   return Best(others);
 }
 
 // Before it is assigned.
-void Hub::State::NoteChoice(Worker& reader, const Stream& stream, const Worker& source) {
+void ReadGraph::NoteChoice(Worker& reader, const Stream& stream, const Worker& source) {
   FetchRecord& record = reader.record;
-  if (record.fed == 0) record.fed = now_;
+  if (record.fed == 0) record.fed = turn_.now();
   if (record.choices.size() >= FetchRecord::kChoicesMax) {
     ++record.more;
     return;
   }
   SourceChoice& choice = record.choices.emplace_back();
-  choice.at = now_;
+  choice.at = turn_.now();
   choice.part = static_cast<uint32_t>(&stream - reader.read->streams.data());
   choice.valid_chunks = reader.reference->valid_chunks;
   choice.source = source.id.key;
   choice.tier = TierBetween(source.location, reader.location);
   choice.left = WhyLeft(reader, stream, source);
   const Shard& shard = stream.from == nullptr ? *reader.reference->shard : *stream.from;
-  const std::optional<Candidate> second = Looks{*this}.SecondTo(reader, shard, source);
+  const std::optional<Candidate> second = SecondTo(reader, shard, source);
   if (!second) {
     choice.why = shard.holders.size() > kComparedMax ? "the best of many" : "no other can serve";
     return;
   }
   const Candidate chosen = CandidateOf(source, reader);
-  choice.second = FindRow(second->serial)->id.key;
+  choice.second = roster_.FindRow(second->serial)->id.key;
   choice.why = IsBetter(chosen, *second) ? WhatDecides(chosen, *second) : "one of several";
-}
-
-// Fetches by group and rank. A worker that waits for one has no version yet.
-std::vector<FetchView> Hub::State::Looks::Fetches(const std::string& model,
-                                                  std::optional<VersionNumber> version,
-                                                  const std::string& group) const {
-  std::vector<FetchView> views;
-  for (auto it = state.workers_.lower_bound({model, group, 0});
-       it != state.workers_.end() && it->first.model == model; ++it) {
-    if (!group.empty() && it->first.group != group) break;
-    const FetchRecord& record = it->second.record;
-    if (record.joined == 0 || (version && record.version != *version)) continue;
-    views.push_back({it->first, record});
-  }
-  return views;
 }
 
 }  // namespace tensorhub::hub

@@ -27,7 +27,7 @@ void Hub::State::On(const JoinFetchOp& op) {
     member->known = true;
     return TellDecision(*worker, *GroupOf(worker->id.key).open);
   }
-  if (!layouts_.contains(op.layout)) {
+  if (!documents_.HasLayout(op.layout)) {
     const absl::Status status = absl::FailedPreconditionError(
         absl::StrCat("unknown layout ", ToHex(op.layout), "; put it, then join again"));
     return FinishOpen(*worker, WithRemedy(status, Remedy::kPutDocuments));
@@ -80,7 +80,7 @@ void Hub::State::JoinDeadline(Worker& worker) {
     const Sharding& origin = (*wanted)->origin();
     const auto known = [&](Rank rank) {
       const auto shard = origin.shards.find(rank);
-      return shard != origin.shards.end() && layouts_.contains(shard->second.layout);
+      return shard != origin.shards.end() && documents_.HasLayout(shard->second.layout);
     };
     const std::string lost = Without(origin.world_size, known);
     why = absl::StrCat("version ", (*wanted)->version, " of ", key.model,
@@ -213,12 +213,9 @@ absl::Status Hub::State::CheckShards(const Group& group, const Publication& publ
   for (const auto& [rank, join] : group.forming) {
     const Shard& shard = held.shards.at(rank);
     if (shard.layout == join.layout) continue;
-    const auto theirs = layouts_.find(shard.layout);
-    const std::string difference =
-        theirs == layouts_.end() ? "fingerprints differ"
-                                 : DescribeDifference(*layouts_.at(join.layout), *theirs->second);
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the layout registered by rank ", rank, " is not that of ", version, ": ", difference));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the layout registered by rank ", rank, " is not that of ", version, ": ",
+                     documents_.Difference(join.layout, shard.layout)));
   }
   return absl::OkStatus();
 }

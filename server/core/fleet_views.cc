@@ -76,4 +76,19 @@ std::vector<WorkerView> Hub::State::Looks::Workers(const WorkerQuery& query, Tim
   return views;
 }
 
+// Fetches by group and rank. A worker that waits for one has no version yet.
+std::vector<FetchView> Hub::State::Looks::Fetches(const std::string& model,
+                                                  std::optional<VersionNumber> version,
+                                                  const std::string& group) const {
+  std::vector<FetchView> views;
+  for (auto it = state.workers_.lower_bound({model, group, 0});
+       it != state.workers_.end() && it->first.model == model; ++it) {
+    if (!group.empty() && it->first.group != group) break;
+    const FetchRecord& record = it->second.record;
+    if (record.joined == 0 || (version && record.version != *version)) continue;
+    views.push_back({it->first, record});
+  }
+  return views;
+}
+
 }  // namespace tensorhub::hub

@@ -47,6 +47,20 @@ Place PlaceOf(const Location& location) {
   return place;
 }
 
+const Worker* FirstOf(const Scope& scope, const SourcePolicy& policy, const SourceClass& wanted,
+                      uint32_t steps_allowed, absl::FunctionRef<bool(const Worker&)> may) {
+  auto it = scope.holders.lower_bound(Holder{{.slow = wanted.slow}});
+  while (it != scope.holders.end() && it->rank.slow == wanted.slow) {
+    if (const auto next = policy.SkipTo(it->rank, wanted, steps_allowed)) {
+      it = scope.holders.lower_bound(Holder{*next});
+      continue;
+    }
+    if (may(*it->worker)) return it->worker;
+    ++it;
+  }
+  return nullptr;
+}
+
 void HolderIndex::Add(Worker& worker) {
   const Place& place = worker.place;
   Site& site = sites_[place.datacenter];

@@ -11,6 +11,7 @@
 #ifndef TENSORHUB_SERVER_CORE_HOLDER_INDEX_H_
 #define TENSORHUB_SERVER_CORE_HOLDER_INDEX_H_
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,15 +19,14 @@
 #include <string>
 
 #include "absl/container/btree_set.h"
+#include "absl/functional/function_ref.h"
 #include "common/ids.h"
 #include "common/location.h"
+#include "server/core/source_selection.h"
 
 namespace tensorhub::hub {
 
 struct Worker;
-
-// Numbers the workers' lives in the order in which the hub heard of them. Never reused.
-using Serial = uint64_t;
 
 // Where a worker is; rack and host are empty if they are unknown, since those are shared with
 // nobody.
@@ -38,23 +38,13 @@ struct Place {
 };
 Place PlaceOf(const Location& location);
 
-// As in Candidate, as far as it does not depend on the reader.
-struct HolderRank {
-  bool slow = false;
-  bool unreliable = false;
-  uint32_t readers = 0;
-  uint32_t steps_missing = 0;
-  bool spot = false;
-  uint32_t depth = 0;
-  auto operator<=>(const HolderRank&) const = default;
-};
-
 struct Holder {
   HolderRank rank;
   Serial serial = 0;  // 0: before all of this rank
   Worker* worker = nullptr;
   bool operator<(const Holder& other) const {
-    return rank != other.rank ? rank < other.rank : serial < other.serial;
+    const std::strong_ordering order = rank <=> other.rank;
+    return order != 0 ? order < 0 : serial < other.serial;
   }
 };
 
@@ -85,11 +75,10 @@ struct IndexEntry {
   bool operator==(const IndexEntry&) const = default;
 };
 
-// Has the shard whole, is no worse than others, and feeds fewer than so many.
-inline bool IsFree(const IndexEntry& entry, uint32_t places) {
-  return entry.rank && !entry.rank->slow && !entry.rank->unreliable &&
-         entry.rank->steps_missing == 0 && entry.rank->readers < places;
-}
+// The first holder of the class, in the index's order, that `may` be given to a reader which allows
+// a source to miss so many steps. Null: there is none.
+const Worker* FirstOf(const Scope& scope, const SourcePolicy& policy, const SourceClass& wanted,
+                      uint32_t steps_allowed, absl::FunctionRef<bool(const Worker&)> may);
 
 class HolderIndex {
  public:

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/invariants.h"
 #include "server/core/looks.h"
 #include "server/core/state.h"
 
@@ -31,8 +32,11 @@ Hub::State::State(const HubOptions& options, TimeMs now)
     : options_(options),
       started_(now),
       random_(options.seed),
-      durable_(options.durable),
-      now_(now) {
+      documents_(options.limits.layouts, options.limits.attachments),
+      plans_(documents_),
+      graph_(options_, *this, *this, plans_),
+      durable_(options.durable) {
+  now_ = now;
   Restore();
   if (options_.recovering) BeginRecovery(now + options_.lease_ms);
   SetPinTimer();
@@ -48,6 +52,7 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
       },
       event);
   FireTimers();
+  TakeFromGraph();
   // R7: who has been heard again is a keeper only if it does not say now that it holds nothing.
   const bool retention_changed = std::exchange(retention_changed_, false);
   Settle();
@@ -96,10 +101,10 @@ void Hub::State::Fire(const Timer& timer) {
       if (worker != nullptr) drained_.insert(worker);
       return;
     case Timer::Kind::kQuestion:
-      if (worker != nullptr) EndQuestion(*worker);
+      if (worker != nullptr) graph_.EndQuestion(*worker);
       return;
     case Timer::Kind::kForget:
-      if (worker != nullptr) Forget(*worker);
+      if (worker != nullptr) graph_.Forget(*worker);
       return;
     case Timer::Kind::kPins:
       return EndPins();
@@ -122,10 +127,11 @@ void Hub::State::OperationDeadline(Worker& worker) {
 // reader that got a source may be a new one for those that wait, which is the same for each once.)
 void Hub::State::Settle() {
   for (;;) {
-    Refresh(orphans_.empty() ? nullptr : orphans_.begin()->reader);
+    TakeFromGraph();
+    graph_.Refresh();
     joiners_due_ = joiners_due_ && !joiners_.empty() && !recovering_;
-    const bool may_cut = !free_.empty() && !recovering_;
-    const bool quiet = drained_.empty() && orphans_.empty() && !may_cut && news_.empty();
+    const bool reads = graph_.HasOrphans() || graph_.MayCut();
+    const bool quiet = drained_.empty() && !reads && news_.empty();
     if (quiet && !retention_changed_ && !joiners_due_) return;
     if (joiners_due_) {
       SettleJoiners();
@@ -135,14 +141,10 @@ void Hub::State::Settle() {
       Worker& worker = **drained_.begin();
       drained_.erase(drained_.begin());
       EndDrain(worker);
-    } else if (!orphans_.empty()) {
-      Worker& reader = *orphans_.begin()->reader;
-      orphans_.erase(orphans_.begin());
-      SettleOrphan(reader);
-    } else if (may_cut) {
-      Worker* holder = FindRow(*free_.begin());
-      free_.erase(free_.begin());
-      if (holder != nullptr) CutChain(*holder);
+    } else if (graph_.HasOrphans()) {
+      graph_.SettleOrphan();
+    } else if (graph_.MayCut()) {
+      graph_.CutChain();
     } else {
       const std::string model = *news_.begin();
       news_.erase(news_.begin());
@@ -156,61 +158,27 @@ void Hub::State::Settle() {
   }
 }
 
+void Hub::State::TakeFromGraph() {
+  while (const std::optional<ReadGraph::Stranded> stranded = graph_.TakeStranded()) {
+    const WorkerKey& key = stranded->reader->id.key;
+    stranded->alone ? AbortOf(*stranded->reader, stranded->why)
+                    : Abort({key.model, key.group}, stranded->why);
+  }
+  drained_.merge(graph_.TakeDrained());
+  retention_changed_ |= graph_.TakeAbsenceChanged();
+}
+
 void Hub::State::On(const CallCancelled& event) {
   ForgetWait(event.call);
-  const auto it = calls_.find(event.call);
-  if (it == calls_.end()) return;
-  Worker& worker = *it->second;
-  // The operation goes on without a caller; a retry takes it over or hears the reply.
-  calls_.erase(it);
-  worker.op.call = 0;
-  if (!IsPending(worker, OpKind::kJoinFetch)) return;
-  LeaveForming(worker);
-  FinishOpen(worker, absl::CancelledError("the caller hung up"));
-}
-
-void Hub::State::Send(const Worker& worker, decltype(Directive::body) body) {
-  if (worker.session == 0) return;
-  out_->push_back(Directive{worker.session, std::move(body)});
-}
-
-void Hub::State::Say(LogLine::Level level, std::string text) {
-  out_->push_back(LogLine{level, std::move(text)});
+  Worker* worker = calls_.HangUp(event.call);
+  if (worker == nullptr || !IsPending(*worker, OpKind::kJoinFetch)) return;
+  LeaveForming(*worker);
+  FinishOpen(*worker, absl::CancelledError("the caller hung up"));
 }
 
 void Hub::State::Change(Model& model, const std::string& name, ModelChange::Kind kind,
                         VersionNumber version, const std::string& group) {
   out_->push_back(ModelChange{name, ++model.revision, kind, version, group});
-}
-
-Worker* Hub::State::FindWorker(const WorkerKey& key) {
-  const auto it = workers_.find(key);
-  return it == workers_.end() ? nullptr : &it->second;
-}
-
-const Worker* Hub::State::FindWorker(const WorkerKey& key) const {
-  const auto it = workers_.find(key);
-  return it == workers_.end() ? nullptr : &it->second;
-}
-
-Worker* Hub::State::FindLive(const WorkerIdentity& id) {
-  Worker* worker = FindWorker(id.key);
-  const bool live = worker != nullptr && worker->alive && worker->id.incarnation == id.incarnation;
-  return live ? worker : nullptr;
-}
-
-Worker* Hub::State::FindSession(SessionId session) {
-  const auto it = sessions_.find(session);
-  return it == sessions_.end() ? nullptr : it->second;
-}
-
-void Hub::State::Number(Worker& row) {
-  if (row.serial == 0) rows_[row.serial = ++last_serial_] = &row;
-}
-
-Worker* Hub::State::FindRow(Serial serial) const {
-  const auto it = rows_.find(serial);
-  return it == rows_.end() ? nullptr : it->second;
 }
 
 // --- the public face ----------------------------------------------------------------------------
@@ -222,20 +190,22 @@ void Hub::Apply(const Event& event, TimeMs now, Effects& effects) {
 }
 std::optional<TimeMs> Hub::NextDeadline() const { return state_->NextDeadline(); }
 std::vector<ModelView> Hub::Models(const std::string& after, size_t limit) const {
-  return state_->Models(after, limit);
+  return State::Looks{*state_}.Models(after, limit);
 }
-bool Hub::HasModel(const std::string& model) const { return state_->HasModel(model); }
+bool Hub::HasModel(const std::string& model) const { return State::Looks{*state_}.HasModel(model); }
 std::optional<VersionNumber> Hub::Latest(const std::string& model) const {
   return State::Looks{*state_}.Latest(model);
 }
 std::vector<VersionView> Hub::Versions(const std::string& model) const {
-  return state_->Versions(model);
+  return State::Looks{*state_}.Versions(model);
 }
 std::vector<ReferenceView> Hub::References(const std::string& model,
                                            std::optional<VersionNumber> version) const {
-  return state_->References(model, version);
+  return State::Looks{*state_}.References(model, version);
 }
-std::vector<WorkerView> Hub::Workers(TimeMs now) const { return state_->Workers(now); }
+std::vector<WorkerView> Hub::Workers(TimeMs now) const {
+  return State::Looks{*state_}.Workers(now);
+}
 std::vector<WorkerView> Hub::Workers(const WorkerQuery& query, TimeMs now) const {
   return State::Looks{*state_}.Workers(query, now);
 }
@@ -244,19 +214,23 @@ ReplicationView Hub::Replication(const std::string& model, VersionNumber version
   return State::Looks{*state_}.Replication(model, version, limit, now);
 }
 FleetView Hub::Fleet(TimeMs now) const { return State::Looks{*state_}.Fleet(now); }
-std::vector<TransferView> Hub::Transfers(TimeMs now) const { return state_->Transfers(now); }
+std::vector<TransferView> Hub::Transfers(TimeMs now) const {
+  return State::Looks{*state_}.Transfers(now);
+}
 std::vector<FetchView> Hub::Fetches(const std::string& model, std::optional<VersionNumber> version,
                                     const std::string& group) const {
   return State::Looks{*state_}.Fetches(model, version, group);
 }
-StatusView Hub::Status() const { return state_->Status(); }
-uint64_t Hub::Revision(const std::string& model) const { return state_->Revision(model); }
+StatusView Hub::Status() const { return State::Looks{*state_}.Status(); }
+uint64_t Hub::Revision(const std::string& model) const {
+  return State::Looks{*state_}.Revision(model);
+}
 std::shared_ptr<const Layout> Hub::FindLayout(const Fingerprint& fingerprint) const {
-  return state_->FindLayout(fingerprint);
+  return state_->documents().FindLayout(fingerprint);
 }
 std::shared_ptr<const std::string> Hub::FindAttachment(const Fingerprint& fingerprint) const {
-  return state_->FindAttachment(fingerprint);
+  return state_->documents().FindAttachment(fingerprint);
 }
-void Hub::CheckInvariants() const { state_->CheckInvariants(); }
+void Hub::CheckInvariants() const { State::Invariants{*state_}.Check(); }
 
 }  // namespace tensorhub::hub

@@ -15,17 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "server/core/documents.h"
 #include "server/core/effects.h"
 #include "server/core/events.h"
 #include "server/core/fleet_views.h"
 #include "server/core/views.h"
 
 namespace tensorhub::hub {
-
-struct DocumentLimits {
-  size_t count = 0;
-  uint64_t bytes = 0;  // in memory; what layouts have in common counts once
-};
 
 // Every table that a client can fill has a bound; beyond it: RESOURCE_EXHAUSTED, or the oldest
 // entry that nothing needs any more is forgotten.

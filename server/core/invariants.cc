@@ -4,156 +4,111 @@
 // What must hold between any two events, whatever the workers say. Everything that is counted as
 // it changes is counted anew here.
 
+#include "server/core/invariants.h"
+
 #include <algorithm>
 
 #include "common/check.h"
-#include "server/core/state.h"
 
 namespace tensorhub::hub {
-namespace {
 
-bool IsFedFrom(const Worker& reader, const Stream& stream) {
-  if (!reader.read->running || stream.current == 0) return true;
-  const Worker& source = *reader.read->assignments.at(stream.current).source;
-  return source.reference->shard == stream.from &&
-         source.reference->sharding == reader.read->origin;
-}
-
-}  // namespace
-
-void Hub::State::CheckInvariants() const {
+void Hub::State::Invariants::Check() const {
   CheckSettled();
-  CheckAwaited();
+  state.graph_.CheckInvariants();
   size_t alive = 0;
   size_t sessions = 0;
   size_t calls = 0;
-  for (const auto& [key, worker] : workers_) {
+  for (const auto& [key, worker] : state.workers_) {
     TH_CHECK(worker.id.key == key && worker.id.incarnation != 0);
-    TH_CHECK(FindRow(worker.serial) == &worker);
+    TH_CHECK(state.FindRow(worker.serial) == &worker);
     CheckReference(worker);
     CheckRead(worker);
-    CheckNoCycle(worker);
-    CheckChoice(worker);
+    state.graph_.CheckInvariants(worker);
     // R8: each worker has its lease, or is remembered as dead; what is dead holds nothing.
     TH_CHECK(worker.alive || (!worker.reference && !worker.read && worker.session == 0));
-    TH_CHECK(worker.alive != dead_.contains({worker.died, key}));
-    TH_CHECK(!worker.alive ||
-             timers_.contains(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0}));
+    TH_CHECK(worker.alive != state.dead_.contains({worker.died, key}));
+    TH_CHECK(!worker.alive || state.timers_.contains(Timer{worker.lease_timer, Timer::Kind::kLease,
+                                                           worker.serial, 0}));
     TH_CHECK(worker.fenced.size() <= kFencedMax);
     TH_CHECK(!worker.fell_silent || (worker.alive && worker.session == 0));
-    TH_CHECK(!worker.question || timers_.contains(Timer{worker.question->until,
-                                                        Timer::Kind::kQuestion, worker.serial, 0}));
-    TH_CHECK((worker.complainers.empty() && !worker.slow) ||
-             timers_.contains(Timer{worker.forget_at, Timer::Kind::kForget, worker.serial, 0}));
+    TH_CHECK(!worker.question ||
+             state.timers_.contains(
+                 Timer{worker.question->until, Timer::Kind::kQuestion, worker.serial, 0}));
+    TH_CHECK(
+        (worker.complainers.empty() && !worker.slow) ||
+        state.timers_.contains(Timer{worker.forget_at, Timer::Kind::kForget, worker.serial, 0}));
     if (worker.alive) ++alive;
     if (worker.session != 0) {
       ++sessions;
-      TH_CHECK(sessions_.contains(worker.session) && sessions_.at(worker.session) == &worker);
+      TH_CHECK(state.sessions_.contains(worker.session) &&
+               state.sessions_.at(worker.session) == &worker);
     }
     // A caller waits exactly while its operation is pending.
     if (worker.op.call != 0) {
       ++calls;
       TH_CHECK(worker.op.state == OpRecord::State::kPending);
-      TH_CHECK(calls_.contains(worker.op.call) && calls_.at(worker.op.call) == &worker);
+      TH_CHECK(state.calls_.IsCallOf(worker.op.call, worker));
     }
     TH_CHECK(worker.op.deadline == 0 || worker.op.state == OpRecord::State::kPending);
     TH_CHECK(!IsPending(worker, OpKind::kPublish) || worker.op.deferred || worker.reference);
   }
-  TH_CHECK(alive == alive_ && sessions == sessions_.size() && calls == calls_.size());
-  TH_CHECK(dead_.size() == workers_.size() - alive_ && rows_.size() == workers_.size());
+  TH_CHECK(alive == state.alive_ && sessions == state.sessions_.size() &&
+           calls == state.calls_.size());
+  TH_CHECK(state.dead_.size() == state.workers_.size() - state.alive_ &&
+           state.rows_.size() == state.workers_.size());
 
-  for (const auto& [name, model] : models_) CheckModel(name, model);
-  for (const auto& [key, group] : groups_) CheckGroup(key, group);
-  CheckUplinks();
+  for (const auto& [name, model] : state.models_) CheckModel(name, model);
+  for (const auto& [key, group] : state.groups_) CheckGroup(key, group);
   CheckDurable();
   CheckPins();
   CheckWaits();
   // R9: every table that a client can fill has its bound.
-  const HubLimits& limits = options_.limits;
-  const size_t awaited = recovering_ ? restored_ : 0;
-  TH_CHECK(alive_ <= limits.workers && dead_.size() <= limits.dead_workers + awaited);
-  const DurableState& kept = options_.durable;
-  TH_CHECK(models_.size() <= std::max(limits.models, kept.models.size() + kept.retention.size()));
-  TH_CHECK(groups_.size() <= workers_.size());
-  TH_CHECK(waits_.size() <= limits.waits);
-  CheckLayouts();
-  TH_CHECK(attachments_.size() <= limits.attachments.count &&
-           attachment_bytes_ <= limits.attachments.bytes);
-}
-
-// What is counted as kept is what is kept: a table for all layouts that have an equal one.
-void Hub::State::CheckLayouts() const {
-  const DocumentLimits& limits = options_.limits.layouts;
-  TH_CHECK(layouts_.size() <= limits.count && layout_bytes_ <= limits.bytes);
-  uint64_t bytes = 0;
-  std::map<Fingerprint, size_t> users;
-  for (const auto& [fingerprint, layout] : layouts_) {
-    bytes += layout->BytesKept();
-    ++users[layout->table()->fingerprint()];
-    TH_CHECK(tables_.at(layout->table()->fingerprint()).table == layout->table());
-  }
-  for (const auto& [fingerprint, shared] : tables_) {
-    bytes += shared.table->BytesKept();
-    TH_CHECK(shared.layouts == users[fingerprint]);
-  }
-  TH_CHECK(bytes == layout_bytes_);
+  const HubLimits& limits = state.options_.limits;
+  const size_t awaited = state.recovering_ ? state.restored_ : 0;
+  TH_CHECK(state.alive_ <= limits.workers && state.dead_.size() <= limits.dead_workers + awaited);
+  const DurableState& kept = state.options_.durable;
+  TH_CHECK(state.models_.size() <=
+           std::max(limits.models, kept.models.size() + kept.retention.size()));
+  TH_CHECK(state.groups_.size() <= state.workers_.size());
+  TH_CHECK(state.waits_.size() <= limits.waits);
+  state.documents_.CheckInvariants();
 }
 
 // Settle left nothing behind.
-void Hub::State::CheckSettled() const {
-  TH_CHECK(orphans_.empty() && drained_.empty() && news_.empty() && stale_.empty());
-  TH_CHECK(!joiners_due_ || joiners_.empty() || recovering_);
-  TH_CHECK(free_.empty() || recovering_);
+void Hub::State::Invariants::CheckSettled() const {
+  TH_CHECK(state.drained_.empty() && state.news_.empty());
+  TH_CHECK(!state.joiners_due_ || state.joiners_.empty() || state.recovering_);
 }
 
-void Hub::State::CheckWaits() const {
-  size_t waits = 0;
-  for (const auto& [model, waiting] : waits_by_model_) {
-    TH_CHECK(!waiting.empty());
-    waits += waiting.size();
-    for (const CallId call : waiting) {
-      TH_CHECK(waits_.contains(call) && waits_.at(call).model == model);
-      const TimeMs deadline = waits_.at(call).deadline;
-      TH_CHECK(timers_.contains(Timer{deadline, Timer::Kind::kWait, 0, call}));
-      // Nobody waits for what is there.
-      TH_CHECK(!Satisfied(waits_.at(call)));
-    }
-  }
-  TH_CHECK(waits == waits_.size());
-}
-
-// R9: one entry per reader at the most.
-void Hub::State::CheckAwaited() const {
-  for (const auto& [source, readers] : awaited_) {
-    TH_CHECK(!readers.empty());
-    for (const AwaitedReader& awaited : readers) {
-      const Worker* reader = FindRow(awaited.reader);
-      TH_CHECK(reader != nullptr && reader->read);
-      const auto awaits = reader->read->awaits.find(awaited.assignment);
-      TH_CHECK(awaits != reader->read->awaits.end() && awaits->second == source);
-    }
+void Hub::State::Invariants::CheckWaits() const {
+  state.waits_.CheckInvariants();
+  for (const auto& [call, wait] : state.waits_.all()) {
+    TH_CHECK(state.timers_.contains(Timer{wait.deadline, Timer::Kind::kWait, 0, call}));
+    TH_CHECK(!state.Satisfied(wait));  // nobody waits for what is there
   }
 }
 
 // R2: who is there belongs to the group's present epoch, once it is known who came back; and so
 // does what is unfinished.
-void Hub::State::CheckEpoch(const Worker& worker) const {
+void Hub::State::Invariants::CheckEpoch(const Worker& worker) const {
   if (!worker.alive) return;
-  const GroupEpoch epoch = groups_.at({worker.id.key.model, worker.id.key.group}).epoch;
-  TH_CHECK(recovering_ || worker.told == epoch);
+  const GroupEpoch epoch = state.groups_.at({worker.id.key.model, worker.id.key.group}).epoch;
+  TH_CHECK(state.recovering_ || worker.told == epoch);
   const bool unfinished =
       worker.reference && worker.reference->state == ReferenceState::kPublishing;
   TH_CHECK(!unfinished || worker.reference->epoch >= epoch);
 }
 
 // A worker's one holding: listed at its publication, and each reader of it knows that it is one.
-void Hub::State::CheckReference(const Worker& worker) const {
+void Hub::State::Invariants::CheckReference(const Worker& worker) const {
   CheckEpoch(worker);
   if (!worker.reference) return;
   const Reference& reference = *worker.reference;
-  const Publication* publication = FindPublication(worker.id.key.model, reference.publication);
+  const Publication* publication =
+      state.FindPublication(worker.id.key.model, reference.publication);
   // R1: a reference belongs to a publication, with its number.
   TH_CHECK(publication != nullptr && publication->version == reference.version);
+  TH_CHECK(publication == reference.row);
   const ShardingId& sharding = reference.sharding->id;
   TH_CHECK(reference.sharding ==
            (sharding ? &publication->converted.at(sharding) : &publication->published));
@@ -167,7 +122,7 @@ void Hub::State::CheckReference(const Worker& worker) const {
   uint32_t absent = 0;
   for (const ReaderSlot& slot : reference.readers) {
     const Worker* reader = slot.reader;
-    TH_CHECK(FindRow(reader->serial) == reader && reader->read);
+    TH_CHECK(state.FindRow(reader->serial) == reader && reader->read);
     if (reader->absent) ++absent;
     const auto assignment = reader->read->assignments.find(slot.assignment);
     TH_CHECK(assignment != reader->read->assignments.end());
@@ -178,112 +133,26 @@ void Hub::State::CheckReference(const Worker& worker) const {
   TH_CHECK(absent == reference.absent_readers);
   // R3: a drain is bounded.
   const bool draining = reference.state == ReferenceState::kDraining;
-  TH_CHECK(!draining ||
-           timers_.contains(Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0}));
+  TH_CHECK(!draining || state.timers_.contains(
+                            Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0}));
   // R2: what is not visible yet serves nobody; what is visible counts, whoever published it.
   const bool publishing = reference.state == ReferenceState::kPublishing;
   TH_CHECK(!publishing || (reference.readers.empty() && !publication->visible));
 }
 
-// The other direction: each assignment is counted at its source.
-void Hub::State::CheckRead(const Worker& worker) const {
-  if (!worker.read) return;
+// R6: who reads is listed with what it reads, so that others may follow it, and reads for its
+// group.
+void Hub::State::Invariants::CheckRead(const Worker& worker) const {
+  if (!Reads(worker)) return;
   const Read& read = *worker.read;
-  TH_CHECK(!read.streams.empty() && (read.ranges || read.streams.size() == 1));
-  for (const Stream& stream : read.streams) {
-    TH_CHECK(stream.current == 0 || stream.current == stream.last);
-    TH_CHECK(stream.last <= read.last && stream.reported <= read.last);
-    TH_CHECK(stream.current == 0 || read.assignments.contains(stream.current));
-    // R5: whose shards it brings parts of is one sharding, and another than its own.
-    TH_CHECK((stream.from == nullptr) == (read.origin == nullptr));
-    TH_CHECK(stream.from == nullptr || (read.ranges && IsFedFrom(worker, stream)));
-    // No ping-pong.
-    TH_CHECK(stream.slow_moves <= kSlowMovesMax && stream.left.size() <= kSlowMovesMax);
-  }
-  for (const auto& [number, assignment] : read.assignments) {
-    TH_CHECK(number != 0 && number <= read.last);
-    const ReaderSlot slot{FindRow(worker.serial), number};
-    const Worker* source = assignment.source;
-    TH_CHECK(source->alive && source->reference && IsOfItsShard(*source, worker));
-    TH_CHECK(source->reference->generation == assignment.generation);
-    TH_CHECK(source->reference->readers.contains(slot));
-  }
-  if (!read.running) return;
-  // R5: who reads is listed with what it reads, so that others may follow it.
   TH_CHECK(worker.reference && worker.reference->publication == read.publication);
   TH_CHECK(worker.reference->state == ReferenceState::kFilling);
-  // R6: and it reads for its group.
-  const auto group = groups_.find({worker.id.key.model, worker.id.key.group});
-  TH_CHECK(group != groups_.end() && group->second.open);
+  const auto group = state.groups_.find({worker.id.key.model, worker.id.key.group});
+  TH_CHECK(group != state.groups_.end() && group->second.open);
   TH_CHECK(group->second.open->id == read.transaction);
 }
 
-// R5: nobody reads, through any number of others, from itself. The sources of a divided read are
-// complete, or were, so they read from nobody; but one of parts may read a published shard.
-void Hub::State::CheckNoCycle(const Worker& worker) const {
-  const Worker* at = &worker;
-  for (size_t steps = 0; IsFedWhole(*at); ++steps) {
-    TH_CHECK(steps <= workers_.size());
-    at = &SourceOf(*at);
-    TH_CHECK(at != &worker);
-  }
-  if (!IsFed(*at) || !at->read->ranges) return;
-  for (const Stream& stream : at->read->streams) {
-    if (stream.current == 0) continue;
-    const Worker& source = *at->read->assignments.at(stream.current).source;
-    TH_CHECK(source.reference->state != ReferenceState::kFilling ||
-             (stream.from != nullptr && !source.reference->sharding->id));
-    TH_CHECK(source.reference->state != ReferenceState::kFilling || at->reference->sharding->id);
-    TH_CHECK(stream.from != nullptr || TierBetween(source.location, at->location) != Tier::kRemote);
-  }
-}
-
-// R5: the index finds whom the ranking prefers, and says of everybody what is so.
-void Hub::State::CheckChoice(const Worker& worker) const {
-  TH_CHECK(worker.node.attached() == IsFedWhole(worker));
-  if (!worker.reference) return;
-  TH_CHECK(worker.listed == EntryOf(worker));
-  if (!Reads(worker)) return;
-  const std::optional<Candidate> found = ChooseByIndex(worker);
-  const std::optional<Candidate> best = ChooseByLookingAtAll(worker);
-  TH_CHECK(found.has_value() == best.has_value());
-  TH_CHECK(!found || found->serial == best->serial);
-  // R8: it waits only where somebody may still come.
-  if (IsFed(worker) || recovering_) return;
-  TH_CHECK(!best && worker.reference->shard->waiting.contains(FindRow(worker.serial)));
-}
-
-// R5: two readers of a shard in one datacenter read from outside it only where one of them was
-// failed by somebody inside, or is out of service, or was, or began before this hub did.
-void Hub::State::CheckSeeds(const Shard& shard) const {
-  for (const auto& [datacenter, site] : shard.index.sites()) {
-    const Worker* innocent = nullptr;
-    for (const Worker* seed : site.all.inlets) {
-      TH_CHECK(Reads(*seed) && seed->place.datacenter == datacenter);
-      const Read& read = *seed->read;
-      if (!IsFedWhole(*seed) || read.restored || !read.barred.empty()) continue;
-      if (seed->withdrawn || read.apart) continue;
-      if (!read.whole().left.empty()) continue;
-      TH_CHECK(innocent == nullptr);
-      innocent = seed;
-    }
-  }
-  for (const Worker* reader : shard.waiting) TH_CHECK(Reads(*reader) && !IsFed(*reader));
-}
-
-// R3: a read counts at the uplink of its source's datacenter from assignment until released.
-void Hub::State::CheckUplinks() const {
-  std::map<std::string, uint32_t> uplinks;
-  for (const auto& [key, worker] : workers_) {
-    if (!worker.read) continue;
-    for (const auto& [number, assignment] : worker.read->assignments) {
-      if (assignment.tier == Tier::kRemote) ++uplinks[assignment.uplink];
-    }
-  }
-  TH_CHECK(uplinks == uplinks_);
-}
-
-void Hub::State::CheckModel(const std::string& name, const Model& model) const {
+void Hub::State::Invariants::CheckModel(const std::string& name, const Model& model) const {
   // R2: `latest` is the newest version that ever became visible.
   TH_CHECK(model.latest.has_value() == !model.visible.empty());
   TH_CHECK(!model.latest || model.visible.rbegin()->first == *model.latest);
@@ -298,19 +167,20 @@ void Hub::State::CheckModel(const std::string& name, const Model& model) const {
 }
 
 // R2: one stands for each number: of what later terms do not supersede.
-void Hub::State::CheckStanding(const Model& model, const Publication& publication) const {
+void Hub::State::Invariants::CheckStanding(const Model& model,
+                                           const Publication& publication) const {
   const Term& term = publication.term;
   const auto held = model.held.find(publication.version);
   const bool stands = held != model.held.end() && held->second == &publication;
   const bool by_later = model.terms.Supersede(term.number, publication.version);
   TH_CHECK(publication.visible ? publication.superseded == by_later
                                : publication.superseded || !by_later);
-  TH_CHECK(stands == (!publication.superseded && !IsCandidate(publication)));
+  TH_CHECK(stands == (!publication.superseded && !state.IsCandidate(publication)));
   const bool known = IsVisibleAs(model, publication.version, publication.id);
   TH_CHECK(known == (publication.visible && stands));
 }
 
-void Hub::State::CheckPublication(const Publication& publication) const {
+void Hub::State::Invariants::CheckPublication(const Publication& publication) const {
   const Sharding& published = publication.published;
   // R1: with no holder left it is forgotten.
   TH_CHECK(publication.id && publication.references > 0);
@@ -332,7 +202,8 @@ void Hub::State::CheckPublication(const Publication& publication) const {
 }
 
 // Returns how many references the sharding has.
-uint32_t Hub::State::CheckSharding(const Publication& publication, const Sharding& sharding) const {
+uint32_t Hub::State::Invariants::CheckSharding(const Publication& publication,
+                                               const Sharding& sharding) const {
   TH_CHECK(sharding.shards.size() <= sharding.world_size);
   uint32_t references = 0;
   uint32_t whole_shards = 0;
@@ -344,7 +215,7 @@ uint32_t Hub::State::CheckSharding(const Publication& publication, const Shardin
     size_t withdrawn = 0;
     for (const auto& [serial, holder] : shard.holders) {
       const WorkerKey& key = holder->id.key;
-      TH_CHECK(FindRow(serial) == holder && holder->alive && holder->reference);
+      TH_CHECK(state.FindRow(serial) == holder && holder->alive && holder->reference);
       TH_CHECK(key.model == publication.model && key.rank == rank);
       TH_CHECK(holder->reference->publication == publication.id);
       TH_CHECK(holder->reference->shard == &shard);
@@ -364,7 +235,7 @@ uint32_t Hub::State::CheckSharding(const Publication& publication, const Shardin
     }
     TH_CHECK(complete == shard.complete && draining == shard.draining.size());
     TH_CHECK(withdrawn == shard.withdrawn.size());
-    CheckSeeds(shard);
+    state.graph_.CheckSeeds(shard);
     if (complete > 0) ++whole_shards;
     CheckDigests(shard);
   }
@@ -374,7 +245,7 @@ uint32_t Hub::State::CheckSharding(const Publication& publication, const Shardin
 }
 
 // R1: what its publisher says counts, and a reader's word only where there is nobody to say it.
-void Hub::State::CheckDigests(const Shard& shard) const {
+void Hub::State::Invariants::CheckDigests(const Shard& shard) const {
   if (shard.digest) return;
   bool hashing = false;
   bool said = false;
@@ -385,70 +256,66 @@ void Hub::State::CheckDigests(const Shard& shard) const {
   TH_CHECK(hashing || !said);
 }
 
-// R7: every pin that ends has its place in the order of ends.
-void Hub::State::CheckPins() const {
-  size_t ends = 0;
-  for (const auto& [name, model] : models_) {
-    TH_CHECK(model.pins.size() <= options_.limits.pins);
-    for (const auto& [pin, pinned] : model.pins) {
-      if (!pinned.until) continue;
-      TH_CHECK(pin_ends_.contains({*pinned.until, name, pin}));
-      ++ends;
-    }
+void Hub::State::Invariants::CheckPins() const {
+  state.pins_.CheckInvariants();
+  for (const auto& [name, model] : state.models_) {
+    TH_CHECK(state.pins_.Of(name).size() <= state.options_.limits.pins);
   }
-  TH_CHECK(ends == pin_ends_.size());
-  TH_CHECK(recovering_ || ends == 0 || timers_.contains({*pin_timer_, Timer::Kind::kPins, 0, 0}));
+  TH_CHECK(state.recovering_ || !state.pins_.FirstEnd() ||
+           state.timers_.contains({*state.pin_timer_, Timer::Kind::kPins, 0, 0}));
 }
 
 // R6, R8: what is kept is what the tables say.
-void Hub::State::CheckDurable() const {
-  TH_CHECK(recovering_ || (expected_.empty() && names_all_));
-  TH_CHECK(changed_models_.empty() && changed_groups_.empty() && changed_retention_.empty());
-  TH_CHECK(changed_workers_.empty() && adoptions_.changed.empty());
-  TH_CHECK(recovering_ || !adoptions_.IsUnsettled());
+void Hub::State::Invariants::CheckDurable() const {
+  TH_CHECK(state.recovering_ || (state.expected_.empty() && state.names_all_));
+  TH_CHECK(state.changed_models_.empty() && state.changed_groups_.empty() &&
+           state.changed_retention_.empty());
+  TH_CHECK(state.changed_workers_.empty() && state.adoptions_.changed.empty());
+  TH_CHECK(state.recovering_ || !state.adoptions_.IsUnsettled());
   DurableState wanted;
-  wanted.adopted = adoptions_.rows;
-  for (const auto& [name, model] : models_) {
-    if (const auto row = RowOfModel(name)) wanted.models[name] = *row;
-    if (const auto row = RowOfRetention(name)) wanted.retention[name] = *row;
+  wanted.adopted = state.adoptions_.rows;
+  for (const auto& [name, model] : state.models_) {
+    if (const auto row = state.RowOfModel(name)) wanted.models[name] = *row;
+    if (const auto row = state.RowOfRetention(name)) wanted.retention[name] = *row;
   }
-  for (const auto& [key, group] : groups_) {
-    if (const auto row = RowOfGroup(key)) wanted.groups[key] = *row;
+  for (const auto& [key, group] : state.groups_) {
+    if (const auto row = state.RowOfGroup(key)) wanted.groups[key] = *row;
   }
   // R8: whoever is there has a row, and so has whoever may come back in this recovery.
-  for (const auto& [key, worker] : workers_) {
-    if (const auto row = RowOfWorker(key)) wanted.workers[key] = *row;
+  for (const auto& [key, worker] : state.workers_) {
+    if (const auto row = state.RowOfWorker(key)) wanted.workers[key] = *row;
   }
-  for (const auto& [key, expected] : expected_) {
+  for (const auto& [key, expected] : state.expected_) {
     wanted.workers[key] = {expected.incarnation, {}, expected.withdrawn};
   }
-  for (const auto& [key, away] : away_) {
-    const Worker* worker = FindWorker(key);
-    TH_CHECK((worker == nullptr || !worker->alive) && !expected_.contains(key));
-    if (names_all_) {
+  for (const auto& [key, away] : state.away_) {
+    const Worker* worker = state.FindWorker(key);
+    TH_CHECK((worker == nullptr || !worker->alive) && !state.expected_.contains(key));
+    if (state.names_all_) {
       wanted.workers[key] = {away.incarnation, away.publication, away.withdrawn};
     }
   }
-  const size_t away_max = std::max(options_.limits.dead_workers, options_.durable.workers.size());
-  TH_CHECK(away_.size() <= away_max && (away_.empty() || away_timer_));
-  TH_CHECK(wanted == durable_);
+  const size_t away_max =
+      std::max(state.options_.limits.dead_workers, state.options_.durable.workers.size());
+  TH_CHECK(state.away_.size() <= away_max && (state.away_.empty() || state.away_timer_));
+  TH_CHECK(wanted == state.durable_);
 }
 
 // R6: a transaction is its group's ranks, each with the incarnation that joined.
-void Hub::State::CheckGroup(const GroupKey& key, const Group& group) const {
+void Hub::State::Invariants::CheckGroup(const GroupKey& key, const Group& group) const {
   for (const auto& [rank, join] : group.forming) {
-    const Worker* worker = FindWorker({key.model, key.group, rank});
+    const Worker* worker = state.FindWorker({key.model, key.group, rank});
     TH_CHECK(worker != nullptr && worker->alive && IsPending(*worker, OpKind::kJoinFetch));
   }
   if (!group.open) return;
   const Transaction& open = *group.open;
   TH_CHECK(open.id && open.publication && !open.members.empty());
-  TH_CHECK(recovering_ || open.members.size() == open.world_size);
+  TH_CHECK(state.recovering_ || open.members.size() == open.world_size);
   for (const auto& [rank, member] : open.members) {
     TH_CHECK(rank < open.world_size);
-    const Worker* worker = FindWorker({key.model, key.group, rank});
+    const Worker* worker = state.FindWorker({key.model, key.group, rank});
     // R8: while recovering, it may still come back.
-    TH_CHECK(member.known || recovering_);
+    TH_CHECK(member.known || state.recovering_);
     TH_CHECK(worker != nullptr && (worker->alive || !member.known));
     TH_CHECK(worker->id.incarnation == member.incarnation);
     TH_CHECK(worker->world_size == open.world_size);

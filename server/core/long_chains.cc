@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "common/check.h"
+#include "server/core/read_graph.h"
 #include "server/core/source_selection.h"
-#include "server/core/state.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -71,14 +71,20 @@ Worker* Deepest(const std::vector<Worker*>& tails, size_t least) {
 
 }  // namespace
 
-void Hub::State::CutChain(Worker& holder) {
-  if (!holder.reference || !IsFree(holder.listed, options_.readers_per_source)) return;
+void ReadGraph::CutChain() {
+  Worker* holder = roster_.FindRow(*free_.begin());
+  free_.erase(free_.begin());
+  if (holder != nullptr) CutChain(*holder);
+}
+
+void ReadGraph::CutChain(Worker& holder) {
+  if (!holder.reference || !policy_.IsFree(holder.listed.rank)) return;
   Shard& shard = *holder.reference->shard;
   const Scope& scope = *shard.index.FindScope(holder.place, Tier::kDatacenter);
   std::vector<Worker*> tails;
   for (const bool spot : {false, true}) AddTails(scope, spot, tails);
   for (const Serial serial : shard.cut) {
-    Worker* end = FindRow(serial);
+    Worker* end = roster_.FindRow(serial);
     const bool counts = end != nullptr && IsCutEnd(*end) && end->reference->shard == &shard &&
                         end->place.datacenter == holder.place.datacenter;
     if (counts) tails.push_back(end);
@@ -101,7 +107,7 @@ void Hub::State::CutChain(Worker& holder) {
 }
 
 // R9: that a report puts it behind a holder of another shard leads it nowhere.
-bool Hub::State::MayBeCut(const Worker& reader, const Worker& holder) const {
+bool ReadGraph::MayBeCut(const Worker& reader, const Worker& holder) const {
   if (!IsFedWhole(reader) || reader.reference->shard != holder.reference->shard) return false;
   if (reader.absent || reader.read->whole().suspect || !MayServe(holder, reader)) return false;
   // The holder may have all chunks, and read all the same until its group is whole (R6).

@@ -19,6 +19,16 @@ struct Hub::State::Looks {
   const State& state;
 
   // views.cc
+  // Models by name: those behind `after`, at most `limit`.
+  std::vector<ModelView> Models(const std::string& after, size_t limit) const;
+  bool HasModel(const std::string& model) const { return state.models_.contains(model); }
+  std::vector<VersionView> Versions(const std::string& model) const;
+  std::vector<ReferenceView> References(const std::string& model,
+                                        std::optional<VersionNumber> version) const;
+  std::vector<WorkerView> Workers(TimeMs now) const;
+  std::vector<TransferView> Transfers(TimeMs now) const;
+  StatusView Status() const;
+  uint64_t Revision(const std::string& model) const;
   ModelView ViewOf(const std::string& name, const Model& model) const;
   static WorkerView ViewOf(const Worker& worker, TimeMs now);
   static ReferenceView ViewOfReference(const Worker& worker);  // which holds something
@@ -34,9 +44,6 @@ struct Hub::State::Looks {
   ReplicationView Replication(const std::string& model, VersionNumber version, size_t limit,
                               TimeMs now) const;
 
-  // explain.cc
-  std::optional<Candidate> SecondTo(const Worker& reader, const Shard& shard,
-                                    const Worker& source) const;
   std::vector<FetchView> Fetches(const std::string& model, std::optional<VersionNumber> version,
                                  const std::string& group) const;
 };

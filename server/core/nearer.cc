@@ -16,8 +16,8 @@
 #include <set>
 #include <vector>
 
+#include "server/core/read_graph.h"
 #include "server/core/source_selection.h"
-#include "server/core/state.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -41,9 +41,9 @@ bool IsWorthwhile(const Worker& reader, TimeMs now) {
 
 // The places of its source that others take, as it counts for this reader: over their own host's
 // link go only those on it.
-bool IsInCrowd(const Worker& reader, const Worker& source, uint32_t readers_per_source) {
+bool IsInCrowd(const Worker& reader, const Worker& source, const SourcePolicy& policy) {
   const Tier tier = Present(reader).tier;
-  const uint32_t places = PlacesFor(tier, readers_per_source);
+  const uint32_t places = policy.PlacesFor(tier);
   if (Occupied(*source.reference) <= places) return false;
   uint32_t others = 0;
   for (const ReaderSlot& slot : source.reference->readers) {
@@ -61,23 +61,23 @@ bool IsInCrowd(const Worker& reader, const Worker& source, uint32_t readers_per_
 // Not across the wide area, over which what is in flight would go a second time. R8: while
 // recovering, a reader that has the free place may not have reported yet.
 // One that has several sources shares no link. It gets another one for a stream that lost its own.
-void Hub::State::LeaveCrowd(Worker& reader) {
-  if (recovering_ || !IsFed(reader) || !IsWorthwhile(reader, now_)) return;
+void ReadGraph::LeaveCrowd(Worker& reader) {
+  if (turn_.recovering() || !IsFed(reader) || !IsWorthwhile(reader, turn_.now())) return;
   if (reader.read->ranges) return SettleStreams(reader);
   const Tier present = Present(reader).tier;
   if (present == Tier::kRemote) return;
-  if (!IsInCrowd(reader, SourceOf(reader), options_.readers_per_source)) return;
+  if (!IsInCrowd(reader, SourceOf(reader), policy_)) return;
   const std::optional<Candidate> best = Choose(reader);
-  if (best && IsGood(*best) && best->tier <= present) MoveTo(reader, *FindRow(best->serial));
+  if (best && IsGood(*best) && best->tier <= present)
+    MoveTo(reader, *roster_.FindRow(best->serial));
 }
 
-// The holder is complete, or got further.
-void Hub::State::DrawNearer(Worker& holder) {
+void ReadGraph::DrawNearer(Worker& holder) {
   Refresh(nullptr);
   if (!holder.reference || !holder.listed.rank) return;
   // First: behind a long chain they wait, and what is a little farther costs them less.
   free_.erase(holder.serial);
-  if (!recovering_) CutChain(holder);
+  if (!turn_.recovering()) CutChain(holder);
   const HolderIndex& index = holder.reference->shard->index;
   std::vector<Worker*> readers;
   for (const Tier tier : {Tier::kHost, Tier::kRack, Tier::kDatacenter}) {
@@ -94,7 +94,7 @@ void Hub::State::DrawNearer(Worker& holder) {
 
 // An orphan of the same datacenter that was settled before this one may have found a source far
 // away, and below this one. It comes here; or, if it is ahead, the two change places.
-void Hub::State::KeepOneSeed(Worker& reader) {
+void ReadGraph::KeepOneSeed(Worker& reader) {
   if (!IsFedFromAfar(reader)) return;
   DrawNearer(reader);
   Refresh(nullptr);
@@ -111,15 +111,15 @@ void Hub::State::KeepOneSeed(Worker& reader) {
 
 // A free place is wanted, except when it takes a reader off the wide area. R8: while recovering,
 // the reader that has it may not have reported yet.
-void Hub::State::DrawNearer(Worker& reader, const Worker& holder) {
-  if (recovering_ || !IsFedWhole(reader) || !MayServe(holder, reader)) return;
+void ReadGraph::DrawNearer(Worker& reader, const Worker& holder) {
+  if (turn_.recovering() || !IsFedWhole(reader) || !MayServe(holder, reader)) return;
   const Tier present = Present(reader).tier;
   if (TierBetween(holder.location, reader.location) >= present) return;
-  if (present != Tier::kRemote && !IsWorthwhile(reader, now_)) return;
+  if (present != Tier::kRemote && !IsWorthwhile(reader, turn_.now())) return;
   if (CandidateOf(holder, reader).behind || holder.node.IsBelow(reader.node)) return;
   const std::optional<Candidate> best = Choose(reader);
   if (!best || best->behind || best->slow || best->tier >= present) return;
-  Worker& source = *FindRow(best->serial);
+  Worker& source = *roster_.FindRow(best->serial);
   if (present != Tier::kRemote) {
     if (best->crowded || best->unreliable) return;
     // Not to the end of another long chain (long_chains.cc).

@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// One operation per worker, idempotent through (incarnation, op): the newest number and its reply
-// are kept; a retry of it hears the same, whatever happened in between.
+// When an operation begins and when it ends (calls.h): what it waits for before, and what goes with
+// it.
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +33,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
                         : unknown());
     return nullptr;
   }
-  if (Repeat(*worker, op, kind)) return nullptr;
+  if (calls_.Repeat(*worker, op, kind, *out_)) return nullptr;
   if (!worker->alive) {
     Answer(op.call, unknown());
     return nullptr;
@@ -44,42 +44,9 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
       kind == OpKind::kPublish || kind == OpKind::kJoinFetch || kind == OpKind::kLeave;
   if (after_fetch) Acknowledge(*worker);
   // R3: nor is anything outstanding of a fetch that it has given up, whose FinishRead was lost.
-  if (after_fetch) EndAborted(*worker);
-  worker->op = OpRecord{op.op, OpRecord::State::kPending, kind, op.call};
-  calls_[op.call] = worker;
+  if (after_fetch) graph_.EndAborted(*worker);
+  calls_.Begin(*worker, op, kind);
   return worker;
-}
-
-// True if the call needs nothing more: it is malformed, late, or a retry.
-bool Hub::State::Repeat(Worker& worker, const Operation& op, OpKind kind) {
-  OpRecord& last = worker.op;
-  if (op.op == 0) {
-    Answer(op.call, absl::InvalidArgumentError("op is 0; operations count from 1"));
-    return true;
-  }
-  if (op.op < last.id) {
-    Answer(op.call, absl::AbortedError(absl::StrCat("operation ", op.op, " is older than ", last.id,
-                                                    ", which this worker sent before")));
-    return true;
-  }
-  if (op.op > last.id) return false;
-  if (kind != last.kind) {
-    Answer(op.call, absl::InvalidArgumentError(absl::StrCat(
-                        "op ", op.op, " was another kind of call; a number is used once")));
-    return true;
-  }
-  if (last.state == OpRecord::State::kOpen) return false;
-  if (last.state == OpRecord::State::kDone) {
-    Answer(op.call, last.reply.status, last.reply.payload);
-    return true;
-  }
-  if (last.call != 0) {
-    calls_.erase(last.call);
-    Answer(last.call, absl::CancelledError("a retry of this call took over"));
-  }
-  last.call = op.call;
-  calls_[op.call] = &worker;
-  return true;
 }
 
 // A newer operation: the older one's caller is not interested any more.
@@ -101,14 +68,8 @@ void Hub::State::ClearDeadline(Worker& worker) {
 }
 
 void Hub::State::Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload) {
-  OpRecord& op = worker.op;
   ClearDeadline(worker);
-  op.deferred.reset();
-  op.state = OpRecord::State::kDone;
-  op.reply = Reply{0, status, payload};
-  if (op.call == 0) return;
-  calls_.erase(op.call);
-  Answer(std::exchange(op.call, 0), std::move(status), std::move(payload));
+  calls_.Finish(worker, std::move(status), std::move(payload), *out_);
 }
 
 void Hub::State::FinishOpen(Worker& worker, absl::Status status) {

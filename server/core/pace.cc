@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/state.h"
+#include "server/core/read_graph.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -44,41 +44,46 @@ uint32_t Offers(const Worker& source) {
 }  // namespace
 
 // Readers that are assigned from now on are told.
-TimeMs Hub::State::ReportMs() const {
-  return std::max(kReportMs,
-                  static_cast<TimeMs>(alive_ * 1000 / std::max(1u, options_.reports_per_second)));
+TimeMs ReadGraph::ReportMs() const {
+  return std::max(kReportMs, static_cast<TimeMs>(roster_.alive() * 1000 /
+                                                 std::max(1u, options_.reports_per_second)));
 }
 
-TimeMs Hub::State::WindowMs() const { return std::max(kWindowMs, kReportsPerWindow * ReportMs()); }
+TimeMs ReadGraph::WindowMs() const { return std::max(kWindowMs, kReportsPerWindow * ReportMs()); }
 
 // A rate of then still says something.
-bool Hub::State::IsFresh(TimeMs then) const { return now_ - then <= kFreshWindows * WindowMs(); }
-
-Worker& Hub::State::SourceOf(const Worker& reader) { return *Present(reader).source; }
-
-const Worker& Hub::State::SourceOf(const Worker& reader) const { return *Present(reader).source; }
-
-void Hub::State::On(const Heartbeat& event) {
-  Worker* worker = FindSession(event.session);
-  if (worker == nullptr) return;
-  NoteStall(*worker, event.stalled_ms);
-  TellEpoch(*worker);
-  GiveUpJoin(*worker, event.gave_up_join);
-  Sample(*worker);
+bool ReadGraph::IsFresh(TimeMs then) const {
+  return turn_.now() - then <= kFreshWindows * WindowMs();
 }
 
-void Hub::State::BeginWindow(Worker& reader) {
+void ReadGraph::BeginWindow(Worker& reader) {
   Pace& pace = reader.read->whole().pace;
   const bool moved = reader.reference->valid_chunks > pace.chunks;
-  pace.since = now_;
+  pace.since = turn_.now();
   pace.chunks = reader.reference->valid_chunks;
   pace.offered = Offers(SourceOf(reader));
-  if (moved || pace.offered <= pace.chunks) pace.moved_at = now_;
+  if (moved || pace.offered <= pace.chunks) pace.moved_at = turn_.now();
+}
+
+void ReadGraph::NoteProgress(Worker& reader, const std::string& way) {
+  if (!reader.read) return;
+  Read& read = *reader.read;
+  Stream& stream = read.whole();
+  stream.pace.told_at = turn_.now();
+  const auto current = read.assignments.find(stream.current);
+  if (current != read.assignments.end() && !way.empty()) current->second.way = way;
+}
+
+void ReadGraph::GotFurther(Worker& reader) {
+  Relist(reader);
+  DrawNearer(reader);
+  LeaveCrowd(reader);
+  Sample(reader);
 }
 
 // Called with whatever the reader says.
-void Hub::State::Sample(Worker& reader) {
-  if (!IsFedWhole(reader) || now_ - reader.read->whole().pace.since < WindowMs()) return;
+void ReadGraph::Sample(Worker& reader) {
+  if (!IsFedWhole(reader) || turn_.now() - reader.read->whole().pace.since < WindowMs()) return;
   Pace& pace = reader.read->whole().pace;
   const bool setting_up = pace.rate_at == 0;
   const uint64_t rate = CloseWindow(reader);
@@ -89,20 +94,20 @@ void Hub::State::Sample(Worker& reader) {
   if (reader.read->whole().suspect && !setting_up) Judge(reader, rate);
 }
 
-uint64_t Hub::State::CloseWindow(Worker& reader) {
+uint64_t ReadGraph::CloseWindow(Worker& reader) {
   Pace& pace = reader.read->whole().pace;
   const uint32_t valid = reader.reference->valid_chunks;
   const uint64_t got = valid > pace.chunks ? valid - pace.chunks : 0;
-  pace.rate = got * 1'000'000 / static_cast<uint64_t>(now_ - pace.since);
-  pace.rate_at = now_;
+  pace.rate = got * 1'000'000 / static_cast<uint64_t>(turn_.now() - pace.since);
+  pace.rate_at = turn_.now();
   pace.best = std::max(pace.best, pace.rate);
   Fastest& fastest = reader.reference->shard->fastest[Present(reader).tier];
   const bool stale = fastest.reader == reader.serial || !IsFresh(fastest.at);
-  if (stale || pace.rate >= fastest.rate) fastest = {reader.serial, pace.rate, now_};
+  if (stale || pace.rate >= fastest.rate) fastest = {reader.serial, pace.rate, turn_.now()};
   return pace.rate;
 }
 
-bool Hub::State::IsStarved(const Worker& reader, uint64_t rate) const {
+bool ReadGraph::IsStarved(const Worker& reader, uint64_t rate) const {
   const Pace& pace = reader.read->whole().pace;
   const Worker& source = SourceOf(reader);
   const uint32_t valid = reader.reference->valid_chunks;
@@ -128,16 +133,16 @@ bool Hub::State::IsStarved(const Worker& reader, uint64_t rate) const {
 
 // Nothing at all, for longer than an agent waits for a silent source and for a chunk over any link
 // that is worth it: the reader is stuck, or the source says that it has what it does not give.
-bool Hub::State::IsStalled(const Worker& reader) const {
+bool ReadGraph::IsStalled(const Worker& reader) const {
   const Pace& pace = reader.read->whole().pace;
   if (reader.reference->valid_chunks > pace.chunks || pace.offered <= pace.chunks) return false;
-  return now_ - pace.moved_at >= 2 * options_.lease_ms;
+  return turn_.now() - pace.moved_at >= 2 * options_.lease_ms;
 }
 
-void Hub::State::LeaveSlowSource(Worker& reader) {
+void ReadGraph::LeaveSlowSource(Worker& reader) {
   Stream& stream = reader.read->whole();
   stream.pace.starved = 0;
-  stream.pace.moved_at = now_;
+  stream.pace.moved_at = turn_.now();
   if (stream.slow_moves >= kSlowMovesMax || reader.slow) return;
   Worker& source = SourceOf(reader);
   const bool again = !stream.left.empty();
@@ -161,7 +166,7 @@ void Hub::State::LeaveSlowSource(Worker& reader) {
 
 // The source's own source, or else anybody as good; across the wide area only to change places with
 // the seed.
-Worker* Hub::State::OtherSource(const Worker& reader) {
+Worker* ReadGraph::OtherSource(const Worker& reader) {
   const Worker& source = SourceOf(reader);
   const bool inside = Present(reader).tier != Tier::kRemote;
   if (IsFedWhole(source)) {
@@ -175,12 +180,12 @@ Worker* Hub::State::OtherSource(const Worker& reader) {
   const std::optional<Candidate> best = Choose(reader);
   if (!best || best->behind || best->slow || best->serial == source.serial) return nullptr;
   if (inside && best->tier == Tier::kRemote) return nullptr;
-  return FindRow(best->serial);
+  return roster_.FindRow(best->serial);
 }
 
 // The first window behind another source (after the one with the set-up) tells whose fault it was.
 // A fair share of that source's link, or a better rate than before, speaks for the reader.
-void Hub::State::Judge(Worker& reader, uint64_t rate) {
+void ReadGraph::Judge(Worker& reader, uint64_t rate) {
   const Worker& source = SourceOf(reader);
   uint64_t fellows = 0;
   for (const ReaderSlot& slot : source.reference->readers) {
@@ -193,7 +198,7 @@ void Hub::State::Judge(Worker& reader, uint64_t rate) {
   const bool better = rate * 2 >= reader.read->whole().rate_at_suspect * 3;
   const bool limited = Offers(source) >= reader.reference->valid_chunks + kLeadChunks;
   const WorkerIdentity left = *std::exchange(reader.read->whole().suspect, std::nullopt);
-  Worker* suspect = FindLive(left);
+  Worker* suspect = roster_.FindLive(left);
   if (rate > 0 && (fair || (fellows == 0 && better))) {
     reader.read->whole().left.erase(left);
     if (suspect != nullptr && suspect->reference) Convict(*suspect, reader);
@@ -205,7 +210,7 @@ void Hub::State::Judge(Worker& reader, uint64_t rate) {
 
 // Back to one reader per link: it goes to the end of the line, else it follows the reader that it
 // held up.
-void Hub::State::Convict(Worker& suspect, Worker& reader) {
+void ReadGraph::Convict(Worker& suspect, Worker& reader) {
   CallSlow(suspect, "it feeds its readers slowly");
   const bool beside = IsFedWhole(suspect) && Present(suspect).source == Present(reader).source;
   if (!beside || suspect.read->whole().slow_moves >= kSlowMovesMax || !MayServe(reader, suspect))
@@ -215,18 +220,18 @@ void Hub::State::Convict(Worker& suspect, Worker& reader) {
   if (!AssignSource(suspect)) MoveTo(suspect, reader);
 }
 
-void Hub::State::CallSlow(Worker& worker, const char* why) {
+void ReadGraph::CallSlow(Worker& worker, const char* why) {
   worker.slow = true;
   Remember(worker);
   Relist(worker);
-  Say(LogLine::Level::kWarning,
-      absl::StrCat(ToString(worker.id.key), " is slow: ", why, "; others come first as sources"));
+  turn_.Say(LogLine::Level::kWarning, absl::StrCat(ToString(worker.id.key), " is slow: ", why,
+                                                   "; others come first as sources"));
 }
 
 // The slow reader's readers, the most advanced first, go on at somebody as good who feeds nobody,
 // or else the first at its source and the others where they are sent, as a rule behind the first.
 // The reader itself goes to the end of the line.
-void Hub::State::Bypass(Worker& reader) {
+void ReadGraph::Bypass(Worker& reader) {
   std::set<Orphan> behind;  // in their order
   for (const ReaderSlot& slot : reader.reference->readers) {
     const Worker& follower = *slot.reader;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/tables.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -24,6 +25,29 @@ absl::Status CheckParts(const PartsByRank& parts) {
 }
 
 }  // namespace
+
+std::vector<Fingerprint> LayoutsOf(const Sharding& sharding) {
+  std::vector<Fingerprint> layouts;
+  for (const auto& [rank, shard] : sharding.shards) layouts.push_back(shard.layout);
+  return layouts;
+}
+
+PlanWanted PlanOf(std::vector<Fingerprint> from, std::vector<Fingerprint> to) {
+  return {{IdOfSharding(from), IdOfSharding(to)}, std::move(from), std::move(to)};
+}
+
+void TakePlan(const KnownPlan& plan, const Sharding& origin, Sharding& sharding) {
+  sharding.parts[origin.id] = plan.parts;
+  if (sharding.id) sharding.full = plan.full;
+}
+
+bool Plans::HaveLayouts(const std::vector<Fingerprint>& layouts) {
+  const bool have = std::all_of(layouts.begin(), layouts.end(), [&](const Fingerprint& layout) {
+    return documents_.HasLayout(layout);
+  });
+  lacked_ |= !have;
+  return have;
+}
 
 const KnownPlan& Plans::Get(const PlanWanted& wanted, Effects& out) {
   const auto [it, created] = known_.try_emplace(wanted.plan);

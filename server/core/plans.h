@@ -9,8 +9,11 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "server/core/documents.h"
 #include "server/core/effects.h"
 #include "server/core/events.h"
 
@@ -24,8 +27,24 @@ struct KnownPlan {
   uint64_t used = 0;  // the greater, the later
 };
 
+struct Sharding;
+
+// Layouts by rank; fewer than its ranks while some are not known.
+std::vector<Fingerprint> LayoutsOf(const Sharding& sharding);
+// The question whether what is cut in one way can be read as cut in the other.
+PlanWanted PlanOf(std::vector<Fingerprint> from, std::vector<Fingerprint> to);
+// R9: what a plan says of a sharding counts more than workers' words. The published one has
+// everything.
+void TakePlan(const KnownPlan& plan, const Sharding& origin, Sharding& sharding);
+
 class Plans {
  public:
+  explicit Plans(const Documents& documents) : documents_(documents) {}
+
+  // Whether all of these layouts are known, without which nothing can be planned.
+  bool HaveLayouts(const std::vector<Fingerprint>& layouts);
+  // Whether they were not for somebody since this was asked last: a new layout may help.
+  bool TakeLacked() { return std::exchange(lacked_, false); }
   // What is known now. Asks the planner if nobody has. Valid until the next call.
   const KnownPlan& Get(const PlanWanted& wanted, Effects& out);
   // False: nobody waits for it.
@@ -34,6 +53,8 @@ class Plans {
   void ForgetFailure(const PlanMade& made);
 
  private:
+  const Documents& documents_;
+  bool lacked_ = false;
   std::map<PlanKey, KnownPlan> known_;
   uint64_t used_ = 0;
 };

@@ -35,21 +35,21 @@ absl::Status Hub::State::Pin(const PinOp& op) {
   if (const auto problem = NameProblem(op.name)) {
     return absl::InvalidArgumentError(absl::StrCat("the pin's name ", *problem));
   }
-  const Model& model = found->second;
-  const auto wanted = FindExact(op.model, model, op.version);
+  const auto wanted = FindExact(op.model, found->second, op.version);
   if (!wanted.ok()) {
     // R8: its holders may still report.
     if (!recovering_) return wanted.status();
     return absl::UnavailableError("the server is recovering; pin again in a few seconds");
   }
-  const bool is_new = !model.pins.contains(op.name);
-  if (is_new && model.pins.size() >= options_.limits.pins) {
+  const Pins::ByName& pins = pins_.Of(op.model);
+  if (!pins.contains(op.name) && pins.size() >= options_.limits.pins) {
     return absl::ResourceExhaustedError(
         absl::StrCat(op.model, " has its ", options_.limits.pins, " pins already"));
   }
   PinnedVersion pin{op.version, std::nullopt};
   if (op.ttl_ms > 0) pin.until = now_ + std::min(op.ttl_ms, kPinMsMax);
-  PutPin(op.model, op.name, pin);
+  pins_.Put(op.model, op.name, pin);
+  changed_retention_.insert(op.model);
   Say(LogLine::Level::kInfo,
       absl::StrCat(op.model, ": an operator pins version ", op.version, " as ", op.name));
   SetPinTimer();
@@ -59,10 +59,11 @@ absl::Status Hub::State::Pin(const PinOp& op) {
 
 void Hub::State::On(const UnpinOp& op) {
   if (!models_.contains(op.model)) return Answer(op.call, UnknownModel(op.model));
-  if (!DropPin(op.model, op.name)) {
+  if (!pins_.Drop(op.model, op.name)) {
     return Answer(op.call, absl::NotFoundError(
                                absl::StrCat(op.model, " has no pin named \"", op.name, "\"")));
   }
+  changed_retention_.insert(op.model);
   Say(LogLine::Level::kInfo,
       absl::StrCat(op.model, ": an operator takes the pin ", op.name, " away"));
   SetPinTimer();
@@ -74,40 +75,20 @@ absl::Status Hub::State::UnknownModel(const std::string& model) const {
   return absl::NotFoundError(absl::StrCat("model \"", model, "\": nobody has joined it"));
 }
 
-void Hub::State::PutPin(const std::string& model, const std::string& name,
-                        const PinnedVersion& pin) {
-  DropPin(model, name);
-  models_.at(model).pins[name] = pin;
-  if (pin.until) pin_ends_.insert({*pin.until, model, name});
-  changed_retention_.insert(model);
-}
-
-bool Hub::State::DropPin(const std::string& model, const std::string& name) {
-  auto& pins = models_.at(model).pins;
-  const auto pin = pins.find(name);
-  if (pin == pins.end()) return false;
-  if (pin->second.until) pin_ends_.erase({*pin->second.until, model, name});
-  pins.erase(pin);
-  changed_retention_.insert(model);
-  return true;
-}
-
 // R8: while recovering, nothing ends; EndRecovery sets it.
 void Hub::State::SetPinTimer() {
   if (pin_timer_) timers_.erase(Timer{*pin_timer_, Timer::Kind::kPins, 0, 0});
   pin_timer_.reset();
-  if (recovering_ || pin_ends_.empty()) return;
-  pin_timer_ = std::max(std::get<0>(*pin_ends_.begin()), now_);
+  const std::optional<TimeMs> first = pins_.FirstEnd();
+  if (recovering_ || !first) return;
+  pin_timer_ = std::max(*first, now_);
   timers_.insert(Timer{*pin_timer_, Timer::Kind::kPins, 0, 0});
 }
 
 void Hub::State::EndPins() {
   std::set<std::string> models;
-  while (!recovering_ && !pin_ends_.empty() && std::get<0>(*pin_ends_.begin()) <= now_) {
-    const auto [until, model, name] = *pin_ends_.begin();
-    DropPin(model, name);
-    models.insert(model);
-  }
+  if (!recovering_) models = pins_.End(now_);
+  changed_retention_.insert(models.begin(), models.end());
   SetPinTimer();
   for (const std::string& model : models) RetentionChanged(model);
 }
@@ -128,7 +109,7 @@ std::vector<std::string> Hub::State::KeptBy(const Model& model,
     if (++newer >= keep_latest) break;
   }
   if (newer < keep_latest) why.emplace_back("latest");
-  for (const auto& [name, pin] : model.pins) {
+  for (const auto& [name, pin] : pins_.Of(publication.model)) {
     if (pin.version == publication.version) why.push_back("pin " + name);
   }
   return why;

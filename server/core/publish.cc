@@ -94,7 +94,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
       wanted == nullptr ? &Create(op, worker) : FindPublication(worker.id.key.model, wanted->id);
   status = CheckSameContent(*publication, worker, op);
   if (status.ok()) {
-    const uint64_t bytes = layouts_.at(op.layout)->total_bytes();
+    const uint64_t bytes = documents_.FindLayout(op.layout)->total_bytes();
     status = CheckChunking({bytes, publication->published.chunk_bytes});
   }
   Joining joining = Joining::kMayHold;
@@ -122,11 +122,11 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
 }
 
 absl::Status Hub::State::CheckDocuments(const PublishOp& op) const {
-  if (!layouts_.contains(op.layout)) {
+  if (!documents_.HasLayout(op.layout)) {
     return absl::FailedPreconditionError(
         absl::StrCat("unknown layout ", ToHex(op.layout), "; put it, then publish again"));
   }
-  if (op.attachment && !attachments_.contains(op.attachment)) {
+  if (op.attachment && !documents_.HasAttachment(op.attachment)) {
     return absl::FailedPreconditionError(
         absl::StrCat("unknown attachment ", ToHex(op.attachment), "; put it, then publish again"));
   }
@@ -151,12 +151,8 @@ absl::Status Hub::State::CheckSameContent(const Publication& publication, const 
   const Shard& shard = it->second;
   const std::string rank = absl::StrCat(" of rank ", worker.id.key.rank);
   if (shard.layout != op.layout) {
-    const auto theirs = layouts_.find(shard.layout);
-    const std::string difference =
-        theirs == layouts_.end() ? "fingerprints differ"
-                                 : DescribeDifference(*layouts_.at(op.layout), *theirs->second);
-    return absl::AlreadyExistsError(
-        absl::StrCat(version, "another layout", rank, ": ", difference));
+    return absl::AlreadyExistsError(absl::StrCat(version, "another layout", rank, ": ",
+                                                 documents_.Difference(op.layout, shard.layout)));
   }
   if (shard.attachment != op.attachment) {
     return absl::AlreadyExistsError(absl::StrCat(version, "another attachment", rank));
@@ -264,12 +260,12 @@ void Hub::State::CompletePublished(Publication& publication, bool news) {
   }
   for (Worker* holder : published) {
     SetState(*holder, ReferenceState::kComplete);
-    ReattachReaders(*holder);
+    graph_.ReattachReaders(*holder);
   }
   if (news) BecomeVisible(publication);
   for (Worker* holder : published) {
     RetryRedirects(publication.published, holder->id.key.rank);
-    DrawNearer(*holder);
+    graph_.DrawNearer(*holder);
   }
 }
 

@@ -13,30 +13,11 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
-namespace {
-
-// As it reads by its own word.
-void SetReported(Read& read, const OpenFetch& fetch) {
-  read.last = fetch.assignment;
-  read.plan = fetch.plan;
-  read.ranges = !fetch.streams.empty();
-  if (!read.ranges) {
-    read.whole().reported = read.whole().last = fetch.assignment;
-    return;
-  }
-  read.streams.resize(fetch.streams.back().part + 1);
-  for (const OpenStream& stream : fetch.streams) {
-    read.streams[stream.part].reported = read.streams[stream.part].last = stream.assignment;
-    read.last = std::max(read.last, stream.assignment);
-  }
-}
-
-}  // namespace
 
 // R3: it has nothing outstanding of a fetch that was aborted and that it does not name any more.
 void Hub::State::EndUnreported(Worker& worker, const SessionOpened& event) {
   const bool named = event.open_fetch && IsIn(worker, event.open_fetch->transaction);
-  if (!named) EndAborted(worker);
+  if (!named) graph_.EndAborted(worker);
 }
 
 // R6: what became of the fetch that fills the buffers, if one does.
@@ -89,52 +70,17 @@ void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
   }
   absl::Status outcome = OutcomeOf(worker.id.key, fetch.transaction);
   if (outcome.ok()) return;
-  if (!worker.read) CountAborted(worker, fetch);
+  if (!worker.read && !fetch.finished) graph_.RestoreAborted(worker, fetch);
   Send(worker, AbortRead{fetch.transaction, std::move(outcome)});
 }
 
-// R3: it does not know yet that its fetch is over, and may be at that source until it says so.
-void Hub::State::CountAborted(Worker& worker, const OpenFetch& fetch) {
-  if (fetch.finished) return;
-  Read& read = worker.read.emplace();
-  read.transaction = fetch.transaction;
-  read.publication = fetch.publication;
-  read.version = fetch.version;
-  read.running = false;
-  SetReported(read, fetch);
-  AwaitReported(worker, fetch);
-}
-
-// What was on its way when the session broke may not have arrived, in either direction.
 void Hub::State::Resume(Worker& worker, const OpenFetch& fetch, Member& member) {
   const bool filling = worker.reference && worker.reference->state == ReferenceState::kFilling;
   if (filling && !member.begun) {
     StartRead(worker, member);
-    return Orphaned(worker);
+    return graph_.Orphaned(worker);
   }
-  if (IsIn(worker, fetch.transaction)) {
-    ReleaseOthers(worker, fetch);
-    LeaveUnreported(worker, fetch);
-  }
-  if (IsFed(worker)) SendUnreported(worker, fetch);
-}
-
-// R8: it has been led on since its first report, and what it said of those sources may be lost.
-void Hub::State::LeaveUnreported(Worker& worker, const OpenFetch& fetch) {
-  std::vector<AssignmentNumber> left;
-  for (const Stream& stream : worker.read->streams) {
-    if (stream.reported != 0 && !Names(fetch, stream.reported)) left.push_back(stream.reported);
-  }
-  for (const AssignmentNumber number : left) LeaveReported(worker, number);
-}
-
-// What it was told of its streams, and may not have heard.
-void Hub::State::SendUnreported(Worker& worker, const OpenFetch& fetch) {
-  if (worker.read->streams.front().from != nullptr) SendParts(worker);
-  for (const Stream& stream : worker.read->streams) {
-    if (stream.current != 0 && !Names(fetch, stream.current)) SendAssign(worker, stream);
-    if (stream.current == 0 && Names(fetch, stream.last)) SendEnd(worker, stream);
-  }
+  graph_.Compare(worker, fetch);
 }
 
 // R6: a decision is restored by any rank that heard it.
@@ -161,9 +107,7 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   if (!member.begun || member.finished) return;
   // The decision is the group's, as its first rank reported it.
   StartRead(worker, member);
-  worker.read->restored = true;
-  SetReported(*worker.read, fetch);
-  AwaitReported(worker, fetch);
+  graph_.Restore(worker, fetch);
 }
 
 // A rank that neither reported the fetch nor asked for its decision goes on without it: it holds

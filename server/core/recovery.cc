@@ -119,12 +119,7 @@ void Hub::State::EndRecovery() {
   for (const auto& [key, group] : groups_) SettleEpoch(key);
   SettleCandidates();
   for (auto& [key, worker] : workers_) {
-    // Sources were reported in any order.
-    if (IsFedWhole(worker)) {
-      worker.read->depth = static_cast<uint32_t>(worker.node.Depth());
-      Relist(worker);
-    }
-    if (Reads(worker)) IsFedWhole(worker) ? ReturnInside(worker) : Orphaned(worker);
+    graph_.EndGrace(worker);
     if (!worker.op.deferred || !IsPending(worker, OpKind::kPublish)) continue;
     Publish(worker, TakeDeferred(worker));
   }
@@ -183,8 +178,8 @@ bool Hub::State::HaveAllReported() {
 
 // R3, R5: a whole holder has come back, for whom readers elsewhere may have waited.
 void Hub::State::OfferReported(Worker& holder) {
-  RetryRedirects(*holder.reference->sharding, holder.id.key.rank);
-  DrawNearer(holder);
+  graph_.RetryRedirects(*holder.reference->sharding, holder.id.key.rank);
+  graph_.DrawNearer(holder);
 }
 
 // Everything that a worker says of itself when a session opens.
@@ -205,8 +200,8 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
       if (whole) Disowned(worker, event.holding->generation);
     }
   }
-  Vouch(worker, /*verified=*/false);
-  AskOnceMore(worker);
+  graph_.Vouch(worker, /*verified=*/false);
+  graph_.AskOnceMore(worker);
   TellIfVisible(worker, event);
   EndUnreported(worker, event);
   MergeOpenFetch(worker, event);
@@ -229,7 +224,7 @@ void Hub::State::DropUnconfirmed(Worker& worker) {
   AbortHeldBy(worker, reason);
   if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
   RemoveReference(worker);
-  EndRead(worker);
+  graph_.EndRead(worker);
 }
 
 // R2: who published in a later term, without beginning it, says that it has begun.
@@ -275,11 +270,11 @@ absl::Status Hub::State::CheckReported(const Worker& worker, const Holding& hold
     return absl::AbortedError(absl::StrCat("generation ", holding.generation, " is below ",
                                            worker.generation, ", which was seen before"));
   }
-  const auto layout = layouts_.find(holding.layout);
-  const uint64_t bytes = layout == layouts_.end() ? 0 : layout->second->total_bytes();
+  const auto layout = documents_.FindLayout(holding.layout);
+  const uint64_t bytes = layout == nullptr ? 0 : layout->total_bytes();
   const Chunking chunking{bytes, holding.chunk_bytes};
   if (absl::Status status = CheckChunking(chunking); !status.ok()) return status;
-  const uint32_t chunks = layout == layouts_.end() ? kChunkCountMax : chunking.count();
+  const uint32_t chunks = layout == nullptr ? kChunkCountMax : chunking.count();
   if (holding.valid_chunks > chunks) {
     return absl::InvalidArgumentError(
         absl::StrCat("valid_chunks ", holding.valid_chunks, " is above ", chunks));

@@ -34,17 +34,6 @@ const Publication* Hub::State::FindPublication(const std::string& model,
   return found == it->second.publications.end() ? nullptr : &found->second;
 }
 
-Publication& Hub::State::PublicationOf(const Worker& holder) {
-  return const_cast<Publication&>(std::as_const(*this).PublicationOf(holder));
-}
-
-const Publication& Hub::State::PublicationOf(const Worker& holder) const {
-  const Publication* publication =
-      FindPublication(holder.id.key.model, holder.reference->publication);
-  TH_CHECK(publication != nullptr);
-  return *publication;
-}
-
 // R1: a shard's layout is what its first publisher said; callers have compared.
 Shard& Hub::State::EnsureShard(Sharding& sharding, Rank rank, const Fingerprint& layout,
                                const Fingerprint& attachment) {
@@ -54,9 +43,9 @@ Shard& Hub::State::EnsureShard(Sharding& sharding, Rank rank, const Fingerprint&
     shard.layout = layout;
     shard.attachment = attachment;
   }
-  const auto document = layouts_.find(shard.layout);
-  if (!shard.chunks && document != layouts_.end()) {
-    shard.bytes = document->second->total_bytes();
+  const auto document = documents_.FindLayout(shard.layout);
+  if (!shard.chunks && document != nullptr) {
+    shard.bytes = document->total_bytes();
     shard.chunks = Chunking{shard.bytes, sharding.chunk_bytes}.count();
   }
   return shard;
@@ -74,20 +63,21 @@ void Hub::State::AddReference(Worker& worker, Publication& publication, Sharding
   reference.generation = generation;
   reference.valid_chunks = valid_chunks;
   reference.state = complete ? ReferenceState::kFilling : state;
+  reference.row = &publication;
   reference.sharding = &sharding;
   reference.shard = &shard;
   ++publication.references;
   shard.holders[worker.serial] = &worker;
-  shard.index.Add(worker);
+  graph_.List(worker);
   if (worker.withdrawn) shard.withdrawn.insert(&worker);
-  complete ? SetState(worker, ReferenceState::kComplete) : Relist(worker);
-  ReattachReaders(worker);
+  complete ? SetState(worker, ReferenceState::kComplete) : graph_.Relist(worker);
+  graph_.ReattachReaders(worker);
 }
 
 void Hub::State::SetState(Worker& worker, ReferenceState state) {
   const ReferenceState before = std::exchange(worker.reference->state, state);
   if (state == ReferenceState::kDraining) worker.reference->shard->draining.insert(&worker);
-  Relist(worker);
+  graph_.Relist(worker);
   if ((before == ReferenceState::kComplete) == (state == ReferenceState::kComplete)) return;
   state == ReferenceState::kComplete ? CountComplete(worker) : UncountComplete(worker);
 }
@@ -103,7 +93,7 @@ void Hub::State::CountComplete(Worker& holder) {
   shard.may_return = false;
   if (++shard.complete == 1) ++sharding.whole_shards;
   if (holder.withdrawn) leavers_.insert(holder.serial);
-  for (Worker* withdrawn : shard.withdrawn) Relist(*withdrawn);
+  for (Worker* withdrawn : shard.withdrawn) graph_.Relist(*withdrawn);
   Model& model = models_.at(publication.model);
   if (!was_listed && publication.listed() && !publication.superseded) {
     Change(model, publication.model, ModelChange::Kind::kVersionVisible, publication.version,
@@ -122,7 +112,7 @@ void Hub::State::UncountComplete(Worker& holder) {
   const std::string& group = holder.id.key.group;
   const bool was_listed = publication.listed();
   if (--holder.reference->shard->complete == 0) --sharding.whole_shards;
-  for (Worker* withdrawn : holder.reference->shard->withdrawn) Relist(*withdrawn);
+  for (Worker* withdrawn : holder.reference->shard->withdrawn) graph_.Relist(*withdrawn);
   Model& model = models_.at(publication.model);
   uint32_t& ranks = sharding.complete_ranks[group];
   if (ranks-- == sharding.world_size) {
@@ -152,16 +142,12 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   retention_changed_ = true;
   SetState(worker, ReferenceState::kDraining);
   timers_.erase(Timer{worker.reference->drain_end, Timer::Kind::kDrain, worker.serial, 0});
+  drained_.merge(graph_.TakeDrained());
   drained_.erase(&worker);
-  EndQuestion(worker);
-  const std::set<ReaderSlot> readers = std::exchange(worker.reference->readers, {});
-  for (const ReaderSlot& slot : readers) LoseSource(slot);
+  graph_.Unlist(worker);
   Publication& publication = PublicationOf(worker);
   Sharding& sharding = *worker.reference->sharding;
   Shard& shard = *worker.reference->shard;
-  shard.index.Remove(worker, std::exchange(worker.listed, {}));
-  shard.waiting.erase(&worker);
-  publication.awaiting.erase(&worker);
   shard.draining.erase(&worker);
   shard.withdrawn.erase(&worker);
   worker.succession = {};
@@ -179,6 +165,40 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   ForgetIfUnheld(publication);
 }
 
+// A call in a newer generation says that the older one is over, and may overtake what was said of
+// it on the session.
+void Hub::State::DisownEarlier(Worker& worker, Generation generation) {
+  if (!worker.reference || worker.reference->generation >= generation) return;
+  AbortHeldBy(worker, absl::AbortedError("its buffers hold something else"));
+  if (worker.reference) RemoveReference(worker);
+}
+
+// Generations only rise: what is not held in this one is not held in an earlier one either.
+void Hub::State::Disowned(Worker& worker, Generation generation) {
+  // A call that is still under way, or waits for the end of the recovery, must not list it (again).
+  if (generation < kGenerationMax) worker.generation = std::max(worker.generation, generation + 1);
+  if (!worker.reference || worker.reference->generation > generation) return;
+  Say(LogLine::Level::kWarning,
+      absl::StrCat(ToString(worker.id.key), " holds version ", worker.reference->version,
+                   " no longer, by its own word"));
+  const absl::Status reason = absl::DataLossError("its buffers are no longer valid");
+  AbortHeldBy(worker, reason);
+  if (!worker.reference) return;
+  if (worker.reference->state == ReferenceState::kDraining) return EndDrain(worker);
+  if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
+  RemoveReference(worker);
+}
+
+// R8: a reference goes by its holder's own word, not by a reader's.
+void Hub::State::On(const ProbeAnswer& event) {
+  Worker* worker = FindSession(event.session);
+  if (worker == nullptr) return;
+  if (!event.holds) return Disowned(*worker, event.generation);
+  if (worker->reference && worker->reference->generation == event.generation) {
+    graph_.Vouch(*worker, event.verified);
+  }
+}
+
 // R1: with no holder left, the content is gone and the number may be published anew. That the
 // version was visible once stays known.
 void Hub::State::ForgetIfUnheld(const Publication& publication) {
@@ -193,13 +213,6 @@ void Hub::State::ForgetIfUnheld(const Publication& publication) {
     model.visible.erase(past);
     return;
   }
-}
-
-void Hub::State::NoteProgress(Read& read, const Progress& event) {
-  Stream& stream = read.whole();
-  stream.pace.told_at = now_;
-  const auto current = read.assignments.find(stream.current);
-  if (current != read.assignments.end() && !event.way.empty()) current->second.way = event.way;
 }
 
 // Only ever forward, within the generation and the shard: a source that says otherwise lies or is
@@ -225,12 +238,9 @@ void Hub::State::On(const Progress& event) {
                             reference->valid_chunks, " of ", chunks, " chunks refused"));
   }
   const uint32_t before = std::exchange(reference->valid_chunks, event.valid_chunks);
-  if (worker->read) NoteProgress(*worker->read, event);
+  graph_.NoteProgress(*worker, event.way);
   totals_.CountRead(*worker, before);
-  Relist(*worker);
-  DrawNearer(*worker);
-  LeaveCrowd(*worker);
-  Sample(*worker);
+  graph_.GotFurther(*worker);
 }
 
 }  // namespace tensorhub::hub

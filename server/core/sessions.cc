@@ -70,7 +70,16 @@ void Hub::State::Renew(SessionId session) {
   Worker* worker = FindSession(session);
   if (worker == nullptr) return;
   Hear(*worker);
-  SetAbsent(*worker, worker->stalled_ms > 0);
+  graph_.SetAbsent(*worker, worker->stalled_ms > 0);
+}
+
+void Hub::State::On(const Heartbeat& event) {
+  Worker* worker = FindSession(event.session);
+  if (worker == nullptr) return;
+  NoteStall(*worker, event.stalled_ms);
+  TellEpoch(*worker);
+  GiveUpJoin(*worker, event.gave_up_join);
+  graph_.Sample(*worker);
 }
 
 void Hub::State::On(const SessionOpened& opened) {
@@ -109,7 +118,7 @@ void Hub::State::On(const SessionOpened& opened) {
   const bool held = worker.reference.has_value();
   MergeReport(worker, event);
   if (!held && HoldsWhole(worker)) OfferReported(worker);
-  if (moved) CallReadersAnew(worker);
+  if (moved) graph_.CallReadersAnew(worker);
   AskAgain(worker);
   ReleaseIfUnwanted(worker);
 }
@@ -136,8 +145,8 @@ absl::Status Hub::State::HearReader(SessionOpened& event) {
 
 bool Hub::State::Lacks(const std::optional<Holding>& holding) const {
   if (!holding) return false;
-  return !layouts_.contains(holding->layout) ||
-         (holding->attachment && !attachments_.contains(holding->attachment));
+  return !documents_.HasLayout(holding->layout) ||
+         (holding->attachment && !documents_.HasAttachment(holding->attachment));
 }
 
 // A hub that is remembered has to wait for the others' reports, whoever came before this one. One
@@ -275,7 +284,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   sessions_[event.session] = &worker;
   changed_workers_.insert(event.worker.key);
   worker.stalled_ms = 0;
-  SetAbsent(worker, false);
+  graph_.SetAbsent(worker, false);
   if (!joined) return;
   Service{*this}.Restore(worker);
   Service{*this}.FollowOwner(worker);
@@ -297,7 +306,7 @@ void Hub::State::On(const SessionClosed& event) {
   if (worker == nullptr || worker->session != event.session) return;
   worker->session = 0;
   SetFellSilent(*worker, worker->alive && now_ - worker->heard > 2 * options_.heartbeat_ms);
-  EndQuestion(*worker);
+  graph_.EndQuestion(*worker);
 }
 
 // Messages move only the lease's end; the timer follows when it fires.
@@ -333,8 +342,8 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
     NoteAway(worker.id, held ? worker.reference->publication : PublicationId{}, worker.withdrawn);
   }
   RemoveReference(worker, /*may_return=*/IsOutage(reason));
-  EndRead(worker);
-  Forget(worker);
+  graph_.EndRead(worker);
+  graph_.Forget(worker);
   CloseStream(worker, reason);
   timers_.erase(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
   SetFellSilent(worker, false);

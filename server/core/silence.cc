@@ -64,6 +64,19 @@ bool Hub::State::IsExcused(Worker& worker) {
   return true;
 }
 
+// R8: one that stands still lives, and holds what it holds, but serves nobody: so its lease is
+// renewed, and it is absent.
+void Hub::State::NoteStall(Worker& worker, TimeMs stalled_ms) {
+  const bool before = worker.stalled_ms > 0;
+  worker.stalled_ms = stalled_ms;
+  graph_.SetAbsent(worker, stalled_ms > 0);
+  if (before == (stalled_ms > 0)) return;
+  Say(LogLine::Level::kWarning,
+      before ? absl::StrCat(ToString(worker.id.key), " goes on")
+             : absl::StrCat(ToString(worker.id.key), " stands still, since ", stalled_ms,
+                            " ms: it lives, and serves nobody meanwhile; its own log says why"));
+}
+
 void Hub::State::ForgiveSilence(const std::string& why) {
   Say(LogLine::Level::kWarning,
       absl::StrCat(why, "; every worker has another ", options_.lease_ms, " ms to be heard"));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/state.h"
+#include "server/core/read_graph.h"
 
 namespace tensorhub::hub {
 
@@ -22,36 +22,36 @@ const Assignment* FirstFeed(const Read& read) {
 
 // False: nobody can serve this reader better than now; what it had stays as it was. One that has a
 // source is not moved to one that has less than itself.
-bool Hub::State::AssignSource(Worker& reader) {
+bool ReadGraph::AssignSource(Worker& reader) {
   const std::optional<Candidate> choice = Choose(reader);
   if (!choice || (choice->behind && IsFed(reader))) return false;
-  Worker& source = *FindRow(choice->serial);
+  Worker& source = *roster_.FindRow(choice->serial);
   if (IsFedWhole(reader) && &SourceOf(reader) == &source) return false;
   MoveTo(reader, source);
   return true;
 }
 
 // The reader is fed by one source from now on.
-void Hub::State::MoveTo(Worker& reader, Worker& source) {
+void ReadGraph::MoveTo(Worker& reader, Worker& source) {
   if (reader.read->ranges) Divide(reader, 1, /*ranges=*/false);
   Feed(reader, reader.read->whole(), source);
 }
 
-void Hub::State::Feed(Worker& reader, Stream& stream, Worker& source) {
+void ReadGraph::Feed(Worker& reader, Stream& stream, Worker& source) {
   NoteChoice(reader, stream, source);
   AttachReader(reader, stream, reader.read->last + 1, source,
                TierBetween(source.location, reader.location));
-  ++totals_.decisions;
-  Say(LogLine::Level::kDebug,
-      absl::StrCat(ToString(reader.id.key), " at chunk ", reader.reference->valid_chunks,
-                   " reads from ", ToString(source.id.key), " at ",
-                   source.reference->valid_chunks));
+  ++decisions_;
+  turn_.Say(LogLine::Level::kDebug,
+            absl::StrCat(ToString(reader.id.key), " at chunk ", reader.reference->valid_chunks,
+                         " reads from ", ToString(source.id.key), " at ",
+                         source.reference->valid_chunks));
   SendAssign(reader, stream);
 }
 
 // R8: it has connected anew, and is reached elsewhere. Who reads from it may not have heard of
 // that, if it never heard of the reader. It stays at its source, so this holds in a grace as well.
-void Hub::State::CallReadersAnew(Worker& source) {
+void ReadGraph::CallReadersAnew(Worker& source) {
   if (!source.reference) return;
   for (const ReaderSlot& slot : std::set<ReaderSlot>(source.reference->readers)) {
     Worker& reader = *slot.reader;
@@ -61,8 +61,8 @@ void Hub::State::CallReadersAnew(Worker& source) {
   }
 }
 
-void Hub::State::AttachReader(Worker& reader, Stream& stream, AssignmentNumber number,
-                              Worker& source, Tier tier) {
+void ReadGraph::AttachReader(Worker& reader, Stream& stream, AssignmentNumber number,
+                             Worker& source, Tier tier) {
   StopBeingFed(reader, stream);
   CountReader(reader, number, source, tier);
   stream.current = stream.last = number;
@@ -80,13 +80,13 @@ void Hub::State::AttachReader(Worker& reader, Stream& stream, AssignmentNumber n
   if (all_fed) PublicationOf(reader).awaiting.erase(&reader);
   stream.pace.starved = 0;
   stream.pace.rate_at = 0;
-  stream.pace.moved_at = now_;
+  stream.pace.moved_at = turn_.now();
   if (!reader.read->ranges) BeginWindow(reader);
   WakeWaiting(reader.reference->shard->waiting);
 }
 
 // R3: from here on, before it has heard of it, until it is released.
-void Hub::State::CountReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier) {
+void ReadGraph::CountReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier) {
   Assignment assignment{&source, source.reference->generation, tier, {}};
   if (tier == Tier::kRemote) {
     assignment.uplink = source.place.datacenter;
@@ -100,7 +100,7 @@ void Hub::State::CountReader(Worker& reader, AssignmentNumber number, Worker& so
 }
 
 // The assignment stays until it is released.
-void Hub::State::StopBeingFed(Worker& reader, Stream& stream) {
+void ReadGraph::StopBeingFed(Worker& reader, Stream& stream) {
   stream.current = 0;
   if (reader.read->ranges || !reader.node.attached()) return;
   reader.node.Detach();
@@ -109,12 +109,12 @@ void Hub::State::StopBeingFed(Worker& reader, Stream& stream) {
 
 // Readers that wait for a source may follow now a reader that got one, or those below a reader that
 // lost its own, if it was above them.
-void Hub::State::WakeWaiting(const std::set<Worker*, BySerial>& waiting) {
-  if (recovering_) return;
+void ReadGraph::WakeWaiting(const std::set<Worker*, BySerial>& waiting) {
+  if (turn_.recovering()) return;
   for (Worker* reader : waiting) Orphaned(*reader);
 }
 
-void Hub::State::SendAssign(const Worker& reader, const Stream& stream) {
+void ReadGraph::SendAssign(const Worker& reader, const Stream& stream) {
   const Read& read = *reader.read;
   const Assignment& assignment = read.assignments.at(stream.current);
   const Worker& source = *assignment.source;
@@ -132,10 +132,10 @@ void Hub::State::SendAssign(const Worker& reader, const Stream& stream) {
   assign.part = static_cast<uint32_t>(&stream - read.streams.data());
   assign.ranges = read.ranges;
   assign.parts = stream.from != nullptr;
-  Send(reader, std::move(assign));
+  turn_.Send(reader, std::move(assign));
 }
 
-Assignment Hub::State::EraseAssignment(Worker& reader, AssignmentNumber number) {
+Assignment ReadGraph::EraseAssignment(Worker& reader, AssignmentNumber number) {
   const auto it = reader.read->assignments.find(number);
   Assignment assignment = std::move(it->second);
   reader.read->assignments.erase(it);
@@ -148,7 +148,7 @@ Assignment Hub::State::EraseAssignment(Worker& reader, AssignmentNumber number) 
   return assignment;
 }
 
-void Hub::State::Release(Worker& reader, AssignmentNumber number) {
+void ReadGraph::Release(Worker& reader, AssignmentNumber number) {
   if (!reader.read->assignments.contains(number)) return;
   Worker& source = *EraseAssignment(reader, number).source;
   Reference& reference = *source.reference;
@@ -159,10 +159,10 @@ void Hub::State::Release(Worker& reader, AssignmentNumber number) {
   if (drained) drained_.insert(&source);
 }
 
-void Hub::State::SetAbsent(Worker& worker, bool absent) {
+void ReadGraph::SetAbsent(Worker& worker, bool absent) {
   if (worker.absent == absent) return;
   worker.absent = absent;
-  retention_changed_ = true;
+  absence_changed_ = true;
   Relist(worker);
   if (!worker.read) return;
   for (const auto& [number, assignment] : worker.read->assignments) {
@@ -172,7 +172,7 @@ void Hub::State::SetAbsent(Worker& worker, bool absent) {
   }
 }
 
-void Hub::State::ReleaseAll(Worker& reader) {
+void ReadGraph::ReleaseAll(Worker& reader) {
   if (!reader.read) return;
   while (!reader.read->assignments.empty()) {
     Release(reader, reader.read->assignments.begin()->first);
@@ -181,7 +181,7 @@ void Hub::State::ReleaseAll(Worker& reader) {
 
 // R3: a reader turns to an assignment only when nothing is outstanding at the one before, and not
 // to one that it was told of by an earlier session. What it said of those may have been lost.
-void Hub::State::ReleaseOthers(Worker& reader, const OpenFetch& reported) {
+void ReadGraph::ReleaseOthers(Worker& reader, const OpenFetch& reported) {
   std::vector<AssignmentNumber> others;
   for (const auto& [number, assignment] : reader.read->assignments) {
     if (!Names(reported, number) && reader.read->FedBy(number) == nullptr) others.push_back(number);
@@ -195,8 +195,22 @@ void Hub::State::ReleaseOthers(Worker& reader, const OpenFetch& reported) {
   }
 }
 
-// No operation of it is outstanding anywhere.
-void Hub::State::EndRead(Worker& reader) {
+void ReadGraph::Begin(Worker& worker, const Transaction& transaction) {
+  EndRead(worker);
+  Read& read = worker.read.emplace();
+  read.transaction = transaction.id;
+  read.publication = transaction.publication;
+  read.version = transaction.version;
+  read.began = turn_.now();
+  Relist(worker);
+}
+
+void ReadGraph::Stop(Worker& reader) {
+  reader.read->running = false;
+  reader.node.Detach();
+}
+
+void ReadGraph::EndRead(Worker& reader) {
   ReleaseAll(reader);
   while (reader.read && !reader.read->awaits.empty()) {
     AwaitNoMore(reader, reader.read->awaits.begin()->first);
@@ -211,12 +225,12 @@ void Hub::State::EndRead(Worker& reader) {
 
 // R3: the reader has shown that nothing is outstanding of a fetch that was aborted, if it was in
 // one.
-void Hub::State::EndAborted(Worker& reader) {
+void ReadGraph::EndAborted(Worker& reader) {
   if (reader.read && !Reads(reader)) EndRead(reader);
 }
 
 // The reference that the slot was at is going. The reader may be at it until it has left.
-void Hub::State::LoseSource(const ReaderSlot& slot) {
+void ReadGraph::LoseSource(const ReaderSlot& slot) {
   Worker& reader = *slot.reader;
   const bool current = reader.read->FedBy(slot.assignment) != nullptr;
   const Assignment lost = EraseAssignment(reader, slot.assignment);
@@ -224,45 +238,28 @@ void Hub::State::LoseSource(const ReaderSlot& slot) {
   if (current && Reads(reader)) Orphaned(reader);
 }
 
-// Settle finds it another source, or ends its fetch.
-void Hub::State::Orphaned(Worker& reader) {
+// SettleOrphan finds it another source, or hands it back.
+void ReadGraph::Orphaned(Worker& reader) {
   const uint32_t valid_chunks = reader.reference ? reader.reference->valid_chunks : 0;
   orphans_.insert({valid_chunks, &reader});
 }
 
-const Assignment* Hub::State::KnownAssignment(const Worker& reader,
-                                              const TransactionId& transaction,
-                                              AssignmentNumber number) const {
+const Assignment* ReadGraph::KnownAssignment(const Worker& reader, const TransactionId& transaction,
+                                             AssignmentNumber number) const {
   if (!IsIn(reader, transaction)) return nullptr;
   const auto it = reader.read->assignments.find(number);
   return it == reader.read->assignments.end() ? nullptr : &it->second;
 }
 
-// R3, R6: the word of one whose FinishRead was not answered. It has disowned what it read before
-// that; one that had not begun, or had nothing to read, says only here that it is out of the fetch.
-void Hub::State::LeaveAborted(Worker& reader, const TransactionId& transaction) {
-  if (FindMember(reader.id, transaction) != nullptr) {
-    AbortUnfinished(reader, absl::AbortedError("it has given the fetch up"));
-  }
-  if (IsIn(reader, transaction)) EndAborted(reader);
-}
-
-void Hub::State::On(const SourceReleased& event) {
-  Worker* reader = FindSession(event.session);
-  if (reader != nullptr && event.assignment == kAllAssignments) {
-    return LeaveAborted(*reader, event.transaction);
-  }
-  if (reader == nullptr || !IsIn(*reader, event.transaction)) {
-    return Say(LogLine::Level::kDebug, "a release of an assignment that is over");
-  }
-  LeaveReported(*reader, event.assignment);
+void ReadGraph::Released(Worker& reader, AssignmentNumber number) {
+  LeaveReported(reader, number);
   // R9: where it was led last it is, until it says that it failed.
-  if (reader->read->FedBy(event.assignment) == nullptr) Release(*reader, event.assignment);
+  if (reader.read->FedBy(number) == nullptr) Release(reader, number);
 }
 
 // R8: it is not at a source any more that is not listed. If that is the one which it reported (the
 // hub's earlier life had led it away, or that source failed it), it does not wait for that.
-void Hub::State::LeaveReported(Worker& reader, AssignmentNumber number) {
+void ReadGraph::LeaveReported(Worker& reader, AssignmentNumber number) {
   Read& read = *reader.read;
   AwaitNoMore(reader, number);
   const auto stream = std::find_if(read.streams.begin(), read.streams.end(),
@@ -271,6 +268,42 @@ void Hub::State::LeaveReported(Worker& reader, AssignmentNumber number) {
   stream->reported = 0;
   Release(reader, number);
   if (read.running && stream->current == 0) Orphaned(reader);
+}
+
+// Readers that got least far go first: they can then read from those that got further. A reader
+// stays counted here until it releases the assignment; one without another source goes on reading
+// here.
+void ReadGraph::RedirectReaders(Worker& source) {
+  std::set<std::pair<Orphan, AssignmentNumber>> readers;
+  for (const ReaderSlot& slot : source.reference->readers) {
+    if (!IsPresent(slot)) continue;
+    readers.insert({{slot.reader->reference->valid_chunks, slot.reader}, slot.assignment});
+  }
+  for (auto it = readers.rbegin(); it != readers.rend(); ++it) {
+    Worker& reader = *it->first.reader;
+    if (reader.read->ranges) {
+      LeaveDraining(reader, it->second);
+    } else if (!AssignSource(reader)) {
+      AssignPartsAnew(reader);
+    }
+  }
+}
+
+// Somebody can serve this shard who could not before.
+void ReadGraph::RetryRedirects(const Sharding& sharding, Rank rank) {
+  const auto shard = sharding.shards.find(rank);
+  if (shard == sharding.shards.end()) return;
+  for (Worker* holder : shard->second.draining) RedirectReaders(*holder);
+  for (Worker* holder : shard->second.withdrawn) {
+    if (StepsAside(*holder)) RedirectReaders(*holder);
+  }
+}
+
+// R5: another sharding of it may have everything now, or be readable.
+void ReadGraph::RetryAllRedirects(const Publication& publication) {
+  ForEachSharding(publication, [&](const Sharding& sharding) {
+    for (const auto& [rank, shard] : sharding.shards) RetryRedirects(sharding, rank);
+  });
 }
 
 }  // namespace tensorhub::hub

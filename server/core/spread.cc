@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/core/read_graph.h"
 #include "server/core/source_selection.h"
-#include "server/core/state.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -44,11 +44,11 @@ bool MayBeThere(const Read& read, const Stream& stream) {
 }  // namespace
 
 // Holders that have the shard whole and feed nobody, and that are no farther than the best.
-std::vector<Worker*> Hub::State::SourcesOfRanges(const Worker& reader, size_t wanted) {
+std::vector<Worker*> ReadGraph::SourcesOfRanges(const Worker& reader, size_t wanted) {
   std::vector<Worker*> found;
   const std::optional<Candidate> best = Choose(reader);
   if (!best || !IsGood(*best) || !IsOverANetwork(best->tier)) return found;
-  const uint32_t places = PlacesFor(best->tier, options_.readers_per_source);
+  const uint32_t places = policy_.PlacesFor(best->tier);
   const auto& holders = reader.reference->shard->index.FindScope(reader.place, best->tier)->holders;
   auto it = holders.begin();
   for (size_t looked = 0; it != holders.end() && looked < kLookedAtMax; ++looked) {
@@ -67,8 +67,8 @@ std::vector<Worker*> Hub::State::SourcesOfRanges(const Worker& reader, size_t wa
 }
 
 // Feeds a reader that nobody feeds. False: it is to be fed by one source.
-bool Hub::State::AssignSeveral(Worker& reader) {
-  if (recovering_ || options_.sources_per_reader < 2 || !reader.knows_streams) return false;
+bool ReadGraph::AssignSeveral(Worker& reader) {
+  if (turn_.recovering() || options_.sources_per_reader < 2 || !reader.knows_streams) return false;
   const std::vector<Worker*> sources = SourcesOfRanges(reader, options_.sources_per_reader);
   if (sources.size() < 2) return false;
   Divide(reader, sources.size(), /*ranges=*/true);
@@ -77,7 +77,7 @@ bool Hub::State::AssignSeveral(Worker& reader) {
 }
 
 // R3: what was assigned before counts until it is released.
-void Hub::State::Divide(Worker& reader, size_t streams, bool ranges) {
+void ReadGraph::Divide(Worker& reader, size_t streams, bool ranges) {
   Read& read = *reader.read;
   for (Stream& stream : read.streams) StopBeingFed(reader, stream);
   ++read.plan;
@@ -87,8 +87,8 @@ void Hub::State::Divide(Worker& reader, size_t streams, bool ranges) {
 }
 
 // Streams without a source, of a reader that has others.
-void Hub::State::SettleStreams(Worker& reader) {
-  if (recovering_ || !reader.read->ranges) return;
+void ReadGraph::SettleStreams(Worker& reader) {
+  if (turn_.recovering() || !reader.read->ranges) return;
   Stream* part = nullptr;
   for (Stream& stream : reader.read->streams) {
     if (stream.current != 0 || FeedElsewhere(reader, stream)) continue;
@@ -97,7 +97,7 @@ void Hub::State::SettleStreams(Worker& reader) {
   if (part != nullptr) AwaitPart(reader, *part);
 }
 
-Worker* Hub::State::AnotherFor(const Worker& reader, const Stream& stream) {
+Worker* ReadGraph::AnotherFor(const Worker& reader, const Stream& stream) {
   if (stream.from != nullptr) {
     Refresh(&reader);
     return SourceOfPart(reader, *stream.from, Tier::kRemote);
@@ -106,26 +106,26 @@ Worker* Hub::State::AnotherFor(const Worker& reader, const Stream& stream) {
   return others.empty() ? nullptr : others.front();
 }
 
-bool Hub::State::FeedElsewhere(Worker& reader, Stream& stream) {
+bool ReadGraph::FeedElsewhere(Worker& reader, Stream& stream) {
   Worker* other = AnotherFor(reader, stream);
   if (other != nullptr) Feed(reader, stream, *other);
   return other != nullptr;
 }
 
 // Said once, and again if the reader's report shows that it has not heard it.
-void Hub::State::EndStreamOf(Worker& reader, Stream& stream) {
+void ReadGraph::EndStreamOf(Worker& reader, Stream& stream) {
   StopBeingFed(reader, stream);
   Relist(reader);
   if (!MayBeThere(*reader.read, stream) || std::exchange(stream.ended, true)) return;
   SendEnd(reader, stream);
 }
 
-void Hub::State::SendEnd(const Worker& reader, const Stream& stream) {
-  Send(reader, EndStream{reader.read->transaction, stream.last});
+void ReadGraph::SendEnd(const Worker& reader, const Stream& stream) {
+  turn_.Send(reader, EndStream{reader.read->transaction, stream.last});
 }
 
 // R3: as RedirectReaders, for one of several streams.
-void Hub::State::LeaveDraining(Worker& reader, AssignmentNumber assignment) {
+void ReadGraph::LeaveDraining(Worker& reader, AssignmentNumber assignment) {
   Stream* stream = reader.read->FedBy(assignment);
   if (stream == nullptr || FeedElsewhere(reader, *stream)) return;
   const auto& streams = reader.read->streams;
@@ -138,7 +138,7 @@ void Hub::State::LeaveDraining(Worker& reader, AssignmentNumber assignment) {
 
 // R8: as SourceSilent, for one of several streams. Where nobody is free it goes on with its source:
 // the others bring what they can, and it complains in time.
-void Hub::State::LeaveSilent(Worker& reader, const Worker& source, AssignmentNumber assignment) {
+void ReadGraph::LeaveSilent(Worker& reader, const Worker& source, AssignmentNumber assignment) {
   Stream& stream = *reader.read->FedBy(assignment);
   Worker* other = AnotherFor(reader, stream);
   if (other == nullptr || other == &source) return;

@@ -11,48 +11,38 @@
 #define TENSORHUB_SERVER_CORE_STATE_H_
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "absl/container/btree_map.h"
-#include "absl/container/btree_set.h"
 #include "absl/functional/function_ref.h"
 #include "common/random.h"
 #include "server/core/adoptions.h"
+#include "server/core/calls.h"
+#include "server/core/documents.h"
 #include "server/core/hub.h"
+#include "server/core/pins.h"
 #include "server/core/plans.h"
-#include "server/core/source_selection.h"
+#include "server/core/read_graph.h"
+#include "server/core/roster.h"
 #include "server/core/tables.h"
+#include "server/core/turn.h"
+#include "server/core/waits.h"
 
 namespace tensorhub::hub {
 
-class Hub::State {
+class Hub::State : private Turn, private Roster {
  public:
   State(const HubOptions& options, TimeMs now);
 
   void Apply(const Event& event, TimeMs now, Effects& effects);
   std::optional<TimeMs> NextDeadline() const;
 
-  // views.cc
-  std::vector<ModelView> Models(const std::string& after, size_t limit) const;
-  bool HasModel(const std::string& model) const { return models_.contains(model); }
-  std::vector<VersionView> Versions(const std::string& model) const;
-  std::vector<ReferenceView> References(const std::string& model,
-                                        std::optional<VersionNumber> version) const;
-  std::vector<WorkerView> Workers(TimeMs now) const;
-  std::vector<TransferView> Transfers(TimeMs now) const;
-  StatusView Status() const;
-  uint64_t Revision(const std::string& model) const;
-  std::shared_ptr<const Layout> FindLayout(const Fingerprint& fingerprint) const;
-  std::shared_ptr<const std::string> FindAttachment(const Fingerprint& fingerprint) const;
-  struct Looks;  // looks.h
-
-  void CheckInvariants() const;  // invariants.cc
+  const Documents& documents() const { return documents_; }
+  struct Looks;       // looks.h
+  struct Invariants;  // invariants.h
 
  private:
   // hub.cc: the frame of every event.
@@ -60,18 +50,13 @@ class Hub::State {
   void Fire(const Timer& timer);
   void OperationDeadline(Worker& worker);
   void Settle();
+  void TakeFromGraph();
   void On(const Tick&) {}
+  void On(const SourceFailed& event) { graph_.On(event); }
+  void On(const SourceSilent& event) { graph_.On(event); }
   void On(const CallCancelled& event);
-  void Send(const Worker& worker, decltype(Directive::body) body);
-  void Say(LogLine::Level level, std::string text);
   void Change(Model& model, const std::string& name, ModelChange::Kind kind, VersionNumber version,
               const std::string& group);
-  Worker* FindWorker(const WorkerKey& key);
-  const Worker* FindWorker(const WorkerKey& key) const;
-  Worker* FindLive(const WorkerIdentity& id);
-  Worker* FindSession(SessionId session);
-  void Number(Worker& row);  // from then on FindRow finds it
-  Worker* FindRow(Serial serial) const;
   // Calls `visit(Worker&)` for each live worker of the group, by rank.
   template <typename Visit>
   void ForEachLive(const GroupKey& group, Visit visit) {
@@ -92,9 +77,8 @@ class Hub::State {
   void RestoreRetention(const std::string& name, const RetentionRow& row);
   void PersistChanges(size_t first);
 
-  // operations.cc: idempotency. Start returns null when the call was dealt with.
+  // operations.cc: Start returns null when the call was dealt with.
   Worker* Start(const Operation& op, OpKind kind);
-  bool Repeat(Worker& worker, const Operation& op, OpKind kind);
   void YieldToNewer(Worker& worker);
   void SetDeadline(Worker& worker, TimeMs timeout_ms);
   void ClearDeadline(Worker& worker);
@@ -106,6 +90,7 @@ class Hub::State {
 
   // sessions.cc
   void Renew(SessionId session);
+  void On(const Heartbeat& event);
   void On(const SessionOpened& event);
   void On(const SessionClosed& event);
   void On(const LeaveOp& op);
@@ -126,6 +111,7 @@ class Hub::State {
   void SetFellSilent(Worker& worker, bool silent);
   bool IsCutOff() const;
   bool IsExcused(Worker& worker);
+  void NoteStall(Worker& worker, TimeMs stalled_ms);
   void ForgiveSilence(const std::string& why);
   void NoteAway(const WorkerIdentity& worker, const PublicationId& publication, bool withdrawn);
   void NoteUnaccounted(const WorkerKey& key, const Expected& expected);
@@ -164,19 +150,8 @@ class Hub::State {
   Filling FillingOf(const Worker& worker, const SessionOpened& event);
   bool IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const;
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
-  void CountAborted(Worker& worker, const OpenFetch& fetch);
   void Resume(Worker& worker, const OpenFetch& fetch, Member& member);
-  void LeaveUnreported(Worker& worker, const OpenFetch& fetch);
-  void SendUnreported(Worker& worker, const OpenFetch& fetch);
   void SettleRecovered(const GroupKey& key, Group& group);
-
-  // awaited_sources.cc: R3
-  void AwaitReported(Worker& worker, const OpenFetch& fetch);
-  void ReattachReaders(Worker& source);
-  void AwaitSource(Worker& reader, AssignmentNumber number, const WorkerIdentity& source,
-                   Generation generation);
-  Stream* FedAgain(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
-  void AwaitNoMore(Worker& reader, AssignmentNumber number);
 
   // publish.cc: R1, R2
   void On(const PublishOp& op);
@@ -248,8 +223,6 @@ class Hub::State {
   const Publication* FindPublication(const std::string& model, VersionNumber version) const;
   Publication* FindPublication(const std::string& model, const PublicationId& id);
   const Publication* FindPublication(const std::string& model, const PublicationId& id) const;
-  Publication& PublicationOf(const Worker& holder);
-  const Publication& PublicationOf(const Worker& holder) const;
   Shard& EnsureShard(Sharding& sharding, Rank rank, const Fingerprint& layout,
                      const Fingerprint& attachment);
   void AddReference(Worker& worker, Publication& publication, Sharding& sharding,
@@ -258,16 +231,15 @@ class Hub::State {
   void CountComplete(Worker& holder);
   void UncountComplete(Worker& holder);
   void RemoveReference(Worker& worker, bool may_return = false);
+  void On(const ProbeAnswer& event);
+  void DisownEarlier(Worker& worker, Generation generation);
+  void Disowned(Worker& worker, Generation generation);
   void ForgetIfUnheld(const Publication& publication);
   void On(const Progress& event);
-  void NoteProgress(Read& read, const Progress& event);
 
   // unpublish.cc: R3
   void On(const UnpublishOp& op);
   void BeginDrain(Worker& worker, TimeMs drain_ms);
-  void RedirectReaders(Worker& source);
-  void RetryRedirects(const Sharding& sharding, Rank rank);
-  void RetryAllRedirects(const Publication& publication);
   void EndDrain(Worker& worker);
   void AnswerUnpublish(Worker& worker, uint32_t left);
   void On(const DrainOp& op);
@@ -279,8 +251,6 @@ class Hub::State {
   void On(const UnpinOp& op);
   absl::Status Pin(const PinOp& op);
   absl::Status UnknownModel(const std::string& model) const;
-  void PutPin(const std::string& model, const std::string& name, const PinnedVersion& pin);
-  bool DropPin(const std::string& model, const std::string& name);
   void SetPinTimer();
   void EndPins();
   uint32_t KeepLatest(const Model& model) const;
@@ -316,134 +286,13 @@ class Hub::State {
   bool IsAwaited(const Worker& copy, const VersionSelector& selector) const;
   void ReleaseIfUnwanted(const Worker& copy);
 
-  // choosing.cc: R5, which holder
-  bool MayServe(const Worker& source, const Worker& reader) const;
-  IndexEntry EntryOf(const Worker& worker) const;
-  void Relist(Worker& worker);
-  void Refresh(const Worker* except);
-  void Refresh(Worker& worker);
-  Candidate CandidateOf(const Worker& source, const Worker& reader) const;
-  std::optional<Candidate> Choose(const Worker& reader);
-  bool LeadsToWhole(const Worker& source) const;
-  std::optional<Candidate> ChooseByIndex(const Worker& reader) const;
-  std::optional<Candidate> ChooseByLookingAtAll(const Worker& reader) const;
-  std::optional<Candidate> ChooseLocal(const Worker& reader, const Shard& shard, bool behind) const;
-  std::optional<Candidate> ChooseRemote(const Worker& reader, const Shard& shard,
-                                        bool behind) const;
-  std::vector<Candidate> ThoseLeft(const Worker& reader, Tier tier,
-                                   const SourceClass& wanted) const;
-  bool AnyElsewhere(const Site& site, const Worker& reader) const;
-  const Worker* FirstOf(const Scope& scope, const Worker& reader, const SourceClass& wanted) const;
-
-  // sources.cc: R3, R5: assignments, from the choice until the reader releases them
-  bool AssignSource(Worker& reader);
-  void MoveTo(Worker& reader, Worker& source);
-  void CallReadersAnew(Worker& source);
-  void Feed(Worker& reader, Stream& stream, Worker& source);
-  void NoteChoice(Worker& reader, const Stream& stream, const Worker& source);  // explain.cc
-  void AttachReader(Worker& reader, Stream& stream, AssignmentNumber number, Worker& source,
-                    Tier tier);
-  void CountReader(Worker& reader, AssignmentNumber number, Worker& source, Tier tier);
-  void StopBeingFed(Worker& reader, Stream& stream);
-  void WakeWaiting(const std::set<Worker*, BySerial>& waiting);
-  void SendAssign(const Worker& reader, const Stream& stream);
-  Assignment EraseAssignment(Worker& reader, AssignmentNumber number);
-  void Release(Worker& reader, AssignmentNumber number);
-  void ReleaseAll(Worker& reader);
-  void SetAbsent(Worker& worker, bool absent);
-  void NoteStall(Worker& worker, TimeMs stalled_ms);
-  void ReleaseOthers(Worker& reader, const OpenFetch& reported);
-  void LeaveReported(Worker& reader, AssignmentNumber number);
-  void EndRead(Worker& reader);
-  void EndAborted(Worker& reader);
-  void LoseSource(const ReaderSlot& slot);
-  void Orphaned(Worker& reader);
-  void LeaveAborted(Worker& reader, const TransactionId& transaction);
-  void On(const SourceReleased& event);
-  const Assignment* KnownAssignment(const Worker& reader, const TransactionId& transaction,
-                                    AssignmentNumber number) const;
-
-  // conversions.cc: R5, R6: groups that cut the model in another way than its publishers
+  // conversions.cc: R6: groups that cut the model in another way than its publishers
   absl::StatusOr<Sharding*> ShardingFor(const GroupKey& key, const Group& group,
                                         Publication& publication);
   void On(const PlanMade& event);
   absl::StatusOr<Sharding*> Convert(Publication& publication, const ShardingId& id,
                                     const Group& group);
-  bool HaveLayouts(const std::vector<Fingerprint>& layouts);
   void RetryPlans();
-  bool LearnParts(Worker& reader);
-  bool AssignParts(Worker& reader, Tier farthest);
-  bool AssignPartsAnew(Worker& reader);
-  void SendParts(Worker& reader);
-  Worker* SourceOfPart(const Worker& reader, const Shard& from, Tier farthest) const;
-  const Worker* FirstForPart(const Scope& scope, const Worker& reader, bool whole) const;
-  void AwaitPart(Worker& reader, Stream& stream);
-  std::pair<Rank, const Shard*> ShardLacked(const Worker& reader) const;
-
-  // spread.cc: R5: several sources for one reader
-  bool AssignSeveral(Worker& reader);
-  void Divide(Worker& reader, size_t streams, bool ranges);
-  std::vector<Worker*> SourcesOfRanges(const Worker& reader, size_t wanted);
-  void SettleStreams(Worker& reader);
-  Worker* AnotherFor(const Worker& reader, const Stream& stream);
-  bool FeedElsewhere(Worker& reader, Stream& stream);
-  void EndStreamOf(Worker& reader, Stream& stream);
-  void SendEnd(const Worker& reader, const Stream& stream);
-  void LeaveDraining(Worker& reader, AssignmentNumber assignment);
-  void LeaveSilent(Worker& reader, const Worker& source, AssignmentNumber assignment);
-
-  // complaints.cc: R8: readers without a source, and sources that failed
-  void SettleOrphan(Worker& reader);
-  bool AssignNearest(Worker& reader);
-  void GiveUpRead(const Worker& reader);
-  void BarSource(Read& read, const WorkerIdentity& source) const;
-  bool MustGoFar(Worker& reader);
-  bool Pardon(Worker& reader, Tier farthest);
-  void ReturnInside(Worker& reader);
-  bool HopesForAnswer(const Worker& reader);
-  void On(const SourceFailed& event);
-  void On(const SourceSilent& event);
-  void On(const ProbeAnswer& event);
-  void Complain(Worker& source, const WorkerIdentity& reader);
-  void Doubt(Worker& source, const Worker& asker, bool verify = false);
-  void Ask(Worker& source, const Worker& asker, bool verify);
-  TimeMs TimeToVerify(const Worker& source) const;
-  void Vouch(Worker& source, bool verified);
-  void AskOnceMore(const Worker& source);
-  void DisownEarlier(Worker& worker, Generation generation);
-  void Disowned(Worker& worker, Generation generation);
-  void EndQuestion(Worker& source);
-  void Remember(Worker& source);
-  void Forget(Worker& source);
-
-  // pace.cc: R5, R8: slow members are bypassed
-  TimeMs ReportMs() const;
-  TimeMs WindowMs() const;
-  bool IsFresh(TimeMs then) const;
-  void BeginWindow(Worker& reader);
-  void Sample(Worker& reader);
-  uint64_t CloseWindow(Worker& reader);
-  bool IsStarved(const Worker& reader, uint64_t rate) const;
-  bool IsStalled(const Worker& reader) const;
-  void LeaveSlowSource(Worker& reader);
-  Worker* OtherSource(const Worker& reader);
-  void Judge(Worker& reader, uint64_t rate);
-  void Convict(Worker& suspect, Worker& reader);
-  void CallSlow(Worker& worker, const char* why);
-  void Bypass(Worker& reader);
-  Worker& SourceOf(const Worker& reader);
-  const Worker& SourceOf(const Worker& reader) const;
-  void On(const Heartbeat& event);
-
-  // nearer.cc: R5: from far sources to near ones
-  void KeepOneSeed(Worker& reader);
-  void DrawNearer(Worker& holder);
-  void DrawNearer(Worker& reader, const Worker& holder);
-  void LeaveCrowd(Worker& reader);
-
-  // long_chains.cc: R5
-  void CutChain(Worker& holder);
-  bool MayBeCut(const Worker& reader, const Worker& holder) const;
 
   // fetch.cc: R6, until the decision
   void On(const JoinFetchOp& op);
@@ -487,52 +336,29 @@ class Hub::State {
   void AbortOf(const Worker& worker, const absl::Status& reason);
   void AbortHeldBy(const Worker& worker, const absl::Status& reason);
   void AbortUnfinished(const Worker& worker, const absl::Status& reason);
+  void LeaveAborted(Worker& reader, const TransactionId& transaction);
+  void On(const SourceReleased& event);
   void Conclude(const GroupKey& key, Group& group, const absl::Status& status);
   void Acknowledge(const Worker& worker);
   void GiveUpFetches(const Worker& worker, const absl::Status& reason);
 
-  // waits.cc
+  // wait_calls.cc
   void On(const WaitOp& op);
   std::optional<VersionNumber> Satisfied(const Wait& wait) const;
   void EndWait(CallId call, absl::Status status, VersionNumber version);
-  void ForgetWait(CallId call);
+  bool ForgetWait(CallId call);
   void WakeWaits(const std::string& model);
 
-  // documents.cc
+  // document_calls.cc
   void On(const PutLayoutOp& op);
   void On(const PutAttachmentOp& op);
   std::set<Fingerprint> FingerprintsInUse() const;
-  uint64_t BytesOfMore(const Layout& layout) const;
-  void KeepLayout(const std::shared_ptr<const Layout>& layout);
-  void DropLayout(const Fingerprint& fingerprint);
   void LearnSizes(Sharding& sharding, const Layout& layout);
   void LearnSizes(const Layout& layout);
-
-  // invariants.cc
-  void CheckSettled() const;
-  void CheckLayouts() const;
-  void CheckAwaited() const;
-  void CheckEpoch(const Worker& worker) const;
-  void CheckReference(const Worker& worker) const;
-  void CheckRead(const Worker& worker) const;
-  void CheckPublication(const Publication& publication) const;
-  uint32_t CheckSharding(const Publication& publication, const Sharding& sharding) const;
-  void CheckModel(const std::string& name, const Model& model) const;
-  void CheckStanding(const Model& model, const Publication& publication) const;
-  void CheckDigests(const Shard& shard) const;
-  void CheckNoCycle(const Worker& worker) const;
-  void CheckChoice(const Worker& worker) const;
-  void CheckSeeds(const Shard& shard) const;
-  void CheckUplinks() const;
-  void CheckWaits() const;
-  void CheckGroup(const GroupKey& key, const Group& group) const;
-  void CheckPins() const;
-  void CheckDurable() const;
 
   const HubOptions options_;
   const TimeMs started_;
   Random random_;
-  bool recovering_ = false;
   // While recovering; empty: those of the earlier life are not known, or are there.
   std::map<WorkerKey, Expected> expected_;
   std::map<WorkerKey, Away> away_;
@@ -542,30 +368,16 @@ class Hub::State {
   uint64_t epochs_ = 0;  // made in this life
   Adoptions adoptions_;
 
-  std::map<WorkerKey, Worker> workers_;
-  absl::btree_map<Serial, Worker*> rows_;  // of workers_
-  Serial last_serial_ = 0;
-  absl::btree_map<SessionId, Worker*> sessions_;
   std::map<GroupKey, Group> groups_;
   std::map<std::string, Model> models_;
-  std::map<CallId, Wait> waits_;
-  std::map<std::string, std::set<CallId>> waits_by_model_;
-  absl::btree_map<CallId, Worker*> calls_;  // pending operations
-  std::map<Fingerprint, std::shared_ptr<const Layout>> layouts_;
-  std::map<Fingerprint, SharedTable> tables_;  // of layouts_
+  Waits waits_;
+  Calls calls_;  // of pending operations
+  Documents documents_;
+  Pins pins_;
   Plans plans_;
-  bool plans_lack_layouts_ = false;  // somebody waits for a plan whose layouts are not all known
-  std::map<Fingerprint, std::shared_ptr<const std::string>> attachments_;
-  uint64_t layout_bytes_ = 0;
-  uint64_t attachment_bytes_ = 0;
+  ReadGraph graph_;
   std::set<std::pair<TimeMs, WorkerKey>> dead_;
-  absl::btree_set<Timer> timers_;
-  // Time, model and name of the ends of pins; the timer is at the first, and none while recovering.
-  std::set<std::tuple<TimeMs, std::string, std::string>> pin_ends_;
-  std::optional<TimeMs> pin_timer_;
-  size_t alive_ = 0;
-  std::map<WorkerIdentity, std::vector<AwaitedReader>> awaited_;  // by source
-  std::map<std::string, uint32_t> uplinks_;  // by datacenter, the reads that leave it
+  std::optional<TimeMs> pin_timer_;  // at the first end of a pin; none while recovering
 
   // What is kept of the tables, by what was said of it in effects.
   DurableState durable_;
@@ -576,10 +388,7 @@ class Hub::State {
   size_t restored_ = 0;  // dead workers that the restored rows name
 
   // For Settle.
-  std::set<Orphan> orphans_;             // readers without a source
   std::set<Worker*, BySerial> drained_;  // draining references without readers
-  std::vector<Worker*> stale_;           // rows that their shards' indices may have wrong
-  std::set<Serial> free_;                // whole holders that got a free place; a superset
   std::set<std::string> news_;           // models with a version that became visible
   std::set<Serial> leavers_;             // that wait for a keeper of what they hold
   std::set<Serial> joiners_;             // that wait to be compared (R1); a superset
@@ -589,10 +398,6 @@ class Hub::State {
   TimeMs heard_ = 0;     // R8: when any worker was heard last
   int fell_silent_ = 0;  // workers of whom that is true
   bool cut_off_said_ = false;
-
-  // The time of the event in progress.
-  TimeMs now_ = 0;
-  Effects* out_ = nullptr;
 };
 
 }  // namespace tensorhub::hub

@@ -17,13 +17,11 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
 #include "common/content_identity.h"
-#include "common/tensor_table.h"
 #include "server/core/durable.h"
 #include "server/core/effects.h"
 #include "server/core/events.h"
@@ -51,10 +49,12 @@ struct AwaitedReader {
 
 struct Shard;
 struct Sharding;
+struct Publication;
 
 // The one holding of a worker. Filling with all chunks: finished, its group not yet committed.
 struct Reference {
   PublicationId publication;
+  Publication* row = nullptr;  // of that, which is there as long as it has references
   VersionNumber version = 0;
   Generation generation = 0;
   uint32_t valid_chunks = 0;
@@ -333,6 +333,7 @@ inline bool IsFedWhole(const Worker& worker) { return IsFed(worker) && !worker.r
 inline const Assignment& Present(const Worker& reader) {
   return reader.read->assignments.at(reader.read->whole().current);
 }
+inline Worker& SourceOf(const Worker& reader) { return *Present(reader).source; }
 // Across the wide area.
 inline bool IsFedFromAfar(const Worker& worker) {
   return IsFedWhole(worker) && Present(worker).tier == Tier::kRemote;
@@ -428,6 +429,9 @@ void ForEachSharding(Publication& publication, Visit visit) {
   for (auto& [id, sharding] : publication.converted) visit(sharding);
 }
 
+// Requires: the worker holds something.
+inline Publication& PublicationOf(const Worker& holder) { return *holder.reference->row; }
+
 // The one of a publication by that id; null if there is none (any more).
 inline const Sharding* FindSharding(const Publication& publication, const ShardingId& id) {
   if (!id) return &publication.published;
@@ -458,18 +462,11 @@ inline bool MadeItWhole(const Worker& worker, Generation generation,
          rank->second == PublisherRow{worker.id.incarnation, generation};
 }
 
-// R7: `version` must not be lost until then.
-struct PinnedVersion {
-  VersionNumber version = 0;
-  std::optional<TimeMs> until;  // none: for ever
-};
-
 struct Model {
   std::optional<VersionNumber> latest;
   Terms terms;
-  std::string term_by;                        // who began the last one, for people
-  std::optional<uint32_t> keep_latest;        // none: HubOptions::keep_latest
-  std::map<std::string, PinnedVersion> pins;  // by name
+  std::string term_by;                  // who began the last one, for people
+  std::optional<uint32_t> keep_latest;  // none: HubOptions::keep_latest
   uint64_t revision = 0;
   std::map<PublicationId, Publication> publications;  // with at least one reference
   // The one publication that stands for each number: neither superseded, nor one that would begin a
@@ -532,14 +529,9 @@ struct Group {
   std::optional<Outcome> last;
 };
 
-// What layouts have in common, kept once.
-struct SharedTable {
-  std::shared_ptr<const TensorTable> table;
-  size_t layouts = 0;  // that have it
-};
-
-// R8: a worker that was there when the hub's earlier life ended, until it has said all that counts
-// in judging who is missing. Of its rank's processes it is the newest: a later one has its row.
+// R8: a worker that was there when the hub's earlier life ended, until it has said everything that
+// this life may have to know before it judges who is missing. Of its rank's processes it is the
+// newest: a later one would be in its row.
 struct Expected {
   Incarnation incarnation = 0;
   std::optional<OpId> repeats;  // by a call that it repeats; 0: none. None: it has not said
@@ -552,15 +544,6 @@ struct Away {
   PublicationId publication;  // none: it is here since it was out of service
   TimeMs until = 0;           // from then on it is not waited for any more
   bool withdrawn = false;     // an operator took it out of service
-};
-
-struct Wait {
-  std::string model;
-  VersionNumber newer_than = 0;
-  std::optional<TermNumber> held_in;
-  bool any = false;
-  uint64_t max_lag = 0;
-  TimeMs deadline = 0;
 };
 
 struct Timer {

@@ -37,7 +37,6 @@ struct Totals {
   // R9: readers say it. Others count as "other".
   static constexpr size_t kWaysMax = 64;
 
-  uint64_t decisions = 0;  // sources that readers were given
   uint64_t succeeded = 0;  // fetches of a rank that have ended
   uint64_t failed = 0;
   std::array<TimeMs, kFetchPhases.size()> phase_ms{};  // of those

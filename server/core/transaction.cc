@@ -53,7 +53,7 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
     return absl::AbortedError(outcome.ok() ? "this fetch is over; fetch again" : outcome.message());
   }
   if (worker.reference && member->begun && worker.reference->generation == start.generation) {
-    Orphaned(worker);  // said again, to a hub that learnt of it by a report
+    graph_.Orphaned(worker);  // said again, to a hub that learnt of it by a report
     return absl::OkStatus();
   }
   if (worker.reference) {
@@ -83,10 +83,10 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
     return NoHolder(worker.id.key.model, transaction.version, transaction.publication);
   }
   // An earlier, aborted read that it never settled: its buffers are free, by its own word.
-  EndRead(worker);
+  graph_.EndRead(worker);
   AddReference(worker, *publication, *sharding, start.generation, ReferenceState::kFilling, 0);
   StartRead(worker, *member);
-  Orphaned(worker);
+  graph_.Orphaned(worker);
   TellIfSuperseded(worker);
   return absl::OkStatus();
 }
@@ -94,18 +94,12 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
 // Begins the worker's read of its group's open fetch.
 void Hub::State::StartRead(Worker& worker, Member& member) {
   const Transaction& transaction = *GroupOf(worker.id.key).open;
-  EndRead(worker);
-  Read& read = worker.read.emplace();
-  read.transaction = transaction.id;
-  read.publication = transaction.publication;
-  read.version = transaction.version;
-  read.began = now_;
+  graph_.Begin(worker, transaction);
   member.begun = true;
   // R8: what was in an earlier life of the hub is not known.
   if (worker.record.joined == 0) worker.record.joined = worker.record.decided = now_;
-  worker.record.version = read.version;
+  worker.record.version = transaction.version;
   worker.record.began = now_;
-  Relist(worker);
 }
 
 void Hub::State::On(const FinishReadOp& op) {
@@ -137,8 +131,8 @@ void Hub::State::FinishOk(Worker& worker, Member& member, const ContentDigest& d
     joiners_due_ = true;
   }
   member.digest = digest;
-  EndRead(worker);
-  DrawNearer(worker);
+  graph_.EndRead(worker);
+  graph_.DrawNearer(worker);
   member.finished = true;
   worker.record.finished = now_;
   CommitIfWhole({worker.id.key.model, worker.id.key.group});
@@ -157,7 +151,7 @@ void Hub::State::FinishFailed(const Worker& worker, const absl::Status& result) 
 
 // The transaction was decided without this rank's word, or in an earlier life of the hub.
 void Hub::State::FinishLate(Worker& worker, const FinishReadOp& op) {
-  if (IsIn(worker, op.transaction)) EndRead(worker);
+  if (IsIn(worker, op.transaction)) graph_.EndRead(worker);
   const std::optional<Outcome>& last = GroupOf(worker.id.key).last;
   Finish(worker, OutcomeOf(worker.id.key, op.transaction),
          last ? FinishReadReply{last->transaction.version, last->identity} : FinishReadReply{});
@@ -201,8 +195,8 @@ void Hub::State::CommitIfWhole(const GroupKey& key) {
   if (publication == nullptr) return;
   const Sharding* sharding = FindSharding(*publication, transaction.sharding.id);
   if (sharding == nullptr) return;
-  if (&publication->origin() == sharding) return RetryAllRedirects(*publication);
-  for (const auto& [rank, member] : transaction.members) RetryRedirects(*sharding, rank);
+  if (&publication->origin() == sharding) return graph_.RetryAllRedirects(*publication);
+  for (const auto& [rank, member] : transaction.members) graph_.RetryRedirects(*sharding, rank);
 }
 
 void Hub::State::Abort(const GroupKey& key, const absl::Status& status, std::optional<Rank> failed,
@@ -225,10 +219,7 @@ void Hub::State::Abort(const GroupKey& key, const absl::Status& status, std::opt
 void Hub::State::AbortMember(Worker& worker, const Transaction& transaction,
                              const absl::Status& status) {
   const bool reads = IsIn(worker, transaction.id);
-  if (reads) {
-    worker.read->running = false;
-    worker.node.Detach();
-  }
+  if (reads) graph_.Stop(worker);
   if (worker.reference && worker.reference->state == ReferenceState::kFilling &&
       worker.reference->publication == transaction.publication) {
     RemoveReference(worker);
@@ -237,7 +228,7 @@ void Hub::State::AbortMember(Worker& worker, const Transaction& transaction,
     Send(worker, AbortRead{transaction.id, status});
     return;
   }
-  if (reads) EndRead(worker);
+  if (reads) graph_.EndRead(worker);
   Finish(worker, status, FinishReadReply{transaction.version});
 }
 
@@ -261,6 +252,26 @@ void Hub::State::AbortHeldBy(const Worker& worker, const absl::Status& reason) {
 void Hub::State::AbortUnfinished(const Worker& worker, const absl::Status& reason) {
   const Member* member = FindOpenMember(worker.id);
   if (member != nullptr && !member->finished) AbortOf(worker, reason);
+}
+
+// R3, R6: the word of one whose FinishRead was not answered. It has disowned what it read before
+// that; one that had not begun, or had nothing to read, says only here that it is out of the fetch.
+void Hub::State::LeaveAborted(Worker& reader, const TransactionId& transaction) {
+  if (FindMember(reader.id, transaction) != nullptr) {
+    AbortUnfinished(reader, absl::AbortedError("it has given the fetch up"));
+  }
+  if (IsIn(reader, transaction)) graph_.EndAborted(reader);
+}
+
+void Hub::State::On(const SourceReleased& event) {
+  Worker* reader = FindSession(event.session);
+  if (reader != nullptr && event.assignment == kAllAssignments) {
+    return LeaveAborted(*reader, event.transaction);
+  }
+  if (reader == nullptr || !IsIn(*reader, event.transaction)) {
+    return Say(LogLine::Level::kDebug, "a release of an assignment that is over");
+  }
+  graph_.Released(*reader, event.assignment);
 }
 
 void Hub::State::Conclude(const GroupKey& key, Group& group, const absl::Status& status) {

@@ -43,49 +43,13 @@ void Hub::State::BeginDrain(Worker& worker, TimeMs drain_ms) {
     AbortOf(worker, absl::AbortedError("it unpublished the version that it held"));
   }
   SetState(worker, ReferenceState::kDraining);
-  ReattachReaders(worker);
+  graph_.ReattachReaders(worker);
   timers_.erase(Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0});
   reference.drain_end = now_ + std::clamp<TimeMs>(drain_ms, 0, kTimeoutMsMax);
   timers_.insert(Timer{reference.drain_end, Timer::Kind::kDrain, worker.serial, 0});
-  RedirectReaders(worker);
+  graph_.RedirectReaders(worker);
   if (reference.readers.empty()) drained_.insert(&worker);
   if (drain_ms <= 0) drained_.insert(&worker);
-}
-
-// Readers that got least far go first: they can then read from those that got further. A reader
-// stays counted here until it releases the assignment; one without another source goes on reading
-// here.
-void Hub::State::RedirectReaders(Worker& source) {
-  std::set<std::pair<Orphan, AssignmentNumber>> readers;
-  for (const ReaderSlot& slot : source.reference->readers) {
-    if (!IsPresent(slot)) continue;
-    readers.insert({{slot.reader->reference->valid_chunks, slot.reader}, slot.assignment});
-  }
-  for (auto it = readers.rbegin(); it != readers.rend(); ++it) {
-    Worker& reader = *it->first.reader;
-    if (reader.read->ranges) {
-      LeaveDraining(reader, it->second);
-    } else if (!AssignSource(reader)) {
-      AssignPartsAnew(reader);
-    }
-  }
-}
-
-// Somebody can serve this shard who could not before.
-void Hub::State::RetryRedirects(const Sharding& sharding, Rank rank) {
-  const auto shard = sharding.shards.find(rank);
-  if (shard == sharding.shards.end()) return;
-  for (Worker* holder : shard->second.draining) RedirectReaders(*holder);
-  for (Worker* holder : shard->second.withdrawn) {
-    if (StepsAside(*holder)) RedirectReaders(*holder);
-  }
-}
-
-// R5: another sharding of it may have everything now, or be readable.
-void Hub::State::RetryAllRedirects(const Publication& publication) {
-  ForEachSharding(publication, [&](const Sharding& sharding) {
-    for (const auto& [rank, shard] : sharding.shards) RetryRedirects(sharding, rank);
-  });
 }
 
 // No reader is left, or the time is up: the buffers are the owner's, who raises the generation

@@ -121,20 +121,20 @@ ModelView Hub::State::Looks::ViewOf(const std::string& name, const Model& model)
   return view;
 }
 
-std::vector<ModelView> Hub::State::Models(const std::string& after, size_t limit) const {
+std::vector<ModelView> Hub::State::Looks::Models(const std::string& after, size_t limit) const {
   std::vector<ModelView> views;
-  auto it = after.empty() ? models_.begin() : models_.upper_bound(after);
-  for (; it != models_.end() && views.size() < limit; ++it) {
-    views.push_back(Looks{*this}.ViewOf(it->first, it->second));
+  auto it = after.empty() ? state.models_.begin() : state.models_.upper_bound(after);
+  for (; it != state.models_.end() && views.size() < limit; ++it) {
+    views.push_back(ViewOf(it->first, it->second));
   }
   return views;
 }
 
 // Versions that are held, and those that were visible once and are held by nobody any more; by
 // number and term.
-std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
-  const auto found = models_.find(name);
-  if (found == models_.end()) return {};
+std::vector<VersionView> Hub::State::Looks::Versions(const std::string& name) const {
+  const auto found = state.models_.find(name);
+  if (found == state.models_.end()) return {};
   const Model& model = found->second;
   std::map<std::tuple<VersionNumber, TermNumber, PublicationId>, VersionView> views;
   for (const auto& [version, publication] : model.visible) {
@@ -148,7 +148,7 @@ std::vector<VersionView> Hub::State::Versions(const std::string& name) const {
   for (const auto& [id, publication] : model.publications) {
     VersionView& view = views[{publication.version, publication.term.number, id}];
     view = ViewOf(publication);
-    view.kept_by = KeptBy(model, publication);
+    view.kept_by = state.KeptBy(model, publication);
     std::set<std::string> filling;
     ForEachSharding(publication, [&](const Sharding& sharding) {
       for (const auto& [rank, shard] : sharding.shards) {
@@ -186,14 +186,14 @@ ReferenceView Hub::State::Looks::ViewOfReference(const Worker& worker) {
 }
 
 // References by group and rank.
-std::vector<ReferenceView> Hub::State::References(const std::string& model,
-                                                  std::optional<VersionNumber> version) const {
+std::vector<ReferenceView> Hub::State::Looks::References(
+    const std::string& model, std::optional<VersionNumber> version) const {
   std::vector<ReferenceView> views;
-  for (auto it = workers_.lower_bound({model, "", 0});
-       it != workers_.end() && it->first.model == model; ++it) {
+  for (auto it = state.workers_.lower_bound({model, "", 0});
+       it != state.workers_.end() && it->first.model == model; ++it) {
     const Worker& worker = it->second;
     if (!worker.reference || (version && worker.reference->version != *version)) continue;
-    views.push_back(Looks::ViewOfReference(worker));
+    views.push_back(ViewOfReference(worker));
   }
   return views;
 }
@@ -219,17 +219,17 @@ WorkerView Hub::State::Looks::ViewOf(const Worker& worker, TimeMs now) {
 }
 
 // Workers within their leases.
-std::vector<WorkerView> Hub::State::Workers(TimeMs now) const {
+std::vector<WorkerView> Hub::State::Looks::Workers(TimeMs now) const {
   std::vector<WorkerView> views;
-  for (const auto& [key, worker] : workers_) {
-    if (worker.alive) views.push_back(Looks::ViewOf(worker, now));
+  for (const auto& [key, worker] : state.workers_) {
+    if (worker.alive) views.push_back(ViewOf(worker, now));
   }
   return views;
 }
 
-std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
+std::vector<TransferView> Hub::State::Looks::Transfers(TimeMs now) const {
   std::vector<TransferView> views;
-  for (const auto& [key, worker] : workers_) {
+  for (const auto& [key, worker] : state.workers_) {
     if (!Running(worker)) continue;
     const Read& read = *worker.read;
     TransferView view;
@@ -255,34 +255,23 @@ std::vector<TransferView> Hub::State::Transfers(TimeMs now) const {
   return views;
 }
 
-StatusView Hub::State::Status() const {
+StatusView Hub::State::Looks::Status() const {
   StatusView view;
-  view.models = static_cast<uint32_t>(models_.size());
-  view.workers = static_cast<uint32_t>(alive_);
-  view.connected = static_cast<uint32_t>(sessions_.size());
-  for (const auto& [key, worker] : workers_) {
+  view.models = static_cast<uint32_t>(state.models_.size());
+  view.workers = static_cast<uint32_t>(state.alive_);
+  view.connected = static_cast<uint32_t>(state.sessions_.size());
+  for (const auto& [key, worker] : state.workers_) {
     if (worker.reference) ++view.references;
     if (Running(worker)) ++view.transfers;
   }
-  view.recovering = recovering_;
-  view.decisions = totals_.decisions;
+  view.recovering = state.recovering_;
+  view.decisions = state.graph_.decisions();
   return view;
 }
 
-uint64_t Hub::State::Revision(const std::string& model) const {
-  const auto it = models_.find(model);
-  return it == models_.end() ? 0 : it->second.revision;
-}
-
-std::shared_ptr<const Layout> Hub::State::FindLayout(const Fingerprint& fingerprint) const {
-  const auto it = layouts_.find(fingerprint);
-  return it == layouts_.end() ? nullptr : it->second;
-}
-
-std::shared_ptr<const std::string> Hub::State::FindAttachment(
-    const Fingerprint& fingerprint) const {
-  const auto it = attachments_.find(fingerprint);
-  return it == attachments_.end() ? nullptr : it->second;
+uint64_t Hub::State::Looks::Revision(const std::string& model) const {
+  const auto it = state.models_.find(model);
+  return it == state.models_.end() ? 0 : it->second.revision;
 }
 
 }  // namespace tensorhub::hub

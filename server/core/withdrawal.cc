@@ -54,11 +54,11 @@ void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
   if (!worker.reference) return;
   Shard& shard = *worker.reference->shard;
   // R3: what the others in service have changes for all that are not.
-  for (Worker* other : shard.withdrawn) state.Relist(*other);
-  state.Relist(worker);
+  for (Worker* other : shard.withdrawn) state.graph_.Relist(*other);
+  state.graph_.Relist(worker);
   withdrawn ? void(shard.withdrawn.insert(&worker)) : void(shard.withdrawn.erase(&worker));
   if (withdrawn && HoldsWhole(worker)) state.leavers_.insert(worker.serial);
-  state.RetryRedirects(*worker.reference->sharding, worker.id.key.rank);
+  state.graph_.RetryRedirects(*worker.reference->sharding, worker.id.key.rank);
 }
 
 // R8: an earlier life of the hub was told.

@@ -10,6 +10,7 @@ import sys
 
 import comment_rules
 import coverage_rules
+import declaration_rules
 import document_rules
 import function_rules
 import include_rules
@@ -29,6 +30,7 @@ CHECKS = (
     text_rules.check_file_length,
     text_rules.check_line_length,
     function_rules.check_functions,
+    declaration_rules.check_declarations,
     registration_rules.check_sources_registered,
     registration_rules.check_folders_registered,
     registration_rules.check_rules_named,

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import check
+import declaration_rules
 import document_rules
 import function_rules
 import message_rules
@@ -167,6 +168,8 @@ PLANTED = (
     ("function-length: Inner", {"common/ids.h": header("common/ids.h",
                                 "class A {\n public:\n  class B {\n   public:\n    int Inner() {\n"
                                 + "  F();\n" * 70 + "    }\n  };\n};")}),
+    ("declarations: Hub::State has 501", {"server/core/state.h": header(
+        "server/core/state.h", "class Hub::State {\n" + "  int a_ = 0;\n" * 501 + "};")}),
     ("names this source", {"common/lost.cc": LICENCE}),
     ("names this test", {"tests/unit/common/lost_test.cc": LICENCE}),
     ("unregistered", {"common/cli/CMakeLists.txt": "add_library(cli)\n"}),
@@ -229,6 +232,20 @@ class HouseRules(unittest.TestCase):
         text = "namespace n {\nint F(int a,\n      int b) {\n  if (a) {\n    b = 1;\n  }\n}\n}\n"
         functions = function_rules.functions_of(source_tree.SourceFile("a.cc", text))
         self.assertEqual([(f.name, f.first_line, f.line_count()) for f in functions], [("F", 2, 6)])
+
+    def test_declarations_are_counted(self):
+        text = ("class A;\nclass A {\n public:\n  A(int a) : a_{a} {\n    F();\n  }\n"
+                "  void F(B b = {}, const C& c = C());\n  // void G();\n"
+                "  template <typename T>\n  void G(T t) { H(t); }\n private:\n"
+                "  enum class E { kOne };\n  struct B;\n  int a_ = 0, b_{1};\n};\nint c;\n")
+        file = source_tree.SourceFile("a.h", text)
+        found = declaration_rules.declarations_of(file, "A")
+        self.assertEqual([line.split()[0] for line in found],
+                         ["A(int", "void", "template", "enum", "struct", "int"], found)
+        self.assertEqual(list(declaration_rules.check_declarations({"a.h": file}, {"a.h:A": 6})),
+                         [])
+        self.assertEqual(
+            len(list(declaration_rules.check_declarations({"a.h": file}, {"a.h:A": 5}))), 1)
 
     def test_the_ratchet_holds_and_is_cleared(self):
         files = {"a.cc": source_tree.SourceFile("a.cc", "int F() {\n" + "G();\n" * 80 + "}\n")}
