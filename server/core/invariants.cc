@@ -224,7 +224,7 @@ uint32_t Hub::State::Invariants::CheckSharding(const Publication& publication,
       TH_CHECK(shard.draining.contains(holder) == drains);
       TH_CHECK(shard.withdrawn.contains(holder) == holder->withdrawn);
       // R7: it is asked about again when who keeps what it holds may have changed.
-      TH_CHECK(!holder->withdrawn || !HoldsWhole(*holder) || leavers_.contains(serial));
+      TH_CHECK(!holder->withdrawn || !HoldsWhole(*holder) || state.leavers_.contains(serial));
       if (holder->withdrawn) ++withdrawn;
       if (drains) ++draining;
       // R2: nobody holds a version completely before it is visible.

@@ -264,7 +264,7 @@ void Hub::State::CompletePublished(Publication& publication, bool news) {
   }
   if (news) BecomeVisible(publication);
   for (Worker* holder : published) {
-    RetryRedirects(publication.published, holder->id.key.rank);
+    graph_.RetryRedirects(publication.published, holder->id.key.rank);
     graph_.DrawNearer(*holder);
   }
 }

@@ -135,6 +135,11 @@ bool Cluster::busy() const {
                      [](const auto& group) { return group->busy(); });
 }
 
+bool Cluster::copying() const {
+  return std::any_of(groups_.begin(), groups_.end(),
+                     [](const auto& group) { return group->copying(); });
+}
+
 bool Cluster::complete() const {
   return std::all_of(groups_.begin(), groups_.end(),
                      [](const auto& group) { return group->complete(); });

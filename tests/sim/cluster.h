@@ -28,6 +28,7 @@ class Cluster {
     for (const auto& group : groups_) group->SetResting(resting);
   }
   bool busy() const;
+  bool copying() const;
   bool complete() const;
   const std::vector<std::unique_ptr<Group>>& groups() const { return groups_; }
   uint32_t workers() const { return static_cast<uint32_t>(places_.size()); }

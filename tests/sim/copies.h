@@ -29,6 +29,7 @@ class Copies {
   void Leave(TimeMs drain_ms, const Action& done);
   void Kill(bool told);
   std::vector<Process*> running() const;
+  bool making() const { return making_ || !to_make_.empty(); }
 
  private:
   struct Copy {

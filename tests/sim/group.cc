@@ -116,6 +116,13 @@ bool Group::complete() const {
   });
 }
 
+bool Group::copying() const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const RankState& rank) {
+    return rank.process != nullptr && rank.process->node().running() &&
+           rank.process->copies().making();
+  });
+}
+
 // --- one operation after another -----------------------------------------------------------------
 
 std::vector<Fingerprint> Group::layouts() const {

@@ -43,6 +43,7 @@ class Group {
   // Begins nothing new.
   void SetResting(bool resting);
   bool busy() const { return !unfinished_.empty(); }
+  bool copying() const;   // a rank makes a copy in host memory
   bool complete() const;  // every rank runs and is connected
 
   // Owners of processes that the hub has refused for good start others.
