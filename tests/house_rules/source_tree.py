@@ -12,7 +12,7 @@ TOP_FOLDERS = ("common", "proto", "server", "worker_agent", "libros", "python", 
 CODE_SUFFIXES = (".cc", ".h")
 SCRIPT_SUFFIXES = (".py", ".sh")
 OTHER_SUFFIXES = (".proto", ".cmake", ".md")
-_SCENARIO = re.compile(r"tests/.*/scenarios/\w+\.txt")
+_SCENARIO = re.compile(r"tests/(.*/scenarios|protocol)/\w+\.txt")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 # In this order: a raw string, a string or character, a line comment, a block comment. The look

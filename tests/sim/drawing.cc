@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,12 +13,6 @@
 
 namespace tensorhub::fault {
 namespace {
-
-bool Flows(const std::string& what) {
-  static const auto& flowing =
-      *new std::set<std::string>{"Request", "Data", "Confirm", "AskWord", "Word", "Progress", kGet};
-  return flowing.contains(what);
-}
 
 // Answers are codes of absl::Status.
 bool IsAnswer(const std::string& from, const std::string& what) {
@@ -44,7 +37,8 @@ Drawing::Line* Drawing::SameInThisFlow(const Line& line) {
   return nullptr;
 }
 
-void Drawing::OnMessage(const std::string& from, const std::string& to, const std::string& what) {
+void Drawing::OnMessage(const std::string& from, const std::string& to, const std::string& what,
+                        const std::string& /*detail*/) {
   if (!begun_ || what == "Heartbeat") return;
   const Line line = {Shown(from), Shown(to), what};
   if (Line* same = SameInThisFlow(line)) {

@@ -21,7 +21,8 @@ class Drawing final : public Listener {
   // From now on.
   void Begin() { begun_ = true; }
 
-  void OnMessage(const std::string& from, const std::string& to, const std::string& what) override;
+  void OnMessage(const std::string& from, const std::string& to, const std::string& what,
+                 const std::string& detail) override;
   void OnNote(const std::string& who, const std::string& what) override;
 
   std::string Text() const;

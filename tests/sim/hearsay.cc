@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -52,6 +53,12 @@ constexpr std::array<std::pair<agent::PeerKind, std::string_view>, 16> kPeerName
 }};
 
 }  // namespace
+
+bool Flows(const std::string& what) {
+  static const auto& flowing =
+      *new std::set<std::string>{"Request", "Data", "Confirm", "AskWord", "Word", "Progress", kGet};
+  return flowing.contains(what);
+}
 
 std::string NameOf(const hub::Event& event) {
   const std::string_view name = AlternativeName(event);

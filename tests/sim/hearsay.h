@@ -19,14 +19,18 @@ namespace tensorhub::fault {
 class Listener {
  public:
   virtual ~Listener() = default;
-  virtual void OnMessage(const std::string& from, const std::string& to,
-                         const std::string& what) = 0;
+  // `detail`: what stands in it, as details.h says.
+  virtual void OnMessage(const std::string& from, const std::string& to, const std::string& what,
+                         const std::string& detail) = 0;
   virtual void OnNote(const std::string& who, const std::string& what) = 0;
 };
 
 inline constexpr char kServer[] = "server";
 // Memory that is read without its owner.
 inline constexpr char kGet[] = "(reads its memory)";
+
+// Whether messages of this name repeat while bytes flow.
+bool Flows(const std::string& what);
 
 // Empty: nobody says it (a tick, the end of a stream).
 std::string NameOf(const hub::Event& event);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/sim/details.h"
 #include "tests/sim/hub_link.h"
 #include "tests/sim/process.h"
 #include "tools/sim/core_events.h"
@@ -106,7 +107,9 @@ void HubLink::SendAnswer(const hub::Reply& reply) {
   Down(scene_.agenda.now() + Latency(), [this, reply] {
     if (scene_.agenda.now() >= scene_.hub->call(reply.call).down_cut) return;
     if (!Forget(reply.call)) return;
-    scene_.Said(kServer, process_.name(), NameOf(reply));
+    if (scene_.listener != nullptr) {
+      scene_.Said(kServer, process_.name(), NameOf(reply), DetailOf(reply));
+    }
     Judge(reply.call, reply);
   });
 }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/remedy.h"
+#include "tests/sim/details.h"
 #include "tests/sim/process.h"
 #include "tools/sim/core_events.h"
 #include "worker_agent/core/refusal.h"
@@ -139,7 +140,9 @@ void HubLink::SendEnd(Stream& stream, const absl::Status& status) {
 void HubLink::OnDown(Stream& stream, const hub::Directive& directive,
                      const ServerIdentity& identity) {
   if (&stream != stream_ || state_ == State::kEnded) return;
-  scene_.Said(kServer, process_.name(), NameOf(directive));
+  if (scene_.listener != nullptr) {
+    scene_.Said(kServer, process_.name(), NameOf(directive), DetailOf(directive));
+  }
   if (std::holds_alternative<hub::Welcome>(directive.body)) {
     return OnWelcome(directive, identity);
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/planning.h"
 #include "tests/sim/checkers/checkers.h"
+#include "tests/sim/details.h"
 #include "tests/sim/effect_trace.h"
 #include "tests/sim/process.h"
 #include "tests/sim/state_watch.h"
@@ -186,7 +187,9 @@ void HubNode::Drain(const WorkerKey& worker, bool undo) {
 
 void HubNode::Apply(const hub::Event& event, Process* from) {
   effects_.clear();
-  if (from != nullptr) scene_.Said(from->name(), kServer, NameOf(event));
+  if (from != nullptr && scene_.listener != nullptr) {
+    scene_.Said(from->name(), kServer, NameOf(event), DetailOf(event));
+  }
   scene_.checkers->BeforeHubStep(event);
   hub_->Apply(event, NowMs(), effects_);
   if (scene_.effect_trace != nullptr) scene_.effect_trace->Note(NowMs(), effects_);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/sim/checkers/checkers.h"
+#include "tests/sim/details.h"
 #include "tests/sim/effect_trace.h"
 #include "tests/sim/gets.h"
 #include "tests/sim/state_watch.h"
@@ -196,7 +197,8 @@ void Process::OnMessage(const std::string& header, const Cells& cells, uint64_t 
 }
 
 void Process::OnFrame(const Process& from, const std::string& header) const {
-  if (scene_.listener != nullptr) scene_.Said(from.name(), name(), NameOfPeerMessage(header));
+  if (scene_.listener == nullptr) return;
+  scene_.Said(from.name(), name(), NameOfPeerMessage(header), DetailOfPeerMessage(header));
 }
 
 // --- the owner -----------------------------------------------------------------------------------

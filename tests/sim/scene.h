@@ -80,8 +80,9 @@ struct Scene {
   }
   std::optional<Violation> violation;
 
-  void Said(const std::string& from, const std::string& to, const std::string& what) const {
-    if (listener != nullptr && !what.empty()) listener->OnMessage(from, to, what);
+  void Said(const std::string& from, const std::string& to, const std::string& what,
+            const std::string& detail = "") const {
+    if (listener != nullptr && !what.empty()) listener->OnMessage(from, to, what, detail);
   }
   void Note(const std::string& who, const std::string& what) const {
     if (listener != nullptr) listener->OnNote(who, what);

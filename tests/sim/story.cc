@@ -37,13 +37,14 @@ std::shared_ptr<const Layout> SmallLayout() {
 
 }  // namespace
 
-Story::Story() : scene_(1), hub_(scene_), wire_(scene_), gets_(scene_), checkers_(scene_, true) {
+Story::Story(Listener* listener)
+    : scene_(1), hub_(scene_), wire_(scene_), gets_(scene_), checkers_(scene_, true) {
   scene_.plan = Quiet();
   scene_.hub = &hub_;
   scene_.wire = &wire_;
   scene_.gets = &gets_;
   scene_.checkers = &checkers_;
-  scene_.listener = &drawing_;
+  scene_.listener = listener != nullptr ? listener : &drawing_;
   hub_.Start();
 }
 
@@ -80,8 +81,16 @@ Process& Story::Replace(Process& process) {
   return next;
 }
 
-void Story::Publish(Process& trainer, VersionNumber version) {
+void Story::Write(Process& trainer, VersionNumber version) {
   trainer.WriteContent(scene_.contents.ForPublish({kModel, version}, /*in_use=*/true, 0));
+}
+
+void Story::Ask(Process& worker, const agent::Verb& verb) {
+  worker.Ask(verb, [](const agent::VerbDone&) {});
+}
+
+void Story::Publish(Process& trainer, VersionNumber version) {
+  Write(trainer, version);
   trainer.Ask(agent::PublishVerb{version},
               [](const agent::VerbDone& done) { TH_CHECK(done.status.ok()); });
 }
@@ -102,11 +111,19 @@ void Story::Until(const std::function<bool()>& holds) {
 }
 
 void Story::UntilIdle() {
-  Until([this] {
-    return std::all_of(actors_.begin(), actors_.end(), [](const Process* process) {
-      return process->node().dead() || process->idle();
-    });
+  Until([this] { return IsIdle(); });
+}
+
+bool Story::IsIdle() const {
+  return std::all_of(actors_.begin(), actors_.end(), [](const Process* process) {
+    return process->node().dead() || process->idle();
   });
+}
+
+void Story::RunFor(Nanos time) {
+  const Nanos end = scene_.agenda.now() + time;
+  while (!scene_.violation && scene_.agenda.DoNext(end)) {
+  }
 }
 
 void Story::UntilSomeIsThere(const Process& reader) {

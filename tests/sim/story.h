@@ -22,7 +22,8 @@ namespace tensorhub::fault {
 
 class Story {
  public:
-  Story();
+  // What is said goes to `listener`, or else is drawn.
+  explicit Story(Listener* listener = nullptr);
 
   // A rank of a group of `world_size`, on a host of its own, or on `host`. It connects.
   Process& Add(const std::string& group, Rank rank = 0, uint32_t world_size = 1,
@@ -34,19 +35,27 @@ class Story {
   // The same rank of the same group, as another process.
   Process& Replace(Process& process);
 
+  // These have to succeed.
   void Publish(Process& trainer, VersionNumber version);
   void Fetch(Process& rollout);
   void Unpublish(Process& worker);
+  // Whatever comes of it.
+  static void Ask(Process& worker, const agent::Verb& verb);
+  // The bytes of a version, into buffers that nobody reads.
+  void Write(Process& trainer, VersionNumber version);
 
   // Until it holds; aborts if it does not within a minute.
   void Until(const std::function<bool()>& holds);
   void UntilIdle();
+  bool IsIdle() const;
+  void RunFor(Nanos time);
   void UntilSomeIsThere(const Process& reader);
   // The holder has been told that what it held is over.
   void UntilDropped(const Process& holder);
   // Whom it reads from.
   Process& SourceOf(const Process& reader);
   HubNode& hub() { return hub_; }
+  Scene& scene() { return scene_; }
 
  private:
   Process& Start(const Place& place);

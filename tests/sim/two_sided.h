@@ -1,0 +1,55 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scripts of both sides: the real hub and real agents, and everything that they say to each other.
+// A line that begins with "> " is done, and what was said because of it follows. Commands:
+//
+//   add W [of=N] [host=H]     a worker GROUP/RANK of a group of N comes, by itself on a host or on
+//   H publish W vN, fetch W [vN], unpublish W, leave W        asked, not waited for until W has N
+//   N chunks are valid at W stabilize                 nothing is asked any more, and what was said
+//   has arrived wait N                    milliseconds kill W [silently], replace W its host says
+//   so, or is gone crash hub, start hub lose calls, lose answers  from now on, between workers and
+//   the hub cut W W, cut W hub        both ways, without anybody being told heal nothing is lost or
+//   cut any more drain W [undo]
+
+#ifndef TENSORHUB_TESTS_SIM_TWO_SIDED_H_
+#define TENSORHUB_TESTS_SIM_TWO_SIDED_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/sim/story.h"
+#include "tests/sim/transcript.h"
+
+namespace tensorhub::fault {
+
+class TwoSided {
+ public:
+  TwoSided() : story_(&transcript_) {}
+
+  // The script with what was said. What follows a command in it is left out.
+  std::string Replay(const std::string& script);
+
+ private:
+  using Words = std::vector<std::string>;
+
+  // False: there is no such command.
+  bool Do(const Words& words);
+  bool DoToWorker(const Words& words);
+  bool DoToHub(const std::string& verb);
+  bool Lose(const std::string& what);
+  void Add(const Words& words);
+  void AskFor(const Words& words, Process& worker);
+  void Cut(const Words& words);
+  void Heal();
+  void Stabilize();
+
+  Transcript transcript_;
+  Story story_;
+  std::map<std::string, Process*> workers_;
+};
+
+}  // namespace tensorhub::fault
+
+#endif  // TENSORHUB_TESTS_SIM_TWO_SIDED_H_
