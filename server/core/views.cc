@@ -38,7 +38,7 @@ const Sharding& CutOf(const Publication& publication) {
   return published.world_size == 0 || lacking ? publication.origin() : published;
 }
 
-VersionView ViewOf(const Publication& publication) {
+VersionView ViewOfVersion(const Publication& publication) {
   const Sharding& cut = CutOf(publication);
   VersionView view;
   view.version = publication.version;
@@ -147,7 +147,7 @@ std::vector<VersionView> Hub::State::Looks::Versions(const std::string& name) co
   }
   for (const auto& [id, publication] : model.publications) {
     VersionView& view = views[{publication.version, publication.term.number, id}];
-    view = ViewOf(publication);
+    view = ViewOfVersion(publication);
     view.kept_by = state.KeptBy(model, publication);
     std::set<std::string> filling;
     ForEachSharding(publication, [&](const Sharding& sharding) {

@@ -96,7 +96,7 @@ DrainReply Hub::State::Service::Describe(const Worker& worker) const {
   if (!HoldsWhole(worker)) return reply;
   reply.alone = !StepsAside(worker);
   if (!worker.withdrawn || state.MayGo(worker)) return reply;
-  reply.wanted = state.KeptBy(state.models_.at(worker.id.key.model), state.PublicationOf(worker));
+  reply.wanted = state.KeptBy(state.models_.at(worker.id.key.model), PublicationOf(worker));
   reply.copier = worker.succession.copier;
   reply.no_copy = worker.succession.no_copy;
   return reply;
