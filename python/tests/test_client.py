@@ -257,7 +257,7 @@ def test_where_it_shows_itself_has_to_be_right(server, connect, tmp_path):
         connect("g", http="9101")
     with pytest.raises(tensorhub.UnavailableError, match="http: cannot listen on"):
         connect("g", http=server)
-    with pytest.raises(tensorhub.FailedPreconditionError, match="trace: .*a folder that is there"):
+    with pytest.raises(tensorhub.FailedPreconditionError, match=r"trace: .*a folder that is there"):
         connect("g", trace=tmp_path / "nowhere")
 
 

@@ -215,7 +215,7 @@ def test_warnings_go_through_logging(program, server):
     assert "('tensorhub', 30," in done.stdout
 
 
-def test_a_process_is_watched(program, monkeypatch, tmp_path):
+def test_a_process_is_watched(program, connect, monkeypatch, tmp_path):
     monkeypatch.setenv("TENSORHUB_LOG_LEVEL", "info")  # the log says which port it is
     program(f"""
         import asyncio, logging, queue, re, urllib.request
@@ -243,7 +243,7 @@ def test_a_process_is_watched(program, monkeypatch, tmp_path):
     """)
     (file,) = tmp_path.iterdir()
     assert file.name.endswith(".trace.json")
-    assert "first/0" in file.read_text(encoding="utf-8")
+    assert f"{connect.model} first rank 0" in file.read_text(encoding="utf-8")
 
 
 def test_a_served_server_ends_with_its_process(tmp_path):

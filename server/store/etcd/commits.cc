@@ -21,13 +21,13 @@ absl::Status Replaced() {
       "and it stands by");
 }
 
+}  // namespace
+
 absl::Status DamagedKey(const std::string& key) {
   return absl::DataLossError(absl::StrCat("--store: etcd's ", key,
                                           " is not what a server wrote: restore etcd from a "
                                           "snapshot, or name another prefix"));
 }
-
-}  // namespace
 
 etcd::RequestOp PutOp(const std::string& key, const std::string& value) {
   etcd::RequestOp op;

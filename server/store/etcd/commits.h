@@ -43,6 +43,8 @@ etcd::RequestOp DeleteRangeOp(const std::string& first, const std::string& end);
 etcd::Compare MadeAt(const std::string& key, int64_t revision);
 etcd::Compare ChangedAt(const std::string& key, int64_t revision);
 etcd::RequestOp ReadOp(const std::string& key);
+// DATA_LOSS: what is there is not what a server wrote.
+absl::Status DamagedKey(const std::string& key);
 
 class EtcdCommits {
  public:

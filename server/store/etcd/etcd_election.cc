@@ -48,12 +48,6 @@ std::optional<int> SchemaOf(const etcd::KeyValue* pair) {
   return known ? std::optional(number) : std::nullopt;
 }
 
-absl::Status DamagedKey(const std::string& key) {
-  return absl::DataLossError(absl::StrCat("--store: etcd's ", key,
-                                          " is not what a server wrote: restore etcd from a "
-                                          "snapshot, or name another prefix"));
-}
-
 absl::Status NotOurs(const EtcdPlace& place, const std::string& why) {
   return absl::FailedPreconditionError(
       absl::StrCat("--store ", place.ToString(), ": ", why, "; name another prefix"));
