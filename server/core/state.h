@@ -200,7 +200,7 @@ class Hub::State {
   const Publication* ReadAs(const Worker& worker, const PublishOp& op) const;
   absl::StatusOr<Joining> CompareContent(const Publication& publication, const Worker& worker,
                                          const PublishOp& op) const;
-  ComparedWith HolderToAsk(const Publication& publication, Rank rank) const;
+  ComparedWith HolderToAsk(const Publication& publication, const Worker& joiner) const;
   void AwaitContent(Worker& worker, const PublishOp& op);
   void SettleJoiners();
   void On(const ContentHashed& event);
@@ -396,7 +396,7 @@ class Hub::State {
   void SettleOrphan(Worker& reader);
   bool AssignNearest(Worker& reader);
   void GiveUpRead(const Worker& reader);
-  void BarSource(Read& read, const WorkerIdentity& source) const;
+  void BarSource(Read& read, const WorkerIdentity& source, Bar::State at_first = {}) const;
   bool MustGoFar(Worker& reader);
   bool Pardon(Worker& reader, Tier farthest);
   void ReturnInside(Worker& reader);
