@@ -77,6 +77,7 @@ DecisionWorld::Worker& DecisionWorld::Open(const WorkerKey& key, const std::stri
   hello.number = 1;
   hello.world_size = 1;
   hello.location = Location::Parse(location).value();
+  hello.read_key = CapabilityKey::Guessable(worker.session);
   Apply(hello);
   return worker;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/capability.h"
 #include "common/grpc_status.h"
 #include "common/ids.h"
 #include "common/mutex.h"
@@ -159,6 +160,7 @@ absl::Status LightWorker::Open(v1::OpenSession open) {
   open.set_session_number(++sessions_);
   open.set_world_size(1);
   open.set_location(location_);
+  open.set_read_key(ToBytes(CapabilityKey::Guessable(id_.incarnation())));
   v1::WorkerMessage opening;
   *opening.mutable_open() = std::move(open);
   heard_->SetSession(agent::HubSession::Open(

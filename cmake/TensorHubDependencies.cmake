@@ -3,6 +3,7 @@
 include_guard(GLOBAL)
 
 find_package(absl REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)  # gRPC's own
 find_package(spdlog REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ucx REQUIRED)  # any UCX >= 1.13; point ucx_ROOT at another one
@@ -13,7 +14,6 @@ endif()
 if(TENSORHUB_GRPC)
   find_package(Protobuf MODULE REQUIRED)  # 3.21 ships no config package
   find_package(gRPC CONFIG REQUIRED)
-  find_package(OpenSSL 3.0 REQUIRED)  # gRPC's own
   find_package(nlohmann_json REQUIRED)
   find_package(prometheus-cpp CONFIG REQUIRED)
   find_package(PkgConfig REQUIRED)

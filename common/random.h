@@ -7,6 +7,7 @@
 #ifndef TENSORHUB_COMMON_RANDOM_H_
 #define TENSORHUB_COMMON_RANDOM_H_
 
+#include <array>
 #include <cstdint>
 
 #include "common/ids.h"
@@ -36,8 +37,10 @@ class Random {
   uint64_t state_;
 };
 
-// A seed from the operating system. The only place that asks it.
+// From the operating system, which is asked nowhere else.
 uint64_t RandomSeed();
+// The same, for keys.
+std::array<uint8_t, 32> RandomSecret();
 
 }  // namespace tensorhub
 

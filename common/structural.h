@@ -29,9 +29,8 @@ constexpr size_t CountOf(Members... members) {
 }
 
 // References to the members of an aggregate, in their order.
-template <typename T>
+template <typename T, size_t kCount = CountOf<std::remove_const_t<T>>()>
 auto Fields(T& v) {
-  constexpr size_t kCount = CountOf<std::remove_const_t<T>>();
   if constexpr (kCount == 0) {
     return std::tuple<>();
   } else if constexpr (kCount == 1) {
@@ -91,10 +90,13 @@ auto Fields(T& v) {
   } else if constexpr (kCount == 19) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = v;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
-  } else {
-    static_assert(kCount == 20);
+  } else if constexpr (kCount == 20) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = v;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t);
+  } else {
+    static_assert(kCount == 21);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u] = v;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u);
   }
 }
 

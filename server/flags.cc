@@ -60,6 +60,10 @@ void DeclareGuard(cli::CommandLine& line, Flags& flags) {
             "calls that one caller may make in a second; 0: no bound");
   line.Flag("document-bytes-per-caller", &flags.document_bytes_per_caller,
             "of layouts and attachments, what one caller may put in a minute; 0: no bound");
+  line.Flag(
+      "guard-reads", &flags.guard_reads,
+      "workers serve only whom this server sends to them; --guard-reads=false: whoever reaches "
+      "them, for as long as there are older agents, which have nothing to show");
   line.Flag("insecure-loopback", &flags.insecure_loopback,
             "for demonstrations: listen on this host's loopback only, to whoever is on this host");
 }

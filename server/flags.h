@@ -36,6 +36,7 @@ struct Flags {
   tls::Files tls;
   std::string client_auth = "auto";
   std::string access;
+  bool guard_reads = true;
   rpc::CallerLimits limits;
   cli::Bytes document_bytes_per_caller{limits.document_bytes_per_min};
   std::string http;

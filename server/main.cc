@@ -112,6 +112,7 @@ rpc::RpcServer::Options ServerOptions(const Flags& flags, const ListenAddress& l
   options.loop.hub.readers_per_source = flags.readers_per_source;
   options.loop.hub.sources_per_reader = flags.sources_per_reader;
   options.loop.hub.keep_latest = flags.keep_latest;
+  options.loop.hub.guard_reads = flags.guard_reads;
   options.identity = loaded.identity;
   options.data_dir = flags.data_dir;
   options.reflection = flags.reflection;

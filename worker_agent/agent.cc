@@ -49,7 +49,8 @@ ProgressLoop::Options LoopOptions(const AgentOptions& options,
                 .spot = options.spot,
                 .endpoint = "",
                 .offers_copies = options.host_copy_bytes > 0,
-                .copy_of = options.copy_of};
+                .copy_of = options.copy_of,
+                .read_key = {RandomSecret()}};
   loop.on_copy_released = options.on_copy_released;
   loop.attachment = options.attachment;
   loop.connect_timeout_ms = options.connect_timeout_ms;

@@ -140,10 +140,12 @@ void ReadGraph::On(const SourceFailed& event) {
   turn_.Say(LogLine::Level::kWarning,
             absl::StrCat(ToString(reader->id.key), ": source ", ToString(source.id.key),
                          " failed: ", std::string(read.last_failure.message())));
-  const bool damaged = absl::IsDataLoss(event.reason);
-  BarSource(read, source.id);
-  Complain(source, reader->id);
-  Doubt(source, *reader, damaged);
+  // R9: it refuses what the reader shows, and so is there. What the next Assign brings may be
+  // another.
+  const bool refused = absl::IsUnauthenticated(event.reason);
+  BarSource(read, source.id, refused ? Bar::State::kPardoned : Bar::State::kBarred);
+  if (!refused) Complain(source, reader->id);
+  if (!refused) Doubt(source, *reader, /*verify=*/absl::IsDataLoss(event.reason));
   const bool stranded = read.FedBy(event.assignment) != nullptr && read.running;
   Release(*reader, event.assignment);
   if (!stranded) return;
@@ -161,11 +163,11 @@ std::optional<ReadGraph::Stranded> ReadGraph::TakeStranded() {
   return first;
 }
 
-// Once it may be tried again (Pardon); the second time is the last.
-void ReadGraph::BarSource(Read& read, const WorkerIdentity& source) const {
+// Once it may be tried again (Pardon, or `at_first`); the second time is the last.
+void ReadGraph::BarSource(Read& read, const WorkerIdentity& source, Bar::State at_first) const {
   const bool again = read.barred.contains(source);
   if (!again && read.barred.size() >= options_.limits.barred_sources) return;
-  read.barred[source].state = again ? Bar::State::kFinal : Bar::State::kBarred;
+  read.barred[source].state = again ? Bar::State::kFinal : at_first;
 }
 
 // R8: half a complaint. The reader moves on, as after a whole one, only if there is somebody as

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/read_rights.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -109,13 +110,20 @@ const Publication* Hub::State::ReadAs(const Worker& worker, const PublishOp& op)
 }
 
 // Any holder that has the whole list; the joiner asks it which chunk differs, if one does.
-ComparedWith Hub::State::HolderToAsk(const Publication& publication, Rank rank) const {
-  const auto shard = publication.published.shards.find(rank);
+ComparedWith Hub::State::HolderToAsk(const Publication& publication, const Worker& joiner) const {
+  const auto shard = publication.published.shards.find(joiner.id.key.rank);
   if (shard == publication.published.shards.end()) return {};
   for (const auto& [serial, holder] : shard->second.holders) {
     const ReferenceState state = holder->reference->state;
     const bool whole = state == ReferenceState::kPublishing || state == ReferenceState::kComplete;
-    if (whole) return {holder->id, holder->endpoint, holder->reference->generation};
+    if (!whole) continue;
+    const Generation generation = holder->reference->generation;
+    return {holder->id, holder->endpoint, generation,
+            SignRead(options_, *holder,
+                     {.reader = joiner.id.incarnation,
+                      .publication = publication.id,
+                      .generation = generation,
+                      .use = ReadUse::kDigests})};
   }
   return {};
 }

@@ -27,6 +27,7 @@ struct ComparedWith {
   WorkerIdentity holder;  // incarnation 0: nobody to ask
   std::string endpoint;
   Generation generation = 0;
+  Capability capability = {};  // R9: for its digests
 };
 struct PublishReply {
   PublicationId publication;
@@ -86,9 +87,10 @@ struct Welcome {
   TimeMs heartbeat_ms = 0;
   // The holding that the worker reported rests on documents that the hub does not know.
   bool wants_documents = false;
-  GroupEpoch epoch = {};  // of the group, the latest that this worker is known to be in
-  TermNumber term = 0;    // of the model, the latest
-  Id128 adopts = {};      // the store that it knew, if it is another hub's
+  GroupEpoch epoch = {};      // of the group, the latest that this worker is known to be in
+  TermNumber term = 0;        // of the model, the latest
+  Id128 adopts = {};          // the store that it knew, if it is another hub's
+  bool guards_reads = false;  // R9: Assign brings capabilities
 };
 // R2: another epoch has begun for its group, and this worker is in it.
 struct GroupChanged {
@@ -109,6 +111,7 @@ struct Assign {
   uint32_t part = 0;       // the stream that this source feeds
   bool ranges = false;     // several sources feed the read
   bool parts = false;      // of another sharding (SourceSharding)
+  Capability capability;   // R9: what the reader shows the source; none: that one asks for none
 };
 // Before the assignments of this plan: whom they lead to holds another sharding of the publication,
 // and each stream brings what the reader's slices have in common with one of its shards.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/capability.h"
 #include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/layout.h"
@@ -111,6 +112,8 @@ struct SessionOpened {
   // R8: the call whose answer it has not had, and which it repeats now; 0: none. None: an older
   // agent, which does not say.
   std::optional<OpId> repeats = {};
+  // R9: what readers of this worker are signed by; none: an older agent.
+  CapabilityKey read_key = {};
 };
 
 struct SessionClosed {

@@ -72,6 +72,9 @@ struct HubOptions {
   // How many of a model's newest versions are not lost by an orderly unpublish (R7), unless
   // an operator has said otherwise.
   uint32_t keep_latest = 0;
+  // R9: readers are given capabilities, and sources that have a key serve nobody without. False: as
+  // an older hub, for as long as there are older agents, which show none.
+  bool guard_reads = true;
   // What the wall clock shows when this hub's shows 0: pins end by it, whichever hub is there then.
   TimeMs wall_at_zero = 0;
   HubLimits limits;

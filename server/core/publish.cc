@@ -113,7 +113,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
                   PublishReply{.publication = publication->id,
                                .chunk_bytes = publication->published.chunk_bytes,
                                .compare = true,
-                               .with = HolderToAsk(*publication, worker.id.key.rank)});
+                               .with = HolderToAsk(*publication, worker)});
   }
   if (!worker.reference) Hold(worker, *publication, op);
   worker.medium = op.medium;

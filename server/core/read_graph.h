@@ -212,7 +212,7 @@ class ReadGraph {
   // complaints.cc: R8: readers without a source, and sources that failed
   bool AssignNearest(Worker& reader);
   void GiveUpRead(Worker& reader);
-  void BarSource(Read& read, const WorkerIdentity& source) const;
+  void BarSource(Read& read, const WorkerIdentity& source, Bar::State at_first = {}) const;
   bool MustGoFar(Worker& reader);
   bool Pardon(Worker& reader, Tier farthest);
   void ReturnInside(Worker& reader);

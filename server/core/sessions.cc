@@ -111,9 +111,9 @@ void Hub::State::On(const SessionOpened& opened) {
   HearExpected(event);
   ComesBack(event.worker.key);
   if (worker.came_in == GroupEpoch{}) worker.came_in = CameIn(event);
-  Send(worker,
-       Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told,
-               models_.at(event.worker.key.model).terms.now().number, adoption.ComesFrom(event)});
+  Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told,
+                       models_.at(event.worker.key.model).terms.now().number,
+                       adoption.ComesFrom(event), options_.guard_reads});
   worker.said = worker.told;
   const bool held = worker.reference.has_value();
   MergeReport(worker, event);
@@ -276,6 +276,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.knows_resharding = event.knows_resharding;
   worker.copy_of = event.copy_of;
   worker.endpoint = event.endpoint;
+  worker.read_key = event.read_key;
   worker.alive = true;
   worker.session = event.session;
   worker.number = event.number;

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/read_graph.h"
+#include "server/core/read_rights.h"
 
 namespace tensorhub::hub {
 
@@ -132,6 +133,11 @@ void ReadGraph::SendAssign(const Worker& reader, const Stream& stream) {
   assign.part = static_cast<uint32_t>(&stream - read.streams.data());
   assign.ranges = read.ranges;
   assign.parts = stream.from != nullptr;
+  assign.capability = SignRead(options_, source,
+                               {.reader = reader.id.incarnation,
+                                .publication = read.publication,
+                                .generation = assignment.generation,
+                                .use = read.ranges ? ReadUse::kRanges : ReadUse::kChunks});
   turn_.Send(reader, std::move(assign));
 }
 

@@ -175,7 +175,7 @@ class Hub::State : private Turn, private Roster {
   const Publication* ReadAs(const Worker& worker, const PublishOp& op) const;
   absl::StatusOr<Joining> CompareContent(const Publication& publication, const Worker& worker,
                                          const PublishOp& op) const;
-  ComparedWith HolderToAsk(const Publication& publication, Rank rank) const;
+  ComparedWith HolderToAsk(const Publication& publication, const Worker& joiner) const;
   void AwaitContent(Worker& worker, const PublishOp& op);
   void SettleJoiners();
   void On(const ContentHashed& event);

@@ -215,6 +215,7 @@ struct Worker {
   bool knows_resharding = false;  // and the reading end where those hold another sharding
   std::string copy_of;
   std::string endpoint;
+  CapabilityKey read_key;     // R9: what its readers are signed by; none: it has told none
   std::string medium;         // what its memory is, for people; empty: it has not said
   bool alive = false;         // within its lease
   SessionId session = 0;      // 0: closed
@@ -248,8 +249,7 @@ struct Worker {
   // runs on, but it takes no place at its source, and comes last in its tier as one. That its
   // session has ended alone does not count: streams break while bytes flow.
   bool absent = false;
-  // How long its progress thread stands still, by its own word: it is absent, but its lease is
-  // renewed.
+  // How long its progress thread stands still, by its own word: absent, with its lease renewed.
   TimeMs stalled_ms = 0;
   std::optional<Question> question;
   std::set<WorkerIdentity> complainers;  // lately; at most kUnreliableFrom are counted

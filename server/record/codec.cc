@@ -86,6 +86,7 @@ class Writer {
     EncodeNumber(static_cast<uint64_t>(RemedyOf(status)), out_);
   }
   void Put(const Location& location) { Text(location.ToString()); }
+  void Put(const CapabilityKey& key) { EncodeNumber(key ? 1 : 0, out_); }
   void Put(const std::string& text) { Text(text); }
   void Put(const std::shared_ptr<const Layout>& layout) {
     Text(layout == nullptr ? std::string() : layout->Encode());
@@ -149,6 +150,12 @@ class Reader {
     const auto parsed = Location::Parse(text);
     if (parsed.ok()) location = *parsed;
     return parsed.ok();
+  }
+  bool Take(CapabilityKey& key) {
+    uint64_t there = 0;
+    if (!DecodeNumber(from_, there) || there > 1) return false;
+    key = there == 0 ? CapabilityKey{} : CapabilityKey::Guessable(0);
+    return true;
   }
   bool Take(std::string& text) {
     std::string_view view;

@@ -6,7 +6,8 @@
 // numbers of fields in it, so that it is read by the program that wrote it (recording.h).
 //
 // An attachment's content is left out, and stands there as zeros: the hub decides by its size, and
-// it is its publisher's code.
+// it is its publisher's code. A worker's key is left out as well: that there is one is all that
+// decides, and all that the digest of the effects sees of what it signs.
 
 #ifndef TENSORHUB_SERVER_RECORD_CODEC_H_
 #define TENSORHUB_SERVER_RECORD_CODEC_H_

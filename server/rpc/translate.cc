@@ -159,6 +159,10 @@ absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::Sess
   out.knows_streams = (open.features() & pb::FEATURE_STREAMS) != 0;
   out.knows_resharding = out.knows_streams && (open.features() & pb::FEATURE_RESHARDING) != 0;
   out.known_store = check.IdOrNone(open.known_store_id(), "known_store_id");
+  const std::optional<CapabilityKey> key = CapabilityKeyFromBytes(open.read_key());
+  check.Require(key.has_value(), "read_key",
+                absl::StrCat("is ", open.read_key().size(), " bytes, not ", kCapabilityKeyBytes));
+  out.read_key = key.value_or(CapabilityKey{});
   if (open.has_holding()) out.holding = HoldingOf(check, open.holding());
   if (open.has_open_fetch()) out.open_fetch = OpenFetchOf(check, open.open_fetch());
   return check.Take(std::move(out));

@@ -35,6 +35,7 @@ void Fill(const hub::Welcome& welcome, const ServerIdentity& identity, pb::HubMe
   out.set_hears_content(true);
   out.set_term(welcome.term);
   if (welcome.adopts) out.set_adopts(IdBytes(welcome.adopts));
+  out.set_guards_reads(welcome.guards_reads);
 }
 
 void Fill(const hub::Assign& assign, const ServerIdentity&, pb::HubMessage& message) {
@@ -52,6 +53,7 @@ void Fill(const hub::Assign& assign, const ServerIdentity&, pb::HubMessage& mess
   out.set_part(assign.part);
   out.set_ranges(assign.ranges);
   out.set_parts(assign.parts);
+  out.set_capability(ToBytes(assign.capability));
 }
 
 void Fill(const hub::EndStream& end, const ServerIdentity&, pb::HubMessage& message) {
@@ -163,6 +165,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::PublishResponse& response
     ToProto(payload.with.holder, *response.mutable_holder());
     response.set_holder_endpoint(payload.with.endpoint);
     response.set_holder_generation(payload.with.generation);
+    response.set_holder_capability(ToBytes(payload.with.capability));
   });
 }
 

@@ -30,6 +30,7 @@ class Play {
       : in_(input),
         world_({.workers = 1,
                 .one_sided = in_.OneIn(3),
+                .guarded = in_.OneIn(4),
                 .digests = in_.Of({DigestMode::kOff, DigestMode::kAuto, DigestMode::kOn})}) {
     world_.hub.script = [this](size_t worker, const Call& call) { return Answer(worker, call); };
   }
@@ -142,6 +143,12 @@ class Play {
     message.publication = world_.hub.PublicationOf(in_.OneIn(4) ? kFetched : kPublished);
     message.chunk_bytes = in_.OneIn(8) ? in_.Number() : kChunkBytes;
     message.flags = in_.Byte() % 16;
+    if (in_.OneIn(2)) {
+      Show(Sign(CapabilityKey::Guessable(Network::IncarnationOf(0)),
+                {message.from, Network::IncarnationOf(0), message.publication, message.generation,
+                 ReadUse::kChunks}),
+           ReadUse::kChunks, message);
+    }
     message.code = static_cast<uint16_t>(in_.Below(17));
     message.chunk = static_cast<uint32_t>(in_.Number());
     message.valid = static_cast<uint32_t>(in_.Number());

@@ -183,6 +183,7 @@ class Play {
     if (in_.OneIn(4)) FillOpenFetch(*open.mutable_open_fetch());
     if (in_.OneIn(8)) open.set_known_store_id(Id());
     if (in_.OneIn(2)) open.set_repeats(in_.Below(4));
+    if (in_.OneIn(4)) open.set_read_key(std::string(in_.Bytes(in_.OneIn(4) ? in_.Below(40) : 32)));
     if (!Damage(open)) return;
     static_cast<void>(rpc::CheckIdentity(open, identity_));
     const hub::SessionId session = ++last_session_;

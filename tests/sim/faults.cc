@@ -104,6 +104,8 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.long_chain = draws.On() ? static_cast<uint32_t>(2 + draws.Of(3)) : 0;
   plan.drains = draws.Every(2 * kSecond, 30 * kSecond);
   plan.adopts = draws.On();
+  plan.guarded_late = draws.On() && draws.On();
+  plan.strangers = draws.Every(200 * kMillisecond, 5 * kSecond);
   return plan;
 }
 
@@ -162,6 +164,8 @@ std::string FaultPlan::Describe() const {
   add(taken_back != 0, "taken-back");
   add(deafened != 0, "deafened");
   add(drains != 0, "drains");
+  add(strangers != 0, "strangers");
+  add(guarded_late, "guarded-late");
   return text.empty() ? "none" : text;
 }
 

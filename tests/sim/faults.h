@@ -86,6 +86,9 @@ struct FaultPlan {
   Ppm taken_back = 0;  // of gets: their source's owner wants its buffers, at once
   Ppm one_sided = 0;   // of workers: peers on their host may read their memory
   Nanos drains = 0;    // an operator takes a worker out of service, and later back into it
+  // R9. A worker that nobody has sent comes to read at another.
+  Nanos strangers = 0;
+  bool guarded_late = false;  // the hub's first life gives readers no capabilities
 
   static FaultPlan Draw(uint64_t seed);
   // Which kinds are on, for people.

@@ -50,6 +50,7 @@ void HubNode::Start() {
   options_.keep_latest = scene_.plan.keep_latest;
   options_.cut_off_ms = kCutOffMs;
   options_.sources_per_reader = scene_.plan.sources_per_reader;
+  options_.guard_reads = again || !scene_.plan.guarded_late;
   if (scene_.plan.long_chain > 0) options_.long_chain = scene_.plan.long_chain;
   options_.seed = scene_.dice.Next();
   options_.life = identity_.epoch;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tests/sim/hub_node.h"
+#include "tests/sim/strangers.h"
 #include "tests/sim/wire.h"
 
 namespace tensorhub::fault {
@@ -41,6 +42,7 @@ void Nemesis::Start() {
   Every(plan.hub_pauses, &Nemesis::StopHub);
   Every(plan.clock_jumps, &Nemesis::JumpClock);
   Every(plan.drains, &Nemesis::DrainWorker);
+  if (!plan.guarded_late) Every(plan.strangers, &Nemesis::SendStranger);
 }
 
 void Nemesis::Heal() {
@@ -189,6 +191,13 @@ void Nemesis::DrainWorker() {
   }
   Later(scene_.dice.Time(100 * kMillisecond, 40 * kSecond),
         [this, key] { scene_.hub->Drain(key, /*undo=*/true); });
+}
+
+void Nemesis::SendStranger() {
+  Process* stranger = AnyLive();
+  Process* source = AnyLive();
+  if (stranger == nullptr || source == nullptr || stranger == source) return;
+  TryToRead(scene_, *stranger, *source);
 }
 
 void Nemesis::JumpClock() {

@@ -44,6 +44,7 @@ class Nemesis {
   void StopHub();
   void JumpClock();
   void DrainWorker();
+  void SendStranger();
 
   Scene& scene_;
   const std::vector<std::unique_ptr<Group>>& groups_;

@@ -96,6 +96,7 @@ agent::CoreOptions Process::CoreOptionsOf() const {
   options.check_bytes = scene_.dice.Below(4) * memory_.chunking().chunk_bytes;
   options.idle_peers = number_ % 6;
   options.digests = scene_.plan.DrawDigests(scene_.dice);
+  options.read_key = key();
   options.scan_bytes = (1 + scene_.dice.Below(8)) * memory_.chunking().chunk_bytes;
   return options;
 }
@@ -141,6 +142,7 @@ hub::SessionOpened Process::Opening() const {
   opened.repeats = report.repeats;
   opened.knows_streams = true;
   opened.knows_resharding = scene_.plan.cuts;
+  opened.read_key = key();
   if (report.holding) opened.holding = sim::ToHub(*report.holding);
   if (report.open_fetch) opened.open_fetch = sim::ToHub(*report.open_fetch);
   return opened;
@@ -197,6 +199,7 @@ void Process::OnMessage(const std::string& header, const Cells& cells, uint64_t 
 }
 
 void Process::OnFrame(const Process& from, const std::string& header) const {
+  scene_.checkers->OnFrame(from, *this, header);
   if (scene_.listener == nullptr) return;
   scene_.Said(from.name(), name(), NameOfPeerMessage(header), DetailOfPeerMessage(header));
 }

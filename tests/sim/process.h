@@ -34,6 +34,8 @@ class Process {
   const WorkerIdentity& identity() const { return identity_; }
   std::string name() const;
   const std::string& endpoint() const { return endpoint_; }
+  // R9. Strangers do not know it.
+  CapabilityKey key() const { return CapabilityKey::Guessable(identity_.incarnation); }
   size_t place() const { return place_.number; }
   const std::string& host() const { return place_.host; }
   const std::string& datacenter() const { return place_.location.Part(1); }

@@ -98,6 +98,7 @@ agent::AssignDirective ToAgent(const hub::Assign& in) {
   out.part = in.part;
   out.ranges = in.ranges;
   out.parts = in.parts;
+  out.capability = in.capability;
   return out;
 }
 
@@ -189,9 +190,10 @@ agent::CallReply ToAgent(const hub::Reply& reply, OpId op) {
   out.status = reply.status;
   std::visit(Overloaded{[&](const hub::PublishReply& r) {
                           out.payload = agent::PublishReply{
-                              r.publication, r.chunk_bytes,   r.visible,
-                              r.epoch,       r.term,          r.compare,
-                              r.with.holder, r.with.endpoint, r.with.generation};
+                              r.publication,    r.chunk_bytes,   r.visible,
+                              r.epoch,          r.term,          r.compare,
+                              r.with.holder,    r.with.endpoint, r.with.generation,
+                              r.with.capability};
                         },
                         [&](const hub::UnpublishReply& r) {
                           out.payload = agent::UnpublishReply{r.readers_left, r.begun};
@@ -215,7 +217,8 @@ std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
                                     .wants_documents = d.wants_documents,
                                     .epoch = d.epoch,
                                     .term = d.term,
-                                    .moved = static_cast<bool>(d.adopts)};
+                                    .moved = static_cast<bool>(d.adopts),
+                                    .guards_reads = d.guards_reads};
           },
           [](const hub::Assign& d) -> Result { return ToAgent(d); },
           [](const hub::SourceSharding& d) -> Result {

@@ -101,6 +101,7 @@ class FleetWorker {
     opened.location = around_.topology.LocationOf(facts_.gpu);
     opened.stable = facts_.stable;
     opened.knows_streams = opened.knows_resharding = true;
+    opened.read_key = CapabilityKey::Guessable(facts_.identity.incarnation);
     return opened;
   }
   Fingerprint layout() const { return around_.shard.layouts[facts_.identity.key.rank]; }

@@ -35,6 +35,7 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   heartbeat_at_ = now + heartbeat_ms_;
   epoch_ = event.epoch;
   hears_content_ = event.hears_content;
+  server_.Guard(event.guards_reads);
   if (event.moved) reference_.ForgetEpoch();
   if (event.moved || came_in_ == GroupEpoch{}) came_in_ = event.epoch;
   // Another hub counts its terms from anew. What this worker holds has the term that it reported.

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/capability.h"
 #include "common/ids.h"
 #include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
@@ -68,6 +69,9 @@ struct CoreOptions {
   bool one_sided = true;
   bool reads_far = false;
   DigestMode digests = DigestMode::kOff;
+  // R9: this worker's secret, which its hub knows, the same for its whole life. None: whoever
+  // reaches it is served.
+  CapabilityKey read_key = {};
 };
 
 class AgentCore {

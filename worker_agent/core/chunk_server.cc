@@ -13,6 +13,15 @@ namespace {
 // Bounds what strangers can make a source remember (R9).
 constexpr size_t kReadsMax = 1024;
 constexpr size_t kSendsMax = 16384;
+// Who is turned away is named in the log, once each and no more than so many.
+constexpr size_t kTurnedAwayMax = 64;
+
+constexpr char kNotSent[] =
+    "the server of this source has not sent this reader there, for what the source holds now; "
+    "connect it to the same server";
+constexpr char kShowsNothing[] =
+    "the source serves only whom its server sends, and this reader shows nothing; upgrade the "
+    "reader, or run the server with --guard-reads=false until all readers are";
 
 // On slow links frames are shorter than the transport's: a chunk is confirmed, and passed on, only
 // behind what was sent ahead of it (docs/architecture.md, "Chunks").
@@ -43,6 +52,30 @@ void ChunkServer::Refuse(const ReadKey& key, const absl::Status& reason, Effects
   message.code = static_cast<uint16_t>(reason.code());
   message.text = std::string(reason.message()).substr(0, 512);
   effects.emplace_back(SendMessage{key.first, Encode(message)});
+}
+
+// R9, its one place at a source: before anything is told, of what is held or of the memory it is
+// in. All fields that were signed are the message's own, so that what was given for another reader,
+// source, generation or publication does not fit. A stranger learns nothing by the answer.
+std::optional<absl::Status> ChunkServer::Trespass(const PeerMessage& open) const {
+  if (!guards_) return std::nullopt;
+  const ReadUse needed = open.kind == PeerKind::kOpenRanges ? ReadUse::kRanges : ReadUse::kChunks;
+  const bool digests = needed == ReadUse::kChunks && open.use == ReadUse::kDigests;
+  const ReadRight right = {open.from, options_.self.incarnation, open.publication, open.generation,
+                           digests ? ReadUse::kDigests : needed};
+  const bool shows = (open.flags & kFlagCapability) != 0;
+  if (shows && Allows(open.capability, options_.read_key, right)) return std::nullopt;
+  return absl::UnauthenticatedError(shows ? kNotSent : kShowsNothing);
+}
+
+void ChunkServer::TurnAway(const PeerMessage& open, const absl::Status& reason, Effects& effects) {
+  Refuse({open.from, open.read}, reason, effects);
+  if (turned_away_.size() >= kTurnedAwayMax || !turned_away_.insert(open.from).second) return;
+  const bool last = turned_away_.size() == kTurnedAwayMax;
+  effects.emplace_back(
+      LogLine{LogLine::Level::kWarning,
+              absl::StrCat("turned away the reader ", open.from, ": ",
+                           std::string(reason.message()), last ? " (no more are named)" : "")});
 }
 
 // R4, the source's half: a read is of one generation and one publication. While the publication is
@@ -83,6 +116,7 @@ void ChunkServer::EndAnnouncement(Effects& effects) {
 }
 
 void ChunkServer::OnOpen(const PeerMessage& message, TimeMs now, Effects& effects) {
+  if (const auto trespass = Trespass(message)) return TurnAway(message, *trespass, effects);
   const ReadKey key{message.from, message.read};
   const bool of_ranges = message.kind == PeerKind::kOpenRanges;
   // Ranges are wanted only of what is published, or whole: of nothing that is announced.
@@ -94,7 +128,8 @@ void ChunkServer::OnOpen(const PeerMessage& message, TimeMs now, Effects& effect
   read.publication = message.publication;
   read.chunk_bytes = message.chunk_bytes;
   read.first_chunk = read.credit = read.told_confirmed = message.chunk;
-  read.one_sided = (message.flags & kFlagOneSided) != 0 && offer_description_;
+  read.only_digests = guards_ && message.use == ReadUse::kDigests;
+  read.one_sided = (message.flags & kFlagOneSided) != 0 && offer_description_ && !read.only_digests;
   read.said_at = now;
   if (const auto problem = Problem(read)) return Refuse(key, *problem, effects);
   if (reads_.erase(key) != 0) {
@@ -131,6 +166,11 @@ void ChunkServer::OnRequest(const PeerMessage& message, TimeMs now, Effects& eff
   }
   const auto found = reads_.find(key);
   if (found == reads_.end() || found->second.ranges) return;  // refused or closed a moment ago
+  if (found->second.only_digests) {                           // R9
+    Refuse(key, absl::PermissionDeniedError("this reader may ask for digests only"), effects);
+    reads_.erase(found);
+    return;
+  }
   Read& read = found->second;
   read.one_sided = false;  // a reader that could not map the memory asks to be served instead
   read.credit = std::max(read.credit, message.chunk);

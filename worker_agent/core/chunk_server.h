@@ -9,6 +9,9 @@
 // told each as soon as it is known here, whatever the credit: they are a few bytes, and never hold
 // up data.
 //
+// R9: once its hub gives readers capabilities, a source that has a key tells nobody else anything
+// of what it holds (Trespass). A read that was open before goes on.
+//
 // Invariants: 1. a frame is issued only below the valid prefix of the read's generation;
 // 2. `confirmed` covers only frames whose send completed while that generation still stood;
 // 3. after DropAll nothing is issued for the reads there were.
@@ -19,6 +22,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -44,6 +48,8 @@ class ChunkServer {
   // One-sided readers are offered the memory if there is a description of it.
   void OfferDescription(bool offer) { offer_description_ = offer; }
   void SetFramePlan(FramePlan plan) { frames_ = std::move(plan); }
+  // Whether the hub gives readers capabilities, so that those who open reads have one to show.
+  void Guard(bool guards) { guards_ = guards && options_.read_key; }
 
   // The buffers will soon be read into under this generation, and readers may come for it before:
   // they wait until EndAnnouncement, and are then judged by what the buffers mean (Problem).
@@ -92,7 +98,8 @@ class ChunkServer {
     // A read of ranges: `first_chunk`, `credit`, `issued` and `told_confirmed` mean nothing then.
     std::optional<RangeQueue> ranges;
     bool hash_parts = false;
-    uint64_t told_proven = 0;  // position
+    bool only_digests = false;  // so its reader is allowed
+    uint64_t told_proven = 0;   // position
     uint32_t told_confirmed = 0;
     uint32_t told_valid = 0;
     std::map<uint64_t, uint64_t> in_flight;  // token -> first byte; of ranges, its position
@@ -113,6 +120,8 @@ class ChunkServer {
   };
 
   void Keep(const ReadKey& key, const PeerMessage& open, TimeMs now, Effects& effects);
+  std::optional<absl::Status> Trespass(const PeerMessage& open) const;
+  void TurnAway(const PeerMessage& open, const absl::Status& reason, Effects& effects);
   std::optional<absl::Status> Problem(const Read& read) const;
   bool Start(const ReadKey& key, Read& read, Effects& effects);
   void Pump(const ReadKey& key, Read& read, TimeMs now, Effects& effects);
@@ -142,6 +151,8 @@ class ChunkServer {
   const Reference& reference_;
   const Digests& digests_;
   uint64_t& next_token_;
+  bool guards_ = false;
+  std::set<Incarnation> turned_away_;  // those that the log names
   bool offer_description_ = false;
   FramePlan frames_;
   std::map<ReadKey, Read> reads_;

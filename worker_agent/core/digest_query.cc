@@ -28,6 +28,7 @@ DigestQuery::DigestQuery(const CoreOptions& options, const PublishReply& asked,
   open.chunk_bytes = chunking.chunk_bytes;
   open.flags = kFlagDigests;
   open.text = options.endpoint;
+  Show(asked.capability, ReadUse::kDigests, open);
   effects.emplace_back(SendMessage{holder_, Encode(open)});
 }
 

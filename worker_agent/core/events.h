@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/capability.h"
 #include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/location.h"
@@ -69,6 +70,7 @@ struct SessionUp {
   bool hears_content = true;  // false: an older hub, which would refuse a ContentHashedMessage
   TermNumber term = 0;        // the model's latest
   bool moved = false;         // R8: it is another hub than before, which has adopted this worker
+  bool guards_reads = false;  // R9: it gives readers capabilities
 };
 struct SessionDown {
   absl::Status why = {};  // for people; OK: the server is not reached
@@ -87,11 +89,12 @@ struct AssignDirective {
   PublicationId publication;
   Tier tier = Tier::kRemote;
   TimeMs progress_ms = 100;
-  ContentDigest digest = {};  // of the shard (R1); none: not known yet
-  uint32_t plan = 0;          // rises when the read is divided otherwise
-  uint32_t part = 0;          // the stream that this source feeds
-  bool ranges = false;        // several sources feed the read
-  bool parts = false;         // of another sharding, as SourceShardingDirective said
+  ContentDigest digest = {};   // of the shard (R1); none: not known yet
+  uint32_t plan = 0;           // rises when the read is divided otherwise
+  uint32_t part = 0;           // the stream that this source feeds
+  bool ranges = false;         // several sources feed the read
+  bool parts = false;          // of another sharding, as SourceShardingDirective said
+  Capability capability = {};  // R9: to be shown to the source; none: that one asks for none
 };
 // Before the assignments of that plan, and again in each session: what their sources hold.
 struct SourceShardingDirective {
@@ -160,6 +163,7 @@ struct PublishReply {
   WorkerIdentity holder = {};
   std::string endpoint = {};
   Generation generation = 0;
+  Capability capability = {};  // R9: for the holder's digests
 };
 struct UnpublishReply {
   uint32_t readers_left = 0;  // when the drain time was up

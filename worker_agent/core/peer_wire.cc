@@ -22,6 +22,11 @@ bool KnownKind(uint8_t kind) {
 
 bool HasPositions(PeerKind kind) { return kind == PeerKind::kPart || kind == PeerKind::kStand; }
 
+bool HasCapability(const PeerMessage& message) {
+  const bool opens = message.kind == PeerKind::kOpen || message.kind == PeerKind::kOpenRanges;
+  return opens && (message.flags & kFlagCapability) != 0;
+}
+
 bool Plausible(const PeerMessage& message) {
   return message.from != 0 && message.generation <= kGenerationMax &&
          message.chunk <= kChunkCountMax && message.valid <= kChunkCountMax &&
@@ -55,10 +60,16 @@ std::string Encode(const PeerMessage& message) {
   writer.Put(message.confirmed);
   writer.Put(static_cast<uint32_t>(message.text.size()));
   writer.PutBytes(message.text);
-  if (!HasPositions(message.kind)) return out;
-  writer.Put(message.available);
-  writer.Put(message.proven);
-  writer.Put(message.digest);
+  if (HasPositions(message.kind)) {
+    writer.Put(message.available);
+    writer.Put(message.proven);
+    writer.Put(message.digest);
+  }
+  if (HasCapability(message)) {
+    writer.Put(static_cast<uint8_t>(message.use));
+    writer.Put(message.capability.hi);
+    writer.Put(message.capability.lo);
+  }
   return out;
 }
 
@@ -85,7 +96,9 @@ std::optional<PeerMessage> DecodePeerMessage(std::string_view bytes) {
   message.confirmed = reader.Take<uint32_t>();
   const uint32_t text_bytes = reader.Take<uint32_t>();
   const bool positions = HasPositions(message.kind);
-  const size_t rest = text_bytes + (positions ? kPeerPositionsBytes : 0);
+  const bool shows = HasCapability(message);
+  const size_t rest =
+      text_bytes + (positions ? kPeerPositionsBytes : 0) + (shows ? kPeerCapabilityBytes : 0);
   if (text_bytes > kPeerTextMax || reader.left() != rest) return std::nullopt;
   message.text = std::string(reader.TakeBytes(text_bytes));
   if (positions) {
@@ -93,8 +106,22 @@ std::optional<PeerMessage> DecodePeerMessage(std::string_view bytes) {
     message.proven = reader.Take<uint64_t>();
     message.digest = reader.Take<uint64_t>();
   }
+  if (shows) {
+    const uint8_t use = reader.Take<uint8_t>();
+    if (!IsReadUse(use)) return std::nullopt;
+    message.use = static_cast<ReadUse>(use);
+    message.capability.hi = reader.Take<uint64_t>();
+    message.capability.lo = reader.Take<uint64_t>();
+  }
   if (!reader.ok() || !Plausible(message)) return std::nullopt;
   return message;
+}
+
+void Show(const Capability& capability, ReadUse use, PeerMessage& open) {
+  if (!capability) return;
+  open.flags |= kFlagCapability;
+  open.use = use;
+  open.capability = capability;
 }
 
 bool IsHashedPart(std::string_view header) {

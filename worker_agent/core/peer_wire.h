@@ -4,7 +4,8 @@
 // The header of every message between two agents: one fixed record for all kinds, so that there is
 // one encoder, one decoder and one place that checks (R9). Little endian; see docs/protocol.
 // Fields that a kind does not name are zero. What says where a stream of ranges stands (kPart,
-// kStand) has three more numbers behind the record.
+// kStand) has three more numbers behind the record, and what opens a read (kOpen, kOpenRanges) has
+// a capability there, if a flag says so.
 
 #ifndef TENSORHUB_WORKER_AGENT_CORE_PEER_WIRE_H_
 #define TENSORHUB_WORKER_AGENT_CORE_PEER_WIRE_H_
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/capability.h"
 #include "common/ids.h"
 #include "common/limits.h"
 
@@ -54,6 +56,9 @@ inline constexpr uint8_t kFlagNoMoreDigests = 8;    // Digests: than these, as i
 inline constexpr uint8_t kFlagLivesOn = 16;         // Bye: only the connection ends
 inline constexpr uint8_t kFlagHashed =
     32;  // OpenRanges: parts with digests are wanted; Part: has it
+// Open, OpenRanges: a capability follows. Only a source that has a key is shown one, so that no
+// older agent gets what it cannot decode.
+inline constexpr uint8_t kFlagCapability = 64;
 
 struct PeerMessage {
   PeerKind kind = PeerKind::kHello;
@@ -76,6 +81,9 @@ struct PeerMessage {
   uint64_t available = 0;
   uint64_t proven = 0;
   uint64_t digest = 0;  // XXH3-64 of the payload, if kFlagHashed
+  // R9: by what right a read is opened, if kFlagCapability. The rest of what is signed is above.
+  ReadUse use = ReadUse::kChunks;
+  Capability capability;
 };
 
 // An endpoint, or a reason, which is shorter.
@@ -83,10 +91,14 @@ inline constexpr size_t kPeerTextMax = kEndpointBytesMax;
 // Bytes of a message without text, and of what stands behind it for a stream of ranges.
 inline constexpr size_t kPeerHeaderBytes = 88;
 inline constexpr size_t kPeerPositionsBytes = 24;
+inline constexpr size_t kPeerCapabilityBytes = 1 + kCapabilityBytes;
 
 std::string Encode(const PeerMessage& message);
 // Nothing for bytes that Encode would not have written.
 std::optional<PeerMessage> DecodePeerMessage(std::string_view bytes);
+
+// The message opens a read and shows this, if there is any.
+void Show(const Capability& capability, ReadUse use, PeerMessage& open);
 
 // Whether what Encode wrote, or anything else, is a part whose payload's digest it has, or is
 // to have. So shells need not decode, and the core need not touch a payload.

@@ -147,6 +147,7 @@ void Stream::Open(bool ask_one_sided, Effects& effects) {
   if (ask_one_sided) open.flags |= kFlagOneSided;
   if (peers_.imported.contains(open.to)) open.flags |= kFlagHaveDescription;
   open.text = options().endpoint;
+  Show(assigned_->capability, assigned_->ranges ? ReadUse::kRanges : ReadUse::kChunks, open);
   Say(open, effects);
 }
 

@@ -263,7 +263,7 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
   owner_.on_event(SessionUp{TimeOr(welcome.lease_ms(), kLeaseMs),
                             TimeOr(welcome.heartbeat_ms(), kHeartbeatMs), welcome.wants_documents(),
                             FromProto(welcome.group_epoch()), welcome.hears_content(),
-                            welcome.term(), moved});
+                            welcome.term(), moved, welcome.guards_reads()});
   if (first) owner_.on_connected(absl::OkStatus());
 }
 

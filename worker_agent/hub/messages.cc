@@ -40,6 +40,13 @@ absl::Status ReadOptional(const std::string& bytes, const std::string& name, Id1
   return bytes.empty() ? absl::OkStatus() : Read(bytes, name, id);
 }
 
+absl::Status ReadOptional(const std::string& bytes, const std::string& name, Capability& out) {
+  const std::optional<Capability> parsed = CapabilityFromBytes(bytes);
+  if (!parsed) return BadField(name);
+  out = *parsed;
+  return absl::OkStatus();
+}
+
 WorkerIdentity FromProto(const v1::WorkerId& worker) {
   return {{worker.model(), worker.group(), worker.rank()}, worker.incarnation()};
 }
@@ -176,6 +183,7 @@ absl::StatusOr<std::optional<Event>> AssignEvent(const v1::Assign& in) {
   absl::Status status = Read(in.transaction(), "Assign.transaction", out.transaction);
   if (status.ok()) status = Read(in.publication(), "Assign.publication", out.publication);
   if (status.ok()) status = ReadOptional(in.digest(), "Assign.digest", out.digest);
+  if (status.ok()) status = ReadOptional(in.capability(), "Assign.capability", out.capability);
   if (status.ok() && in.tier() > static_cast<uint32_t>(Tier::kRemote)) {
     status = BadField("Assign.tier");
   }
@@ -280,6 +288,7 @@ v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report) {
   out.set_endpoint(facts.endpoint);
   out.set_offers_copies(facts.offers_copies);
   out.set_copy_of(facts.copy_of);
+  out.set_read_key(ToBytes(facts.read_key));
   out.set_agent_version(TENSORHUB_VERSION);
   out.set_level(kProtocolLevel);
   out.set_gave_up_join(report.gave_up_join);
@@ -410,8 +419,12 @@ absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply) {
   out.holder = FromProto(response.holder());
   out.endpoint = response.holder_endpoint();
   out.generation = response.holder_generation();
-  const absl::Status status =
+  absl::Status status =
       Read(response.publication(), "PublishResponse.publication", out.publication);
+  if (status.ok()) {
+    status = ReadOptional(response.holder_capability(), "PublishResponse.holder_capability",
+                          out.capability);
+  }
   if (status.ok()) reply.payload = out;
   return status;
 }

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/capability.h"
 #include "tensorhub/v1/hub.pb.h"
 #include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
@@ -24,8 +25,9 @@ struct WorkerFacts {
   std::string location;
   bool spot = false;
   std::string endpoint;
-  bool offers_copies = false;  // R7: makes a copy in host memory when asked
-  std::string copy_of = {};    // is one: of that group's
+  bool offers_copies = false;   // R7: makes a copy in host memory when asked
+  std::string copy_of = {};     // is one: of that group's
+  CapabilityKey read_key = {};  // R9: CoreOptions::read_key
 };
 
 v1::WorkerId ToProto(const WorkerIdentity& worker);

@@ -80,6 +80,7 @@ absl::Status ProgressLoop::Start() {
   core.frame_bytes = messages_->MaxPayloadBytes();
   core.one_sided = options_.one_sided;
   core.digests = options_.digests;
+  core.read_key = options_.facts.read_key;
   core_.emplace(core);
   if (options_.observed) {
     observer_.emplace(options_.facts.self, options_.observed,

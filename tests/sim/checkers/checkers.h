@@ -65,6 +65,9 @@ class Checkers {
     r8_.OnHubStep(step);
   }
   void OnWord(const Process& process, ControlWord before) { r4_.OnWord(process, before); }
+  void OnFrame(const Process& from, const Process& to, const std::string& header) {
+    r9_.OnFrame(from, to, header);
+  }
   void OnVerbDone(const Process& process, const agent::VerbDone& done) {
     r1_.OnVerbDone(process, done);
     r4_.OnVerbDone(process, done);

@@ -5,8 +5,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/sim/hub_node.h"
+#include "tests/sim/process.h"
+#include "tests/sim/strangers.h"
 
 namespace tensorhub::fault {
+
+void R9Bounded::OnFrame(const Process& from, const Process& to, const std::string& header) {
+  if (scene_.plan.strangers == 0 || !IsStrangers(header)) return;
+  const std::string what = NameOfPeerMessage(header);
+  const bool its_own =
+      what == "Open" || what == "OpenRanges" || what == "Request" || what == "Want";
+  if (its_own || what == "Refuse") return;
+  scene_.Fail("R9", absl::StrCat(from.name(), " says ", what, " to ", to.name(),
+                                 ", which nobody has sent there"));
+}
 
 void R9Bounded::CheckSettled() {
   const hub::Hub& hub = scene_.hub->core();

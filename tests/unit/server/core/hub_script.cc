@@ -255,6 +255,7 @@ void HubScript::Open(const Words& words) {
   if (words.Has("copies")) hello.offers_copies = true;
   if (words.Has("streams") || words.Has("reshards")) hello.knows_streams = true;
   if (words.Has("reshards")) hello.knows_resharding = true;
+  if (words.Has("key")) hello.read_key = CapabilityKey::Guessable(hello.worker.incarnation);
   if (words.Has("may-not-publish")) hello.may_publish = false;
   if (const auto group = words.Text("copy-of")) hello.copy_of = *group;
   if (words.Has("forget")) agent.holding.reset(), agent.fetch.reset();
@@ -463,6 +464,7 @@ void HubScript::FailSource(const Words& words) {
   absl::Status reason = absl::UnavailableError("connection reset");
   if (words.Has("damaged")) reason = absl::DataLossError("chunk 4 differs");
   if (words.Has("silent")) reason = AsOutage(absl::UnavailableError("it has been silent"));
+  if (words.Has("refused")) reason = absl::UnauthenticatedError("this reader shows nothing");
   const AssignmentNumber failed = words.Number("number", current);
   ForgetStream(agent, failed);
   Send(SourceFailed{agent.session, agent.decision.transaction, failed, std::move(reason)});
@@ -550,6 +552,7 @@ void HubScript::Asleep(const Words& words) {
 }
 
 void HubScript::Restart(const Words& words) {
+  options_.guard_reads = !words.Has("unguarded");
   options_.sources_per_reader =
       static_cast<uint32_t>(words.Number("sources", options_.sources_per_reader));
   options_.long_chain = static_cast<uint32_t>(words.Number("chain", options_.long_chain));

@@ -18,6 +18,7 @@
 //          true; `unseen`: it has not heard that it is visible
 //          [told-as=W]: it was told of its group's epoch what that one was
 //          [may-not-publish]: whose session it is may only read the model
+//          [key]: it has told by what its readers are signed
 //          [says-no-calls]: it does not say which call it repeats, as older agents do
 //   drop W           the session ends        silence W   and no heartbeat comes any more
 //   kill W           both
@@ -33,7 +34,7 @@
 //   begin W [gen=N]  finish W [error=TEXT] [content=C]   leave W     retry W     cancel W
 //   unheard W        the answer to its last call will not arrive
 //   give-up W        it does not wait for its last join any more, and forgets what came of it
-//   progress W N     release W N|all         fail-source W [damaged|silent]
+//   progress W N     release W N|all         fail-source W [damaged|silent|refused]
 //   doubt-source W   answer W holds|gone [verified] [gen=N]
 //   copy-failed W vN [error=TEXT]  it makes no copy of that
 //   wait-version NAME MODEL newer=N|any [lag=N] [timeout=MS]
@@ -46,8 +47,8 @@
 //   wait MS          time passes; whoever is not silent sends heartbeats
 //   asleep MS        time passes, and the hub hears of nothing; it runs again at the end
 //   adopt N          the workers of the Nth store
-//   restart [clean|kept|another] [away=MS] [sources=N]  another hub in its place, recovering unless
-//   `clean`; `another`: of the next store; `kept`:
+//   restart [clean|kept|another] [away=MS] [sources=N] [unguarded]  another hub in its place,
+//   recovering unless `clean`; `another`: of the next store; `kept`:
 //                    with the rows that the one before wanted kept, otherwise with nothing; by the
 //                    wall clock it comes MS later; `sources`: it gives readers so many at a time
 //   crash COMMAND    the hub ends when it has kept what the command changes and before it has told
@@ -214,6 +215,7 @@ class HubScript {
   std::string Describe(Agent& agent, const Welcome& body);
   std::string Describe(Agent& agent, const GroupChanged& body);
   std::string Describe(Agent& agent, const Assign& body);
+  std::string Shown(const Capability& capability, const WorkerIdentity& source, ReadRight right);
   std::string Describe(Agent& agent, const SourceSharding& body);
   std::string Describe(Agent& agent, const EndStream& body);
   std::string Describe(Agent& agent, const AbortRead& body);

@@ -106,7 +106,8 @@ std::string HubScript::Describe(const Reply& reply) {
     if (publish->compare) {
       const std::string holder = NameOf(publish->with.holder.key);
       return absl::StrCat(" compare with ", NameOf(publish->publication, "P"),
-                          publish->with.holder.incarnation == 0 ? "" : " of " + holder);
+                          publish->with.holder.incarnation == 0 ? "" : " of " + holder,
+                          publish->with.capability ? ", allowed its digests" : "");
     }
     return absl::StrCat(" ", NameOf(publish->publication, "P"), publish->visible ? " visible" : "");
   }
@@ -252,7 +253,21 @@ std::string HubScript::Describe(Agent& agent, const Assign& body) {
                       alone         ? ""
                       : body.ranges ? absl::StrCat(", stream ", body.part, " of plan ", body.plan)
                                     : absl::StrCat(", all of it, plan ", body.plan),
-                      often ? "" : absl::StrCat(" reporting every ", body.progress_ms, " ms"));
+                      often ? "" : absl::StrCat(" reporting every ", body.progress_ms, " ms"),
+                      Shown(body.capability, body.source,
+                            {.reader = agent.hello.worker.incarnation,
+                             .publication = body.publication,
+                             .generation = body.generation,
+                             .use = body.ranges ? ReadUse::kRanges : ReadUse::kChunks}));
+}
+
+// As the source judges it.
+std::string HubScript::Shown(const Capability& capability, const WorkerIdentity& source,
+                             ReadRight right) {
+  if (!capability) return "";
+  right.source = source.incarnation;
+  const CapabilityKey& key = agents_[NameOf(source.key)].hello.read_key;
+  return key && Allows(capability, key, right) ? ", allowed" : ", with what the source refuses";
 }
 
 // It turns to what it is told of at once, and to nothing of an earlier plan any more.

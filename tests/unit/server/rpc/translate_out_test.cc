@@ -26,6 +26,9 @@ TEST(TranslateOutTest, Welcome) {
   EXPECT_EQ(message.welcome().group_epoch().life(), 2u);
   EXPECT_EQ(message.welcome().group_epoch().count(), 3u);
   EXPECT_NE(message.welcome().server_version(), "");
+  EXPECT_FALSE(message.welcome().guards_reads());
+  const hub::Welcome guards{.guards_reads = true};
+  EXPECT_TRUE(ToProto({1, guards}, kIdentity).welcome().guards_reads());
 }
 
 TEST(TranslateOutTest, GroupChanged) {
@@ -54,6 +57,9 @@ TEST(TranslateOutTest, Assign) {
   EXPECT_EQ(message.assign().tier(), 1u);
   EXPECT_EQ(message.assign().progress_ms(), 250u);
   EXPECT_FALSE(message.assign().ranges());
+  EXPECT_EQ(message.assign().capability(), "");
+  assign.capability = {7, 8};
+  EXPECT_EQ(ToProto({1, assign}, kIdentity).assign().capability(), ToBytes(Capability{7, 8}));
 }
 
 TEST(TranslateOutTest, OneOfSeveralStreams) {

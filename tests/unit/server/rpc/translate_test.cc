@@ -112,6 +112,13 @@ TEST(TranslateOpenTest, SeveralStreamsArrive) {
   EXPECT_EQ(opened->open_fetch->streams[1].source.incarnation, 77u);
 }
 
+TEST(TranslateOpenTest, AKeyArrives) {
+  pb::OpenSession open = GoodOpen();
+  EXPECT_FALSE(ToCore(open, 11)->read_key);
+  open.set_read_key(ToBytes(CapabilityKey::Guessable(5)));
+  EXPECT_EQ(ToCore(open, 11)->read_key, CapabilityKey::Guessable(5));
+}
+
 TEST(TranslateOpenTest, AnotherShardingArrives) {
   pb::OpenSession open = GoodOpen();
   open.set_features(pb::FEATURE_RESHARDING);
@@ -144,6 +151,7 @@ TEST(TranslateOpenTest, NamesTheBadField) {
       {"location: ", [](auto& open) { open.set_location("a/b/c/d/e/f"); }},
       {"endpoint: ", [](auto& open) { open.set_endpoint(std::string(100000, 'x')); }},
       {"known_store_id: ", [](auto& open) { open.set_known_store_id("short"); }},
+      {"read_key: ", [](auto& open) { open.set_read_key(std::string(31, 'x')); }},
       {"holding.publication: ", [](auto& open) { open.mutable_holding()->clear_publication(); }},
       {"holding.layout: ", [](auto& open) { open.mutable_holding()->set_layout("x"); }},
       {"holding.attachment: ", [](auto& open) { open.mutable_holding()->set_attachment("x"); }},

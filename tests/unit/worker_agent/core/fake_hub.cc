@@ -47,7 +47,14 @@ void FakeHub::Reply(size_t worker, OpId op, const absl::Status& status,
   });
 }
 
-void FakeHub::Direct(size_t worker, const Event& directive) {
+void FakeHub::Direct(size_t worker, const Event& event) {
+  Event directive = event;
+  if (auto* assign = std::get_if<AssignDirective>(&directive); assign != nullptr && signs) {
+    assign->capability =
+        Sign(CapabilityKey::Guessable(assign->source.incarnation),
+             {Network::IncarnationOf(worker), assign->source.incarnation, assign->publication,
+              assign->generation, assign->ranges ? ReadUse::kRanges : ReadUse::kChunks});
+  }
   TimeUs& last = last_directive_[worker];
   last = std::max(last, schedule_.now() + schedule_.Delay());
   schedule_.At(last, worker, [this, worker, directive] {

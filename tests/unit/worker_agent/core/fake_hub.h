@@ -33,7 +33,8 @@ class FakeHub {
   Tier tier = Tier::kRemote;
   // As Assign tells it.
   TimeMs progress_ms = 100;
-  ContentDigest digest_of_assigned;     // likewise
+  ContentDigest digest_of_assigned;  // likewise
+  bool signs = false;  // R9: assignments, by the sources' keys (WorldOptions::guarded)
   std::map<size_t, std::string> moved;  // to these endpoints
   bool visible_at_once = true;
   // Told by the first PutDocuments.
@@ -63,7 +64,7 @@ class FakeHub {
   void Reply(size_t worker, OpId op, const absl::Status& status,
              decltype(CallReply::payload) payload = {});
   // Directives of one worker arrive in order.
-  void Direct(size_t worker, const Event& directive);
+  void Direct(size_t worker, const Event& event);
   void Assign(size_t reader, size_t source);
   // By a plan of several, one stream each. What fails is not replaced; if all do, it is led anew.
   void AssignSeveral(size_t reader, const std::vector<size_t>& sources);

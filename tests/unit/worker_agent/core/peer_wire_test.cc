@@ -54,6 +54,14 @@ void ExpectEqual(const PeerMessage& a, const PeerMessage& b) {
   EXPECT_EQ(a.available, b.available);
   EXPECT_EQ(a.proven, b.proven);
   EXPECT_EQ(a.digest, b.digest);
+  EXPECT_EQ(a.use, b.use);
+  EXPECT_EQ(a.capability, b.capability);
+}
+
+PeerMessage Showing(PeerKind kind) {
+  PeerMessage open = Example(kind);
+  Show({1, ~uint64_t{0}}, ReadUse::kDigests, open);
+  return open;
 }
 
 TEST(PeerWire, EveryKindComesBackAsItWas) {
@@ -74,6 +82,26 @@ TEST(PeerWire, TheHeaderHasTheSizeThatTheProtocolNames) {
   EXPECT_TRUE(DecodePeerMessage(Encode(message)));
 }
 
+TEST(PeerWire, WhatOpensAReadMayShowACapability) {
+  for (const PeerKind kind : {PeerKind::kOpen, PeerKind::kOpenRanges}) {
+    PeerMessage open = Showing(kind);
+    const std::string bytes = Encode(open);
+    EXPECT_EQ(bytes.size(), kPeerHeaderBytes + open.text.size() + kPeerCapabilityBytes);
+    const auto decoded = DecodePeerMessage(bytes);
+    ASSERT_TRUE(decoded);
+    ExpectEqual(open, *decoded);
+    std::string other = bytes;
+    other[other.size() - kPeerCapabilityBytes] = 4;
+    EXPECT_FALSE(DecodePeerMessage(other)) << "another use";
+    open.flags &= static_cast<uint8_t>(~kFlagCapability);
+    EXPECT_EQ(Encode(open).size(), kPeerHeaderBytes + open.text.size());
+  }
+  EXPECT_EQ(Encode(Showing(PeerKind::kHello)).size(), Encode(Example(PeerKind::kHello)).size());
+  PeerMessage open = Example(PeerKind::kOpen);
+  Show(Capability{}, ReadUse::kChunks, open);
+  EXPECT_EQ(open.flags & kFlagCapability, 0) << "an older source is shown nothing";
+}
+
 TEST(PeerWire, APartGetsItsDigestWithoutBeingDecoded) {
   PeerMessage part = Example(PeerKind::kPart);
   EXPECT_FALSE(IsHashedPart(Encode(part)));
@@ -89,8 +117,8 @@ TEST(PeerWire, APartGetsItsDigestWithoutBeingDecoded) {
 }
 
 TEST(PeerWire, NoPrefixAndNoExtensionIsAMessage) {
-  for (const PeerKind kind : {PeerKind::kHello, PeerKind::kPart}) {
-    const std::string whole = Encode(Example(kind));
+  for (const PeerKind kind : {PeerKind::kHello, PeerKind::kPart, PeerKind::kOpen}) {
+    const std::string whole = Encode(kind == PeerKind::kOpen ? Showing(kind) : Example(kind));
     for (size_t size = 0; size < whole.size(); ++size) {
       EXPECT_FALSE(DecodePeerMessage(std::string_view(whole).substr(0, size))) << size;
     }
@@ -130,7 +158,7 @@ TEST(PeerWire, MutatedBytesAreRefusedOrMeanWhatTheySay) {
   int accepted = 0;
   for (int round = 0; round < 100'000; ++round) {
     const auto kind = static_cast<PeerKind>(1 + random.Below(kKinds));
-    std::string bytes = Encode(Example(kind));
+    std::string bytes = Encode(random.Below(2) == 0 ? Showing(kind) : Example(kind));
     for (uint64_t flips = 1 + random.Below(4); flips > 0; --flips) {
       bytes[random.Below(bytes.size())] = static_cast<char>(random.Next());
     }

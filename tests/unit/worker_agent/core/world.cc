@@ -34,6 +34,7 @@ World::World(const WorldOptions& options)
   if (options.one_sided) hub.tier = Tier::kHost;
   network.digests_on_the_way_percent = options.digests_on_the_way_percent;
   network.words_are_asked = options.devices;
+  hub.signs = options.guarded;
   for (size_t index = 0; index < size(); ++index) {
     Worker& worker = at(index);
     worker.options.self.key = {"m", absl::StrCat("g", index), 0};
@@ -45,6 +46,9 @@ World::World(const WorldOptions& options)
     worker.options.window_bytes_max = 24 * options.chunk_bytes;
     worker.options.send_ahead_bytes = options.chunk_bytes;
     worker.options.digests = options.digests;
+    if (options.guarded) {
+      worker.options.read_key = CapabilityKey::Guessable(worker.options.self.incarnation);
+    }
     worker.memory.assign(options.total_bytes, '?');
     Restart(index, worker.options);
   }
@@ -55,7 +59,7 @@ void World::Restart(size_t index, const CoreOptions& options) {
   worker.options = options;
   worker.core = std::make_unique<AgentCore>(worker.options);
   if (!options_.connect) return;
-  Deliver(index, SessionUp{});
+  Deliver(index, SessionUp{.guards_reads = options_.guarded});
   Registered registered;
   registered.layout = {1, 1};
   registered.total_bytes = options_.total_bytes;

@@ -30,6 +30,7 @@ struct WorldOptions {
   // One-sided, as between devices: words are asked for, and a process's memory dies with it.
   bool devices = false;
   bool connect = true;
+  bool guarded = false;  // R9: readers show capabilities
   DigestMode digests = DigestMode::kOff;
   // Of a hundred chunks whose digests are wanted with their gets, so many have them.
   uint64_t digests_on_the_way_percent = 0;

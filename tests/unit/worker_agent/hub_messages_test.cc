@@ -1,0 +1,44 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Covers: R9.7
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+
+#include "worker_agent/hub/messages.h"
+
+namespace tensorhub::agent {
+namespace {
+
+TEST(HubMessagesTest, CapabilitiesArrive) {
+  v1::HubMessage message;
+  v1::Assign& assign = *message.mutable_assign();
+  assign.set_transaction(std::string(16, 't'));
+  assign.set_publication(std::string(16, 'p'));
+  EXPECT_FALSE(std::get<AssignDirective>(**ToEvent(message)).capability);
+  assign.set_capability(ToBytes(Capability{7, 8}));
+  EXPECT_EQ(std::get<AssignDirective>(**ToEvent(message)).capability, (Capability{7, 8}));
+  assign.set_capability("short");
+  EXPECT_TRUE(absl::IsInvalidArgument(ToEvent(message).status()));
+  v1::PublishResponse response;
+  response.set_publication(std::string(16, 'p'));
+  response.set_holder_capability(ToBytes(Capability{9, 10}));
+  CallReply reply;
+  ASSERT_TRUE(FromProto(response, reply).ok());
+  EXPECT_EQ(std::get<PublishReply>(reply.payload).capability, (Capability{9, 10}));
+  response.set_holder_capability("short");
+  EXPECT_TRUE(absl::IsInvalidArgument(FromProto(response, reply)));
+}
+
+TEST(HubMessagesTest, EachSessionTellsTheKey) {
+  WorkerFacts facts;
+  EXPECT_EQ(ToProto(facts, {}).read_key(), "");
+  facts.read_key = CapabilityKey::Guessable(3);
+  EXPECT_EQ(CapabilityKeyFromBytes(ToProto(facts, {}).read_key()), facts.read_key);
+}
+
+}  // namespace
+}  // namespace tensorhub::agent
