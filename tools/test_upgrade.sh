@@ -33,9 +33,9 @@ build_of() {
   local source=$TENSORHUB_BUILD_ROOT/previous/$1
   if [[ ! -d $source ]]; then
     git worktree prune
-    git worktree add --quiet --detach "$source" "$1" >&2
+    git worktree add --quiet --detach "$source" "$1" >&2 || return
   fi
-  env -u TENSORHUB_BUILD_ROOT "$source/tools/build.sh" release "${programs[@]}" >&2
+  env -u TENSORHUB_BUILD_ROOT "$source/tools/build.sh" release "${programs[@]}" >&2 || return
   printf '%s\n' "$source/build/release/bin"
 }
 

@@ -69,8 +69,7 @@ class ReadGraph {
   std::set<Worker*, BySerial> TakeDrained();  // of kDraining
   bool TakeAbsenceChanged();
 
-  // --- the end of each event
-  // -----------------------------------------------------------------------
+  // --- the end of each event ---------------------------------------------------------------------
 
   // Has the indices follow the rows, except for the reader that SettleOrphan takes next.
   void Refresh();
@@ -81,8 +80,7 @@ class ReadGraph {
   // Cuts a long chain for one of the sources that got a free place. Requires: MayCut().
   void CutChain();
 
-  // --- references (references.cc)
-  // --------------------------------------------------------------------
+  // --- references (references.cc) ----------------------------------------------------------------
 
   // `holder` has a reference from now on, and has none any more (called while it still has it).
   void List(Worker& holder);
@@ -122,8 +120,7 @@ class ReadGraph {
   // R8: the grace is over.
   void EndGrace(Worker& worker);
 
-  // --- words of workers
-  // ------------------------------------------------------------------------------
+  // --- words of workers --------------------------------------------------------------------------
 
   void NoteProgress(Worker& reader, const std::string& way);
   void GotFurther(Worker& reader);
@@ -141,8 +138,7 @@ class ReadGraph {
   void Forget(Worker& source);
   void CallReadersAnew(Worker& source);
 
-  // --- for people, and for tests
-  // -------------------------------------------------------------------
+  // --- for people, and for tests -----------------------------------------------------------------
 
   uint64_t decisions() const { return decisions_; }  // sources that readers were given
   // One worker's part, or what is the whole graph's. To be called between events.

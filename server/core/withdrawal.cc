@@ -12,6 +12,8 @@
 
 #include "server/core/withdrawal.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "server/core/state.h"
 
@@ -21,6 +23,8 @@ void Hub::State::On(const DrainOp& op) {
   const Service service{*this};
   Worker* worker = FindWorker(op.worker);
   if (worker == nullptr || !worker->alive) {
+    if (op.undo && service.TakeBack(op.worker))
+      return Answer(op.call, absl::OkStatus(), DrainReply());
     const std::string what = absl::StrCat(ToString(op.worker), ": no such worker is there");
     if (!recovering_) return Answer(op.call, absl::NotFoundError(what));
     return Answer(op.call, absl::UnavailableError(absl::StrCat(
@@ -38,6 +42,19 @@ void Hub::State::On(const DrainOp& op) {
     if (goes_with && copy.withdrawn == op.undo) service.Set(copy, !op.undo);
   }
   Answer(op.call, absl::OkStatus(), service.Describe(*worker));
+}
+
+bool Hub::State::Service::TakeBack(const WorkerKey& away) const {
+  const auto take_back = [&away](auto& rows) {
+    const auto row = rows.find(away);
+    return row != rows.end() && std::exchange(row->second.withdrawn, false);
+  };
+  const bool expected = take_back(state.expected_);
+  const bool kept = take_back(state.away_);
+  if (expected || kept) state.changed_workers_.insert(away);
+  // A worker that held nothing was waited for because of the order alone.
+  if (kept && !state.away_.at(away).publication) state.ComesBack(away);
+  return expected || kept;
 }
 
 void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {

@@ -69,7 +69,7 @@ class Cluster(unittest.TestCase):
 
     def start(self, release, program, *arguments):
         self.count += 1
-        log = open(self.scratch / f"{self.count}-{release}-{program}.log", "w+")  # noqa: SIM115
+        log = open(self.scratch / f"{self.count}-{release}-{program}.log", "w")  # noqa: SIM115
         process = subprocess.Popen([f"{folders[release]}/{program}", *arguments], stdout=log,
                                    stderr=log, env=ENVIRONMENT)
         process.log = log
@@ -78,8 +78,7 @@ class Cluster(unittest.TestCase):
         return process
 
     def said(self, process):
-        process.log.seek(0)
-        return process.log.read()
+        return pathlib.Path(process.log.name).read_text()
 
     def server(self, release):
         process = self.start(release, "tensorhub-server", "--listen", self.address, "--data-dir",

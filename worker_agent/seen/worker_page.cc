@@ -116,7 +116,7 @@ WorkerPage::~WorkerPage() {
 
 std::unique_ptr<WorkerPage::Place> WorkerPage::Show(const std::string& model, AskWorker ask) {
   MutexLock lock(mutex_);
-  workers_.emplace(++numbers_, Worker{model, std::move(ask), {}});
+  workers_.emplace(++numbers_, Worker{model, std::move(ask), {.connected = true}});
   return std::unique_ptr<Place>(new Place(shared_from_this(), numbers_));
 }
 

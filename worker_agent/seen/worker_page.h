@@ -70,7 +70,8 @@ class WorkerPage : public std::enable_shared_from_this<WorkerPage> {
   struct Worker {
     std::string model;
     AskWorker ask;
-    WorkerNow last = {};  // that it answered
+    // What it answered last. It is shown once it has connected.
+    WorkerNow last = {};
   };
 
   explicit WorkerPage(std::string asked) : asked_(std::move(asked)) {}

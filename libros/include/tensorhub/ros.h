@@ -3,9 +3,8 @@
 //
 // The public face of TensorHub: what a trainer and a rollout worker link.
 //
-//   auto client = tensorhub::Client::Connect({.server = "hub:7070", .model = "actor", .group =
-//   "trainer",
-//                                       .rank = 0, .world_size = 2});
+//   auto client = tensorhub::Client::Connect({.server = "hub:7070", .model = "actor",
+//                                             .group = "trainer", .rank = 0, .world_size = 2});
 //   client.value()->Register(tensors);   // once: memory that keeps its address
 //   client.value()->Publish(1);          // trainer: peers may read it from now on
 //   client.value()->Unpublish();         // trainer: the buffers may change again
