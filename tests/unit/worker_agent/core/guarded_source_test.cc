@@ -190,6 +190,7 @@ TEST_F(GuardedSource, AnOlderHubGuardsNothing) {
   world_.Deliver(0, SessionUp{});
   Try(Opening());
   EXPECT_EQ(bytes_, world_.Content(5).size());
+  world_.Deliver(0, PeerFailed{kStranger, absl::UnavailableError("gone")});
   world_.Deliver(0, SessionUp{.guards_reads = true});
   EXPECT_EQ(Refused(Opening()), StatusCode::kUnauthenticated);
 }
@@ -234,9 +235,13 @@ TEST(GuardedReads, AReaderConnectsAgain) {
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.Ask(1, FetchVerb{});
   ASSERT_TRUE(world.RunToValid(1, 2));
-  world.network.BreakLink(0, 1);
+  PeerMessage hello;  // the source has made its transport anew
+  hello.from = Network::IncarnationOf(0);
+  hello.text = Network::EndpointOf(0);
+  world.Hear(1, hello);
   EXPECT_TRUE(world.Finish(1).ok());
   EXPECT_TRUE(world.Holds(1, 5));
+  EXPECT_EQ(world.hub.Said<SourceFailedMessage>(), 0u);
 }
 
 // As with an agent that is older than the source's: it says why, and so does the fetch.
