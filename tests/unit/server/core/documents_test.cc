@@ -19,14 +19,14 @@ using testing::HasSubstr;
 
 constexpr DocumentLimits kMany{100, uint64_t{1} << 20};
 
-std::shared_ptr<const Layout> LayoutOf(const std::string& tensor, uint64_t offset = 0) {
+std::shared_ptr<const Layout> LayoutWith(const std::string& tensor, uint64_t offset = 0) {
   TensorSpec spec{tensor, DType::kU8, {4}, SliceSpec{{64}, {offset}}};
   return std::make_shared<const Layout>(*Layout::Make({spec}));
 }
 
-Fingerprint Number(uint64_t low) { return Fingerprint{0, low}; }
+Fingerprint PrintOf(uint64_t low) { return Fingerprint{0, low}; }
 
-std::shared_ptr<const std::string> Bytes(size_t count) {
+std::shared_ptr<const std::string> TextOf(size_t count) {
   return std::make_shared<const std::string>(count, 'x');
 }
 
@@ -46,14 +46,14 @@ class DocumentsTest : public testing::Test {
 
 TEST_F(DocumentsTest, AreThereOnceTheyWerePut) {
   Documents documents(kMany, kMany);
-  const auto layout = LayoutOf("a");
+  const auto layout = LayoutWith("a");
   EXPECT_EQ(documents.FindLayout(layout->fingerprint()), nullptr);
   EXPECT_TRUE(*documents.PutLayout(layout, InUse()));
   EXPECT_FALSE(*documents.PutLayout(layout, InUse())) << "it is there already";
   EXPECT_EQ(documents.FindLayout(layout->fingerprint()), layout);
-  EXPECT_TRUE(documents.PutAttachment(Number(1), Bytes(3), InUse()).ok());
-  EXPECT_EQ(*documents.FindAttachment(Number(1)), "xxx");
-  EXPECT_FALSE(documents.HasAttachment(Number(2)));
+  EXPECT_TRUE(documents.PutAttachment(PrintOf(1), TextOf(3), InUse()).ok());
+  EXPECT_EQ(*documents.FindAttachment(PrintOf(1)), "xxx");
+  EXPECT_FALSE(documents.HasAttachment(PrintOf(2)));
   EXPECT_EQ(asked_, 0) << "while there is room, nobody has to say what is in use";
   documents.CheckInvariants();
 }
@@ -61,13 +61,13 @@ TEST_F(DocumentsTest, AreThereOnceTheyWerePut) {
 TEST_F(DocumentsTest, WhatIsNoneIsRefused) {
   Documents documents(kMany, kMany);
   EXPECT_TRUE(absl::IsInvalidArgument(documents.PutLayout(nullptr, InUse()).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(documents.PutAttachment({}, Bytes(1), InUse())));
-  EXPECT_TRUE(absl::IsInvalidArgument(documents.PutAttachment(Number(1), nullptr, InUse())));
+  EXPECT_TRUE(absl::IsInvalidArgument(documents.PutAttachment({}, TextOf(1), InUse())));
+  EXPECT_TRUE(absl::IsInvalidArgument(documents.PutAttachment(PrintOf(1), nullptr, InUse())));
 }
 
 TEST_F(DocumentsTest, OnesThatNothingRestsOnMakeRoom) {
   Documents documents({2, kMany.bytes}, {2, kMany.bytes});
-  const auto used = LayoutOf("a"), idle = LayoutOf("b"), more = LayoutOf("c");
+  const auto used = LayoutWith("a"), idle = LayoutWith("b"), more = LayoutWith("c");
   ASSERT_TRUE(documents.PutLayout(used, InUse()).ok());
   ASSERT_TRUE(documents.PutLayout(idle, InUse()).ok());
   in_use_ = {used->fingerprint()};
@@ -83,18 +83,18 @@ TEST_F(DocumentsTest, OnesThatNothingRestsOnMakeRoom) {
 
 TEST_F(DocumentsTest, BytesAreBoundedToo) {
   Documents documents(kMany, {100, 10});
-  ASSERT_TRUE(documents.PutAttachment(Number(1), Bytes(6), InUse()).ok());
-  in_use_ = {Number(1)};
-  EXPECT_TRUE(absl::IsResourceExhausted(documents.PutAttachment(Number(2), Bytes(5), InUse())));
+  ASSERT_TRUE(documents.PutAttachment(PrintOf(1), TextOf(6), InUse()).ok());
+  in_use_ = {PrintOf(1)};
+  EXPECT_TRUE(absl::IsResourceExhausted(documents.PutAttachment(PrintOf(2), TextOf(5), InUse())));
   in_use_.clear();
-  EXPECT_TRUE(documents.PutAttachment(Number(2), Bytes(10), InUse()).ok());
-  EXPECT_FALSE(documents.HasAttachment(Number(1)));
+  EXPECT_TRUE(documents.PutAttachment(PrintOf(2), TextOf(10), InUse()).ok());
+  EXPECT_FALSE(documents.HasAttachment(PrintOf(1)));
   documents.CheckInvariants();
 }
 
 TEST_F(DocumentsTest, ATableThatLayoutsShareIsKeptOnce) {
   Documents documents(kMany, kMany);
-  const auto first = LayoutOf("a", 0), second = LayoutOf("a", 4);
+  const auto first = LayoutWith("a", 0), second = LayoutWith("a", 4);
   ASSERT_NE(first->fingerprint(), second->fingerprint());
   ASSERT_NE(first->table(), second->table());
   ASSERT_TRUE(documents.PutLayout(first, InUse()).ok());
@@ -105,7 +105,7 @@ TEST_F(DocumentsTest, ATableThatLayoutsShareIsKeptOnce) {
 
 TEST_F(DocumentsTest, TellHowTwoLayoutsDiffer) {
   Documents documents(kMany, kMany);
-  const auto mine = LayoutOf("a"), theirs = LayoutOf("b");
+  const auto mine = LayoutWith("a"), theirs = LayoutWith("b");
   ASSERT_TRUE(documents.PutLayout(mine, InUse()).ok());
   EXPECT_EQ(documents.Difference(mine->fingerprint(), theirs->fingerprint()),
             "fingerprints differ");

@@ -20,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr uint32_t kShardChunks = 64;
+constexpr uint32_t kGraphChunks = 64;
 
 // One shard of one version, and what the hub does at the end of each event.
 class GraphWorld : private Turn, private Roster {
@@ -36,7 +36,7 @@ class GraphWorld : private Turn, private Roster {
     publication_.visible = true;
     sharding().world_size = 1;
     sharding().chunk_bytes = 4096;
-    shard().chunks = kShardChunks;
+    shard().chunks = kGraphChunks;
   }
 
   ReadGraph& graph() { return graph_; }
@@ -56,7 +56,7 @@ class GraphWorld : private Turn, private Roster {
 
   Worker& AddHolder(const std::string& group) {
     Worker& worker = Add(group);
-    List(worker, ReferenceState::kComplete, kShardChunks);
+    List(worker, ReferenceState::kComplete, kGraphChunks);
     ++shard().complete;
     sharding().whole_shards = 1;
     return worker;
