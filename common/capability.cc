@@ -49,7 +49,8 @@ Fields FieldsOf(const ReadRight& right) {
 class Signer {
  public:
   Signer()
-      : mac_(EVP_MAC_fetch(nullptr, OSSL_MAC_NAME_HMAC, nullptr)), context_(EVP_MAC_CTX_new(mac_)) {
+      : mac_(EVP_MAC_fetch(nullptr, OSSL_MAC_NAME_HMAC, nullptr)),
+        context_(mac_ == nullptr ? nullptr : EVP_MAC_CTX_new(mac_)) {
     TH_CHECK(context_ != nullptr);
     char digest[] = "SHA256";
     const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),

@@ -143,7 +143,7 @@ void ReadGraph::On(const SourceFailed& event) {
   // R9: it refuses what the reader shows, and so is there. What the next Assign brings may be
   // another.
   const bool refused = absl::IsUnauthenticated(event.reason);
-  BarSource(read, source.id, refused ? Bar::State::kPardoned : Bar::State::kBarred);
+  BarSource(read, source.id, refused);
   if (!refused) Complain(source, reader->id);
   if (!refused) Doubt(source, *reader, /*verify=*/absl::IsDataLoss(event.reason));
   const bool stranded = read.FedBy(event.assignment) != nullptr && read.running;
@@ -163,11 +163,15 @@ std::optional<ReadGraph::Stranded> ReadGraph::TakeStranded() {
   return first;
 }
 
-// Once it may be tried again (Pardon, or `at_first`); the second time is the last.
-void ReadGraph::BarSource(Read& read, const WorkerIdentity& source, Bar::State at_first) const {
-  const bool again = read.barred.contains(source);
-  if (!again && read.barred.size() >= options_.limits.barred_sources) return;
-  read.barred[source].state = again ? Bar::State::kFinal : at_first;
+// Once it may be tried again (Pardon; at once, if it only refused); the second time is the last. A
+// refusal and a failure are two things: one does not use up the other's second chance.
+void ReadGraph::BarSource(Read& read, const WorkerIdentity& source, bool refused) const {
+  const bool is_new = !read.barred.contains(source);
+  if (is_new && read.barred.size() >= options_.limits.barred_sources) return;
+  Bar& bar = read.barred[source];
+  const bool again = std::exchange(refused ? bar.refused : bar.failed, true);
+  const Bar::State at_first = refused ? Bar::State::kPardoned : Bar::State::kBarred;
+  bar.state = again ? Bar::State::kFinal : at_first;
 }
 
 // R8: half a complaint. The reader moves on, as after a whole one, only if there is somebody as
@@ -249,7 +253,8 @@ TimeMs ReadGraph::TimeToVerify(const Worker& source) const {
 void ReadGraph::ReturnInside(Worker& reader) {
   if (turn_.recovering() || !IsFedFromAfar(reader) || !Pardon(reader, Tier::kDatacenter)) return;
   for (const auto& [id, bar] : reader.read->barred) {
-    const Worker* source = bar.state == Bar::State::kPardoned ? roster_.FindLive(id) : nullptr;
+    const bool pardoned = bar.state == Bar::State::kPardoned && bar.failed;
+    const Worker* source = pardoned ? roster_.FindLive(id) : nullptr;
     if (source != nullptr && source->reference) return DrawNearer(reader, *source);
   }
 }

@@ -208,7 +208,7 @@ class ReadGraph {
   // complaints.cc: R8: readers without a source, and sources that failed
   bool AssignNearest(Worker& reader);
   void GiveUpRead(Worker& reader);
-  void BarSource(Read& read, const WorkerIdentity& source, Bar::State at_first = {}) const;
+  void BarSource(Read& read, const WorkerIdentity& source, bool refused = false) const;
   bool MustGoFar(Worker& reader);
   bool Pardon(Worker& reader, Tier farthest);
   void ReturnInside(Worker& reader);

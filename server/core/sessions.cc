@@ -276,7 +276,8 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.knows_resharding = event.knows_resharding;
   worker.copy_of = event.copy_of;
   worker.endpoint = event.endpoint;
-  worker.read_key = event.read_key;
+  // R9: a process has one key. Another one in its name would have its readers refused.
+  if (joined || !worker.read_key) worker.read_key = event.read_key;
   worker.alive = true;
   worker.session = event.session;
   worker.number = event.number;

@@ -86,6 +86,8 @@ struct Bar {
     kFinal      // and it failed again
   };
   State state = State::kBarred;
+  bool failed = false;   // the reader, before
+  bool refused = false;  // what the reader showed, before (R9)
 };
 
 // How fast a read goes, by windows of about kWindowMs. Rates: thousandths of a chunk per second.

@@ -35,7 +35,7 @@ using agent::Agent;
 using agent::PeerKind;
 using agent::PeerMessage;
 
-constexpr size_t kBytes = 1 << 20;
+constexpr size_t kSecretBytes = 1 << 20;
 constexpr Incarnation kSpy = 4711;
 constexpr Incarnation kStranger = 4712;
 
@@ -169,18 +169,19 @@ class StrangerTest : public testing::Test {
     options.key = {"m", "trainer", 0};
     options.observed.tally = tally_;
     trainer_ = Agent::Start(options).value();
-    void* data = trainer_->Allocate(kBytes).value();  // so that peers could read it one-sidedly
-    std::memset(data, 7, kBytes);
+    void* data =
+        trainer_->Allocate(kSecretBytes).value();  // so that peers could read it one-sidedly
+    std::memset(data, 7, kSecretBytes);
     agent::TensorBuffer tensor;
     tensor.name = "w";
     tensor.dtype = "U8";
-    tensor.shape = {kBytes};
+    tensor.shape = {kSecretBytes};
     tensor.data = data;
-    tensor.bytes = kBytes;
+    tensor.bytes = kSecretBytes;
     layout_ = agent::Memory::Make({tensor}).value().layout().fingerprint();
     EXPECT_TRUE(trainer_->Register({tensor}).ok());
     EXPECT_TRUE(trainer_->RunVerb(agent::PublishVerb{.version = 1}).status.ok());
-    chunk_bytes_ = DefaultChunkBytes(kBytes);
+    chunk_bytes_ = DefaultChunkBytes(kSecretBytes);
   }
 
   PeerMessage Open(const std::string& capability) const {
@@ -220,7 +221,7 @@ TEST_F(StrangerTest, ReadsNothing) {
   PeerMessage open = Open(assign.capability());
   open.flags = 0;
   for (const Stranger::Heard& heard : stranger.Try(assign, open, kSpy)) bytes += heard.payload;
-  EXPECT_EQ(bytes, std::min<uint64_t>(kBytes, chunk_bytes_));
+  EXPECT_EQ(bytes, std::min<uint64_t>(kSecretBytes, chunk_bytes_));
   EXPECT_EQ(Refused(), 3u);
 }
 

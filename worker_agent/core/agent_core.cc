@@ -181,8 +181,9 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
       return OnHello(*message, now, effects);
     case PeerKind::kOpen:
     case PeerKind::kOpenRanges:
-      // The peer's connection may have broken at this end only; then it says no hello.
-      if (!peers_.open.contains(message->from) && !message->text.empty()) {
+      // The peer's connection may have broken at this end only; then it says no hello. R9: nor is
+      // what this opens for whoever said hello in the peer's name.
+      if (!message->text.empty() && !peers_.IsAt(message->from, message->text)) {
         OnHello(*message, now, effects);
       }
       if (peers_.open.contains(message->from)) server_.OnOpen(*message, now, effects);

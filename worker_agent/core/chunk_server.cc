@@ -128,7 +128,7 @@ void ChunkServer::OnOpen(const PeerMessage& message, TimeMs now, Effects& effect
   read.publication = message.publication;
   read.chunk_bytes = message.chunk_bytes;
   read.first_chunk = read.credit = read.told_confirmed = message.chunk;
-  read.only_digests = guards_ && message.use == ReadUse::kDigests;
+  read.only_digests = guards_ && !of_ranges && message.use == ReadUse::kDigests;
   read.one_sided = (message.flags & kFlagOneSided) != 0 && offer_description_ && !read.only_digests;
   read.said_at = now;
   if (const auto problem = Problem(read)) return Refuse(key, *problem, effects);

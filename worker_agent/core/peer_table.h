@@ -24,6 +24,10 @@ struct PeerTable {
     TimeMs used_at = 0;    // or opened
     std::string way = {};  // how bytes came from it, as was logged last
   };
+  bool IsAt(Incarnation peer, const std::string& endpoint) const {
+    const auto known = open.find(peer);
+    return known != open.end() && known->second.endpoint == endpoint;
+  }
   std::map<Incarnation, Peer> open;
   std::set<Incarnation> imported;
 };

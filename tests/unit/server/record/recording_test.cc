@@ -38,9 +38,9 @@ TEST(Recording, DoesNotTellCapabilitiesApart) {
   const auto digest = [](const Capability& capability) {
     hub::Assign assign;
     assign.capability = capability;
-    EffectsDigest digest;
-    digest.Add(0, {hub::Directive{1, assign}});
-    return digest.low();
+    EffectsDigest effects;
+    effects.Add(0, {hub::Directive{1, assign}});
+    return effects.low();
   };
   EXPECT_EQ(digest({1, 2}), digest({3, 4}));
   EXPECT_NE(digest({1, 2}), digest({}));

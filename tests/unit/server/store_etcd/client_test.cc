@@ -48,10 +48,15 @@ class SilentMember {
 // as while a member is restarted, is made again before that.
 TEST(EtcdClientTest, NobodyLooksWhyAtTheFirstFailure) {
   const SilentMember member;
-  EtcdClient client({.endpoints = {member.address()}, .tls = {.ca = "absent.pem"}});
+  EtcdClient::Options options;
+  options.endpoints = {member.address()};
+  options.tls.ca = "absent.pem";
+  EtcdClient client(options);
   int tries = 0;
   const absl::Status status = client.Repeat("a test", [&] {
-    if (++tries == 2) EXPECT_FALSE(member.WasCalled());
+    if (++tries == 2) {
+      EXPECT_FALSE(member.WasCalled());
+    }
     return tries < 12 ? absl::UnavailableError("no answer") : absl::OkStatus();
   });
   EXPECT_TRUE(status.ok()) << status;
