@@ -186,7 +186,7 @@ void Hub::State::DropOther(Worker& holder) {
       absl::StrCat(ToString(holder.id.key), ": ", std::string(reason.message()),
                    " than it says; it is not listed any more"));
   Send(holder, Dropped{generation, reason});
-  Disowned(holder, generation);
+  DropReferencesUpTo(holder, generation);
 }
 
 // R8: the word that its session lost, in its report.

@@ -61,7 +61,7 @@ void Hub::State::LearnSizes(Sharding& sharding, const Layout& layout) {
     for (const auto& [serial, holder] : shard.holders) {
       uint32_t& valid = holder->reference->valid_chunks;
       valid = std::min(valid, *shard.chunks);
-      graph_.Relist(*holder);
+      graph_.MarkIndexStale(*holder);
     }
   }
 }

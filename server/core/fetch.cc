@@ -30,7 +30,7 @@ void Hub::State::On(const JoinFetchOp& op) {
   if (!documents_.HasLayout(op.layout)) {
     const absl::Status status = absl::FailedPreconditionError(
         absl::StrCat("unknown layout ", ToHex(op.layout), "; put it, then join again"));
-    return FinishOpen(*worker, WithRemedy(status, Remedy::kPutDocuments));
+    return ReplyRetryable(*worker, WithRemedy(status, Remedy::kPutDocuments));
   }
   // A rank that joins anew has given up what it was in.
   AbortOf(*worker, absl::AbortedError("it began another fetch"));
@@ -226,7 +226,7 @@ void Hub::State::GiveUpJoin(Worker& worker, OpId join) {
   if (join == 0) return;
   if (IsPending(worker, OpKind::kJoinFetch) && worker.op.id <= join) {
     LeaveForming(worker);
-    FinishOpen(worker, absl::CancelledError("the caller hung up"));
+    ReplyRetryable(worker, absl::CancelledError("the caller hung up"));
   }
   const Member* member = FindOpenMember(worker.id);
   if (member == nullptr || member->join == 0 || member->join > join || member->begun) return;

@@ -23,14 +23,15 @@ void Hub::State::JoinEpoch(Worker& worker, const SessionOpened& event, bool repl
   Group& group = GroupOf(key);
   const bool unseen = worker.number == 0;  // by this life
   const bool fresh = unseen && !event.resumed;
-  const GroupEpoch told = unseen ? TellsOf(event) : worker.told;
+  const GroupEpoch told = unseen ? ReportedEpoch(event) : worker.told;
   group.is_older |= unseen && event.resumed;
   const bool older = replaces || group.is_older || group.epoch.life < options_.life;
   const bool anew = fresh && older;
   // This hub has seen all that became of the group since, and ended what was unfinished.
   const bool followed = !unseen && told.life == options_.life;
   // During a recovery that shows at its end (SettleEpoch).
-  const bool strange = !fresh && !followed && !recovering_ && (replaces || IsStrange(name, told));
+  const bool strange =
+      !fresh && !followed && !recovering_ && (replaces || IsFromUnknownEpoch(name, told));
   if (anew) BeginEpoch(name, NewEpoch(), absl::StrCat(ToString(key), " started anew"));
   if (strange) {
     BeginEpoch(name, NewEpoch(), absl::StrCat(ToString(key), " came back from another epoch"));
@@ -41,7 +42,7 @@ void Hub::State::JoinEpoch(Worker& worker, const SessionOpened& event, bool repl
 
 // Whether nothing says that it belongs to those who are there. Where nobody is, it brings a higher
 // number along.
-bool Hub::State::IsStrange(const GroupKey& group, GroupEpoch told) {
+bool Hub::State::IsFromUnknownEpoch(const GroupKey& group, GroupEpoch told) {
   bool alone = true;
   ForEachLive(group, [&](const Worker&) { alone = false; });
   const GroupEpoch epoch = groups_.at(group).epoch;
@@ -57,7 +58,7 @@ GroupEpoch Hub::State::CameIn(const SessionOpened& event) {
 
 // The group's, when it came or when it published. That it published in a life says nothing of the
 // group's.
-GroupEpoch Hub::State::TellsOf(const SessionOpened& event) {
+GroupEpoch Hub::State::ReportedEpoch(const SessionOpened& event) {
   const WorkerKey& key = event.worker.key;
   const GroupEpoch came = Known(key, event.epoch);
   if (!event.holding || event.holding->epoch.count == 0) return came;
@@ -88,14 +89,14 @@ void Hub::State::BeginEpoch(const GroupKey& group, GroupEpoch epoch, const std::
   RaiseEpoch(group, epoch, why);
   ForEachLive(group, [&](Worker& worker) {
     worker.told = epoch;
-    if (!worker.said_lately) TellEpoch(worker);
+    if (!worker.epoch_sent_this_heartbeat) TellEpoch(worker);
   });
 }
 
 // When all ranks of a large group start anew, one after the other, each is told once per heartbeat.
 void Hub::State::TellEpoch(Worker& worker) {
-  worker.said_lately = worker.said != worker.told;
-  if (!worker.said_lately) return;
+  worker.epoch_sent_this_heartbeat = worker.said != worker.told;
+  if (!worker.epoch_sent_this_heartbeat) return;
   worker.said = worker.told;
   Send(worker, GroupChanged{worker.told});
 }

@@ -6,7 +6,7 @@
 // outside it: in a datacenter, the seeds.
 //
 // It knows nothing of the rules: who is listed, and with which rank, is for the hub to say
-// (choosing.cc, Relist), each time that something changes.
+// (source_search.cc, MarkIndexStale), each time that something changes.
 
 #ifndef TENSORHUB_SERVER_CORE_HOLDER_INDEX_H_
 #define TENSORHUB_SERVER_CORE_HOLDER_INDEX_H_

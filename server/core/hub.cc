@@ -55,14 +55,14 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
   TakeFromGraph();
   // R7: who has been heard again is a keeper only if it does not say now that it holds nothing.
   const bool retention_changed = std::exchange(retention_changed_, false);
-  Settle();
+  DrainInternalEvents();
   std::visit([this](const auto& body) { On(body); }, event);
   retention_changed_ = retention_changed_ || retention_changed;
-  Settle();
+  DrainInternalEvents();
   if (HaveAllReported()) EndRecovery();
-  Settle();
+  DrainInternalEvents();
   ForgetOldestDead();
-  Settle();
+  DrainInternalEvents();
   PersistChanges(first);
   out_ = nullptr;
 }
@@ -125,13 +125,13 @@ void Hub::State::OperationDeadline(Worker& worker) {
 // ends a transaction, or looks at a source that got a free place, which a cut takes and frees
 // nowhere; only a drain's and a transaction's end make more orphans, and those are finite. (A
 // reader that got a source may be a new one for those that wait, which is the same for each once.)
-void Hub::State::Settle() {
+void Hub::State::DrainInternalEvents() {
   for (;;) {
     TakeFromGraph();
-    graph_.Refresh();
+    graph_.FlushIndex();
     joiners_due_ = joiners_due_ && !joiners_.empty() && !recovering_;
     const bool reads = graph_.HasOrphans() || graph_.MayCut();
-    const bool quiet = drained_.empty() && !reads && news_.empty();
+    const bool quiet = drained_.empty() && !reads && newly_visible_.empty();
     if (quiet && !retention_changed_ && !joiners_due_) return;
     if (joiners_due_) {
       SettleJoiners();
@@ -142,12 +142,12 @@ void Hub::State::Settle() {
       drained_.erase(drained_.begin());
       EndDrain(worker);
     } else if (graph_.HasOrphans()) {
-      graph_.SettleOrphan();
+      graph_.AssignOrAbort();
     } else if (graph_.MayCut()) {
       graph_.CutChain();
     } else {
-      const std::string model = *news_.begin();
-      news_.erase(news_.begin());
+      const std::string model = *newly_visible_.begin();
+      newly_visible_.erase(newly_visible_.begin());
       if (recovering_) continue;
       WakeWaits(model);
       for (auto it = groups_.lower_bound({model, ""});
@@ -173,11 +173,11 @@ void Hub::State::On(const CallCancelled& event) {
   Worker* worker = calls_.HangUp(event.call);
   if (worker == nullptr || !IsPending(*worker, OpKind::kJoinFetch)) return;
   LeaveForming(*worker);
-  FinishOpen(*worker, absl::CancelledError("the caller hung up"));
+  ReplyRetryable(*worker, absl::CancelledError("the caller hung up"));
 }
 
-void Hub::State::Change(Model& model, const std::string& name, ModelChange::Kind kind,
-                        VersionNumber version, const std::string& group) {
+void Hub::State::NotifyWatchers(Model& model, const std::string& name, ModelChange::Kind kind,
+                                VersionNumber version, const std::string& group) {
   out_->push_back(ModelChange{name, ++model.revision, kind, version, group});
 }
 

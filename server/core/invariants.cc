@@ -76,7 +76,7 @@ void Hub::State::Invariants::Check() const {
 
 // Settle left nothing behind.
 void Hub::State::Invariants::CheckSettled() const {
-  TH_CHECK(state.drained_.empty() && state.news_.empty());
+  TH_CHECK(state.drained_.empty() && state.newly_visible_.empty());
   TH_CHECK(!state.joiners_due_ || state.joiners_.empty() || state.recovering_);
 }
 

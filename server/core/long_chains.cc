@@ -8,7 +8,7 @@
 // goes at the rate of its link already, and gains nothing.
 //
 // It ends: whoever is moved reads through fewer than before, and so do all behind it. The rules of
-// nearer.cc do not play against it: a cut leads nobody farther away and into no crowd. With the
+// rebalance.cc do not play against it: a cut leads nobody farther away and into no crowd. With the
 // first that is heard of a reader it is over for that one.
 //
 // Of the ends in a datacenter only the deepest is tried, so that a chain of which nobody may be
@@ -102,7 +102,7 @@ void ReadGraph::CutChain(Worker& holder) {
     MoveTo(reader, holder);
     TH_CHECK(reader.node.Depth() < before);
     tail->read->depth = static_cast<uint32_t>(tail->node.Depth());
-    return Relist(*tail);
+    return MarkIndexStale(*tail);
   }
 }
 

@@ -53,7 +53,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
 void Hub::State::YieldToNewer(Worker& worker) {
   if (worker.op.state != OpRecord::State::kPending) return;
   if (worker.op.kind == OpKind::kJoinFetch) LeaveForming(worker);
-  FinishOpen(worker, absl::CancelledError("a newer operation of this worker took its place"));
+  ReplyRetryable(worker, absl::CancelledError("a newer operation of this worker took its place"));
 }
 
 void Hub::State::SetDeadline(Worker& worker, TimeMs timeout_ms) {
@@ -72,7 +72,7 @@ void Hub::State::Finish(Worker& worker, absl::Status status, decltype(Reply::pay
   calls_.Finish(worker, std::move(status), std::move(payload), *out_);
 }
 
-void Hub::State::FinishOpen(Worker& worker, absl::Status status) {
+void Hub::State::ReplyRetryable(Worker& worker, absl::Status status) {
   Finish(worker, std::move(status));
   worker.op.state = OpRecord::State::kOpen;
 }

@@ -76,7 +76,7 @@ bool ReadGraph::AssignParts(Worker& reader, Tier farthest) {
   Sharding& origin = *FindSharding(publication, publication.origin().id);
   const auto parts = sharding.parts.find(origin.id);
   if (turn_.recovering() || parts == sharding.parts.end() || !reader.knows_resharding) return false;
-  Refresh(&reader);
+  FlushIndex(&reader);
   std::vector<std::pair<Shard*, Worker*>> sources;
   for (const ReadPart& part : parts->second[reader.id.key.rank]) {
     const auto from = origin.shards.find(part.rank);
@@ -151,7 +151,7 @@ const Worker* ReadGraph::FirstForPart(const Scope& scope, const Worker& reader, 
 // A stream's part that nobody can bring now. The others go on meanwhile.
 void ReadGraph::AwaitPart(Worker& reader, Stream& stream) {
   if (AssignSource(reader)) return;
-  if (Pardon(reader, Tier::kRemote) && FeedElsewhere(reader, stream)) return;
+  if (ReadmitOnce(reader, Tier::kRemote) && FeedElsewhere(reader, stream)) return;
   if (AssignPartsAnew(reader)) return;
   const bool awaits_plan = LearnParts(reader);
   PublicationOf(reader).awaiting.insert(&reader);

@@ -60,7 +60,7 @@ void Hub::State::On(const PublishOp& op) {
   Worker* worker = Start(op, OpKind::kPublish);
   if (worker == nullptr) return;
   if (const absl::Status status = CheckDocuments(op); !status.ok()) {
-    return FinishOpen(*worker, WithRemedy(status, Remedy::kPutDocuments));
+    return ReplyRetryable(*worker, WithRemedy(status, Remedy::kPutDocuments));
   }
   // R6: of a fetch that was decided when it had given it up, it may never have heard.
   AbortUnfinished(*worker, absl::AbortedError("it has gone on to publish"));
@@ -71,7 +71,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   if (absl::Status status = CheckGeneration(worker, op.generation); !status.ok()) {
     return Finish(worker, status);
   }
-  DisownEarlier(worker, op.generation);
+  DropOlderReferences(worker, op.generation);
   if (worker.reference && !Holds(worker, op)) {
     return Finish(worker, absl::FailedPreconditionError(absl::StrCat(
                               "these buffers hold version ", worker.reference->version,

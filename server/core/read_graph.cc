@@ -30,9 +30,9 @@ void ReadGraph::Unlist(Worker& holder) {
 // Sources were reported in any order.
 void ReadGraph::EndGrace(Worker& worker) {
   if (!Reads(worker)) return;
-  if (!IsFedWhole(worker)) return Orphaned(worker);
+  if (!IsFedWhole(worker)) return QueueForAssignment(worker);
   worker.read->depth = static_cast<uint32_t>(worker.node.Depth());
-  Relist(worker);
+  MarkIndexStale(worker);
   ReturnInside(worker);
 }
 

@@ -20,7 +20,7 @@
 // several has an excuse.
 //
 // Nothing here recurses through the tables: a reader that loses its source is queued, and given
-// another one by SettleOrphan, at the end of the same event.
+// another one by AssignOrAbort, at the end of the same event.
 
 #ifndef TENSORHUB_SERVER_CORE_READ_GRAPH_H_
 #define TENSORHUB_SERVER_CORE_READ_GRAPH_H_
@@ -71,11 +71,11 @@ class ReadGraph {
 
   // --- the end of each event ---------------------------------------------------------------------
 
-  // Has the indices follow the rows, except for the reader that SettleOrphan takes next.
-  void Refresh();
+  // Has the indices follow the rows, except for the reader that AssignOrAbort takes next.
+  void FlushIndex();
   bool HasOrphans() const { return !orphans_.empty(); }
   // Gives the first of them a source. Requires: HasOrphans().
-  void SettleOrphan();
+  void AssignOrAbort();
   bool MayCut() const { return !free_.empty() && !turn_.recovering(); }
   // Cuts a long chain for one of the sources that got a free place. Requires: MayCut().
   void CutChain();
@@ -87,7 +87,7 @@ class ReadGraph {
   void Unlist(Worker& holder);
   // To be called whenever something changed that EntryOf looks at. The index follows when it is
   // asked.
-  void Relist(Worker& worker);
+  void MarkIndexStale(Worker& worker);
   // The holder is complete, or got further.
   void DrawNearer(Worker& holder);
   // Readers that may be at this reference, as they said, or as was known before it was lost.
@@ -106,7 +106,7 @@ class ReadGraph {
   // The worker reads for its group's fetch from now on. An earlier read ends.
   void Begin(Worker& worker, const Transaction& transaction);
   // Wants a source. (Said again, it does no harm.)
-  void Orphaned(Worker& reader);
+  void QueueForAssignment(Worker& reader);
   // The fetch is over, and something may be outstanding at the sources.
   void Stop(Worker& reader);
   // No operation of it is outstanding anywhere.
@@ -132,7 +132,7 @@ class ReadGraph {
   // Perhaps dead, or not: by others' word, or its own.
   void SetAbsent(Worker& worker, bool absent);
   // The source says that it holds what it is listed with.
-  void Vouch(Worker& source, bool verified);
+  void ConfirmHolder(Worker& source, bool verified);
   void AskOnceMore(const Worker& source);
   void EndQuestion(Worker& source);
   void Forget(Worker& source);
@@ -147,11 +147,11 @@ class ReadGraph {
   void CheckSeeds(const Shard& shard) const;
 
  private:
-  // choosing.cc: R5, which holder
+  // source_search.cc: R5, which holder
   bool MayServe(const Worker& source, const Worker& reader) const;
   IndexEntry EntryOf(const Worker& worker) const;
-  void Refresh(const Worker* except);
-  void Refresh(Worker& worker);
+  void FlushIndex(const Worker* except);
+  void FlushIndex(Worker& worker);
   Candidate CandidateOf(const Worker& source, const Worker& reader) const;
   std::optional<Candidate> Choose(const Worker& reader);
   bool LeadsToWhole(const Worker& source) const;
@@ -205,21 +205,21 @@ class ReadGraph {
   void LeaveDraining(Worker& reader, AssignmentNumber assignment);
   void LeaveSilent(Worker& reader, const Worker& source, AssignmentNumber assignment);
 
-  // complaints.cc: R8: readers without a source, and sources that failed
+  // source_failures.cc: R8: readers without a source, and sources that failed
   bool AssignNearest(Worker& reader);
   void GiveUpRead(Worker& reader);
   void BarSource(Read& read, const WorkerIdentity& source, bool refused = false) const;
   bool MustGoFar(Worker& reader);
-  bool Pardon(Worker& reader, Tier farthest);
+  bool ReadmitOnce(Worker& reader, Tier farthest);
   void ReturnInside(Worker& reader);
   bool HopesForAnswer(const Worker& reader);
-  void Complain(Worker& source, const WorkerIdentity& reader);
-  void Doubt(Worker& source, const Worker& asker, bool verify = false);
+  void RecordFailureReport(Worker& source, const WorkerIdentity& reader);
+  void Suspect(Worker& source, const Worker& asker, bool verify = false);
   void Ask(Worker& source, const Worker& asker, bool verify);
   TimeMs TimeToVerify(const Worker& source) const;
   void Remember(Worker& source);
 
-  // pace.cc: R5, R8: slow members are bypassed
+  // throughput.cc: R5, R8: slow members are bypassed
   TimeMs ReportMs() const;
   TimeMs WindowMs() const;
   bool IsFresh(TimeMs then) const;
@@ -229,12 +229,12 @@ class ReadGraph {
   bool IsStalled(const Worker& reader) const;
   void LeaveSlowSource(Worker& reader);
   Worker* OtherSource(const Worker& reader);
-  void Judge(Worker& reader, uint64_t rate);
-  void Convict(Worker& suspect, Worker& reader);
+  void EvaluateProbation(Worker& reader, uint64_t rate);
+  void MarkSlow(Worker& suspect, Worker& reader);
   void CallSlow(Worker& worker, const char* why);
   void Bypass(Worker& reader);
 
-  // nearer.cc: R5: from far sources to near ones
+  // rebalance.cc: R5: from far sources to near ones
   void KeepOneSeed(Worker& reader);
   void DrawNearer(Worker& reader, const Worker& holder);
   void LeaveCrowd(Worker& reader);
@@ -243,7 +243,7 @@ class ReadGraph {
   void CutChain(Worker& holder);
   bool MayBeCut(const Worker& reader, const Worker& holder) const;
 
-  // awaited_sources.cc: R3
+  // unlisted_sources.cc: R3
   void LeaveUnreported(Worker& worker, const OpenFetch& fetch);
   void SendUnreported(Worker& worker, const OpenFetch& fetch);
   void AwaitReported(Worker& worker, const OpenFetch& fetch);
@@ -275,9 +275,9 @@ class ReadGraph {
   uint64_t decisions_ = 0;
 
   // For the end of the event.
-  std::set<Orphan> orphans_;    // readers without a source
-  std::vector<Worker*> stale_;  // rows that their shards' indices may have wrong
-  std::set<Serial> free_;       // whole holders that got a free place; a superset
+  std::set<Orphan> orphans_;          // readers without a source
+  std::vector<Worker*> index_stale_;  // rows that their shards' indices may have wrong
+  std::set<Serial> free_;             // whole holders that got a free place; a superset
 
   std::deque<Stranded> stranded_;
   std::set<Worker*, BySerial> drained_;

@@ -29,7 +29,7 @@ void ReadGraph::CheckInvariants(const Worker& worker) const {
 
 void ReadGraph::CheckInvariants() const {
   // The end of the event left nothing behind.
-  TH_CHECK(orphans_.empty() && stale_.empty() && stranded_.empty() && drained_.empty());
+  TH_CHECK(orphans_.empty() && index_stale_.empty() && stranded_.empty() && drained_.empty());
   TH_CHECK(free_.empty() || turn_.recovering());
   CheckAwaited();
   CheckUplinks();

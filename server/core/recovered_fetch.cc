@@ -78,7 +78,7 @@ void Hub::State::Resume(Worker& worker, const OpenFetch& fetch, Member& member) 
   const bool filling = worker.reference && worker.reference->state == ReferenceState::kFilling;
   if (filling && !member.begun) {
     StartRead(worker, member);
-    return graph_.Orphaned(worker);
+    return graph_.QueueForAssignment(worker);
   }
   graph_.Compare(worker, fetch);
 }

@@ -125,7 +125,7 @@ void Hub::State::EndRecovery() {
   }
   for (auto& [key, group] : groups_) SettleRecovered(key, group);
   for (const auto& [name, model] : models_) {
-    news_.insert(name);
+    newly_visible_.insert(name);
     RetentionChanged(name);
   }
   SetPinTimer();
@@ -197,10 +197,10 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
       // yet.
       const bool whole =
           event.holding->complete || (event.open_fetch && event.open_fetch->finished);
-      if (whole) Disowned(worker, event.holding->generation);
+      if (whole) DropReferencesUpTo(worker, event.holding->generation);
     }
   }
-  graph_.Vouch(worker, /*verified=*/false);
+  graph_.ConfirmHolder(worker, /*verified=*/false);
   graph_.AskOnceMore(worker);
   TellIfVisible(worker, event);
   EndUnreported(worker, event);

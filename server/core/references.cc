@@ -70,14 +70,14 @@ void Hub::State::AddReference(Worker& worker, Publication& publication, Sharding
   shard.holders[worker.serial] = &worker;
   graph_.List(worker);
   if (worker.withdrawn) shard.withdrawn.insert(&worker);
-  complete ? SetState(worker, ReferenceState::kComplete) : graph_.Relist(worker);
+  complete ? SetState(worker, ReferenceState::kComplete) : graph_.MarkIndexStale(worker);
   graph_.ReattachReaders(worker);
 }
 
 void Hub::State::SetState(Worker& worker, ReferenceState state) {
   const ReferenceState before = std::exchange(worker.reference->state, state);
   if (state == ReferenceState::kDraining) worker.reference->shard->draining.insert(&worker);
-  graph_.Relist(worker);
+  graph_.MarkIndexStale(worker);
   if ((before == ReferenceState::kComplete) == (state == ReferenceState::kComplete)) return;
   state == ReferenceState::kComplete ? CountComplete(worker) : UncountComplete(worker);
 }
@@ -93,17 +93,18 @@ void Hub::State::CountComplete(Worker& holder) {
   shard.may_return = false;
   if (++shard.complete == 1) ++sharding.whole_shards;
   if (holder.withdrawn) leavers_.insert(holder.serial);
-  for (Worker* withdrawn : shard.withdrawn) graph_.Relist(*withdrawn);
+  for (Worker* withdrawn : shard.withdrawn) graph_.MarkIndexStale(*withdrawn);
   Model& model = models_.at(publication.model);
   if (!was_listed && publication.listed() && !publication.superseded) {
-    Change(model, publication.model, ModelChange::Kind::kVersionVisible, publication.version,
-           group);
-    news_.insert(publication.model);
+    NotifyWatchers(model, publication.model, ModelChange::Kind::kVersionVisible,
+                   publication.version, group);
+    newly_visible_.insert(publication.model);
     Say(LogLine::Level::kInfo, absl::StrCat("version ", publication.version, " of ",
                                             publication.model, " is complete, by ", group));
   }
   if (++sharding.complete_ranks[group] != sharding.world_size) return;
-  Change(model, publication.model, ModelChange::Kind::kReplicaComplete, publication.version, group);
+  NotifyWatchers(model, publication.model, ModelChange::Kind::kReplicaComplete, publication.version,
+                 group);
 }
 
 void Hub::State::UncountComplete(Worker& holder) {
@@ -112,17 +113,19 @@ void Hub::State::UncountComplete(Worker& holder) {
   const std::string& group = holder.id.key.group;
   const bool was_listed = publication.listed();
   if (--holder.reference->shard->complete == 0) --sharding.whole_shards;
-  for (Worker* withdrawn : holder.reference->shard->withdrawn) graph_.Relist(*withdrawn);
+  for (Worker* withdrawn : holder.reference->shard->withdrawn) graph_.MarkIndexStale(*withdrawn);
   Model& model = models_.at(publication.model);
   uint32_t& ranks = sharding.complete_ranks[group];
   if (ranks-- == sharding.world_size) {
-    Change(model, publication.model, ModelChange::Kind::kReplicaGone, publication.version, group);
+    NotifyWatchers(model, publication.model, ModelChange::Kind::kReplicaGone, publication.version,
+                   group);
   }
   if (ranks == 0) sharding.complete_ranks.erase(group);
   // R8: while recovering, absence proves nothing.
   if (!was_listed || publication.listed() || recovering_) return;
   if (publication.superseded) return;  // which was said
-  Change(model, publication.model, ModelChange::Kind::kVersionGone, publication.version, group);
+  NotifyWatchers(model, publication.model, ModelChange::Kind::kVersionGone, publication.version,
+                 group);
   const std::string what = absl::StrCat("version ", publication.version, " of ", publication.model);
   const std::string last = absl::StrCat(group, " was the last to hold a shard of it");
   const std::vector<std::string> why = KeptBy(model, publication);
@@ -167,14 +170,14 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
 
 // A call in a newer generation says that the older one is over, and may overtake what was said of
 // it on the session.
-void Hub::State::DisownEarlier(Worker& worker, Generation generation) {
+void Hub::State::DropOlderReferences(Worker& worker, Generation generation) {
   if (!worker.reference || worker.reference->generation >= generation) return;
   AbortHeldBy(worker, absl::AbortedError("its buffers hold something else"));
   if (worker.reference) RemoveReference(worker);
 }
 
 // Generations only rise: what is not held in this one is not held in an earlier one either.
-void Hub::State::Disowned(Worker& worker, Generation generation) {
+void Hub::State::DropReferencesUpTo(Worker& worker, Generation generation) {
   // A call that is still under way, or waits for the end of the recovery, must not list it (again).
   if (generation < kGenerationMax) worker.generation = std::max(worker.generation, generation + 1);
   if (!worker.reference || worker.reference->generation > generation) return;
@@ -193,9 +196,9 @@ void Hub::State::Disowned(Worker& worker, Generation generation) {
 void Hub::State::On(const ProbeAnswer& event) {
   Worker* worker = FindSession(event.session);
   if (worker == nullptr) return;
-  if (!event.holds) return Disowned(*worker, event.generation);
+  if (!event.holds) return DropReferencesUpTo(*worker, event.generation);
   if (worker->reference && worker->reference->generation == event.generation) {
-    graph_.Vouch(*worker, event.verified);
+    graph_.ConfirmHolder(*worker, event.verified);
   }
 }
 

@@ -42,7 +42,7 @@ absl::Status CheckWords(const SessionOpened& event) {
 }
 
 // As far as both are known.
-bool CameBefore(GroupEpoch one, GroupEpoch other) { return one != GroupEpoch{} && one < other; }
+bool JoinedBefore(GroupEpoch one, GroupEpoch other) { return one != GroupEpoch{} && one < other; }
 
 // R2: it is visible, as this hub knows without this worker's word.
 bool IsPublished(const Model& model, const Holding& holding) {
@@ -187,11 +187,11 @@ absl::Status Hub::State::CheckIncarnation(const SessionOpened& event, const Work
   const GroupEpoch came_in = event.resumed && other ? CameIn(event) : GroupEpoch{};
   const auto& fenced = worker.fenced;
   if (std::find(fenced.begin(), fenced.end(), incarnation) != fenced.end() ||
-      (worker.alive && CameBefore(came_in, worker.came_in))) {
+      (worker.alive && JoinedBefore(came_in, worker.came_in))) {
     return absl::AbortedError(
         absl::StrCat(ToString(event.worker.key), " was replaced by a newer incarnation"));
   }
-  if (CameBefore(worker.came_in, came_in)) return absl::OkStatus();
+  if (JoinedBefore(worker.came_in, came_in)) return absl::OkStatus();
   if (!other) {
     if (event.number <= worker.number) {
       return absl::AbortedError(absl::StrCat("stale session ", event.number, "; session ",
@@ -234,7 +234,7 @@ void Hub::State::Replace(Worker& worker, const SessionOpened& by) {
   const bool restored = worker.number == 0;  // this life has not seen it
   std::deque<Incarnation> fenced = std::move(worker.fenced);
   // R8: the newer one may come back; of one that this life has not seen its report will say.
-  const bool newer = by.resumed && (restored || CameBefore(CameIn(by), worker.came_in));
+  const bool newer = by.resumed && (restored || JoinedBefore(CameIn(by), worker.came_in));
   if (!newer) fenced.push_back(worker.id.incarnation);
   if (fenced.size() > kFencedMax) fenced.pop_front();
   dead_.erase({worker.died, worker.id.key});
@@ -293,8 +293,8 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   ++alive_;
   worker.lease_timer = worker.lease_end;
   timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
-  Change(models_[worker.id.key.model], worker.id.key.model, ModelChange::Kind::kWorkerJoined, 0,
-         worker.id.key.group);
+  NotifyWatchers(models_[worker.id.key.model], worker.id.key.model,
+                 ModelChange::Kind::kWorkerJoined, 0, worker.id.key.group);
   const std::string where = worker.location.ToString();
   Say(LogLine::Level::kInfo,
       absl::StrCat(ToString(worker.id.key), " joined", where.empty() ? "" : ", at ", where));
@@ -338,7 +338,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   LeaveForming(worker);
   retention_changed_ = true;
   AbortOf(worker, reason);
-  if (worker.op.state == OpRecord::State::kPending) FinishOpen(worker, reason);
+  if (worker.op.state == OpRecord::State::kPending) ReplyRetryable(worker, reason);
   const bool held = HoldsWhole(worker) && worker.reference->sharding->full;
   if (IsOutage(reason) && (held || worker.withdrawn)) {
     NoteAway(worker.id, held ? worker.reference->publication : PublicationId{}, worker.withdrawn);
@@ -355,7 +355,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   --alive_;
   worker.died = now_;
   dead_.insert({now_, worker.id.key});
-  Change(models_[group.model], group.model, ModelChange::Kind::kWorkerLeft, 0, group.group);
+  NotifyWatchers(models_[group.model], group.model, ModelChange::Kind::kWorkerLeft, 0, group.group);
   // A worker that leaves says so, or its successor does.
   const bool expected = absl::IsAborted(reason);
   Say(expected ? LogLine::Level::kInfo : LogLine::Level::kWarning,

@@ -96,8 +96,8 @@ void ReadGraph::CountReader(Worker& reader, AssignmentNumber number, Worker& sou
   reader.read->assignments[number] = std::move(assignment);
   source.reference->readers.insert({&reader, number});
   if (reader.absent) ++source.reference->absent_readers;
-  Relist(source);
-  Relist(reader);
+  MarkIndexStale(source);
+  MarkIndexStale(reader);
 }
 
 // The assignment stays until it is released.
@@ -112,7 +112,7 @@ void ReadGraph::StopBeingFed(Worker& reader, Stream& stream) {
 // lost its own, if it was above them.
 void ReadGraph::WakeWaiting(const std::set<Worker*, BySerial>& waiting) {
   if (turn_.recovering()) return;
-  for (Worker* reader : waiting) Orphaned(*reader);
+  for (Worker* reader : waiting) QueueForAssignment(*reader);
 }
 
 void ReadGraph::SendAssign(const Worker& reader, const Stream& stream) {
@@ -150,7 +150,7 @@ Assignment ReadGraph::EraseAssignment(Worker& reader, AssignmentNumber number) {
     const auto uplink = uplinks_.find(assignment.uplink);
     if (--uplink->second == 0) uplinks_.erase(uplink);
   }
-  Relist(reader);
+  MarkIndexStale(reader);
   return assignment;
 }
 
@@ -160,7 +160,7 @@ void ReadGraph::Release(Worker& reader, AssignmentNumber number) {
   Reference& reference = *source.reference;
   reference.readers.erase({&reader, number});
   if (reader.absent) --reference.absent_readers;
-  Relist(source);
+  MarkIndexStale(source);
   const bool drained = reference.state == ReferenceState::kDraining && reference.readers.empty();
   if (drained) drained_.insert(&source);
 }
@@ -169,12 +169,12 @@ void ReadGraph::SetAbsent(Worker& worker, bool absent) {
   if (worker.absent == absent) return;
   worker.absent = absent;
   absence_changed_ = true;
-  Relist(worker);
+  MarkIndexStale(worker);
   if (!worker.read) return;
   for (const auto& [number, assignment] : worker.read->assignments) {
     uint32_t& readers = assignment.source->reference->absent_readers;
     readers = absent ? readers + 1 : readers - 1;
-    Relist(*assignment.source);
+    MarkIndexStale(*assignment.source);
   }
 }
 
@@ -208,7 +208,7 @@ void ReadGraph::Begin(Worker& worker, const Transaction& transaction) {
   read.publication = transaction.publication;
   read.version = transaction.version;
   read.began = turn_.now();
-  Relist(worker);
+  MarkIndexStale(worker);
 }
 
 void ReadGraph::Stop(Worker& reader) {
@@ -226,7 +226,7 @@ void ReadGraph::EndRead(Worker& reader) {
     reader.reference->shard->waiting.erase(&reader);
     PublicationOf(reader).awaiting.erase(&reader);
   }
-  Relist(reader);
+  MarkIndexStale(reader);
 }
 
 // R3: the reader has shown that nothing is outstanding of a fetch that was aborted, if it was in
@@ -241,11 +241,11 @@ void ReadGraph::LoseSource(const ReaderSlot& slot) {
   const bool current = reader.read->FedBy(slot.assignment) != nullptr;
   const Assignment lost = EraseAssignment(reader, slot.assignment);
   AwaitSource(reader, slot.assignment, lost.source->id, lost.generation);
-  if (current && Reads(reader)) Orphaned(reader);
+  if (current && Reads(reader)) QueueForAssignment(reader);
 }
 
-// SettleOrphan finds it another source, or hands it back.
-void ReadGraph::Orphaned(Worker& reader) {
+// AssignOrAbort finds it another source, or hands it back.
+void ReadGraph::QueueForAssignment(Worker& reader) {
   const uint32_t valid_chunks = reader.reference ? reader.reference->valid_chunks : 0;
   orphans_.insert({valid_chunks, &reader});
 }
@@ -273,7 +273,7 @@ void ReadGraph::LeaveReported(Worker& reader, AssignmentNumber number) {
   if (number == 0 || stream == read.streams.end()) return;
   stream->reported = 0;
   Release(reader, number);
-  if (read.running && stream->current == 0) Orphaned(reader);
+  if (read.running && stream->current == 0) QueueForAssignment(reader);
 }
 
 // Readers that got least far go first: they can then read from those that got further. A reader

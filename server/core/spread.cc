@@ -99,7 +99,7 @@ void ReadGraph::SettleStreams(Worker& reader) {
 
 Worker* ReadGraph::AnotherFor(const Worker& reader, const Stream& stream) {
   if (stream.from != nullptr) {
-    Refresh(&reader);
+    FlushIndex(&reader);
     return SourceOfPart(reader, *stream.from, Tier::kRemote);
   }
   const std::vector<Worker*> others = SourcesOfRanges(reader, 1);
@@ -115,7 +115,7 @@ bool ReadGraph::FeedElsewhere(Worker& reader, Stream& stream) {
 // Said once, and again if the reader's report shows that it has not heard it.
 void ReadGraph::EndStreamOf(Worker& reader, Stream& stream) {
   StopBeingFed(reader, stream);
-  Relist(reader);
+  MarkIndexStale(reader);
   if (!MayBeThere(*reader.read, stream) || std::exchange(stream.ended, true)) return;
   SendEnd(reader, stream);
 }

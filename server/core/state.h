@@ -49,14 +49,14 @@ class Hub::State : private Turn, private Roster {
   void FireTimers();
   void Fire(const Timer& timer);
   void OperationDeadline(Worker& worker);
-  void Settle();
+  void DrainInternalEvents();
   void TakeFromGraph();
   void On(const Tick&) {}
   void On(const SourceFailed& event) { graph_.On(event); }
   void On(const SourceSilent& event) { graph_.On(event); }
   void On(const CallCancelled& event);
-  void Change(Model& model, const std::string& name, ModelChange::Kind kind, VersionNumber version,
-              const std::string& group);
+  void NotifyWatchers(Model& model, const std::string& name, ModelChange::Kind kind,
+                      VersionNumber version, const std::string& group);
   // Calls `visit(Worker&)` for each live worker of the group, by rank.
   template <typename Visit>
   void ForEachLive(const GroupKey& group, Visit visit) {
@@ -84,7 +84,7 @@ class Hub::State : private Turn, private Roster {
   void ClearDeadline(Worker& worker);
   void Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload = {});
   // Like Finish, but a repetition of the call is carried out again.
-  void FinishOpen(Worker& worker, absl::Status status);
+  void ReplyRetryable(Worker& worker, absl::Status status);
   void TakePublishBack(Worker& worker);
   void Answer(CallId call, absl::Status status, decltype(Reply::payload) payload = {});
 
@@ -188,8 +188,8 @@ class Hub::State : private Turn, private Roster {
   // group_epoch.cc: R2, who belongs together
   GroupEpoch NewEpoch() { return {options_.life, ++epochs_}; }
   void JoinEpoch(Worker& worker, const SessionOpened& event, bool replaces);
-  bool IsStrange(const GroupKey& group, GroupEpoch told);
-  GroupEpoch TellsOf(const SessionOpened& event);
+  bool IsFromUnknownEpoch(const GroupKey& group, GroupEpoch told);
+  GroupEpoch ReportedEpoch(const SessionOpened& event);
   GroupEpoch CameIn(const SessionOpened& event);
   void RaiseEpoch(const GroupKey& group, GroupEpoch to, const std::string& why);
   void BeginEpoch(const GroupKey& group, GroupEpoch epoch, const std::string& why);
@@ -232,8 +232,8 @@ class Hub::State : private Turn, private Roster {
   void UncountComplete(Worker& holder);
   void RemoveReference(Worker& worker, bool may_return = false);
   void On(const ProbeAnswer& event);
-  void DisownEarlier(Worker& worker, Generation generation);
-  void Disowned(Worker& worker, Generation generation);
+  void DropOlderReferences(Worker& worker, Generation generation);
+  void DropReferencesUpTo(Worker& worker, Generation generation);
   void ForgetIfUnheld(const Publication& publication);
   void On(const Progress& event);
 
@@ -389,7 +389,7 @@ class Hub::State : private Turn, private Roster {
 
   // For Settle.
   std::set<Worker*, BySerial> drained_;  // draining references without readers
-  std::set<std::string> news_;           // models with a version that became visible
+  std::set<std::string> newly_visible_;  // models with a version that became visible
   std::set<Serial> leavers_;             // that wait for a keeper of what they hold
   std::set<Serial> joiners_;             // that wait to be compared (R1); a superset
   bool joiners_due_ = false;

@@ -78,14 +78,14 @@ struct Assignment {
 };
 
 // R8: a source that failed this reader is barred for it, until it has been pardoned (once).
-struct Bar {
+struct Exclusion {
   enum class State {
-    kBarred,    // its own word is not known
-    kVouched,   // it says that it holds what the reader wants; may be pardoned
-    kPardoned,  // tried once more
-    kFinal      // and it failed again
+    kExcluded,    // its own word is not known
+    kConfirmed,   // it says that it holds what the reader wants; may be pardoned
+    kReadmitted,  // tried once more
+    kFinal        // and it failed again
   };
-  State state = State::kBarred;
+  State state = State::kExcluded;
   bool failed = false;   // the reader, before
   bool refused = false;  // what the reader showed, before (R9)
 };
@@ -144,7 +144,7 @@ struct Read {
   std::vector<Stream> streams = std::vector<Stream>(1);  // by part; never empty
   const Sharding* origin = nullptr;  // whose shards the streams bring parts of; null: its own
   std::map<AssignmentNumber, Assignment> assignments;  // of all streams, until released
-  std::map<WorkerIdentity, Bar> barred;                // sources that failed this reader, bounded
+  std::map<WorkerIdentity, Exclusion> barred;          // sources that failed this reader, bounded
   absl::Status last_failure;
   // R3: not released, at sources that are not listed: that it reported, or that were lost.
   std::map<AssignmentNumber, WorkerIdentity> awaits;
@@ -194,12 +194,12 @@ struct Succession {
 // A question to a holder whether its reference still stands.
 struct Question {
   TimeMs until = 0;
-  std::set<Serial> askers;  // readers that complained
-  bool verify = false;      // only an answer that the bytes were hashed again will do
+  std::set<Serial> requesters;  // readers that complained
+  bool verify = false;          // only an answer that the bytes were hashed again will do
 };
 
 // Readers that a reference still had when its drain time was over.
-struct LeftBehind {
+struct LastDrain {
   Generation generation = 0;
   uint32_t readers = 0;
 };
@@ -231,15 +231,15 @@ struct Worker {
   // The group's epoch when this process came first, perhaps in an earlier life of the hub; of two
   // processes of a rank the one with the later epoch is the newer. None: not known.
   GroupEpoch came_in;
-  GroupEpoch told;                 // the latest epoch of its group that it is known to be in (R2)
-  GroupEpoch said;                 // the last that was sent to it
-  bool said_lately = false;        // since its last heartbeat
-  std::deque<Incarnation> fenced;  // earlier incarnations; the newest kFencedMax
+  GroupEpoch told;  // the latest epoch of its group that it is known to be in (R2)
+  GroupEpoch said;  // the last that was sent to it
+  bool epoch_sent_this_heartbeat = false;  // since its last heartbeat
+  std::deque<Incarnation> fenced;          // earlier incarnations; the newest kFencedMax
   OpRecord op;
   Succession succession;
   bool withdrawn = false;  // an operator has taken this process out of service
   std::optional<Reference> reference;
-  LeftBehind left_behind;  // of the last one
+  LastDrain left_behind;  // of the last one
   std::optional<Read> read;
   FetchRecord record;  // for people
   IndexEntry listed;   // what the shard's index says of the reference

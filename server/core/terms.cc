@@ -113,7 +113,7 @@ void Hub::State::MoveLatest(const Publication& publication) {
     model.publishers = publication.publishers;
   }
   changed_models_.insert(publication.model);
-  news_.insert(publication.model);
+  newly_visible_.insert(publication.model);
   RetentionChanged(publication.model);
 }
 
@@ -135,7 +135,7 @@ void Hub::State::BeginTerm(const std::string& name, const Term& term, const std:
   model.publishers = {};
   changed_models_.insert(name);
   Say(LogLine::Level::kInfo, absl::StrCat(name, ": ", WhoBegan(model)));
-  Change(model, name, ModelChange::Kind::kTermBegun, term.since, by == kOperator ? "" : by);
+  NotifyWatchers(model, name, ModelChange::Kind::kTermBegun, term.since, by == kOperator ? "" : by);
   for (const auto& [version, publication] : model.held) {
     if (model.terms.Supersede(publication->term.number, version)) over.push_back(publication);
   }

@@ -38,13 +38,13 @@ void Hub::State::On(const BeginReadOp& op) {
   Worker* worker = Start(op, OpKind::kBeginRead);
   if (worker == nullptr) return;
   const absl::Status status = BeginRead(*worker, op);
-  absl::IsUnavailable(status) ? FinishOpen(*worker, status) : Finish(*worker, status);
+  absl::IsUnavailable(status) ? ReplyRetryable(*worker, status) : Finish(*worker, status);
 }
 
 // R3: sources are assigned only now that the reader's own buffers are free, so that two workers
 // never drain for each other.
 absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
-  if (start.generation <= kGenerationMax) DisownEarlier(worker, start.generation);
+  if (start.generation <= kGenerationMax) DropOlderReferences(worker, start.generation);
   worker.medium = start.medium;
   Member* member = FindMember(worker.id, start.transaction);
   if (member == nullptr) {
@@ -53,7 +53,7 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
     return absl::AbortedError(outcome.ok() ? "this fetch is over; fetch again" : outcome.message());
   }
   if (worker.reference && member->begun && worker.reference->generation == start.generation) {
-    graph_.Orphaned(worker);  // said again, to a hub that learnt of it by a report
+    graph_.QueueForAssignment(worker);  // said again, to a hub that learnt of it by a report
     return absl::OkStatus();
   }
   if (worker.reference) {
@@ -86,7 +86,7 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
   graph_.EndRead(worker);
   AddReference(worker, *publication, *sharding, start.generation, ReferenceState::kFilling, 0);
   StartRead(worker, *member);
-  graph_.Orphaned(worker);
+  graph_.QueueForAssignment(worker);
   TellIfSuperseded(worker);
   return absl::OkStatus();
 }

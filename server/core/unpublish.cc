@@ -19,7 +19,7 @@ void Hub::State::On(const UnpublishOp& op) {
   const std::optional<Reference>& reference = worker->reference;
   if (!reference || reference->generation != op.generation) {
     // An earlier call left them, whose answer was not awaited.
-    const LeftBehind& behind = worker->left_behind;
+    const LastDrain& behind = worker->left_behind;
     return AnswerUnpublish(*worker, behind.generation == op.generation ? behind.readers : 0);
   }
   if (reference->state == ReferenceState::kFilling) {

@@ -71,8 +71,8 @@ void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
   if (!worker.reference) return;
   Shard& shard = *worker.reference->shard;
   // R3: what the others in service have changes for all that are not.
-  for (Worker* other : shard.withdrawn) state.graph_.Relist(*other);
-  state.graph_.Relist(worker);
+  for (Worker* other : shard.withdrawn) state.graph_.MarkIndexStale(*other);
+  state.graph_.MarkIndexStale(worker);
   withdrawn ? void(shard.withdrawn.insert(&worker)) : void(shard.withdrawn.erase(&worker));
   if (withdrawn && HoldsWhole(worker)) state.leavers_.insert(worker.serial);
   state.graph_.RetryRedirects(*worker.reference->sharding, worker.id.key.rank);

@@ -78,7 +78,7 @@ class Play {
       case 3:
         return world_.Deliver(0, PeerFailed{Peer(), absl::UnavailableError("gone")});
       case 4:
-        return world_.Deliver(0, LaneKnown{Peer(), in_.Number() * 512});
+        return world_.Deliver(0, PathKnown{Peer(), in_.Number() * 512});
       case 5:
         return world_.Deliver(
             0, ProbeDirective{Near(world_.at(0).word.generation), /*verify=*/in_.OneIn(2)});

@@ -32,7 +32,7 @@ std::vector<std::string> Seeds() {
   agent::SharedMemoryDescription nothing = Example();
   nothing.segments.clear();
   agent::SharedMemoryDescription asked = Example();
-  asked.word_is_asked = true;
+  asked.word_by_message = true;
   asked.process = "process";
   asked.regions[0].local_key = "here";
   return {Encode(Example()), Encode(nothing), Encode(asked)};
@@ -45,7 +45,7 @@ void Run(std::string_view input) {
     return;
   }
   TH_CHECK(Encode(*read) == input);
-  if (!read->word_is_asked) {
+  if (!read->word_by_message) {
     const auto& word_region = read->regions.at(read->word_region);
     TH_CHECK((word_region.base + read->word_offset) % 8 == 0);
     TH_CHECK(read->word_offset + 8 <= word_region.bytes);

@@ -130,8 +130,8 @@ std::string CauseOf(const agent::Event& event) {
       {"CancelAsked", "cancel"},
       {"LeaveAsked", "leave"},
       {"Stopping", "stop"},
-      {"Moved", "another transport"},
-      {"LaneKnown", "way known"},
+      {"TransportReplaced", "another transport"},
+      {"PathKnown", "way known"},
   };
   const auto found = words.find(name);
   if (found != words.end()) return found->second;

@@ -247,7 +247,7 @@ ContentId Process::Published(Generation generation) const {
 void Process::CarryOut(const agent::OpenPeer& effect) { scene_.wire->Open(*this, effect); }
 void Process::CarryOut(const agent::ClosePeer& effect) { scene_.wire->Close(*this, effect.peer); }
 void Process::CarryOut(const agent::PartFrom& effect) { scene_.wire->Part(*this, effect); }
-void Process::CarryOut(const agent::TestHearing&) {
+void Process::CarryOut(const agent::SelfTestReceive&) {
   if (!deaf_ || std::exchange(testing_, true)) return;
   scene_.agenda.After(kDeafAfter, &node_, [this] { Move(); });
 }
@@ -257,7 +257,7 @@ void Process::Move() {
   deaf_ = testing_ = false;
   endpoint_ += "'";
   scene_.wire->Forget(*this);
-  Step(agent::Moved{endpoint_});
+  Step(agent::TransportReplaced{endpoint_});
 }
 
 void Process::CarryOut(const agent::SendMessage& effect) { scene_.wire->Send(*this, effect); }

@@ -112,7 +112,7 @@ class Process {
   void CarryOut(const agent::OpenPeer& effect);
   void CarryOut(const agent::ClosePeer& effect);
   void CarryOut(const agent::PartFrom& effect);
-  void CarryOut(const agent::TestHearing&);
+  void CarryOut(const agent::SelfTestReceive&);
   void CarryOut(const agent::MoveSession&) { link_.MoveLater(); }
   void CarryOut(const agent::SendMessage& effect);
   void CarryOut(const agent::SendData& effect);
@@ -127,7 +127,7 @@ class Process {
   void CarryOut(const agent::HashChunks& effect);
   void CarryOut(const agent::CopyWanted& effect);
   void CarryOut(const agent::CopyReleased&);
-  void CarryOut(const agent::ReadersLeft&) {}
+  void CarryOut(const agent::ReadersAbandoned&) {}
   void CarryOut(const agent::MakeReadPlan& effect);
   void CarryOut(const agent::FetchAdvanced&) {}
   void CarryOut(const agent::LogLine& effect);

@@ -47,8 +47,8 @@ void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) 
   dropped_.reset();  // it is another hub, perhaps, and judges what is reported anew
   // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.
   if (event.wants_documents) effects.emplace_back(PutDocuments{});
-  SayAgainWhatIsOver(effects);
-  KeepTime(now);
+  ResendTerminalFacts(effects);
+  RefreshCallDeadline(now);
   calls_.OnSessionUp(effects);
   if (reader_) reader_->OnSessionUp(effects);
   if (phase_ == Phase::kAwaitingVisible) {
@@ -69,7 +69,7 @@ void AgentCore::State::On(const SessionRefused& event, TimeMs now, Effects& effe
   calls_.OnSessionDown();
   heartbeat_at_.reset();
   refused_ = true;
-  GoNoFurther(event.status, now, effects);
+  AbortVerb(event.status, now, effects);
 }
 
 void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& effects) {
@@ -77,14 +77,14 @@ void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& eff
     calls_.SetAnswered();
     phase_ = Phase::kReading;
   }
-  if (reader_) return LetRead([&] { reader_->OnAssign(event, now, effects); }, now, effects);
+  if (reader_) return RunReader([&] { reader_->OnAssign(event, now, effects); }, now, effects);
   if (next_read_ && event.transaction == decision_->transaction) OnEarlyAssign(event, effects);
 }
 
 // The plan of a read that has yet to begin is asked for then.
 void AgentCore::State::On(const SourceShardingDirective& event, TimeMs now, Effects& effects) {
   if (reader_) {
-    return LetRead([&] { reader_->OnSourceSharding(event, now, effects); }, now, effects);
+    return RunReader([&] { reader_->OnSourceSharding(event, now, effects); }, now, effects);
   }
   if (next_read_ && event.transaction == decision_->transaction) next_read_->sharding = event;
 }
@@ -92,7 +92,7 @@ void AgentCore::State::On(const SourceShardingDirective& event, TimeMs now, Effe
 void AgentCore::State::On(const ReadPlanned& event, TimeMs now, Effects& effects) {
   if (!reader_) return;
   absl::Status status;
-  LetRead([&] { status = reader_->OnPlanned(event, now, effects); }, now, effects);
+  RunReader([&] { status = reader_->OnPlanned(event, now, effects); }, now, effects);
   const bool reads = phase_ == Phase::kReading || phase_ == Phase::kBeginning;
   if (status.ok() || !reads) return;
   calls_.GiveUp(effects);
@@ -100,7 +100,7 @@ void AgentCore::State::On(const ReadPlanned& event, TimeMs now, Effects& effects
 }
 
 void AgentCore::State::On(const EndStreamDirective& event, TimeMs now, Effects& effects) {
-  if (reader_) return LetRead([&] { reader_->OnEndStream(event, now, effects); }, now, effects);
+  if (reader_) return RunReader([&] { reader_->OnEndStream(event, now, effects); }, now, effects);
   if (!next_read_) return;
   for (AssignDirective& early : std::exchange(next_read_->assigns, {})) {
     early.assignment == event.assignment ? ReleaseEarly(early, effects)
@@ -165,7 +165,7 @@ void AgentCore::State::OnHello(const PeerMessage& message, TimeMs now, Effects& 
   if (known) effects.emplace_back(ClosePeer{message.from});
   peers_.open[message.from] = {message.text, now};
   effects.emplace_back(OpenPeer{message.from, message.text});
-  LetRead([&] { reader_->OnReconnected(message.from, now, effects); }, now, effects);
+  RunReader([&] { reader_->OnReconnected(message.from, now, effects); }, now, effects);
 }
 
 void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effects) {
@@ -202,10 +202,10 @@ void AgentCore::State::On(const MessageArrived& event, TimeMs now, Effects& effe
       break;
   }
   if (comparison_ && comparison_->query.OnMessage(*message)) return;
-  LetRead([&] { reader_->OnMessage(*message, event.payload, now, effects); }, now, effects);
+  RunReader([&] { reader_->OnMessage(*message, event.payload, now, effects); }, now, effects);
 }
 
-void AgentCore::State::LetRead(absl::FunctionRef<void()> step, TimeMs now, Effects& effects) {
+void AgentCore::State::RunReader(absl::FunctionRef<void()> step, TimeMs now, Effects& effects) {
   if (!reader_) return;
   const uint32_t valid = reference_.valid_chunks();
   const uint32_t digests = digests_.known();
@@ -220,27 +220,27 @@ void AgentCore::State::On(const SendDone& event, TimeMs now, Effects& effects) {
 }
 
 void AgentCore::State::On(const GetDone& event, TimeMs now, Effects& effects) {
-  LetRead([&] { reader_->OnGetDone(event, now, effects); }, now, effects);
+  RunReader([&] { reader_->OnGetDone(event, now, effects); }, now, effects);
 }
 
 void AgentCore::State::On(const WordArrived& event, TimeMs now, Effects& effects) {
-  LetRead([&] { reader_->OnWord(event, now, effects); }, now, effects);
+  RunReader([&] { reader_->OnWord(event, now, effects); }, now, effects);
 }
 
 void AgentCore::State::On(const ChunksHashed& event, TimeMs now, Effects& effects) {
   if (scan_ && scan_->Expects(event.token)) return OnScanned(event, effects);
-  LetRead([&] { reader_->OnHashed(event, now, effects); }, now, effects);
+  RunReader([&] { reader_->OnHashed(event, now, effects); }, now, effects);
 }
 
 void AgentCore::State::On(const PeerFailed& event, TimeMs now, Effects& effects) {
   Forget(event, now, effects);
-  effects.emplace_back(TestHearing{});  // it may have died in the middle of a message
+  effects.emplace_back(SelfTestReceive{});  // it may have died in the middle of a message
 }
 
 // The peer's memory is let go, too: a mapping here would keep a dead peer's memory from being
 // freed.
 void AgentCore::State::Forget(const PeerFailed& gone, TimeMs now, Effects& effects) {
-  LetRead([&] { reader_->OnPeerFailed(gone, now, effects); }, now, effects);
+  RunReader([&] { reader_->OnPeerFailed(gone, now, effects); }, now, effects);
   if (comparison_) comparison_->query.OnPeerFailed(gone.peer);
   server_.DropPeer(gone.peer);
   peers_.imported.erase(gone.peer);
@@ -277,14 +277,14 @@ void AgentCore::State::OnBye(const PeerMessage& message, TimeMs now, Effects& ef
   }
   if (reader_->ReadsFrom(message.from)) {
     OpenWithHello(options_, message.from, known->second.endpoint, effects);
-    return LetRead([&] { reader_->OnReconnected(message.from, now, effects); }, now, effects);
+    return RunReader([&] { reader_->OnReconnected(message.from, now, effects); }, now, effects);
   }
   peers_.open.erase(known);  // its gets may be under way
   effects.emplace_back(ClosePeer{message.from});
 }
 
 // R9: a connection costs both sides a descriptor, and memory, for as long as both live.
-void AgentCore::State::PartWithIdle(TimeMs now, Effects& effects) {
+void AgentCore::State::CloseIdlePeers(TimeMs now, Effects& effects) {
   std::set<std::pair<TimeMs, Incarnation>> idle;
   for (auto& [peer, known] : peers_.open) {
     const bool in_use = server_.Serves(peer) || (reader_ && reader_->IsAt(peer));
@@ -300,38 +300,38 @@ void AgentCore::State::PartWithIdle(TimeMs now, Effects& effects) {
 }
 
 // R8: the hub and every peer learn where this worker is now.
-void AgentCore::State::On(const Moved& event, TimeMs now, Effects& effects) {
+void AgentCore::State::On(const TransportReplaced& event, TimeMs now, Effects& effects) {
   options_.endpoint = event.endpoint;
   effects.emplace_back(MoveSession{event.endpoint});
   for (const auto& [peer, known] : peers_.open) {
     server_.DropPeer(peer);
     OpenWithHello(options_, peer, known.endpoint, effects);
     const Incarnation again = peer;
-    LetRead([&] { reader_->OnReconnected(again, now, effects); }, now, effects);
+    RunReader([&] { reader_->OnReconnected(again, now, effects); }, now, effects);
   }
 }
 
-void AgentCore::State::On(const LaneKnown& event, TimeMs /*now*/, Effects& effects) {
+void AgentCore::State::On(const PathKnown& event, TimeMs /*now*/, Effects& effects) {
   if (reader_) reader_->OnLane(event, effects);
 }
 
 void AgentCore::State::On(const MemoryImported& event, TimeMs now, Effects& effects) {
-  LetRead([&] { reader_->OnImported(event, now, effects); }, now, effects);
+  RunReader([&] { reader_->OnImported(event, now, effects); }, now, effects);
 }
 
 void AgentCore::State::Heartbeat(TimeMs now, Effects& effects) {
   if (!heartbeat_at_ || now < *heartbeat_at_) return;
   effects.emplace_back(SessionSend{HeartbeatMessage{}});
   heartbeat_at_ = now + heartbeat_ms_;
-  PartWithIdle(now, effects);
+  CloseIdlePeers(now, effects);
 }
 
 void AgentCore::State::On(const Tick&, TimeMs now, Effects& effects) {
   Heartbeat(now, effects);
-  KeepTime(now);
+  RefreshCallDeadline(now);
   calls_.OnTick(now, effects);
   server_.OnTick(now, effects);
-  LetRead([&] { reader_->OnTick(now, effects); }, now, effects);
+  RunReader([&] { reader_->OnTick(now, effects); }, now, effects);
   OnDeadline(now, effects);
 }
 

@@ -65,8 +65,8 @@ class AgentCore::State {
   void On(const WordArrived& event, TimeMs now, Effects& effects);
   void On(const PeerFailed& event, TimeMs now, Effects& effects);
   void Forget(const PeerFailed& gone, TimeMs now, Effects& effects);
-  void On(const Moved& event, TimeMs now, Effects& effects);
-  void On(const LaneKnown& event, TimeMs now, Effects& effects);
+  void On(const TransportReplaced& event, TimeMs now, Effects& effects);
+  void On(const PathKnown& event, TimeMs now, Effects& effects);
   void On(const MemoryImported& event, TimeMs now, Effects& effects);
   void On(const ChunksHashed& event, TimeMs now, Effects& effects);
   void On(const Tick& event, TimeMs now, Effects& effects);
@@ -134,7 +134,7 @@ class AgentCore::State {
   void BecomeVisible();
   void Raise(Reference::State state, Effects& effects);
   void BeginUnpublish(const UnpublishCall& call, TimeMs now, Effects& effects);
-  void KeepTime(TimeMs now);
+  void RefreshCallDeadline(TimeMs now);
   void RaiseGeneration(bool answered, TimeMs now, Effects& effects);
   void AfterUnpublish(TimeMs now, Effects& effects);
   BeginReadCall AnnounceRead();
@@ -144,7 +144,7 @@ class AgentCore::State {
   void EndNextRead(Effects& effects);
   void StopReading(const absl::Status& reason, Effects& effects);
   void Finish(TimeMs now, Effects& effects);
-  void GoNoFurther(const absl::Status& reason, TimeMs now, Effects& effects);
+  void AbortVerb(const absl::Status& reason, TimeMs now, Effects& effects);
   void EndVerbSoon(TimeMs now, Effects& effects);
   void OnDeadline(TimeMs now, Effects& effects);
   TimeMs InTime(TimeMs deadline) const { return std::min(deadline, over_at_.value_or(deadline)); }
@@ -153,10 +153,10 @@ class AgentCore::State {
   absl::Status FetchTookTooLong() const;
   void OnFetchDeadline(TimeMs now, Effects& effects);
   void Free(const absl::Status& reason, Effects& effects);
-  void Disown(const absl::Status& reason, Effects& effects);
+  void InvalidateAndReport(const absl::Status& reason, Effects& effects);
   void LeaveFetch(const TransactionId& transaction, Effects& effects);
   void GiveUpJoin(Effects& effects);
-  void SayAgainWhatIsOver(Effects& effects) const;
+  void ResendTerminalFacts(Effects& effects) const;
   void Done(const absl::Status& status, Effects& effects);
   void MakeDigests(Effects& effects);
   ContentDigest ContentDigestNow() const;
@@ -171,15 +171,15 @@ class AgentCore::State {
   void AnswerVerified(Effects& effects);
   void OnDamage(uint32_t chunk, Effects& effects);
   // Runs `step` of the reader, and tells this agent's own readers what it brought.
-  void LetRead(absl::FunctionRef<void()> step, TimeMs now, Effects& effects);
+  void RunReader(absl::FunctionRef<void()> step, TimeMs now, Effects& effects);
   void ReportStreams(OpenFetchReport& open) const;
   void Heartbeat(TimeMs now, Effects& effects);
   void OnHello(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnBye(const PeerMessage& message, TimeMs now, Effects& effects);
   std::string Bye(Incarnation peer, bool lives_on) const;
-  void PartWithIdle(TimeMs now, Effects& effects);
+  void CloseIdlePeers(TimeMs now, Effects& effects);
 
-  CoreOptions options_;  // but for what Registered and Moved bring, constant
+  CoreOptions options_;  // but for what Registered and TransportReplaced bring, constant
   Random random_;
   Reference reference_;
   Digests digests_;  // of the reference's content

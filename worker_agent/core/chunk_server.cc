@@ -174,7 +174,7 @@ void ChunkServer::OnRequest(const PeerMessage& message, TimeMs now, Effects& eff
   Read& read = found->second;
   read.one_sided = false;  // a reader that could not map the memory asks to be served instead
   read.credit = std::max(read.credit, message.chunk);
-  read.whole_bytes = message.begin;
+  read.unfragmented_bytes = message.begin;
   Pump(found->first, read, now, effects);
 }
 
@@ -254,8 +254,8 @@ uint64_t ChunkServer::LinkBytes(const Read& read) const {
 
 uint64_t ChunkServer::FrameBytes(const Read& read) const {
   const uint64_t bytes = LinkBytes(read);
-  if (read.whole_bytes == 0) return bytes;
-  return std::min(bytes, std::max(read.whole_bytes, options_.frame_bytes / kShortestFrame));
+  if (read.unfragmented_bytes == 0) return bytes;
+  return std::min(bytes, std::max(read.unfragmented_bytes, options_.frame_bytes / kShortestFrame));
 }
 
 // How much of a read may be under way.

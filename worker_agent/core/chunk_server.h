@@ -106,7 +106,7 @@ class ChunkServer {
     uint64_t in_flight_bytes = 0;
     TimeMs said_at = 0;
     SendRate rate;
-    uint64_t whole_bytes = 0;  // as the reader said; 0: unknown
+    uint64_t unfragmented_bytes = 0;  // as the reader said; 0: unknown
     bool wants_digests = false;
     uint64_t told_digests = 0;  // chunks below it; also what the reader had
     bool told_ended = false;

@@ -68,7 +68,7 @@ void ChunkServer::OnWant(const PeerMessage& message, TimeMs now, Effects& effect
     return;
   }
   read.one_sided = false;  // as in OnRequest
-  read.whole_bytes = message.begin;
+  read.unfragmented_bytes = message.begin;
   Pump(found->first, read, now, effects);
 }
 

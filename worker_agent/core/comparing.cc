@@ -29,7 +29,7 @@ void AgentCore::State::Compare(const PublishReply& asked, TimeMs now, Effects& e
   absl::Status status = asked.publication ? CheckChunking(chunking) : BadAnswer();
   if (status.ok() && options_.digests == DigestMode::kOff) status = BadAnswer();
   if (!status.ok()) {
-    Disown(status, effects);
+    InvalidateAndReport(status, effects);
     return Done(status, effects);
   }
   EndComparison(effects);
@@ -62,7 +62,7 @@ void AgentCore::State::RefuseContent(Effects& effects) {
         std::string(status.message()), " (the first chunk that differs: ", *chunk, " of ",
         comparison_->chunking.count(), ", of ", comparison_->chunking.chunk_bytes, " bytes each)"));
   }
-  Disown(status, effects);
+  InvalidateAndReport(status, effects);
   Done(status, effects);
 }
 
@@ -72,7 +72,7 @@ void AgentCore::State::ComparedTooLate(Effects& effects) {
                    digests_.known(), " of ", comparison_->chunking.count(), " chunks of these",
                    " bytes were compared with it before the deadline; nothing is published: ",
                    "publish again with more time")));
-  Disown(status, effects);
+  InvalidateAndReport(status, effects);
   Done(status, effects);
 }
 

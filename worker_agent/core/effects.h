@@ -136,8 +136,8 @@ struct PartFrom {
   Incarnation peer = 0;
   std::string header;
 };
-// Find out whether anything that peers send still arrives; Moved follows if not.
-struct TestHearing {};
+// Find out whether anything that peers send still arrives; TransportReplaced follows if not.
+struct SelfTestReceive {};
 // Open the session anew: peers reach this worker at `endpoint` from now on.
 struct MoveSession {
   std::string endpoint;
@@ -229,7 +229,7 @@ struct SetControlWord {
 
 // Buffers that could be read were freed, and not all readers had gone, or nobody could say so: some
 // may hang in the middle of connecting here.
-struct ReadersLeft {};
+struct ReadersAbandoned {};
 
 // The owner should have a copy made of this version's shard in other memory, and say CopyFailed if
 // that cannot be done.
@@ -246,7 +246,7 @@ struct FetchOutcome {
   uint64_t bytes_read = 0;
   uint64_t bytes_skipped = 0;
   bool one_sided = false;
-  std::string way;  // LaneKnown's, of the last source that bytes came from; empty: none came
+  std::string way;  // PathKnown's, of the last source that bytes came from; empty: none came
   std::string sources;
 };
 struct VerbDone {
@@ -268,9 +268,9 @@ struct LogLine {
 
 using Effect =
     std::variant<Call, CancelCall, PutDocuments, SessionSend, OpenPeer, ClosePeer, PartFrom,
-                 TestHearing, MoveSession, SendMessage, SendData, SendDescription, CopyIn,
+                 SelfTestReceive, MoveSession, SendMessage, SendData, SendDescription, CopyIn,
                  ImportMemory, Get, GetWord, CloseGets, HashChunks, MakeReadPlan, SetControlWord,
-                 ReadersLeft, CopyWanted, CopyReleased, VerbDone, FetchAdvanced, LogLine>;
+                 ReadersAbandoned, CopyWanted, CopyReleased, VerbDone, FetchAdvanced, LogLine>;
 // To be carried out in this order.
 using Effects = std::vector<Effect>;
 

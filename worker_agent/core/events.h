@@ -215,16 +215,17 @@ struct PeerFailed {
   Incarnation peer = 0;
   absl::Status status;
 };
-// TestHearing found that nothing arrives any more, and the transport was made anew: no connection
-// is left (those sends under way end with an error), and peers reach this worker at `endpoint`.
-struct Moved {
+// SelfTestReceive found that nothing arrives any more, and the transport was made anew: no
+// connection is left (those sends under way end with an error), and peers reach this worker at
+// `endpoint`.
+struct TransportReplaced {
   std::string endpoint;
 };
 // How a peer's bytes come is known. Served: payloads of up to so many bytes travel in one piece; 0:
 // nothing is to be said of that.
-struct LaneKnown {
+struct PathKnown {
   Incarnation peer = 0;
-  uint64_t whole_bytes = 0;
+  uint64_t unfragmented_bytes = 0;
   std::string way = {};  // for people: "one-sided over cuda_ipc/cuda"
 };
 // Whether the regions of a description could be mapped (answer to ImportMemory).
@@ -232,7 +233,7 @@ struct MemoryImported {
   Incarnation peer = 0;
   absl::Status status;
   // R4: its control word cannot be got; the peer itself has to be asked for it.
-  bool word_is_asked = false;
+  bool word_by_message = false;
 };
 // What each part of another sharding brings, by part.
 using ReadParts = std::shared_ptr<const std::vector<ReadStream>>;
@@ -298,7 +299,8 @@ using Event =
                  ReadPlanned, AbortReadDirective, ProbeDirective, DroppedDirective,
                  VisibleDirective, SupersededDirective, GroupChangedDirective, MakeCopyDirective,
                  ReleaseCopyDirective, CallReply, MessageArrived, SendDone, GetDone, WordArrived,
-                 PeerFailed, Moved, LaneKnown, MemoryImported, ChunksHashed, CopyFailed, Tick>;
+                 PeerFailed, TransportReplaced, PathKnown, MemoryImported, ChunksHashed, CopyFailed,
+                 Tick>;
 
 }  // namespace tensorhub::agent
 

@@ -106,7 +106,7 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
     if (next.sharding) reader_->OnSourceSharding(*next.sharding, now, effects);
     for (const AssignDirective& early : next.assigns) reader_->OnAssign(early, now, effects);
   };
-  LetRead(begin, now, effects);
+  RunReader(begin, now, effects);
   if (next.begun || !next.assigns.empty()) return;
   phase_ = Phase::kBeginning;
   calls_.Start(BeginReadCall{decision_->transaction, reference_.generation(), registered_->medium},
@@ -161,7 +161,7 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
     status = absl::AbortedError("the version is not whole in these buffers any more; fetch again");
   }
   if (!status.ok()) {
-    if (reference_.state() == Reference::State::kFilling) Disown(status, effects);
+    if (reference_.state() == Reference::State::kFilling) InvalidateAndReport(status, effects);
     const bool heard = std::holds_alternative<FinishReply>(reply.payload);
     if (!heard) LeaveFetch(decision_->transaction, effects);
     return EndOrWait(status, now, effects);

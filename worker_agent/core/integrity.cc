@@ -78,7 +78,7 @@ std::optional<uint32_t> AgentCore::State::FirstDifference(const ChunksHashed& ev
 
 // R8: the source's own word on whether its reference stands.
 void AgentCore::State::On(const ProbeDirective& event, TimeMs /*now*/, Effects& effects) {
-  effects.emplace_back(TestHearing{});  // who complains may not have been heard
+  effects.emplace_back(SelfTestReceive{});  // who complains may not have been heard
   const bool holds =
       event.generation == reference_.generation() && reference_.state() != Reference::State::kFree;
   // The hub has begun a read of which this worker has not heard yet.
@@ -124,7 +124,7 @@ void AgentCore::State::OnDamage(uint32_t chunk, Effects& effects) {
     calls_.GiveUp(effects);
     return StopReading(damage, effects);
   }
-  Disown(damage, effects);
+  InvalidateAndReport(damage, effects);
   damage_ = damage;
   effects.emplace_back(CopyReleased{});
   if (!IsPublishing()) return;

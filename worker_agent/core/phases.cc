@@ -8,7 +8,7 @@
 namespace tensorhub::agent {
 
 std::string_view Stream::phase() const {
-  if (!source_) return Quiet() ? "without a source" : "leaving";
+  if (!source_) return NoOutstandingGets() ? "without a source" : "leaving";
   switch (source_->phase) {
     case Phase::kOpening:
       return "opening";

@@ -77,7 +77,7 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
   const auto content = Published(reply);
   if (!content.ok()) {
     // R1: nor may the hub list them as something else than they hold.
-    if (!reference_.holds() || reply.status.ok()) Disown(content.status(), effects);
+    if (!reference_.holds() || reply.status.ok()) InvalidateAndReport(content.status(), effects);
     return Done(content.status(), effects);
   }
   if (!reference_.holds()) {
@@ -110,7 +110,7 @@ void AgentCore::State::OnPublishDeadline(Effects& effects) {
     const absl::Status status = cut_short().value_or(absl::DeadlineExceededError(
         absl::StrCat("the server did not answer the publish before the deadline; ",
                      held ? "what was published before stays so" : "nothing is published")));
-    if (!held) Disown(status, effects);
+    if (!held) InvalidateAndReport(status, effects);
     return Done(status, effects);
   }
   if (phase_ == Phase::kLocating) return RefuseContent(effects);

@@ -63,7 +63,7 @@ void Reader::TurnTo(const AssignDirective& assign, TimeMs now, Effects& effects)
 
 // At the prefix, as soon as nothing of the plan before writes any more.
 void Reader::BeginPlan(TimeMs now, Effects& effects) {
-  if (!next_plan_ || !Quiet() || !MayBegin()) return;
+  if (!next_plan_ || !NoOutstandingGets() || !MayBegin()) return;
   streams_.clear();
   plan_ = *std::exchange(next_plan_, std::nullopt);
   Divide();
@@ -145,7 +145,7 @@ void Reader::OnMessage(const PeerMessage& message, std::string_view payload, Tim
   Advance(now, effects);
 }
 
-void Reader::OnLane(const LaneKnown& event, Effects& effects) {
+void Reader::OnLane(const PathKnown& event, Effects& effects) {
   for (const auto& [part, stream] : streams_) stream->OnLane(event, effects);
 }
 
@@ -211,9 +211,9 @@ void Reader::Stop(Effects& effects) {
   for (const auto& [part, stream] : streams_) stream->Stop(effects);
 }
 
-bool Reader::Quiet() const {
+bool Reader::NoOutstandingGets() const {
   return std::all_of(streams_.begin(), streams_.end(),
-                     [](const auto& entry) { return entry.second->Quiet(); });
+                     [](const auto& entry) { return entry.second->NoOutstandingGets(); });
 }
 
 bool Reader::Busy() const {
@@ -246,7 +246,7 @@ bool Reader::ReadsFrom(Incarnation peer) const {
 std::vector<AssignDirective> Reader::Assignments() const {
   std::vector<AssignDirective> all;
   for (const auto& [part, stream] : streams_) {
-    const bool counts = !plan_.ranges || stream->IsOpen() || !stream->Quiet();
+    const bool counts = !plan_.ranges || stream->IsOpen() || !stream->NoOutstandingGets();
     if (stream->assignment() && counts) all.push_back(*stream->assignment());
   }
   return all;

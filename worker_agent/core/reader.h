@@ -69,7 +69,7 @@ class Reader {
   absl::Status OnPlanned(const ReadPlanned& event, TimeMs now, Effects& effects);
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                  Effects& effects);
-  void OnLane(const LaneKnown& event, Effects& effects);
+  void OnLane(const PathKnown& event, Effects& effects);
   void OnImported(const MemoryImported& event, TimeMs now, Effects& effects);
   void OnGetDone(const GetDone& event, TimeMs now, Effects& effects);
   void OnWord(const WordArrived& event, TimeMs now, Effects& effects);
@@ -80,12 +80,12 @@ class Reader {
   void OnSessionDown();
   void OnSessionUp(Effects& effects);
   void OnTick(TimeMs now, Effects& effects);
-  // Ends the reading for good. What is outstanding may still write: see Quiet.
+  // Ends the reading for good. What is outstanding may still write: see NoOutstandingGets.
   void Stop(Effects& effects);
 
   State state() const { return state_; }
   // No operation writes the buffers any more: the verb may end.
-  bool Quiet() const;
+  bool NoOutstandingGets() const;
   bool Busy() const;
   std::optional<TimeMs> NextDeadline() const;
   // The tallies of the read, and what is told of it.

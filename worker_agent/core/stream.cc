@@ -38,7 +38,7 @@ void Stream::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effect
   }
   LeaveNext(assign.assignment, effects);
   next_assigned_ = assign;
-  AfterQuiet(now, effects);
+  OnGetsDrained(now, effects);
 }
 
 // What was to be turned to, unless it is `assignment`: the hub repeats what may have been lost with
@@ -66,12 +66,12 @@ void Stream::Leave(TimeMs now, Effects& effects) {
     LeaveSource(/*close_gets=*/false, effects);
   }
   LeaveNext(/*assignment=*/0, effects);
-  AfterQuiet(now, effects);
+  OnGetsDrained(now, effects);
 }
 
 // Invariant 2 is kept here: whatever follows the last source waits for its gets.
-void Stream::AfterQuiet(TimeMs now, Effects& effects) {
-  if (!Quiet() || source_) return;
+void Stream::OnGetsDrained(TimeMs now, Effects& effects) {
+  if (!NoOutstandingGets() || source_) return;
   close_gets_at_.reset();
   if (release_) {
     effects.emplace_back(SessionSend{*release_});
@@ -231,7 +231,7 @@ void Stream::LeaveSource(bool close_gets, Effects& effects) {
   Say(Header(PeerKind::kClose), effects);
   GiveBack();
   close_gets_at_ = source_->heard_at + options().silence_ms;
-  if (source_->word_is_asked) word_token_.reset();  // an answer writes nothing
+  if (source_->word_by_message) word_token_.reset();  // an answer writes nothing
   source_.reset();
   if (close_gets) ForceQuiet(effects);
 }
@@ -245,7 +245,7 @@ void Stream::Fail(const absl::Status& reason, Effects& effects) {
                                  AsOutage(reason, transfer_.in_outage() || IsOutage(reason))};
   failure_told_ = false;
   LeaveSource(/*close_gets=*/true, effects);
-  if (!Quiet()) return;
+  if (!NoOutstandingGets()) return;
   effects.emplace_back(SessionSend{*failure_});
   failure_told_ = true;
 }
@@ -254,7 +254,7 @@ void Stream::OnPeerFailed(const PeerFailed& event, TimeMs now, Effects& effects)
   if (!assigned_ || event.peer != assigned_->source.incarnation) return;
   if (!source_) return ForceQuiet(effects);
   Fail(event.status, effects);
-  AfterQuiet(now, effects);
+  OnGetsDrained(now, effects);
 }
 
 // Opens the same assignment again, at the own prefix. Where the peer is now its hello says, sooner
@@ -264,7 +264,7 @@ void Stream::OnReconnected(Incarnation peer, TimeMs now, Effects& effects) {
   next_assigned_ = assigned_;
   next_assigned_->endpoint = peers_.open.at(peer).endpoint;
   LeaveSource(/*close_gets=*/false, effects);
-  AfterQuiet(now, effects);
+  OnGetsDrained(now, effects);
 }
 
 // A directive is of the session by which it came: a hub that still means it repeats it. So the
@@ -292,20 +292,20 @@ void Stream::ConnectAnew(TimeMs now, Effects& effects) {
   LeaveSource(/*close_gets=*/false, effects);
   effects.emplace_back(ClosePeer{peer});
   peers_.open.erase(peer);
-  AfterQuiet(now, effects);
+  OnGetsDrained(now, effects);
 }
 
 void Stream::OnTick(TimeMs now, Effects& effects) {
   if (close_gets_at_ && now >= *close_gets_at_) ForceQuiet(effects);
   if (!source_) return;
   const TimeMs silent_ms = now - source_->heard_at;
-  const bool stale = !source_->heard && !source_->fresh && Quiet();
+  const bool stale = !source_->heard && !source_->fresh && NoOutstandingGets();
   if (stale && silent_ms >= options().doubt_ms) return ConnectAnew(now, effects);
   if (silent_ms >= options().doubt_ms && !source_->doubted) {
     source_->doubted = true;
     effects.emplace_back(
         SessionSend{SourceSilentMessage{transfer_.transaction(), assigned_->assignment}});
-    effects.emplace_back(TestHearing{});
+    effects.emplace_back(SelfTestReceive{});
   }
   if (silent_ms < options().silence_ms) return;
   const Incarnation peer = assigned_->source.incarnation;
@@ -341,7 +341,7 @@ const std::string& Stream::lane() const {
 }
 
 bool Stream::Busy() const {
-  if (!Quiet()) return true;
+  if (!NoOutstandingGets()) return true;
   if (!source_) return false;
   if (source_->phase == Phase::kOpening || source_->phase == Phase::kImporting) return true;
   if (!source_->hashing.empty()) return true;

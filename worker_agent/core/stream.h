@@ -50,7 +50,7 @@ class Stream {
   // Messages of a read that is over, or of another stream's, are ignored.
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                  Effects& effects);
-  void OnLane(const LaneKnown& event, Effects& effects);
+  void OnLane(const PathKnown& event, Effects& effects);
   void OnImported(const MemoryImported& event, Effects& effects);
   void OnGetDone(const GetDone& event, TimeMs now, Effects& effects);
   void OnWord(const WordArrived& event, TimeMs now, Effects& effects);
@@ -87,18 +87,18 @@ class Stream {
   void End(Effects& effects);
   // The read is divided otherwise from now on: another stream goes on with it, once this is quiet.
   void Leave(TimeMs now, Effects& effects);
-  // Ends the reading for good. What is outstanding may still write: see Quiet.
+  // Ends the reading for good. What is outstanding may still write: see NoOutstandingGets.
   void Stop(Effects& effects);
 
   // No operation writes the buffers any more.
-  bool Quiet() const { return gets_.empty() && !word_token_; }
+  bool NoOutstandingGets() const { return gets_.empty() && !word_token_; }
   bool Busy() const;
   std::optional<TimeMs> NextDeadline() const;
   // Something of that peer's may be outstanding, or is about to be.
   bool IsAt(Incarnation peer) const;
   // A read is open somewhere.
   bool IsOpen() const { return source_.has_value(); }
-  // The open read's way, as LaneKnown says; empty: there is none, or it is not known yet.
+  // The open read's way, as PathKnown says; empty: there is none, or it is not known yet.
   const std::string& lane() const;
   std::string_view phase() const;  // in words
   // The present source, or the last; its generation and assignment are in the assignment.
@@ -130,13 +130,13 @@ class Stream {
     uint32_t first = 0;                      // served: the first chunk of this read
     uint32_t credit = 0;                     // served: chunks below it were requested
     uint64_t received = 0;                   // served: next byte expected
-    uint64_t whole_bytes = 0;                // served: LaneKnown's; 0: not known yet
-    std::string lane;                        // LaneKnown's; empty: not known yet
+    uint64_t unfragmented_bytes = 0;         // served: PathKnown's; 0: not known yet
+    std::string lane;                        // PathKnown's; empty: not known yet
     uint32_t next_get = 0;                   // one-sided: next chunk to get
     uint32_t got = 0;                        // one-sided: chunks below it have arrived
     std::map<uint64_t, uint64_t> got_early;  // gets that ended before it: first -> end
     uint64_t word_covers = 0;                // the word under way confirms what lies below it
-    bool word_is_asked = false;              // for by a message, not got
+    bool word_by_message = false;            // for by a message, not got
     bool checked = false;                    // its chunks are held against their digests
     bool spoke_of_digests = false;
     uint32_t list = 0;                     // Transfer::lists, as it was opened
@@ -158,7 +158,7 @@ class Stream {
   void Say(const PeerMessage& message, Effects& effects) const;
   void Heard(TimeMs now);
   // stream.cc: from source to source
-  void AfterQuiet(TimeMs now, Effects& effects);
+  void OnGetsDrained(TimeMs now, Effects& effects);
   void Begin(TimeMs now, Effects& effects);
   bool MayAskOneSided() const;
   void Open(bool ask_one_sided, Effects& effects);

@@ -17,7 +17,7 @@ void Stream::OnImported(const MemoryImported& event, Effects& effects) {
       event.peer != assigned_->source.incarnation) {
     return;
   }
-  source_->word_is_asked = event.word_is_asked;
+  source_->word_by_message = event.word_by_message;
   if (event.status.ok()) return assigned_->ranges ? BeginRanges(/*by_gets=*/true) : BeginOneSided();
   effects.emplace_back(LogLine{LogLine::Level::kInfo,
                                absl::StrCat("reading from ", ToString(assigned_->source.key),
@@ -42,7 +42,7 @@ uint32_t Stream::GettableEnd() const {
 // after the other, so that what came is hashed and served while the next one is copied.
 void Stream::IssueGets(Effects& effects) {
   const uint32_t limit = GettableEnd();
-  const bool one_by_one = !source_->word_is_asked;
+  const bool one_by_one = !source_->word_by_message;
   const auto most = static_cast<uint32_t>(
       std::clamp<uint64_t>(options().get_bytes / chunking().chunk_bytes, 1, kChunkCountMax));
   while (source_->next_get < limit && (!one_by_one || gets_.empty())) {
@@ -66,10 +66,10 @@ void Stream::OnGetDone(const GetDone& event, TimeMs now, Effects& effects) {
   if (found == gets_.end()) return;
   const GetSpan got = found->second;
   gets_.erase(found);
-  if (!source_) return AfterQuiet(now, effects);
+  if (!source_) return OnGetsDrained(now, effects);
   if (!event.status.ok()) {
     Fail(event.status, effects);
-    return AfterQuiet(now, effects);
+    return OnGetsDrained(now, effects);
   }
   Heard(now);
   TH_CHECK(event.digests.empty() || event.digests.size() == got.end - got.first);
@@ -105,7 +105,7 @@ void Stream::ReadWord(Effects& effects) {
   if (word_token_ || Got() <= ConfirmedSoFar()) return;
   word_token_ = transfer_.NextToken();
   source_->word_covers = Got();
-  if (!source_->word_is_asked) {
+  if (!source_->word_by_message) {
     effects.emplace_back(GetWord{assigned_->source.incarnation, *word_token_});
     return;
   }
@@ -116,7 +116,7 @@ void Stream::ReadWord(Effects& effects) {
 
 // The message's generation has been checked, as that of every message of the read (OnMessage).
 void Stream::OnAskedWord(const PeerMessage& message) {
-  if (!source_->word_is_asked || word_token_ != message.begin) return;
+  if (!source_->word_by_message || word_token_ != message.begin) return;
   word_token_.reset();
   Confirmed(message.valid);
 }
@@ -124,14 +124,14 @@ void Stream::OnAskedWord(const PeerMessage& message) {
 void Stream::OnWord(const WordArrived& event, TimeMs now, Effects& effects) {
   if (word_token_ != event.token) return;
   word_token_.reset();
-  if (!source_) return AfterQuiet(now, effects);
+  if (!source_) return OnGetsDrained(now, effects);
   const ControlWord word = UnpackControlWord(event.word);
   // R4: a word that cannot be read, or of another generation, fails the read.
   if (!event.status.ok() || word.generation != assigned_->generation) {
     Fail(event.status.ok() ? absl::AbortedError("the source's buffers changed during the read")
                            : event.status,
          effects);
-    return AfterQuiet(now, effects);
+    return OnGetsDrained(now, effects);
   }
   Heard(now);
   Confirmed(word.valid_chunks);
@@ -151,7 +151,7 @@ void Stream::Confirmed(uint32_t valid) {
 // R4: whoever waits for gets to end must be sure that they do.
 void Stream::ForceQuiet(Effects& effects) {
   close_gets_at_.reset();
-  if (Quiet()) return;
+  if (NoOutstandingGets()) return;
   effects.emplace_back(CloseGets{assigned_->source.incarnation});
   peers_.imported.erase(assigned_->source.incarnation);
 }

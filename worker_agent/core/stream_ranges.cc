@@ -86,7 +86,7 @@ void Stream::IssueGetsOfRanges(Effects& effects) {
   Ranges& read = source_->ranges;
   const uint64_t limit = GettablePosition();
   const uint64_t most = std::max(options().get_bytes, chunking().chunk_bytes);
-  while (read.next_get < limit && (source_->word_is_asked || gets_.empty())) {
+  while (read.next_get < limit && (source_->word_by_message || gets_.empty())) {
     Get get{assigned_->source.incarnation, {}, transfer_.NextToken(), 0};
     const uint64_t first = read.next_get;
     for (const ReadItem& item : read.wanted.Cut(first, std::min(limit, first + most))) {
@@ -127,7 +127,7 @@ void Stream::SayWanted(const std::vector<WantedRange>& ranges, Effects& effects)
     const size_t count = std::min(kRangesPerMessage, ranges.size() - first);
     PeerMessage want = Header(PeerKind::kWant);
     want.text = EncodeRanges({begin, begin + static_cast<ptrdiff_t>(count)});
-    want.begin = source_->whole_bytes;
+    want.begin = source_->unfragmented_bytes;
     Say(want, effects);
   }
 }

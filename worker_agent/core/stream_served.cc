@@ -48,16 +48,16 @@ void Stream::RaiseCredit(Effects& effects) {
 void Stream::Request(Effects& effects) {
   PeerMessage request = Header(PeerKind::kRequest);
   request.chunk = source_->credit;
-  request.begin = source_->whole_bytes;
+  request.begin = source_->unfragmented_bytes;
   Say(request, effects);
 }
 
 // Said at once: what was asked for before may be the rest of the shard.
-void Stream::OnLane(const LaneKnown& event, Effects& effects) {
+void Stream::OnLane(const PathKnown& event, Effects& effects) {
   if (!assigned_ || event.peer != assigned_->source.incarnation) return;
   NoteWay(event.way, effects);
-  if (!source_ || source_->phase != Phase::kServed || event.whole_bytes == 0) return;
-  source_->whole_bytes = event.whole_bytes;
+  if (!source_ || source_->phase != Phase::kServed || event.unfragmented_bytes == 0) return;
+  source_->unfragmented_bytes = event.unfragmented_bytes;
   Request(effects);
 }
 

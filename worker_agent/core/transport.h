@@ -55,7 +55,7 @@ class MessageTransport {
     // outstanding send to it has been, or will be, reported through OnSent. Called at most once per
     // peer; `Close` it then.
     virtual void OnPeerFailed(PeerId peer, const absl::Status& status) = 0;
-    // TestHearing found that peers do not reach this transport any more, and why: nothing that
+    // SelfTestReceive found that peers do not reach this transport any more, and why: nothing that
     // local ones send arrives, since one was killed, or is stopped, in the middle of a message; or
     // no new ones can connect. Abandon this transport, and make another.
     virtual void OnDeaf(std::string_view why) = 0;
@@ -83,7 +83,7 @@ class MessageTransport {
   virtual void Close(PeerId peer) = 0;
   // Finds out whether peers still reach this transport; OnDeaf follows if not, in less than a
   // second. Costs a message to oneself.
-  virtual void TestHearing() = 0;
+  virtual void SelfTestReceive() = 0;
   // Nothing is torn down with this object: a peer may be in the middle of connecting, unheard of
   // and perhaps stopped, and UCX 1.13 aborts when it has to give that up. Costs its memory.
   virtual void Abandon() = 0;

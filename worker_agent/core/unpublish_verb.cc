@@ -66,7 +66,7 @@ void AgentCore::State::OnUnpublishReply(const CallReply& reply, TimeMs now, Effe
     result_ = reply.status;
     return Finish(now, effects);
   }
-  if (LeftReaders(reply)) effects.emplace_back(ReadersLeft{});
+  if (LeftReaders(reply)) effects.emplace_back(ReadersAbandoned{});
   if (next_read_) next_read_->begun = HasBegun(reply) && calls_.session_up();
   RaiseGeneration(/*answered=*/reply.status.ok(), now, effects);
 }
@@ -76,7 +76,7 @@ void AgentCore::State::OnUnpublishReply(const CallReply& reply, TimeMs now, Effe
 void AgentCore::State::RaiseGeneration(bool answered, TimeMs now, Effects& effects) {
   const absl::Status reason = absl::AbortedError("the source unpublished");
   calls_.GiveUp(effects);
-  answered ? Free(reason, effects) : Disown(reason, effects);
+  answered ? Free(reason, effects) : InvalidateAndReport(reason, effects);
   phase_ = Phase::kDrainingSends;
   phase_deadline_ = InTime(now + kSendsDrainMs);
 }
@@ -94,7 +94,7 @@ void AgentCore::State::AfterUnpublish(TimeMs now, Effects& effects) {
 }
 
 void AgentCore::State::On(const LeaveAsked& event, TimeMs now, Effects& effects) {
-  GoNoFurther(absl::CancelledError("this client is leaving"), now, effects);
+  AbortVerb(absl::CancelledError("this client is leaving"), now, effects);
   leaving_ms_ = event.drain_ms;
   if (phase_ != Phase::kUnpublishing || std::holds_alternative<LeaveVerb>(verb_)) return;
   const TimeMs left_ms = std::max<TimeMs>(phase_deadline_.value_or(now) - kAnswerGraceMs - now, 0);

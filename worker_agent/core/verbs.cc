@@ -101,9 +101,10 @@ void AgentCore::State::Free(const absl::Status& reason, Effects& effects) {
 
 // R8: frees what the hub may still list. It is told, or else it would call these buffers held when
 // the next verb asks.
-void AgentCore::State::Disown(const absl::Status& reason, Effects& effects) {
+void AgentCore::State::InvalidateAndReport(const absl::Status& reason, Effects& effects) {
   disowned_ = reference_.generation();
-  if (reference_.valid_chunks() > 0) effects.emplace_back(ReadersLeft{});  // nobody led them away
+  if (reference_.valid_chunks() > 0)
+    effects.emplace_back(ReadersAbandoned{});  // nobody led them away
   Free(reason, effects);
   effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
 }
@@ -123,7 +124,7 @@ void AgentCore::State::GiveUpJoin(Effects& effects) {
 
 // The last session may have lost it; a report that is older, or a hub that came back, would go on
 // saying otherwise.
-void AgentCore::State::SayAgainWhatIsOver(Effects& effects) const {
+void AgentCore::State::ResendTerminalFacts(Effects& effects) const {
   if (disowned_) {
     effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
   }
@@ -146,7 +147,7 @@ void AgentCore::State::On(const VerbAsked& event, TimeMs now, Effects& effects) 
 }
 
 // Ends the verb, if there is one, by its own way out.
-void AgentCore::State::GoNoFurther(const absl::Status& reason, TimeMs now, Effects& effects) {
+void AgentCore::State::AbortVerb(const absl::Status& reason, TimeMs now, Effects& effects) {
   if (!ended_) ended_ = reason;
   EndVerbSoon(now, effects);
 }
@@ -175,7 +176,7 @@ void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects
   effects.emplace_back(LogLine{LogLine::Level::kWarning,
                                absl::StrCat("what these buffers hold is no longer listed: ",
                                             std::string(reason.message()))});
-  effects.emplace_back(ReadersLeft{});
+  effects.emplace_back(ReadersAbandoned{});
   Free(reason, effects);
   damage_ = absl::AbortedError(reason.message());
   effects.emplace_back(CopyReleased{});
@@ -190,7 +191,7 @@ void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects
 // A hub that came back answers within the time of the first attempt. R7: later, this worker would
 // have raised its generation, whatever is lost by that. R6: a call that has been given up, and of
 // which the hub has not heard that, does not stand against the next one.
-void AgentCore::State::KeepTime(TimeMs now) {
+void AgentCore::State::RefreshCallDeadline(TimeMs now) {
   const bool unpublishes = phase_ == Phase::kUnpublishing;
   const bool waits = phase_ == Phase::kJoining || phase_ == Phase::kPublishing;
   if (!waits && !(unpublishes && phase_deadline_)) return;
@@ -230,10 +231,10 @@ void AgentCore::State::Settle(TimeMs now, Effects& effects) {
     AfterUnpublish(now, effects);
   }
   if (phase_ == Phase::kReading && reader_->state() == Reader::State::kComplete &&
-      reader_->Quiet()) {
+      reader_->NoOutstandingGets()) {
     Finish(now, effects);
   }
-  if (phase_ == Phase::kQuieting && reader_->Quiet()) Finish(now, effects);
+  if (phase_ == Phase::kQuieting && reader_->NoOutstandingGets()) Finish(now, effects);
   if (phase_ == Phase::kComparing && !scan_) PublishCompared(now, effects);
   if (phase_ == Phase::kLocating && comparison_->query.settled()) RefuseContent(effects);
 }
@@ -270,7 +271,7 @@ void AgentCore::State::OnPhaseDeadline(TimeMs now, Effects& effects) {
       if (result_.ok()) {
         result_ = absl::UnknownError("the outcome is not known; fetch again to learn it");
       }
-      if (reference_.state() == Reference::State::kFilling) Disown(result_, effects);
+      if (reference_.state() == Reference::State::kFilling) InvalidateAndReport(result_, effects);
       LeaveFetch(decision_->transaction, effects);
       return EndOrWait(result_, now, effects);
     case Phase::kLeaving:

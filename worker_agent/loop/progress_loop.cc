@@ -212,7 +212,7 @@ void ProgressLoop::MakeMessagesAnew(const std::string& why) {
   left_readers_ = false;  // they hang at the old one
   peers_.Use(messages_.get());
   Log().warn("{}: {}; connecting anew", self, why);
-  Feed(Moved{messages_->Address()});
+  Feed(TransportReplaced{messages_->Address()});
 }
 
 void ProgressLoop::Tick() {
@@ -309,7 +309,7 @@ void ProgressLoop::NoteWay(Incarnation peer, bool one_sided) {
   way.insert(0, one_sided ? "one-sided over " : "served over ");
   if (!one_sided && memory_->cuda_device()) way += ", through host memory";
   later_.emplace_back(
-      LaneKnown{peer, one_sided ? 0 : peers_.WholePayloadBytes(peer), std::move(way)});
+      PathKnown{peer, one_sided ? 0 : peers_.WholePayloadBytes(peer), std::move(way)});
 }
 
 // Closing a connection drops what has not left.

@@ -139,7 +139,7 @@ class ProgressLoop {
   void CarryOut(const OpenPeer& effect);
   void CarryOut(const ClosePeer& effect);
   void CarryOut(const PartFrom& effect);
-  void CarryOut(const TestHearing& effect);
+  void CarryOut(const SelfTestReceive& effect);
   void CarryOut(const MoveSession& effect);
   void CarryOut(const SendMessage& effect);
   void CarryOut(const SendData& effect);
@@ -152,7 +152,7 @@ class ProgressLoop {
   void CarryOut(const HashChunks& effect);
   void CarryOut(const MakeReadPlan& effect);
   void CarryOut(const SetControlWord& effect);
-  void CarryOut(const ReadersLeft& effect);
+  void CarryOut(const ReadersAbandoned& effect);
   void CarryOut(const CopyWanted& effect);
   void CarryOut(const CopyReleased& effect);
   void CarryOut(const VerbDone& effect);
@@ -179,7 +179,7 @@ class ProgressLoop {
 
   bool stopping_ = false;
   bool shut_down_ = false;
-  bool left_readers_ = false;  // ReadersLeft: a hung one stays so
+  bool left_readers_ = false;  // ReadersAbandoned: a hung one stays so
   TimeMs now_ = 0;
   int64_t active_at_us_ = 0;
   SpinBudget spin_;

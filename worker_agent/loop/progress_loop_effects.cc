@@ -84,7 +84,7 @@ void ProgressLoop::CarryOut(const OpenPeer& effect) {
 void ProgressLoop::CarryOut(const ClosePeer& effect) { peers_.Close(effect.peer); }
 void ProgressLoop::CarryOut(const PartFrom& effect) { peers_.Part(effect.peer, effect.header); }
 
-void ProgressLoop::CarryOut(const TestHearing&) { messages_->TestHearing(); }
+void ProgressLoop::CarryOut(const SelfTestReceive&) { messages_->SelfTestReceive(); }
 void ProgressLoop::CarryOut(const MoveSession& effect) { hub_->MoveTo(effect.endpoint); }
 
 void ProgressLoop::CarryOut(const SendMessage& effect) {
@@ -157,7 +157,7 @@ void ProgressLoop::CarryOut(const SetControlWord& effect) {
   word_.Store(effect.word);
 }
 
-void ProgressLoop::CarryOut(const ReadersLeft&) { left_readers_ = true; }
+void ProgressLoop::CarryOut(const ReadersAbandoned&) { left_readers_ = true; }
 
 void ProgressLoop::CarryOut(const CopyWanted& effect) {
   options_.on_copy_wanted(effect.version, effect.within_ms);

@@ -90,7 +90,7 @@ Registered ProgressLoop::Facts() const {
   event.total_bytes = layout.total_bytes();
   if (!options_.attachment.empty()) event.attachment = FingerprintOf(options_.attachment);
   event.description = description_;
-  event.reads_far = one_sided_.word_is_asked();
+  event.reads_far = one_sided_.word_by_message();
   event.medium = "host";
   if (const std::optional<int> device = memory_->cuda_device()) {
     event.medium = absl::StrCat("cuda:", *device);
@@ -110,7 +110,7 @@ Registered ProgressLoop::Facts() const {
 
 std::string ProgressLoop::DescribeMemory() const {
   if (one_sided_.regions().empty() || memory_->total_bytes() == 0) return "";
-  const bool asked = one_sided_.word_is_asked();
+  const bool asked = one_sided_.word_by_message();
   const absl::StatusOr<SharedMemoryDescription> made = DescribeSharedMemory(
       *memory_, one_sided_.regions(), asked ? nullptr : word_.place(), one_sided_.Address());
   if (!made.ok() || (made->host.empty() && !asked)) return "";

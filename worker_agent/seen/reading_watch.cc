@@ -19,14 +19,14 @@ void ReadingWatch::See(const Event& event, int64_t now_us) {
   if (!fetch_) return;
   if (const auto* assign = std::get_if<AssignDirective>(&event)) return OnAssign(*assign, now_us);
   if (const auto* reply = std::get_if<CallReply>(&event)) return OnReply(*reply, now_us);
-  if (const auto* lane = std::get_if<LaneKnown>(&event)) return OnLane(*lane);
+  if (const auto* lane = std::get_if<PathKnown>(&event)) return OnLane(*lane);
   if (const auto* done = std::get_if<GetDone>(&event)) return OnGetDone(*done);
   EndLost(event, now_us);
 }
 
 // What is read over a connection ends with it, whoever makes another one. It is opened again then.
 void ReadingWatch::EndLost(const Event& event, int64_t now_us) {
-  if (std::holds_alternative<Moved>(event)) return EndStreams(std::nullopt, now_us);
+  if (std::holds_alternative<TransportReplaced>(event)) return EndStreams(std::nullopt, now_us);
   if (const auto* gone = std::get_if<PeerFailed>(&event)) return EndStreams(gone->peer, now_us);
   const auto* arrived = std::get_if<MessageArrived>(&event);
   if (arrived == nullptr || !arrived->payload.empty()) return;
@@ -171,7 +171,7 @@ void ReadingWatch::Say(Source& source, const std::string& way) {
   tally_.read[{source.tier, way}] += std::exchange(source.unsaid_bytes, 0);
 }
 
-void ReadingWatch::OnLane(const LaneKnown& lane) {
+void ReadingWatch::OnLane(const PathKnown& lane) {
   Source& source = sources_[lane.peer];
   source.way = lane.way;
   if (FetchRecord::Stream* stream = OpenStream(lane.peer)) stream->way = lane.way;

@@ -81,7 +81,7 @@ class ReadingWatch {
   void OnVerb(const FetchVerb& verb, int64_t now_us);
   void OnAssign(const AssignDirective& assign, int64_t now_us);
   void OnReply(const CallReply& reply, int64_t now_us);
-  void OnLane(const LaneKnown& lane);
+  void OnLane(const PathKnown& lane);
   void OnCall(const Call& call, int64_t now_us);
   void OnMessage(const SendMessage& message, int64_t now_us);
   void OnSessionSend(const SessionSend& send);

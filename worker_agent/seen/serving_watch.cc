@@ -19,7 +19,7 @@ void ServingWatch::See(const Event& event, int64_t now_us) {
   if (const auto* failed = std::get_if<PeerFailed>(&event)) {
     return EndAllOf(failed->peer, "gone", now_us);
   }
-  if (std::holds_alternative<Moved>(event)) return EndAll(kConnectedAnew, now_us);
+  if (std::holds_alternative<TransportReplaced>(event)) return EndAll(kConnectedAnew, now_us);
   const auto* arrived = std::get_if<MessageArrived>(&event);
   if (arrived != nullptr && follows_reads_) OnArrived(*arrived, now_us);
 }

@@ -136,7 +136,7 @@ bool OneSided::Arm() { return (!transport_ || transport_->Arm()) && (!within_ ||
 void OneSided::Import(Incarnation peer, std::string_view description,
                       std::optional<uint64_t> total_bytes) {
   MemoryImported imported{peer, Map(peer, description, total_bytes)};
-  if (imported.status.ok()) imported.word_is_asked = peers_.at(peer).description.word_is_asked;
+  if (imported.status.ok()) imported.word_by_message = peers_.at(peer).description.word_by_message;
   later_(std::move(imported));
 }
 
@@ -181,7 +181,7 @@ std::vector<OneSided::Reach> OneSided::Choose(const SharedMemoryDescription& des
   const bool same_process = description.process == LocalProcess();
   const bool same_host = !description.host.empty() && description.host == HostIdentity();
   std::vector<Reach> all;
-  if (description.word_is_asked) {
+  if (description.word_by_message) {
     why = absl::FailedPreconditionError("the peer's memory is a device's, out of reach from here");
     if (within_ && same_process) all.push_back({within_.get(), description.process});
     if (whose_.with_host && same_host && !same_process) {
@@ -310,7 +310,7 @@ void OneSided::GetWord(const agent::GetWord& get) {
         WordArrived{get.token, absl::UnavailableError("the peer's memory is not mapped"), 0});
   }
   const Peer& peer = found->second;
-  TH_CHECK(!peer.description.word_is_asked);
+  TH_CHECK(!peer.description.word_by_message);
   const uint64_t token = ++last_token_;
   PendingWord& word = words_[token];
   word.core_token = get.token;

@@ -45,7 +45,7 @@ class OneSided : private GetTransport::Sink {
   absl::StatusOr<SharedRegion> Allocate(size_t bytes);
   // What peers may read: what was shared, else what was allocated.
   const std::vector<SharedRegion>& regions() const {
-    return word_is_asked() ? shared_ : allocated_;
+    return word_by_message() ? shared_ : allocated_;
   }
   // Empty before the first Allocate.
   std::string Address() const { return transport_ ? transport_->Address() : ""; }
@@ -62,7 +62,7 @@ class OneSided : private GetTransport::Sink {
   absl::Status ShareWithin(const Factory& factory, std::span<const Memory::Piece> regions,
                            const Within& whose);
   // Peers cannot get the control word of what is shared.
-  bool word_is_asked() const { return device_ || within_ != nullptr; }
+  bool word_by_message() const { return device_ || within_ != nullptr; }
   // Undoes ShareDevice and ShareWithin; nothing reads that memory any more afterwards. No peer's
   // memory may be mapped.
   void StopSharing();

@@ -55,7 +55,7 @@ absl::Status ReadRegions(ByteReader& in, SharedMemoryDescription& out) {
     region.base = in.TakeVarint();
     region.bytes = in.TakeVarint();
     region.packed_key = TakeString(in);
-    if (out.word_is_asked) region.local_key = TakeString(in);
+    if (out.word_by_message) region.local_key = TakeString(in);
     if (region.bytes > std::numeric_limits<uint64_t>::max() - region.base) {
       return Malformed(absl::StrFormat("region %d wraps around", i));
     }
@@ -183,8 +183,8 @@ absl::StatusOr<SharedMemoryDescription> DescribeSharedMemory(
     out.regions.push_back({reinterpret_cast<uintptr_t>(region.base), region.bytes,
                            region.packed_key, region.local_key});
   }
-  out.word_is_asked = word == nullptr;
-  if (out.word_is_asked) {
+  out.word_by_message = word == nullptr;
+  if (out.word_by_message) {
     out.process = LocalProcess();
   } else {
     const std::optional<Home> home = FindHome(regions, word);
@@ -201,17 +201,17 @@ absl::StatusOr<SharedMemoryDescription> DescribeSharedMemory(
 }
 
 std::string Encode(const SharedMemoryDescription& description) {
-  std::string out(description.word_is_asked ? kMagicAsked : kMagic);
+  std::string out(description.word_by_message ? kMagicAsked : kMagic);
   ByteWriter writer(out);
   PutString(writer, description.host);
   PutString(writer, description.address);
-  if (description.word_is_asked) PutString(writer, description.process);
+  if (description.word_by_message) PutString(writer, description.process);
   writer.PutVarint(description.regions.size());
   for (const SharedMemoryDescription::Region& region : description.regions) {
     writer.PutVarint(region.base);
     writer.PutVarint(region.bytes);
     PutString(writer, region.packed_key);
-    if (description.word_is_asked) PutString(writer, region.local_key);
+    if (description.word_by_message) PutString(writer, region.local_key);
   }
   writer.PutVarint(description.segments.size());
   for (const SharedMemoryDescription::Segment& segment : description.segments) {
@@ -219,7 +219,7 @@ std::string Encode(const SharedMemoryDescription& description) {
     writer.PutVarint(segment.offset);
     writer.PutVarint(segment.bytes);
   }
-  if (description.word_is_asked) return out;
+  if (description.word_by_message) return out;
   writer.PutVarint(description.word_region);
   writer.PutVarint(description.word_offset);
   return out;
@@ -229,14 +229,14 @@ absl::StatusOr<SharedMemoryDescription> DecodeSharedMemoryDescription(std::strin
   ByteReader in(encoded);
   SharedMemoryDescription out;
   const std::string_view magic = in.TakeBytes(kMagic.size());
-  out.word_is_asked = magic == kMagicAsked;
-  if (magic != kMagic && !out.word_is_asked) return Malformed("an unknown format");
+  out.word_by_message = magic == kMagicAsked;
+  if (magic != kMagic && !out.word_by_message) return Malformed("an unknown format");
   out.host = TakeString(in);
   out.address = TakeString(in);
-  if (out.word_is_asked) out.process = TakeString(in);
+  if (out.word_by_message) out.process = TakeString(in);
   absl::Status status = ReadRegions(in, out);
   if (status.ok()) status = ReadSegments(in, out);
-  if (status.ok() && !out.word_is_asked) status = ReadWord(in, out);
+  if (status.ok() && !out.word_by_message) status = ReadWord(in, out);
   if (!status.ok()) return status;
   if (!in.ok() || in.left() != 0) return Malformed("cut off, or too long");
   return out;

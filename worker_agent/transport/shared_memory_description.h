@@ -47,7 +47,7 @@ struct SharedMemoryDescription {
   std::string host;     // HostIdentity of the owner
   std::string address;  // GetTransport::Address of the owner
   std::string process;  // LocalProcess of the owner; only if the word is asked for
-  bool word_is_asked = false;
+  bool word_by_message = false;
   std::vector<Region> regions;
   std::vector<Segment> segments;  // in canonical order, without holes
   uint32_t word_region = 0;       // unless it is asked for, as the next one

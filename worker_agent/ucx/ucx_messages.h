@@ -53,7 +53,7 @@ class UcxMessages : public MessageTransport {
   void Send(PeerId peer, std::string_view header, std::span<const ConstPiece> pieces,
             uint64_t token) override;
   void Close(PeerId peer) override { endpoints_->Close(peer); }
-  void TestHearing() override { hearing_wanted_ = true; }
+  void SelfTestReceive() override { hearing_wanted_ = true; }
   void Abandon() override { worker_->Abandon(); }
   std::string Describe(PeerId peer) const override { return endpoints_->Describe(peer); }
   std::string Summary() const override { return worker_->Summary(); }

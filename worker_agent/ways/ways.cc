@@ -326,8 +326,8 @@ std::string Ways::Summary() const {
   return text;
 }
 
-void Ways::TestHearing() {
-  for (const auto& way : ways_) way->transport->TestHearing();
+void Ways::SelfTestReceive() {
+  for (const auto& way : ways_) way->transport->SelfTestReceive();
 }
 
 void Ways::Abandon() {

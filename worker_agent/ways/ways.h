@@ -64,7 +64,7 @@ class Ways : public MessageTransport {
   void Send(PeerId peer, std::string_view header, std::span<const ConstPiece> pieces,
             uint64_t token) override;
   void Close(PeerId peer) override;
-  void TestHearing() override;
+  void SelfTestReceive() override;
   void Abandon() override;
   std::string Describe(PeerId peer) const override;
   std::string Summary() const override;

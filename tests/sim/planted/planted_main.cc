@@ -39,7 +39,7 @@ struct Task {
 };
 
 // 0 if the right one found it.
-int Judge(const Task& task, const std::string& finder, const std::string& what) {
+int EvaluateProbation(const Task& task, const std::string& finder, const std::string& what) {
   const std::set<std::string> expected = absl::StrSplit(task.expected, ',');
   if (expected.contains(finder)) {
     std::printf("caught by %s: %s\n", finder.c_str(), what.c_str());
@@ -60,7 +60,7 @@ int RunSeeds(const Task& task) {
     if (!result.violation) continue;
     std::printf("seed %lu after %.1f s: ", static_cast<unsigned long>(seed),
                 sim::Seconds(result.violation->at));
-    return Judge(task, result.violation->rule, result.violation->text);
+    return EvaluateProbation(task, result.violation->rule, result.violation->text);
   }
   std::printf("survived %lu seeds\n", static_cast<unsigned long>(task.seeds));
   return 1;
@@ -116,7 +116,7 @@ int Main(const Task& task) {
   const Ending ending = RunSeedsApart(task);
   if (WIFEXITED(ending.status)) return WEXITSTATUS(ending.status);
   const std::string assertion = AssertionIn(ending);
-  if (!assertion.empty()) return Judge(task, kAssertion, assertion);
+  if (!assertion.empty()) return EvaluateProbation(task, kAssertion, assertion);
   std::printf("the seeds ended with status %d, by no assertion\n", ending.status);
   return 1;
 }

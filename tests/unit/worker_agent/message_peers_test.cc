@@ -31,7 +31,7 @@ class HoldingTransport : public MessageTransport {
     tokens.push_back(token);
   }
   void Close(PeerId peer) override { closed.push_back(peer); }
-  void TestHearing() override {}
+  void SelfTestReceive() override {}
   void Abandon() override {}
   std::string Describe(PeerId /*peer*/) const override { return ""; }
   std::string Summary() const override { return "none"; }

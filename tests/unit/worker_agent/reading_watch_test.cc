@@ -94,7 +94,7 @@ TEST_F(ReadingWatchTest, BytesCountOnceTheirWayIsKnown) {
   Say(PeerKind::kOpen, 1, 11);
   Out(CopyIn{1, {}, "12345"});
   EXPECT_TRUE(watch_.Take().read.empty());
-  In(LaneKnown{1, 0, "served over tcp"});
+  In(PathKnown{1, 0, "served over tcp"});
   Out(CopyIn{1, {}, "123"});
   EXPECT_THAT(watch_.Take().read, ElementsAre(Pair(Pair(Tier::kHost, "served over tcp"), 8)));
   Out(Get{2, {{0, 0, 100}, {200, 200, 50}}, 5});
@@ -115,7 +115,8 @@ TEST_F(ReadingWatchTest, AReadEndsWithItsConnection) {
   PeerMessage hello;
   hello.from = 1;
   const std::string greeting = Encode(hello);
-  const Event lost[] = {MessageArrived{greeting, {}}, Moved{"elsewhere"}, PeerFailed{1, {}}};
+  const Event lost[] = {MessageArrived{greeting, {}}, TransportReplaced{"elsewhere"},
+                        PeerFailed{1, {}}};
   In(VerbAsked{FetchVerb{}});
   Assign(1);
   std::vector<int64_t> ends;

@@ -56,7 +56,7 @@ TEST_F(ServingWatchTest, WhatIsConnectedAnewIsAnotherRead) {
   ASSERT_EQ(ended.size(), 1u);
   EXPECT_EQ(ended[0].reader, 5u);
   EXPECT_EQ(ended[0].outcome, "connected anew");
-  watch_.See(Moved{"elsewhere"}, ++now_us_);
+  watch_.See(TransportReplaced{"elsewhere"}, ++now_us_);
   ended = watch_.TakeEnded();
   ASSERT_EQ(ended.size(), 2u);
   EXPECT_EQ(ended[0].read, 2u);

@@ -65,12 +65,12 @@ TEST_F(SharedMemoryDescriptionTest, SurvivesWithoutAWord) {
   const absl::StatusOr<SharedMemoryDescription> made =
       DescribeSharedMemory(memory, regions_, nullptr, "address");
   ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_TRUE(made->word_is_asked);
+  EXPECT_TRUE(made->word_by_message);
   const std::string encoded = Encode(*made);
   const absl::StatusOr<SharedMemoryDescription> read = DecodeSharedMemoryDescription(encoded);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(Encode(*read), encoded);
-  EXPECT_TRUE(read->word_is_asked);
+  EXPECT_TRUE(read->word_by_message);
   EXPECT_EQ(read->process, LocalProcess());
   EXPECT_EQ(read->regions[1].local_key, "here");
   for (size_t size = 0; size < encoded.size(); ++size) {

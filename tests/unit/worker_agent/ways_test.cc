@@ -48,7 +48,7 @@ class FakeWay : public MessageTransport {
       said_.push_back([this, token] { sink_->OnSent(token, absl::CancelledError("closed")); });
     }
   }
-  void TestHearing() override {}
+  void SelfTestReceive() override {}
   void Abandon() override {}
   std::string Describe(PeerId /*peer*/) const override { return name_; }
   std::string Summary() const override { return name_; }

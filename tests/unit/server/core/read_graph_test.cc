@@ -71,7 +71,7 @@ class GraphWorld : private Turn, private Roster {
     transaction.publication = publication_.id;
     transaction.version = publication_.version;
     graph_.Begin(worker, transaction);
-    graph_.Orphaned(worker);
+    graph_.QueueForAssignment(worker);
     Settle();
     return worker;
   }
@@ -80,7 +80,7 @@ class GraphWorld : private Turn, private Roster {
     holder.reference->state = ReferenceState::kDraining;
     shard().draining.insert(&holder);
     --shard().complete;
-    graph_.Relist(holder);
+    graph_.MarkIndexStale(holder);
     graph_.RedirectReaders(holder);
     Settle();
   }
@@ -96,8 +96,8 @@ class GraphWorld : private Turn, private Roster {
   }
 
   void Settle() {
-    for (graph_.Refresh(); graph_.HasOrphans() || graph_.MayCut(); graph_.Refresh()) {
-      graph_.HasOrphans() ? graph_.SettleOrphan() : graph_.CutChain();
+    for (graph_.FlushIndex(); graph_.HasOrphans() || graph_.MayCut(); graph_.FlushIndex()) {
+      graph_.HasOrphans() ? graph_.AssignOrAbort() : graph_.CutChain();
     }
   }
 
@@ -151,7 +151,7 @@ class GraphWorld : private Turn, private Roster {
     reference.shard = &shard();
     shard().holders[worker.serial] = &worker;
     graph_.List(worker);
-    graph_.Relist(worker);
+    graph_.MarkIndexStale(worker);
   }
 
   const HubOptions options_{};
@@ -219,11 +219,11 @@ TEST(ReadGraphTest, ASourceThatFailedIsAskedAndTriedOnceMore) {
   EXPECT_TRUE(world.graph().TakeAbsenceChanged()) << "until its next word";
   EXPECT_THAT(world.Assigned(), ElementsAre("a"));
   world.Check();  // nobody is handed back while there is hope
-  world.graph().Vouch(source, /*verified=*/false);
+  world.graph().ConfirmHolder(source, /*verified=*/false);
   world.Settle();
   EXPECT_THAT(world.Assigned(), ElementsAre("a"));
   world.Fail(reader);
-  world.graph().Vouch(source, /*verified=*/false);
+  world.graph().ConfirmHolder(source, /*verified=*/false);
   world.Settle();
   const std::optional<ReadGraph::Stranded> stranded = world.graph().TakeStranded();
   ASSERT_TRUE(stranded);

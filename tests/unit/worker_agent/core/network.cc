@@ -93,7 +93,7 @@ void Network::Disconnect(Pair pair, const absl::Status& why) {
   }
 }
 
-void Network::Do(size_t from, const TestHearing& /*effect*/) {
+void Network::Do(size_t from, const SelfTestReceive& /*effect*/) {
   if (deaf_.erase(from) == 0) return;
   std::vector<Pair> gone;
   for (const auto& [pair, connection] : open_) {
@@ -102,7 +102,8 @@ void Network::Do(size_t from, const TestHearing& /*effect*/) {
   }
   for (const Pair& pair : gone) Disconnect(pair, absl::CancelledError("given up"));
   const std::string& endpoint = moved_[from] = EndpointOf(from) + "'";
-  schedule_.Soon(from, [this, from, endpoint] { machines_.Deliver(from, Moved{endpoint}); });
+  schedule_.Soon(from,
+                 [this, from, endpoint] { machines_.Deliver(from, TransportReplaced{endpoint}); });
 }
 
 void Network::Clog(size_t a, size_t b) {

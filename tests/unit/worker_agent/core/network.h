@@ -113,7 +113,7 @@ class Network {
   void Do(size_t from, const OpenPeer& effect);
   void Do(size_t from, const ClosePeer& effect);
   void Do(size_t from, const PartFrom& effect);
-  void Do(size_t from, const TestHearing& effect);
+  void Do(size_t from, const SelfTestReceive& effect);
   void Do(size_t from, const SendMessage& effect);
   void Do(size_t from, const SendData& effect);
   void Do(size_t from, const SendDescription& effect);

@@ -100,9 +100,9 @@ TEST_F(Window, IsBounded) {
 
 // The source is told at once: what was asked for may be the rest of the shard.
 TEST_F(Window, TheReaderSaysHowLongAFrameItsConnectionCarries) {
-  world_.Deliver(0, LaneKnown{kSource + 1, 99});
+  world_.Deliver(0, PathKnown{kSource + 1, 99});
   EXPECT_TRUE(world_.Heard(kSource).empty()) << "of another peer";
-  world_.Deliver(0, LaneKnown{kSource, 1234});
+  world_.Deliver(0, PathKnown{kSource, 1234});
   const std::vector<PeerMessage> said = world_.Heard(kSource);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0].kind, PeerKind::kRequest);
@@ -112,11 +112,11 @@ TEST_F(Window, TheReaderSaysHowLongAFrameItsConnectionCarries) {
 
 // Also where that is known only behind the last byte; the log has it once.
 TEST_F(Window, TheOwnerHearsHowTheBytesCame) {
-  world_.Deliver(0, LaneKnown{kSource, 1234, "served over tcp/eth0"});
-  world_.Deliver(0, LaneKnown{kSource + 1, 99, "by another peer"});
-  world_.Deliver(0, LaneKnown{kSource, 1234, "served over tcp/eth0"});
+  world_.Deliver(0, PathKnown{kSource, 1234, "served over tcp/eth0"});
+  world_.Deliver(0, PathKnown{kSource + 1, 99, "by another peer"});
+  world_.Deliver(0, PathKnown{kSource, 1234, "served over tcp/eth0"});
   while (sent_ < kChunks) Send(credit_);
-  world_.Deliver(0, LaneKnown{kSource, 1234, "served over sysv"});
+  world_.Deliver(0, PathKnown{kSource, 1234, "served over sysv"});
   ASSERT_TRUE(world_.Finish(0).ok());
   EXPECT_EQ(world_.at(0).done.back().fetch.way, "served over sysv");
   const auto& log = world_.at(0).log;
@@ -128,8 +128,8 @@ TEST_F(Window, TheOwnerHearsHowTheBytesCame) {
 }
 
 TEST_F(Window, TheHubHearsHowTheBytesCome) {
-  world_.Deliver(0, LaneKnown{kSource + 1, 99, "by another peer"});
-  world_.Deliver(0, LaneKnown{kSource, 1234, "served over tcp/eth0"});
+  world_.Deliver(0, PathKnown{kSource + 1, 99, "by another peer"});
+  world_.Deliver(0, PathKnown{kSource, 1234, "served over tcp/eth0"});
   world_.hub.said.clear();
   Send(credit_);
   world_.RunFor(1000);

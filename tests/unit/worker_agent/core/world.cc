@@ -234,7 +234,7 @@ void World::CarryOut(size_t index, const Effect& effect) {
           at(index).copies_wanted.push_back(what.version);
         } else if constexpr (std::is_same_v<What, CopyReleased>) {
           ++at(index).copy_released;
-        } else if constexpr (std::is_same_v<What, ReadersLeft>) {
+        } else if constexpr (std::is_same_v<What, ReadersAbandoned>) {
           ++at(index).readers_left;
         } else if constexpr (std::is_same_v<What, MakeReadPlan>) {
           hub.OnPlanWanted(index, what);

@@ -185,7 +185,7 @@ TEST_P(UcxMessagesTest, KnowsThatAPeerThatDiedSendingHasLeftItDeaf) {
   const PeerId peer = ConnectTo(process);
   SendFrames(peer, 1);
   ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 2; }, *transport_));
-  transport_->TestHearing();
+  transport_->SelfTestReceive();
   ASSERT_TRUE(SleepUntil([&] { return transport_->Arm(); }, *transport_));  // it has ended
   EXPECT_EQ(sink_.deaf, 0);
   const ConstPiece byte{frame_.data(), 1};
@@ -195,7 +195,7 @@ TEST_P(UcxMessagesTest, KnowsThatAPeerThatDiedSendingHasLeftItDeaf) {
   process.Kill();
   transport_->Close(peer);
   SendFrames(heard, 1);
-  transport_->TestHearing();
+  transport_->SelfTestReceive();
   if (std::string_view(GetParam()).starts_with("tcp")) {
     ASSERT_TRUE(SleepUntil([&] { return sink_.messages.size() == 3; }, *transport_));
     ASSERT_TRUE(SleepUntil([&] { return transport_->Arm(); }, *transport_));
@@ -229,7 +229,7 @@ TEST_P(UcxMessagesTest, KnowsThatNobodyCanConnectAnyMore) {
     return;
   }
   ASSERT_FALSE(listening.empty());
-  transport_->TestHearing();
+  transport_->SelfTestReceive();
   ASSERT_TRUE(SleepUntil([&] { return transport_->Arm(); }, *transport_));
   EXPECT_EQ(sink_.deaf, 0);
   const int caller = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -243,7 +243,7 @@ TEST_P(UcxMessagesTest, KnowsThatNobodyCanConnectAnyMore) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   close(caller);
   ASSERT_TRUE(lost);
-  transport_->TestHearing();
+  transport_->SelfTestReceive();
   ASSERT_TRUE(SleepUntil([&] { return sink_.deaf == 1; }, *transport_));
   EXPECT_NE(sink_.why_deaf.find("ulimit -n"), std::string::npos) << sink_.why_deaf;
   RecordingMessages sink;

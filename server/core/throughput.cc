@@ -75,7 +75,7 @@ void ReadGraph::NoteProgress(Worker& reader, const std::string& way) {
 }
 
 void ReadGraph::GotFurther(Worker& reader) {
-  Relist(reader);
+  MarkIndexStale(reader);
   DrawNearer(reader);
   LeaveCrowd(reader);
   Sample(reader);
@@ -91,7 +91,7 @@ void ReadGraph::Sample(Worker& reader) {
   const bool stalled = IsStalled(reader);
   BeginWindow(reader);
   if (pace.starved >= kStarvedWindows || stalled) return LeaveSlowSource(reader);
-  if (reader.read->whole().suspect && !setting_up) Judge(reader, rate);
+  if (reader.read->whole().suspect && !setting_up) EvaluateProbation(reader, rate);
 }
 
 uint64_t ReadGraph::CloseWindow(Worker& reader) {
@@ -185,7 +185,7 @@ Worker* ReadGraph::OtherSource(const Worker& reader) {
 
 // The first window behind another source (after the one with the set-up) tells whose fault it was.
 // A fair share of that source's link, or a better rate than before, speaks for the reader.
-void ReadGraph::Judge(Worker& reader, uint64_t rate) {
+void ReadGraph::EvaluateProbation(Worker& reader, uint64_t rate) {
   const Worker& source = SourceOf(reader);
   uint64_t fellows = 0;
   for (const ReaderSlot& slot : source.reference->readers) {
@@ -201,7 +201,7 @@ void ReadGraph::Judge(Worker& reader, uint64_t rate) {
   Worker* suspect = roster_.FindLive(left);
   if (rate > 0 && (fair || (fellows == 0 && better))) {
     reader.read->whole().left.erase(left);
-    if (suspect != nullptr && suspect->reference) Convict(*suspect, reader);
+    if (suspect != nullptr && suspect->reference) MarkSlow(*suspect, reader);
   } else if (limited) {
     CallSlow(reader, "it is fed slowly, whoever feeds it");
     Bypass(reader);
@@ -210,7 +210,7 @@ void ReadGraph::Judge(Worker& reader, uint64_t rate) {
 
 // Back to one reader per link: it goes to the end of the line, else it follows the reader that it
 // held up.
-void ReadGraph::Convict(Worker& suspect, Worker& reader) {
+void ReadGraph::MarkSlow(Worker& suspect, Worker& reader) {
   CallSlow(suspect, "it feeds its readers slowly");
   const bool beside = IsFedWhole(suspect) && Present(suspect).source == Present(reader).source;
   if (!beside || suspect.read->whole().slow_moves >= kSlowMovesMax || !MayServe(reader, suspect))
@@ -223,7 +223,7 @@ void ReadGraph::Convict(Worker& suspect, Worker& reader) {
 void ReadGraph::CallSlow(Worker& worker, const char* why) {
   worker.slow = true;
   Remember(worker);
-  Relist(worker);
+  MarkIndexStale(worker);
   turn_.Say(LogLine::Level::kWarning, absl::StrCat(ToString(worker.id.key), " is slow: ", why,
                                                    "; others come first as sources"));
 }

@@ -56,17 +56,17 @@ absl::Status FailureOf(const absl::Status& said) {
 
 // Another source, or the end of the fetch for the whole group. While recovering, holders may still
 // report.
-void ReadGraph::SettleOrphan() {
+void ReadGraph::AssignOrAbort() {
   Worker& reader = *orphans_.begin()->reader;
   orphans_.erase(orphans_.begin());
   if (!Reads(reader)) return;
   if (IsFed(reader)) return SettleStreams(reader);
-  if (!turn_.recovering() && MustGoFar(reader)) Pardon(reader, Tier::kDatacenter);
+  if (!turn_.recovering() && MustGoFar(reader)) ReadmitOnce(reader, Tier::kDatacenter);
   if (AssignSeveral(reader)) return;
   const bool awaits_plan = LearnParts(reader);
   const bool assigned =
       AssignNearest(reader) ||
-      (!turn_.recovering() && Pardon(reader, Tier::kRemote) && AssignNearest(reader));
+      (!turn_.recovering() && ReadmitOnce(reader, Tier::kRemote) && AssignNearest(reader));
   if (assigned) return KeepOneSeed(reader);
   reader.reference->shard->waiting.insert(&reader);
   Publication& publication = PublicationOf(reader);
@@ -103,13 +103,13 @@ bool ReadGraph::MustGoFar(Worker& reader) {
 }
 
 // Pardons sources that are no farther. True if there is one to be tried once more.
-bool ReadGraph::Pardon(Worker& reader, Tier farthest) {
+bool ReadGraph::ReadmitOnce(Worker& reader, Tier farthest) {
   bool any = false;
   for (auto& [id, bar] : reader.read->barred) {
-    if (bar.state != Bar::State::kVouched) continue;
+    if (bar.state != Exclusion::State::kConfirmed) continue;
     const Worker* source = roster_.FindLive(id);
     if (source == nullptr || TierBetween(source->location, reader.location) > farthest) continue;
-    bar.state = Bar::State::kPardoned;
+    bar.state = Exclusion::State::kReadmitted;
     any = true;
   }
   return any;
@@ -118,10 +118,10 @@ bool ReadGraph::Pardon(Worker& reader, Tier farthest) {
 bool ReadGraph::HopesForAnswer(const Worker& reader) {
   const auto& barred = reader.read->barred;
   return std::any_of(barred.begin(), barred.end(), [&](const auto& entry) {
-    if (entry.second.state != Bar::State::kBarred) return false;
+    if (entry.second.state != Exclusion::State::kExcluded) return false;
     const Worker* source = roster_.FindLive(entry.first);
     return source != nullptr && source->question &&
-           source->question->askers.contains(reader.serial);
+           source->question->requesters.contains(reader.serial);
   });
 }
 
@@ -144,8 +144,8 @@ void ReadGraph::On(const SourceFailed& event) {
   // another.
   const bool refused = absl::IsUnauthenticated(event.reason);
   BarSource(read, source.id, refused);
-  if (!refused) Complain(source, reader->id);
-  if (!refused) Doubt(source, *reader, /*verify=*/absl::IsDataLoss(event.reason));
+  if (!refused) RecordFailureReport(source, reader->id);
+  if (!refused) Suspect(source, *reader, /*verify=*/absl::IsDataLoss(event.reason));
   const bool stranded = read.FedBy(event.assignment) != nullptr && read.running;
   Release(*reader, event.assignment);
   if (!stranded) return;
@@ -153,7 +153,7 @@ void ReadGraph::On(const SourceFailed& event) {
     stranded_.push_back({reader, absl::UnavailableError("too many sources failed"), true});
     return;
   }
-  Orphaned(*reader);
+  QueueForAssignment(*reader);
 }
 
 std::optional<ReadGraph::Stranded> ReadGraph::TakeStranded() {
@@ -163,15 +163,16 @@ std::optional<ReadGraph::Stranded> ReadGraph::TakeStranded() {
   return first;
 }
 
-// Once it may be tried again (Pardon; at once, if it only refused); the second time is the last. A
-// refusal and a failure are two things: one does not use up the other's second chance.
+// Once it may be tried again (ReadmitOnce; at once, if it only refused); the second time is the
+// last. A refusal and a failure are two things: one does not use up the other's second chance.
 void ReadGraph::BarSource(Read& read, const WorkerIdentity& source, bool refused) const {
   const bool is_new = !read.barred.contains(source);
   if (is_new && read.barred.size() >= options_.limits.barred_sources) return;
-  Bar& bar = read.barred[source];
+  Exclusion& bar = read.barred[source];
   const bool again = std::exchange(refused ? bar.refused : bar.failed, true);
-  const Bar::State at_first = refused ? Bar::State::kPardoned : Bar::State::kBarred;
-  bar.state = again ? Bar::State::kFinal : at_first;
+  const Exclusion::State at_first =
+      refused ? Exclusion::State::kReadmitted : Exclusion::State::kExcluded;
+  bar.state = again ? Exclusion::State::kFinal : at_first;
 }
 
 // R8: half a complaint. The reader moves on, as after a whole one, only if there is somebody as
@@ -184,7 +185,7 @@ void ReadGraph::On(const SourceSilent& event) {
   Worker& source = *known->source;
   turn_.Say(LogLine::Level::kInfo, absl::StrCat(ToString(reader->id.key), " hears nothing from ",
                                                 ToString(source.id.key)));
-  Doubt(source, *reader);
+  Suspect(source, *reader);
   if (reader->read->ranges) return LeaveSilent(*reader, source, event.assignment);
   const std::optional<Candidate> best = Choose(*reader);
   if (!best || !IsGood(*best) || best->serial == source.serial) return;
@@ -194,10 +195,10 @@ void ReadGraph::On(const SourceSilent& event) {
 }
 
 // One that failed several readers comes last in its tier, until nobody has complained for a while.
-void ReadGraph::Complain(Worker& source, const WorkerIdentity& reader) {
+void ReadGraph::RecordFailureReport(Worker& source, const WorkerIdentity& reader) {
   if (source.complainers.size() < kUnreliableFrom) source.complainers.insert(reader);
   Remember(source);
-  Relist(source);
+  MarkIndexStale(source);
 }
 
 void ReadGraph::Remember(Worker& source) {
@@ -211,11 +212,11 @@ void ReadGraph::Forget(Worker& source) {
   source.forget_at = 0;
   source.complainers.clear();
   source.slow = false;
-  Relist(source);
+  MarkIndexStale(source);
 }
 
 // Until its next word.
-void ReadGraph::Doubt(Worker& source, const Worker& asker, bool verify) {
+void ReadGraph::Suspect(Worker& source, const Worker& asker, bool verify) {
   Ask(source, asker, verify);
   SetAbsent(source, true);
 }
@@ -234,7 +235,7 @@ void ReadGraph::Ask(Worker& source, const Worker& asker, bool verify) {
     source.question->verify = verify;
     turn_.SetTimer(Timer{source.question->until, Timer::Kind::kQuestion, source.serial, 0});
   }
-  source.question->askers.insert(asker.serial);
+  source.question->requesters.insert(asker.serial);
 }
 
 // What it was asked by an earlier session it may not have heard.
@@ -251,22 +252,24 @@ TimeMs ReadGraph::TimeToVerify(const Worker& source) const {
 
 // R5: it may have gone across the wide area because of a source that has vouched for itself.
 void ReadGraph::ReturnInside(Worker& reader) {
-  if (turn_.recovering() || !IsFedFromAfar(reader) || !Pardon(reader, Tier::kDatacenter)) return;
+  if (turn_.recovering() || !IsFedFromAfar(reader) || !ReadmitOnce(reader, Tier::kDatacenter))
+    return;
   for (const auto& [id, bar] : reader.read->barred) {
-    const bool pardoned = bar.state == Bar::State::kPardoned && bar.failed;
+    const bool pardoned = bar.state == Exclusion::State::kReadmitted && bar.failed;
     const Worker* source = pardoned ? roster_.FindLive(id) : nullptr;
     if (source != nullptr && source->reference) return DrawNearer(reader, *source);
   }
 }
 
-void ReadGraph::Vouch(Worker& source, bool verified) {
+void ReadGraph::ConfirmHolder(Worker& source, bool verified) {
   if (!source.question || (source.question->verify && !verified)) return;
-  for (const Serial asker : source.question->askers) {
+  for (const Serial asker : source.question->requesters) {
     Worker* reader = roster_.FindRow(asker);
     if (reader == nullptr || !reader->read) continue;
     const auto bar = reader->read->barred.find(source.id);
-    if (bar == reader->read->barred.end() || bar->second.state != Bar::State::kBarred) continue;
-    bar->second.state = Bar::State::kVouched;
+    if (bar == reader->read->barred.end() || bar->second.state != Exclusion::State::kExcluded)
+      continue;
+    bar->second.state = Exclusion::State::kConfirmed;
     ReturnInside(*reader);
   }
   EndQuestion(source);
@@ -277,9 +280,9 @@ void ReadGraph::EndQuestion(Worker& source) {
   if (!source.question) return;
   const Question question = *std::exchange(source.question, std::nullopt);
   turn_.ClearTimer(Timer{question.until, Timer::Kind::kQuestion, source.serial, 0});
-  for (const Serial asker : question.askers) {
+  for (const Serial asker : question.requesters) {
     Worker* reader = roster_.FindRow(asker);
-    if (reader != nullptr && Reads(*reader) && !IsFed(*reader)) Orphaned(*reader);
+    if (reader != nullptr && Reads(*reader) && !IsFed(*reader)) QueueForAssignment(*reader);
   }
 }
 

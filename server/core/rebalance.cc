@@ -73,7 +73,7 @@ void ReadGraph::LeaveCrowd(Worker& reader) {
 }
 
 void ReadGraph::DrawNearer(Worker& holder) {
-  Refresh(nullptr);
+  FlushIndex(nullptr);
   if (!holder.reference || !holder.listed.rank) return;
   // First: behind a long chain they wait, and what is a little farther costs them less.
   free_.erase(holder.serial);
@@ -97,7 +97,7 @@ void ReadGraph::DrawNearer(Worker& holder) {
 void ReadGraph::KeepOneSeed(Worker& reader) {
   if (!IsFedFromAfar(reader)) return;
   DrawNearer(reader);
-  Refresh(nullptr);
+  FlushIndex(nullptr);
   const std::set<Worker*, BySerial> seeds =
       reader.reference->shard->index.FindSite(reader.place)->all.inlets;
   for (Worker* other : seeds) {

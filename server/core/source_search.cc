@@ -84,7 +84,7 @@ bool ReadGraph::MayServe(const Worker& source, const Worker& reader) const {
   if (source.reference->publication != reader.read->publication || !Serves(source)) return false;
   if (reader.read->barred.empty()) return true;
   const auto bar = reader.read->barred.find(source.id);
-  return bar == reader.read->barred.end() || bar->second.state == Bar::State::kPardoned;
+  return bar == reader.read->barred.end() || bar->second.state == Exclusion::State::kReadmitted;
 }
 
 IndexEntry ReadGraph::EntryOf(const Worker& worker) const {
@@ -100,22 +100,23 @@ IndexEntry ReadGraph::EntryOf(const Worker& worker) const {
   return entry;
 }
 
-void ReadGraph::Relist(Worker& worker) {
-  if (!std::exchange(worker.stale, true)) stale_.push_back(&worker);
+void ReadGraph::MarkIndexStale(Worker& worker) {
+  if (!std::exchange(worker.stale, true)) index_stale_.push_back(&worker);
 }
 
-void ReadGraph::Refresh() { Refresh(orphans_.empty() ? nullptr : orphans_.begin()->reader); }
+void ReadGraph::FlushIndex() { FlushIndex(orphans_.empty() ? nullptr : orphans_.begin()->reader); }
 
 // A reader that lost its source is spared, since it is about to be given another one, after which
 // its entry is the same again. Nobody but itself may be choosing meanwhile.
-void ReadGraph::Refresh(const Worker* except) {
+void ReadGraph::FlushIndex(const Worker* except) {
   Worker* spared = nullptr;
-  for (Worker* worker : stale_) worker == except ? void(spared = worker) : Refresh(*worker);
-  stale_.clear();
-  if (spared != nullptr) stale_.push_back(spared);
+  for (Worker* worker : index_stale_)
+    worker == except ? void(spared = worker) : FlushIndex(*worker);
+  index_stale_.clear();
+  if (spared != nullptr) index_stale_.push_back(spared);
 }
 
-void ReadGraph::Refresh(Worker& worker) {
+void ReadGraph::FlushIndex(Worker& worker) {
   worker.stale = false;
   if (!worker.reference) return;
   const IndexEntry now = EntryOf(worker);
@@ -158,7 +159,7 @@ std::optional<Candidate> ReadGraph::ChooseByLookingAtAll(const Worker& reader) c
 
 // R8: while recovering there may be nobody whom it is safe to follow yet.
 std::optional<Candidate> ReadGraph::Choose(const Worker& reader) {
-  Refresh(&reader);
+  FlushIndex(&reader);
   const std::optional<Candidate> best = ChooseByIndex(reader);
   if (best && turn_.recovering() && !LeadsToWhole(*roster_.FindRow(best->serial)))
     return std::nullopt;
