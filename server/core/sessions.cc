@@ -197,6 +197,12 @@ absl::Status Hub::State::CheckIncarnation(const SessionOpened& event, const Work
       return absl::AbortedError(absl::StrCat("stale session ", event.number, "; session ",
                                              worker.number, " was opened before"));
     }
+    // R9: a process has one key, and who has another is not that process.
+    if (worker.alive && worker.read_key && event.read_key != worker.read_key) {
+      return absl::PermissionDeniedError(
+          absl::StrCat(ToString(event.worker.key),
+                       " is there already, and opened its session with another key"));
+    }
     if (event.world_size == worker.world_size) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("world_size ", event.world_size,
                                                    " differs from ", worker.world_size,
@@ -276,8 +282,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.knows_resharding = event.knows_resharding;
   worker.copy_of = event.copy_of;
   worker.endpoint = event.endpoint;
-  // R9: a process has one key. Another one in its name would have its readers refused.
-  if (joined || !worker.read_key) worker.read_key = event.read_key;
+  worker.read_key = event.read_key;
   worker.alive = true;
   worker.session = event.session;
   worker.number = event.number;

@@ -174,7 +174,7 @@ TEST_F(GuardTest, AWorkerIsItsSessionsCallers) {
 TEST_F(GuardTest, WhoMayReadPublishesNothingByAReport) {
   v1::OpenSession forged;
   v1::Holding& holding = *forged.mutable_holding();
-  holding.set_publication(ToBytes({7, 7}));
+  holding.set_publication(ToBytes(Id128{7, 7}));
   holding.set_version(1000);
   holding.set_world_size(1);
   holding.set_chunk_bytes(1 << 20);

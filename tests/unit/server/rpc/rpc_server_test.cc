@@ -15,7 +15,7 @@ using testing::HasSubstr;
 TEST_F(ServerTest, WelcomeTellsTheIdentity) {
   TestWorker worker(channel_, "g");
   ASSERT_TRUE(worker.Open());
-  EXPECT_EQ(worker.received().welcome().store_id(), ToBytes({1, 2}));
+  EXPECT_EQ(worker.received().welcome().store_id(), ToBytes(Id128{1, 2}));
   EXPECT_EQ(worker.received().welcome().epoch(), 3u);
   EXPECT_GT(worker.received().welcome().lease_ms(), 0u);
 }
@@ -86,7 +86,7 @@ TEST_F(ServerTest, ABadMessageEndsTheSession) {
 TEST_F(ServerTest, AnotherHubsWorkerIsRefused) {
   TestWorker worker(channel_, "g");
   v1::OpenSession open;
-  open.set_known_store_id(ToBytes({9, 9}));
+  open.set_known_store_id(ToBytes(Id128{9, 9}));
   EXPECT_FALSE(worker.Open(open));
   const grpc::Status status = worker.Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -98,17 +98,17 @@ TEST_F(ServerTest, AnAdoptedHubsWorkerIsWelcome) {
   grpc::ClientContext context;
   SetDeadline(context);
   v1::AdoptRequest adopt;
-  adopt.set_store_id(ToBytes({9, 9}));
+  adopt.set_store_id(ToBytes(Id128{9, 9}));
   v1::AdoptResponse response;
   ASSERT_TRUE(admin_->Adopt(&context, adopt, &response).ok());
   EXPECT_TRUE(Status().recovering());
   TestWorker worker(channel_, "g");
   v1::OpenSession open;
-  open.set_known_store_id(ToBytes({9, 9}));
+  open.set_known_store_id(ToBytes(Id128{9, 9}));
   open.set_known_epoch(1000);
   ASSERT_TRUE(worker.Open(open));
-  EXPECT_EQ(worker.received().welcome().store_id(), ToBytes({1, 2}));
-  EXPECT_EQ(worker.received().welcome().adopts(), ToBytes({9, 9}));
+  EXPECT_EQ(worker.received().welcome().store_id(), ToBytes(Id128{1, 2}));
+  EXPECT_EQ(worker.received().welcome().adopts(), ToBytes(Id128{9, 9}));
 }
 
 TEST_F(ServerTest, ANewerAgentIsRefused) {
@@ -148,7 +148,7 @@ TEST_F(ServerTest, ACallersDeadlineEndsItsCall) {
 
 TEST_F(ServerTest, StatusSaysWhoItIs) {
   const v1::GetStatusResponse status = Status();
-  EXPECT_EQ(status.store_id(), ToBytes({1, 2}));
+  EXPECT_EQ(status.store_id(), ToBytes(Id128{1, 2}));
   EXPECT_EQ(status.epoch(), 3u);
   EXPECT_EQ(status.listen(), server_->address().ToString());
   EXPECT_EQ(status.data_dir(), "/the/data");
@@ -163,7 +163,7 @@ TEST_F(ServerTest, QueriesAboutNothing) {
       admin_->ListVersions(&versions_context, versions, &versions_response);
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
   v1::GetLayoutRequest layout;
-  layout.set_fingerprint(ToBytes({1, 1}));
+  layout.set_fingerprint(ToBytes(Id128{1, 1}));
   v1::GetLayoutResponse layout_response;
   EXPECT_EQ(admin_->GetLayout(&layout_context, layout, &layout_response).error_code(),
             grpc::StatusCode::NOT_FOUND);

@@ -21,7 +21,7 @@ TEST(TranslateOutTest, Welcome) {
   EXPECT_EQ(message.welcome().lease_ms(), 5000u);
   EXPECT_EQ(message.welcome().heartbeat_ms(), 1000u);
   EXPECT_TRUE(message.welcome().wants_documents());
-  EXPECT_EQ(message.welcome().store_id(), ToBytes({8, 9}));
+  EXPECT_EQ(message.welcome().store_id(), ToBytes(Id128{8, 9}));
   EXPECT_EQ(message.welcome().epoch(), 4u);
   EXPECT_EQ(message.welcome().group_epoch().life(), 2u);
   EXPECT_EQ(message.welcome().group_epoch().count(), 3u);
@@ -48,7 +48,7 @@ TEST(TranslateOutTest, Assign) {
   assign.tier = Tier::kRack;
   assign.progress_ms = 250;
   const pb::HubMessage message = ToProto({1, assign}, kIdentity);
-  EXPECT_EQ(message.assign().transaction(), ToBytes({1, 1}));
+  EXPECT_EQ(message.assign().transaction(), ToBytes(Id128{1, 1}));
   EXPECT_EQ(message.assign().assignment(), 2u);
   EXPECT_EQ(message.assign().source().group(), "g");
   EXPECT_EQ(message.assign().source().incarnation(), 99u);
@@ -72,7 +72,7 @@ TEST(TranslateOutTest, OneOfSeveralStreams) {
   EXPECT_EQ(message.assign().part(), 3u);
   EXPECT_TRUE(message.assign().ranges());
   const pb::HubMessage end = ToProto({1, hub::EndStream{{1, 1}, 4}}, kIdentity);
-  EXPECT_EQ(end.end_stream().transaction(), ToBytes({1, 1}));
+  EXPECT_EQ(end.end_stream().transaction(), ToBytes(Id128{1, 1}));
   EXPECT_EQ(end.end_stream().assignment(), 4u);
 }
 
@@ -80,13 +80,13 @@ TEST(TranslateOutTest, TheShardingOfSources) {
   const hub::SourceSharding sharding{{1, 1}, 2, 4, 1 << 20, {{0, {3, 3}}, {2, {4, 4}}}};
   const pb::HubMessage message = ToProto({1, sharding}, kIdentity);
   const pb::SourceSharding& out = message.source_sharding();
-  EXPECT_EQ(out.transaction(), ToBytes({1, 1}));
+  EXPECT_EQ(out.transaction(), ToBytes(Id128{1, 1}));
   EXPECT_EQ(out.plan(), 2u);
   EXPECT_EQ(out.world_size(), 4u);
   EXPECT_EQ(out.chunk_bytes(), 1u << 20);
   ASSERT_EQ(out.parts_size(), 2);
   EXPECT_EQ(out.parts(1).rank(), 2u);
-  EXPECT_EQ(out.parts(1).layout(), ToBytes({4, 4}));
+  EXPECT_EQ(out.parts(1).layout(), ToBytes(Id128{4, 4}));
 }
 
 TEST(TranslateOutTest, ReasonsKeepCodeAndText) {
@@ -104,7 +104,8 @@ TEST(TranslateOutTest, ReasonsKeepCodeAndText) {
   EXPECT_EQ(ToProto({1, hub::Probe{3}}, kIdentity).probe().generation(), 3u);
   EXPECT_FALSE(ToProto({1, hub::Probe{3}}, kIdentity).probe().verify());
   EXPECT_TRUE(ToProto({1, hub::Probe{3, true}}, kIdentity).probe().verify());
-  EXPECT_EQ(ToProto({1, hub::Visible{{2, 2}}}, kIdentity).visible().publication(), ToBytes({2, 2}));
+  EXPECT_EQ(ToProto({1, hub::Visible{{2, 2}}}, kIdentity).visible().publication(),
+            ToBytes(Id128{2, 2}));
 }
 
 TEST(TranslateOutTest, Decision) {
@@ -117,8 +118,8 @@ TEST(TranslateOutTest, Decision) {
   decision.already_held = true;
   pb::JoinFetchResponse response;
   ASSERT_TRUE(FillResponse({1, {}, decision}, response).ok());
-  EXPECT_EQ(response.transaction(), ToBytes({1, 2}));
-  EXPECT_EQ(response.publication(), ToBytes({3, 4}));
+  EXPECT_EQ(response.transaction(), ToBytes(Id128{1, 2}));
+  EXPECT_EQ(response.publication(), ToBytes(Id128{3, 4}));
   EXPECT_EQ(response.version(), 7u);
   EXPECT_EQ(response.attachment(), "");
   EXPECT_TRUE(response.already_held());

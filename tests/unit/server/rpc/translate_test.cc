@@ -124,8 +124,8 @@ TEST(TranslateOpenTest, AnotherShardingArrives) {
   open.set_features(pb::FEATURE_RESHARDING);
   EXPECT_FALSE(ToCore(open, 11)->knows_resharding);  // without streams it is of no use
   open.set_features(pb::FEATURE_STREAMS | pb::FEATURE_RESHARDING);
-  open.mutable_open_fetch()->set_sharding(ToBytes({5, 6}));
-  open.mutable_holding()->set_sharding(ToBytes({5, 6}));
+  open.mutable_open_fetch()->set_sharding(ToBytes(Id128{5, 6}));
+  open.mutable_holding()->set_sharding(ToBytes(Id128{5, 6}));
   open.mutable_holding()->set_full(true);
   open.mutable_holding()->set_published(false);
   const auto opened = ToCore(open, 11);
@@ -217,14 +217,14 @@ TEST(TranslateOpenTest, AWorkerThatKnowsALaterLifeIsRefused) {
   const ServerIdentity mine{.store_id = {1, 1}, .epoch = 5};
   pb::OpenSession open;
   EXPECT_TRUE(CheckIdentity(open, mine).ok());
-  open.set_known_store_id(ToBytes({1, 1}));
+  open.set_known_store_id(ToBytes(Id128{1, 1}));
   open.set_known_epoch(5);
   EXPECT_TRUE(CheckIdentity(open, mine).ok());
   open.set_known_epoch(6);
   const absl::Status stale = CheckIdentity(open, mine);
   EXPECT_EQ(stale.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(stale.message()), testing::HasSubstr("stale"));
-  open.set_known_store_id(ToBytes({2, 2}));
+  open.set_known_store_id(ToBytes(Id128{2, 2}));
   EXPECT_TRUE(CheckIdentity(open, mine).ok()) << "that is the hub's to judge (R8)";
   EXPECT_TRUE(CheckIdentity(open, {.store_id = {}, .epoch = 1}).ok());
 }
