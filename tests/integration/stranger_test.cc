@@ -219,7 +219,7 @@ TEST_F(StrangerTest, ReadsNothing) {
   // The same by who was sent, which shows that nothing else was wrong.
   size_t bytes = 0;
   PeerMessage open = Open(assign.capability());
-  open.flags = 0;
+  open.flags = agent::kFlagCapability;
   for (const Stranger::Heard& heard : stranger.Try(assign, open, kSpy)) bytes += heard.payload;
   EXPECT_EQ(bytes, std::min<uint64_t>(kSecretBytes, chunk_bytes_));
   EXPECT_EQ(Refused(), 3u);
