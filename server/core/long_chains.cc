@@ -108,8 +108,8 @@ void ReadGraph::CutChain(Worker& holder) {
 
 // R9: that a report puts it behind a holder of another shard leads it nowhere.
 bool ReadGraph::MayBeCut(const Worker& reader, const Worker& holder) const {
-  if (!IsFedWhole(reader) || reader.reference->shard != holder.reference->shard) return false;
-  if (reader.absent || reader.read->whole().suspect || !MayServe(holder, reader)) return false;
+  if (!IsFedWhole(reader) || !MayServeWhole(holder, reader)) return false;
+  if (reader.absent || reader.read->whole().suspect) return false;
   // The holder may have all chunks, and read all the same until its group is whole (R6).
   if (holder.node.IsBelow(reader.node)) return false;
   if (holder.node.Depth() + 1 >= reader.node.Depth()) return false;

@@ -149,6 +149,8 @@ class ReadGraph {
  private:
   // source_search.cc: R5, which holder
   bool MayServe(const Worker& source, const Worker& reader) const;
+  // All of the reader's shard, and not parts for a shard that is cut in another way.
+  bool MayServeWhole(const Worker& source, const Worker& reader) const;
   IndexEntry EntryOf(const Worker& worker) const;
   void FlushIndex(const Worker* except);
   void FlushIndex(Worker& worker);

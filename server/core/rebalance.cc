@@ -103,7 +103,7 @@ void ReadGraph::KeepOneSeed(Worker& reader) {
   for (Worker* other : seeds) {
     if (!IsFedFromAfar(*other) || !other->node.IsBelow(reader.node)) continue;
     Worker& source = SourceOf(reader);
-    if (!MayServe(source, *other) || !MayServe(*other, reader)) continue;
+    if (!MayServeWhole(source, *other) || !MayServeWhole(*other, reader)) continue;
     MoveTo(*other, source);
     return MoveTo(reader, *other);
   }
@@ -112,7 +112,7 @@ void ReadGraph::KeepOneSeed(Worker& reader) {
 // A free place is wanted, except when it takes a reader off the wide area. R8: while recovering,
 // the reader that has it may not have reported yet.
 void ReadGraph::DrawNearer(Worker& reader, const Worker& holder) {
-  if (turn_.recovering() || !IsFedWhole(reader) || !MayServe(holder, reader)) return;
+  if (turn_.recovering() || !IsFedWhole(reader) || !MayServeWhole(holder, reader)) return;
   const Tier present = Present(reader).tier;
   if (TierBetween(holder.location, reader.location) >= present) return;
   if (present != Tier::kRemote && !IsWorthwhile(reader, turn_.now())) return;

@@ -87,6 +87,10 @@ bool ReadGraph::MayServe(const Worker& source, const Worker& reader) const {
   return bar == reader.read->barred.end() || bar->second.state == Exclusion::State::kReadmitted;
 }
 
+bool ReadGraph::MayServeWhole(const Worker& source, const Worker& reader) const {
+  return MayServe(source, reader) && source.reference->shard == reader.reference->shard;
+}
+
 IndexEntry ReadGraph::EntryOf(const Worker& worker) const {
   IndexEntry entry;
   const Reference& reference = *worker.reference;

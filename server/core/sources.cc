@@ -32,8 +32,9 @@ bool ReadGraph::AssignSource(Worker& reader) {
   return true;
 }
 
-// The reader is fed by one source from now on.
+// The reader is fed by one source from now on. R1: one that holds the very shard.
 void ReadGraph::MoveTo(Worker& reader, Worker& source) {
+  TH_CHECK(source.reference->shard == reader.reference->shard);
   if (reader.read->ranges) Divide(reader, 1, /*ranges=*/false);
   Feed(reader, reader.read->whole(), source);
 }

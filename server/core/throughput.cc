@@ -174,8 +174,9 @@ Worker* ReadGraph::OtherSource(const Worker& reader) {
     const bool across = inside && TierBetween(above.location, reader.location) == Tier::kRemote;
     // One place more than usual: one of the two leaves it when it is known who is slow.
     const bool room = Occupied(*above.reference) <= options_.readers_per_source;
-    const bool swaps = MayServe(reader, source) && source.read->whole().slow_moves < kSlowMovesMax;
-    if (MayServe(above, reader) && (across ? swaps : room)) return &above;
+    const bool swaps =
+        MayServeWhole(reader, source) && source.read->whole().slow_moves < kSlowMovesMax;
+    if (MayServeWhole(above, reader) && (across ? swaps : room)) return &above;
   }
   const std::optional<Candidate> best = Choose(reader);
   if (!best || best->behind || best->slow || best->serial == source.serial) return nullptr;
@@ -213,8 +214,10 @@ void ReadGraph::EvaluateProbation(Worker& reader, uint64_t rate) {
 void ReadGraph::MarkSlow(Worker& suspect, Worker& reader) {
   CallSlow(suspect, "it feeds its readers slowly");
   const bool beside = IsFedWhole(suspect) && Present(suspect).source == Present(reader).source;
-  if (!beside || suspect.read->whole().slow_moves >= kSlowMovesMax || !MayServe(reader, suspect))
+  if (!beside || suspect.read->whole().slow_moves >= kSlowMovesMax ||
+      !MayServeWhole(reader, suspect)) {
     return;
+  }
   if (TierBetween(reader.location, suspect.location) > Present(suspect).tier) return;
   ++suspect.read->whole().slow_moves;
   if (!AssignSource(suspect)) MoveTo(suspect, reader);
@@ -235,7 +238,8 @@ void ReadGraph::Bypass(Worker& reader) {
   std::set<Orphan> behind;  // in their order
   for (const ReaderSlot& slot : reader.reference->readers) {
     const Worker& follower = *slot.reader;
-    if (!IsPresent(slot)) continue;
+    // What reads ranges, or parts of another sharding, claims less of a slow source by itself.
+    if (!IsPresent(slot) || follower.read->ranges) continue;
     if (follower.read->whole().slow_moves < kSlowMovesMax) {
       behind.insert({follower.reference->valid_chunks, slot.reader});
     }
@@ -248,7 +252,8 @@ void ReadGraph::Bypass(Worker& reader) {
     const bool idle = best && !best->behind && best->readers == 0 && best->tier != Tier::kRemote;
     const bool across = TierBetween(source.location, follower.location) == Tier::kRemote &&
                         Present(follower).tier != Tier::kRemote;
-    const bool serves = MayServe(source, follower) && (!across || MayServe(follower, reader));
+    const bool serves =
+        MayServeWhole(source, follower) && (!across || MayServeWhole(follower, reader));
     ++follower.read->whole().slow_moves;
     if (!idle && serves && std::exchange(first, false)) {
       MoveTo(follower, source);
