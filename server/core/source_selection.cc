@@ -63,8 +63,8 @@ std::optional<Candidate> Best(const std::vector<Candidate>& candidates) {
 }
 
 const std::array<SourceClass, 32>& ClassesInOrder() {
-  static const std::array<SourceClass, 32> kClasses = SortedClasses();
-  return kClasses;
+  static const std::array<SourceClass, 32> classes = SortedClasses();
+  return classes;
 }
 
 bool SourcePolicy::IsFree(const std::optional<HolderRank>& rank) const {
