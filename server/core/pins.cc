@@ -25,9 +25,9 @@ bool Pins::Drop(const std::string& model, const std::string& name) {
 }
 
 const Pins::ByName& Pins::Of(const std::string& model) const {
-  static const ByName kNone;
+  static const ByName none;
   const auto pins = by_model_.find(model);
-  return pins == by_model_.end() ? kNone : pins->second;
+  return pins == by_model_.end() ? none : pins->second;
 }
 
 std::optional<TimeMs> Pins::FirstEnd() const {
