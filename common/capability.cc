@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "common/bytes.h"
 #include "common/check.h"
 
 namespace tensorhub {
@@ -20,29 +21,25 @@ namespace {
 constexpr std::string_view kWhat = "THread1";
 constexpr size_t kFieldsBytes = 48;
 
-using Fields = std::array<uint8_t, kFieldsBytes>;
-
-uint8_t* Put(uint64_t value, uint8_t* at) {
-  for (int shift = 0; shift < 64; shift += 8) *at++ = static_cast<uint8_t>(value >> shift);
-  return at;
-}
-
-uint64_t Take(const uint8_t* at) {
-  uint64_t value = 0;
-  for (int shift = 0; shift < 64; shift += 8) value |= uint64_t{*at++} << shift;
-  return value;
-}
-
-Fields FieldsOf(const ReadRight& right) {
-  Fields fields;
-  uint8_t* at = std::copy(kWhat.begin(), kWhat.end(), fields.begin());
-  *at++ = static_cast<uint8_t>(right.use);
+std::string FieldsOf(const ReadRight& right) {
+  std::string fields;
+  fields.reserve(kFieldsBytes);
+  ByteWriter writer(fields);
+  writer.PutBytes(kWhat);
+  writer.Put(static_cast<uint8_t>(right.use));
   for (const uint64_t value :
        {right.reader, right.source, right.publication.hi, right.publication.lo, right.generation}) {
-    at = Put(value, at);
+    writer.Put(value);
   }
-  TH_CHECK(at == fields.data() + fields.size());
+  TH_CHECK(fields.size() == kFieldsBytes);
   return fields;
+}
+
+// Precondition: there are as many bytes.
+Capability Read(std::string_view bytes) {
+  ByteReader reader(bytes);
+  const auto hi = reader.Take<uint64_t>();
+  return {hi, reader.Take<uint64_t>()};
 }
 
 // OpenSSL's, which costs more to make than to use.
@@ -64,14 +61,15 @@ class Signer {
   Signer(const Signer&) = delete;
   Signer& operator=(const Signer&) = delete;
 
-  Capability Sign(const CapabilityKey& key, const Fields& fields) {
-    std::array<uint8_t, 32> code;
+  Capability Sign(const CapabilityKey& key, const std::string& fields) {
+    std::array<unsigned char, 32> code;
     size_t bytes = 0;
+    const auto* text = reinterpret_cast<const unsigned char*>(fields.data());
     TH_CHECK(EVP_MAC_init(context_, key.bytes.data(), key.bytes.size(), nullptr) == 1);
-    TH_CHECK(EVP_MAC_update(context_, fields.data(), fields.size()) == 1);
+    TH_CHECK(EVP_MAC_update(context_, text, fields.size()) == 1);
     TH_CHECK(EVP_MAC_final(context_, code.data(), &bytes, code.size()) == 1);
     TH_CHECK(bytes == code.size());
-    return {Take(code.data()), Take(code.data() + 8)};
+    return Read({reinterpret_cast<const char*>(code.data()), kCapabilityBytes});
   }
 
  private:
@@ -84,7 +82,9 @@ class Signer {
 CapabilityKey CapabilityKey::Guessable(uint64_t number) {
   CapabilityKey key;
   key.bytes[0] = 1;
-  Put(number, key.bytes.data() + 1);
+  std::string digits;
+  ByteWriter(digits).Put(number);
+  std::copy(digits.begin(), digits.end(), key.bytes.begin() + 1);
   return key;
 }
 
@@ -110,9 +110,11 @@ std::string ToBytes(const CapabilityKey& key) {
 
 std::string ToBytes(const Capability& capability) {
   if (!capability) return {};
-  std::array<uint8_t, kCapabilityBytes> bytes;
-  Put(capability.lo, Put(capability.hi, bytes.data()));
-  return {bytes.begin(), bytes.end()};
+  std::string bytes;
+  ByteWriter writer(bytes);
+  writer.Put(capability.hi);
+  writer.Put(capability.lo);
+  return bytes;
 }
 
 std::optional<CapabilityKey> CapabilityKeyFromBytes(std::string_view bytes) {
@@ -126,9 +128,7 @@ std::optional<CapabilityKey> CapabilityKeyFromBytes(std::string_view bytes) {
 std::optional<Capability> CapabilityFromBytes(std::string_view bytes) {
   if (bytes.empty()) return Capability{};
   if (bytes.size() != kCapabilityBytes) return std::nullopt;
-  std::array<uint8_t, kCapabilityBytes> copy;
-  std::copy(bytes.begin(), bytes.end(), copy.begin());
-  return Capability{Take(copy.data()), Take(copy.data() + 8)};
+  return Read(bytes);
 }
 
 }  // namespace tensorhub
