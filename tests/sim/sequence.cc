@@ -35,6 +35,18 @@ void FetchSome(Story& story, Process& reader) {
   story.UntilSomeIsThere(reader);
 }
 
+// A trainer and a reader hold the version, and another reader is in the middle of its read.
+Process& BeginSecondFetch(Story& story) {
+  Process& trainer = story.Add("trainer");
+  Process& first = story.Add("first");
+  Process& second = story.Add("second");
+  PublishWhole(story, trainer);
+  story.Fetch(first);
+  story.UntilIdle();
+  FetchSome(story, second);
+  return second;
+}
+
 std::string PublishAndFetch() {
   Story story;
   story.Draw();
@@ -101,13 +113,7 @@ std::string Drain() {
 
 std::string Redirect() {
   Story story;
-  Process& trainer = story.Add("trainer");
-  Process& first = story.Add("first");
-  Process& second = story.Add("second");
-  PublishWhole(story, trainer);
-  story.Fetch(first);
-  story.UntilIdle();
-  FetchSome(story, second);
+  Process& second = BeginSecondFetch(story);
   story.Draw();
   story.Unpublish(story.SourceOf(second));
   story.UntilIdle();
@@ -157,13 +163,7 @@ std::string RankReplaced() {
 
 std::string SourceDies() {
   Story story;
-  Process& trainer = story.Add("trainer");
-  Process& first = story.Add("first");
-  Process& second = story.Add("second");
-  PublishWhole(story, trainer);
-  story.Fetch(first);
-  story.UntilIdle();
-  FetchSome(story, second);
+  Process& second = BeginSecondFetch(story);
   story.Draw();
   story.SourceOf(second).Kill(/*told=*/true);
   story.UntilIdle();

@@ -26,6 +26,10 @@ FaultPlan Quiet() {
   return plan;
 }
 
+void AskAndSucceed(Process& worker, const agent::Verb& verb) {
+  worker.Ask(verb, [](const agent::VerbDone& done) { TH_CHECK(done.status.ok()); });
+}
+
 std::shared_ptr<const Layout> SmallLayout() {
   TensorSpec tensor;
   tensor.name = "weights";
@@ -91,18 +95,12 @@ void Story::Ask(Process& worker, const agent::Verb& verb) {
 
 void Story::Publish(Process& trainer, VersionNumber version) {
   Write(trainer, version);
-  trainer.Ask(agent::PublishVerb{version},
-              [](const agent::VerbDone& done) { TH_CHECK(done.status.ok()); });
+  AskAndSucceed(trainer, agent::PublishVerb{version});
 }
 
-void Story::Fetch(Process& rollout) {
-  rollout.Ask(agent::FetchVerb{}, [](const agent::VerbDone& done) { TH_CHECK(done.status.ok()); });
-}
+void Story::Fetch(Process& rollout) { AskAndSucceed(rollout, agent::FetchVerb{}); }
 
-void Story::Unpublish(Process& worker) {
-  worker.Ask(agent::UnpublishVerb{},
-             [](const agent::VerbDone& done) { TH_CHECK(done.status.ok()); });
-}
+void Story::Unpublish(Process& worker) { AskAndSucceed(worker, agent::UnpublishVerb{}); }
 
 void Story::Until(const std::function<bool()>& holds) {
   const Nanos end = scene_.agenda.now() + kPatience;
