@@ -238,7 +238,7 @@ void ReadGraph::Bypass(Worker& reader) {
   std::set<Orphan> behind;  // in their order
   for (const ReaderSlot& slot : reader.reference->readers) {
     const Worker& follower = *slot.reader;
-    // What reads ranges, or parts of another sharding, claims less of a slow source by itself.
+    // Readers of ranges, or of parts for another shard, are no chain behind it.
     if (!IsPresent(slot) || follower.read->ranges) continue;
     if (follower.read->whole().slow_moves < kSlowMovesMax) {
       behind.insert({follower.reference->valid_chunks, slot.reader});

@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// R9: workers that come to read where nobody has sent them, with all that a worker can know but the
-// source's key.
+// R9: workers that come to read where nobody has sent them, each under its own name, with all that
+// a worker can know but the source's key.
 
 #ifndef TENSORHUB_TESTS_SIM_STRANGERS_H_
 #define TENSORHUB_TESTS_SIM_STRANGERS_H_
