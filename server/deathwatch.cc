@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -135,20 +136,24 @@ void Deathwatch::Pause(std::chrono::milliseconds time) {
 // Who was never reached is not proven to have been alive there.
 void Deathwatch::Run() {
   store::Leader leader;
-  std::optional<store::Leader> reached;
   while (Next(leader)) {
-    if (HoldOn(leader)) reached = leader;
-    if (reached == leader && IsDead(leader)) on_dead_(leader);
+    HoldOn(leader);
+    if (reached_ == leader && IsDead(leader)) on_dead_(leader);
     Pause(kAgainAfter);
   }
 }
 
-// False: it was not reached. True: it was, and the connection has ended, or another one leads.
-bool Deathwatch::HoldOn(const store::Leader& leader) {
+// Until the connection has ended, or another one leads. At once where it is not reached.
+void Deathwatch::HoldOn(const store::Leader& leader) {
   Connection connection;
-  if (Reach(leader.address, connection) != Reached::kYes) return false;
+  if (Reach(leader.address, connection) != Reached::kYes) return;
+  if (reached_ != leader) {
+    spdlog::info(
+        "standing by: the server at {} is watched: if it dies, its lease is not waited for",
+        leader.address);
+  }
+  reached_ = leader;
   while (Still(leader) && connection.Lives(kLookMs)) continue;
-  return true;
 }
 
 bool Deathwatch::IsDead(const store::Leader& leader) {

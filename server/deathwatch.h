@@ -41,7 +41,7 @@ class Deathwatch {
   // False: it is to end. Waits until there is somebody.
   bool Next(store::Leader& leader) ABSL_LOCKS_EXCLUDED(mutex_);
   bool Still(const store::Leader& leader) ABSL_LOCKS_EXCLUDED(mutex_);
-  bool HoldOn(const store::Leader& leader);
+  void HoldOn(const store::Leader& leader);
   bool IsDead(const store::Leader& leader);
   void Pause(std::chrono::milliseconds time) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -49,6 +49,7 @@ class Deathwatch {
   Mutex mutex_;
   CondVar wake_;
   std::optional<store::Leader> leader_ ABSL_GUARDED_BY(mutex_);
+  std::optional<store::Leader> reached_;  // the thread's: the last one that it had a connection to
   bool ends_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: starts when all else is there
 };

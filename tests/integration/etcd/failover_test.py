@@ -103,10 +103,17 @@ class ProofTest(SeveralServersTest):
     LEASE = "60s"
     PROXIED = False
 
+    def await_watch(self, leader):
+        """Of a leader that no other server has reached there is no proof of death."""
+        line = f"the server at {leader.address} is watched"
+        others = [server for server in self.servers if server is not leader]
+        eventually(lambda: any(line in server.log() for server in others), line)
+
     def test_a_dead_leaders_lease_is_not_waited_for(self):
         trainer = self.worker("trainer")
         trainer.publish(1)
         first = self.leading()
+        self.await_watch(first)
         first.signal(signal.SIGKILL)
         leader = self.await_another(first)
         self.assertIn("is dead: its lease is not waited for", leader.log())
