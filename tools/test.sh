@@ -102,15 +102,15 @@ failures_of() {
     }' "$1"
 }
 
-# tests PRESET LABEL: each test program counts once.
+# tests PRESET LABEL [WITHOUT]: the test programs of a label, but for those of another. Each counts once.
 tests() {
-  local preset="$1" label="$2" name="$1: $2 tests" started=$SECONDS
+  local preset="$1" label="$2" without="${3:-}" name="$1: $2 tests" started=$SECONDS
   local folder results program
   folder="$(tensorhub_build_dir "$preset")"
   results="$folder/$label-results.xml"
   printf '\n=== %s\n' "$name"
   rm -f "$results"
-  ctest --test-dir "$folder" --label-regex "$label" --parallel "$jobs" --output-on-failure \
+  ctest --test-dir "$folder" --label-regex "$label" ${without:+--label-exclude "$without"} --parallel "$jobs" --output-on-failure \
     --no-tests=error --output-junit "$results" || true
   if [[ ! -f "$results" ]]; then
     failed+=("$name: ctest did not run")
@@ -151,14 +151,16 @@ check "house rules" tools/lint.sh rules
 check "release: build" tensorhub_build release
 tests release unit
 tests release sim
-tests release integration
-# Not before: those tests take a thread that is held up for a tenth of a second for a fault.
+tests release integration patient
+# Not before: those tests take a thread that is held up for a tenth of a second for a fault. The
+# patient ones wait most of the time, and look at decisions only.
 if [[ "$mode" == full ]]; then
   ahead asan-ubsan tensorhub_build asan-ubsan
   ahead clang-tidy tools/lint.sh tidy "$(tensorhub_build_dir asan-ubsan)"
   ahead tsan-core tensorhub_build tsan-core
   if [[ $(id -u) -eq 0 ]]; then ahead packages tools/packages.sh check; fi
 fi
+tests release patient
 # Late, so that ccache has what the wheel is made of.
 check "python: wheel, ruff, mypy, tests" tools/test_python.sh
 skip "engines" "environments of 9 GB and minutes; run tools/test.sh engines after a change of the plug-ins"
