@@ -93,7 +93,14 @@ void Hub::State::ForgiveSilence(const std::string& why) {
 void Hub::State::NoteAway(const WorkerIdentity& worker, const PublicationId& publication,
                           bool withdrawn) {
   changed_workers_.insert(worker.key);
-  if (away_.size() >= options_.limits.dead_workers) return;  // R9
+  if (away_.size() >= options_.limits.dead_workers) {  // R9
+    if (withdrawn) {
+      Say(LogLine::Level::kWarning,
+          absl::StrCat("too many workers are away: that ", ToString(worker.key),
+                       " is out of service is forgotten; drain it again when it comes back"));
+    }
+    return;
+  }
   away_[worker.key] = {worker.incarnation, publication, now_ + options_.cut_off_ms, withdrawn};
   SetAwayTimer();
 }

@@ -34,7 +34,8 @@ class WorkerPage : public std::enable_shared_from_this<WorkerPage> {
 
   // HOST:PORT, or HOST:PORT-PORT: the first of those ports that is free. OK, or INVALID_ARGUMENT.
   static absl::Status CheckAddress(const std::string& address);
-  // INVALID_ARGUMENT as CheckAddress; UNAVAILABLE if no such port can be had.
+  // INVALID_ARGUMENT as CheckAddress; UNAVAILABLE if no such port can be had. Waits for a page that
+  // closes there, no longer than a request may take (connection.h).
   static absl::StatusOr<std::shared_ptr<WorkerPage>> At(const std::string& address);
   ~WorkerPage();
   WorkerPage(const WorkerPage&) = delete;
