@@ -128,14 +128,13 @@ uint64_t Argument(int argc, char** argv, int index, uint64_t otherwise) {
 }  // namespace
 }  // namespace tensorhub::fault
 
-// The number of seeds and the first are for whoever looks for how many a new bug needs.
 int main(int argc, char** argv) {
   using tensorhub::fault::Argument;
   if (argc < 2) {
-    std::printf("usage: %s RULE[,RULE...]|assertion [SEEDS [FIRST]]\n", argv[0]);
+    std::printf("usage: %s RULE[,RULE...]|assertion [FIRST [SEEDS]]\n", argv[0]);
     return 2;
   }
   return tensorhub::fault::Main({.expected = argv[1],
-                                 .seeds = Argument(argc, argv, 2, tensorhub::fault::kSeeds),
-                                 .first = Argument(argc, argv, 3, 1)});
+                                 .seeds = Argument(argc, argv, 3, tensorhub::fault::kSeeds),
+                                 .first = Argument(argc, argv, 2, 1)});
 }
