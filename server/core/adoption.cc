@@ -41,8 +41,6 @@ absl::Status Hub::State::Adoption::Adopt(const Id128& store) const {
                          " adopted; they have ", lease_ms, " ms to report what they hold"));
   rows[store] = {};
   state.adoptions_.changed.insert(store);
-  absl::erase_if(state.timers_,
-                 [](const Timer& timer) { return timer.kind == Timer::Kind::kGrace; });
   state.BeginRecovery(state.now_ + lease_ms);
   return absl::OkStatus();
 }

@@ -132,7 +132,7 @@ ComparedWith Hub::State::HolderToAsk(const Publication& publication, const Worke
 void Hub::State::AwaitContent(Worker& worker, const PublishOp& op) {
   worker.op.deferred = op;
   worker.op.epoch = EpochOfPublish(worker.id.key);
-  SetDeadline(worker, op.timeout_ms);
+  calls_.SetDeadline(worker, op.timeout_ms);
   joiners_.insert(worker.serial);
 }
 
@@ -221,7 +221,7 @@ void Hub::State::SettleIdentity(Publication& publication) {
   Model& model = models_.at(publication.model);
   if (!IsLatest(publication)) return;
   model.identity = publication.identity;
-  changed_models_.insert(publication.model);
+  changes_.models.insert(publication.model);
 }
 
 }  // namespace tensorhub::hub

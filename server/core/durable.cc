@@ -110,7 +110,7 @@ void Hub::State::Restore() {
       group.open = TransactionOf(row);
     }
   }
-  changed_retention_.clear();
+  changes_.retention.clear();
   for (const auto& [key, row] : durable_.workers) {
     if (row.away) {
       away_[key] = {row.incarnation, row.away, started_ + options_.cut_off_ms, row.withdrawn};
@@ -139,7 +139,7 @@ void Hub::State::RestoreMember(const GroupKey& key, Rank rank, const MemberRow& 
   ++restored_;
 }
 
-std::optional<ModelRow> Hub::State::RowOfModel(const std::string& name) const {
+std::optional<ModelRow> Catalog::RowOfModel(const std::string& name) const {
   const auto it = models_.find(name);
   if (it == models_.end() || !it->second.latest) return std::nullopt;
   const Model& model = it->second;
@@ -188,7 +188,7 @@ std::optional<WorkerRow> Hub::State::RowOfWorker(const WorkerKey& key) const {
   return WorkerRow{worker->id.incarnation, {}, worker->withdrawn};
 }
 
-std::optional<GroupRow> Hub::State::RowOfGroup(const GroupKey& key) const {
+std::optional<GroupRow> Groups::RowOfGroup(const GroupKey& key) const {
   const auto it = groups_.find(key);
   if (it == groups_.end()) return std::nullopt;
   const Group& group = it->second;
@@ -203,16 +203,16 @@ std::optional<GroupRow> Hub::State::RowOfGroup(const GroupKey& key) const {
 // In front of what the event caused, whatever of it rests on the rows.
 void Hub::State::PersistChanges(size_t first) {
   Persist rows;
-  for (const std::string& name : std::exchange(changed_models_, {})) {
+  for (const std::string& name : std::exchange(changes_.models, {})) {
     Compare(name, RowOfModel(name), durable_.models, rows.models);
   }
-  for (const std::string& name : std::exchange(changed_retention_, {})) {
+  for (const std::string& name : std::exchange(changes_.retention, {})) {
     Compare(name, RowOfRetention(name), durable_.retention, rows.retention);
   }
-  for (const GroupKey& key : std::exchange(changed_groups_, {})) {
+  for (const GroupKey& key : std::exchange(changes_.groups, {})) {
     Compare(key, RowOfGroup(key), durable_.groups, rows.groups);
   }
-  for (const WorkerKey& key : std::exchange(changed_workers_, {})) {
+  for (const WorkerKey& key : std::exchange(changes_.workers, {})) {
     Compare(key, RowOfWorker(key), durable_.workers, rows.workers);
   }
   for (const Id128& store : std::exchange(adoptions_.changed, {})) {

@@ -12,11 +12,6 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
-namespace {
-
-constexpr size_t kRanksBytesMax = 64;  // of ranks that are named in an error
-
-}  // namespace
 
 void Hub::State::On(const JoinFetchOp& op) {
   Worker* worker = Start(op, OpKind::kJoinFetch);
@@ -30,13 +25,13 @@ void Hub::State::On(const JoinFetchOp& op) {
   if (!documents_.HasLayout(op.layout)) {
     const absl::Status status = absl::FailedPreconditionError(
         absl::StrCat("unknown layout ", ToHex(op.layout), "; put it, then join again"));
-    return ReplyRetryable(*worker, WithRemedy(status, Remedy::kPutDocuments));
+    return calls_.ReplyRetryable(*worker, WithRemedy(status, Remedy::kPutDocuments));
   }
   // A rank that joins anew has given up what it was in.
   AbortOf(*worker, absl::AbortedError("it began another fetch"));
   const GroupKey key{worker->id.key.model, worker->id.key.group};
   Group& group = groups_[key];
-  SetDeadline(*worker, op.timeout_ms);
+  calls_.SetDeadline(*worker, op.timeout_ms);
   group.forming[worker->id.key.rank] = Join{op.selector, op.layout, op.held_in};
   worker->record = {};
   worker->record.joined = now_;
@@ -71,8 +66,8 @@ void Hub::State::JoinDeadline(Worker& worker) {
                    key.model, " in time");
   if (!IsFull(key, group)) {
     const auto joined = [&](Rank rank) { return group.forming.contains(rank); };
-    why = absl::StrCat("not every rank of ", key.group,
-                       " joined the fetch in time; missing: ", Without(worker.world_size, joined));
+    why = absl::StrCat("not every rank of ", key.group, " joined the fetch in time; missing: ",
+                       RanksWithout(worker.world_size, joined));
   } else if (recovering_) {
     why = "the server is recovering; try again in a few seconds";
   } else if (const auto wanted = FindWanted(key.model, group); wanted.ok()) {
@@ -82,7 +77,7 @@ void Hub::State::JoinDeadline(Worker& worker) {
       const auto shard = origin.shards.find(rank);
       return shard != origin.shards.end() && documents_.HasLayout(shard->second.layout);
     };
-    const std::string lost = Without(origin.world_size, known);
+    const std::string lost = RanksWithout(origin.world_size, known);
     why = absl::StrCat("version ", (*wanted)->version, " of ", key.model,
                        " is cut in another way, and ");
     absl::StrAppend(&why, lost.empty() ? "it was not planned in time how to read it; try again"
@@ -91,24 +86,13 @@ void Hub::State::JoinDeadline(Worker& worker) {
   }
   totals_.End(worker.record, now_, absl::DeadlineExceededError(why));
   LeaveForming(worker);
-  Finish(worker, absl::DeadlineExceededError(why));
+  calls_.Finish(worker, absl::DeadlineExceededError(why));
 }
 
 bool Hub::State::IsFull(const GroupKey& key, const Group& group) const {
   if (group.forming.empty()) return false;
   const Worker* worker = FindWorker({key.model, key.group, group.forming.begin()->first});
   return worker != nullptr && group.forming.size() == worker->world_size;
-}
-
-// The ranks for which that does not hold, in a line's length.
-std::string Hub::State::Without(uint32_t world_size, absl::FunctionRef<bool(Rank)> holds) {
-  std::string ranks;
-  for (Rank rank = 0; rank < world_size; ++rank) {
-    if (holds(rank)) continue;
-    if (ranks.size() >= kRanksBytesMax) return absl::StrCat(ranks, ", ...");
-    absl::StrAppend(&ranks, ranks.empty() ? "rank " : ", ", rank);
-  }
-  return ranks;
 }
 
 // Called when a rank joined, a version became visible, or the recovery ended.
@@ -226,7 +210,7 @@ void Hub::State::GiveUpJoin(Worker& worker, OpId join) {
   if (join == 0) return;
   if (IsPending(worker, OpKind::kJoinFetch) && worker.op.id <= join) {
     LeaveForming(worker);
-    ReplyRetryable(worker, absl::CancelledError("the caller hung up"));
+    calls_.ReplyRetryable(worker, absl::CancelledError("the caller hung up"));
   }
   const Member* member = FindOpenMember(worker.id);
   if (member == nullptr || member->join == 0 || member->join > join || member->begun) return;
@@ -259,7 +243,7 @@ void Hub::State::Decide(const GroupKey& key, Group& group, const Publication& pu
     TellDecision(worker, transaction);
   }
   group.open = std::move(transaction);
-  changed_groups_.insert(key);
+  changes_.groups.insert(key);
 }
 
 void Hub::State::TellDecision(Worker& worker, const Transaction& transaction) {
@@ -274,14 +258,14 @@ void Hub::State::TellDecision(Worker& worker, const Transaction& transaction) {
   decision.attachment = member.attachment;
   decision.already_held = member.already_held;
   decision.sharding = transaction.sharding;
-  Finish(worker, absl::OkStatus(), decision);
+  calls_.Finish(worker, absl::OkStatus(), decision);
 }
 
 void Hub::State::RefuseForming(const GroupKey& key, Group& group, const absl::Status& status) {
   for (const auto& [rank, join] : std::exchange(group.forming, {})) {
     Worker& worker = *FindWorker({key.model, key.group, rank});
     totals_.End(worker.record, now_, status);
-    Finish(worker, status);
+    calls_.Finish(worker, status);
   }
 }
 

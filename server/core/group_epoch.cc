@@ -131,13 +131,13 @@ void Hub::State::EndUnfinished(Worker& worker, GroupEpoch epoch, const absl::Sta
   const bool pending = IsPending(worker, OpKind::kPublish);
   const bool waits = pending && worker.op.deferred && worker.op.epoch < epoch;
   if (publishing) return DropPublishing(worker, reason);
-  if (waits) Finish(worker, reason);
+  if (waits) calls_.Finish(worker, reason);
 }
 
 // What is not whole, and will not be.
 void Hub::State::DropPublishing(Worker& worker, const absl::Status& reason) {
   Send(worker, Dropped{worker.reference->generation, reason});
-  if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
+  if (IsPending(worker, OpKind::kPublish)) calls_.Finish(worker, reason);
   // The worker frees its buffers when it hears of that; a publish of them that it sent before, or
   // repeats, must not list them.
   worker.generation = std::max(worker.generation, worker.reference->generation + 1);

@@ -32,6 +32,7 @@ Hub::State::State(const HubOptions& options, TimeMs now)
     : options_(options),
       started_(now),
       random_(options.seed),
+      calls_(*this),
       documents_(options.limits.layouts, options.limits.attachments),
       plans_(documents_),
       graph_(options_, *this, *this, plans_),
@@ -173,7 +174,7 @@ void Hub::State::On(const CallCancelled& event) {
   Worker* worker = calls_.HangUp(event.call);
   if (worker == nullptr || !IsPending(*worker, OpKind::kJoinFetch)) return;
   LeaveForming(*worker);
-  ReplyRetryable(*worker, absl::CancelledError("the caller hung up"));
+  calls_.ReplyRetryable(*worker, absl::CancelledError("the caller hung up"));
 }
 
 void Hub::State::NotifyWatchers(Model& model, const std::string& name, ModelChange::Kind kind,

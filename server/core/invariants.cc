@@ -268,9 +268,9 @@ void Hub::State::Invariants::CheckPins() const {
 // R6, R8: what is kept is what the tables say.
 void Hub::State::Invariants::CheckDurable() const {
   TH_CHECK(state.recovering_ || (state.expected_.empty() && state.names_all_));
-  TH_CHECK(state.changed_models_.empty() && state.changed_groups_.empty() &&
-           state.changed_retention_.empty());
-  TH_CHECK(state.changed_workers_.empty() && state.adoptions_.changed.empty());
+  TH_CHECK(state.changes_.models.empty() && state.changes_.groups.empty() &&
+           state.changes_.retention.empty());
+  TH_CHECK(state.changes_.workers.empty() && state.adoptions_.changed.empty());
   TH_CHECK(state.recovering_ || !state.adoptions_.IsUnsettled());
   DurableState wanted;
   wanted.adopted = state.adoptions_.rows;

@@ -5,7 +5,6 @@
 // it.
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/remedy.h"
@@ -33,7 +32,7 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
                         : unknown());
     return nullptr;
   }
-  if (calls_.Repeat(*worker, op, kind, *out_)) return nullptr;
+  if (calls_.Repeat(*worker, op, kind)) return nullptr;
   if (!worker->alive) {
     Answer(op.call, unknown());
     return nullptr;
@@ -53,40 +52,8 @@ Worker* Hub::State::Start(const Operation& op, OpKind kind) {
 void Hub::State::YieldToNewer(Worker& worker) {
   if (worker.op.state != OpRecord::State::kPending) return;
   if (worker.op.kind == OpKind::kJoinFetch) LeaveForming(worker);
-  ReplyRetryable(worker, absl::CancelledError("a newer operation of this worker took its place"));
-}
-
-void Hub::State::SetDeadline(Worker& worker, TimeMs timeout_ms) {
-  worker.op.deadline = now_ + std::clamp<TimeMs>(timeout_ms, 0, kTimeoutMsMax);
-  timers_.insert(Timer{worker.op.deadline, Timer::Kind::kOperation, worker.serial, 0});
-}
-
-void Hub::State::ClearDeadline(Worker& worker) {
-  if (worker.op.deadline == 0) return;
-  timers_.erase(Timer{worker.op.deadline, Timer::Kind::kOperation, worker.serial, 0});
-  worker.op.deadline = 0;
-}
-
-void Hub::State::Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload) {
-  ClearDeadline(worker);
-  calls_.Finish(worker, std::move(status), std::move(payload), *out_);
-}
-
-void Hub::State::ReplyRetryable(Worker& worker, absl::Status status) {
-  Finish(worker, std::move(status));
-  worker.op.state = OpRecord::State::kOpen;
-}
-
-// The answer that something was published rests on the reference, which is going. A worker that has
-// not heard it must not hear it any more: its retry is carried out again, if it still may be.
-void Hub::State::TakePublishBack(Worker& worker) {
-  OpRecord& op = worker.op;
-  const bool published = op.kind == OpKind::kPublish && op.state == OpRecord::State::kDone;
-  if (published && op.reply.status.ok()) op.state = OpRecord::State::kOpen;
-}
-
-void Hub::State::Answer(CallId call, absl::Status status, decltype(Reply::payload) payload) {
-  out_->push_back(Reply{call, std::move(status), std::move(payload)});
+  calls_.ReplyRetryable(worker,
+                        absl::CancelledError("a newer operation of this worker took its place"));
 }
 
 }  // namespace tensorhub::hub

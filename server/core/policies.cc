@@ -22,7 +22,7 @@ void Hub::State::On(const RetainOp& op) {
   model->second.keep_latest = op.keep_latest;
   Say(LogLine::Level::kInfo,
       absl::StrCat(op.model, ": an operator wants the newest ", op.keep_latest, " versions kept"));
-  changed_retention_.insert(op.model);
+  changes_.retention.insert(op.model);
   RetentionChanged(op.model);
   Answer(op.call, absl::OkStatus());
 }
@@ -49,7 +49,7 @@ absl::Status Hub::State::Pin(const PinOp& op) {
   PinnedVersion pin{op.version, std::nullopt};
   if (op.ttl_ms > 0) pin.until = now_ + std::min(op.ttl_ms, kPinMsMax);
   pins_.Put(op.model, op.name, pin);
-  changed_retention_.insert(op.model);
+  changes_.retention.insert(op.model);
   Say(LogLine::Level::kInfo,
       absl::StrCat(op.model, ": an operator pins version ", op.version, " as ", op.name));
   SetPinTimer();
@@ -63,16 +63,12 @@ void Hub::State::On(const UnpinOp& op) {
     return Answer(op.call, absl::NotFoundError(
                                absl::StrCat(op.model, " has no pin named \"", op.name, "\"")));
   }
-  changed_retention_.insert(op.model);
+  changes_.retention.insert(op.model);
   Say(LogLine::Level::kInfo,
       absl::StrCat(op.model, ": an operator takes the pin ", op.name, " away"));
   SetPinTimer();
   RetentionChanged(op.model);
   Answer(op.call, absl::OkStatus());
-}
-
-absl::Status Hub::State::UnknownModel(const std::string& model) const {
-  return absl::NotFoundError(absl::StrCat("model \"", model, "\": nobody has joined it"));
 }
 
 // R8: while recovering, nothing ends; EndRecovery sets it.
@@ -88,7 +84,7 @@ void Hub::State::SetPinTimer() {
 void Hub::State::EndPins() {
   std::set<std::string> models;
   if (!recovering_) models = pins_.End(now_);
-  changed_retention_.insert(models.begin(), models.end());
+  changes_.retention.insert(models.begin(), models.end());
   SetPinTimer();
   for (const std::string& model : models) RetentionChanged(model);
 }

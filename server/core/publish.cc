@@ -60,7 +60,7 @@ void Hub::State::On(const PublishOp& op) {
   Worker* worker = Start(op, OpKind::kPublish);
   if (worker == nullptr) return;
   if (const absl::Status status = CheckDocuments(op); !status.ok()) {
-    return ReplyRetryable(*worker, WithRemedy(status, Remedy::kPutDocuments));
+    return calls_.ReplyRetryable(*worker, WithRemedy(status, Remedy::kPutDocuments));
   }
   // R6: of a fetch that was decided when it had given it up, it may never have heard.
   AbortUnfinished(*worker, absl::AbortedError("it has gone on to publish"));
@@ -69,13 +69,13 @@ void Hub::State::On(const PublishOp& op) {
 
 void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   if (absl::Status status = CheckGeneration(worker, op.generation); !status.ok()) {
-    return Finish(worker, status);
+    return calls_.Finish(worker, status);
   }
   DropOlderReferences(worker, op.generation);
   if (worker.reference && !Holds(worker, op)) {
-    return Finish(worker, absl::FailedPreconditionError(absl::StrCat(
-                              "these buffers hold version ", worker.reference->version,
-                              "; unpublish version ", worker.reference->version, " first")));
+    return calls_.Finish(worker, absl::FailedPreconditionError(absl::StrCat(
+                                     "these buffers hold version ", worker.reference->version,
+                                     "; unpublish version ", worker.reference->version, " first")));
   }
   const Publication* wanted = Wanted(worker, op);
   // R8: its holders, or those of this shard of it, or of what is newer, may still report. R2: so
@@ -89,7 +89,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   }
   wanted = TakeUp(worker, op, wanted);
   absl::Status status = CheckTerm(worker, op, wanted);
-  if (!status.ok()) return Finish(worker, status);
+  if (!status.ok()) return calls_.Finish(worker, status);
   Publication* publication =
       wanted == nullptr ? &Create(op, worker) : FindPublication(worker.id.key.model, wanted->id);
   status = CheckSameContent(*publication, worker, op);
@@ -105,15 +105,15 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   }
   if (!status.ok()) {
     ForgetIfUnheld(*publication);
-    return Finish(worker, status);
+    return calls_.Finish(worker, status);
   }
   if (joining == Joining::kWaits) return AwaitContent(worker, op);
   if (joining == Joining::kCompares) {
-    return Finish(worker, absl::OkStatus(),
-                  PublishReply{.publication = publication->id,
-                               .chunk_bytes = publication->published.chunk_bytes,
-                               .compare = true,
-                               .with = HolderToAsk(*publication, worker)});
+    return calls_.Finish(worker, absl::OkStatus(),
+                         PublishReply{.publication = publication->id,
+                                      .chunk_bytes = publication->published.chunk_bytes,
+                                      .compare = true,
+                                      .with = HolderToAsk(*publication, worker)});
   }
   if (!worker.reference) Hold(worker, *publication, op);
   worker.medium = op.medium;
@@ -177,7 +177,7 @@ void Hub::State::Hold(Worker& worker, Publication& publication, const PublishOp&
 PublishOp Hub::State::TakeDeferred(Worker& worker) {
   PublishOp op = *std::exchange(worker.op.deferred, std::nullopt);
   if (worker.op.deadline != 0) op.timeout_ms = std::max<TimeMs>(worker.op.deadline - now_, 0);
-  ClearDeadline(worker);
+  calls_.ClearDeadline(worker);
   return op;
 }
 
@@ -198,8 +198,8 @@ Publication& Hub::State::Create(const PublishOp& op, const Worker& worker) {
 
 void Hub::State::AnswerPublish(Worker& worker, const PublishOp& op) {
   const Publication& publication = PublicationOf(worker);
-  if (op.wait_for_group && !publication.visible) return SetDeadline(worker, op.timeout_ms);
-  Finish(worker, absl::OkStatus(), PublishReplyOf(publication, worker));
+  if (op.wait_for_group && !publication.visible) return calls_.SetDeadline(worker, op.timeout_ms);
+  calls_.Finish(worker, absl::OkStatus(), PublishReplyOf(publication, worker));
 }
 
 PublishReply Hub::State::PublishReplyOf(const Publication& publication,
@@ -210,11 +210,11 @@ PublishReply Hub::State::PublishReplyOf(const Publication& publication,
 
 void Hub::State::PublishDeadline(Worker& worker) {
   if (worker.op.deferred) {
-    return Finish(worker,
-                  absl::DeadlineExceededError(absl::StrCat(
-                      "version ", worker.op.deferred->version, " exists, and its publishers",
-                      " have not all published it in time, or not hashed it; nothing is",
-                      " published here: publish again, or another number")));
+    return calls_.Finish(worker,
+                         absl::DeadlineExceededError(absl::StrCat(
+                             "version ", worker.op.deferred->version, " exists, and its publishers",
+                             " have not all published it in time, or not hashed it; nothing is",
+                             " published here: publish again, or another number")));
   }
   const Publication& publication = PublicationOf(worker);
   const std::string& group = worker.id.key.group;
@@ -222,10 +222,11 @@ void Hub::State::PublishDeadline(Worker& worker) {
     const Worker* other = FindWorker({publication.model, group, rank});
     return other != nullptr && HasPublished(*other, publication);
   };
-  const std::string missing = Without(publication.published.world_size, published);
-  Finish(worker, absl::DeadlineExceededError(absl::StrCat(
-                     "version ", publication.version, " is recorded for this rank; not every ",
-                     "rank of ", group, " published it in time; missing: ", missing)));
+  const std::string missing = RanksWithout(publication.published.world_size, published);
+  calls_.Finish(worker,
+                absl::DeadlineExceededError(absl::StrCat(
+                    "version ", publication.version, " is recorded for this rank; not every ",
+                    "rank of ", group, " published it in time; missing: ", missing)));
 }
 
 // R2: one group in one group epoch. An epoch's end takes the publishing references with it
@@ -279,7 +280,7 @@ void Hub::State::TellVisible(Worker& holder, const Publication& publication) {
   Send(holder, Visible{publication.id});
   // One that waits for the end of the recovery has more to do then.
   if (!IsPending(holder, OpKind::kPublish) || holder.op.deferred) return;
-  Finish(holder, absl::OkStatus(), PublishReplyOf(publication, holder));
+  calls_.Finish(holder, absl::OkStatus(), PublishReplyOf(publication, holder));
 }
 
 }  // namespace tensorhub::hub

@@ -43,14 +43,6 @@ Hub::State::Filling Hub::State::FillingOf(const Worker& worker, const SessionOpe
   return same ? Filling::kOpen : Filling::kOver;
 }
 
-// R9: the ranks of a fetch are those of one group; a report does not make it larger or smaller.
-bool Hub::State::IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const {
-  const auto group = groups_.find({worker.id.key.model, worker.id.key.group});
-  if (group == groups_.end() || !group->second.open) return false;
-  const Transaction& open = *group->second.open;
-  return open.id == fetch.transaction && open.world_size == worker.world_size;
-}
-
 void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
   Group& group = GroupOf(worker.id.key);
   const bool over =
@@ -103,7 +95,7 @@ void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* h
   member.begun = has && worker.reference->state == ReferenceState::kFilling;
   member.finished = has && fetch.finished;
   member.known = true;
-  changed_groups_.insert({worker.id.key.model, worker.id.key.group});
+  changes_.groups.insert({worker.id.key.model, worker.id.key.group});
   if (!member.begun || member.finished) return;
   // The decision is the group's, as its first rank reported it.
   StartRead(worker, member);
@@ -132,7 +124,7 @@ void Hub::State::SettleRecovered(const GroupKey& key, Group& group) {
     Member& voter = transaction.members[rank];
     voter.incarnation = worker->id.incarnation;
     voter.already_held = voter.finished = voter.known = true;
-    changed_groups_.insert(key);
+    changes_.groups.insert(key);
   }
   if (!missing) return CommitIfWhole(key);
   // R8: a rank that is here and does not name the fetch has given it up. Others may be cut off.

@@ -99,21 +99,21 @@ bool Confirms(const Worker& worker, const SessionOpened& event) {
 
 void Hub::State::BeginRecovery(TimeMs until) {
   recovering_ = true;
-  timers_.insert(Timer{until, Timer::Kind::kGrace, 0, 0});
+  SetGrace(until);
 }
 
 void Hub::State::EndRecovery() {
   recovering_ = false;
   Adoption{*this}.Settle();
-  absl::erase_if(timers_, [](const Timer& timer) { return timer.kind == Timer::Kind::kGrace; });
+  SetGrace(std::nullopt);
   for (const auto& [key, expected] : std::exchange(expected_, {})) {
-    changed_workers_.insert(key);
+    changes_.workers.insert(key);
     NoteUnaccounted(key, expected);
     Say(LogLine::Level::kInfo,
         absl::StrCat(ToString(key), " did not come back after the server's restart"));
   }
   if (!std::exchange(names_all_, true)) {
-    for (const auto& [key, worker] : workers_) changed_workers_.insert(key);
+    for (const auto& [key, worker] : workers_) changes_.workers.insert(key);
   }
   AskAfterRecovery();
   for (const auto& [key, group] : groups_) SettleEpoch(key);
@@ -167,7 +167,7 @@ bool Hub::State::HaveAllReported() {
   if (!recovering_ || !options_.recovering || !names_all_) return false;
   if (adoptions_.IsUnsettled()) return false;
   while (!expected_.empty() && HasSaidAll(expected_.begin()->first, expected_.begin()->second)) {
-    changed_workers_.insert(expected_.begin()->first);
+    changes_.workers.insert(expected_.begin()->first);
     expected_.erase(expected_.begin());
   }
   if (!expected_.empty()) return false;
@@ -222,7 +222,7 @@ void Hub::State::DropUnconfirmed(Worker& worker) {
                                           worker.reference->version, " no longer"));
   const absl::Status reason = absl::AbortedError("its buffers hold something else");
   AbortHeldBy(worker, reason);
-  if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
+  if (IsPending(worker, OpKind::kPublish)) calls_.Finish(worker, reason);
   RemoveReference(worker);
   graph_.EndRead(worker);
 }

@@ -14,26 +14,6 @@
 
 namespace tensorhub::hub {
 
-const Publication* Hub::State::FindPublication(const std::string& model,
-                                               VersionNumber version) const {
-  const auto it = models_.find(model);
-  if (it == models_.end()) return nullptr;
-  const auto held = it->second.held.find(version);
-  return held == it->second.held.end() ? nullptr : held->second;
-}
-
-Publication* Hub::State::FindPublication(const std::string& model, const PublicationId& id) {
-  return const_cast<Publication*>(std::as_const(*this).FindPublication(model, id));
-}
-
-const Publication* Hub::State::FindPublication(const std::string& model,
-                                               const PublicationId& id) const {
-  const auto it = models_.find(model);
-  if (it == models_.end()) return nullptr;
-  const auto found = it->second.publications.find(id);
-  return found == it->second.publications.end() ? nullptr : &found->second;
-}
-
 // R1: a shard's layout is what its first publisher said; callers have compared.
 Shard& Hub::State::EnsureShard(Sharding& sharding, Rank rank, const Fingerprint& layout,
                                const Fingerprint& attachment) {
@@ -141,7 +121,7 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   if (worker.reference->state != ReferenceState::kFilling) {
     worker.reference->shard->may_return = may_return;
   }
-  TakePublishBack(worker);
+  Calls::TakePublishBack(worker);
   retention_changed_ = true;
   SetState(worker, ReferenceState::kDraining);
   timers_.erase(Timer{worker.reference->drain_end, Timer::Kind::kDrain, worker.serial, 0});
@@ -188,7 +168,7 @@ void Hub::State::DropReferencesUpTo(Worker& worker, Generation generation) {
   AbortHeldBy(worker, reason);
   if (!worker.reference) return;
   if (worker.reference->state == ReferenceState::kDraining) return EndDrain(worker);
-  if (IsPending(worker, OpKind::kPublish)) Finish(worker, reason);
+  if (IsPending(worker, OpKind::kPublish)) calls_.Finish(worker, reason);
   RemoveReference(worker);
 }
 

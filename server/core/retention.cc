@@ -74,7 +74,7 @@ bool Hub::State::AwaitsKeeper(const Worker* leaver) const {
 // the readers to go.
 void Hub::State::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
   if (drain_ms <= 0) return KeeperDeadline(leaver);
-  SetDeadline(leaver, drain_ms);
+  calls_.SetDeadline(leaver, drain_ms);
   leavers_.insert(leaver.serial);
   AwaitOn(leaver);
 }
@@ -135,7 +135,7 @@ void Hub::State::SettleLeavers() {
       continue;
     }
     const TimeMs left_ms = leaver->op.deadline - now_;
-    ClearDeadline(*leaver);
+    calls_.ClearDeadline(*leaver);
     BeginDrain(*leaver, left_ms);
   }
 }
@@ -159,14 +159,14 @@ void Hub::State::KeeperDeadline(Worker& leaver) {
   if (!IsPending(leaver, OpKind::kUnpublish)) return;
   if (!leaver.withdrawn) leavers_.erase(leaver.serial);
   const TimeMs left_ms = std::max<TimeMs>(leaver.op.deadline - now_, 0);
-  ClearDeadline(leaver);
+  calls_.ClearDeadline(leaver);
   if (!HoldsWhole(leaver)) return AnswerWithout(&leaver);
   if (leaver.op.leaving || MayGo(leaver)) return BeginDrain(leaver, left_ms);
   const VersionNumber version = leaver.reference->version;
   const std::string what =
       absl::StrCat("version ", version, " of ", leaver.id.key.model, ", rank ", leaver.id.key.rank);
-  Finish(leaver,
-         absl::ResourceExhaustedError(absl::StrCat(what, " is wanted (", WhyNotKept(leaver))));
+  calls_.Finish(
+      leaver, absl::ResourceExhaustedError(absl::StrCat(what, " is wanted (", WhyNotKept(leaver))));
 }
 
 std::string Hub::State::WhyNotKept(const Worker& leaver) const {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <map>
+#include <string>
 
 #include "absl/container/btree_map.h"
 #include "server/core/tables.h"
@@ -25,8 +26,34 @@ class Roster {
   // Null also if that process is dead, or another one has its place.
   Worker* FindLive(const WorkerIdentity& id);
 
-  size_t alive() const { return alive_; }  // workers within their leases
+  size_t alive() const { return alive_; }                // workers within their leases
+  size_t connected() const { return sessions_.size(); }  // those that have a session
   const std::map<WorkerKey, Worker>& workers() const { return workers_; }
+
+  // Calls `visit(Worker&)` for each live worker, by key.
+  template <typename Visit>
+  void ForEachAlive(Visit visit) {
+    for (auto& [key, worker] : workers_) {
+      if (worker.alive) visit(worker);
+    }
+  }
+  // Calls `visit(Worker&)` for each worker of the model, dead or alive, by group and rank.
+  template <typename Visit>
+  void ForEachOf(const std::string& model, Visit visit) {
+    for (auto it = workers_.lower_bound({model, "", 0});
+         it != workers_.end() && it->first.model == model; ++it) {
+      visit(it->second);
+    }
+  }
+  // Calls `visit(Worker&)` for each live worker of the group, by rank.
+  template <typename Visit>
+  void ForEachLive(const GroupKey& group, Visit visit) {
+    for (auto it = workers_.lower_bound({group.model, group.group, 0}); it != workers_.end();
+         ++it) {
+      if (it->first.model != group.model || it->first.group != group.group) return;
+      if (it->second.alive) visit(it->second);
+    }
+  }
 
  protected:
   Roster() = default;

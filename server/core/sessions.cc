@@ -289,7 +289,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   SetFellSilent(worker, false);
   Hear(worker);
   sessions_[event.session] = &worker;
-  changed_workers_.insert(event.worker.key);
+  changes_.workers.insert(event.worker.key);
   worker.stalled_ms = 0;
   graph_.SetAbsent(worker, false);
   if (!joined) return;
@@ -331,7 +331,7 @@ void Hub::State::LeaseFired(Worker& worker) {
 void Hub::State::On(const LeaveOp& op) {
   Worker* worker = Start(op, OpKind::kLeave);
   if (worker == nullptr) return;
-  Finish(*worker, absl::OkStatus());
+  calls_.Finish(*worker, absl::OkStatus());
   CloseStream(*worker, absl::OkStatus());
   EndWorker(*worker, absl::AbortedError("its program said goodbye"));
 }
@@ -343,7 +343,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   LeaveForming(worker);
   retention_changed_ = true;
   AbortOf(worker, reason);
-  if (worker.op.state == OpRecord::State::kPending) ReplyRetryable(worker, reason);
+  if (worker.op.state == OpRecord::State::kPending) calls_.ReplyRetryable(worker, reason);
   const bool held = HoldsWhole(worker) && worker.reference->sharding->full;
   if (IsOutage(reason) && (held || worker.withdrawn)) {
     NoteAway(worker.id, held ? worker.reference->publication : PublicationId{}, worker.withdrawn);
@@ -355,7 +355,7 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   timers_.erase(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
   SetFellSilent(worker, false);
   ExpectNoMore(worker);
-  changed_workers_.insert(worker.id.key);
+  changes_.workers.insert(worker.id.key);
   worker.alive = false;
   --alive_;
   worker.died = now_;
@@ -390,7 +390,7 @@ void Hub::State::ForgetOldestDead() {
     const bool empty =
         next == workers_.end() || next->first.model != key.model || next->first.group != key.group;
     if (!empty) continue;
-    changed_groups_.insert({key.model, key.group});
+    changes_.groups.insert({key.model, key.group});
     groups_.erase({key.model, key.group});
   }
 }

@@ -85,14 +85,13 @@ void Hub::State::ForgiveSilence(const std::string& why) {
     if (worker.alive) worker.lease_end = now_ + options_.lease_ms;
   }
   if (!recovering_) return;
-  absl::erase_if(timers_, [](const Timer& timer) { return timer.kind == Timer::Kind::kGrace; });
   BeginRecovery(now_ + options_.lease_ms);
 }
 
 // An outage lasts no longer than a switch takes to restart: who is away for longer is dead.
 void Hub::State::NoteAway(const WorkerIdentity& worker, const PublicationId& publication,
                           bool withdrawn) {
-  changed_workers_.insert(worker.key);
+  changes_.workers.insert(worker.key);
   if (away_.size() >= options_.limits.dead_workers) {  // R9
     if (withdrawn) {
       Say(LogLine::Level::kWarning,
@@ -122,7 +121,7 @@ void Hub::State::NoteUnaccounted(const WorkerKey& key, const Expected& expected)
 
 // The worker reports what it holds, or another process has its place.
 void Hub::State::ComesBack(const WorkerKey& key) {
-  if (away_.erase(key) > 0) changed_workers_.insert(key);
+  if (away_.erase(key) > 0) changes_.workers.insert(key);
 }
 
 void Hub::State::SetAwayTimer() {
@@ -138,7 +137,7 @@ void Hub::State::EndAway() {
   away_timer_.reset();
   for (auto it = away_.begin(); it != away_.end();) {
     const bool over = it->second.until <= now_;
-    if (over) changed_workers_.insert(it->first);
+    if (over) changes_.workers.insert(it->first);
     it = over ? away_.erase(it) : std::next(it);
   }
   SetAwayTimer();

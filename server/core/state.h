@@ -17,11 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "common/random.h"
 #include "server/core/adoptions.h"
 #include "server/core/calls.h"
+#include "server/core/catalog.h"
 #include "server/core/documents.h"
+#include "server/core/groups.h"
 #include "server/core/hub.h"
 #include "server/core/pins.h"
 #include "server/core/plans.h"
@@ -33,7 +34,7 @@
 
 namespace tensorhub::hub {
 
-class Hub::State : private Turn, private Roster {
+class Hub::State : private Turn, private Roster, private Catalog, private Groups {
  public:
   State(const HubOptions& options, TimeMs now);
 
@@ -57,21 +58,10 @@ class Hub::State : private Turn, private Roster {
   void On(const CallCancelled& event);
   void NotifyWatchers(Model& model, const std::string& name, ModelChange::Kind kind,
                       VersionNumber version, const std::string& group);
-  // Calls `visit(Worker&)` for each live worker of the group, by rank.
-  template <typename Visit>
-  void ForEachLive(const GroupKey& group, Visit visit) {
-    for (auto it = workers_.lower_bound({group.model, group.group, 0}); it != workers_.end();
-         ++it) {
-      if (it->first.model != group.model || it->first.group != group.group) return;
-      if (it->second.alive) visit(it->second);
-    }
-  }
 
   // durable.cc
   void Restore();
   void RestoreMember(const GroupKey& key, Rank rank, const MemberRow& member, uint32_t world_size);
-  std::optional<ModelRow> RowOfModel(const std::string& name) const;
-  std::optional<GroupRow> RowOfGroup(const GroupKey& key) const;
   std::optional<RetentionRow> RowOfRetention(const std::string& name) const;
   std::optional<WorkerRow> RowOfWorker(const WorkerKey& key) const;
   void RestoreRetention(const std::string& name, const RetentionRow& row);
@@ -80,13 +70,6 @@ class Hub::State : private Turn, private Roster {
   // operations.cc: Start returns null when the call was dealt with.
   Worker* Start(const Operation& op, OpKind kind);
   void YieldToNewer(Worker& worker);
-  void SetDeadline(Worker& worker, TimeMs timeout_ms);
-  void ClearDeadline(Worker& worker);
-  void Finish(Worker& worker, absl::Status status, decltype(Reply::payload) payload = {});
-  // Like Finish, but a repetition of the call is carried out again.
-  void ReplyRetryable(Worker& worker, absl::Status status);
-  void TakePublishBack(Worker& worker);
-  void Answer(CallId call, absl::Status status, decltype(Reply::payload) payload = {});
 
   // sessions.cc
   void Renew(SessionId session);
@@ -148,7 +131,6 @@ class Hub::State : private Turn, private Roster {
   void MergeOpenFetch(Worker& worker, const SessionOpened& event);
   enum class Filling { kDone, kOpen, kOver };
   Filling FillingOf(const Worker& worker, const SessionOpened& event);
-  bool IsOpenFetch(const Worker& worker, const OpenFetch& fetch) const;
   void Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding);
   void Resume(Worker& worker, const OpenFetch& fetch, Member& member);
   void SettleRecovered(const GroupKey& key, Group& group);
@@ -204,9 +186,6 @@ class Hub::State : private Turn, private Roster {
 
   // terms.cc: R2, the mark, and the terms in which it falls
   const Publication* Wanted(const Worker& worker, const PublishOp& op) const;
-  const Publication* FindCandidate(const WorkerKey& key, VersionNumber version) const;
-  bool IsCandidate(const Publication& publication) const;
-  bool IsLatest(const Publication& publication) const;
   absl::Status CheckTerm(const Worker& worker, const PublishOp& op,
                          const Publication* publication) const;
   void MoveLatest(const Publication& publication);
@@ -219,10 +198,6 @@ class Hub::State : private Turn, private Roster {
   absl::Status Supersede(const SupersedeOp& op);
 
   // references.cc: the only place where references appear, change state and go.
-  // What stands for the number.
-  const Publication* FindPublication(const std::string& model, VersionNumber version) const;
-  Publication* FindPublication(const std::string& model, const PublicationId& id);
-  const Publication* FindPublication(const std::string& model, const PublicationId& id) const;
   Shard& EnsureShard(Sharding& sharding, Rank rank, const Fingerprint& layout,
                      const Fingerprint& attachment);
   void AddReference(Worker& worker, Publication& publication, Sharding& sharding,
@@ -250,7 +225,6 @@ class Hub::State : private Turn, private Roster {
   void On(const PinOp& op);
   void On(const UnpinOp& op);
   absl::Status Pin(const PinOp& op);
-  absl::Status UnknownModel(const std::string& model) const;
   void SetPinTimer();
   void EndPins();
   uint32_t KeepLatest(const Model& model) const;
@@ -313,13 +287,8 @@ class Hub::State : private Turn, private Roster {
               const Sharding& sharding);
   void TellDecision(Worker& worker, const Transaction& transaction);
   void RefuseForming(const GroupKey& key, Group& group, const absl::Status& status);
-  static std::string Without(uint32_t world_size, absl::FunctionRef<bool(Rank)> holds);
 
   // transaction.cc: R6, from the decision to the outcome
-  Group& GroupOf(const WorkerKey& key) { return groups_[{key.model, key.group}]; }
-  Member* FindMember(const WorkerIdentity& worker, const TransactionId& transaction);
-  Member* FindOpenMember(const WorkerIdentity& worker);
-  absl::Status OutcomeOf(const WorkerKey& worker, const TransactionId& transaction);
   void On(const BeginReadOp& op);
   absl::Status BeginRead(Worker& worker, const ReadStart& start);
   void StartRead(Worker& worker, Member& member);
@@ -368,8 +337,6 @@ class Hub::State : private Turn, private Roster {
   uint64_t epochs_ = 0;  // made in this life
   Adoptions adoptions_;
 
-  std::map<GroupKey, Group> groups_;
-  std::map<std::string, Model> models_;
   Waits waits_;
   Calls calls_;  // of pending operations
   Documents documents_;
@@ -381,10 +348,6 @@ class Hub::State : private Turn, private Roster {
 
   // What is kept of the tables, by what was said of it in effects.
   DurableState durable_;
-  std::set<std::string> changed_models_;  // since the event began; a superset
-  std::set<GroupKey> changed_groups_;
-  std::set<std::string> changed_retention_;
-  std::set<WorkerKey> changed_workers_;
   size_t restored_ = 0;  // dead workers that the restored rows name
 
   // For Settle.

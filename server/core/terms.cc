@@ -48,28 +48,6 @@ absl::Status CheckMark(const Model& model, const PublishOp& op) {
 
 }  // namespace
 
-// R2: neither whole yet, nor of this term: one begins with it.
-bool Hub::State::IsCandidate(const Publication& publication) const {
-  const Term now = models_.at(publication.model).terms.now();
-  return !publication.visible && publication.term.number > now.number;
-}
-
-bool Hub::State::IsLatest(const Publication& publication) const {
-  const Model& model = models_.at(publication.model);
-  return publication.visible && !publication.superseded && model.latest == publication.version;
-}
-
-// Each group that supersedes publishes something of its own; the first that is whole begins the
-// term.
-const Publication* Hub::State::FindCandidate(const WorkerKey& key, VersionNumber version) const {
-  for (const auto& [id, publication] : models_.at(key.model).publications) {
-    const bool same = publication.version == version && IsCandidate(publication) &&
-                      !IsAnothers(publication, key.group);
-    if (same) return &publication;
-  }
-  return nullptr;
-}
-
 // What the publish joins; nothing: there is none yet. R4, R8: it may have been published already,
 // and its owner has not heard so: others read it from these buffers, or it has made a version whole
 // and begins no other term.
@@ -112,7 +90,7 @@ void Hub::State::MoveLatest(const Publication& publication) {
     model.identity = publication.identity;
     model.publishers = publication.publishers;
   }
-  changed_models_.insert(publication.model);
+  changes_.models.insert(publication.model);
   newly_visible_.insert(publication.model);
   RetentionChanged(publication.model);
 }
@@ -133,7 +111,7 @@ void Hub::State::BeginTerm(const std::string& name, const Term& term, const std:
   if (!model.visible.empty()) model.latest = model.visible.rbegin()->first;
   model.identity = {};
   model.publishers = {};
-  changed_models_.insert(name);
+  changes_.models.insert(name);
   Say(LogLine::Level::kInfo, absl::StrCat(name, ": ", WhoBegan(model)));
   NotifyWatchers(model, name, ModelChange::Kind::kTermBegun, term.since, by == kOperator ? "" : by);
   for (const auto& [version, publication] : model.held) {

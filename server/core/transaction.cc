@@ -13,32 +13,12 @@
 
 namespace tensorhub::hub {
 
-Member* Hub::State::FindOpenMember(const WorkerIdentity& worker) {
-  const auto it = groups_.find({worker.key.model, worker.key.group});
-  if (it == groups_.end() || !it->second.open) return nullptr;
-  auto& members = it->second.open->members;
-  const auto member = members.find(worker.key.rank);
-  if (member == members.end() || member->second.incarnation != worker.incarnation) return nullptr;
-  return &member->second;
-}
-
-Member* Hub::State::FindMember(const WorkerIdentity& worker, const TransactionId& transaction) {
-  Member* member = FindOpenMember(worker);
-  if (member == nullptr || GroupOf(worker.key).open->id != transaction) return nullptr;
-  return member;
-}
-
-absl::Status Hub::State::OutcomeOf(const WorkerKey& worker, const TransactionId& transaction) {
-  const std::optional<Outcome>& last = GroupOf(worker).last;
-  if (last && last->transaction.id == transaction) return last->status;
-  return absl::UnknownError("the server does not know this fetch any more; fetch again");
-}
-
 void Hub::State::On(const BeginReadOp& op) {
   Worker* worker = Start(op, OpKind::kBeginRead);
   if (worker == nullptr) return;
   const absl::Status status = BeginRead(*worker, op);
-  absl::IsUnavailable(status) ? ReplyRetryable(*worker, status) : Finish(*worker, status);
+  absl::IsUnavailable(status) ? calls_.ReplyRetryable(*worker, status)
+                              : calls_.Finish(*worker, status);
 }
 
 // R3: sources are assigned only now that the reader's own buffers are free, so that two workers
@@ -153,8 +133,9 @@ void Hub::State::FinishFailed(const Worker& worker, const absl::Status& result) 
 void Hub::State::FinishLate(Worker& worker, const FinishReadOp& op) {
   if (IsIn(worker, op.transaction)) graph_.EndRead(worker);
   const std::optional<Outcome>& last = GroupOf(worker.id.key).last;
-  Finish(worker, OutcomeOf(worker.id.key, op.transaction),
-         last ? FinishReadReply{last->transaction.version, last->identity} : FinishReadReply{});
+  calls_.Finish(
+      worker, OutcomeOf(worker.id.key, op.transaction),
+      last ? FinishReadReply{last->transaction.version, last->identity} : FinishReadReply{});
 }
 
 // R1: the receipt. All ranks of the group get the same, once.
@@ -188,7 +169,7 @@ void Hub::State::CommitIfWhole(const GroupKey& key) {
     if (filled) SetState(worker, ReferenceState::kComplete);
     if (filled) ReleaseIfUnwanted(worker);
     if (IsPending(worker, OpKind::kFinishRead)) {
-      Finish(worker, absl::OkStatus(), FinishReadReply{transaction.version, identity});
+      calls_.Finish(worker, absl::OkStatus(), FinishReadReply{transaction.version, identity});
     }
   }
   Publication* publication = FindPublication(key.model, transaction.publication);
@@ -229,7 +210,7 @@ void Hub::State::AbortMember(Worker& worker, const Transaction& transaction,
     return;
   }
   if (reads) graph_.EndRead(worker);
-  Finish(worker, status, FinishReadReply{transaction.version});
+  calls_.Finish(worker, status, FinishReadReply{transaction.version});
 }
 
 void Hub::State::AbortOf(const Worker& worker, const absl::Status& reason) {
@@ -282,7 +263,7 @@ void Hub::State::Conclude(const GroupKey& key, Group& group, const absl::Status&
     const bool same = worker != nullptr && worker->id.incarnation == member.incarnation;
     if (same) totals_.End(worker->record, now_, status);
   }
-  changed_groups_.insert(key);
+  changes_.groups.insert(key);
 }
 
 // R6: the rank knows the outcome, or will never ask for it.
@@ -295,7 +276,7 @@ void Hub::State::Acknowledge(const Worker& worker) {
   if (member == last.transaction.members.end()) return;
   if (member->second.incarnation != worker.id.incarnation) return;
   last.owed.erase(worker.id.key.rank);
-  if (last.owed.empty()) changed_groups_.insert(key);
+  if (last.owed.empty()) changes_.groups.insert(key);
 }
 
 // The worker is replaced or forgotten: it takes part in nothing and asks for nothing any more.

@@ -23,9 +23,9 @@ void Hub::State::On(const UnpublishOp& op) {
     return AnswerUnpublish(*worker, behind.generation == op.generation ? behind.readers : 0);
   }
   if (reference->state == ReferenceState::kFilling) {
-    return Finish(*worker, absl::FailedPreconditionError(
-                               absl::StrCat("a fetch of version ", reference->version,
-                                            " into these buffers is running; finish it first")));
+    return calls_.Finish(*worker, absl::FailedPreconditionError(absl::StrCat(
+                                      "a fetch of version ", reference->version,
+                                      " into these buffers is running; finish it first")));
   }
   worker->op.leaving = op.leaving;
   worker->succession = {};
@@ -74,7 +74,7 @@ void Hub::State::EndDrain(Worker& worker) {
 void Hub::State::AnswerUnpublish(Worker& worker, uint32_t left) {
   const std::optional<ReadStart> next = worker.op.then_read;
   const bool begun = next && worker.op.call != 0 && BeginRead(worker, *next).ok();
-  Finish(worker, absl::OkStatus(), UnpublishReply{left == 0, left, begun});
+  calls_.Finish(worker, absl::OkStatus(), UnpublishReply{left == 0, left, begun});
 }
 
 }  // namespace tensorhub::hub

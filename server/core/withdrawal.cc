@@ -51,7 +51,7 @@ bool Hub::State::Service::TakeBack(const WorkerKey& away) const {
   };
   const bool expected = take_back(state.expected_);
   const bool kept = take_back(state.away_);
-  if (expected || kept) state.changed_workers_.insert(away);
+  if (expected || kept) state.changes_.workers.insert(away);
   // A worker that held nothing was waited for because of the order alone.
   if (kept && !state.away_.at(away).publication) state.ComesBack(away);
   return expected || kept;
@@ -63,7 +63,7 @@ void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
   const bool still =
       expected != state.expected_.end() && expected->second.incarnation == worker.id.incarnation;
   if (still) expected->second.withdrawn = withdrawn;
-  state.changed_workers_.insert(worker.id.key);
+  state.changes_.workers.insert(worker.id.key);
   worker.succession = {};
   if (worker.read) worker.read->apart = true;
   state.retention_changed_ = true;

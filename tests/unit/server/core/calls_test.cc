@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include <variant>
+#include <utility>
+
+#include "tests/unit/server/core/part_world.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -18,24 +20,24 @@ class CallsTest : public testing::Test {
 
   // True: it was dealt with.
   bool Come(CallId call, OpId op, OpKind kind = kKind) {
-    out_.clear();
-    if (calls_.Repeat(worker_, Call(call, op), kind, out_)) return true;
+    world_.effects.clear();
+    if (calls_.Repeat(worker_, Call(call, op), kind)) return true;
     calls_.Begin(worker_, Call(call, op), kind);
     return false;
   }
   void Finish(absl::Status status) {
-    out_.clear();
-    calls_.Finish(worker_, std::move(status), {}, out_);
+    world_.effects.clear();
+    calls_.Finish(worker_, std::move(status));
   }
   // The one reply of the last step.
-  const Reply& Answer() {
-    EXPECT_EQ(out_.size(), 1u);
-    return std::get<Reply>(out_.front());
+  Reply Answer() {
+    EXPECT_EQ(world_.effects.size(), 1u);
+    return world_.All<Reply>().at(0);
   }
 
   Worker worker_;
-  Calls calls_;
-  Effects out_;
+  PartWorld world_;
+  Calls calls_{world_};
 };
 
 TEST_F(CallsTest, ANewOneIsPendingUntilItIsFinished) {
@@ -69,8 +71,7 @@ TEST_F(CallsTest, ARetryOfWhatIsPendingTakesItOver) {
 
 TEST_F(CallsTest, WhatIsOpenIsCarriedOutAgain) {
   Come(10, 1);
-  Finish(absl::UnavailableError("repeat this call"));
-  worker_.op.state = OpRecord::State::kOpen;
+  calls_.ReplyRetryable(worker_, absl::UnavailableError("repeat this call"));
   EXPECT_FALSE(Come(11, 1));
   EXPECT_TRUE(IsPending(worker_, kKind));
 }
@@ -91,9 +92,31 @@ TEST_F(CallsTest, WithoutItsCallerTheReplyIsKept) {
   EXPECT_EQ(calls_.HangUp(10), &worker_);
   EXPECT_EQ(calls_.HangUp(10), nullptr);
   Finish(absl::OkStatus());
-  EXPECT_TRUE(out_.empty());
+  EXPECT_TRUE(world_.effects.empty());
   EXPECT_TRUE(Come(11, 1));
   EXPECT_TRUE(Answer().status.ok());
+}
+
+TEST_F(CallsTest, TheReplyEndsTheTime) {
+  Come(10, 1);
+  calls_.SetDeadline(worker_, 500);
+  const Timer timer{world_.now() + 500, Timer::Kind::kOperation, worker_.serial, 0};
+  EXPECT_EQ(worker_.op.deadline, timer.at);
+  EXPECT_TRUE(world_.HasTimer(timer));
+  Finish(absl::OkStatus());
+  EXPECT_EQ(worker_.op.deadline, 0);
+  EXPECT_FALSE(world_.HasTimer(timer));
+}
+
+TEST_F(CallsTest, ThatItWasPublishedIsTakenBack) {
+  Come(10, 1);
+  Finish(absl::AbortedError("no"));
+  Calls::TakePublishBack(worker_);
+  EXPECT_TRUE(Come(11, 1)) << "that it was not stays so";
+  Come(12, 2);
+  Finish(absl::OkStatus());
+  Calls::TakePublishBack(worker_);
+  EXPECT_FALSE(Come(13, 2));
 }
 
 }  // namespace
