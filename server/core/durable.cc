@@ -110,17 +110,7 @@ void Hub::State::Restore() {
       group.open = TransactionOf(row);
     }
   }
-  changes_.retention.clear();
-  for (const auto& [key, row] : durable_.workers) {
-    if (row.away) {
-      away_[key] = {row.incarnation, row.away, started_ + options_.cut_off_ms, row.withdrawn};
-    } else {
-      expected_[key] = {row.incarnation, std::nullopt, row.withdrawn};
-    }
-  }
-  SetAwayTimer();
-  // A store of before that has no such rows: for those who are there now they would be too few.
-  names_all_ = !options_.recovering || !durable_.workers.empty();
+  absentees_.Restore(durable_.workers);
   adoptions_.rows = durable_.adopted;
 }
 
@@ -171,23 +161,6 @@ void Hub::State::RestoreRetention(const std::string& name, const RetentionRow& r
   }
 }
 
-// R8: of two processes the one that is expected is the newer one (Expected).
-std::optional<WorkerRow> Hub::State::RowOfWorker(const WorkerKey& key) const {
-  if (!names_all_) return std::nullopt;
-  const auto expected = expected_.find(key);
-  if (expected != expected_.end()) {
-    return WorkerRow{expected->second.incarnation, {}, expected->second.withdrawn};
-  }
-  const auto away = away_.find(key);
-  if (away != away_.end()) {
-    const Away& row = away->second;
-    return WorkerRow{row.incarnation, row.publication, row.withdrawn};
-  }
-  const Worker* worker = FindWorker(key);
-  if (worker == nullptr || !worker->alive) return std::nullopt;
-  return WorkerRow{worker->id.incarnation, {}, worker->withdrawn};
-}
-
 std::optional<GroupRow> Groups::RowOfGroup(const GroupKey& key) const {
   const auto it = groups_.find(key);
   if (it == groups_.end()) return std::nullopt;
@@ -213,7 +186,7 @@ void Hub::State::PersistChanges(size_t first) {
     Compare(key, RowOfGroup(key), durable_.groups, rows.groups);
   }
   for (const WorkerKey& key : std::exchange(changes_.workers, {})) {
-    Compare(key, RowOfWorker(key), durable_.workers, rows.workers);
+    Compare(key, absentees_.RowOf(key), durable_.workers, rows.workers);
   }
   for (const Id128& store : std::exchange(adoptions_.changed, {})) {
     Compare(store, std::optional(adoptions_.rows.at(store)), durable_.adopted, rows.adopted);

@@ -70,7 +70,7 @@ void Hub::State::JoinDeadline(Worker& worker) {
                        RanksWithout(worker.world_size, joined));
   } else if (recovering_) {
     why = "the server is recovering; try again in a few seconds";
-  } else if (const auto wanted = FindWanted(key.model, group); wanted.ok()) {
+  } else if (const auto wanted = choice_.Wanted(key.model, group); wanted.ok()) {
     // Only a group that cuts the version in another way waits for more.
     const Sharding& origin = (*wanted)->origin();
     const auto known = [&](Rank rank) {
@@ -99,7 +99,7 @@ bool Hub::State::IsFull(const GroupKey& key, const Group& group) const {
 void Hub::State::Resolve(const GroupKey& key, Group& group) {
   if (recovering_ || group.open || !IsFull(key, group)) return;
   const VersionSelector selector = group.forming.begin()->second.selector;
-  const auto wanted = FindWanted(key.model, group);
+  const auto wanted = choice_.Wanted(key.model, group);
   if (!wanted.ok()) {
     if (selector.kind != VersionSelector::Kind::kNewerThan)
       RefuseForming(key, group, wanted.status());
@@ -109,79 +109,6 @@ void Hub::State::Resolve(const GroupKey& key, Group& group) {
   const absl::StatusOr<Sharding*> sharding = ShardingFor(key, group, publication);
   if (!sharding.ok()) return RefuseForming(key, group, sharding.status());
   if (*sharding != nullptr) Decide(key, group, publication, **sharding);
-}
-
-absl::StatusOr<const Publication*> Hub::State::FindWanted(const std::string& name,
-                                                          const Group& group) const {
-  const Model& model = models_.at(name);
-  const VersionSelector& selector = group.forming.begin()->second.selector;
-  switch (selector.kind) {
-    case VersionSelector::Kind::kLatest:
-      return FindLatest(name, model);
-    case VersionSelector::Kind::kExact:
-      return FindExact(name, model, selector.version);
-    case VersionSelector::Kind::kNewerThan:
-      break;
-  }
-  // R2: whoever holds something superseded wants what superseded it, whatever its number.
-  const auto over = [&](const auto& join) {
-    const std::optional<TermNumber> held_in = join.second.held_in;
-    return held_in && model.terms.Supersede(*held_in, selector.version);
-  };
-  if (std::any_of(group.forming.begin(), group.forming.end(), over)) return FindLatest(name, model);
-  for (auto it = model.held.rbegin(); it != model.held.rend() && it->first > selector.version;
-       ++it) {
-    if (it->second->listed()) return it->second;
-  }
-  return absl::NotFoundError(absl::StrCat(name, " has no version newer than ", selector.version));
-}
-
-// R2: the mark says which version is latest, whether somebody holds it or not.
-absl::StatusOr<const Publication*> Hub::State::FindLatest(const std::string& name,
-                                                          const Model& model) const {
-  if (!model.latest) {
-    return absl::NotFoundError(absl::StrCat("model ", name, " has no version yet; publish one, or ",
-                                            "wait for it with a newer-than fetch"));
-  }
-  return FindExact(name, model, *model.latest);
-}
-
-absl::StatusOr<const Publication*> Hub::State::FindExact(const std::string& name,
-                                                         const Model& model,
-                                                         VersionNumber version) const {
-  const auto it = model.held.find(version);
-  if (it != model.held.end() && it->second->listed()) return it->second;
-  const std::string what = absl::StrCat("version ", version, " of ", name);
-  if (!model.visible.contains(version)) {
-    if (it != model.held.end()) {
-      return absl::NotFoundError(
-          absl::StrCat(what, " is not visible yet: not every rank has published it"));
-    }
-    const std::string latest =
-        model.latest ? absl::StrCat("the latest is ", *model.latest) : "it has no version yet";
-    const Term term = model.terms.now();
-    const bool may_have = term.number > 0 && version >= term.since;
-    const char* over = may_have ? ", or was superseded by the model's latest term" : "";
-    return absl::NotFoundError(absl::StrCat(what, " does not exist", over, "; ", latest));
-  }
-  return NoHolder(name, version, model.visible.at(version));
-}
-
-// The answer for a version that was visible. R8: it is an outage while a holder may come back.
-absl::Status Hub::State::NoHolder(const std::string& name, VersionNumber version,
-                                  const PublicationId& publication) const {
-  const Model& model = models_.at(name);
-  const std::string what =
-      absl::StrCat("version ", version, " of ", name, " has no holder any more");
-  if (const WorkerKey* away = MayReturn(name, publication)) {
-    return AsOutage(absl::NotFoundError(
-        absl::StrCat(what, ": ", ToString(*away), " fell silent, and may come back with it")));
-  }
-  for (auto held = model.held.rbegin(); held != model.held.rend(); ++held) {
-    if (!held->second->listed()) continue;
-    return absl::NotFoundError(absl::StrCat(what, "; the newest held is ", held->first));
-  }
-  return absl::NotFoundError(absl::StrCat(what, ", and no other version is held; publish again"));
 }
 
 // For agents that read their own shard only: how they cut it, against how it is held.

@@ -26,6 +26,12 @@ concept NamesSession = requires(const E& event) {
 template <typename E>
 constexpr bool kIsItsWord = NamesSession<E> && !std::is_same_v<E, SessionClosed>;
 
+// What a part of the hub takes is its own; on the rest the hub decides.
+template <typename Part, typename E>
+concept Takes = requires(Part& part, const E& event) {
+  part.On(event);
+};
+
 }  // namespace
 
 Hub::State::State(const HubOptions& options, TimeMs now)
@@ -33,6 +39,10 @@ Hub::State::State(const HubOptions& options, TimeMs now)
       started_(now),
       random_(options.seed),
       calls_(*this),
+      absentees_(options_, *this, *this, *this),
+      silence_(options_, *this, *this),
+      choice_(*this, absentees_),
+      waits_(options_, *this, *this),
       documents_(options.limits.layouts, options.limits.attachments),
       plans_(documents_),
       graph_(options_, *this, *this, plans_),
@@ -57,7 +67,18 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
   // R7: who has been heard again is a keeper only if it does not say now that it holds nothing.
   const bool retention_changed = std::exchange(retention_changed_, false);
   DrainInternalEvents();
-  std::visit([this](const auto& body) { On(body); }, event);
+  std::visit(
+      [this](const auto& body) {
+        using Body = std::decay_t<decltype(body)>;
+        if constexpr (Takes<ReadGraph, Body>) {
+          graph_.On(body);
+        } else if constexpr (Takes<WaitCalls, Body>) {
+          waits_.On(body);
+        } else {
+          On(body);
+        }
+      },
+      event);
   retention_changed_ = retention_changed_ || retention_changed;
   DrainInternalEvents();
   if (HaveAllReported()) EndRecovery();
@@ -77,7 +98,7 @@ std::optional<TimeMs> Hub::State::NextDeadline() const {
 void Hub::State::FireTimers() {
   const bool was_away = !timers_.empty() && now_ - timers_.begin()->at > options_.heartbeat_ms / 2;
   if (was_away) {
-    ForgiveSilence(
+    silence_.Forgive(
         absl::StrCat("this server did not run for at least ", now_ - timers_.begin()->at, " ms"));
   }
   while (!timers_.empty() && timers_.begin()->at <= now_) {
@@ -110,9 +131,9 @@ void Hub::State::Fire(const Timer& timer) {
     case Timer::Kind::kPins:
       return EndPins();
     case Timer::Kind::kAway:
-      return EndAway();
+      return absentees_.EndAway();
     case Timer::Kind::kWait:
-      return EndWait(timer.wait, absl::DeadlineExceededError("no such version in time"), 0);
+      return waits_.Expire(timer.wait);
   }
 }
 
@@ -150,7 +171,7 @@ void Hub::State::DrainInternalEvents() {
       const std::string model = *newly_visible_.begin();
       newly_visible_.erase(newly_visible_.begin());
       if (recovering_) continue;
-      WakeWaits(model);
+      waits_.Wake(model);
       for (auto it = groups_.lower_bound({model, ""});
            it != groups_.end() && it->first.model == model; ++it) {
         Resolve(it->first, it->second);
@@ -170,7 +191,7 @@ void Hub::State::TakeFromGraph() {
 }
 
 void Hub::State::On(const CallCancelled& event) {
-  ForgetWait(event.call);
+  waits_.Forget(event.call);
   Worker* worker = calls_.HangUp(event.call);
   if (worker == nullptr || !IsPending(*worker, OpKind::kJoinFetch)) return;
   LeaveForming(*worker);

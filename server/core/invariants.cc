@@ -61,7 +61,8 @@ void Hub::State::Invariants::Check() const {
   for (const auto& [key, group] : state.groups_) CheckGroup(key, group);
   CheckDurable();
   CheckPins();
-  CheckWaits();
+  state.waits_.CheckInvariants();
+  state.absentees_.CheckInvariants();
   // R9: every table that a client can fill has its bound.
   const HubLimits& limits = state.options_.limits;
   const size_t awaited = state.recovering_ ? state.restored_ : 0;
@@ -70,7 +71,6 @@ void Hub::State::Invariants::Check() const {
   TH_CHECK(state.models_.size() <=
            std::max(limits.models, kept.models.size() + kept.retention.size()));
   TH_CHECK(state.groups_.size() <= state.workers_.size());
-  TH_CHECK(state.waits_.size() <= limits.waits);
   state.documents_.CheckInvariants();
 }
 
@@ -78,14 +78,6 @@ void Hub::State::Invariants::Check() const {
 void Hub::State::Invariants::CheckSettled() const {
   TH_CHECK(state.drained_.empty() && state.newly_visible_.empty());
   TH_CHECK(!state.joiners_due_ || state.joiners_.empty() || state.recovering_);
-}
-
-void Hub::State::Invariants::CheckWaits() const {
-  state.waits_.CheckInvariants();
-  for (const auto& [call, wait] : state.waits_.all()) {
-    TH_CHECK(state.timers_.contains(Timer{wait.deadline, Timer::Kind::kWait, 0, call}));
-    TH_CHECK(!state.Satisfied(wait));  // nobody waits for what is there
-  }
 }
 
 // R2: who is there belongs to the group's present epoch, once it is known who came back; and so
@@ -267,7 +259,6 @@ void Hub::State::Invariants::CheckPins() const {
 
 // R6, R8: what is kept is what the tables say.
 void Hub::State::Invariants::CheckDurable() const {
-  TH_CHECK(state.recovering_ || (state.expected_.empty() && state.names_all_));
   TH_CHECK(state.changes_.models.empty() && state.changes_.groups.empty() &&
            state.changes_.retention.empty());
   TH_CHECK(state.changes_.workers.empty() && state.adoptions_.changed.empty());
@@ -283,21 +274,9 @@ void Hub::State::Invariants::CheckDurable() const {
   }
   // R8: whoever is there has a row, and so has whoever may come back in this recovery.
   for (const auto& [key, worker] : state.workers_) {
-    if (const auto row = state.RowOfWorker(key)) wanted.workers[key] = *row;
+    if (const auto row = state.absentees_.RowOf(key)) wanted.workers[key] = *row;
   }
-  for (const auto& [key, expected] : state.expected_) {
-    wanted.workers[key] = {expected.incarnation, {}, expected.withdrawn};
-  }
-  for (const auto& [key, away] : state.away_) {
-    const Worker* worker = state.FindWorker(key);
-    TH_CHECK((worker == nullptr || !worker->alive) && !state.expected_.contains(key));
-    if (state.names_all_) {
-      wanted.workers[key] = {away.incarnation, away.publication, away.withdrawn};
-    }
-  }
-  const size_t away_max =
-      std::max(state.options_.limits.dead_workers, state.options_.durable.workers.size());
-  TH_CHECK(state.away_.size() <= away_max && (state.away_.empty() || state.away_timer_));
+  state.absentees_.AddRows(wanted.workers);
   TH_CHECK(wanted == state.durable_);
 }
 

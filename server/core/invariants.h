@@ -28,7 +28,6 @@ struct Hub::State::Invariants {
   void CheckModel(const std::string& name, const Model& model) const;
   void CheckStanding(const Model& model, const Publication& publication) const;
   void CheckDigests(const Shard& shard) const;
-  void CheckWaits() const;
   void CheckGroup(const GroupKey& key, const Group& group) const;
   void CheckPins() const;
   void CheckDurable() const;

@@ -35,7 +35,7 @@ absl::Status Hub::State::Pin(const PinOp& op) {
   if (const auto problem = NameProblem(op.name)) {
     return absl::InvalidArgumentError(absl::StrCat("the pin's name ", *problem));
   }
-  const auto wanted = FindExact(op.model, found->second, op.version);
+  const auto wanted = choice_.Exact(op.model, op.version);
   if (!wanted.ok()) {
     // R8: its holders may still report.
     if (!recovering_) return wanted.status();

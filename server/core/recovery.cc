@@ -106,15 +106,7 @@ void Hub::State::EndRecovery() {
   recovering_ = false;
   Adoption{*this}.Settle();
   SetGrace(std::nullopt);
-  for (const auto& [key, expected] : std::exchange(expected_, {})) {
-    changes_.workers.insert(key);
-    NoteUnaccounted(key, expected);
-    Say(LogLine::Level::kInfo,
-        absl::StrCat(ToString(key), " did not come back after the server's restart"));
-  }
-  if (!std::exchange(names_all_, true)) {
-    for (const auto& [key, worker] : workers_) changes_.workers.insert(key);
-  }
+  absentees_.EndGrace();
   AskAfterRecovery();
   for (const auto& [key, group] : groups_) SettleEpoch(key);
   SettleCandidates();
@@ -131,46 +123,10 @@ void Hub::State::EndRecovery() {
   SetPinTimer();
 }
 
-// R8: what it says in this event, and by the call that it repeats, is all that the earlier life may
-// have known of it. A new process in its place says that it will not come back, or that it will
-// not be heard.
-void Hub::State::HearExpected(const SessionOpened& event) {
-  const auto it = expected_.find(event.worker.key);
-  if (it == expected_.end()) return;
-  if (it->second.incarnation == event.worker.incarnation) {
-    it->second.repeats = event.repeats;
-  } else if (!event.resumed) {
-    expected_.erase(it);
-  }
-}
-
-// The process has ended in this life, so that no more is to come of it.
-void Hub::State::ExpectNoMore(const Worker& worker) {
-  const auto it = expected_.find(worker.id.key);
-  if (it == expected_.end() || it->second.incarnation != worker.id.incarnation) return;
-  expected_.erase(it);
-}
-
-// Not as long as the call is to be carried out again, for want of a document say. A read whose
-// version nobody has reported yet repeats it too, and has reported the fetch.
-bool Hub::State::HasSaidAll(const WorkerKey& key, const Expected& expected) const {
-  const Worker* worker = FindWorker(key);
-  const bool back = worker != nullptr && worker->id.incarnation == expected.incarnation;
-  if (!back || !expected.repeats) return false;
-  const OpRecord& op = worker->op;
-  const bool heard = op.state != OpRecord::State::kOpen || op.kind == OpKind::kBeginRead;
-  return *expected.repeats == 0 || (op.id >= *expected.repeats && heard);
-}
-
 // R8: then absence proves what it always does, before the lease is over.
 bool Hub::State::HaveAllReported() {
-  if (!recovering_ || !options_.recovering || !names_all_) return false;
-  if (adoptions_.IsUnsettled()) return false;
-  while (!expected_.empty() && HasSaidAll(expected_.begin()->first, expected_.begin()->second)) {
-    changes_.workers.insert(expected_.begin()->first);
-    expected_.erase(expected_.begin());
-  }
-  if (!expected_.empty()) return false;
+  if (!recovering_ || !options_.recovering || adoptions_.IsUnsettled()) return false;
+  if (!absentees_.HaveAllSaid()) return false;
   Say(LogLine::Level::kInfo, absl::StrCat("every worker that was there before has reported, ",
                                           now_ - started_, " ms after the server's start"));
   return true;

@@ -69,7 +69,7 @@ Holding AsOfReader(Holding holding) {
 void Hub::State::Renew(SessionId session) {
   Worker* worker = FindSession(session);
   if (worker == nullptr) return;
-  Hear(*worker);
+  silence_.Hear(*worker);
   graph_.SetAbsent(*worker, worker->stalled_ms > 0);
 }
 
@@ -82,8 +82,21 @@ void Hub::State::On(const Heartbeat& event) {
   graph_.Sample(*worker);
 }
 
+// R8: one that stands still lives, and holds what it holds, but serves nobody: so its lease is
+// renewed, and it is absent.
+void Hub::State::NoteStall(Worker& worker, TimeMs stalled_ms) {
+  const bool before = worker.stalled_ms > 0;
+  worker.stalled_ms = stalled_ms;
+  graph_.SetAbsent(worker, stalled_ms > 0);
+  if (before == (stalled_ms > 0)) return;
+  Say(LogLine::Level::kWarning,
+      before ? absl::StrCat(ToString(worker.id.key), " goes on")
+             : absl::StrCat(ToString(worker.id.key), " stands still, since ", stalled_ms,
+                            " ms: it lives, and serves nobody meanwhile; its own log says why"));
+}
+
 void Hub::State::On(const SessionOpened& opened) {
-  HearSomebody();
+  silence_.HearSomebody();
   SessionOpened event = opened;
   const Adoption adoption{*this};
   adoption.ForgetEpochs(event);
@@ -108,8 +121,8 @@ void Hub::State::On(const SessionOpened& opened) {
   const bool moved = worker.alive && worker.endpoint != event.endpoint;
   JoinEpoch(worker, event, replaces);
   Attach(worker, event);
-  HearExpected(event);
-  ComesBack(event.worker.key);
+  absentees_.Hear(event);
+  absentees_.ComesBack(event.worker.key);
   if (worker.came_in == GroupEpoch{}) worker.came_in = CameIn(event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told,
                        models_.at(event.worker.key.model).terms.now().number,
@@ -218,8 +231,8 @@ absl::Status Hub::State::CheckRoom(const SessionOpened& event) {
   const Worker* worker = FindWorker(event.worker.key);
   // One that is expected has its place until its grace is over, as others until their lease is.
   const bool has_place =
-      (worker != nullptr && worker->alive) || expected_.contains(event.worker.key);
-  if (!has_place && alive_ + expected_.size() >= options_.limits.workers) {
+      (worker != nullptr && worker->alive) || absentees_.IsExpected(event.worker.key);
+  if (!has_place && alive_ + absentees_.expected() >= options_.limits.workers) {
     return absl::ResourceExhaustedError(
         absl::StrCat("this server has its ", options_.limits.workers, " workers already"));
   }
@@ -286,8 +299,8 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.alive = true;
   worker.session = event.session;
   worker.number = event.number;
-  SetFellSilent(worker, false);
-  Hear(worker);
+  silence_.SetFellSilent(worker, false);
+  silence_.Hear(worker);
   sessions_[event.session] = &worker;
   changes_.workers.insert(event.worker.key);
   worker.stalled_ms = 0;
@@ -312,7 +325,8 @@ void Hub::State::On(const SessionClosed& event) {
   sessions_.erase(event.session);
   if (worker == nullptr || worker->session != event.session) return;
   worker->session = 0;
-  SetFellSilent(*worker, worker->alive && now_ - worker->heard > 2 * options_.heartbeat_ms);
+  silence_.SetFellSilent(*worker,
+                         worker->alive && now_ - worker->heard > 2 * options_.heartbeat_ms);
   graph_.EndQuestion(*worker);
 }
 
@@ -324,8 +338,8 @@ void Hub::State::LeaseFired(Worker& worker) {
     timers_.insert(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
     return;
   }
-  if (IsExcused(worker)) return;
-  EndWorker(worker, AsOutage(absl::UnavailableError("lease expired"), FellSilent(worker)));
+  if (silence_.Excuses(worker)) return;
+  EndWorker(worker, AsOutage(absl::UnavailableError("lease expired"), Silence::FellSilent(worker)));
 }
 
 void Hub::State::On(const LeaveOp& op) {
@@ -346,15 +360,16 @@ void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   if (worker.op.state == OpRecord::State::kPending) calls_.ReplyRetryable(worker, reason);
   const bool held = HoldsWhole(worker) && worker.reference->sharding->full;
   if (IsOutage(reason) && (held || worker.withdrawn)) {
-    NoteAway(worker.id, held ? worker.reference->publication : PublicationId{}, worker.withdrawn);
+    absentees_.NoteAway(worker.id, held ? worker.reference->publication : PublicationId{},
+                        worker.withdrawn);
   }
   RemoveReference(worker, /*may_return=*/IsOutage(reason));
   graph_.EndRead(worker);
   graph_.Forget(worker);
   CloseStream(worker, reason);
   timers_.erase(Timer{worker.lease_timer, Timer::Kind::kLease, worker.serial, 0});
-  SetFellSilent(worker, false);
-  ExpectNoMore(worker);
+  silence_.SetFellSilent(worker, false);
+  absentees_.ExpectNoMore(worker);
   changes_.workers.insert(worker.id.key);
   worker.alive = false;
   --alive_;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/random.h"
+#include "server/core/absentees.h"
 #include "server/core/adoptions.h"
 #include "server/core/calls.h"
 #include "server/core/catalog.h"
@@ -28,9 +29,11 @@
 #include "server/core/plans.h"
 #include "server/core/read_graph.h"
 #include "server/core/roster.h"
+#include "server/core/silence.h"
 #include "server/core/tables.h"
 #include "server/core/turn.h"
-#include "server/core/waits.h"
+#include "server/core/version_choice.h"
+#include "server/core/wait_calls.h"
 
 namespace tensorhub::hub {
 
@@ -53,8 +56,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void DrainInternalEvents();
   void TakeFromGraph();
   void On(const Tick&) {}
-  void On(const SourceFailed& event) { graph_.On(event); }
-  void On(const SourceSilent& event) { graph_.On(event); }
   void On(const CallCancelled& event);
   void NotifyWatchers(Model& model, const std::string& name, ModelChange::Kind kind,
                       VersionNumber version, const std::string& group);
@@ -63,7 +64,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void Restore();
   void RestoreMember(const GroupKey& key, Rank rank, const MemberRow& member, uint32_t world_size);
   std::optional<RetentionRow> RowOfRetention(const std::string& name) const;
-  std::optional<WorkerRow> RowOfWorker(const WorkerKey& key) const;
   void RestoreRetention(const std::string& name, const RetentionRow& row);
   void PersistChanges(size_t first);
 
@@ -87,21 +87,7 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void Locate(Worker& worker, const SessionOpened& event);
   void Attach(Worker& worker, const SessionOpened& event);
   void LeaseFired(Worker& worker);
-  // silence.cc: R8: who is silent, a worker or this server
-  void HearSomebody();
-  void Hear(Worker& worker);
-  bool FellSilent(const Worker& worker) const;
-  void SetFellSilent(Worker& worker, bool silent);
-  bool IsCutOff() const;
-  bool IsExcused(Worker& worker);
   void NoteStall(Worker& worker, TimeMs stalled_ms);
-  void ForgiveSilence(const std::string& why);
-  void NoteAway(const WorkerIdentity& worker, const PublicationId& publication, bool withdrawn);
-  void NoteUnaccounted(const WorkerKey& key, const Expected& expected);
-  void ComesBack(const WorkerKey& key);
-  void SetAwayTimer();
-  void EndAway();
-  const WorkerKey* MayReturn(const std::string& model, const PublicationId& publication) const;
   void EndWorker(Worker& worker, const absl::Status& reason);
   void CloseStream(Worker& worker, const absl::Status& reason);
   void ForgetOldestDead();
@@ -109,9 +95,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   // recovery.cc: R8
   void BeginRecovery(TimeMs until);
   void EndRecovery();
-  void HearExpected(const SessionOpened& event);
-  void ExpectNoMore(const Worker& worker);
-  bool HasSaidAll(const WorkerKey& key, const Expected& expected) const;
   bool HaveAllReported();
   void MergeReport(Worker& worker, const SessionOpened& event);
   void OfferReported(Worker& holder);
@@ -274,12 +257,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void JoinDeadline(Worker& worker);
   bool IsFull(const GroupKey& key, const Group& group) const;
   void Resolve(const GroupKey& key, Group& group);
-  absl::StatusOr<const Publication*> FindWanted(const std::string& model, const Group& group) const;
-  absl::StatusOr<const Publication*> FindLatest(const std::string& name, const Model& model) const;
-  absl::StatusOr<const Publication*> FindExact(const std::string& name, const Model& model,
-                                               VersionNumber version) const;
-  absl::Status NoHolder(const std::string& name, VersionNumber version,
-                        const PublicationId& publication) const;
   absl::Status CheckShards(const Group& group, const Publication& publication,
                            const Sharding& held) const;
   void GiveUpJoin(Worker& worker, OpId join);
@@ -311,13 +288,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void Acknowledge(const Worker& worker);
   void GiveUpFetches(const Worker& worker, const absl::Status& reason);
 
-  // wait_calls.cc
-  void On(const WaitOp& op);
-  std::optional<VersionNumber> Satisfied(const Wait& wait) const;
-  void EndWait(CallId call, absl::Status status, VersionNumber version);
-  bool ForgetWait(CallId call);
-  void WakeWaits(const std::string& model);
-
   // document_calls.cc
   void On(const PutLayoutOp& op);
   void On(const PutAttachmentOp& op);
@@ -328,17 +298,16 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   const HubOptions options_;
   const TimeMs started_;
   Random random_;
-  // While recovering; empty: those of the earlier life are not known, or are there.
-  std::map<WorkerKey, Expected> expected_;
-  std::map<WorkerKey, Away> away_;
-  std::optional<TimeMs> away_timer_;
-  bool names_all_ = true;  // false: in a recovery that began without the rows of workers
   Totals totals_;
   uint64_t epochs_ = 0;  // made in this life
   Adoptions adoptions_;
 
-  Waits waits_;
+  // The parts. Each is given only those before it.
   Calls calls_;  // of pending operations
+  Absentees absentees_;
+  Silence silence_;
+  VersionChoice choice_;
+  WaitCalls waits_;
   Documents documents_;
   Pins pins_;
   Plans plans_;
@@ -357,10 +326,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   std::set<Serial> joiners_;             // that wait to be compared (R1); a superset
   bool joiners_due_ = false;
   bool retention_changed_ = false;
-
-  TimeMs heard_ = 0;     // R8: when any worker was heard last
-  int fell_silent_ = 0;  // workers of whom that is true
-  bool cut_off_said_ = false;
 };
 
 }  // namespace tensorhub::hub

@@ -177,17 +177,16 @@ void Hub::State::SettleCandidates() {
 void Hub::State::On(const SupersedeOp& op) { Answer(op.call, Supersede(op)); }
 
 absl::Status Hub::State::Supersede(const SupersedeOp& op) {
-  const auto found = models_.find(op.model);
-  if (found == models_.end()) return UnknownModel(op.model);
+  const Model* model = FindModel(op.model);
+  if (model == nullptr) return UnknownModel(op.model);
   // R8: holders of it may still report.
   if (recovering_) {
     return absl::UnavailableError("the server is recovering; supersede again in a few seconds");
   }
-  const Model& model = found->second;
-  const auto wanted = FindExact(op.model, model, op.version);
+  const auto wanted = choice_.Exact(op.model, op.version);
   if (!wanted.ok()) return wanted.status();
-  if (model.latest == op.version) return absl::OkStatus();
-  BeginTerm(op.model, {model.terms.now().number + 1, op.version + 1}, kOperator);
+  if (model->latest == op.version) return absl::OkStatus();
+  BeginTerm(op.model, {model->terms.now().number + 1, op.version + 1}, kOperator);
   MoveLatest(**wanted);
   return absl::OkStatus();
 }

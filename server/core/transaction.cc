@@ -60,7 +60,7 @@ absl::Status Hub::State::BeginRead(Worker& worker, const ReadStart& start) {
     if (transaction.sharding) {
       return absl::AbortedError("the server has restarted since this was decided; fetch again");
     }
-    return NoHolder(worker.id.key.model, transaction.version, transaction.publication);
+    return choice_.NoHolder(worker.id.key.model, transaction.version, transaction.publication);
   }
   // An earlier, aborted read that it never settled: its buffers are free, by its own word.
   graph_.EndRead(worker);

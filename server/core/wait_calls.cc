@@ -1,55 +1,71 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// Calls that wait for a newer version (waits.h), until it is there, or their time is up.
+
+#include "server/core/wait_calls.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/state.h"
+#include "common/check.h"
 
 namespace tensorhub::hub {
 
-void Hub::State::On(const WaitOp& op) {
+void WaitCalls::On(const WaitOp& op) {
   if (const auto problem = NameProblem(op.model)) {
-    return Answer(op.call, absl::InvalidArgumentError(absl::StrCat("the model's name ", *problem)));
+    return turn_.Answer(op.call,
+                        absl::InvalidArgumentError(absl::StrCat("the model's name ", *problem)));
   }
-  const TimeMs deadline = now_ + std::clamp<TimeMs>(op.timeout_ms, 0, kTimeoutMsMax);
+  const TimeMs deadline = turn_.now() + std::clamp<TimeMs>(op.timeout_ms, 0, kTimeoutMsMax);
   const Wait wait{op.model, op.newer_than, op.held_in, op.any, op.max_lag, deadline};
   if (const auto version = Satisfied(wait)) {
-    return Answer(op.call, absl::OkStatus(), WaitReply{*version});
+    return turn_.Answer(op.call, absl::OkStatus(), WaitReply{*version});
   }
   if (waits_.size() >= options_.limits.waits) {
-    return Answer(op.call, absl::ResourceExhaustedError(absl::StrCat(
-                               "this server has its ", options_.limits.waits, " waits already")));
+    return turn_.Answer(op.call,
+                        absl::ResourceExhaustedError(absl::StrCat(
+                            "this server has its ", options_.limits.waits, " waits already")));
   }
   waits_.Add(op.call, wait);
-  timers_.insert(Timer{deadline, Timer::Kind::kWait, 0, op.call});
+  turn_.SetTimer(Timer{deadline, Timer::Kind::kWait, 0, op.call});
 }
 
 // R8: while recovering, the watermark may still rise with the next report.
-std::optional<VersionNumber> Hub::State::Satisfied(const Wait& wait) const {
-  if (recovering_) return std::nullopt;
-  const auto model = models_.find(wait.model);
-  return model == models_.end() ? std::nullopt : VersionFor(wait, model->second);
+std::optional<VersionNumber> WaitCalls::Satisfied(const Wait& wait) const {
+  if (turn_.recovering()) return std::nullopt;
+  const Model* model = catalog_.FindModel(wait.model);
+  return model == nullptr ? std::nullopt : VersionFor(wait, *model);
 }
 
-// False: it does not wait (any more).
-bool Hub::State::ForgetWait(CallId call) {
+bool WaitCalls::Take(CallId call) {
   const std::optional<Wait> wait = waits_.Take(call);
-  if (wait) timers_.erase(Timer{wait->deadline, Timer::Kind::kWait, 0, call});
+  if (wait) turn_.ClearTimer(Timer{wait->deadline, Timer::Kind::kWait, 0, call});
   return wait.has_value();
 }
 
-void Hub::State::EndWait(CallId call, absl::Status status, VersionNumber version) {
-  if (ForgetWait(call)) Answer(call, std::move(status), WaitReply{version});
+void WaitCalls::Forget(CallId call) { Take(call); }
+
+void WaitCalls::End(CallId call, absl::Status status, VersionNumber version) {
+  if (Take(call)) turn_.Answer(call, std::move(status), WaitReply{version});
 }
 
-void Hub::State::WakeWaits(const std::string& model) {
+void WaitCalls::Expire(CallId call) {
+  End(call, absl::DeadlineExceededError("no such version in time"), 0);
+}
+
+void WaitCalls::Wake(const std::string& model) {
   for (const CallId call : waits_.Of(model)) {
     const auto version = Satisfied(*waits_.Find(call));
-    if (version) EndWait(call, absl::OkStatus(), *version);
+    if (version) End(call, absl::OkStatus(), *version);
+  }
+}
+
+void WaitCalls::CheckInvariants() const {
+  waits_.CheckInvariants();
+  TH_CHECK(waits_.size() <= options_.limits.waits);
+  for (const auto& [call, wait] : waits_.all()) {
+    TH_CHECK(turn_.HasTimer(Timer{wait.deadline, Timer::Kind::kWait, 0, call}));
+    TH_CHECK(!Satisfied(wait));  // nobody waits for what is there
   }
 }
 

@@ -23,8 +23,9 @@ void Hub::State::On(const DrainOp& op) {
   const Service service{*this};
   Worker* worker = FindWorker(op.worker);
   if (worker == nullptr || !worker->alive) {
-    if (op.undo && service.TakeBack(op.worker))
+    if (op.undo && absentees_.TakeOrderBack(op.worker)) {
       return Answer(op.call, absl::OkStatus(), DrainReply());
+    }
     const std::string what = absl::StrCat(ToString(op.worker), ": no such worker is there");
     if (!recovering_) return Answer(op.call, absl::NotFoundError(what));
     return Answer(op.call, absl::UnavailableError(absl::StrCat(
@@ -44,25 +45,9 @@ void Hub::State::On(const DrainOp& op) {
   Answer(op.call, absl::OkStatus(), service.Describe(*worker));
 }
 
-bool Hub::State::Service::TakeBack(const WorkerKey& away) const {
-  const auto take_back = [&away](auto& rows) {
-    const auto row = rows.find(away);
-    return row != rows.end() && std::exchange(row->second.withdrawn, false);
-  };
-  const bool expected = take_back(state.expected_);
-  const bool kept = take_back(state.away_);
-  if (expected || kept) state.changes_.workers.insert(away);
-  // A worker that held nothing was waited for because of the order alone.
-  if (kept && !state.away_.at(away).publication) state.ComesBack(away);
-  return expected || kept;
-}
-
 void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
   worker.withdrawn = withdrawn;
-  const auto expected = state.expected_.find(worker.id.key);
-  const bool still =
-      expected != state.expected_.end() && expected->second.incarnation == worker.id.incarnation;
-  if (still) expected->second.withdrawn = withdrawn;
+  state.absentees_.SetWithdrawn(worker.id, withdrawn);
   state.changes_.workers.insert(worker.id.key);
   worker.succession = {};
   if (worker.read) worker.read->apart = true;
@@ -80,13 +65,7 @@ void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
 
 // R8: an earlier life of the hub was told.
 void Hub::State::Service::Restore(Worker& worker) const {
-  if (worker.withdrawn) return;
-  const auto told = [&worker](const auto& rows) {
-    const auto row = rows.find(worker.id.key);
-    return row != rows.end() && row->second.incarnation == worker.id.incarnation &&
-           row->second.withdrawn;
-  };
-  if (told(state.expected_) || told(state.away_)) Set(worker, true);
+  if (!worker.withdrawn && state.absentees_.IsWithdrawn(worker.id)) Set(worker, true);
 }
 
 void Hub::State::Service::FollowOwner(Worker& copy) const {

@@ -16,8 +16,6 @@ struct Hub::State::Service {
   void Set(Worker& worker, bool withdrawn) const;
   // A worker that has come back is what its row says.
   void Restore(Worker& worker) const;
-  // Takes back the order that a worker would find when it is back. False: there is none.
-  bool TakeBack(const WorkerKey& away) const;
   // A copy that has come is out of service with the process that it is in.
   void FollowOwner(Worker& copy) const;
   void AskOthersThan(const Worker& withdrawn) const;

@@ -6,7 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "server/core/tables.h"
+#include "server/core/wait_calls.h"
+#include "tests/unit/server/core/part_world.h"
 
 namespace tensorhub::hub {
 namespace {
@@ -78,6 +82,78 @@ TEST(WaitsTest, ALaterTermIsNewerWhateverItsNumbers) {
   EXPECT_EQ(VersionFor(wait, model), 40u);
   wait.held_in = 1;
   EXPECT_FALSE(VersionFor(wait, model));
+}
+
+class WaitCallsTest : public testing::Test {
+ protected:
+  void TearDown() override { waits_.CheckInvariants(); }
+
+  void Wait(CallId call, VersionNumber newer_than) {
+    WaitOp op;
+    op.call = call;
+    op.model = PartWorld::kModel;
+    op.newer_than = newer_than;
+    op.timeout_ms = 500;
+    waits_.On(op);
+  }
+  // Calls that were answered in this event, with that code.
+  std::vector<CallId> Answered(absl::StatusCode code = absl::StatusCode::kOk) const {
+    std::vector<CallId> calls;
+    for (const Reply& reply : world_.All<Reply>()) {
+      if (reply.status.code() == code) calls.push_back(reply.call);
+    }
+    return calls;
+  }
+  bool HasTimer(CallId call) const {
+    return world_.HasTimer({world_.now() + 500, Timer::Kind::kWait, 0, call});
+  }
+
+  PartWorld world_;
+  WaitCalls waits_{world_.options, world_, world_};
+};
+
+TEST_F(WaitCallsTest, AreAnsweredAtOnceOrOnceThereIsOne) {
+  Wait(1, 0);
+  EXPECT_THAT(Answered(), IsEmpty());
+  EXPECT_TRUE(HasTimer(1));
+  world_.Publish(7);
+  Wait(2, 6);
+  Wait(3, 7);
+  EXPECT_THAT(Answered(), ElementsAre(2));
+  waits_.Wake(PartWorld::kModel);
+  EXPECT_THAT(Answered(), ElementsAre(2, 1));
+  EXPECT_FALSE(HasTimer(1));
+  EXPECT_TRUE(HasTimer(3));
+}
+
+TEST_F(WaitCallsTest, EndOnce) {
+  Wait(1, 0);
+  Wait(2, 0);
+  waits_.Forget(2);
+  waits_.Expire(1);
+  waits_.Expire(1);
+  waits_.Expire(2);
+  EXPECT_THAT(Answered(absl::StatusCode::kDeadlineExceeded), ElementsAre(1));
+  EXPECT_FALSE(HasTimer(2));
+}
+
+TEST_F(WaitCallsTest, AreBounded) {
+  world_.options.limits.waits = 1;
+  Wait(1, 0);
+  Wait(2, 0);
+  EXPECT_THAT(Answered(absl::StatusCode::kResourceExhausted), ElementsAre(2));
+}
+
+// R8: the watermark may still rise with the next report.
+TEST_F(WaitCallsTest, GoOnWhileTheHubRecovers) {
+  world_.Publish(7);
+  world_.Recover(true);
+  Wait(1, 0);
+  waits_.Wake(PartWorld::kModel);
+  EXPECT_THAT(Answered(), IsEmpty());
+  world_.Recover(false);
+  waits_.Wake(PartWorld::kModel);
+  EXPECT_THAT(Answered(), ElementsAre(1));
 }
 
 }  // namespace
