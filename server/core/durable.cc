@@ -99,7 +99,10 @@ void Hub::State::Restore() {
     for (const Term& term : row.terms) model.terms.Begin(term);
     model.term_by = row.term_by;
   }
-  for (const auto& [name, row] : durable_.retention) RestoreRetention(name, row);
+  for (const auto& [name, row] : durable_.retention) {
+    models_.try_emplace(name);
+    retention_.Restore(name, row);
+  }
   for (const auto& [key, row] : durable_.groups) {
     Group& group = groups_[key];
     for (const auto& [rank, member] : row.members) RestoreMember(key, rank, member, row.world_size);
@@ -138,29 +141,6 @@ std::optional<ModelRow> Catalog::RowOfModel(const std::string& name) const {
                   model.publishers, model.terms.line(),       model.term_by};
 }
 
-std::optional<RetentionRow> Hub::State::RowOfRetention(const std::string& name) const {
-  const auto it = models_.find(name);
-  if (it == models_.end()) return std::nullopt;
-  const Model& model = it->second;
-  RetentionRow row;
-  row.keep_latest = model.keep_latest;
-  for (const auto& [pin, pinned] : pins_.Of(name)) {
-    PinRow& kept = row.pins[pin];
-    kept.version = pinned.version;
-    if (pinned.until) kept.until = *pinned.until + options_.wall_at_zero;
-  }
-  return row == RetentionRow{} ? std::nullopt : std::optional(std::move(row));
-}
-
-void Hub::State::RestoreRetention(const std::string& name, const RetentionRow& row) {
-  models_[name].keep_latest = row.keep_latest;
-  for (const auto& [pin, kept] : row.pins) {
-    PinnedVersion pinned{kept.version, std::nullopt};
-    if (kept.until) pinned.until = *kept.until - options_.wall_at_zero;
-    pins_.Put(name, pin, pinned);
-  }
-}
-
 std::optional<GroupRow> Groups::RowOfGroup(const GroupKey& key) const {
   const auto it = groups_.find(key);
   if (it == groups_.end()) return std::nullopt;
@@ -180,7 +160,7 @@ void Hub::State::PersistChanges(size_t first) {
     Compare(name, RowOfModel(name), durable_.models, rows.models);
   }
   for (const std::string& name : std::exchange(changes_.retention, {})) {
-    Compare(name, RowOfRetention(name), durable_.retention, rows.retention);
+    Compare(name, retention_.RowOf(name), durable_.retention, rows.retention);
   }
   for (const GroupKey& key : std::exchange(changes_.groups, {})) {
     Compare(key, RowOfGroup(key), durable_.groups, rows.groups);

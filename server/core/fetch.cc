@@ -43,7 +43,7 @@ void Hub::State::On(const JoinFetchOp& op) {
                              " for ", ToString(join.selector), ", rank ", worker->id.key.rank,
                              " for ", ToString(op.selector))));
   }
-  if (!IsAwaited(*worker, op.selector)) {
+  if (!retention_.IsAwaited(*worker, op.selector)) {
     const std::string why =
         absl::StrCat("nobody waits any more for a copy of ", ToString(op.selector));
     return RefuseForming(key, group, absl::AbortedError(why));

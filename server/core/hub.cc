@@ -46,11 +46,12 @@ Hub::State::State(const HubOptions& options, TimeMs now)
       documents_(options.limits.layouts, options.limits.attachments),
       plans_(documents_),
       graph_(options_, *this, *this, plans_),
+      retention_(options_, *this, *this, *this, *this, calls_, choice_),
       durable_(options.durable) {
   now_ = now;
   Restore();
   if (options_.recovering) BeginRecovery(now + options_.lease_ms);
-  SetPinTimer();
+  retention_.SetPinTimer();
 }
 
 void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
@@ -65,13 +66,15 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
   FireTimers();
   TakeFromGraph();
   // R7: who has been heard again is a keeper only if it does not say now that it holds nothing.
-  const bool retention_changed = std::exchange(retention_changed_, false);
+  const bool keepers_changed = retention_.TakeChanged();
   DrainInternalEvents();
   std::visit(
       [this](const auto& body) {
         using Body = std::decay_t<decltype(body)>;
         if constexpr (Takes<ReadGraph, Body>) {
           graph_.On(body);
+        } else if constexpr (Takes<Retention, Body>) {
+          retention_.On(body);
         } else if constexpr (Takes<WaitCalls, Body>) {
           waits_.On(body);
         } else {
@@ -79,7 +82,7 @@ void Hub::State::Apply(const Event& event, TimeMs now, Effects& effects) {
         }
       },
       event);
-  retention_changed_ = retention_changed_ || retention_changed;
+  if (keepers_changed) retention_.KeepersChanged();
   DrainInternalEvents();
   if (HaveAllReported()) EndRecovery();
   DrainInternalEvents();
@@ -129,7 +132,7 @@ void Hub::State::Fire(const Timer& timer) {
       if (worker != nullptr) graph_.Forget(*worker);
       return;
     case Timer::Kind::kPins:
-      return EndPins();
+      return retention_.EndPins();
     case Timer::Kind::kAway:
       return absentees_.EndAway();
     case Timer::Kind::kWait:
@@ -139,7 +142,7 @@ void Hub::State::Fire(const Timer& timer) {
 
 void Hub::State::OperationDeadline(Worker& worker) {
   if (IsPending(worker, OpKind::kPublish)) return PublishDeadline(worker);
-  if (IsPending(worker, OpKind::kUnpublish)) return KeeperDeadline(worker);
+  if (IsPending(worker, OpKind::kUnpublish)) return Depart(retention_.KeeperDeadline(worker));
   JoinDeadline(worker);
 }
 
@@ -154,11 +157,12 @@ void Hub::State::DrainInternalEvents() {
     joiners_due_ = joiners_due_ && !joiners_.empty() && !recovering_;
     const bool reads = graph_.HasOrphans() || graph_.MayCut();
     const bool quiet = drained_.empty() && !reads && newly_visible_.empty();
-    if (quiet && !retention_changed_ && !joiners_due_) return;
+    if (quiet && !retention_.changed() && !joiners_due_) return;
     if (joiners_due_) {
       SettleJoiners();
-    } else if (retention_changed_) {
-      SettleLeavers();
+    } else if (retention_.changed()) {
+      retention_.BeginRound();
+      LetGo();
     } else if (!drained_.empty()) {
       Worker& worker = **drained_.begin();
       drained_.erase(drained_.begin());
@@ -187,7 +191,7 @@ void Hub::State::TakeFromGraph() {
                     : Abort({key.model, key.group}, stranded->why);
   }
   drained_.merge(graph_.TakeDrained());
-  retention_changed_ |= graph_.TakeAbsenceChanged();
+  if (graph_.TakeAbsenceChanged()) retention_.KeepersChanged();
 }
 
 void Hub::State::On(const CallCancelled& event) {

@@ -60,7 +60,7 @@ void Hub::State::Invariants::Check() const {
   for (const auto& [name, model] : state.models_) CheckModel(name, model);
   for (const auto& [key, group] : state.groups_) CheckGroup(key, group);
   CheckDurable();
-  CheckPins();
+  state.retention_.CheckInvariants();
   state.waits_.CheckInvariants();
   state.absentees_.CheckInvariants();
   // R9: every table that a client can fill has its bound.
@@ -216,7 +216,7 @@ uint32_t Hub::State::Invariants::CheckSharding(const Publication& publication,
       TH_CHECK(shard.draining.contains(holder) == drains);
       TH_CHECK(shard.withdrawn.contains(holder) == holder->withdrawn);
       // R7: it is asked about again when who keeps what it holds may have changed.
-      TH_CHECK(!holder->withdrawn || !HoldsWhole(*holder) || state.leavers_.contains(serial));
+      TH_CHECK(!holder->withdrawn || !HoldsWhole(*holder) || state.retention_.Watches(*holder));
       if (holder->withdrawn) ++withdrawn;
       if (drains) ++draining;
       // R2: nobody holds a version completely before it is visible.
@@ -248,15 +248,6 @@ void Hub::State::Invariants::CheckDigests(const Shard& shard) const {
   TH_CHECK(hashing || !said);
 }
 
-void Hub::State::Invariants::CheckPins() const {
-  state.pins_.CheckInvariants();
-  for (const auto& [name, model] : state.models_) {
-    TH_CHECK(state.pins_.Of(name).size() <= state.options_.limits.pins);
-  }
-  TH_CHECK(state.recovering_ || !state.pins_.FirstEnd() ||
-           state.timers_.contains({*state.pin_timer_, Timer::Kind::kPins, 0, 0}));
-}
-
 // R6, R8: what is kept is what the tables say.
 void Hub::State::Invariants::CheckDurable() const {
   TH_CHECK(state.changes_.models.empty() && state.changes_.groups.empty() &&
@@ -267,7 +258,7 @@ void Hub::State::Invariants::CheckDurable() const {
   wanted.adopted = state.adoptions_.rows;
   for (const auto& [name, model] : state.models_) {
     if (const auto row = state.RowOfModel(name)) wanted.models[name] = *row;
-    if (const auto row = state.RowOfRetention(name)) wanted.retention[name] = *row;
+    if (const auto row = state.retention_.RowOf(name)) wanted.retention[name] = *row;
   }
   for (const auto& [key, group] : state.groups_) {
     if (const auto row = state.RowOfGroup(key)) wanted.groups[key] = *row;

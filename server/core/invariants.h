@@ -29,7 +29,6 @@ struct Hub::State::Invariants {
   void CheckStanding(const Model& model, const Publication& publication) const;
   void CheckDigests(const Shard& shard) const;
   void CheckGroup(const GroupKey& key, const Group& group) const;
-  void CheckPins() const;
   void CheckDurable() const;
 };
 

@@ -8,37 +8,38 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/state.h"
+#include "common/limits.h"
+#include "server/core/retention.h"
 
 namespace tensorhub::hub {
 
-void Hub::State::On(const RetainOp& op) {
-  const auto model = models_.find(op.model);
-  if (model == models_.end()) return Answer(op.call, UnknownModel(op.model));
+void Retention::On(const RetainOp& op) {
+  Model* model = catalog_.FindModel(op.model);
+  if (model == nullptr) return turn_.Answer(op.call, UnknownModel(op.model));
   if (op.keep_latest > kKeepLatestMax) {
-    return Answer(op.call, absl::InvalidArgumentError(absl::StrCat("keep_latest ", op.keep_latest,
-                                                                   " is above ", kKeepLatestMax)));
+    return turn_.Answer(
+        op.call, absl::InvalidArgumentError(
+                     absl::StrCat("keep_latest ", op.keep_latest, " is above ", kKeepLatestMax)));
   }
-  model->second.keep_latest = op.keep_latest;
-  Say(LogLine::Level::kInfo,
-      absl::StrCat(op.model, ": an operator wants the newest ", op.keep_latest, " versions kept"));
-  changes_.retention.insert(op.model);
-  RetentionChanged(op.model);
-  Answer(op.call, absl::OkStatus());
+  model->keep_latest = op.keep_latest;
+  turn_.Say(LogLine::Level::kInfo, absl::StrCat(op.model, ": an operator wants the newest ",
+                                                op.keep_latest, " versions kept"));
+  turn_.changes().retention.insert(op.model);
+  WantedChanged(op.model);
+  turn_.Answer(op.call, absl::OkStatus());
 }
 
-void Hub::State::On(const PinOp& op) { Answer(op.call, Pin(op)); }
+void Retention::On(const PinOp& op) { turn_.Answer(op.call, Pin(op)); }
 
-absl::Status Hub::State::Pin(const PinOp& op) {
-  const auto found = models_.find(op.model);
-  if (found == models_.end()) return UnknownModel(op.model);
+absl::Status Retention::Pin(const PinOp& op) {
+  if (catalog_.FindModel(op.model) == nullptr) return UnknownModel(op.model);
   if (const auto problem = NameProblem(op.name)) {
     return absl::InvalidArgumentError(absl::StrCat("the pin's name ", *problem));
   }
   const auto wanted = choice_.Exact(op.model, op.version);
   if (!wanted.ok()) {
     // R8: its holders may still report.
-    if (!recovering_) return wanted.status();
+    if (!turn_.recovering()) return wanted.status();
     return absl::UnavailableError("the server is recovering; pin again in a few seconds");
   }
   const Pins::ByName& pins = pins_.Of(op.model);
@@ -47,57 +48,55 @@ absl::Status Hub::State::Pin(const PinOp& op) {
         absl::StrCat(op.model, " has its ", options_.limits.pins, " pins already"));
   }
   PinnedVersion pin{op.version, std::nullopt};
-  if (op.ttl_ms > 0) pin.until = now_ + std::min(op.ttl_ms, kPinMsMax);
+  if (op.ttl_ms > 0) pin.until = turn_.now() + std::min(op.ttl_ms, kPinMsMax);
   pins_.Put(op.model, op.name, pin);
-  changes_.retention.insert(op.model);
-  Say(LogLine::Level::kInfo,
-      absl::StrCat(op.model, ": an operator pins version ", op.version, " as ", op.name));
+  turn_.changes().retention.insert(op.model);
+  turn_.Say(LogLine::Level::kInfo,
+            absl::StrCat(op.model, ": an operator pins version ", op.version, " as ", op.name));
   SetPinTimer();
-  RetentionChanged(op.model);  // the pin may have held another version before
+  WantedChanged(op.model);  // the pin may have held another version before
   return absl::OkStatus();
 }
 
-void Hub::State::On(const UnpinOp& op) {
-  if (!models_.contains(op.model)) return Answer(op.call, UnknownModel(op.model));
+void Retention::On(const UnpinOp& op) {
+  if (catalog_.FindModel(op.model) == nullptr) return turn_.Answer(op.call, UnknownModel(op.model));
   if (!pins_.Drop(op.model, op.name)) {
-    return Answer(op.call, absl::NotFoundError(
-                               absl::StrCat(op.model, " has no pin named \"", op.name, "\"")));
+    return turn_.Answer(op.call, absl::NotFoundError(absl::StrCat(op.model, " has no pin named \"",
+                                                                  op.name, "\"")));
   }
-  changes_.retention.insert(op.model);
-  Say(LogLine::Level::kInfo,
-      absl::StrCat(op.model, ": an operator takes the pin ", op.name, " away"));
+  turn_.changes().retention.insert(op.model);
+  turn_.Say(LogLine::Level::kInfo,
+            absl::StrCat(op.model, ": an operator takes the pin ", op.name, " away"));
   SetPinTimer();
-  RetentionChanged(op.model);
-  Answer(op.call, absl::OkStatus());
+  WantedChanged(op.model);
+  turn_.Answer(op.call, absl::OkStatus());
 }
 
-// R8: while recovering, nothing ends; EndRecovery sets it.
-void Hub::State::SetPinTimer() {
-  if (pin_timer_) timers_.erase(Timer{*pin_timer_, Timer::Kind::kPins, 0, 0});
+void Retention::SetPinTimer() {
+  if (pin_timer_) turn_.ClearTimer(Timer{*pin_timer_, Timer::Kind::kPins, 0, 0});
   pin_timer_.reset();
   const std::optional<TimeMs> first = pins_.FirstEnd();
-  if (recovering_ || !first) return;
-  pin_timer_ = std::max(*first, now_);
-  timers_.insert(Timer{*pin_timer_, Timer::Kind::kPins, 0, 0});
+  if (turn_.recovering() || !first) return;
+  pin_timer_ = std::max(*first, turn_.now());
+  turn_.SetTimer(Timer{*pin_timer_, Timer::Kind::kPins, 0, 0});
 }
 
-void Hub::State::EndPins() {
+void Retention::EndPins() {
   std::set<std::string> models;
-  if (!recovering_) models = pins_.End(now_);
-  changes_.retention.insert(models.begin(), models.end());
+  if (!turn_.recovering()) models = pins_.End(turn_.now());
+  turn_.changes().retention.insert(models.begin(), models.end());
   SetPinTimer();
-  for (const std::string& model : models) RetentionChanged(model);
+  for (const std::string& model : models) WantedChanged(model);
 }
 
-uint32_t Hub::State::KeepLatest(const Model& model) const {
+uint32_t Retention::KeepLatest(const Model& model) const {
   return model.keep_latest.value_or(options_.keep_latest);
 }
 
-// Why the version must not be lost; nothing if it may be.
-std::vector<std::string> Hub::State::KeptBy(const Model& model,
-                                            const Publication& publication) const {
+std::vector<std::string> Retention::KeptBy(const Publication& publication) const {
   std::vector<std::string> why;
   if (!publication.visible || publication.superseded) return why;
+  const Model& model = catalog_.models().at(publication.model);
   const uint32_t keep_latest = KeepLatest(model);
   uint32_t newer = 0;
   for (auto it = model.visible.rbegin();
@@ -109,6 +108,28 @@ std::vector<std::string> Hub::State::KeptBy(const Model& model,
     if (pin.version == publication.version) why.push_back("pin " + name);
   }
   return why;
+}
+
+std::optional<RetentionRow> Retention::RowOf(const std::string& name) const {
+  const Model* model = catalog_.FindModel(name);
+  if (model == nullptr) return std::nullopt;
+  RetentionRow row;
+  row.keep_latest = model->keep_latest;
+  for (const auto& [pin, pinned] : pins_.Of(name)) {
+    PinRow& kept = row.pins[pin];
+    kept.version = pinned.version;
+    if (pinned.until) kept.until = *pinned.until + options_.wall_at_zero;
+  }
+  return row == RetentionRow{} ? std::nullopt : std::optional(std::move(row));
+}
+
+void Retention::Restore(const std::string& name, const RetentionRow& row) {
+  catalog_.FindModel(name)->keep_latest = row.keep_latest;
+  for (const auto& [pin, kept] : row.pins) {
+    PinnedVersion pinned{kept.version, std::nullopt};
+    if (kept.until) pinned.until = *kept.until - options_.wall_at_zero;
+    pins_.Put(name, pin, pinned);
+  }
 }
 
 }  // namespace tensorhub::hub

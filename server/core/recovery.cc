@@ -107,7 +107,8 @@ void Hub::State::EndRecovery() {
   Adoption{*this}.Settle();
   SetGrace(std::nullopt);
   absentees_.EndGrace();
-  AskAfterRecovery();
+  retention_.BeginRoundAfterRecovery();
+  LetGo();
   for (const auto& [key, group] : groups_) SettleEpoch(key);
   SettleCandidates();
   for (auto& [key, worker] : workers_) {
@@ -118,9 +119,9 @@ void Hub::State::EndRecovery() {
   for (auto& [key, group] : groups_) SettleRecovered(key, group);
   for (const auto& [name, model] : models_) {
     newly_visible_.insert(name);
-    RetentionChanged(name);
+    retention_.WantedChanged(name);
   }
-  SetPinTimer();
+  retention_.SetPinTimer();
 }
 
 // R8: then absence proves what it always does, before the lease is over.

@@ -69,10 +69,10 @@ void Hub::State::CountComplete(Worker& holder) {
   Shard& shard = *holder.reference->shard;
   const std::string& group = holder.id.key.group;
   const bool was_listed = publication.listed();
-  retention_changed_ = true;
+  retention_.KeepersChanged();
   shard.may_return = false;
   if (++shard.complete == 1) ++sharding.whole_shards;
-  if (holder.withdrawn) leavers_.insert(holder.serial);
+  if (holder.withdrawn) retention_.Watch(holder);
   for (Worker* withdrawn : shard.withdrawn) graph_.MarkIndexStale(*withdrawn);
   Model& model = models_.at(publication.model);
   if (!was_listed && publication.listed() && !publication.superseded) {
@@ -108,7 +108,7 @@ void Hub::State::UncountComplete(Worker& holder) {
                  group);
   const std::string what = absl::StrCat("version ", publication.version, " of ", publication.model);
   const std::string last = absl::StrCat(group, " was the last to hold a shard of it");
-  const std::vector<std::string> why = KeptBy(model, publication);
+  const std::vector<std::string> why = retention_.KeptBy(publication);
   if (why.empty()) return Say(LogLine::Level::kInfo, absl::StrCat(what, " is gone: ", last));
   Say(LogLine::Level::kWarning, absl::StrCat(what, " is lost: ", last, ", and it is wanted (",
                                              absl::StrJoin(why, ", "), ")"));
@@ -122,7 +122,7 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
     worker.reference->shard->may_return = may_return;
   }
   Calls::TakePublishBack(worker);
-  retention_changed_ = true;
+  retention_.KeepersChanged();
   SetState(worker, ReferenceState::kDraining);
   timers_.erase(Timer{worker.reference->drain_end, Timer::Kind::kDrain, worker.serial, 0});
   drained_.merge(graph_.TakeDrained());
@@ -133,7 +133,7 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   Shard& shard = *worker.reference->shard;
   shard.draining.erase(&worker);
   shard.withdrawn.erase(&worker);
-  worker.succession = {};
+  Retention::Reset(worker);
   shard.holders.erase(worker.serial);
   --publication.references;
   const bool hashed = worker.reference->hashing;  // then the others' word counts from now on

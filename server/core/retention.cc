@@ -5,34 +5,34 @@
 // those that are pinned. Whoever would take the last copy of a shard with it waits until somebody
 // else keeps one, and is asked to make one in host memory if it can.
 //
-// Who keeps a shard is not noted down but seen from the references, so that it cannot differ from
-// them: whoever holds it whole, lives, is not on its way out, and is stable. A keeper that wants
-// its buffers back has to ask, like everybody, and then is the one that waits.
+// A keeper of a shard is whoever holds it whole, lives, is not on its way out, and is stable. A
+// keeper that wants its buffers back has to ask, like everybody, and then is the one that waits.
+
+#include "server/core/retention.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/limits.h"
-#include "server/core/state.h"
+#include "common/check.h"
 
 namespace tensorhub::hub {
 
-// R7, its one place: whether the holder may give its shard up.
-bool Hub::State::MayGo(const Worker& leaver) const {
+bool Retention::MayGo(const Worker& leaver) const {
   const Publication& publication = PublicationOf(leaver);
   const Sharding& own = *leaver.reference->sharding;
   // A part of a version is nobody's last copy of the whole.
   if (!own.full) return true;
-  if (KeptBy(models_.at(publication.model), publication).empty()) return true;
+  if (KeptBy(publication).empty()) return true;
   // Nobody can fetch it from these any more: a shard has gone with a worker that died.
-  if (!recovering_ && !own.whole()) return true;
+  if (!turn_.recovering() && !own.whole()) return true;
   return IsKept(*leaver.reference->shard, leaver) || IsKeptElsewhere(publication, leaver);
 }
 
 // Another worker than the leaver keeps it.
-bool Hub::State::IsKept(const Shard& shard, const Worker& leaver) const {
+bool Retention::IsKept(const Shard& shard, const Worker& leaver) const {
   bool spot = false;
   for (const auto& [serial, holder] : shard.holders) {
     if (holder == &leaver || !HoldsWhole(*holder) || holder->absent) continue;
@@ -41,11 +41,11 @@ bool Hub::State::IsKept(const Shard& shard, const Worker& leaver) const {
     if (own || holder->stable) return true;  // its own copy is as good as itself
     spot = true;
   }
-  return spot && !recovering_ && !HasStable(leaver.id.key.model);
+  return spot && !turn_.recovering() && !HasStable(leaver.id.key.model);
 }
 
 // Groups that have cut it in another way keep all of it.
-bool Hub::State::IsKeptElsewhere(const Publication& publication, const Worker& leaver) const {
+bool Retention::IsKeptElsewhere(const Publication& publication, const Worker& leaver) const {
   bool kept = false;
   ForEachSharding(publication, [&](const Sharding& other) {
     if (!other.full || !other.whole() || &other == leaver.reference->sharding) return;
@@ -56,31 +56,30 @@ bool Hub::State::IsKeptElsewhere(const Publication& publication, const Worker& l
 }
 
 // Where no stable worker exists that stays, those that may vanish have to do.
-bool Hub::State::HasStable(const std::string& model) const {
-  for (auto it = workers_.lower_bound({model, "", 0});
-       it != workers_.end() && it->first.model == model; ++it) {
+bool Retention::HasStable(const std::string& model) const {
+  const std::map<WorkerKey, Worker>& workers = roster_.workers();
+  for (auto it = workers.lower_bound({model, "", 0});
+       it != workers.end() && it->first.model == model; ++it) {
     if (it->second.alive && it->second.stable && !IsGoing(it->second)) return true;
   }
   return false;
 }
 
 // Whether a worker in `leavers_` still waits.
-bool Hub::State::AwaitsKeeper(const Worker* leaver) const {
+bool Retention::AwaitsKeeper(const Worker* leaver) {
   if (leaver == nullptr || !HoldsWhole(*leaver)) return false;
   return leaver->withdrawn || IsPending(*leaver, OpKind::kUnpublish);
 }
 
-// The holder goes on serving meanwhile. `drain_ms` is for both: for a keeper to appear, and for
-// the readers to go.
-void Hub::State::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
+std::optional<Retention::Departure> Retention::AwaitKeeper(Worker& leaver, TimeMs drain_ms) {
   if (drain_ms <= 0) return KeeperDeadline(leaver);
   calls_.SetDeadline(leaver, drain_ms);
   leavers_.insert(leaver.serial);
-  AwaitOn(leaver);
+  return AwaitOn(leaver);
 }
 
 // Somebody reads it, or makes a copy, or is only doubted.
-bool Hub::State::MayBecomeKept(const Worker& leaver) const {
+bool Retention::MayBecomeKept(const Worker& leaver) const {
   if (CopierFor(leaver)) return true;
   const auto any = [&](const Shard& shard) {
     return std::any_of(shard.holders.begin(), shard.holders.end(), [&](const auto& holder) {
@@ -101,78 +100,89 @@ bool Hub::State::MayBecomeKept(const Worker& leaver) const {
   return may;
 }
 
+void Retention::BeginRound() {
+  changed_ = false;
+  round_ = leavers_;
+}
+
 // The first of each group asks for all its ranks.
-void Hub::State::AskAfterRecovery() {
-  const std::set<Serial> leavers = std::exchange(leavers_, {});
-  for (const Serial serial : leavers) {
-    Worker* leaver = FindRow(serial);
-    if (!AwaitsKeeper(leaver)) continue;
-    leavers_.insert(serial);
-    if (MayGo(*leaver)) continue;
-    MayBecomeKept(*leaver) ? AskForCopies(*leaver) : KeeperDeadline(*leaver);
+void Retention::BeginRoundAfterRecovery() {
+  round_ = std::exchange(leavers_, {});
+  after_recovery_ = true;
+}
+
+std::optional<Retention::Departure> Retention::NextDeparture() {
+  while (!round_.empty()) {
+    const Serial serial = *round_.begin();
+    round_.erase(round_.begin());
+    const auto departure = after_recovery_ ? LookAfterRecovery(serial) : Look(serial);
+    if (departure) return departure;
   }
-  retention_changed_ = true;
+  if (std::exchange(after_recovery_, false)) KeepersChanged();
+  return std::nullopt;
+}
+
+std::optional<Retention::Departure> Retention::LookAfterRecovery(Serial serial) {
+  Worker* leaver = roster_.FindRow(serial);
+  if (!AwaitsKeeper(leaver)) return std::nullopt;
+  leavers_.insert(serial);
+  if (MayGo(*leaver)) return std::nullopt;
+  if (!MayBecomeKept(*leaver)) return KeeperDeadline(*leaver);
+  AskForCopies(*leaver);
+  return std::nullopt;
 }
 
 // Somebody became a keeper, or a version that was wanted is not any more.
-void Hub::State::SettleLeavers() {
-  retention_changed_ = false;
-  const std::set<Serial> leavers = leavers_;
-  for (const Serial serial : leavers) {
-    Worker* leaver = FindRow(serial);
-    const bool waits = AwaitsKeeper(leaver);
-    if (waits && !MayGo(*leaver)) {
-      AwaitOn(*leaver);
-      continue;
-    }
-    if (waits && !IsPending(*leaver, OpKind::kUnpublish)) {  // who keeps it now may cease to
-      leaver->succession.copier.clear();
-      continue;
-    }
-    leavers_.erase(serial);
-    if (!waits) {
-      AnswerWithout(leaver);
-      continue;
-    }
-    const TimeMs left_ms = leaver->op.deadline - now_;
-    calls_.ClearDeadline(*leaver);
-    BeginDrain(*leaver, left_ms);
+std::optional<Retention::Departure> Retention::Look(Serial serial) {
+  Worker* leaver = roster_.FindRow(serial);
+  const bool waits = AwaitsKeeper(leaver);
+  if (waits && !MayGo(*leaver)) return AwaitOn(*leaver);
+  if (waits && !IsPending(*leaver, OpKind::kUnpublish)) {  // who keeps it now may cease to
+    leaver->succession.copier.clear();
+    return std::nullopt;
   }
+  leavers_.erase(serial);
+  if (!waits) return AnswerWithout(leaver);
+  const TimeMs left_ms = leaver->op.deadline - turn_.now();
+  calls_.ClearDeadline(*leaver);
+  return Departure{leaver, left_ms};
 }
 
 // If there is anybody to wait for, or still is.
-void Hub::State::AwaitOn(Worker& leaver) {
-  if (recovering_) return;
+std::optional<Retention::Departure> Retention::AwaitOn(Worker& leaver) {
+  if (turn_.recovering()) return std::nullopt;
   if (!MayBecomeKept(leaver)) return KeeperDeadline(leaver);
   if (leaver.succession.copier.empty()) AskForCopies(leaver);
+  return std::nullopt;
 }
 
 // What it held has gone in another way.
-void Hub::State::AnswerWithout(Worker* leaver) {
-  if (leaver == nullptr || leaver->reference || !IsPending(*leaver, OpKind::kUnpublish)) return;
-  AnswerUnpublish(*leaver, 0);
+std::optional<Retention::Departure> Retention::AnswerWithout(Worker* leaver) {
+  if (leaver == nullptr || leaver->reference || !IsPending(*leaver, OpKind::kUnpublish)) {
+    return std::nullopt;
+  }
+  return Departure{leaver, std::nullopt};
 }
 
-// The leaver's time is up, or there is nobody to wait for; readers that it has left may need the
-// rest.
-void Hub::State::KeeperDeadline(Worker& leaver) {
-  if (!IsPending(leaver, OpKind::kUnpublish)) return;
+std::optional<Retention::Departure> Retention::KeeperDeadline(Worker& leaver) {
+  if (!IsPending(leaver, OpKind::kUnpublish)) return std::nullopt;
   if (!leaver.withdrawn) leavers_.erase(leaver.serial);
-  const TimeMs left_ms = std::max<TimeMs>(leaver.op.deadline - now_, 0);
+  const TimeMs left_ms = std::max<TimeMs>(leaver.op.deadline - turn_.now(), 0);
   calls_.ClearDeadline(leaver);
   if (!HoldsWhole(leaver)) return AnswerWithout(&leaver);
-  if (leaver.op.leaving || MayGo(leaver)) return BeginDrain(leaver, left_ms);
+  if (leaver.op.leaving || MayGo(leaver)) return Departure{&leaver, left_ms};
   const VersionNumber version = leaver.reference->version;
   const std::string what =
       absl::StrCat("version ", version, " of ", leaver.id.key.model, ", rank ", leaver.id.key.rank);
   calls_.Finish(
       leaver, absl::ResourceExhaustedError(absl::StrCat(what, " is wanted (", WhyNotKept(leaver))));
+  return std::nullopt;
 }
 
-std::string Hub::State::WhyNotKept(const Worker& leaver) const {
+std::string Retention::WhyNotKept(const Worker& leaver) const {
   const Publication& publication = PublicationOf(leaver);
-  const std::string by = absl::StrJoin(KeptBy(models_.at(publication.model), publication), ", ");
-  if (recovering_) {
+  const std::string by = absl::StrJoin(KeptBy(publication), ", ");
+  if (turn_.recovering()) {
     return absl::StrCat(by, "), and the server is recovering: who else holds it is not known yet; ",
                         "unpublish again in a few seconds, or with force");
   }
@@ -183,12 +193,19 @@ std::string Hub::State::WhyNotKept(const Worker& leaver) const {
       "retain fewer versions, or unpublish with force");
 }
 
-void Hub::State::RetentionChanged(const std::string& name) {
-  retention_changed_ = true;
-  for (auto it = workers_.lower_bound({name, "", 0});
-       it != workers_.end() && it->first.model == name; ++it) {
-    ReleaseIfUnwanted(it->second);
+void Retention::WantedChanged(const std::string& name) {
+  KeepersChanged();
+  roster_.ForEachOf(name, [&](const Worker& worker) { ReleaseIfUnwanted(worker); });
+}
+
+void Retention::CheckInvariants() const {
+  pins_.CheckInvariants();
+  for (const auto& [name, model] : catalog_.models()) {
+    TH_CHECK(pins_.Of(name).size() <= options_.limits.pins);
   }
+  TH_CHECK(turn_.recovering() || !pins_.FirstEnd() ||
+           turn_.HasTimer({*pin_timer_, Timer::Kind::kPins, 0, 0}));
+  TH_CHECK(round_.empty() && !after_recovery_);
 }
 
 }  // namespace tensorhub::hub

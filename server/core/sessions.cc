@@ -132,8 +132,8 @@ void Hub::State::On(const SessionOpened& opened) {
   MergeReport(worker, event);
   if (!held && HoldsWhole(worker)) OfferReported(worker);
   if (moved) graph_.CallReadersAnew(worker);
-  AskAgain(worker);
-  ReleaseIfUnwanted(worker);
+  retention_.AskAgain(worker);
+  retention_.ReleaseIfUnwanted(worker);
 }
 
 // R2, R9, the one place: who may not publish makes nothing visible by what it reports, and begins
@@ -355,7 +355,7 @@ void Hub::State::On(const LeaveOp& op) {
 void Hub::State::EndWorker(Worker& worker, const absl::Status& reason) {
   const GroupKey group{worker.id.key.model, worker.id.key.group};
   LeaveForming(worker);
-  retention_changed_ = true;
+  retention_.KeepersChanged();
   AbortOf(worker, reason);
   if (worker.op.state == OpRecord::State::kPending) calls_.ReplyRetryable(worker, reason);
   const bool held = HoldsWhole(worker) && worker.reference->sharding->full;

@@ -25,9 +25,9 @@
 #include "server/core/documents.h"
 #include "server/core/groups.h"
 #include "server/core/hub.h"
-#include "server/core/pins.h"
 #include "server/core/plans.h"
 #include "server/core/read_graph.h"
+#include "server/core/retention.h"
 #include "server/core/roster.h"
 #include "server/core/silence.h"
 #include "server/core/tables.h"
@@ -63,8 +63,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   // durable.cc
   void Restore();
   void RestoreMember(const GroupKey& key, Rank rank, const MemberRow& member, uint32_t world_size);
-  std::optional<RetentionRow> RowOfRetention(const std::string& name) const;
-  void RestoreRetention(const std::string& name, const RetentionRow& row);
   void PersistChanges(size_t first);
 
   // operations.cc: Start returns null when the call was dealt with.
@@ -195,53 +193,18 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void ForgetIfUnheld(const Publication& publication);
   void On(const Progress& event);
 
-  // unpublish.cc: R3
+  // unpublish.cc: R3, and R7 as far as holders and joiners hear of it
   void On(const UnpublishOp& op);
   void BeginDrain(Worker& worker, TimeMs drain_ms);
   void EndDrain(Worker& worker);
   void AnswerUnpublish(Worker& worker, uint32_t left);
-  void On(const DrainOp& op);
-  struct Service;  // withdrawal.h
-
-  // retention.cc: R7
-  void On(const RetainOp& op);
-  void On(const PinOp& op);
-  void On(const UnpinOp& op);
-  absl::Status Pin(const PinOp& op);
-  void SetPinTimer();
-  void EndPins();
-  uint32_t KeepLatest(const Model& model) const;
-  std::vector<std::string> KeptBy(const Model& model, const Publication& publication) const;
-  bool MayGo(const Worker& leaver) const;
-  bool IsKept(const Shard& shard, const Worker& leaver) const;
-  bool IsKeptElsewhere(const Publication& publication, const Worker& leaver) const;
-  bool HasStable(const std::string& model) const;
-  bool AwaitsKeeper(const Worker* leaver) const;
-  void AwaitKeeper(Worker& leaver, TimeMs drain_ms);
-  bool MayBecomeKept(const Worker& leaver) const;
-  void AskAfterRecovery();
-  void AnswerWithout(Worker* leaver);
-  void SettleLeavers();
-  void AwaitOn(Worker& leaver);
-  void KeeperDeadline(Worker& leaver);
-  std::string WhyNotKept(const Worker& leaver) const;
-  void RetentionChanged(const std::string& model);
-
-  // copies.cc: R7, who makes a copy
-  std::optional<GroupKey> CopierFor(const Worker& leaver) const;
-  bool IsAsked(const GroupKey& copier, const Worker& leaver) const;
-  bool MayAsk(const GroupKey& group, const Worker& leaver) const;
-  bool CanCopy(const GroupKey& group, const Worker& leaver, bool stable) const;
-  void AskForCopies(Worker& leaver);
-  std::vector<Worker*> LeaversOf(const GroupKey& copier) const;
-  void AskForCopy(const Worker& rank, const Worker& leaver);
-  void AskAgain(const Worker& rank);
+  void Depart(const std::optional<Retention::Departure>& departure);
+  void LetGo();
   void On(const CopyFailed& event);
   void NoCopiesBy(const WorkerKey& rank, const std::string& why);
-  void NoCopyBy(const WorkerKey& rank, VersionNumber version, const std::string& reason);
-  void RefuseCopy(const WorkerKey& of, VersionNumber version, const std::string& why);
-  bool IsAwaited(const Worker& copy, const VersionSelector& selector) const;
-  void ReleaseIfUnwanted(const Worker& copy);
+  void NoCopyBy(const WorkerKey& rank, VersionNumber version, const std::string& why);
+  void On(const DrainOp& op);
+  struct Service;  // withdrawal.h
 
   // conversions.cc: R6: groups that cut the model in another way than its publishers
   absl::StatusOr<Sharding*> ShardingFor(const GroupKey& key, const Group& group,
@@ -256,9 +219,9 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void LeaveForming(Worker& worker);
   void JoinDeadline(Worker& worker);
   bool IsFull(const GroupKey& key, const Group& group) const;
-  void Resolve(const GroupKey& key, Group& group);
   absl::Status CheckShards(const Group& group, const Publication& publication,
                            const Sharding& held) const;
+  void Resolve(const GroupKey& key, Group& group);
   void GiveUpJoin(Worker& worker, OpId join);
   void Decide(const GroupKey& key, Group& group, const Publication& publication,
               const Sharding& sharding);
@@ -309,11 +272,10 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   VersionChoice choice_;
   WaitCalls waits_;
   Documents documents_;
-  Pins pins_;
   Plans plans_;
   ReadGraph graph_;
+  Retention retention_;
   std::set<std::pair<TimeMs, WorkerKey>> dead_;
-  std::optional<TimeMs> pin_timer_;  // at the first end of a pin; none while recovering
 
   // What is kept of the tables, by what was said of it in effects.
   DurableState durable_;
@@ -322,10 +284,8 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   // For Settle.
   std::set<Worker*, BySerial> drained_;  // draining references without readers
   std::set<std::string> newly_visible_;  // models with a version that became visible
-  std::set<Serial> leavers_;             // that wait for a keeper of what they hold
   std::set<Serial> joiners_;             // that wait to be compared (R1); a superset
   bool joiners_due_ = false;
-  bool retention_changed_ = false;
 };
 
 }  // namespace tensorhub::hub

@@ -92,7 +92,7 @@ void Hub::State::MoveLatest(const Publication& publication) {
   }
   changes_.models.insert(publication.model);
   newly_visible_.insert(publication.model);
-  RetentionChanged(publication.model);
+  retention_.WantedChanged(publication.model);
 }
 
 // R2, its one place. What begins it is visible by now, or below `since`. The caller says what is
@@ -119,7 +119,7 @@ void Hub::State::BeginTerm(const std::string& name, const Term& term, const std:
   }
   for (Publication* publication : over) EndSuperseded(*publication);
   joiners_due_ = true;
-  RetentionChanged(name);
+  retention_.WantedChanged(name);
 }
 
 // The publication stands for its number from now on.

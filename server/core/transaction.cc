@@ -167,7 +167,7 @@ void Hub::State::CommitIfWhole(const GroupKey& key) {
     Worker& worker = *FindWorker({key.model, key.group, rank});
     const bool filled = worker.reference && worker.reference->state == ReferenceState::kFilling;
     if (filled) SetState(worker, ReferenceState::kComplete);
-    if (filled) ReleaseIfUnwanted(worker);
+    if (filled) retention_.ReleaseIfUnwanted(worker);
     if (IsPending(worker, OpKind::kFinishRead)) {
       calls_.Finish(worker, absl::OkStatus(), FinishReadReply{transaction.version, identity});
     }

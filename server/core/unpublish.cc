@@ -28,11 +28,44 @@ void Hub::State::On(const UnpublishOp& op) {
                                       " into these buffers is running; finish it first")));
   }
   worker->op.leaving = op.leaving;
-  worker->succession = {};
+  Retention::Reset(*worker);
   if (op.leaving) NoCopiesBy(worker->id.key, "it leaves");
   const bool kept = reference->state != ReferenceState::kComplete || op.force;
-  if (!kept && !MayGo(*worker)) return AwaitKeeper(*worker, op.drain_ms);
+  if (!kept && !retention_.MayGo(*worker)) {
+    return Depart(retention_.AwaitKeeper(*worker, op.drain_ms));
+  }
   BeginDrain(*worker, op.drain_ms);
+}
+
+// R7: what was to be kept is, or its time is up. None: the worker waits.
+void Hub::State::Depart(const std::optional<Retention::Departure>& departure) {
+  if (!departure) return;
+  Worker& worker = *departure->leaver;
+  departure->drain_ms ? BeginDrain(worker, *departure->drain_ms) : AnswerUnpublish(worker, 0);
+}
+
+// One by one: whoever goes does not keep anything for the next.
+void Hub::State::LetGo() {
+  while (const auto departure = retention_.NextDeparture()) Depart(departure);
+}
+
+void Hub::State::On(const CopyFailed& event) {
+  const Worker* worker = FindSession(event.session);
+  if (worker == nullptr) return;
+  NoCopyBy(worker->id.key, event.version, std::string(event.reason.message()));
+}
+
+// Whatever it was asked for.
+void Hub::State::NoCopiesBy(const WorkerKey& rank, const std::string& why) {
+  for (const VersionNumber version : retention_.CopiesAskedOf({rank.model, rank.group})) {
+    NoCopyBy(rank, version, why);
+  }
+}
+
+// R6: the ranks that have joined wait for one that will not.
+void Hub::State::NoCopyBy(const WorkerKey& rank, VersionNumber version, const std::string& why) {
+  const Retention::VoidCopy copy = retention_.NoCopyBy(rank, version, why);
+  for (const GroupKey& key : copy.groups) RefuseForming(key, groups_.at(key), copy.why);
 }
 
 // R3 (a), (b): in this one event admission closes and the readers get other sources.

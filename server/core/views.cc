@@ -107,7 +107,7 @@ ModelView Hub::State::Looks::ViewOf(const std::string& name, const Model& model)
   view.model = name;
   view.has_latest = model.latest.has_value();
   view.latest = model.latest.value_or(0);
-  view.keep_latest = state.KeepLatest(model);
+  view.keep_latest = state.retention_.KeepLatest(model);
   view.term = model.terms.now().number;
   for (const auto& [version, publication] : model.held) {
     if (publication->listed()) ++view.versions;
@@ -148,7 +148,7 @@ std::vector<VersionView> Hub::State::Looks::Versions(const std::string& name) co
   for (const auto& [id, publication] : model.publications) {
     VersionView& view = views[{publication.version, publication.term.number, id}];
     view = ViewOfVersion(publication);
-    view.kept_by = state.KeptBy(model, publication);
+    view.kept_by = state.retention_.KeptBy(publication);
     std::set<std::string> filling;
     ForEachSharding(publication, [&](const Sharding& sharding) {
       for (const auto& [rank, shard] : sharding.shards) {

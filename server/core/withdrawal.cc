@@ -49,17 +49,17 @@ void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
   worker.withdrawn = withdrawn;
   state.absentees_.SetWithdrawn(worker.id, withdrawn);
   state.changes_.workers.insert(worker.id.key);
-  worker.succession = {};
+  Retention::Reset(worker);
   if (worker.read) worker.read->apart = true;
-  state.retention_changed_ = true;
-  if (withdrawn) AskOthersThan(worker);
+  state.retention_.KeepersChanged();
+  if (withdrawn) state.retention_.AskOthersThan(worker);
   if (!worker.reference) return;
   Shard& shard = *worker.reference->shard;
   // R3: what the others in service have changes for all that are not.
   for (Worker* other : shard.withdrawn) state.graph_.MarkIndexStale(*other);
   state.graph_.MarkIndexStale(worker);
   withdrawn ? void(shard.withdrawn.insert(&worker)) : void(shard.withdrawn.erase(&worker));
-  if (withdrawn && HoldsWhole(worker)) state.leavers_.insert(worker.serial);
+  if (withdrawn && HoldsWhole(worker)) state.retention_.Watch(worker);
   state.graph_.RetryRedirects(*worker.reference->sharding, worker.id.key.rank);
 }
 
@@ -74,16 +74,6 @@ void Hub::State::Service::FollowOwner(Worker& copy) const {
   if (owner != nullptr && owner->withdrawn && owner->alive) Set(copy, true);
 }
 
-// R7: a copy in its memory is none. Its own group's is for its own unpublish.
-void Hub::State::Service::AskOthersThan(const Worker& withdrawn) const {
-  const WorkerKey& key = withdrawn.id.key;
-  for (Worker* leaver : state.LeaversOf({key.model, key.group})) {
-    if (leaver->id.key.group == key.group) continue;
-    leaver->succession.no_copy = absl::StrCat(ToString(key), " is taken out of service");
-    leaver->succession.copier.clear();
-  }
-}
-
 DrainReply Hub::State::Service::Describe(const Worker& worker) const {
   DrainReply reply;
   if (!worker.reference) return reply;
@@ -91,8 +81,8 @@ DrainReply Hub::State::Service::Describe(const Worker& worker) const {
   reply.holds = worker.reference->version;
   if (!HoldsWhole(worker)) return reply;
   reply.alone = !StepsAside(worker);
-  if (!worker.withdrawn || state.MayGo(worker)) return reply;
-  reply.wanted = state.KeptBy(state.models_.at(worker.id.key.model), PublicationOf(worker));
+  if (!worker.withdrawn || state.retention_.MayGo(worker)) return reply;
+  reply.wanted = state.retention_.KeptBy(PublicationOf(worker));
   reply.copier = worker.succession.copier;
   reply.no_copy = worker.succession.no_copy;
   return reply;

@@ -18,7 +18,6 @@ struct Hub::State::Service {
   void Restore(Worker& worker) const;
   // A copy that has come is out of service with the process that it is in.
   void FollowOwner(Worker& copy) const;
-  void AskOthersThan(const Worker& withdrawn) const;
   DrainReply Describe(const Worker& worker) const;
 };
 
