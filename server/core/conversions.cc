@@ -31,6 +31,26 @@ bool IsCutAs(const Sharding& sharding, const Group& group) {
   });
 }
 
+// For agents that read their own shard only: how they cut it, against how it is held.
+absl::Status CheckShards(const Documents& documents, const Group& group,
+                         const Publication& publication, const Sharding& held) {
+  const std::string version =
+      absl::StrCat("version ", publication.version, " of ", publication.model);
+  if (group.forming.size() != held.world_size) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        version, " has ", held.world_size, " shards, this group ", group.forming.size(),
+        " ranks; fetch with a group of world size ", held.world_size));
+  }
+  for (const auto& [rank, join] : group.forming) {
+    const Shard& shard = held.shards.at(rank);
+    if (shard.layout == join.layout) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the layout registered by rank ", rank, " is not that of ", version, ": ",
+                     documents.Difference(join.layout, shard.layout)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 // R6: by which sharding the group, whose ranks have all joined, reads this. Null: the planner has
@@ -45,7 +65,7 @@ absl::StatusOr<Sharding*> Hub::State::ShardingFor(const GroupKey& key, const Gro
     const Worker* worker = FindWorker({key.model, key.group, join.first});
     return worker != nullptr && worker->knows_resharding;
   });
-  if (!all_know) return CheckShards(group, publication, origin);
+  if (!all_know) return CheckShards(documents_, group, publication, origin);
   // Not all of its ranks may be known, and those that are may be alike.
   const Sharding& published = publication.published;
   const bool as_published = to.size() == published.world_size && to == LayoutsOf(published);

@@ -12,6 +12,30 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
+namespace {
+
+bool IsFull(const Roster& roster, const GroupKey& key, const Group& group) {
+  if (group.forming.empty()) return false;
+  const Worker* worker = roster.FindWorker({key.model, key.group, group.forming.begin()->first});
+  return worker != nullptr && group.forming.size() == worker->world_size;
+}
+
+void TellDecision(Calls& calls, Worker& worker, const Transaction& transaction) {
+  const Member& member = transaction.members.at(worker.id.key.rank);
+  FetchDecision decision;
+  decision.transaction = transaction.id;
+  decision.publication = transaction.publication;
+  decision.version = transaction.version;
+  decision.term = transaction.term;
+  decision.world_size = transaction.world_size;
+  decision.chunk_bytes = transaction.chunk_bytes;
+  decision.attachment = member.attachment;
+  decision.already_held = member.already_held;
+  decision.sharding = transaction.sharding;
+  calls.Finish(worker, absl::OkStatus(), decision);
+}
+
+}  // namespace
 
 void Hub::State::On(const JoinFetchOp& op) {
   Worker* worker = Start(op, OpKind::kJoinFetch);
@@ -20,7 +44,7 @@ void Hub::State::On(const JoinFetchOp& op) {
   Member* member = FindOpenMember(worker->id);
   if (member != nullptr && member->join == op.op) {
     member->known = true;
-    return TellDecision(*worker, *GroupOf(worker->id.key).open);
+    return TellDecision(calls_, *worker, *GroupOf(worker->id.key).open);
   }
   if (!documents_.HasLayout(op.layout)) {
     const absl::Status status = absl::FailedPreconditionError(
@@ -64,7 +88,7 @@ void Hub::State::JoinDeadline(Worker& worker) {
   std::string why =
       absl::StrCat("no version ", ToString(group.forming.at(worker.id.key.rank).selector), " of ",
                    key.model, " in time");
-  if (!IsFull(key, group)) {
+  if (!IsFull(*this, key, group)) {
     const auto joined = [&](Rank rank) { return group.forming.contains(rank); };
     why = absl::StrCat("not every rank of ", key.group, " joined the fetch in time; missing: ",
                        RanksWithout(worker.world_size, joined));
@@ -89,15 +113,9 @@ void Hub::State::JoinDeadline(Worker& worker) {
   calls_.Finish(worker, absl::DeadlineExceededError(why));
 }
 
-bool Hub::State::IsFull(const GroupKey& key, const Group& group) const {
-  if (group.forming.empty()) return false;
-  const Worker* worker = FindWorker({key.model, key.group, group.forming.begin()->first});
-  return worker != nullptr && group.forming.size() == worker->world_size;
-}
-
 // Called when a rank joined, a version became visible, or the recovery ended.
 void Hub::State::Resolve(const GroupKey& key, Group& group) {
-  if (recovering_ || group.open || !IsFull(key, group)) return;
+  if (recovering_ || group.open || !IsFull(*this, key, group)) return;
   const VersionSelector selector = group.forming.begin()->second.selector;
   const auto wanted = choice_.Wanted(key.model, group);
   if (!wanted.ok()) {
@@ -109,26 +127,6 @@ void Hub::State::Resolve(const GroupKey& key, Group& group) {
   const absl::StatusOr<Sharding*> sharding = ShardingFor(key, group, publication);
   if (!sharding.ok()) return RefuseForming(key, group, sharding.status());
   if (*sharding != nullptr) Decide(key, group, publication, **sharding);
-}
-
-// For agents that read their own shard only: how they cut it, against how it is held.
-absl::Status Hub::State::CheckShards(const Group& group, const Publication& publication,
-                                     const Sharding& held) const {
-  const std::string version =
-      absl::StrCat("version ", publication.version, " of ", publication.model);
-  if (group.forming.size() != held.world_size) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        version, " has ", held.world_size, " shards, this group ", group.forming.size(),
-        " ranks; fetch with a group of world size ", held.world_size));
-  }
-  for (const auto& [rank, join] : group.forming) {
-    const Shard& shard = held.shards.at(rank);
-    if (shard.layout == join.layout) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("the layout registered by rank ", rank, " is not that of ", version, ": ",
-                     documents_.Difference(join.layout, shard.layout)));
-  }
-  return absl::OkStatus();
 }
 
 // R6: it waits no more for the answer of that call. The hub may think so still, if their connection
@@ -167,25 +165,10 @@ void Hub::State::Decide(const GroupKey& key, Group& group, const Publication& pu
     worker.record.version = transaction.version;
     worker.record.decided = now_;
     worker.record.already_held = member.already_held;
-    TellDecision(worker, transaction);
+    TellDecision(calls_, worker, transaction);
   }
   group.open = std::move(transaction);
   changes_.groups.insert(key);
-}
-
-void Hub::State::TellDecision(Worker& worker, const Transaction& transaction) {
-  const Member& member = transaction.members.at(worker.id.key.rank);
-  FetchDecision decision;
-  decision.transaction = transaction.id;
-  decision.publication = transaction.publication;
-  decision.version = transaction.version;
-  decision.term = transaction.term;
-  decision.world_size = transaction.world_size;
-  decision.chunk_bytes = transaction.chunk_bytes;
-  decision.attachment = member.attachment;
-  decision.already_held = member.already_held;
-  decision.sharding = transaction.sharding;
-  calls_.Finish(worker, absl::OkStatus(), decision);
 }
 
 void Hub::State::RefuseForming(const GroupKey& key, Group& group, const absl::Status& status) {

@@ -54,12 +54,56 @@ bool HasPublished(const Worker& worker, const Publication& publication) {
          IsWhole(*worker.reference);
 }
 
+absl::Status CheckDocuments(const Documents& documents, const PublishOp& op) {
+  if (!documents.HasLayout(op.layout)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("unknown layout ", ToHex(op.layout), "; put it, then publish again"));
+  }
+  if (op.attachment && !documents.HasAttachment(op.attachment)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("unknown attachment ", ToHex(op.attachment), "; put it, then publish again"));
+  }
+  return absl::OkStatus();
+}
+
+// R1: whoever joins a publication has its world size, and its shard's layout and attachment.
+absl::Status CheckSameContent(const Documents& documents, const Publication& publication,
+                              const Worker& worker, const PublishOp& op) {
+  const std::string version = absl::StrCat("version ", op.version, " exists with ");
+  if (publication.published.world_size == 0) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "version ", op.version, " exists, and its publishers' shards are lost, so that ",
+        "nothing can be compared; publish these weights under another number"));
+  }
+  if (worker.world_size != publication.published.world_size) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        version, "world size ", publication.published.world_size, ", not ", worker.world_size));
+  }
+  const auto it = publication.published.shards.find(worker.id.key.rank);
+  if (it == publication.published.shards.end()) return absl::OkStatus();
+  const Shard& shard = it->second;
+  const std::string rank = absl::StrCat(" of rank ", worker.id.key.rank);
+  if (shard.layout != op.layout) {
+    return absl::AlreadyExistsError(absl::StrCat(version, "another layout", rank, ": ",
+                                                 documents.Difference(op.layout, shard.layout)));
+  }
+  if (shard.attachment != op.attachment) {
+    return absl::AlreadyExistsError(absl::StrCat(version, "another attachment", rank));
+  }
+  return absl::OkStatus();
+}
+
+PublishReply PublishReplyOf(const Publication& publication, const Worker& worker) {
+  return {publication.id, publication.published.chunk_bytes, publication.visible,
+          worker.reference->epoch, publication.term};
+}
+
 }  // namespace
 
 void Hub::State::On(const PublishOp& op) {
   Worker* worker = Start(op, OpKind::kPublish);
   if (worker == nullptr) return;
-  if (const absl::Status status = CheckDocuments(op); !status.ok()) {
+  if (const absl::Status status = CheckDocuments(documents_, op); !status.ok()) {
     return calls_.ReplyRetryable(*worker, WithRemedy(status, Remedy::kPutDocuments));
   }
   // R6: of a fetch that was decided when it had given it up, it may never have heard.
@@ -92,7 +136,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   if (!status.ok()) return calls_.Finish(worker, status);
   Publication* publication =
       wanted == nullptr ? &Create(op, worker) : FindPublication(worker.id.key.model, wanted->id);
-  status = CheckSameContent(*publication, worker, op);
+  status = CheckSameContent(documents_, *publication, worker, op);
   if (status.ok()) {
     const uint64_t bytes = documents_.FindLayout(op.layout)->total_bytes();
     status = CheckChunking({bytes, publication->published.chunk_bytes});
@@ -119,45 +163,6 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
   worker.medium = op.medium;
   CompleteIfWhole(*publication, worker.id.key.group);
   if (IsPending(worker, OpKind::kPublish)) AnswerPublish(worker, op);
-}
-
-absl::Status Hub::State::CheckDocuments(const PublishOp& op) const {
-  if (!documents_.HasLayout(op.layout)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("unknown layout ", ToHex(op.layout), "; put it, then publish again"));
-  }
-  if (op.attachment && !documents_.HasAttachment(op.attachment)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("unknown attachment ", ToHex(op.attachment), "; put it, then publish again"));
-  }
-  return absl::OkStatus();
-}
-
-// R1: whoever joins a publication has its world size, and its shard's layout and attachment.
-absl::Status Hub::State::CheckSameContent(const Publication& publication, const Worker& worker,
-                                          const PublishOp& op) const {
-  const std::string version = absl::StrCat("version ", op.version, " exists with ");
-  if (publication.published.world_size == 0) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "version ", op.version, " exists, and its publishers' shards are lost, so that ",
-        "nothing can be compared; publish these weights under another number"));
-  }
-  if (worker.world_size != publication.published.world_size) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        version, "world size ", publication.published.world_size, ", not ", worker.world_size));
-  }
-  const auto it = publication.published.shards.find(worker.id.key.rank);
-  if (it == publication.published.shards.end()) return absl::OkStatus();
-  const Shard& shard = it->second;
-  const std::string rank = absl::StrCat(" of rank ", worker.id.key.rank);
-  if (shard.layout != op.layout) {
-    return absl::AlreadyExistsError(absl::StrCat(version, "another layout", rank, ": ",
-                                                 documents_.Difference(op.layout, shard.layout)));
-  }
-  if (shard.attachment != op.attachment) {
-    return absl::AlreadyExistsError(absl::StrCat(version, "another attachment", rank));
-  }
-  return absl::OkStatus();
 }
 
 void Hub::State::Hold(Worker& worker, Publication& publication, const PublishOp& op) {
@@ -200,12 +205,6 @@ void Hub::State::AnswerPublish(Worker& worker, const PublishOp& op) {
   const Publication& publication = PublicationOf(worker);
   if (op.wait_for_group && !publication.visible) return calls_.SetDeadline(worker, op.timeout_ms);
   calls_.Finish(worker, absl::OkStatus(), PublishReplyOf(publication, worker));
-}
-
-PublishReply Hub::State::PublishReplyOf(const Publication& publication,
-                                        const Worker& worker) const {
-  return {publication.id, publication.published.chunk_bytes, publication.visible,
-          worker.reference->epoch, publication.term};
 }
 
 void Hub::State::PublishDeadline(Worker& worker) {

@@ -64,6 +64,12 @@ Holding AsOfReader(Holding holding) {
   return holding;
 }
 
+bool Lacks(const Documents& documents, const std::optional<Holding>& holding) {
+  if (!holding) return false;
+  return !documents.HasLayout(holding->layout) ||
+         (holding->attachment && !documents.HasAttachment(holding->attachment));
+}
+
 }  // namespace
 
 void Hub::State::Renew(SessionId session) {
@@ -124,8 +130,8 @@ void Hub::State::On(const SessionOpened& opened) {
   absentees_.Hear(event);
   absentees_.ComesBack(event.worker.key);
   if (worker.came_in == GroupEpoch{}) worker.came_in = CameIn(event);
-  Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(event.holding), worker.told,
-                       models_.at(event.worker.key.model).terms.now().number,
+  Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(documents_, event.holding),
+                       worker.told, models_.at(event.worker.key.model).terms.now().number,
                        adoption.ComesFrom(event), options_.guard_reads});
   worker.said = worker.told;
   const bool held = worker.reference.has_value();
@@ -154,12 +160,6 @@ absl::Status Hub::State::HearReader(SessionOpened& event) {
                    " is not listed: it may not publish, and nobody who may has reported it"));
   event.holding.reset();
   return absl::OkStatus();
-}
-
-bool Hub::State::Lacks(const std::optional<Holding>& holding) const {
-  if (!holding) return false;
-  return !documents_.HasLayout(holding->layout) ||
-         (holding->attachment && !documents_.HasAttachment(holding->attachment));
 }
 
 // A hub that is remembered has to wait for the others' reports, whoever came before this one. One

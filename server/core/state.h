@@ -76,7 +76,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void On(const SessionClosed& event);
   void On(const LeaveOp& op);
   absl::Status HearReader(SessionOpened& event);
-  bool Lacks(const std::optional<Holding>& holding) const;
   bool RemembersEarlierLife(const SessionOpened& event) const;
   absl::Status CheckOpening(const SessionOpened& event);
   absl::Status CheckIncarnation(const SessionOpened& event, const Worker& worker);
@@ -119,9 +118,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   // publish.cc: R1, R2
   void On(const PublishOp& op);
   void Publish(Worker& worker, const PublishOp& op);
-  absl::Status CheckDocuments(const PublishOp& op) const;
-  absl::Status CheckSameContent(const Publication& publication, const Worker& worker,
-                                const PublishOp& op) const;
   Publication& Create(const PublishOp& op, const Worker& worker);
   void Hold(Worker& worker, Publication& publication, const PublishOp& op);
   PublishOp TakeDeferred(Worker& worker);
@@ -131,7 +127,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void CompletePublished(Publication& publication, bool news);
   void BecomeVisible(Publication& publication);
   void TellVisible(Worker& holder, const Publication& publication);
-  PublishReply PublishReplyOf(const Publication& publication, const Worker& worker) const;
 
   // content.cc: R1, one content behind a number
   enum class Joining { kMayHold, kCompares, kWaits };
@@ -218,14 +213,10 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void On(const JoinFetchOp& op);
   void LeaveForming(Worker& worker);
   void JoinDeadline(Worker& worker);
-  bool IsFull(const GroupKey& key, const Group& group) const;
-  absl::Status CheckShards(const Group& group, const Publication& publication,
-                           const Sharding& held) const;
   void Resolve(const GroupKey& key, Group& group);
   void GiveUpJoin(Worker& worker, OpId join);
   void Decide(const GroupKey& key, Group& group, const Publication& publication,
               const Sharding& sharding);
-  void TellDecision(Worker& worker, const Transaction& transaction);
   void RefuseForming(const GroupKey& key, Group& group, const absl::Status& status);
 
   // transaction.cc: R6, from the decision to the outcome
@@ -234,7 +225,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void StartRead(Worker& worker, Member& member);
   void On(const FinishReadOp& op);
   void FinishOk(Worker& worker, Member& member, const ContentDigest& digest);
-  ContentDigest IdentityOf(const std::string& model, const Transaction& transaction) const;
   void FinishFailed(const Worker& worker, const absl::Status& result);
   void FinishLate(Worker& worker, const FinishReadOp& op);
   void CommitIfWhole(const GroupKey& key);
@@ -254,8 +244,6 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   // document_calls.cc
   void On(const PutLayoutOp& op);
   void On(const PutAttachmentOp& op);
-  std::set<Fingerprint> FingerprintsInUse() const;
-  void LearnSizes(Sharding& sharding, const Layout& layout);
   void LearnSizes(const Layout& layout);
 
   const HubOptions options_;

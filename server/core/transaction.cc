@@ -12,6 +12,23 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
+namespace {
+
+// R1: the receipt. All ranks of the group get the same, once.
+ContentDigest IdentityOf(const Catalog& catalog, const std::string& model,
+                         const Transaction& transaction) {
+  const Publication* publication = catalog.FindPublication(model, transaction.publication);
+  if (publication != nullptr && publication->identity) return publication->identity;
+  if (transaction.sharding) return {};  // the digests of other shards give something else
+  std::vector<ContentDigest> digests;
+  for (const auto& [rank, member] : transaction.members) {
+    if (!member.digest) return {};
+    digests.push_back(member.digest);
+  }
+  return IdentityOfContent(digests);
+}
+
+}  // namespace
 
 void Hub::State::On(const BeginReadOp& op) {
   Worker* worker = Start(op, OpKind::kBeginRead);
@@ -138,20 +155,6 @@ void Hub::State::FinishLate(Worker& worker, const FinishReadOp& op) {
       last ? FinishReadReply{last->transaction.version, last->identity} : FinishReadReply{});
 }
 
-// R1: the receipt. All ranks of the group get the same, once.
-ContentDigest Hub::State::IdentityOf(const std::string& model,
-                                     const Transaction& transaction) const {
-  const Publication* publication = FindPublication(model, transaction.publication);
-  if (publication != nullptr && publication->identity) return publication->identity;
-  if (transaction.sharding) return {};  // the digests of other shards give something else
-  std::vector<ContentDigest> digests;
-  for (const auto& [rank, member] : transaction.members) {
-    if (!member.digest) return {};
-    digests.push_back(member.digest);
-  }
-  return IdentityOfContent(digests);
-}
-
 // R6: one event.
 void Hub::State::CommitIfWhole(const GroupKey& key) {
   Group& group = groups_.at(key);
@@ -159,7 +162,7 @@ void Hub::State::CommitIfWhole(const GroupKey& key) {
   for (const auto& [rank, member] : group.open->members) {
     if (!member.finished) return;
   }
-  const ContentDigest identity = IdentityOf(key.model, *group.open);
+  const ContentDigest identity = IdentityOf(*this, key.model, *group.open);
   Conclude(key, group, absl::OkStatus());
   group.last->identity = identity;
   const Transaction transaction = group.last->transaction;

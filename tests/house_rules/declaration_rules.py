@@ -11,7 +11,7 @@ import sys
 import source_tree
 
 # The one class through which all tables are reached. A ratchet: what moves out lowers it.
-DECLARATIONS_MAX = {"server/core/state.h:Hub::State": 193}
+DECLARATIONS_MAX = {"server/core/state.h:Hub::State": 183}
 
 _ACCESS = re.compile(r"\b(?:public|protected|private)\s*:(?!:)")
 
