@@ -13,7 +13,6 @@ that of the ratios to the bare one's of the same round. `broadcast` needs root.
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "tests", "integration"))
 from certificates import Authority  # noqa: E402  (in the folder of the tests)
+from interleaved import Rounds  # noqa: E402  (in this one)
 
 KINDS = ("bare", "guarded", "both")
 # Where the server may be: on this host, and in the laboratory of `broadcast` (tools/netlab).
@@ -41,7 +41,7 @@ def variables_of(kind, tls):
     return variables | (tls if kind == "both" else {})
 
 
-def run(arguments, variables):
+def run(arguments, variables, units):
     words = [os.path.join(arguments.binaries, "tensorhub-bench"), arguments.scenario, "-o", "json",
              *arguments.words]
     done = subprocess.run(words, env=os.environ | variables, text=True, check=False,
@@ -49,22 +49,18 @@ def run(arguments, variables):
     # A figure that misses its target is no reason to stop.
     if not done.stdout:
         raise SystemExit(f"{' '.join(words)} measured nothing (status {done.returncode})")
-    return {figure["name"]: (figure["value"], figure["unit"])
-            for figure in json.loads(done.stdout)["figures"]}
+    figures = json.loads(done.stdout)["figures"]
+    units.update((figure["name"], figure["unit"]) for figure in figures)
+    return {figure["name"]: figure["value"] for figure in figures}
 
 
-def show(rounds):
+def show(rounds, units):
     print(f"{'':44} {'unit':>8} {'bare':>10} {'guarded':>10} {'of bare':>8} {'both':>10} "
           f"{'of bare':>8}")
-    for name, (_, unit) in rounds["bare"][0].items():
-        of_kind = {kind: [figures[name][0] for figures in rounds[kind] if name in figures]
-                   for kind in KINDS}
-        if any(len(of_kind[kind]) < len(rounds[kind]) for kind in KINDS):
-            continue
-        medians = {kind: statistics.median(of_kind[kind]) for kind in KINDS}
-        ratios = {kind: statistics.median(value / bare if bare else 0 for value, bare in
-                                          zip(of_kind[kind], of_kind["bare"])) for kind in KINDS}
-        print(f"{name:44} {unit:>8} {medians['bare']:10.3f} {medians['guarded']:10.3f} "
+    for name in rounds.names():
+        medians = {kind: rounds.median(kind, name) for kind in KINDS}
+        ratios = {kind: rounds.of_bare(kind, name) for kind in KINDS}
+        print(f"{name:44} {units[name]:>8} {medians['bare']:10.3f} {medians['guarded']:10.3f} "
               f"{ratios['guarded']:8.3f} {medians['both']:10.3f} {ratios['both']:8.3f}")
 
 
@@ -75,13 +71,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("words", nargs="*", help="for tensorhub-bench, behind --")
     arguments = parser.parse_args()
-    rounds = {kind: [] for kind in KINDS}
+    units = {}
     with tempfile.TemporaryDirectory() as folder:
         tls = certificate_variables(folder)
-        for _ in range(arguments.rounds):
-            for kind in KINDS:
-                rounds[kind].append(run(arguments, variables_of(kind, tls)))
-    show(rounds)
+        rounds = Rounds(KINDS, arguments.rounds,
+                        lambda kind: run(arguments, variables_of(kind, tls), units))
+    show(rounds, units)
 
 
 if __name__ == "__main__":

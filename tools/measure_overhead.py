@@ -15,11 +15,12 @@ import argparse
 import json
 import os
 import socket
-import statistics
 import subprocess
 import tempfile
 import threading
 import urllib.request
+
+from interleaved import Rounds
 
 KINDS = {"bare": (), "metrics": ("http",), "record": ("record",), "both": ("http", "record")}
 
@@ -66,7 +67,7 @@ def run(arguments, parts, folder):
     if "record" in parts and size == 0:
         raise SystemExit("nothing was recorded")
     figures = {figure["name"]: figure["value"] for figure in json.loads(output)["figures"]}
-    return figures["calls"], figures["server.cpu"], size
+    return {"calls": figures["calls"], "cpu": figures["server.cpu"], "size": size}
 
 
 def main():
@@ -76,20 +77,14 @@ def main():
     parser.add_argument("--seconds", type=float, default=6)
     parser.add_argument("--workers", type=int, default=200)
     arguments = parser.parse_args()
-    rounds = {kind: [] for kind in KINDS}
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(arguments.rounds):
-            for kind, parts in KINDS.items():
-                rounds[kind].append(run(arguments, parts, folder))
+        rounds = Rounds(list(KINDS), arguments.rounds,
+                        lambda kind: run(arguments, KINDS[kind], folder))
     print(f"{'':8} {'calls/s':>9} {'of bare':>8} {'cpu/call':>10} {'of bare':>8} {'record':>12}")
-    for kind, measured in rounds.items():
-        bare = rounds["bare"]
-        rate = statistics.median(calls for calls, _, _ in measured)
-        cpu = statistics.median(each for _, each, _ in measured)
-        of_rate = statistics.median(m[0] / b[0] for m, b in zip(measured, bare))
-        of_cpu = statistics.median(m[1] / b[1] for m, b in zip(measured, bare))
-        size = statistics.median(size for _, _, size in measured)
-        print(f"{kind:8} {rate:9.0f} {of_rate:8.3f} {cpu:10.2f} {of_cpu:8.3f} {size:12.0f}")
+    for kind in KINDS:
+        print(f"{kind:8} {rounds.median(kind, 'calls'):9.0f} {rounds.of_bare(kind, 'calls'):8.3f} "
+              f"{rounds.median(kind, 'cpu'):10.2f} {rounds.of_bare(kind, 'cpu'):8.3f} "
+              f"{rounds.median(kind, 'size'):12.0f}")
 
 
 if __name__ == "__main__":
