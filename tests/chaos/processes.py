@@ -3,24 +3,16 @@
 """A tensorhub-server and workers (tensorhub-test-worker, tests/integration/worker/commands.h), as
 processes that are talked to, signalled, killed and started again."""
 
-import ctypes
 import json
 import os
-import select
-import signal
 import subprocess
+import sys
 import time
 
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from driven import Process, Silent, TestWorker  # noqa: E402  (in the folder above)
 
-
-def _die_with_parent():
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-class Silent(Exception):
-    """A process did not say in time what was waited for, or is gone."""
+__all__ = ["Places", "Process", "Server", "Silent", "Worker", "field"]
 
 
 class Places:
@@ -39,65 +31,6 @@ class Places:
 
     def location(self, place):
         return f"us/dc1/r1/{place}"
-
-
-class Process:
-    """Reads lines of standard output; standard error goes to a file."""
-
-    def __init__(self, command, log_path, environment=None):
-        with open(log_path, "ab") as log:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-                env={**os.environ, "UCX_ERROR_SIGNALS": "", **(environment or {})},
-                preexec_fn=_die_with_parent)
-        self._buffer = b""
-
-    @property
-    def pid(self):
-        return self._process.pid
-
-    def write_line(self, text):
-        try:
-            self._process.stdin.write(text.encode() + b"\n")
-            self._process.stdin.flush()
-        except (BrokenPipeError, ValueError):  # it died, or was killed by us
-            pass  # whoever waits for the answer hears that it is gone
-
-    def line(self, deadline):
-        """The next line; Silent at the deadline, or if there will be none."""
-        fd = self._process.stdout.fileno()
-        while b"\n" not in self._buffer:
-            left = deadline - time.monotonic()
-            if not select.select([fd], [], [], max(0, left))[0]:
-                raise Silent("said nothing in time")
-            read = os.read(fd, 65536)
-            if not read:
-                raise Silent(f"ended with {self._process.wait()}")
-            self._buffer += read
-        text, _, self._buffer = self._buffer.partition(b"\n")
-        return text.decode()
-
-    def send_signal(self, number):
-        self._process.send_signal(number)
-
-    def wait(self, seconds):
-        """Its exit code, or 128 + the signal that ended it; Silent if it runs on."""
-        try:
-            code = self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise Silent(f"still runs after {seconds:.0f} s") from None
-        return code if code >= 0 else 128 - code
-
-    def end(self):
-        """Kills it if it still runs, and frees what belongs to it."""
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            try:
-                stream.close()
-            except BrokenPipeError:
-                pass
 
 
 class Server:
@@ -155,7 +88,6 @@ class Worker:
         self._way = way
         self._shard = shard
         self._process = None
-        self.progress = ""
         self.start()
 
     def __str__(self):
@@ -163,8 +95,9 @@ class Worker:
 
     def start(self):
         self.life += 1
-        self._process = Process(self._places.command(self._place, ["tensorhub-test-worker"]),
-                                self._log_path(), self._way.environment)
+        self._process = TestWorker(
+            self._log_path(), self._way.environment,
+            self._places.command(self._place, ["tensorhub-test-worker"]))
 
     def _log_path(self):
         return os.path.join(self._folder, f"{self.group}-{self.rank}.log")
@@ -188,22 +121,18 @@ class Worker:
     def wait(self, seconds):
         return self._process.wait(seconds)
 
+    @property
+    def progress(self):
+        return self._process.progress
+
     def send(self, command):
-        self.progress = ""
-        self._process.write_line(command)
+        self._process.send(command)
 
     def answer(self, seconds):
-        """"ok …" or "error CODE …"; Silent if neither comes."""
-        deadline = time.monotonic() + seconds
-        while True:
-            line = self._process.line(deadline)
-            if line.startswith(("ok", "error")):
-                return line
-            self.progress = line
+        return self._process.answer(seconds)
 
     def do(self, command, seconds=30):
-        self.send(command)
-        return self.answer(seconds)
+        return self._process.ask(command, seconds)
 
     def kill(self):
         self._process.end()

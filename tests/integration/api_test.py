@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -127,8 +128,8 @@ class ApiTest(ServedTest):
 
     def test_a_worker_that_went_away_is_listed_until_its_lease_ends(self):
         _, rollout = self.both()
-        rollout.kill()
-        self.assertEqual(rollout.wait(), -9)
+        rollout.send_signal(signal.SIGKILL)
+        self.assertEqual(rollout.wait(20), 128 + signal.SIGKILL)
         gone = []
         while not gone:
             gone = self.json("/api/v1/workers?state=disconnected")["workers"]

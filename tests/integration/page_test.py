@@ -129,7 +129,7 @@ class PageTest(ServedTest):
         trainer, rollout = self.worker("trainer"), self.worker("rollout")
         self.do(trainer, "publish 3")
         trainer.send_signal(signal.SIGSTOP)
-        print("fetch latest", file=rollout.stdin, flush=True)
+        rollout.send("fetch latest")
         path = f"/api/v1/versions?model={urllib.parse.quote(self.MODEL)}"
         while not any(row["reads"] for row in json.loads(self.get(path)[0])["replicas"]):
             pass

@@ -66,7 +66,7 @@ class RecordTest(WorkersTest):
                       ["drain", f"{MODEL}/first"], ["unpin", MODEL, "--name", "best"]):
             done = self.ctl(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
-        second.kill()
+        second.end()
         self.do(trainer, "unpublish")
         self.do(trainer, f"publish {version + 1}")
         self.do(first, "fetch latest")

@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import binaries  # noqa: E402  (in the folder above)
 from certificates import Authority, openssl  # noqa: E402
+from driven import TestWorker  # noqa: E402  (in the folder above)
 
 MODEL = "team/actor"
 TOKEN = "a-token-that-nobody-guesses"
@@ -101,27 +102,15 @@ class SecurityTest(unittest.TestCase):
         self.address = self.server.stdout.readline().split()[-1]
 
     def worker(self, variables):
-        process = subprocess.Popen([binaries.path("tensorhub-test-worker")], text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL, env=os.environ | variables)
-        for step in (process.stdout.close, process.stdin.close, process.wait, process.kill):
-            self.addCleanup(step)
-        return process
-
-    def say(self, worker, line):
-        print(line, file=worker.stdin, flush=True)
-        answer = worker.stdout.readline()
-        while answer.startswith("progress "):
-            answer = worker.stdout.readline()
-        return answer
+        worker = TestWorker(environment=variables)
+        self.addCleanup(worker.end)
+        return worker
 
     def do(self, worker, line):
-        answer = self.say(worker, line)
-        self.assertTrue(answer.startswith("ok"), f"{line}: {answer}")
-        return answer
+        return worker.do(self, line)
 
     def refused(self, worker, line, *words):
-        answer = self.say(worker, line)
+        answer = worker.ask(line)
         self.assertTrue(answer.startswith("error"), f"{line}: {answer}")
         for word in words:
             self.assertIn(word, answer)
@@ -242,7 +231,7 @@ class SecurityTest(unittest.TestCase):
         # Rights that are taken away end what is open; others go on.
         world.write("access", rules().replace("cn:reader read", "cn:nobody read"))
         self.server.send_signal(signal.SIGHUP)
-        self.eventually(lambda: "PERMISSION_DENIED" in self.say(reader, "health"), "it goes on")
+        self.eventually(lambda: "PERMISSION_DENIED" in reader.ask("health"), "it goes on")
         self.do(trainer, "health")
         world.write("access", "nonsense\n")
         self.server.send_signal(signal.SIGHUP)

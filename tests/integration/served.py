@@ -12,6 +12,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import binaries  # noqa: E402  (in the folder above)
+from driven import TestWorker  # noqa: E402
 
 
 class WorkersTest(unittest.TestCase):
@@ -20,18 +21,14 @@ class WorkersTest(unittest.TestCase):
     MODEL = "team/actor"
 
     def worker(self, group, *flags, model=None, **variables):
-        environment = dict(os.environ, TENSORHUB_LOG_LEVEL="info", **variables)
-        log = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        log = tempfile.NamedTemporaryFile("r")  # noqa: SIM115
         self.addCleanup(log.close)
-        process = subprocess.Popen([binaries.path("tensorhub-test-worker")], text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-                                   env=environment)
-        process.log = log
-        for step in (process.stdout.close, process.stdin.close, process.wait, process.kill):
-            self.addCleanup(step)
-        self.do(process, f"connect server={self.address} model={model or self.MODEL} group={group}")
-        self.do(process, " ".join(["register", *flags]))
-        return process
+        worker = TestWorker(log.name, {"TENSORHUB_LOG_LEVEL": "info", **variables})
+        self.addCleanup(worker.end)
+        worker.log = log
+        worker.do(self, f"connect server={self.address} model={model or self.MODEL} group={group}")
+        worker.do(self, " ".join(["register", *flags]))
+        return worker
 
     def port_of(self, worker):
         """Where a connected worker shows its metrics."""
@@ -39,11 +36,7 @@ class WorkersTest(unittest.TestCase):
         return int(re.search(r"http://127.0.0.1:(\d+)/metrics", worker.log.read()).group(1))
 
     def do(self, worker, line):
-        print(line, file=worker.stdin, flush=True)
-        answer = worker.stdout.readline()
-        while answer.startswith("progress "):
-            answer = worker.stdout.readline()
-        self.assertTrue(answer.startswith("ok"), f"{line}: {answer}")
+        worker.do(self, line)
 
 
 class ServedTest(WorkersTest):

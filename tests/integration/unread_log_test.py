@@ -17,6 +17,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import binaries  # noqa: E402  (in the folder above)
+from driven import TestWorker  # noqa: E402
 
 F_SETPIPE_SZ = 1031
 PIPE_BYTES = 4096
@@ -30,9 +31,9 @@ class UnreadLogTest(unittest.TestCase):
         server = self.run_beside("tensorhub-server", "--listen", "127.0.0.1:0")
         fcntl.fcntl(server.stderr, F_SETPIPE_SZ, PIPE_BYTES)
         address = server.stdout.readline().split()[-1]
-        worker = self.run_beside("tensorhub-test-worker")
-        self.addCleanup(worker.communicate, "exit\n")
-        self.do(worker, f"connect server={address} model={MODEL} group=g")
+        worker = TestWorker()
+        self.addCleanup(worker.end)
+        worker.do(self, f"connect server={address} model={MODEL} group=g")
         for count in range(2 * PIPE_BYTES // len(MODEL)):
             self.tell(address, "retain", MODEL, str(count))
         self.tell(address, "status")
@@ -44,31 +45,25 @@ class UnreadLogTest(unittest.TestCase):
     def test_an_agent_outlasts_its_readers(self):
         server = self.run_beside("tensorhub-server", "--listen", "127.0.0.1:0")
         address = server.stdout.readline().split()[-1]
-        worker = self.run_beside("tensorhub-test-worker")
-        self.addCleanup(worker.communicate, "exit\n")
+        worker = TestWorker()
+        self.addCleanup(worker.end)
         for line in (f"connect server={address} model={MODEL} group=g", "register", "fill 1",
                      "publish 1"):
-            self.do(worker, line)
+            worker.do(self, line)
         agent = self.run_beside("tensorhub-agent", "--server", address, "--model", MODEL,
                                 "--group", "keeper")
         self.assertIn("holding", agent.stdout.readline())
         agent.stdout.close()
         agent.stderr.close()
         for line in ("unpublish", "fill 2", "publish 2"):
-            self.do(worker, line)
+            worker.do(self, line)
         until = time.monotonic() + 20
-        while not re.search(r" 2:\S*keeper=complete", self.do(worker, "list")):
+        while not re.search(r" 2:\S*keeper=complete", worker.do(self, "list")):
             self.assertIsNone(agent.poll())
             self.assertLess(time.monotonic(), until)
         agent.terminate()
         self.assertEqual(agent.wait(timeout=20), 0)
-        self.assertNotIn("keeper", self.do(worker, "list"), "it has not left")
-
-    def do(self, worker, line):
-        print(line, file=worker.stdin, flush=True)
-        answer = worker.stdout.readline()
-        self.assertTrue(answer.startswith("ok"), f"{line}: {answer}")
-        return answer
+        self.assertNotIn("keeper", worker.do(self, "list"), "it has not left")
 
     def run_beside(self, *words):
         process = subprocess.Popen([binaries.path(words[0]), *words[1:]], text=True,

@@ -31,12 +31,12 @@ class OutageTest(SeveralServersTest):
         """Cannot be decided before etcd is back."""
         self.trainer.do("unpublish")
         self.trainer.do("fill 2")
-        print("publish 2 wait=1 timeout=120000", file=self.trainer.process.stdin, flush=True)
+        self.trainer.send("publish 2 wait=1 timeout=120000")
         eventually(lambda: any("a commit waits for etcd" in server.log()
                                for server in self.servers), "a commit that waits")
 
     def check_that_it_was_published(self):
-        self.assertTrue(self.trainer.process.stdout.readline().startswith("ok"))
+        self.assertTrue(self.trainer.answer().startswith("ok"))
         self.rollout.fetch("newer=1", 2)
         self.worker("late").fetch("latest", 2)
         self.check_epochs()
@@ -93,7 +93,7 @@ class QuotaTest(SeveralServersTest):
         self.assertIn("NOSPACE", self.etcdctl("alarm", "list").stdout)
         trainer.do("unpublish")
         trainer.do("fill 2")
-        print("publish 2 wait=1 timeout=120000", file=trainer.process.stdin, flush=True)
+        trainer.send("publish 2 wait=1 timeout=120000")
         eventually(lambda: any("database space exceeded" in server.log()
                                for server in self.servers), "etcd's refusal")
         self.assertEqual(self.etcdctl("del", "--prefix", "filler/").returncode, 0)
@@ -102,7 +102,7 @@ class QuotaTest(SeveralServersTest):
         for words in (("compact", revision), ("defrag",), ("alarm", "disarm")):
             done = self.etcdctl(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertTrue(trainer.process.stdout.readline().startswith("ok"))
+        self.assertTrue(trainer.answer().startswith("ok"))
         self.worker("late").fetch("latest", 2)
         self.check_epochs()
 

@@ -16,6 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 import binaries  # noqa: E402  (two folders above)
+from driven import TestWorker  # noqa: E402
 
 ETCD = "/usr/bin/etcd"
 MODEL = "team/actor"
@@ -152,29 +153,16 @@ class Server:
             proxy.close()
 
 
-class Worker:
+class Worker(TestWorker):
     def __init__(self, test, group, servers):
+        super().__init__()
         self.test = test
-        self.process = subprocess.Popen([binaries.path("tensorhub-test-worker")], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL)
-        for step in (self.process.stdout.close, self.process.stdin.close, self.process.wait,
-                     self.process.kill):
-            test.addCleanup(step)
+        test.addCleanup(self.end)
         self.do(f"connect server={servers} model={MODEL} group={group} timeout=20000")
         self.do("register")
 
-    def ask(self, line):
-        print(line, file=self.process.stdin, flush=True)
-        answer = self.process.stdout.readline()
-        while answer.startswith("progress "):
-            answer = self.process.stdout.readline()
-        return answer.strip()
-
     def do(self, line):
-        answer = self.ask(line)
-        self.test.assertTrue(answer.startswith("ok"), f"{line}: {answer}")
-        return answer
+        return super().do(self.test, line)
 
     def publish(self, version):
         self.do(f"fill {version}")
