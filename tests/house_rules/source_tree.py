@@ -11,7 +11,7 @@ TOP_FOLDERS = ("common", "proto", "server", "worker_agent", "libros", "python", 
                "examples")
 CODE_SUFFIXES = (".cc", ".h")
 SCRIPT_SUFFIXES = (".py", ".sh")
-OTHER_SUFFIXES = (".proto", ".cmake", ".md")
+OTHER_SUFFIXES = (".proto", ".cmake", ".md", ".pml")
 _SCENARIO = re.compile(r"tests/(.*/scenarios|protocol)/\w+\.txt")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
