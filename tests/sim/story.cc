@@ -79,6 +79,10 @@ Process& Story::Start(const Place& place) {
 
 Process& Story::Replace(Process& process) {
   process.Kill(/*told=*/true);
+  return Supplant(process);
+}
+
+Process& Story::Supplant(const Process& process) {
   Process& next = Start(places_[process.place()]);
   scene_.Note(next.name(), "starts again");
   Until([&] { return next.link().up(); });

@@ -34,6 +34,8 @@ class Story {
 
   // The same rank of the same group, as another process.
   Process& Replace(Process& process);
+  // The same, and the first one lives on.
+  Process& Supplant(const Process& process);
 
   // These have to succeed.
   void Publish(Process& trainer, VersionNumber version);

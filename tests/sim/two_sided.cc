@@ -72,10 +72,16 @@ bool TwoSided::DoToWorker(const Words& words) {
   const auto found = workers_.find(words[1]);
   if (found == workers_.end()) return false;
   Process& worker = *found->second;
-  if (verb == "kill") {
+  if (verb == "mend") {
+    worker.link().Unblock();
+  } else if (verb == "kill") {
     worker.Kill(/*told=*/words.size() < 3);
   } else if (verb == "replace") {
     found->second = &story_.Replace(worker);
+  } else if (verb == "supplant") {
+    Process& next = story_.Supplant(worker);
+    workers_[words.at(3)] = &worker;
+    workers_[words[1]] = &next;
   } else if (verb == "until") {
     const uint64_t chunks = NumberOf(words.at(3));
     story_.Until([&worker, chunks] { return worker.memory().word().valid_chunks >= chunks; });
