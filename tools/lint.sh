@@ -54,7 +54,7 @@ check_rules() {
 tidy_one() {
   local output
   if ! output="$(clang-tidy-14 --quiet -p "$1" --config-file=.clang-tidy \
-    --header-filter='/(bench|common|server|worker_agent|libros|tools)/.*\.(h|cc)$' "$2" 2>/dev/null)"; then
+    --header-filter='/(bench|common|protocol|server|worker_agent|libros|tools)/.*\.(h|cc)$' "$2" 2>/dev/null)"; then
     printf '%s\n' "$output"
     return 1
   fi
@@ -75,7 +75,7 @@ for entry in json.load(open(os.path.join(build, "compile_commands.json"), encodi
     if "/Unity/unity_" in file:
         sources = re.findall('^#include "(.*)"', open(file, encoding="utf-8").read(), re.MULTILINE)
     ours = [os.path.relpath(source, root) for source in sources]
-    if re.match("(bench|common|server|worker_agent|libros|tools)/", ours[0]):
+    if re.match("(bench|common|protocol|server|worker_agent|libros|tools)/", ours[0]):
         sizes[file] = sum(os.path.getsize(source) for source in sources)
 print("\n".join(sorted(sizes, key=sizes.get, reverse=True)))
 END

@@ -17,6 +17,7 @@
 #include "common/ids.h"
 #include "common/location.h"
 #include "common/time.h"
+#include "protocol/messages/directives.h"
 #include "server/core/durable.h"
 #include "server/core/events.h"
 
@@ -82,98 +83,23 @@ struct Reply {
       payload;
 };
 
-struct Welcome {
-  TimeMs lease_ms = 0;
-  TimeMs heartbeat_ms = 0;
-  // The holding that the worker reported rests on documents that the hub does not know.
-  bool wants_documents = false;
-  GroupEpoch epoch = {};      // of the group, the latest that this worker is known to be in
-  TermNumber term = 0;        // of the model, the latest
-  Id128 adopts = {};          // the store that it knew, if it is another hub's
-  bool guards_reads = false;  // R9: Assign brings capabilities
-};
-// R2: another epoch has begun for its group, and this worker is in it.
-struct GroupChanged {
-  GroupEpoch epoch;
-};
-// Read (on) from this source. The reader first releases the one before, with SourceReleased.
-struct Assign {
-  TransactionId transaction;
-  AssignmentNumber assignment = 0;
-  WorkerIdentity source;
-  std::string endpoint;
-  Generation generation = 0;
-  PublicationId publication;
-  Tier tier = Tier::kRemote;
-  TimeMs progress_ms = 0;  // between reports of progress
-  ContentDigest digest;    // of the shard (R1); none: not known yet
-  uint32_t plan = 0;       // rises when the read is divided otherwise
-  uint32_t part = 0;       // the stream that this source feeds
-  bool ranges = false;     // several sources feed the read
-  bool parts = false;      // of another sharding (SourceSharding)
-  Capability capability;   // R9: what the reader shows the source; none: that one asks for none
-};
-// Before the assignments of this plan: whom they lead to holds another sharding of the publication,
-// and each stream brings what the reader's slices have in common with one of its shards.
-struct SourceSharding {
-  struct Part {
-    Rank rank = 0;
-    Fingerprint layout;
-  };
-  TransactionId transaction;
-  uint32_t plan = 0;
-  uint32_t world_size = 0;
-  uint64_t chunk_bytes = 0;
-  std::vector<Part> parts;  // by part (Assign)
-};
-// This stream of a read that has several ends; it releases its source, and the others go on.
-struct EndStream {
-  TransactionId transaction;
-  AssignmentNumber assignment = 0;
-};
-// Stop reading, then settle with FinishRead.
-struct AbortRead {
-  TransactionId transaction;
-  absl::Status reason;
-};
-// A reader complained: check yourself and answer (R8).
-struct Probe {
-  Generation generation = 0;
-  bool verify = false;  // also the bytes
-};
-// The reference with this generation is no longer listed (its group's publication was aborted):
-// readers will not come; the buffers are the owner's again.
-struct Dropped {
-  Generation generation = 0;
-  absl::Status reason;
-};
-// The version that the worker holds became visible.
-struct Visible {
-  PublicationId publication;
-};
-// R2: what the worker holds, or reads, is superseded.
-struct Superseded {
-  PublicationId publication;
-  absl::Status reason;
-};
-
-// R7: a rank of the worker's group waits to unpublish the last copy of this. One of all the group's
-// shards in host memory, made within this time, would let it go.
-struct MakeCopy {
-  PublicationId publication;
-  VersionNumber version = 0;
-  TimeMs within_ms = 0;
-};
-// Nobody wants the version of this copy any more.
-struct ReleaseCopy {
-  Generation generation = 0;
-};
+// What is said to a worker within its session.
+using protocol::AbortRead;
+using protocol::Assign;
+using protocol::Dropped;
+using protocol::EndStream;
+using protocol::GroupChanged;
+using protocol::MakeCopy;
+using protocol::Probe;
+using protocol::ReleaseCopy;
+using protocol::SourceSharding;
+using protocol::Superseded;
+using protocol::Visible;
+using protocol::Welcome;
 
 struct Directive {
   SessionId session = 0;
-  std::variant<Welcome, GroupChanged, Assign, AbortRead, Probe, Dropped, Visible, Superseded,
-               MakeCopy, ReleaseCopy, EndStream, SourceSharding>
-      body;
+  protocol::HubMessage body;
 };
 
 // Ends a session, also one that was just opened. The shell ends the stream with this status.

@@ -8,6 +8,7 @@
 #define TENSORHUB_SERVER_RPC_TRANSLATE_H_
 
 #include "absl/status/statusor.h"
+#include "protocol/codec/fields.h"
 #include "server/core/effects.h"
 #include "server/core/events.h"
 #include "server/store/identity.h"
@@ -72,8 +73,7 @@ absl::Status FillResponse(const hub::Reply& reply, pb::DrainResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::AdoptResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::RewindResponse& response);
 
-// "" for none, as the wire says it.
-std::string IdBytes(const Id128& id);
+using protocol::IdBytes;
 void ToProto(const WorkerIdentity& worker, pb::WorkerId& out);
 
 }  // namespace tensorhub::rpc

@@ -81,7 +81,7 @@ class Play {
         return world_.Deliver(0, PathKnown{Peer(), in_.Number() * 512});
       case 5:
         return world_.Deliver(
-            0, ProbeDirective{Near(world_.at(0).word.generation), /*verify=*/in_.OneIn(2)});
+            0, protocol::Probe{Near(world_.at(0).word.generation), /*verify=*/in_.OneIn(2)});
       case 6:
         return SayRaw();
       case 7:
@@ -111,7 +111,7 @@ class Play {
   }
 
   void Assign() {
-    AssignDirective assign;
+    protocol::Assign assign;
     assign.transaction = transaction_;
     assign.assignment = ++assignment_;
     assign.source.key = {"m", "x", 0};
@@ -258,7 +258,7 @@ class Play {
   }
 
   void End() {
-    world_.Deliver(0, AbortReadDirective{transaction_, absl::AbortedError("enough")});
+    world_.Deliver(0, protocol::AbortRead{transaction_, absl::AbortedError("enough")});
     if (world_.at(0).asked > 0) static_cast<void>(world_.Finish(0));
     CheckSent();
     TH_CHECK(world_.Do(0, UnpublishVerb{.drain_ms = 100}).ok());

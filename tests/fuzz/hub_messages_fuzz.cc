@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "common/check.h"
+#include "protocol/codec/directives.h"
 #include "tests/fuzz/agent_world.h"
 #include "tests/fuzz/fuzz.h"
 #include "worker_agent/hub/messages.h"
@@ -101,9 +102,15 @@ class Play {
     v1::HubMessage message;
     Fill(message);
     if (!Travel(message)) return;
-    const auto event = ToEvent(message);
-    if (!event.ok()) return CheckRefusal(event.status());
-    if (*event) world_.Deliver(0, **event);
+    const auto said = protocol::Decode(message);
+    if (!said.ok()) return CheckRefusal(said.status());
+    if (*said) std::visit([this](const auto& directive) { Deliver(directive); }, **said);
+  }
+
+  void Deliver(const protocol::Welcome& welcome) { world_.Deliver(0, SessionUp{welcome}); }
+  template <typename Directive>
+  void Deliver(const Directive& directive) {
+    world_.Deliver(0, directive);
   }
 
   void Fill(v1::HubMessage& message) {

@@ -25,20 +25,23 @@ CORE_BANNED = (
 # What each folder may include of ours; the longest prefix counts. Tests may include anything.
 ARROWS = {
     "common": ("common",),
+    # What hub and agent say to each other: plain structs, which know no wire.
+    "protocol": ("common", "protocol/messages"),
+    "protocol/codec": ("common", "protocol", "tensorhub/v1"),
     "server": ("common", "server", "tensorhub/v1"),
-    "server/core": ("common", "server/core"),
+    "server/core": ("common", "protocol/messages", "server/core"),
     "server/http": ("common", "server/core", "server/http"),
-    "server/record": ("common", "server/core", "server/record"),
-    "server/rpc": ("common", "server/core", "server/record", "server/rpc", "server/store",
-                   "tensorhub/v1"),
+    "server/record": ("common", "protocol/messages", "server/core", "server/record"),
+    "server/rpc": ("common", "protocol", "server/core", "server/record", "server/rpc",
+                   "server/store", "tensorhub/v1"),
     "server/store": ("common", "server/core", "server/store"),
     "worker_agent": ("common", "worker_agent"),
-    "worker_agent/core": ("common", "worker_agent/core"),
+    "worker_agent/core": ("common", "protocol/messages", "worker_agent/core"),
     "worker_agent/cuda": ("common", "worker_agent/core/effects.h", "worker_agent/core/events.h",
                           "worker_agent/core/transport.h", "worker_agent/cuda",
                           "worker_agent/memory",
                           "worker_agent/transport/shared_memory_description.h"),
-    "worker_agent/hub": ("common", "worker_agent/core", "worker_agent/hub",
+    "worker_agent/hub": ("common", "protocol", "worker_agent/core", "worker_agent/hub",
                          "worker_agent/runtime", "tensorhub/v1"),
     "worker_agent/loop": ("common", "worker_agent/core", "worker_agent/hub", "worker_agent/loop",
                           "worker_agent/memory", "worker_agent/runtime", "worker_agent/seen",
@@ -63,11 +66,11 @@ ARROWS = {
     "bench": ("bench", "common", "server/core", "server/rpc", "worker_agent", "libros",
               "tensorhub", "tools"),
     # `tensorhub-sim check` is the simulation of tests/sim, for everybody.
-    "tools/sim": ("common", "server/core", "server/record", "worker_agent", "libros",
-                  "tensorhub", "tools", "tests/sim", "bench/figures.h"),
+    "tools/sim": ("common", "protocol/messages", "server/core", "server/record", "worker_agent",
+                  "libros", "tensorhub", "tools", "tests/sim", "bench/figures.h"),
 }
-_OURS = ("bench", "common", "proto", "server", "worker_agent", "libros", "python", "tools", "tests",
-         "tensorhub")
+_OURS = ("bench", "common", "proto", "protocol", "server", "worker_agent", "libros", "python",
+         "tools", "tests", "tensorhub")
 
 
 def in_core(path):

@@ -6,9 +6,8 @@ import os
 import re
 import subprocess
 
-TOP_FOLDERS = ("common", "proto", "server", "worker_agent", "libros", "python", "tools", "tests",
-               "bench", "cmake", ".ci", "deploy", "docs",
-               "examples")
+TOP_FOLDERS = ("common", "proto", "protocol", "server", "worker_agent", "libros", "python", "tools",
+               "tests", "bench", "cmake", ".ci", "deploy", "docs", "examples")
 CODE_SUFFIXES = (".cc", ".h")
 SCRIPT_SUFFIXES = (".py", ".sh")
 OTHER_SUFFIXES = (".proto", ".cmake", ".md", ".pml")

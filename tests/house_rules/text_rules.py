@@ -15,7 +15,7 @@ LINE_COLUMNS_MAX = 100
 def _library(path):
     # A program's main may print: results go to standard output. check.h prints why it aborts, and
     # common/cli is how programs print their help.
-    return path.startswith(("common/", "server/", "worker_agent/", "libros/")) \
+    return path.startswith(("common/", "protocol/", "server/", "worker_agent/", "libros/")) \
         and not path.endswith("main.cc") and path != "common/check.h" \
         and not path.startswith("common/cli/")
 

@@ -135,7 +135,7 @@ std::string CauseOf(const agent::Event& event) {
   };
   const auto found = words.find(name);
   if (found != words.end()) return found->second;
-  return std::string(absl::StripSuffix(absl::string_view(name.data(), name.size()), "Directive"));
+  return std::string(name);
 }
 
 }  // namespace tensorhub::fault

@@ -147,7 +147,7 @@ void HubLink::OnDown(Stream& stream, const hub::Directive& directive,
     return OnWelcome(directive, identity);
   }
   if (state_ != State::kUp) return;
-  if (const auto event = sim::ToAgent(directive)) process_.Step(*event);
+  process_.Step(sim::ToAgent(directive));
 }
 
 void HubLink::OnWelcome(const hub::Directive& directive, const ServerIdentity& identity) {
@@ -164,7 +164,7 @@ void HubLink::OnWelcome(const hub::Directive& directive, const ServerIdentity& i
   state_ = State::kUp;
   failures_ = 0;
   connected_ = true;
-  process_.Step(*sim::ToAgent(directive));
+  process_.Step(sim::ToAgent(directive));
 }
 
 void HubLink::OnEnd(const absl::Status& status) {

@@ -83,25 +83,6 @@ agent::FetchDecision ToAgent(const hub::FetchDecision& in) {
   return out;
 }
 
-agent::AssignDirective ToAgent(const hub::Assign& in) {
-  agent::AssignDirective out;
-  out.transaction = in.transaction;
-  out.assignment = in.assignment;
-  out.source = {in.source.key, in.source.incarnation};
-  out.endpoint = in.endpoint;
-  out.generation = in.generation;
-  out.publication = in.publication;
-  out.tier = in.tier;
-  out.progress_ms = in.progress_ms;
-  out.digest = in.digest;
-  out.plan = in.plan;
-  out.part = in.part;
-  out.ranges = in.ranges;
-  out.parts = in.parts;
-  out.capability = in.capability;
-  return out;
-}
-
 }  // namespace
 
 hub::Event ToHub(const agent::Call& call, const WorkerIdentity& worker, hub::CallId id) {
@@ -207,52 +188,12 @@ agent::CallReply ToAgent(const hub::Reply& reply, OpId op) {
   return out;
 }
 
-std::optional<agent::Event> ToAgent(const hub::Directive& directive) {
-  using Result = std::optional<agent::Event>;
+agent::Event ToAgent(const hub::Directive& directive) {
   return std::visit(
-      Overloaded{
-          [](const hub::Welcome& d) -> Result {
-            return agent::SessionUp{.lease_ms = d.lease_ms,
-                                    .heartbeat_ms = d.heartbeat_ms,
-                                    .wants_documents = d.wants_documents,
-                                    .epoch = d.epoch,
-                                    .term = d.term,
-                                    .moved = static_cast<bool>(d.adopts),
-                                    .guards_reads = d.guards_reads};
-          },
-          [](const hub::Assign& d) -> Result { return ToAgent(d); },
-          [](const hub::SourceSharding& d) -> Result {
-            agent::SourceShardingDirective out{
-                d.transaction, d.plan, d.world_size, d.chunk_bytes, {}};
-            for (const auto& part : d.parts) out.parts.push_back({part.rank, part.layout});
-            return out;
-          },
-          [](const hub::EndStream& d) -> Result {
-            return agent::EndStreamDirective{d.transaction, d.assignment};
-          },
-          [](const hub::AbortRead& d) -> Result {
-            return agent::AbortReadDirective{d.transaction, d.reason};
-          },
-          [](const hub::Probe& d) -> Result {
-            return agent::ProbeDirective{d.generation, d.verify};
-          },
-          [](const hub::Dropped& d) -> Result {
-            return agent::DroppedDirective{d.generation, d.reason};
-          },
-          [](const hub::GroupChanged& d) -> Result {
-            return agent::GroupChangedDirective{d.epoch};
-          },
-          [](const hub::Visible& d) -> Result { return agent::VisibleDirective{d.publication}; },
-          [](const hub::Superseded& d) -> Result {
-            return agent::SupersededDirective{d.publication, d.reason};
-          },
-          [](const hub::MakeCopy& d) -> Result {
-            return agent::MakeCopyDirective{d.publication, d.version, d.within_ms};
-          },
-          [](const hub::ReleaseCopy& d) -> Result {
-            return agent::ReleaseCopyDirective{d.generation};
-          },
-          [](const auto&) -> Result { return std::nullopt; }},
+      Overloaded{[](const protocol::Welcome& welcome) -> agent::Event {
+                   return agent::SessionUp{welcome, static_cast<bool>(welcome.adopts)};
+                 },
+                 [](const auto& said) -> agent::Event { return said; }},
       directive.body);
 }
 

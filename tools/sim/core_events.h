@@ -6,8 +6,6 @@
 #ifndef TENSORHUB_TOOLS_SIM_CORE_EVENTS_H_
 #define TENSORHUB_TOOLS_SIM_CORE_EVENTS_H_
 
-#include <optional>
-
 #include "server/core/effects.h"
 #include "server/core/events.h"
 #include "worker_agent/core/effects.h"
@@ -22,8 +20,7 @@ hub::Holding ToHub(const agent::HoldingReport& report);
 hub::OpenFetch ToHub(const agent::OpenFetchReport& report);
 
 agent::CallReply ToAgent(const hub::Reply& reply, OpId op);
-// Nothing for what is not the core's business.
-std::optional<agent::Event> ToAgent(const hub::Directive& directive);
+agent::Event ToAgent(const hub::Directive& directive);
 
 }  // namespace tensorhub::sim
 

@@ -91,10 +91,9 @@ void CoreWorker::OnHub(const hub::Effect& effect) {
   if (const auto* reply = std::get_if<hub::Reply>(&effect)) {
     return Step(ToAgent(*reply, HubPort::OpOf(reply->call)));
   }
-  const std::optional<agent::Event> event = ToAgent(std::get<hub::Directive>(effect));
-  if (!event) return;
-  if (std::holds_alternative<agent::AssignDirective>(*event)) ++assignments_;
-  Step(*event);
+  const auto& directive = std::get<hub::Directive>(effect);
+  if (std::holds_alternative<protocol::Assign>(directive.body)) ++assignments_;
+  Step(ToAgent(directive));
 }
 
 void CoreWorker::Step(const agent::Event& event) {

@@ -31,22 +31,23 @@ void AgentCore::State::On(const Registered& event, TimeMs /*now*/, Effects& /*ef
 }
 
 void AgentCore::State::On(const SessionUp& event, TimeMs now, Effects& effects) {
-  heartbeat_ms_ = std::max<TimeMs>(event.heartbeat_ms, 1);
+  const protocol::Welcome& welcome = event.welcome;
+  heartbeat_ms_ = std::max<TimeMs>(welcome.heartbeat_ms, 1);
   heartbeat_at_ = now + heartbeat_ms_;
-  epoch_ = event.epoch;
-  hears_content_ = event.hears_content;
-  server_.Guard(event.guards_reads);
+  epoch_ = welcome.epoch;
+  hears_content_ = !welcome.refuses_content;
+  server_.Guard(welcome.guards_reads);
   if (event.moved) reference_.ForgetEpoch();
-  if (event.moved || came_in_ == GroupEpoch{}) came_in_ = event.epoch;
+  if (event.moved || came_in_ == GroupEpoch{}) came_in_ = welcome.epoch;
   // Another hub counts its terms from anew. What this worker holds has the term that it reported.
   if (event.moved) {
     const TermNumber held = reference_.holds() ? reference_.content().term.number : 0;
-    knows_term_ = std::max<TermNumber>(event.term, held);
+    knows_term_ = std::max<TermNumber>(welcome.term, held);
   }
-  if (!knows_term_) knows_term_ = event.term;
+  if (!knows_term_) knows_term_ = welcome.term;
   dropped_.reset();  // it is another hub, perhaps, and judges what is reported anew
   // A restarted hub knows no documents. Which layout a fetch or a publish needs, it says itself.
-  if (event.wants_documents) effects.emplace_back(PutDocuments{});
+  if (welcome.wants_documents) effects.emplace_back(PutDocuments{});
   ResendTerminalFacts(effects);
   RefreshCallDeadline(now);
   calls_.OnSessionUp(effects);
@@ -72,7 +73,7 @@ void AgentCore::State::On(const SessionRefused& event, TimeMs now, Effects& effe
   AbortVerb(event.status, now, effects);
 }
 
-void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& effects) {
+void AgentCore::State::On(const protocol::Assign& event, TimeMs now, Effects& effects) {
   if (phase_ == Phase::kBeginning && event.transaction == decision_->transaction) {
     calls_.SetAnswered();
     phase_ = Phase::kReading;
@@ -82,7 +83,7 @@ void AgentCore::State::On(const AssignDirective& event, TimeMs now, Effects& eff
 }
 
 // The plan of a read that has yet to begin is asked for then.
-void AgentCore::State::On(const SourceShardingDirective& event, TimeMs now, Effects& effects) {
+void AgentCore::State::On(const protocol::SourceSharding& event, TimeMs now, Effects& effects) {
   if (reader_) {
     return RunReader([&] { reader_->OnSourceSharding(event, now, effects); }, now, effects);
   }
@@ -99,16 +100,16 @@ void AgentCore::State::On(const ReadPlanned& event, TimeMs now, Effects& effects
   StopReading(status, effects);
 }
 
-void AgentCore::State::On(const EndStreamDirective& event, TimeMs now, Effects& effects) {
+void AgentCore::State::On(const protocol::EndStream& event, TimeMs now, Effects& effects) {
   if (reader_) return RunReader([&] { reader_->OnEndStream(event, now, effects); }, now, effects);
   if (!next_read_) return;
-  for (AssignDirective& early : std::exchange(next_read_->assigns, {})) {
+  for (protocol::Assign& early : std::exchange(next_read_->assigns, {})) {
     early.assignment == event.assignment ? ReleaseEarly(early, effects)
                                          : next_read_->assigns.push_back(std::move(early));
   }
 }
 
-void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects& effects) {
+void AgentCore::State::On(const protocol::Visible& event, TimeMs /*now*/, Effects& effects) {
   last_visible_ = event.publication;
   if (event.publication != reference_.content().publication) return;
   BecomeVisible();
@@ -118,14 +119,14 @@ void AgentCore::State::On(const VisibleDirective& event, TimeMs /*now*/, Effects
 }
 
 // R2: it stays readable for those who read it; its owner is told by Health.
-void AgentCore::State::On(const SupersededDirective& event, TimeMs /*now*/, Effects& effects) {
+void AgentCore::State::On(const protocol::Superseded& event, TimeMs /*now*/, Effects& effects) {
   const bool known = superseded_.publication == event.publication;
   superseded_ = event;
   if (known) return;
   effects.emplace_back(LogLine{LogLine::Level::kWarning, std::string(event.reason.message())});
 }
 
-void AgentCore::State::On(const GroupChangedDirective& event, TimeMs /*now*/,
+void AgentCore::State::On(const protocol::GroupChanged& event, TimeMs /*now*/,
                           Effects& /*effects*/) {
   epoch_ = event.epoch;
   // A hub that has just adopted this worker tells its first epoch when the grace is over.
@@ -133,12 +134,12 @@ void AgentCore::State::On(const GroupChangedDirective& event, TimeMs /*now*/,
 }
 
 // R7: also of what these buffers hold no more: the copy reads it from whoever does.
-void AgentCore::State::On(const MakeCopyDirective& event, TimeMs /*now*/, Effects& effects) {
+void AgentCore::State::On(const protocol::MakeCopy& event, TimeMs /*now*/, Effects& effects) {
   effects.emplace_back(CopyWanted{event.version, event.within_ms});
 }
 
 // The directive may overtake the answer that the fetch has been committed.
-void AgentCore::State::On(const ReleaseCopyDirective& event, TimeMs /*now*/, Effects& effects) {
+void AgentCore::State::On(const protocol::ReleaseCopy& event, TimeMs /*now*/, Effects& effects) {
   if (event.generation == reference_.generation()) effects.emplace_back(CopyReleased{});
 }
 
@@ -375,7 +376,7 @@ std::optional<TermNumber> AgentCore::State::HeldIn(VersionNumber version) const 
 
 void AgentCore::State::ReportStreams(OpenFetchReport& open) const {
   open.plan = reader_->plan();
-  for (const AssignDirective& assigned : reader_->Assignments()) {
+  for (const protocol::Assign& assigned : reader_->Assignments()) {
     if (!open.source) {
       open.source = assigned.source;
       open.source_generation = assigned.generation;

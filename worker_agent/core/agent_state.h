@@ -45,18 +45,18 @@ class AgentCore::State {
   void On(const SessionUp& event, TimeMs now, Effects& effects);
   void On(const SessionDown& event, TimeMs now, Effects& effects);
   void On(const SessionRefused& event, TimeMs now, Effects& effects);
-  void On(const AssignDirective& event, TimeMs now, Effects& effects);
-  void On(const EndStreamDirective& event, TimeMs now, Effects& effects);
-  void On(const SourceShardingDirective& event, TimeMs now, Effects& effects);
+  void On(const protocol::Assign& event, TimeMs now, Effects& effects);
+  void On(const protocol::EndStream& event, TimeMs now, Effects& effects);
+  void On(const protocol::SourceSharding& event, TimeMs now, Effects& effects);
   void On(const ReadPlanned& event, TimeMs now, Effects& effects);
-  void On(const AbortReadDirective& event, TimeMs now, Effects& effects);
-  void On(const ProbeDirective& event, TimeMs now, Effects& effects);
-  void On(const DroppedDirective& event, TimeMs now, Effects& effects);
-  void On(const VisibleDirective& event, TimeMs now, Effects& effects);
-  void On(const SupersededDirective& event, TimeMs now, Effects& effects);
-  void On(const GroupChangedDirective& event, TimeMs now, Effects& effects);
-  void On(const MakeCopyDirective& event, TimeMs now, Effects& effects);
-  void On(const ReleaseCopyDirective& event, TimeMs now, Effects& effects);
+  void On(const protocol::AbortRead& event, TimeMs now, Effects& effects);
+  void On(const protocol::Probe& event, TimeMs now, Effects& effects);
+  void On(const protocol::Dropped& event, TimeMs now, Effects& effects);
+  void On(const protocol::Visible& event, TimeMs now, Effects& effects);
+  void On(const protocol::Superseded& event, TimeMs now, Effects& effects);
+  void On(const protocol::GroupChanged& event, TimeMs now, Effects& effects);
+  void On(const protocol::MakeCopy& event, TimeMs now, Effects& effects);
+  void On(const protocol::ReleaseCopy& event, TimeMs now, Effects& effects);
   void On(const CopyFailed& event, TimeMs now, Effects& effects);
   void On(const CallReply& event, TimeMs now, Effects& effects);
   void On(const MessageArrived& event, TimeMs now, Effects& effects);
@@ -139,8 +139,8 @@ class AgentCore::State {
   void AfterUnpublish(TimeMs now, Effects& effects);
   BeginReadCall AnnounceRead();
   void BeginRead(TimeMs now, Effects& effects);
-  void OnEarlyAssign(const AssignDirective& event, Effects& effects);
-  static void ReleaseEarly(const AssignDirective& early, Effects& effects);
+  void OnEarlyAssign(const protocol::Assign& event, Effects& effects);
+  static void ReleaseEarly(const protocol::Assign& early, Effects& effects);
   void EndNextRead(Effects& effects);
   void StopReading(const absl::Status& reason, Effects& effects);
   void Finish(TimeMs now, Effects& effects);
@@ -220,7 +220,7 @@ class AgentCore::State {
   std::optional<TimeMs> phase_deadline_;
   std::optional<TimeMs> over_at_;  // when a fetch has to have ended, whoever answers
   PublicationId last_visible_;
-  SupersededDirective superseded_;  // the last
+  protocol::Superseded superseded_;  // the last
   // The latest term that this process knew when it came, or of what it has published or read since:
   // what a session that opens later says does not count, since its owner does not know it.
   std::optional<TermNumber> knows_term_;
@@ -238,9 +238,9 @@ class AgentCore::State {
   // a session, nothing counts when that is down: the next report does not tell the hub of it.
   struct NextRead {
     Generation generation = 0;
-    bool begun = false;                                    // at the hub
-    std::optional<SourceShardingDirective> sharding = {};  // the last one
-    std::vector<AssignDirective> assigns = {};  // the last one of each stream, of the last plan
+    bool begun = false;                                     // at the hub
+    std::optional<protocol::SourceSharding> sharding = {};  // the last one
+    std::vector<protocol::Assign> assigns = {};  // the last one of each stream, of the last plan
   };
   std::optional<NextRead> next_read_;
   PlannedParts planned_;  // of the last read of parts
@@ -252,9 +252,9 @@ class AgentCore::State {
     DigestQuery query;
   };
   std::optional<Comparison> comparison_;
-  ContentDigest identity_;                   // of what was fetched, as the hub says
-  absl::Status result_;                      // what this rank reports with FinishRead
-  std::optional<DroppedDirective> dropped_;  // what it reads, before the outcome is known
+  ContentDigest identity_;                    // of what was fetched, as the hub says
+  absl::Status result_;                       // what this rank reports with FinishRead
+  std::optional<protocol::Dropped> dropped_;  // what it reads, before the outcome is known
 };
 
 }  // namespace tensorhub::agent

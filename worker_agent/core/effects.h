@@ -216,7 +216,7 @@ struct HashChunks {
 struct MakeReadPlan {
   uint64_t token = 0;
   uint32_t world_size = 0;
-  std::vector<SourceShardingDirective::Part> parts;
+  std::vector<protocol::SourceSharding::Part> parts;
 };
 // Force-closes the one-sided connection: outstanding gets complete, with whatever status.
 struct CloseGets {
@@ -309,7 +309,7 @@ struct OpenFetchReport {
   std::optional<WorkerIdentity> source;
   Generation source_generation = 0;
   AssignmentNumber assignment = 0;
-  uint32_t plan = 0;                           // by which it reads (AssignDirective::plan)
+  uint32_t plan = 0;                           // by which it reads (protocol::Assign::plan)
   std::vector<OpenStreamReport> streams = {};  // if that has several; by part
   ShardingRef sharding = {};                   // as FetchDecision said
 };

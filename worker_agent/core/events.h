@@ -24,6 +24,7 @@
 #include "common/read_stream.h"
 #include "common/sharding_id.h"
 #include "common/time.h"
+#include "protocol/messages/directives.h"
 
 namespace tensorhub::agent {
 
@@ -62,15 +63,8 @@ using Verb = std::variant<PublishVerb, UnpublishVerb, FetchVerb, LeaveVerb>;
 
 // The session is open and the hub has welcomed this worker.
 struct SessionUp {
-  TimeMs lease_ms = 5000;
-  TimeMs heartbeat_ms = 1000;
-  // The hub lacks the layout or the attachment of what this worker reported to hold.
-  bool wants_documents = false;
-  GroupEpoch epoch = {};      // its group's
-  bool hears_content = true;  // false: an older hub, which would refuse a ContentHashedMessage
-  TermNumber term = 0;        // the model's latest
-  bool moved = false;         // R8: it is another hub than before, which has adopted this worker
-  bool guards_reads = false;  // R9: it gives readers capabilities
+  protocol::Welcome welcome = {};
+  bool moved = false;  // R8: it is another hub than before, which has adopted this worker
 };
 struct SessionDown {
   absl::Status why = {};  // for people; OK: the server is not reached
@@ -78,77 +72,6 @@ struct SessionDown {
 // The hub refused this worker for good (replaced, another hub): every verb fails with it.
 struct SessionRefused {
   absl::Status status;
-};
-
-struct AssignDirective {
-  TransactionId transaction;
-  AssignmentNumber assignment = 0;
-  WorkerIdentity source;
-  std::string endpoint;
-  Generation generation = 0;
-  PublicationId publication;
-  Tier tier = Tier::kRemote;
-  TimeMs progress_ms = 100;
-  ContentDigest digest = {};   // of the shard (R1); none: not known yet
-  uint32_t plan = 0;           // rises when the read is divided otherwise
-  uint32_t part = 0;           // the stream that this source feeds
-  bool ranges = false;         // several sources feed the read
-  bool parts = false;          // of another sharding, as SourceShardingDirective said
-  Capability capability = {};  // R9: to be shown to the source; none: that one asks for none
-};
-// Before the assignments of that plan, and again in each session: what their sources hold.
-struct SourceShardingDirective {
-  struct Part {
-    Rank rank = 0;  // of that sharding
-    Fingerprint layout;
-    bool operator==(const Part&) const = default;
-  };
-  TransactionId transaction;
-  uint32_t plan = 0;
-  uint32_t world_size = 0;   // of that sharding
-  uint64_t chunk_bytes = 0;  // likewise
-  std::vector<Part> parts;   // by AssignDirective::part
-  bool operator==(const SourceShardingDirective&) const = default;
-};
-// A stream of several ends; the others bring what it has not brought.
-struct EndStreamDirective {
-  TransactionId transaction;
-  AssignmentNumber assignment = 0;
-};
-struct AbortReadDirective {
-  TransactionId transaction;
-  absl::Status reason;
-};
-struct ProbeDirective {
-  Generation generation = 0;
-  bool verify = false;  // hash the bytes again before answering
-};
-struct DroppedDirective {
-  Generation generation = 0;
-  absl::Status reason;
-};
-struct VisibleDirective {
-  PublicationId publication;
-};
-// R2: a later term supersedes that publication.
-struct SupersededDirective {
-  PublicationId publication;
-  absl::Status reason;
-};
-// R2: another epoch has begun for its group, and this worker is in it.
-struct GroupChangedDirective {
-  GroupEpoch epoch;
-};
-// R7: what this worker's group holds must not be lost; a copy of all its shards, made within this
-// time, would free its buffers. This worker's own may be free already.
-struct MakeCopyDirective {
-  PublicationId publication;
-  VersionNumber version = 0;
-  TimeMs within_ms = 10'000;
-};
-// This worker is a copy, and nobody wants its version any more.
-struct ReleaseCopyDirective {
-  Generation generation = 0;
 };
 
 struct PublishReply {
@@ -293,14 +216,15 @@ struct CopyFailed {
 };
 struct Tick {};
 
+// The hub's directives (protocol/messages) are among them; Welcome comes as SessionUp.
 using Event =
     std::variant<Registered, VerbAsked, LeaveAsked, CancelAsked, Stopping, SessionUp, SessionDown,
-                 SessionRefused, AssignDirective, EndStreamDirective, SourceShardingDirective,
-                 ReadPlanned, AbortReadDirective, ProbeDirective, DroppedDirective,
-                 VisibleDirective, SupersededDirective, GroupChangedDirective, MakeCopyDirective,
-                 ReleaseCopyDirective, CallReply, MessageArrived, SendDone, GetDone, WordArrived,
-                 PeerFailed, TransportReplaced, PathKnown, MemoryImported, ChunksHashed, CopyFailed,
-                 Tick>;
+                 SessionRefused, protocol::Assign, protocol::EndStream, protocol::SourceSharding,
+                 ReadPlanned, protocol::AbortRead, protocol::Probe, protocol::Dropped,
+                 protocol::Visible, protocol::Superseded, protocol::GroupChanged,
+                 protocol::MakeCopy, protocol::ReleaseCopy, CallReply, MessageArrived, SendDone,
+                 GetDone, WordArrived, PeerFailed, TransportReplaced, PathKnown, MemoryImported,
+                 ChunksHashed, CopyFailed, Tick>;
 
 }  // namespace tensorhub::agent
 

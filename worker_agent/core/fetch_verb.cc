@@ -104,7 +104,7 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   phase_ = Phase::kReading;
   const auto begin = [&] {
     if (next.sharding) reader_->OnSourceSharding(*next.sharding, now, effects);
-    for (const AssignDirective& early : next.assigns) reader_->OnAssign(early, now, effects);
+    for (const protocol::Assign& early : next.assigns) reader_->OnAssign(early, now, effects);
   };
   RunReader(begin, now, effects);
   if (next.begun || !next.assigns.empty()) return;
@@ -114,17 +114,17 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
 }
 
 // R3: the source that it turns to when it begins; an earlier one need not wait for that.
-void AgentCore::State::OnEarlyAssign(const AssignDirective& event, Effects& effects) {
-  std::vector<AssignDirective>& last = next_read_->assigns;
+void AgentCore::State::OnEarlyAssign(const protocol::Assign& event, Effects& effects) {
+  std::vector<protocol::Assign>& last = next_read_->assigns;
   if (!last.empty() && event.assignment <= last.back().assignment) return;
-  for (const AssignDirective& early : std::exchange(last, {})) {
+  for (const protocol::Assign& early : std::exchange(last, {})) {
     const bool stays = early.plan == event.plan && early.part != event.part;
     stays ? last.push_back(early) : ReleaseEarly(early, effects);
   }
   last.push_back(event);
 }
 
-void AgentCore::State::ReleaseEarly(const AssignDirective& early, Effects& effects) {
+void AgentCore::State::ReleaseEarly(const protocol::Assign& early, Effects& effects) {
   effects.emplace_back(SessionSend{SourceReleasedMessage{early.transaction, early.assignment}});
 }
 
@@ -173,7 +173,7 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
   }
   if (const auto* finished = std::get_if<FinishReply>(&reply.payload))
     identity_ = finished->identity;
-  const std::optional<DroppedDirective> dropped = dropped_;
+  const std::optional<protocol::Dropped> dropped = dropped_;
   Done(absl::OkStatus(), effects);
   if (dropped) On(*dropped, now, effects);
 }
@@ -203,7 +203,7 @@ void AgentCore::State::AskAgain(TimeMs now, Effects& effects) {
   OnFetchDeadline(now, effects);
 }
 
-void AgentCore::State::On(const AbortReadDirective& event, TimeMs /*now*/, Effects& effects) {
+void AgentCore::State::On(const protocol::AbortRead& event, TimeMs /*now*/, Effects& effects) {
   if (!decision_ || decision_->transaction != event.transaction) return;
   if (phase_ == Phase::kReading || phase_ == Phase::kBeginning) {
     calls_.GiveUp(effects);

@@ -77,7 +77,7 @@ std::optional<uint32_t> AgentCore::State::FirstDifference(const ChunksHashed& ev
 }
 
 // R8: the source's own word on whether its reference stands.
-void AgentCore::State::On(const ProbeDirective& event, TimeMs /*now*/, Effects& effects) {
+void AgentCore::State::On(const protocol::Probe& event, TimeMs /*now*/, Effects& effects) {
   effects.emplace_back(SelfTestReceive{});  // who complains may not have been heard
   const bool holds =
       event.generation == reference_.generation() && reference_.state() != Reference::State::kFree;

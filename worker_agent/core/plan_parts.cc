@@ -42,7 +42,7 @@ absl::StatusOr<ReadParts> PlanParts(const MakeReadPlan& wanted,
   absl::StatusOr<ReadPlan> plan = PlanRead(*source, *reader, 0);
   if (!plan.ok()) return plan.status();
   auto by_part = std::make_shared<std::vector<ReadStream>>();
-  for (const SourceShardingDirective::Part& part : wanted.parts) {
+  for (const protocol::SourceSharding::Part& part : wanted.parts) {
     const std::optional<uint32_t> shard = source->ShardOf(part.rank);
     const auto stream =
         std::find_if(plan->streams.begin(), plan->streams.end(),

@@ -25,7 +25,7 @@ Reader::Reader(const CoreOptions& options, const TransactionId& transaction, Ref
   if (transfer_.complete()) state_ = State::kComplete;
 }
 
-void Reader::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects) {
+void Reader::OnAssign(const protocol::Assign& assign, TimeMs now, Effects& effects) {
   if (state_ != State::kReading || assign.transaction != transfer_.transaction()) return;
   if (assign.publication != transfer_.reference().content().publication) return;
   Plan plan{assign.plan, assign.ranges, assign.parts};
@@ -48,13 +48,13 @@ void Reader::LeavePlan(const Plan& next, TimeMs now, Effects& effects) {
   next_plan_ = next;
 }
 
-void Reader::TurnTo(const AssignDirective& assign, TimeMs now, Effects& effects) {
+void Reader::TurnTo(const protocol::Assign& assign, TimeMs now, Effects& effects) {
   if (!next_plan_) {
     auto& stream = streams_[assign.part];
     if (!stream) stream = std::make_unique<Stream>(transfer_, peers_);
     return stream->OnAssign(assign, now, effects);
   }
-  AssignDirective& early = early_[assign.part];
+  protocol::Assign& early = early_[assign.part];
   if (early.assignment != 0 && early.assignment != assign.assignment) {
     effects.emplace_back(SessionSend{SourceReleasedMessage{early.transaction, early.assignment}});
   }
@@ -90,7 +90,7 @@ void Reader::Divide() {
                    sharding_->chunk_bytes);
 }
 
-void Reader::OnSourceSharding(const SourceShardingDirective& event, TimeMs now, Effects& effects) {
+void Reader::OnSourceSharding(const protocol::SourceSharding& event, TimeMs now, Effects& effects) {
   if (state_ != State::kReading || event.transaction != transfer_.transaction()) return;
   if (event.plan < next_plan_.value_or(plan_).number) return;  // late
   const bool again = planning_ && sharding_->plan == event.plan && sharding_->parts == event.parts;
@@ -128,7 +128,7 @@ absl::Status Reader::OnPlanned(const ReadPlanned& event, TimeMs now, Effects& ef
   return absl::OkStatus();
 }
 
-void Reader::OnEndStream(const EndStreamDirective& event, TimeMs now, Effects& effects) {
+void Reader::OnEndStream(const protocol::EndStream& event, TimeMs now, Effects& effects) {
   if (state_ != State::kReading || event.transaction != transfer_.transaction()) return;
   const size_t early = std::erase_if(
       early_, [&](const auto& entry) { return entry.second.assignment == event.assignment; });
@@ -243,8 +243,8 @@ bool Reader::ReadsFrom(Incarnation peer) const {
   });
 }
 
-std::vector<AssignDirective> Reader::Assignments() const {
-  std::vector<AssignDirective> all;
+std::vector<protocol::Assign> Reader::Assignments() const {
+  std::vector<protocol::Assign> all;
   for (const auto& [part, stream] : streams_) {
     const bool counts = !plan_.ranges || stream->IsOpen() || !stream->NoOutstandingGets();
     if (stream->assignment() && counts) all.push_back(*stream->assignment());

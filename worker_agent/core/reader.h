@@ -42,10 +42,10 @@ namespace tensorhub::agent {
 // Which bytes the parts of another sharding bring; the same for each version that is cut so.
 struct PlannedParts {
   uint32_t world_size = 0;
-  std::vector<SourceShardingDirective::Part> of;
+  std::vector<protocol::SourceSharding::Part> of;
   ReadParts parts;  // null: none yet
 
-  bool IsOf(const SourceShardingDirective& sharding) const {
+  bool IsOf(const protocol::SourceSharding& sharding) const {
     return parts != nullptr && world_size == sharding.world_size && of == sharding.parts;
   }
 };
@@ -62,9 +62,9 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  void OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects);
-  void OnEndStream(const EndStreamDirective& event, TimeMs now, Effects& effects);
-  void OnSourceSharding(const SourceShardingDirective& event, TimeMs now, Effects& effects);
+  void OnAssign(const protocol::Assign& assign, TimeMs now, Effects& effects);
+  void OnEndStream(const protocol::EndStream& event, TimeMs now, Effects& effects);
+  void OnSourceSharding(const protocol::SourceSharding& event, TimeMs now, Effects& effects);
   // Not OK: the read cannot go on.
   absl::Status OnPlanned(const ReadPlanned& event, TimeMs now, Effects& effects);
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
@@ -98,20 +98,20 @@ class Reader {
   // where several feed the read, those where something may be outstanding, by part.
   uint32_t plan() const { return plan_.number; }
   bool ranges() const { return plan_.ranges; }
-  std::vector<AssignDirective> Assignments() const;
+  std::vector<protocol::Assign> Assignments() const;
   std::vector<std::string_view> phases() const;  // of its streams, by part
 
  private:
   struct Plan {
     uint32_t number = 0;
-    bool ranges = false;                             // several sources feed the read
-    bool parts = false;                              // of another sharding
-    std::optional<SourceShardingDirective> of = {};  // which one, as it was said before
+    bool ranges = false;                              // several sources feed the read
+    bool parts = false;                               // of another sharding
+    std::optional<protocol::SourceSharding> of = {};  // which one, as it was said before
     bool operator==(const Plan&) const = default;
   };
   using Streams = std::map<uint32_t, std::unique_ptr<Stream>>;  // by part
 
-  void TurnTo(const AssignDirective& assign, TimeMs now, Effects& effects);
+  void TurnTo(const protocol::Assign& assign, TimeMs now, Effects& effects);
   void LeavePlan(const Plan& next, TimeMs now, Effects& effects);
   void BeginPlan(TimeMs now, Effects& effects);
   void Divide();
@@ -135,9 +135,9 @@ class Reader {
   Streams streams_;
   // Begins when the streams there are, which have left, are quiet.
   std::optional<Plan> next_plan_;
-  std::map<uint32_t, AssignDirective> early_;  // of it, by part
+  std::map<uint32_t, protocol::Assign> early_;  // of it, by part
   // The sharding of the last plan of parts; whether and when its planning is to be asked for again.
-  std::optional<SourceShardingDirective> sharding_;
+  std::optional<protocol::SourceSharding> sharding_;
   std::optional<uint64_t> planning_;  // which answer is awaited
   std::optional<TimeMs> plan_again_at_;
   State state_ = State::kReading;

@@ -30,7 +30,7 @@ void Stream::Say(const PeerMessage& message, Effects& effects) const {
   effects.emplace_back(SendMessage{assigned_->source.incarnation, Encode(message)});
 }
 
-void Stream::OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects) {
+void Stream::OnAssign(const protocol::Assign& assign, TimeMs now, Effects& effects) {
   if (assigned_ && assign.assignment <= assigned_->assignment) return;  // late
   if (source_) {
     release_ = SourceReleasedMessage{transfer_.transaction(), assigned_->assignment};
@@ -329,7 +329,7 @@ void Stream::Stop(Effects& effects) {
 }
 
 bool Stream::IsAt(Incarnation peer) const {
-  const auto names = [peer](const std::optional<AssignDirective>& assign) {
+  const auto names = [peer](const std::optional<protocol::Assign>& assign) {
     return assign && assign->source.incarnation == peer;
   };
   return names(assigned_) || names(next_assigned_);

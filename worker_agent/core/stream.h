@@ -44,7 +44,7 @@ class Stream {
   // Both outlive the stream.
   Stream(Transfer& transfer, PeerTable& peers) : transfer_(transfer), peers_(peers) {}
 
-  void OnAssign(const AssignDirective& assign, TimeMs now, Effects& effects);
+  void OnAssign(const protocol::Assign& assign, TimeMs now, Effects& effects);
   // The hub ends the stream that was assigned so; others bring the rest.
   void OnEnd(AssignmentNumber assignment, TimeMs now, Effects& effects);
   // Messages of a read that is over, or of another stream's, are ignored.
@@ -102,7 +102,7 @@ class Stream {
   const std::string& lane() const;
   std::string_view phase() const;  // in words
   // The present source, or the last; its generation and assignment are in the assignment.
-  const std::optional<AssignDirective>& assignment() const { return assigned_; }
+  const std::optional<protocol::Assign>& assignment() const { return assigned_; }
 
  private:
   enum class Phase { kOpening, kImporting, kServed, kOneSided, kRanges };
@@ -217,10 +217,10 @@ class Stream {
 
   Transfer& transfer_;
   PeerTable& peers_;
-  std::optional<AssignDirective> assigned_;
+  std::optional<protocol::Assign> assigned_;
   std::optional<Source> source_;
   // Waits until the last source's gets have completed.
-  std::optional<AssignDirective> next_assigned_;
+  std::optional<protocol::Assign> next_assigned_;
   // To be told once nothing is outstanding at that source any more (and again after a reconnect).
   std::optional<SourceFailedMessage> failure_;
   std::optional<SourceReleasedMessage> release_;

@@ -89,7 +89,7 @@ void Transfer::AdvanceSkips(Effects& effects) {
   if (MayBelieve()) skips_.Advance(next_token_, effects);
 }
 
-void Transfer::OnTurned(const AssignDirective& assign, bool fresh) {
+void Transfer::OnTurned(const protocol::Assign& assign, bool fresh) {
   if (fresh) {
     absl::StrAppend(&sources_, sources_.empty() ? "" : ", ", ShortName(assign.source.key));
   }

@@ -118,7 +118,7 @@ class Transfer {
   // --- progress ---
 
   // Which source is turned to, and how it is to be told of. `fresh`: it is another one.
-  void OnTurned(const AssignDirective& assign, bool fresh);
+  void OnTurned(const protocol::Assign& assign, bool fresh);
   // A source has spoken.
   void OnAnswered() { in_outage_ = false; }
   // An outage has begun before this, and nobody has answered since (R8).

@@ -167,7 +167,7 @@ void AgentCore::State::On(const CancelAsked& /*event*/, TimeMs now, Effects& eff
   EndVerbSoon(now, effects);
 }
 
-void AgentCore::State::On(const DroppedDirective& event, TimeMs /*now*/, Effects& effects) {
+void AgentCore::State::On(const protocol::Dropped& event, TimeMs /*now*/, Effects& effects) {
   const Reference::State state = reference_.state();
   if (event.generation != reference_.generation()) return;
   if (phase_ == Phase::kFinishing) dropped_ = event;  // counts if the outcome makes it held

@@ -9,6 +9,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "common/remedy.h"
+#include "protocol/codec/directives.h"
+#include "protocol/codec/fields.h"
 #include "worker_agent/core/refusal.h"
 #include "worker_agent/hub/status.h"
 #include "worker_agent/runtime/log.h"
@@ -20,9 +22,6 @@ constexpr TimeMs kFirstBackOffMs = 100;
 constexpr TimeMs kLongestBackOffMs = 1000;
 // A crashed predecessor is noticed after moments; nobody gains by waiting longer between tries.
 constexpr TimeMs kConnectBackOffMs = 400;
-// A hub that speaks of no times at all.
-constexpr TimeMs kLeaseMs = 5000;
-constexpr TimeMs kHeartbeatMs = 1000;
 // Documents that an overloaded hub did not take.
 constexpr TimeMs kPutAgainMs = 2000;
 // A session that was lost and is not had again for so long wants another channel, which begins to
@@ -36,11 +35,6 @@ constexpr TimeMs kOpenPatienceMs = 1000;
 std::optional<TimeMs> Earlier(std::optional<TimeMs> one, std::optional<TimeMs> other) {
   if (one && other) return std::min(*one, *other);
   return one ? one : other;
-}
-
-TimeMs TimeOr(uint64_t ms, TimeMs otherwise) {
-  constexpr uint64_t kHourMs = 3600 * 1000;
-  return ms == 0 ? otherwise : static_cast<TimeMs>(std::min(ms, kHourMs));
 }
 
 }  // namespace
@@ -198,33 +192,32 @@ void HubClient::RenewChannel() {
 
 void HubClient::OnMessage(SessionNumber number, const v1::HubMessage& message) {
   if (number != number_ || state_ == State::kEnded) return;
-  if (message.has_welcome()) return OnWelcome(message.welcome());
-  if (state_ != State::kUp) return;
-  const absl::StatusOr<std::optional<Event>> event = ToEvent(message);
-  if (!event.ok()) {
-    Log().warn("{}", std::string(event.status().message()));
+  if (state_ != State::kUp && !message.has_welcome()) return;
+  const absl::StatusOr<std::optional<protocol::HubMessage>> said = protocol::Decode(message);
+  if (!said.ok()) {
+    Log().warn("{}", std::string(said.status().message()));
     return session_->Cancel();  // and begin anew, with a full report
   }
-  if (*event) owner_.on_event(**event);
+  if (*said) std::visit([this](const auto& directive) { OnDirective(directive); }, **said);
 }
 
-absl::Status HubClient::CheckIdentity(const v1::Welcome& welcome) {
+absl::Status HubClient::CheckIdentity(const protocol::Welcome& welcome) {
   const uint64_t known = hub_.epoch();
-  switch (hub_.Meet(welcome.store_id(), welcome.epoch(), welcome.adopts())) {
+  const std::string store = protocol::IdBytes(welcome.store);
+  switch (hub_.Meet(store, welcome.hub_epoch, protocol::IdBytes(welcome.adopts))) {
     case KnownHub::Verdict::kLeads:
       return absl::OkStatus();
     case KnownHub::Verdict::kAnother:
       return absl::FailedPreconditionError(absl::StrFormat(
           "the server at %s is another one now (store %s, was %s); restart this worker to use it",
-          at_, absl::BytesToHexString(welcome.store_id()),
-          absl::BytesToHexString(hub_.store_id())));
+          at_, absl::BytesToHexString(store), absl::BytesToHexString(hub_.store_id())));
     case KnownHub::Verdict::kOlder:
       break;
   }
   return WithLeader(absl::FailedPreconditionError(absl::StrFormat(
                         "the server at %s runs on old data (epoch %d, was %d); stop it, or restart "
                         "this worker to use it",
-                        at_, welcome.epoch(), known)),
+                        at_, welcome.hub_epoch, known)),
                     "");
 }
 
@@ -233,7 +226,7 @@ bool HubClient::LeadsNot(const absl::Status& status) const {
   return RemedyOf(status) == Remedy::kAskLeader && channel_->several();
 }
 
-void HubClient::OnWelcome(const v1::Welcome& welcome) {
+void HubClient::OnDirective(const protocol::Welcome& welcome) {
   if (state_ != State::kOpening) return;
   const std::string before = hub_.store_id();
   const absl::Status status = CheckIdentity(welcome);
@@ -245,25 +238,22 @@ void HubClient::OnWelcome(const v1::Welcome& welcome) {
   state_ = State::kUp;
   opened_by_.reset();
   channel_->NoteThere(at_);
-  heartbeat_ms_ = TimeOr(welcome.heartbeat_ms(), kHeartbeatMs);
+  heartbeat_ms_ = welcome.heartbeat_ms;
   if (channel_->several()) ask_others_at_ = now_ + heartbeat_ms_;
   renew_at_.reset();
-  pulse_.Use(session_, TimeOr(welcome.heartbeat_ms(), kHeartbeatMs));
+  pulse_.Use(session_, heartbeat_ms_);
   failures_ = 0;
   last_failure_ = absl::OkStatus();
   Log().info("{} {} the server at {} (version {}, epoch {})", ToString(options_.facts.self.key),
-             connected_ ? "reconnected to" : "connected to", at_, welcome.server_version(),
-             welcome.epoch());
+             connected_ ? "reconnected to" : "connected to", at_, welcome.server_version,
+             welcome.hub_epoch);
   const bool moved = !before.empty() && hub_.store_id() != before;
   if (moved)
     Log().warn("{} belongs to another hub now, which has adopted it",
                ToString(options_.facts.self.key));
   awaits_adoption_ = false;
   const bool first = !std::exchange(connected_, true);
-  owner_.on_event(SessionUp{TimeOr(welcome.lease_ms(), kLeaseMs),
-                            TimeOr(welcome.heartbeat_ms(), kHeartbeatMs), welcome.wants_documents(),
-                            FromProto(welcome.group_epoch()), welcome.hears_content(),
-                            welcome.term(), moved, welcome.guards_reads()});
+  owner_.on_event(SessionUp{welcome, moved});
   if (first) owner_.on_connected(absl::OkStatus());
 }
 

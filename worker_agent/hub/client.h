@@ -16,6 +16,7 @@
 
 #include "common/random.h"
 #include "common/server_choice.h"
+#include "protocol/messages/directives.h"
 #include "tensorhub/v1/hub.grpc.pb.h"
 #include "worker_agent/hub/channel.h"
 #include "worker_agent/hub/messages.h"
@@ -74,9 +75,13 @@ class HubClient {
   void LoseSession();
   void RenewChannel();
   void OnMessage(SessionNumber number, const v1::HubMessage& message);
-  void OnWelcome(const v1::Welcome& welcome);
+  void OnDirective(const protocol::Welcome& welcome);
+  template <typename Directive>
+  void OnDirective(const Directive& directive) {
+    owner_.on_event(directive);
+  }
   // What is wrong with this hub's identity.
-  absl::Status CheckIdentity(const v1::Welcome& welcome);
+  absl::Status CheckIdentity(const protocol::Welcome& welcome);
   bool LeadsNot(const absl::Status& status) const;
   void AwaitAdoption(const absl::Status& status);
   void OnEnd(SessionNumber number, const grpc::Status& ended);

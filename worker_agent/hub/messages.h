@@ -6,11 +6,9 @@
 #ifndef TENSORHUB_WORKER_AGENT_HUB_MESSAGES_H_
 #define TENSORHUB_WORKER_AGENT_HUB_MESSAGES_H_
 
-#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "common/capability.h"
 #include "tensorhub/v1/hub.pb.h"
 #include "worker_agent/core/effects.h"
@@ -30,15 +28,9 @@ struct WorkerFacts {
   CapabilityKey read_key = {};  // R9: CoreOptions::read_key
 };
 
-v1::WorkerId ToProto(const WorkerIdentity& worker);
-
 // The session's first message; the caller adds its number and what it knows of the hub.
 v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report);
 v1::WorkerMessage ToProto(const SessionSend& send);
-
-// INVALID_ARGUMENT names what is wrong. Nothing for a message of a newer hub that this agent does
-// not know, and for Welcome, which is the session's own.
-absl::StatusOr<std::optional<Event>> ToEvent(const v1::HubMessage& message);
 
 v1::PublishRequest ToProto(const PublishCall& call);
 v1::UnpublishRequest ToProto(const UnpublishCall& call);
@@ -47,7 +39,6 @@ v1::BeginReadRequest ToProto(const BeginReadCall& call);
 v1::FinishReadRequest ToProto(const FinishReadCall& call);
 v1::LeaveRequest ToProto(const LeaveCall& call);
 
-GroupEpoch FromProto(const v1::GroupEpoch& epoch);
 // Fill the reply's payload; INVALID_ARGUMENT for what no hub of ours answers, and of FinishRead the
 // outcome.
 absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/remedy.h"
+#include "protocol/codec/fields.h"
 #include "worker_agent/hub/messages.h"
 #include "worker_agent/hub/status.h"
 
@@ -73,7 +74,7 @@ template <class Request, class Response>
 void HubUnary::SendOp(OpId op, Request request, TimeMs deadline_ms,
                       void (Async::*method)(grpc::ClientContext*, const Request*, Response*,
                                             std::function<void(grpc::Status)>)) {
-  *request.mutable_worker() = ToProto(self_);
+  *request.mutable_worker() = protocol::Encode(self_);
   request.set_op(op);
   const uint64_t attempt = ++last_attempt_;
   auto context = Exchange(std::move(request), deadline_ms, method,

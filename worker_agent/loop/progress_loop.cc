@@ -108,7 +108,7 @@ void ProgressLoop::Run() {
 void ProgressLoop::Feed(const Event& event) {
   if (shut_down_ || !lost_.ok()) return;
   // The core may read anew from then on, also from the same peer.
-  if (std::holds_alternative<AssignDirective>(event)) noted_.reset();
+  if (std::holds_alternative<protocol::Assign>(event)) noted_.reset();
   if (const auto* sent = std::get_if<SendDone>(&event)) {
     if (memory_) memory_->medium().Conceal(sent->token);
   }

@@ -50,7 +50,7 @@ void ReadPlanner::Run() {
 // R9: a document that is not what its fingerprint says is nobody's layout.
 absl::StatusOr<ReadParts> ReadPlanner::Answer(const Question& question) const {
   std::vector<std::shared_ptr<const Layout>> layouts;
-  for (const SourceShardingDirective::Part& part : question.wanted.parts) {
+  for (const protocol::SourceSharding::Part& part : question.wanted.parts) {
     const absl::StatusOr<std::string> encoded = get_layout_(part.layout);
     if (!encoded.ok()) return encoded.status();
     absl::StatusOr<Layout> layout = Layout::Decode(*encoded);

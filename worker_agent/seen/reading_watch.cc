@@ -17,7 +17,7 @@ void ReadingWatch::See(const Event& event, int64_t now_us) {
     if (const auto* fetch = std::get_if<FetchVerb>(&asked->verb)) OnVerb(*fetch, now_us);
   }
   if (!fetch_) return;
-  if (const auto* assign = std::get_if<AssignDirective>(&event)) return OnAssign(*assign, now_us);
+  if (const auto* assign = std::get_if<protocol::Assign>(&event)) return OnAssign(*assign, now_us);
   if (const auto* reply = std::get_if<CallReply>(&event)) return OnReply(*reply, now_us);
   if (const auto* lane = std::get_if<PathKnown>(&event)) return OnLane(*lane);
   if (const auto* done = std::get_if<GetDone>(&event)) return OnGetDone(*done);
@@ -74,7 +74,7 @@ void ReadingWatch::OnVerb(const FetchVerb& verb, int64_t now_us) {
 }
 
 // An assignment may come before the buffers are free to be read into.
-void ReadingWatch::OnAssign(const AssignDirective& assign, int64_t now_us) {
+void ReadingWatch::OnAssign(const protocol::Assign& assign, int64_t now_us) {
   assigned_ = true;
   if (phase_ == kAssign) Turn(kRead, now_us);
   Source& source = sources_[assign.source.incarnation];

@@ -79,7 +79,7 @@ class ReadingWatch {
   };
 
   void OnVerb(const FetchVerb& verb, int64_t now_us);
-  void OnAssign(const AssignDirective& assign, int64_t now_us);
+  void OnAssign(const protocol::Assign& assign, int64_t now_us);
   void OnReply(const CallReply& reply, int64_t now_us);
   void OnLane(const PathKnown& lane);
   void OnCall(const Call& call, int64_t now_us);

@@ -19,6 +19,7 @@
 
 #include "common/grpc_status.h"
 #include "common/remedy.h"
+#include "protocol/codec/directives.h"
 #include "tests/unit/worker_agent/scripted_hub.h"
 #include "worker_agent/hub/channel.h"
 #include "worker_agent/hub/client.h"
@@ -201,7 +202,7 @@ TEST_F(HubClientTest, IntroducesItself) {
   EXPECT_FALSE(open.resumed());
   EXPECT_EQ(open.known_store_id(), "");
   ASSERT_EQ(Count<SessionUp>(), 1);
-  EXPECT_EQ(std::get<SessionUp>(events_[0]).lease_ms, 3600 * 1000);
+  EXPECT_EQ(std::get<SessionUp>(events_[0]).welcome.lease_ms, 3600 * 1000);
   EXPECT_EQ(client_->NextDeadline(), std::nullopt);
 }
 
@@ -237,9 +238,9 @@ TEST(HubMessagesTest, GroupChanged) {
   v1::HubMessage message;
   message.mutable_group_changed()->mutable_group_epoch()->set_life(2);
   message.mutable_group_changed()->mutable_group_epoch()->set_count(3);
-  const auto event = ToEvent(message);
+  const auto event = protocol::Decode(message);
   ASSERT_TRUE(event.ok() && *event);
-  EXPECT_EQ(std::get<GroupChangedDirective>(**event).epoch, (GroupEpoch{2, 3}));
+  EXPECT_EQ(std::get<protocol::GroupChanged>(**event).epoch, (GroupEpoch{2, 3}));
 }
 
 TEST_F(HubClientTest, SaysAnewWhereItIs) {
@@ -430,7 +431,7 @@ TEST_F(HubClientTest, AMalformedDirectiveEndsTheSession) {
   hub_.Add(UpUntilMessage('A', 5));
   Connect();
   ASSERT_TRUE(AwaitCount<SessionDown>(1));
-  EXPECT_EQ(Count<AssignDirective>(), 0);
+  EXPECT_EQ(Count<protocol::Assign>(), 0);
   PassBackOff();
   ASSERT_TRUE(AwaitCount<SessionUp>(2));
 }
@@ -459,7 +460,7 @@ TEST(HubMessages, OutagesTravelBothWays) {
     message.mutable_abort_read()->set_code(14);
     message.mutable_abort_read()->set_reason(std::string(silent.message()));
     message.mutable_abort_read()->set_outage(outage);
-    EXPECT_EQ(std::get<AbortReadDirective>(**ToEvent(message)).reason, reason);
+    EXPECT_EQ(std::get<protocol::AbortRead>(**protocol::Decode(message)).reason, reason);
   }
 }
 

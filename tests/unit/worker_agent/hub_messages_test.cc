@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "protocol/codec/directives.h"
 #include "worker_agent/hub/messages.h"
 
 namespace tensorhub::agent {
@@ -18,11 +19,11 @@ TEST(HubMessagesTest, CapabilitiesArrive) {
   v1::Assign& assign = *message.mutable_assign();
   assign.set_transaction(std::string(16, 't'));
   assign.set_publication(std::string(16, 'p'));
-  EXPECT_FALSE(std::get<AssignDirective>(**ToEvent(message)).capability);
+  EXPECT_FALSE(std::get<protocol::Assign>(**protocol::Decode(message)).capability);
   assign.set_capability(ToBytes(Capability{7, 8}));
-  EXPECT_EQ(std::get<AssignDirective>(**ToEvent(message)).capability, (Capability{7, 8}));
+  EXPECT_EQ(std::get<protocol::Assign>(**protocol::Decode(message)).capability, (Capability{7, 8}));
   assign.set_capability("short");
-  EXPECT_TRUE(absl::IsInvalidArgument(ToEvent(message).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(protocol::Decode(message).status()));
   v1::PublishResponse response;
   response.set_publication(std::string(16, 'p'));
   response.set_holder_capability(ToBytes(Capability{9, 10}));

@@ -19,7 +19,7 @@ class ReadingWatchTest : public testing::Test {
   void Out(const Effect& effect) { watch_.See(effect, now_us_); }
   void After(int64_t us) { now_us_ += us; }
   void Assign(Incarnation peer, AssignmentNumber number = 1, Tier tier = Tier::kHost) {
-    AssignDirective assign;
+    protocol::Assign assign;
     assign.assignment = number;
     assign.source = {{"m", "trainer", static_cast<Rank>(peer)}, peer};
     assign.tier = tier;

@@ -55,7 +55,7 @@ TEST_P(Deafness, IsTestedWhenAPeerDies) {
 TEST_P(Deafness, OfASourceIsTestedWhenTheHubProbes) {
   const auto world = Published();
   world->network.Deafen(0);
-  world->Deliver(0, ProbeDirective{world->at(0).word.generation, /*verify=*/false});
+  world->Deliver(0, protocol::Probe{world->at(0).word.generation, /*verify=*/false});
   world->RunFor(100);
   EXPECT_EQ(world->hub.moved.at(0), "at0'");
   EXPECT_EQ(world->Fetch(2), absl::OkStatus());
@@ -68,7 +68,7 @@ TEST_P(Deafness, OfASourceCostsItsReadersNothingTwice) {
     world->Ask(2, FetchVerb{});
     ASSERT_TRUE(world->RunToValid(2, 2));
     world->network.Deafen(0);
-    world->Deliver(0, ProbeDirective{world->at(0).word.generation, /*verify=*/false});
+    world->Deliver(0, protocol::Probe{world->at(0).word.generation, /*verify=*/false});
     EXPECT_EQ(world->Finish(2), absl::OkStatus()) << seed;
     EXPECT_EQ(world->at(2).done.back().fetch.sources, "g0/0");
     EXPECT_EQ(world->at(2).done.back().fetch.bytes_read, world->Content(5).size());
@@ -97,7 +97,7 @@ TEST_P(Deafness, OfASourceIsOverForThoseItNeverHeardOf) {
   world->network.Deafen(0);
   EXPECT_EQ(world->Do(2, FetchVerb{.selector = {}, .timeout_ms = 500}).code(),
             absl::StatusCode::kDeadlineExceeded);
-  world->Deliver(0, ProbeDirective{world->at(0).word.generation, /*verify=*/false});
+  world->Deliver(0, protocol::Probe{world->at(0).word.generation, /*verify=*/false});
   world->RunFor(100);
   EXPECT_EQ(world->Fetch(2), absl::OkStatus());
   EXPECT_EQ(FailuresSaid(*world), 0u);
@@ -115,7 +115,7 @@ TEST(DeafnessOfASource, IsNoReleaseOfWhatIsStillRead) {
   world.RunFor(200);
   ASSERT_TRUE(world.network.HasGets(2));
   world.network.Deafen(0);
-  world.Deliver(0, ProbeDirective{world.at(0).word.generation, /*verify=*/false});
+  world.Deliver(0, protocol::Probe{world.at(0).word.generation, /*verify=*/false});
   world.RunFor(100);
   world.hub.Assign(2, 1);
   world.RunFor(100);

@@ -229,7 +229,7 @@ TEST_P(DigestsTest, ACheckWaitsUntilTheyAreMade) {
   World world(Options(2));
   world.hashing_hangs = true;
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  world.Deliver(0, ProbeDirective{world.at(0).word.generation, /*verify=*/true});
+  world.Deliver(0, protocol::Probe{world.at(0).word.generation, /*verify=*/true});
   world.RunFor(100);
   EXPECT_FALSE(LastAnswer(world, 0));
   world.hashing_hangs = false;
@@ -248,7 +248,7 @@ TEST_P(DigestsTest, ADamagedRelayFailsItsOwnFetch) {
   world.schedule.Pause(0);
   world.network.gets_hang = true;
   world.Damage(1, 1);
-  world.Deliver(1, ProbeDirective{world.at(1).word.generation, /*verify=*/true});
+  world.Deliver(1, protocol::Probe{world.at(1).word.generation, /*verify=*/true});
   ASSERT_TRUE(world.Run([&] { return LastAnswer(world, 1).has_value(); }));
   EXPECT_FALSE(LastAnswer(world, 1)->holds);
   world.network.gets_hang = false;
@@ -261,7 +261,7 @@ TEST(DigestsOff, AskForNothingToBeHashed) {
   World world({.workers = 2});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   ASSERT_TRUE(world.Fetch(1).ok());
-  world.Deliver(0, ProbeDirective{world.at(0).word.generation, /*verify=*/true});
+  world.Deliver(0, protocol::Probe{world.at(0).word.generation, /*verify=*/true});
   EXPECT_TRUE(LastAnswer(world, 0)->holds);
   EXPECT_EQ(world.at(0).hashed_bytes + world.at(1).hashed_bytes, 0u);
 }

@@ -49,7 +49,7 @@ void FakeHub::Reply(size_t worker, OpId op, const absl::Status& status,
 
 void FakeHub::Direct(size_t worker, const Event& event) {
   Event directive = event;
-  if (auto* assign = std::get_if<AssignDirective>(&directive); assign != nullptr && signs) {
+  if (auto* assign = std::get_if<protocol::Assign>(&directive); assign != nullptr && signs) {
     assign->capability =
         Sign(CapabilityKey::Guessable(assign->source.incarnation),
              {Network::IncarnationOf(worker), assign->source.incarnation, assign->publication,
@@ -90,7 +90,7 @@ void FakeHub::On(size_t worker, OpId op, const PublishCall& call) {
 
 void FakeHub::AllowVisible(VersionNumber version) {
   for (const auto& [worker, holding] : holdings_) {
-    if (holding.version == version) Direct(worker, VisibleDirective{PublicationOf(version)});
+    if (holding.version == version) Direct(worker, protocol::Visible{PublicationOf(version)});
   }
 }
 
@@ -216,7 +216,7 @@ void FakeHub::On(size_t worker, OpId op, const LeaveCall&) {
 
 void FakeHub::Abort(size_t reader, const absl::Status& reason) {
   const auto read = reads_.find(reader);
-  if (read != reads_.end()) Direct(reader, AbortReadDirective{read->second.transaction, reason});
+  if (read != reads_.end()) Direct(reader, protocol::AbortRead{read->second.transaction, reason});
 }
 
 // R5: the source graph has no cycle.
@@ -258,9 +258,9 @@ void FakeHub::PlaceWaiting() {
   }
 }
 
-AssignDirective FakeHub::AssignmentOf(size_t reader, size_t source) {
+protocol::Assign FakeHub::AssignmentOf(size_t reader, size_t source) {
   const Read& read = reads_.at(reader);
-  AssignDirective assign;
+  protocol::Assign assign;
   assign.transaction = read.transaction;
   assign.assignment = next_id_++;
   readers_[source].insert({reader, assign.assignment});
@@ -280,7 +280,7 @@ AssignDirective FakeHub::AssignmentOf(size_t reader, size_t source) {
 void FakeHub::Assign(size_t reader, size_t source) {
   Read& read = reads_.at(reader);
   if (!std::exchange(read.streams, {}).empty()) ++read.plan;
-  const AssignDirective assign = AssignmentOf(reader, source);
+  const protocol::Assign assign = AssignmentOf(reader, source);
   read.source = source;
   read.assignment = assign.assignment;
   Direct(reader, assign);
@@ -292,7 +292,7 @@ void FakeHub::AssignSeveral(size_t reader, const std::vector<size_t>& sources) {
   read.source.reset();
   read.streams.clear();
   for (uint32_t part = 0; const size_t source : sources) {
-    AssignDirective assign = AssignmentOf(reader, source);
+    protocol::Assign assign = AssignmentOf(reader, source);
     assign.part = part++;
     assign.ranges = true;
     read.streams[assign.assignment] = source;
@@ -306,7 +306,7 @@ void FakeHub::AssignParts(size_t reader, const std::vector<size_t>& sources, Rea
   read.source.reset();
   read.streams.clear();
   parts_ = std::move(parts);
-  SourceShardingDirective sharding{read.transaction, read.plan, 8, chunk_bytes_, {}};
+  protocol::SourceSharding sharding{read.transaction, read.plan, 8, chunk_bytes_, {}};
   for (const size_t source : sources) {
     sharding.parts.push_back({static_cast<Rank>(source), {9, source + 1}});
   }
@@ -315,7 +315,7 @@ void FakeHub::AssignParts(size_t reader, const std::vector<size_t>& sources, Rea
 }
 
 void FakeHub::AssignPart(size_t reader, uint32_t part, size_t source) {
-  AssignDirective assign = AssignmentOf(reader, source);
+  protocol::Assign assign = AssignmentOf(reader, source);
   assign.part = part;
   assign.ranges = assign.parts = true;
   reads_.at(reader).streams[assign.assignment] = source;
@@ -332,7 +332,7 @@ void FakeHub::OnPlanWanted(size_t reader, const MakeReadPlan& wanted) {
 void FakeHub::EndStream(size_t reader, size_t source) {
   const Read& read = reads_.at(reader);
   for (const auto& [assignment, at] : read.streams) {
-    if (at == source) Direct(reader, EndStreamDirective{read.transaction, assignment});
+    if (at == source) Direct(reader, protocol::EndStream{read.transaction, assignment});
   }
 }
 
@@ -386,7 +386,7 @@ void FakeHub::OnFailed(size_t worker, const SourceFailedMessage& failed) {
   if (of_several) ++read->second.plan;
   const auto holding = source ? holdings_.find(*source) : holdings_.end();
   if (absl::IsDataLoss(failed.reason) && holding != holdings_.end()) {
-    Direct(*source, ProbeDirective{holding->second.generation, /*verify=*/true});
+    Direct(*source, protocol::Probe{holding->second.generation, /*verify=*/true});
     if (MayHope(worker)) return;
   }
   Place(worker);

@@ -125,7 +125,7 @@ class FakeHub {
   bool MayHope(size_t reader) const;
   void Pardon(size_t source);
   void Redirect(size_t source);
-  AssignDirective AssignmentOf(size_t reader, size_t source);
+  protocol::Assign AssignmentOf(size_t reader, size_t source);
   void Release(size_t reader, AssignmentNumber assignment);
   void OnFailed(size_t worker, const SourceFailedMessage& failed);
   void CheckDrained(size_t source);

@@ -114,7 +114,7 @@ TEST_P(BothWays, WaitsAtAPublisherThatHasNotHeardTheHub) {
       world.hub.Reply(1, call.op, absl::OkStatus(), decision);
     } else if (std::holds_alternative<BeginReadCall>(call.request)) {
       world.hub.Reply(1, call.op, absl::OkStatus());
-      AssignDirective assign;
+      protocol::Assign assign;
       assign.transaction = {1, 1};
       assign.assignment = 1;
       assign.source = world.at(0).options.self;
@@ -174,13 +174,13 @@ TEST_P(BothWays, KeepsTheOnlySourceUntilItIsDone) {
 
 // Worker 2 is in the middle of version 5 of worker 0, and worker 1 has it, too: a directive to read
 // there, without a number.
-AssignDirective ReadingVersion5(World& world) {
+protocol::Assign ReadingVersion5(World& world) {
   EXPECT_TRUE(world.Publish(0, 5).ok());
   EXPECT_TRUE(world.Publish(1, 5).ok());
   world.hub.choose = [](size_t) { return size_t{0}; };
   world.Ask(2, FetchVerb{});
   EXPECT_TRUE(world.RunToValid(2, 1));
-  AssignDirective other;
+  protocol::Assign other;
   other.transaction = world.at(2).core->Report().open_fetch->transaction;
   other.source = world.at(1).options.self;
   other.endpoint = world.at(1).options.endpoint;
@@ -191,7 +191,7 @@ AssignDirective ReadingVersion5(World& world) {
 
 TEST_P(BothWays, LateAssignmentsAreIgnored) {
   World world(Options(3));
-  AssignDirective late = ReadingVersion5(world);
+  protocol::Assign late = ReadingVersion5(world);
   late.assignment = 0;
   world.Deliver(2, late);
   late.assignment = 1000;
@@ -207,7 +207,7 @@ TEST_P(BothWays, LateAssignmentsAreIgnored) {
 // R3: by a hub that does not know what of it was heard. The reader is about to turn there.
 TEST_P(BothWays, AnAssignmentThatIsRepeatedIsNotReleased) {
   World world(Options(3));
-  AssignDirective next = ReadingVersion5(world);
+  protocol::Assign next = ReadingVersion5(world);
   next.assignment = 1000;
   world.hub.said.clear();
   world.Deliver(2, next);
@@ -226,7 +226,7 @@ TEST_P(BothWays, AnAssignmentThatIsRepeatedIsNotReleased) {
 // report, to where it was led before, and says again that it has left its source.
 TEST(Fetch, ADirectiveOfAnEarlierSessionIsVoid) {
   World world({.workers = 3, .one_sided = true});
-  AssignDirective next = ReadingVersion5(world);
+  protocol::Assign next = ReadingVersion5(world);
   next.assignment = 1000;
   world.network.gets_hang = true;
   world.RunFor(50);
@@ -356,8 +356,8 @@ TEST_P(BothWays, WhatIsDroppedBeforeTheOutcomeIsHeardIsNotHeld) {
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.hub.script = [&](size_t worker, const Call& call) {
     if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
-    world.Deliver(worker, DroppedDirective{world.at(worker).word.generation,
-                                           absl::AlreadyExistsError("another publication")});
+    world.Deliver(worker, protocol::Dropped{world.at(worker).word.generation,
+                                            absl::AlreadyExistsError("another publication")});
     world.hub.OnDeath(worker);  // who lists it no more, either
     world.hub.Reply(worker, call.op, absl::OkStatus(), FinishReply{5});
     return true;
@@ -378,8 +378,8 @@ TEST_P(BothWays, WhatAnotherHubDroppedBeforeTheOutcomeIsHeardIsHeld) {
   world.hub.script = [&](size_t worker, const Call& call) {
     if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
     world.schedule.Soon(worker, [&world, worker, op = call.op] {
-      world.Deliver(worker, DroppedDirective{world.at(worker).word.generation,
-                                             absl::AlreadyExistsError("another publication")});
+      world.Deliver(worker, protocol::Dropped{world.at(worker).word.generation,
+                                              absl::AlreadyExistsError("another publication")});
       world.Deliver(worker, SessionDown{});
       world.Deliver(worker, SessionUp{});
       world.hub.Reply(worker, op, absl::OkStatus(), FinishReply{5});

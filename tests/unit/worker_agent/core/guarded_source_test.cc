@@ -191,7 +191,7 @@ TEST_F(GuardedSource, AnOlderHubGuardsNothing) {
   Try(Opening());
   EXPECT_EQ(bytes_, world_.Content(5).size());
   world_.Deliver(0, PeerFailed{kStranger, absl::UnavailableError("gone")});
-  world_.Deliver(0, SessionUp{.guards_reads = true});
+  world_.Deliver(0, SessionUp{.welcome = {.guards_reads = true}});
   EXPECT_EQ(Refused(Opening()), StatusCode::kUnauthenticated);
 }
 
@@ -199,7 +199,7 @@ TEST_F(GuardedSource, AReadThatIsOpenGoesOn) {
   world_.Deliver(0, SessionUp{});
   PeerMessage request = Opening();
   world_.Hear(0, request);
-  world_.Deliver(0, SessionUp{.guards_reads = true});
+  world_.Deliver(0, SessionUp{.welcome = {.guards_reads = true}});
   request.kind = PeerKind::kRequest;
   request.chunk = world_.chunks();
   request.text.clear();
@@ -212,7 +212,7 @@ TEST_F(GuardedSource, AReadThatIsOpenGoesOn) {
 TEST(GuardedReads, AnAgentWithoutAKeyServesAsBefore) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  world.Deliver(0, SessionUp{.guards_reads = true});
+  world.Deliver(0, SessionUp{.welcome = {.guards_reads = true}});
   EXPECT_TRUE(world.Fetch(1).ok());
 }
 

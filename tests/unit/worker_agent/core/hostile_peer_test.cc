@@ -259,7 +259,7 @@ class HostileSource : public ::testing::Test {
     Assign();
   }
   void Assign() {
-    AssignDirective assign;
+    protocol::Assign assign;
     assign.transaction = {1, 1};
     assign.assignment = ++assignment_;
     assign.source.key = {"m", "x", 0};
@@ -465,7 +465,7 @@ TEST_F(HostileSource, SaysRandomThings) {
     if (random.Below(20) == 0) world_.RunFor(TimeMs(random.Below(20)));
     if (random.Below(4) == 0) Assign();
   }
-  world_.Deliver(0, AbortReadDirective{{1, 1}, absl::AbortedError("enough")});
+  world_.Deliver(0, protocol::AbortRead{{1, 1}, absl::AbortedError("enough")});
   EXPECT_EQ(world_.Finish(0).code(), StatusCode::kAborted);
 }
 

@@ -105,7 +105,7 @@ TEST(Publish, AnAnswerThatMakesNoSenseIsAnError) {
 // R2: what it was told of its group's epoch it reports; of what it published, that of the answer.
 TEST(Publish, ReportsTheEpochsThatItWasTold) {
   World world({});
-  world.Deliver(0, SessionUp{.epoch = {7, 1}});
+  world.Deliver(0, SessionUp{.welcome = {.epoch = {7, 1}}});
   world.hub.script = [&](size_t worker, const Call& call) {
     world.hub.Reply(worker, call.op, absl::OkStatus(), PublishReply{{1, 1}, 4096, false, {7, 2}});
     return true;
@@ -114,7 +114,7 @@ TEST(Publish, ReportsTheEpochsThatItWasTold) {
   const StateReport report = world.at(0).core->Report();
   EXPECT_EQ(report.epoch, (GroupEpoch{7, 1}));
   EXPECT_EQ(report.holding->epoch, (GroupEpoch{7, 2}));
-  world.Deliver(0, GroupChangedDirective{{7, 3}});
+  world.Deliver(0, protocol::GroupChanged{{7, 3}});
   EXPECT_EQ(world.at(0).core->Report().epoch, (GroupEpoch{7, 3}));
 }
 
@@ -123,7 +123,7 @@ TEST(Session, ReportsTheEpochInWhichItCame) {
   World world({});
   EXPECT_EQ(world.at(0).core->Report().came_in, (GroupEpoch{}));
   for (const uint64_t count : {1, 2}) {
-    world.Deliver(0, SessionUp{.epoch = {7, count}});
+    world.Deliver(0, SessionUp{.welcome = {.epoch = {7, count}}});
     EXPECT_EQ(world.at(0).core->Report().came_in, (GroupEpoch{7, 1}));
     world.Deliver(0, SessionDown{});
   }
@@ -177,7 +177,7 @@ TEST(Publish, WaitingForTheGroupMissesNoNoticeThatOvertookTheAnswer) {
   world.hub.script = [&](size_t, const Call&) { return true; };
   world.Ask(0, PublishVerb{.version = 5, .wait_for_group = true});
   world.RunFor(100);
-  world.Deliver(0, VisibleDirective{world.hub.PublicationOf(5)});
+  world.Deliver(0, protocol::Visible{world.hub.PublicationOf(5)});
   world.hub.Reply(0, world.hub.calls.back().second.op, absl::OkStatus(),
                   PublishReply{world.hub.PublicationOf(5), 4096, false});
   world.RunFor(100);
@@ -255,7 +255,7 @@ TEST(Publish, DroppedWhileWaitingForTheGroupFreesTheBuffers) {
   world.Ask(0, PublishVerb{.version = 5, .wait_for_group = true});
   world.RunFor(100);
   const Generation generation = world.at(0).word.generation;
-  world.Deliver(0, DroppedDirective{generation, absl::AbortedError("a rank restarted")});
+  world.Deliver(0, protocol::Dropped{generation, absl::AbortedError("a rank restarted")});
   EXPECT_EQ(world.Finish(0).code(), StatusCode::kAborted);
   EXPECT_GT(world.at(0).word.generation, generation);
   EXPECT_FALSE(world.at(0).core->Report().holding);
@@ -271,7 +271,7 @@ TEST(Publish, DroppedBeforeTheAnswerArrivedIsNotHeld) {
     world.Ask(0, PublishVerb{.version = 5});
     world.RunFor(100);
     const Generation generation = world.at(0).word.generation;
-    world.Deliver(0, DroppedDirective{generation, absl::AbortedError("a rank restarted")});
+    world.Deliver(0, protocol::Dropped{generation, absl::AbortedError("a rank restarted")});
     if (!world.Idle(0)) {
       world.hub.Reply(0, world.hub.calls.back().second.op, absl::OkStatus(),
                       PublishReply{world.hub.PublicationOf(5), 4096, true});
@@ -286,9 +286,9 @@ TEST(Publish, DroppedWhileIdleRaisesTheGeneration) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   const Generation generation = world.at(0).word.generation;
-  world.Deliver(0, DroppedDirective{generation - 1, absl::AbortedError("an old one")});
+  world.Deliver(0, protocol::Dropped{generation - 1, absl::AbortedError("an old one")});
   EXPECT_EQ(world.at(0).word.generation, generation);
-  world.Deliver(0, DroppedDirective{generation, absl::AbortedError("this one")});
+  world.Deliver(0, protocol::Dropped{generation, absl::AbortedError("this one")});
   EXPECT_GT(world.at(0).word.generation, generation);
   EXPECT_TRUE(absl::IsAborted(world.at(0).core->Health())) << "nobody else says that it is over";
   EXPECT_EQ(world.at(0).copy_released, 1) << "a copy would keep its memory";
@@ -302,7 +302,7 @@ TEST(Probe, IsAnsweredWithWhatTheBuffersMean) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   const auto answer = [&](Generation generation) {
-    world.Deliver(0, ProbeDirective{generation});
+    world.Deliver(0, protocol::Probe{generation});
     const auto& message = std::get<ProbeAnswerMessage>(world.hub.said.back().second);
     EXPECT_EQ(message.generation, generation);
     return message.holds;

@@ -19,10 +19,10 @@ TEST(Retention, ACopyIsWantedAlsoOfWhatTheBuffersHoldNoMore) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   EXPECT_THAT(world.at(0).copies_wanted, IsEmpty());
-  world.Deliver(0, MakeCopyDirective{world.hub.PublicationOf(5), 5});
+  world.Deliver(0, protocol::MakeCopy{world.hub.PublicationOf(5), 5});
   EXPECT_THAT(world.at(0).copies_wanted, ElementsAre(5));
   ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
-  world.Deliver(0, MakeCopyDirective{world.hub.PublicationOf(5), 5});
+  world.Deliver(0, protocol::MakeCopy{world.hub.PublicationOf(5), 5});
   EXPECT_THAT(world.at(0).copies_wanted, ElementsAre(5, 5));
 }
 
@@ -73,9 +73,9 @@ TEST(Retention, ACopyIsReleasedInItsGenerationOnly) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   const Generation generation = world.at(0).word.generation;
-  world.Deliver(0, ReleaseCopyDirective{generation - 1});
+  world.Deliver(0, protocol::ReleaseCopy{generation - 1});
   EXPECT_EQ(world.at(0).copy_released, 0);
-  world.Deliver(0, ReleaseCopyDirective{generation});
+  world.Deliver(0, protocol::ReleaseCopy{generation});
   EXPECT_EQ(world.at(0).copy_released, 1);
 }
 

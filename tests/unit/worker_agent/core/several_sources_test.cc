@@ -107,8 +107,8 @@ TEST_F(SeveralSources, AStreamThatEndsIsReleasedAlone) {
 TEST_F(SeveralSources, AnUnknownStreamDoesNotEnd) {
   Spread({0, 1});
   ASSERT_TRUE(world_->RunToValid(kFedBySeveral, 20));
-  world_->Deliver(kFedBySeveral, EndStreamDirective{{1, 1}, 1});
-  world_->Deliver(kFedBySeveral, EndStreamDirective{{}, 999});
+  world_->Deliver(kFedBySeveral, protocol::EndStream{{1, 1}, 1});
+  world_->Deliver(kFedBySeveral, protocol::EndStream{{}, 999});
   ExpectWhole();
 }
 

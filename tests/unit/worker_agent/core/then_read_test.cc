@@ -58,7 +58,7 @@ class ThenRead : public ::testing::TestWithParam<bool> {
   }
   bool SaidToHold(Generation generation) {
     world_.hub.said.clear();
-    world_.Deliver(2, ProbeDirective{generation});
+    world_.Deliver(2, protocol::Probe{generation});
     const auto& answer = std::get<ProbeAnswerMessage>(world_.hub.said.at(0).second);
     EXPECT_EQ(answer.generation, generation);
     return answer.holds;
@@ -146,7 +146,7 @@ TEST_P(ThenRead, WhatWasHeardOutsideASessionIsVoid) {
 
 TEST_P(ThenRead, ADirectiveOfAnEarlierSessionIsVoid) {
   const Call unpublish = AskAndTakeTheCall();
-  AssignDirective early;
+  protocol::Assign early;
   early.transaction = std::get<UnpublishCall>(unpublish.request).then_read->transaction;
   early.assignment = 1000;
   early.source = world_.at(1).options.self;
@@ -208,7 +208,7 @@ TEST_P(ThenRead, ReleasesSourcesThatItNeverTurnedTo) {
 TEST_P(ThenRead, LosesWhatItHeldMeanwhile) {
   const Generation held = world_.at(2).word.generation;
   const Call unpublish = AskAndTakeTheCall();
-  world_.Deliver(2, DroppedDirective{held, absl::AbortedError("it was rewound")});
+  world_.Deliver(2, protocol::Dropped{held, absl::AbortedError("it was rewound")});
   EXPECT_EQ(world_.at(2).word.generation, held + 1);
   world_.hub.Reply(2, unpublish.op, absl::OkStatus(), UnpublishReply{});
   EXPECT_TRUE(world_.Finish(2).ok());

@@ -29,7 +29,7 @@ class Window : public ::testing::Test {
     };
     world_.Ask(0, FetchVerb{});
     world_.RunFor(20);
-    AssignDirective assign;
+    protocol::Assign assign;
     assign.transaction = {1, 1};
     assign.assignment = 1;
     assign.source.key = {"m", "x", 0};

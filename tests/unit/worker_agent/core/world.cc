@@ -59,7 +59,7 @@ void World::Restart(size_t index, const CoreOptions& options) {
   worker.options = options;
   worker.core = std::make_unique<AgentCore>(worker.options);
   if (!options_.connect) return;
-  Deliver(index, SessionUp{.guards_reads = options_.guarded});
+  Deliver(index, SessionUp{.welcome = {.guards_reads = options_.guarded}});
   Registered registered;
   registered.layout = {1, 1};
   registered.total_bytes = options_.total_bytes;
@@ -172,7 +172,7 @@ void World::SetHubAway(bool away) {
       if (hub.away() != away) return;  // it changed its mind
       if (away) return Deliver(index, SessionDown{});
       hub.OnSession(index, at(index).core->Report());
-      Deliver(index, SessionUp{.guards_reads = options_.guarded});
+      Deliver(index, SessionUp{.welcome = {.guards_reads = options_.guarded}});
     });
   }
 }
@@ -226,7 +226,7 @@ void World::CarryOut(size_t index, const Effect& effect) {
           hub.moved[index] = what.endpoint;
           schedule.Soon(index, [this, index] {
             Deliver(index, SessionDown{});
-            Deliver(index, SessionUp{.guards_reads = options_.guarded});
+            Deliver(index, SessionUp{.welcome = {.guards_reads = options_.guarded}});
           });
         } else if constexpr (std::is_same_v<What, LogLine>) {
           at(index).log.push_back(what.text);
