@@ -114,8 +114,9 @@ void DecisionWorld::SpreadProgress(const std::string& model) {
   }
   for (size_t i = 0; i < readers.size(); ++i) {
     const uint64_t chunks = (kChunks - 1) * (readers.size() - i) / readers.size();
-    Apply(hub::Progress{readers[i]->session, readers[i]->publication, readers[i]->generation,
-                        static_cast<uint32_t>(chunks)});
+    Apply(hub::Progress{
+        {readers[i]->publication, readers[i]->generation, static_cast<uint32_t>(chunks)},
+        readers[i]->session});
   }
 }
 
@@ -129,8 +130,8 @@ DecisionWorld::Worker& DecisionWorld::Pick(const std::string& model) {
 double DecisionWorld::ComplainUs(const std::string& model) {
   Worker& reader = Pick(model);
   const AssignmentNumber before = reader.assignment;
-  const double us = Apply(hub::SourceFailed{reader.session, reader.transaction, before,
-                                            absl::UnavailableError("connection reset")});
+  const double us = Apply(hub::SourceFailed{
+      {reader.transaction, before, absl::UnavailableError("connection reset")}, reader.session});
   TH_CHECK(reader.assignment > before);
   return us;
 }

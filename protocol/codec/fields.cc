@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
+#include "common/limits.h"
+#include "common/text.h"
 
 namespace tensorhub::protocol {
 
@@ -65,6 +67,10 @@ void HubFields::Require(bool good, const char* name) {
   if (good || !status_.ok()) return;
   status_ = absl::InvalidArgumentError(absl::StrCat("the server sent a malformed ", name,
                                                     "; check that its version fits this client"));
+}
+
+std::string ReasonText(const absl::Status& reason) {
+  return ReadableText(std::string(reason.message()), kReasonBytesMax);
 }
 
 absl::Status DecodeReason(uint32_t code, const std::string& text) {

@@ -52,6 +52,8 @@ class HubFields {
   absl::Status status_;
 };
 
+// One line, of bounded length.
+std::string ReasonText(const absl::Status& reason);
 // Why a hub ended something. A refusal with code 0 is still one.
 absl::Status DecodeReason(uint32_t code, const std::string& text);
 

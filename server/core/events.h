@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes into the hub's state machine (what comes out: effects.h): plain data, the same words as
-// the wire contract (proto/tensorhub/v1) but independent of it. Times are milliseconds of a
+// What goes into the hub's state machine (what comes out: effects.h): plain data. What workers say
+// is in the words of protocol/messages. Times are milliseconds of a
 // monotonic clock that the caller reads; the core never does.
 
 #ifndef TENSORHUB_SERVER_CORE_EVENTS_H_
@@ -16,13 +16,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/capability.h"
 #include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/layout.h"
-#include "common/location.h"
 #include "common/sharding_id.h"
 #include "common/time.h"
+#include "protocol/messages/reports.h"
 
 namespace tensorhub::hub {
 
@@ -31,160 +30,37 @@ using CallId = uint64_t;
 // The shell's handle for an open session stream; never reused. 0: none.
 using SessionId = uint64_t;
 
-// --- what a worker says of itself when a session opens (R8: full state, each time) -------------
+// --- sessions -----------------------------------------------------------------------------------
 
-// The one version that a worker's buffers hold, whole or in part.
-struct Holding {
-  PublicationId publication;
-  VersionNumber version = 0;
-  uint32_t world_size = 0;  // of the publication: its number of shards
-  uint64_t chunk_bytes = 0;
-  Fingerprint layout;
-  Fingerprint attachment;  // none: all zero
-  Generation generation = 0;
-  uint32_t valid_chunks = 0;
-  bool complete = false;      // published here, or fetched and committed
-  bool published = false;     // by this worker itself (not fetched)
-  bool visible = false;       // the worker has heard that the version became visible
-  std::string medium = {};    // for people
-  GroupEpoch epoch = {};      // in which it was published, as the reply said
-  ContentDigest digest = {};  // of the shard; none: not known
-  bool hashing = false;       // it makes the digests just now, and will say
-  // The version became visible, as the worker knows: what was fetched, or is being fetched, was;
-  // what was published may not have been.
-  bool seen() const { return visible || !published; }
-  std::optional<Term> term = {};  // in which it was published; none: an older agent, which has none
-  // The sharding by which its group has cut it, which world_size and chunk_bytes are of; none: as
-  // it was published.
-  ShardingRef sharding = {};
-};
+using protocol::Holding;
+using protocol::OpenFetch;
+using protocol::OpenStream;
 
-// One source of a read that has several (OpenFetch::streams).
-struct OpenStream {
-  uint32_t part = 0;  // as in Assign
-  WorkerIdentity source;
-  Generation generation = 0;  // of the source
-  AssignmentNumber assignment = 0;
-};
-
-// A fetch whose decision the worker knows and whose outcome it does not.
-struct OpenFetch {
-  TransactionId transaction;
-  PublicationId publication;
-  VersionNumber version = 0;
-  bool finished = false;  // all its chunks are valid (or it held the version before)
-  // The source it reads from, if any; counted as that source's reader again.
-  std::optional<WorkerIdentity> source;
-  Generation source_generation = 0;
-  AssignmentNumber assignment = 0;
-  uint32_t plan = 0;                     // by which it reads (Assign::plan)
-  std::vector<OpenStream> streams = {};  // if that has several; by part
-  ShardingRef sharding = {};             // as the decision said
-};
-
-struct SessionOpened {
+struct SessionOpened : protocol::OpenSession {
+  using Said = protocol::OpenSession;
   SessionId session = 0;
-  WorkerIdentity worker;
-  SessionNumber number = 0;
-  uint32_t world_size = 0;
-  Location location;
-  bool stable = true;
-  // R7: its process makes a copy in host memory when asked (MakeCopy).
-  bool offers_copies = false;
-  // The worker is a copy of what that group's worker of the same rank held. Empty: it is none.
-  std::string copy_of;
-  // Opaque bytes by which peers reach the worker's data plane.
-  std::string endpoint;
-  // Connected to this hub, or to an earlier life of it, before.
-  bool resumed = false;
-  Id128 known_store = {};   // of the hub that it belongs to; none: it is new, or knows none
-  GroupEpoch epoch = {};    // its group's, as it was told last
-  GroupEpoch came_in = {};  // as it was told first; none: it is new, or does not say
-  std::optional<Holding> holding;
-  std::optional<OpenFetch> open_fetch;
-  OpId gave_up_join = 0;  // as in Heartbeat
-  // The worker reads from several sources at a time, and serves ranges of its bytes.
-  bool knows_streams = false;
   // R9: whose session it is may publish the model, and so is believed what has become visible.
   bool may_publish = true;
-  // The worker may be told to read from holders of another sharding (SourceSharding).
-  bool knows_resharding = false;
-  // R8: the call whose answer it has not had, and which it repeats now; 0: none. None: an older
-  // agent, which does not say.
-  std::optional<OpId> repeats = {};
-  // R9: what readers of this worker are signed by; none: an older agent.
-  CapabilityKey read_key = {};
 };
 
 struct SessionClosed {
   SessionId session = 0;
 };
 
-// --- what a worker says within a session (no reply) ---------------------------------------------
-
-struct Heartbeat {
+// What a worker says within its session (no reply).
+template <typename Message>
+struct FromSession : Message {
+  using Said = Message;
   SessionId session = 0;
-  // R6: a JoinFetch whose answer it does not wait for any more; 0: none.
-  OpId gave_up_join = 0;
-  // R8: for how long its progress thread has been standing still.
-  TimeMs stalled_ms = 0;
 };
-
-// The reader's committed prefix, told from time to time.
-struct Progress {
-  SessionId session = 0;
-  PublicationId publication;
-  Generation generation = 0;
-  uint32_t valid_chunks = 0;
-  std::string way = {};  // how bytes come from the present source; empty: nothing new
-};
-
-// The reader has no operation outstanding at that source any more (after a redirect); of
-// kAllAssignments, at none: it is not in that fetch any more.
-struct SourceReleased {
-  SessionId session = 0;
-  TransactionId transaction;
-  AssignmentNumber assignment = 0;
-};
-
-// The reader cannot go on with that source; implies SourceReleased.
-struct SourceFailed {
-  SessionId session = 0;
-  TransactionId transaction;
-  AssignmentNumber assignment = 0;
-  absl::Status reason;
-};
-
-// Nothing was heard from that source for a while. It is not given up: the reader goes on with it
-// unless it is given another one.
-struct SourceSilent {
-  SessionId session = 0;
-  TransactionId transaction;
-  AssignmentNumber assignment = 0;
-};
-
-// Answer to Probe: whether the reference still stands, by the holder's own word.
-struct ProbeAnswer {
-  SessionId session = 0;
-  Generation generation = 0;
-  bool holds = false;
-  bool verified = false;  // its bytes were hashed again
-};
-
-// R1: what it published has been hashed.
-struct ContentHashed {
-  SessionId session = 0;
-  PublicationId publication;
-  Generation generation = 0;
-  ContentDigest digest;
-};
-
-// R7: the copy that was asked for (MakeCopy) is not made.
-struct CopyFailed {
-  SessionId session = 0;
-  VersionNumber version = 0;
-  absl::Status reason;
-};
+using Heartbeat = FromSession<protocol::Heartbeat>;
+using Progress = FromSession<protocol::Progress>;
+using SourceReleased = FromSession<protocol::SourceReleased>;
+using SourceFailed = FromSession<protocol::SourceFailed>;
+using SourceSilent = FromSession<protocol::SourceSilent>;
+using ProbeAnswer = FromSession<protocol::ProbeAnswer>;
+using ContentHashed = FromSession<protocol::ContentHashed>;
+using CopyFailed = FromSession<protocol::CopyFailed>;
 
 // --- operations: unary calls, idempotent through (incarnation, op) ------------------------------
 
@@ -358,6 +234,14 @@ using Event = std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, So
                            PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp,
                            WaitOp, PutLayoutOp, PutAttachmentOp, RetainOp, PinOp, UnpinOp,
                            SupersedeOp, DrainOp, AdoptOp, PlanMade, CallCancelled, Tick>;
+
+inline Event Heard(const protocol::WorkerMessage& message, SessionId session) {
+  return std::visit(
+      [session]<typename Message>(const Message& said) -> Event {
+        return FromSession<Message>{said, session};
+      },
+      message);
+}
 
 }  // namespace tensorhub::hub
 

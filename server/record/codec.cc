@@ -29,6 +29,14 @@ auto WithOperation(Op& op, Own&... own) {
   return std::tuple<Base&, Own&...>(op, own...);
 }
 
+// The message that a worker sent, and what the shell has added to it.
+template <typename T, typename... Own>
+auto WithSaid(T& value, Own&... own) {
+  using Said = typename T::Said;
+  using Base = std::conditional_t<std::is_const_v<T>, const Said, Said>;
+  return std::tuple<Base&, Own&...>(value, own...);
+}
+
 template <typename T>
 auto MembersOf(T& value) {
   using Plain = std::remove_const_t<T>;
@@ -49,6 +57,10 @@ auto MembersOf(T& value) {
     return WithOperation(value, value.transaction, value.result, value.digest);
   } else if constexpr (std::is_same_v<Plain, hub::LeaveOp>) {
     return WithOperation(value);
+  } else if constexpr (std::is_same_v<Plain, hub::SessionOpened>) {
+    return WithSaid(value, value.session, value.may_publish);
+  } else if constexpr (requires { typename Plain::Said; }) {
+    return WithSaid(value, value.session);
   } else {
     return structural::Fields(value);
   }

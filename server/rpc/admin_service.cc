@@ -4,7 +4,7 @@
 #include "server/rpc/admin_service.h"
 
 #include "absl/strings/str_cat.h"
-#include "server/rpc/field_checks.h"
+#include "protocol/codec/field_checks.h"
 #include "server/rpc/translate_views.h"
 #include "server/rpc/unary_reactor.h"
 #include "server/rpc/watch_reactor.h"
@@ -13,13 +13,13 @@ namespace tensorhub::rpc {
 namespace {
 
 absl::Status CheckName(const std::string& model) {
-  FieldChecks check;
+  protocol::FieldChecks check;
   check.Name(model, "model");
   return check.status();
 }
 
 absl::Status CheckId(const std::string& bytes) {
-  FieldChecks check;
+  protocol::FieldChecks check;
   check.Id(bytes, "fingerprint");
   return check.status();
 }

@@ -3,9 +3,7 @@
 
 #include "server/rpc/translate.h"
 
-#include <set>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
@@ -13,89 +11,13 @@
 #include "common/protocol_level.h"
 #include "common/remedy.h"
 #include "common/text.h"
-#include "server/rpc/field_checks.h"
+#include "protocol/codec/field_checks.h"
+#include "protocol/codec/reports.h"
 
 namespace tensorhub::rpc {
 namespace {
 
-// The hub counts on from what is reported.
-constexpr AssignmentNumber kAssignmentMax = AssignmentNumber{1} << 40;
-
-GroupEpoch EpochOf(const pb::GroupEpoch& epoch) { return {epoch.life(), epoch.count()}; }
-
-hub::Holding HoldingOf(FieldChecks& check, const pb::Holding& holding) {
-  check.SetPrefix("holding.");
-  hub::Holding out;
-  out.publication = check.Id(holding.publication(), "publication");
-  out.version = holding.version();
-  out.world_size = check.WorldSize(holding.world_size());
-  out.chunk_bytes = check.ChunkBytes(holding.chunk_bytes());
-  out.layout = check.Id(holding.layout(), "layout");
-  out.attachment = check.IdOrNone(holding.attachment(), "attachment");
-  out.generation = check.GenerationOf(holding.generation());
-  out.valid_chunks = check.ChunkCount(holding.valid_chunks());
-  out.complete = holding.complete();
-  out.published = holding.published();
-  out.visible = holding.visible();
-  out.medium = ReadableText(holding.medium(), kMediumBytesMax);
-  out.epoch = EpochOf(holding.group_epoch());
-  out.digest = check.IdOrNone(holding.digest(), "digest");
-  out.hashing = holding.hashing();
-  if (holding.has_term()) out.term = {holding.term().number(), holding.term().since()};
-  out.sharding = {check.IdOrNone(holding.sharding(), "sharding"), holding.full()};
-  check.Require(!out.published || !out.sharding, "sharding",
-                "is there, and the worker has published it; its own is meant by none");
-  check.SetPrefix("");
-  return out;
-}
-
-AssignmentNumber AssignmentOf(FieldChecks& check, uint64_t value) {
-  const AssignmentNumber assignment = check.Positive(value, "assignment");
-  check.Require(assignment <= kAssignmentMax, "assignment",
-                absl::StrCat("is above ", kAssignmentMax));
-  return assignment;
-}
-
-// Streams by part, and each by an assignment of its own.
-std::vector<hub::OpenStream> StreamsOf(FieldChecks& check, const pb::OpenFetch& fetch) {
-  std::vector<hub::OpenStream> out;
-  std::set<AssignmentNumber> assignments;
-  const auto count = static_cast<size_t>(fetch.streams_size());
-  check.Require(count <= kReadStreamsMax, "streams",
-                absl::StrCat("are ", count, ", more than ", kReadStreamsMax));
-  if (count > kReadStreamsMax) return out;
-  check.SetPrefix("open_fetch.streams.");
-  for (const pb::OpenStream& stream : fetch.streams()) {
-    check.Require(
-        stream.part() < kReadStreamsMax && (out.empty() || out.back().part < stream.part()), "part",
-        absl::StrCat("is ", stream.part(), "; they ascend, below ", kReadStreamsMax));
-    out.push_back({stream.part(), check.Worker(stream.has_source(), stream.source(), "source"),
-                   check.GenerationOf(stream.source_generation(), "source_generation"),
-                   AssignmentOf(check, stream.assignment())});
-    check.Require(assignments.insert(stream.assignment()).second, "assignment",
-                  absl::StrCat("is ", stream.assignment(), " twice"));
-  }
-  return out;
-}
-
-hub::OpenFetch OpenFetchOf(FieldChecks& check, const pb::OpenFetch& fetch) {
-  check.SetPrefix("open_fetch.");
-  hub::OpenFetch out;
-  out.transaction = check.Id(fetch.transaction(), "transaction");
-  out.publication = check.Id(fetch.publication(), "publication");
-  out.version = fetch.version();
-  out.finished = fetch.finished();
-  if (fetch.has_source()) {
-    out.source = check.Worker(true, fetch.source(), "source");
-    out.source_generation = check.GenerationOf(fetch.source_generation(), "source_generation");
-    out.assignment = AssignmentOf(check, fetch.assignment());
-  }
-  out.plan = fetch.plan();
-  out.sharding = {check.IdOrNone(fetch.sharding(), "sharding"), fetch.full()};
-  out.streams = StreamsOf(check, fetch);
-  check.SetPrefix("");
-  return out;
-}
+using protocol::FieldChecks;
 
 // What all operations begin with.
 template <typename Op, typename Request>
@@ -133,130 +55,15 @@ absl::Status CheckPlain(const google::protobuf::MessageLite& message) {
 }
 
 absl::StatusOr<hub::SessionOpened> ToCore(const pb::OpenSession& open, hub::SessionId session) {
-  FieldChecks check;
-  hub::SessionOpened out;
-  out.session = session;
-  out.worker = check.Worker(open.has_worker(), open.worker());
-  out.number = check.Positive(open.session_number(), "session_number");
-  out.world_size = check.WorldSize(open.world_size());
-  check.Require(open.worker().rank() < open.world_size(), "worker.rank",
-                absl::StrCat("is ", open.worker().rank(), ", not below world_size, which is ",
-                             open.world_size()));
-  out.location = check.LocationOf(open.location(), "location");
-  out.stable = !open.spot();
-  check.Require(
-      open.endpoint().size() <= kEndpointBytesMax, "endpoint",
-      absl::StrCat("is ", open.endpoint().size(), " bytes, more than ", kEndpointBytesMax));
-  out.endpoint = open.endpoint();
-  out.offers_copies = open.offers_copies();
-  if (!open.copy_of().empty()) check.Name(open.copy_of(), "copy_of");
-  out.copy_of = open.copy_of();
-  out.resumed = open.resumed();
-  out.epoch = EpochOf(open.group_epoch());
-  out.came_in = EpochOf(open.came_in());
-  out.gave_up_join = open.gave_up_join();
-  if (open.has_repeats()) out.repeats = open.repeats();
-  out.knows_streams = (open.features() & pb::FEATURE_STREAMS) != 0;
-  out.knows_resharding = out.knows_streams && (open.features() & pb::FEATURE_RESHARDING) != 0;
-  out.known_store = check.IdOrNone(open.known_store_id(), "known_store_id");
-  const std::optional<CapabilityKey> key = CapabilityKeyFromBytes(open.read_key());
-  check.Require(key.has_value(), "read_key",
-                absl::StrCat("is ", open.read_key().size(), " bytes, not ", kCapabilityKeyBytes));
-  out.read_key = key.value_or(CapabilityKey{});
-  if (open.has_holding()) out.holding = HoldingOf(check, open.holding());
-  if (open.has_open_fetch()) out.open_fetch = OpenFetchOf(check, open.open_fetch());
-  return check.Take(std::move(out));
+  absl::StatusOr<protocol::OpenSession> said = protocol::Decode(open);
+  if (!said.ok()) return said.status();
+  return hub::SessionOpened{*std::move(said), session};
 }
-
-namespace {
-
-hub::Event ProgressOf(FieldChecks& check, const pb::Progress& progress, hub::SessionId session) {
-  check.SetPrefix("progress.");
-  return hub::Progress{.session = session,
-                       .publication = check.Id(progress.publication(), "publication"),
-                       .generation = check.GenerationOf(progress.generation()),
-                       .valid_chunks = check.ChunkCount(progress.valid_chunks()),
-                       .way = ReadableText(progress.way(), kWayBytesMax)};
-}
-
-hub::Event ReleasedOf(FieldChecks& check, const pb::SourceReleased& released,
-                      hub::SessionId session) {
-  check.SetPrefix("source_released.");
-  return hub::SourceReleased{.session = session,
-                             .transaction = check.Id(released.transaction(), "transaction"),
-                             .assignment = check.Positive(released.assignment(), "assignment")};
-}
-
-hub::Event FailedOf(FieldChecks& check, const pb::SourceFailed& failed, hub::SessionId session) {
-  check.SetPrefix("source_failed.");
-  check.Require(failed.code() != 0, "code", "is OK; a failure has another code");
-  return hub::SourceFailed{
-      .session = session,
-      .transaction = check.Id(failed.transaction(), "transaction"),
-      .assignment = check.Positive(failed.assignment(), "assignment"),
-      .reason = AsOutage(check.Result(failed.code(), failed.reason()), failed.outage())};
-}
-
-hub::Event SilentOf(FieldChecks& check, const pb::SourceSilent& silent, hub::SessionId session) {
-  check.SetPrefix("source_silent.");
-  return hub::SourceSilent{.session = session,
-                           .transaction = check.Id(silent.transaction(), "transaction"),
-                           .assignment = check.Positive(silent.assignment(), "assignment")};
-}
-
-hub::Event ProbeAnswerOf(FieldChecks& check, const pb::ProbeAnswer& answer,
-                         hub::SessionId session) {
-  check.SetPrefix("probe_answer.");
-  return hub::ProbeAnswer{.session = session,
-                          .generation = check.GenerationOf(answer.generation()),
-                          .holds = answer.holds(),
-                          .verified = answer.verified()};
-}
-
-hub::Event HashedOf(FieldChecks& check, const pb::ContentHashed& hashed, hub::SessionId session) {
-  check.SetPrefix("content_hashed.");
-  return hub::ContentHashed{.session = session,
-                            .publication = check.Id(hashed.publication(), "publication"),
-                            .generation = check.GenerationOf(hashed.generation()),
-                            .digest = check.Id(hashed.digest(), "digest")};
-}
-
-hub::Event CopyFailedOf(FieldChecks& check, const pb::CopyFailed& failed, hub::SessionId session) {
-  check.SetPrefix("copy_failed.");
-  check.Require(failed.code() != 0, "code", "is OK; a failure has another code");
-  return hub::CopyFailed{.session = session,
-                         .version = failed.version(),
-                         .reason = check.Result(failed.code(), failed.reason())};
-}
-
-}  // namespace
 
 absl::StatusOr<hub::Event> ToCore(const pb::WorkerMessage& message, hub::SessionId session) {
-  FieldChecks check;
-  switch (message.body_case()) {
-    case pb::WorkerMessage::kHeartbeat:
-      return hub::Event(hub::Heartbeat{session, message.heartbeat().gave_up_join(),
-                                       check.Time(message.heartbeat().stalled_ms())});
-    case pb::WorkerMessage::kProgress:
-      return EventOf(check, ProgressOf(check, message.progress(), session));
-    case pb::WorkerMessage::kSourceReleased:
-      return EventOf(check, ReleasedOf(check, message.source_released(), session));
-    case pb::WorkerMessage::kSourceFailed:
-      return EventOf(check, FailedOf(check, message.source_failed(), session));
-    case pb::WorkerMessage::kSourceSilent:
-      return EventOf(check, SilentOf(check, message.source_silent(), session));
-    case pb::WorkerMessage::kProbeAnswer:
-      return EventOf(check, ProbeAnswerOf(check, message.probe_answer(), session));
-    case pb::WorkerMessage::kCopyFailed:
-      return EventOf(check, CopyFailedOf(check, message.copy_failed(), session));
-    case pb::WorkerMessage::kContentHashed:
-      return EventOf(check, HashedOf(check, message.content_hashed(), session));
-    case pb::WorkerMessage::kOpen:
-      return absl::InvalidArgumentError("open: this session is open already");
-    case pb::WorkerMessage::BODY_NOT_SET:
-      break;
-  }
-  return absl::InvalidArgumentError("body: the message is empty or of an unknown kind");
+  const absl::StatusOr<protocol::WorkerMessage> said = protocol::Decode(message);
+  if (!said.ok()) return said.status();
+  return hub::Heard(*said, session);
 }
 
 absl::Status CheckLevel(const pb::OpenSession& open) {

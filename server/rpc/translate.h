@@ -19,9 +19,6 @@ namespace tensorhub::rpc {
 
 namespace pb = tensorhub::v1;
 
-// Longer times are cut: nobody waits for ten years.
-inline constexpr TimeMs kTimeMsMax = 10LL * 365 * 24 * 3600 * 1000;
-
 // R9: calls may wait for long, and what they came with waits with them. INVALID_ARGUMENT.
 absl::Status CheckPlain(const google::protobuf::MessageLite& message);
 

@@ -105,7 +105,7 @@ void Copies::Made(VersionNumber version, const absl::Status& status) {
   if (told) {
     scene_.Log(keeper_.name(), " makes no copy of ", version, ": ", status.ToString());
     scene_.agenda.Do(keeper_.node(), [this, version, status] {
-      keeper_.Step(agent::CopyFailed{version, status});
+      keeper_.Step(protocol::CopyFailed{version, status});
     });
   }
   MakeNext();

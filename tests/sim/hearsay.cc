@@ -18,12 +18,13 @@
 namespace tensorhub::fault {
 namespace {
 
-// The type's own name, as g++ and clang both write it: "… [with T = tensorhub::hub::PublishOp]".
+// The type's own name, as g++ and clang both write it: "… [with T = tensorhub::hub::PublishOp]"; of
+// a template, its argument's: "… FromSession<tensorhub::protocol::Progress>]".
 template <typename T>
 std::string_view TypeName() {
   std::string_view text = __PRETTY_FUNCTION__;
   text = text.substr(text.find("T = ") + 4);
-  text = text.substr(0, text.find_first_of(";]"));
+  text = text.substr(0, text.find_first_of(";>]"));
   return text.substr(text.rfind(':') + 1);
 }
 

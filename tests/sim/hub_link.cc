@@ -79,6 +79,7 @@ void HubLink::Open() {
   opened.number = number_;
   opened.resumed = connected_;
   opened.known_store = known_.store_id;
+  opened.known_hub_epoch = known_.epoch;
   stream_->last_up = scene_.agenda.now() + Latency();
   Up(stream_->last_up, [this, stream = stream_, opened, known = known_] {
     if (scene_.agenda.now() >= stream->up_cut) return;
@@ -112,9 +113,10 @@ void HubLink::OnOpeningTimeout(const Stream* stream) {
 void HubLink::Send(const agent::SessionSend& send) {
   if (state_ != State::kUp || dead_line_) return;
   stream_->last_up = std::max(stream_->last_up + 1, scene_.agenda.now() + Latency());
-  Up(stream_->last_up, [this, stream = stream_, event = sim::ToHub(send, stream_->session)] {
-    if (scene_.agenda.now() < stream->up_cut) scene_.hub->FromSession(*stream, event);
-  });
+  Up(stream_->last_up,
+     [this, stream = stream_, event = hub::Heard(send.message, stream_->session)] {
+       if (scene_.agenda.now() < stream->up_cut) scene_.hub->FromSession(*stream, event);
+     });
 }
 
 void HubLink::SendDown(Stream& stream, const hub::Directive& directive,

@@ -13,7 +13,6 @@
 #include "tests/sim/gets.h"
 #include "tests/sim/state_watch.h"
 #include "tests/sim/wire.h"
-#include "tools/sim/core_events.h"
 #include "worker_agent/core/plan_parts.h"
 
 namespace tensorhub::fault {
@@ -143,8 +142,8 @@ hub::SessionOpened Process::Opening() const {
   opened.knows_streams = true;
   opened.knows_resharding = scene_.plan.cuts;
   opened.read_key = key();
-  if (report.holding) opened.holding = sim::ToHub(*report.holding);
-  if (report.open_fetch) opened.open_fetch = sim::ToHub(*report.open_fetch);
+  opened.holding = report.holding;
+  opened.open_fetch = report.open_fetch;
   return opened;
 }
 

@@ -46,7 +46,7 @@ Capability Forged(Scene& scene, ReadRight right, const Process& source) {
 void TryToRead(Scene& scene, Process& stranger, const Process& source) {
   const agent::StateReport report = source.Report();
   if (!report.holding) return;
-  const agent::HoldingReport& held = *report.holding;
+  const protocol::Holding& held = *report.holding;
   const bool ranges = scene.dice.Below(2) == 0;
   const ReadRight right = {stranger.identity().incarnation, source.identity().incarnation,
                            held.publication, held.generation,

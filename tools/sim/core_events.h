@@ -14,10 +14,6 @@
 namespace tensorhub::sim {
 
 hub::Event ToHub(const agent::Call& call, const WorkerIdentity& worker, hub::CallId id);
-hub::Event ToHub(const agent::SessionSend& send, hub::SessionId session);
-
-hub::Holding ToHub(const agent::HoldingReport& report);
-hub::OpenFetch ToHub(const agent::OpenFetchReport& report);
 
 agent::CallReply ToAgent(const hub::Reply& reply, OpId op);
 agent::Event ToAgent(const hub::Directive& directive);

@@ -141,7 +141,7 @@ void CoreWorker::CarryOut(const agent::CancelCall& effect) {
 }
 
 void CoreWorker::CarryOut(const agent::SessionSend& effect) {
-  around_.hub.Send(ToHub(effect, session()));
+  around_.hub.Send(hub::Heard(effect.message, session()));
 }
 
 void CoreWorker::CarryOut(const agent::SendMessage& effect) {

@@ -56,7 +56,7 @@ void FlowWorker::Open(const std::optional<PublicationId>& held, VersionNumber ve
 void FlowWorker::HeartbeatAfter(Nanos delay) {
   around_.world.After(delay, [this] {
     if (gone()) return;
-    around_.hub.Send(hub::Heartbeat{session()});
+    around_.hub.Send(hub::Heartbeat{{}, session()});
     HeartbeatAfter(around_.times.heartbeat_every);
   });
 }
@@ -98,7 +98,7 @@ void FlowWorker::OnPublished(const hub::Reply& reply) {
   }
   held_ = publishing_;
   phase_ = Phase::kIdle;
-  around_.hub.Send(hub::ContentHashed{session(), published.publication, generation_, kDigest});
+  around_.hub.Send(hub::ContentHashed{{published.publication, generation_, kDigest}, session()});
 }
 
 void FlowWorker::Fetch(VersionNumber newer_than) {
@@ -229,7 +229,7 @@ void FlowWorker::On(const hub::Assign& assign) {
   if (its) {
     ++record_.redirects;
     around_.world.network().Detach(fill_, now());
-    around_.hub.Send(hub::SourceReleased{session(), assign.transaction, its->assignment});
+    around_.hub.Send(hub::SourceReleased{{assign.transaction, its->assignment}, session()});
   }
   its = assign;
   if (Find(assign) == nullptr) {
@@ -249,7 +249,7 @@ void FlowWorker::LeaveAll(size_t parts) {
   around_.world.network().Detach(fill_, now());
   for (const auto& assign : assigned_) {
     if (!assign) continue;
-    around_.hub.Send(hub::SourceReleased{session(), assign->transaction, assign->assignment});
+    around_.hub.Send(hub::SourceReleased{{assign->transaction, assign->assignment}, session()});
   }
   assigned_.assign(parts, std::nullopt);
 }
@@ -309,8 +309,8 @@ void FlowWorker::OnSourceLost(AssignmentNumber assignment, const char* why) {
   for (auto& assign : assigned_) {
     if (!assign || assign->assignment != assignment) continue;
     around_.world.network().Detach(fill_, now());
-    around_.hub.Send(
-        hub::SourceFailed{session(), assign->transaction, assignment, absl::UnavailableError(why)});
+    around_.hub.Send(hub::SourceFailed{
+        {assign->transaction, assignment, absl::UnavailableError(why)}, session()});
     assign.reset();
     return;
   }
@@ -347,7 +347,8 @@ void FlowWorker::On(const hub::AbortRead& abort) {
 }
 
 void FlowWorker::On(const hub::Probe& probe) {
-  around_.hub.Send(hub::ProbeAnswer{session(), probe.generation, probe.generation == generation_});
+  around_.hub.Send(
+      hub::ProbeAnswer{{probe.generation, probe.generation == generation_}, session()});
 }
 
 void FlowWorker::Finish(absl::Status result) {

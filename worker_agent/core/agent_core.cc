@@ -143,8 +143,8 @@ void AgentCore::State::On(const protocol::ReleaseCopy& event, TimeMs /*now*/, Ef
   if (event.generation == reference_.generation()) effects.emplace_back(CopyReleased{});
 }
 
-void AgentCore::State::On(const CopyFailed& event, TimeMs /*now*/, Effects& effects) {
-  effects.emplace_back(SessionSend{CopyFailedMessage{event.version, event.reason}});
+void AgentCore::State::On(const protocol::CopyFailed& event, TimeMs /*now*/, Effects& effects) {
+  effects.emplace_back(SessionSend{event});
 }
 
 void AgentCore::State::On(const CallReply& event, TimeMs now, Effects& effects) {
@@ -322,7 +322,7 @@ void AgentCore::State::On(const MemoryImported& event, TimeMs now, Effects& effe
 
 void AgentCore::State::Heartbeat(TimeMs now, Effects& effects) {
   if (!heartbeat_at_ || now < *heartbeat_at_) return;
-  effects.emplace_back(SessionSend{HeartbeatMessage{}});
+  effects.emplace_back(SessionSend{protocol::Heartbeat{}});
   heartbeat_at_ = now + heartbeat_ms_;
   CloseIdlePeers(now, effects);
 }
@@ -374,7 +374,7 @@ std::optional<TermNumber> AgentCore::State::HeldIn(VersionNumber version) const 
   return held && held->version == version ? std::optional(held->term) : std::nullopt;
 }
 
-void AgentCore::State::ReportStreams(OpenFetchReport& open) const {
+void AgentCore::State::ReportStreams(protocol::OpenFetch& open) const {
   open.plan = reader_->plan();
   for (const protocol::Assign& assigned : reader_->Assignments()) {
     if (!open.source) {
@@ -396,7 +396,7 @@ StateReport AgentCore::State::Report() const {
   report.repeats = calls_.op();
   const Reference::Content& content = reference_.content();
   if (content.publication && reference_.state() != Reference::State::kFree) {
-    HoldingReport holding;
+    protocol::Holding holding;
     holding.publication = content.publication;
     holding.version = content.version;
     holding.world_size = content.world_size;
@@ -417,7 +417,7 @@ StateReport AgentCore::State::Report() const {
     report.holding = holding;
   }
   if (decision_) {
-    OpenFetchReport open;
+    protocol::OpenFetch open;
     open.transaction = decision_->transaction;
     open.publication = decision_->publication;
     open.version = decision_->version;

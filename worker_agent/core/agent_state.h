@@ -57,7 +57,7 @@ class AgentCore::State {
   void On(const protocol::GroupChanged& event, TimeMs now, Effects& effects);
   void On(const protocol::MakeCopy& event, TimeMs now, Effects& effects);
   void On(const protocol::ReleaseCopy& event, TimeMs now, Effects& effects);
-  void On(const CopyFailed& event, TimeMs now, Effects& effects);
+  void On(const protocol::CopyFailed& event, TimeMs now, Effects& effects);
   void On(const CallReply& event, TimeMs now, Effects& effects);
   void On(const MessageArrived& event, TimeMs now, Effects& effects);
   void On(const SendDone& event, TimeMs now, Effects& effects);
@@ -172,7 +172,7 @@ class AgentCore::State {
   void OnDamage(uint32_t chunk, Effects& effects);
   // Runs `step` of the reader, and tells this agent's own readers what it brought.
   void RunReader(absl::FunctionRef<void()> step, TimeMs now, Effects& effects);
-  void ReportStreams(OpenFetchReport& open) const;
+  void ReportStreams(protocol::OpenFetch& open) const;
   void Heartbeat(TimeMs now, Effects& effects);
   void OnHello(const PeerMessage& message, TimeMs now, Effects& effects);
   void OnBye(const PeerMessage& message, TimeMs now, Effects& effects);

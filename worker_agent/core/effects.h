@@ -19,6 +19,7 @@
 #include "common/ids.h"
 #include "common/layout.h"
 #include "common/time.h"
+#include "protocol/messages/reports.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::agent {
@@ -34,7 +35,7 @@ struct PublishCall {
   TermNumber knows_term = 0;  // the latest that this process has come to know by itself (R2)
   TimeMs timeout_ms = 0;
   std::string medium = {};
-  bool hashes = false;        // digests are made of what is published (ContentHashedMessage)
+  bool hashes = false;        // digests are made of what is published (ContentHashed)
   ContentDigest digest = {};  // of these bytes, cut as `compared` is (PublishReply::compare)
   PublicationId compared = {};
 };
@@ -77,49 +78,8 @@ struct CancelCall {
 // Put the layout and the attachment (whichever there is), before any later Call.
 struct PutDocuments {};
 
-struct HeartbeatMessage {
-  OpId gave_up_join = 0;  // a JoinFetch whose answer is not awaited any more; 0: none
-};
-struct ProgressMessage {
-  PublicationId publication;
-  Generation generation = 0;
-  uint32_t valid_chunks = 0;
-  std::string way = {};  // of the present source; empty: not known yet, or there is none any more
-};
-struct SourceReleasedMessage {
-  TransactionId transaction;
-  AssignmentNumber assignment = 0;  // kAllAssignments: this worker is not in that fetch any more
-};
-struct SourceFailedMessage {
-  TransactionId transaction;
-  AssignmentNumber assignment = 0;
-  absl::Status reason;
-};
-// Nothing was heard from it for a while; another source would be welcome.
-struct SourceSilentMessage {
-  TransactionId transaction;
-  AssignmentNumber assignment = 0;
-};
-struct ProbeAnswerMessage {
-  Generation generation = 0;
-  bool holds = false;
-  bool verified = false;  // as far as there are digests
-};
-// R1: what was published has been hashed.
-struct ContentHashedMessage {
-  PublicationId publication;
-  Generation generation = 0;
-  ContentDigest digest;
-};
-// R7: the copy that was asked for is not made.
-struct CopyFailedMessage {
-  VersionNumber version = 0;
-  absl::Status reason;
-};
 struct SessionSend {
-  std::variant<HeartbeatMessage, ProgressMessage, SourceReleasedMessage, SourceFailedMessage,
-               SourceSilentMessage, ProbeAnswerMessage, ContentHashedMessage, CopyFailedMessage>
-      message;
+  protocol::WorkerMessage message;
 };
 
 // Peers are named by incarnation. Opening an open peer closes the old connection first. A peer
@@ -275,50 +235,12 @@ using Effect =
 using Effects = std::vector<Effect>;
 
 // What the agent reports when a session opens (R8).
-struct HoldingReport {
-  PublicationId publication;
-  VersionNumber version = 0;
-  uint32_t world_size = 0;
-  uint64_t chunk_bytes = 0;
-  Fingerprint layout;
-  Fingerprint attachment;
-  Generation generation = 0;
-  uint32_t valid_chunks = 0;
-  bool complete = false;
-  bool published = false;
-  bool visible = false;
-  std::string medium = {};
-  GroupEpoch epoch = {};  // in which it was published
-  ContentDigest digest = {};
-  bool hashing = false;       // it will be known
-  Term term = {};             // in which it was published
-  ShardingRef sharding = {};  // as FetchDecision said
-};
-// One source of a read that has several.
-struct OpenStreamReport {
-  uint32_t part = 0;
-  WorkerIdentity source;
-  Generation generation = 0;  // of the source
-  AssignmentNumber assignment = 0;
-};
-struct OpenFetchReport {
-  TransactionId transaction;
-  PublicationId publication;
-  VersionNumber version = 0;
-  bool finished = false;
-  std::optional<WorkerIdentity> source;
-  Generation source_generation = 0;
-  AssignmentNumber assignment = 0;
-  uint32_t plan = 0;                           // by which it reads (protocol::Assign::plan)
-  std::vector<OpenStreamReport> streams = {};  // if that has several; by part
-  ShardingRef sharding = {};                   // as FetchDecision said
-};
 struct StateReport {
   GroupEpoch epoch = {};    // its group's, as it was told last
   GroupEpoch came_in = {};  // as it was told first
-  std::optional<HoldingReport> holding;
-  std::optional<OpenFetchReport> open_fetch;
-  OpId gave_up_join = 0;  // as in HeartbeatMessage
+  std::optional<protocol::Holding> holding;
+  std::optional<protocol::OpenFetch> open_fetch;
+  OpId gave_up_join = 0;  // as in Heartbeat
   // The call that has not been answered, and is repeated when the session is up; 0: none.
   OpId repeats = 0;
 };

@@ -25,6 +25,7 @@
 #include "common/sharding_id.h"
 #include "common/time.h"
 #include "protocol/messages/directives.h"
+#include "protocol/messages/reports.h"
 
 namespace tensorhub::agent {
 
@@ -209,14 +210,10 @@ struct LeaveAsked {
 struct CancelAsked {};
 // This worker ends, with whatever state it is in: its peers are told. The last event.
 struct Stopping {};
-// The owner's answer to CopyWanted, if it is no.
-struct CopyFailed {
-  VersionNumber version = 0;
-  absl::Status reason;
-};
 struct Tick {};
 
-// The hub's directives (protocol/messages) are among them; Welcome comes as SessionUp.
+// The hub's directives (protocol/messages) are among them; Welcome comes as SessionUp. CopyFailed
+// is the owner's answer to CopyWanted, if it is no, and goes to the hub as it is.
 using Event =
     std::variant<Registered, VerbAsked, LeaveAsked, CancelAsked, Stopping, SessionUp, SessionDown,
                  SessionRefused, protocol::Assign, protocol::EndStream, protocol::SourceSharding,
@@ -224,7 +221,7 @@ using Event =
                  protocol::Visible, protocol::Superseded, protocol::GroupChanged,
                  protocol::MakeCopy, protocol::ReleaseCopy, CallReply, MessageArrived, SendDone,
                  GetDone, WordArrived, PeerFailed, TransportReplaced, PathKnown, MemoryImported,
-                 ChunksHashed, CopyFailed, Tick>;
+                 ChunksHashed, protocol::CopyFailed, Tick>;
 
 }  // namespace tensorhub::agent
 

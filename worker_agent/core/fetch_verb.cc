@@ -125,7 +125,7 @@ void AgentCore::State::OnEarlyAssign(const protocol::Assign& event, Effects& eff
 }
 
 void AgentCore::State::ReleaseEarly(const protocol::Assign& early, Effects& effects) {
-  effects.emplace_back(SessionSend{SourceReleasedMessage{early.transaction, early.assignment}});
+  effects.emplace_back(SessionSend{protocol::SourceReleased{early.transaction, early.assignment}});
 }
 
 // R4: what was announced is the read's by now, or nobody's: the hub may have sent readers for it.

@@ -35,7 +35,7 @@ ContentDigest AgentCore::State::ContentDigestNow() const {
 
 void AgentCore::State::TellContent(Effects& effects) const {
   if (!hears_content_) return;
-  effects.emplace_back(SessionSend{ContentHashedMessage{
+  effects.emplace_back(SessionSend{protocol::ContentHashed{
       reference_.content().publication, reference_.generation(), ContentDigestNow()}});
 }
 
@@ -84,7 +84,7 @@ void AgentCore::State::On(const protocol::Probe& event, TimeMs /*now*/, Effects&
   // The hub has begun a read of which this worker has not heard yet.
   const bool will_hold = next_read_ && event.generation == next_read_->generation;
   if (!holds || !event.verify) {
-    effects.emplace_back(SessionSend{ProbeAnswerMessage{event.generation, holds || will_hold}});
+    effects.emplace_back(SessionSend{protocol::ProbeAnswer{event.generation, holds || will_hold}});
     return;
   }
   const bool asked_before = std::exchange(check_asked_, true);
@@ -105,8 +105,8 @@ void AgentCore::State::CheckContent(Effects& effects) {
 
 void AgentCore::State::AnswerVerified(Effects& effects) {
   check_asked_ = false;
-  effects.emplace_back(
-      SessionSend{ProbeAnswerMessage{reference_.generation(), /*holds=*/true, /*verified=*/true}});
+  effects.emplace_back(SessionSend{
+      protocol::ProbeAnswer{reference_.generation(), /*holds=*/true, /*verified=*/true}});
 }
 
 // The bytes changed here, after they were published or checked: nobody may read them any more, and
@@ -120,7 +120,7 @@ void AgentCore::State::OnDamage(uint32_t chunk, Effects& effects) {
   effects.emplace_back(LogLine{LogLine::Level::kWarning, std::string(damage.message())});
   if (phase_ == Phase::kReading || phase_ == Phase::kBeginning) {
     effects.emplace_back(
-        SessionSend{ProbeAnswerMessage{reference_.generation(), false, /*verified=*/true}});
+        SessionSend{protocol::ProbeAnswer{reference_.generation(), false, /*verified=*/true}});
     calls_.GiveUp(effects);
     return StopReading(damage, effects);
   }

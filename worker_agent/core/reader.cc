@@ -43,7 +43,8 @@ void Reader::OnAssign(const protocol::Assign& assign, TimeMs now, Effects& effec
 void Reader::LeavePlan(const Plan& next, TimeMs now, Effects& effects) {
   for (const auto& [part, stream] : streams_) stream->Leave(now, effects);
   for (const auto& [part, early] : std::exchange(early_, {})) {
-    effects.emplace_back(SessionSend{SourceReleasedMessage{early.transaction, early.assignment}});
+    effects.emplace_back(
+        SessionSend{protocol::SourceReleased{early.transaction, early.assignment}});
   }
   next_plan_ = next;
 }
@@ -56,7 +57,8 @@ void Reader::TurnTo(const protocol::Assign& assign, TimeMs now, Effects& effects
   }
   protocol::Assign& early = early_[assign.part];
   if (early.assignment != 0 && early.assignment != assign.assignment) {
-    effects.emplace_back(SessionSend{SourceReleasedMessage{early.transaction, early.assignment}});
+    effects.emplace_back(
+        SessionSend{protocol::SourceReleased{early.transaction, early.assignment}});
   }
   early = assign;
 }
@@ -133,7 +135,8 @@ void Reader::OnEndStream(const protocol::EndStream& event, TimeMs now, Effects& 
   const size_t early = std::erase_if(
       early_, [&](const auto& entry) { return entry.second.assignment == event.assignment; });
   if (early != 0) {
-    effects.emplace_back(SessionSend{SourceReleasedMessage{event.transaction, event.assignment}});
+    effects.emplace_back(
+        SessionSend{protocol::SourceReleased{event.transaction, event.assignment}});
   }
   for (const auto& [part, stream] : streams_) stream->OnEnd(event.assignment, now, effects);
   Advance(now, effects);

@@ -33,7 +33,7 @@ void Stream::Say(const PeerMessage& message, Effects& effects) const {
 void Stream::OnAssign(const protocol::Assign& assign, TimeMs now, Effects& effects) {
   if (assigned_ && assign.assignment <= assigned_->assignment) return;  // late
   if (source_) {
-    release_ = SourceReleasedMessage{transfer_.transaction(), assigned_->assignment};
+    release_ = protocol::SourceReleased{transfer_.transaction(), assigned_->assignment};
     LeaveSource(/*close_gets=*/false, effects);
   }
   LeaveNext(assign.assignment, effects);
@@ -45,7 +45,7 @@ void Stream::OnAssign(const protocol::Assign& assign, TimeMs now, Effects& effec
 // a session.
 void Stream::LeaveNext(AssignmentNumber assignment, Effects& effects) {
   if (!next_assigned_ || next_assigned_->assignment == assignment) return;
-  const SourceReleasedMessage left{transfer_.transaction(), next_assigned_->assignment};
+  const protocol::SourceReleased left{transfer_.transaction(), next_assigned_->assignment};
   next_assigned_.reset();
   // Nothing is outstanding at one that was never turned to.
   if (assigned_ && assigned_->assignment == left.assignment) {
@@ -62,7 +62,7 @@ void Stream::OnEnd(AssignmentNumber assignment, TimeMs now, Effects& effects) {
 
 void Stream::Leave(TimeMs now, Effects& effects) {
   if (source_) {
-    release_ = SourceReleasedMessage{transfer_.transaction(), assigned_->assignment};
+    release_ = protocol::SourceReleased{transfer_.transaction(), assigned_->assignment};
     LeaveSource(/*close_gets=*/false, effects);
   }
   LeaveNext(/*assignment=*/0, effects);
@@ -241,8 +241,8 @@ void Stream::Fail(const absl::Status& reason, Effects& effects) {
   effects.emplace_back(
       LogLine{LogLine::Level::kWarning, absl::StrCat("source ", ToString(assigned_->source.key),
                                                      " failed: ", std::string(reason.message()))});
-  failure_ = SourceFailedMessage{transfer_.transaction(), assigned_->assignment,
-                                 AsOutage(reason, transfer_.in_outage() || IsOutage(reason))};
+  failure_ = protocol::SourceFailed{transfer_.transaction(), assigned_->assignment,
+                                    AsOutage(reason, transfer_.in_outage() || IsOutage(reason))};
   failure_told_ = false;
   LeaveSource(/*close_gets=*/true, effects);
   if (!NoOutstandingGets()) return;
@@ -304,7 +304,7 @@ void Stream::OnTick(TimeMs now, Effects& effects) {
   if (silent_ms >= options().doubt_ms && !source_->doubted) {
     source_->doubted = true;
     effects.emplace_back(
-        SessionSend{SourceSilentMessage{transfer_.transaction(), assigned_->assignment}});
+        SessionSend{protocol::SourceSilent{transfer_.transaction(), assigned_->assignment}});
     effects.emplace_back(SelfTestReceive{});
   }
   if (silent_ms < options().silence_ms) return;

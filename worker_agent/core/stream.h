@@ -222,9 +222,9 @@ class Stream {
   // Waits until the last source's gets have completed.
   std::optional<protocol::Assign> next_assigned_;
   // To be told once nothing is outstanding at that source any more (and again after a reconnect).
-  std::optional<SourceFailedMessage> failure_;
-  std::optional<SourceReleasedMessage> release_;
-  std::optional<SourceReleasedMessage> released_;  // said last
+  std::optional<protocol::SourceFailed> failure_;
+  std::optional<protocol::SourceReleased> release_;
+  std::optional<protocol::SourceReleased> released_;  // said last
   bool failure_told_ = false;
   bool moved_ = false;
   std::map<uint64_t, GetSpan> gets_;  // by token

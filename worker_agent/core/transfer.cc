@@ -108,7 +108,7 @@ void Transfer::TellProgress(const WorkerKey* source, const std::string& way, Tim
                             Effects& effects) {
   if (!complete() && now - told_at_ >= tell_every_ms_) {
     told_at_ = now;
-    effects.emplace_back(SessionSend{ProgressMessage{
+    effects.emplace_back(SessionSend{protocol::Progress{
         reference_.content().publication, reference_.generation(), valid_chunks(), way}});
   }
   if (complete() || now - shown_at_ >= kShowEveryMs) {

@@ -106,30 +106,30 @@ void AgentCore::State::InvalidateAndReport(const absl::Status& reason, Effects& 
   if (reference_.valid_chunks() > 0)
     effects.emplace_back(ReadersAbandoned{});  // nobody led them away
   Free(reason, effects);
-  effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
+  effects.emplace_back(SessionSend{protocol::ProbeAnswer{*disowned_, /*holds=*/false}});
 }
 
 // R3: nothing is outstanding of it, which the hub may never hear by FinishRead.
 void AgentCore::State::LeaveFetch(const TransactionId& transaction, Effects& effects) {
   left_fetch_ = transaction;
-  effects.emplace_back(SessionSend{SourceReleasedMessage{transaction, kAllAssignments}});
+  effects.emplace_back(SessionSend{protocol::SourceReleased{transaction, kAllAssignments}});
 }
 
 // R6: a decision may be on its way, for which the other ranks would wait.
 void AgentCore::State::GiveUpJoin(Effects& effects) {
   gave_up_join_ = calls_.op();
   calls_.GiveUp(effects);
-  effects.emplace_back(SessionSend{HeartbeatMessage{gave_up_join_}});
+  effects.emplace_back(SessionSend{protocol::Heartbeat{gave_up_join_}});
 }
 
 // The last session may have lost it; a report that is older, or a hub that came back, would go on
 // saying otherwise.
 void AgentCore::State::ResendTerminalFacts(Effects& effects) const {
   if (disowned_) {
-    effects.emplace_back(SessionSend{ProbeAnswerMessage{*disowned_, /*holds=*/false}});
+    effects.emplace_back(SessionSend{protocol::ProbeAnswer{*disowned_, /*holds=*/false}});
   }
   if (left_fetch_) {
-    effects.emplace_back(SessionSend{SourceReleasedMessage{*left_fetch_, kAllAssignments}});
+    effects.emplace_back(SessionSend{protocol::SourceReleased{*left_fetch_, kAllAssignments}});
   }
 }
 

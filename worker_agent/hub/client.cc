@@ -11,6 +11,7 @@
 #include "common/remedy.h"
 #include "protocol/codec/directives.h"
 #include "protocol/codec/fields.h"
+#include "protocol/codec/reports.h"
 #include "worker_agent/core/refusal.h"
 #include "worker_agent/hub/status.h"
 #include "worker_agent/runtime/log.h"
@@ -136,13 +137,14 @@ void HubClient::Open() {
   opened_by_.reset();
   if (channel_->several()) opened_by_ = now_ + kOpenPatienceMs;
   state_ = State::kOpening;
-  v1::WorkerMessage opening;
-  *opening.mutable_open() = ToProto(options_.facts, owner_.report());
-  opening.mutable_open()->set_endpoint(endpoint_);
-  opening.mutable_open()->set_session_number(++number_);
-  opening.mutable_open()->set_resumed(connected_);
-  opening.mutable_open()->set_known_store_id(hub_.store_id());
-  opening.mutable_open()->set_known_epoch(hub_.epoch());
+  protocol::OpenSession opening = OpeningOf(options_.facts, owner_.report());
+  opening.endpoint = endpoint_;
+  opening.number = ++number_;
+  opening.resumed = connected_;
+  opening.known_store = FromBytes(hub_.store_id()).value_or(Id128{});
+  opening.known_hub_epoch = hub_.epoch();
+  v1::WorkerMessage first;
+  *first.mutable_open() = protocol::Encode(opening);
   HubSession::Listener listener;
   listener.on_message = [this, inbox = inbox_, number = number_](const v1::HubMessage& message) {
     inbox->Post([this, number, message] { OnMessage(number, message); });
@@ -150,11 +152,11 @@ void HubClient::Open() {
   listener.on_end = [this, inbox = inbox_, number = number_](const grpc::Status& status) {
     inbox->Post([this, number, status] { OnEnd(number, status); });
   };
-  session_ = HubSession::Open(*stub_, std::move(opening), std::move(listener));
+  session_ = HubSession::Open(*stub_, std::move(first), std::move(listener));
 }
 
 void HubClient::Send(const SessionSend& send) {
-  if (state_ == State::kUp) session_->Send(ToProto(send));
+  if (state_ == State::kUp) session_->Send(protocol::Encode(send.message));
 }
 
 void HubClient::MoveTo(const std::string& endpoint) {

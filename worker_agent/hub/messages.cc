@@ -13,58 +13,8 @@
 namespace tensorhub::agent {
 namespace {
 
-using protocol::Encode;
 using protocol::IdBytes;
 using protocol::Unsigned;
-
-std::string ReasonOf(const absl::Status& status) {
-  return ReadableText(std::string(status.message()), kReasonBytesMax);
-}
-
-v1::Holding ToProto(const HoldingReport& report) {
-  v1::Holding out;
-  out.set_publication(IdBytes(report.publication));
-  out.set_version(report.version);
-  out.set_world_size(report.world_size);
-  out.set_chunk_bytes(report.chunk_bytes);
-  out.set_layout(IdBytes(report.layout));
-  out.set_attachment(IdBytes(report.attachment));
-  out.set_generation(report.generation);
-  out.set_valid_chunks(report.valid_chunks);
-  out.set_complete(report.complete);
-  out.set_published(report.published);
-  out.set_visible(report.visible);
-  out.set_medium(report.medium);
-  *out.mutable_group_epoch() = Encode(report.epoch);
-  out.set_digest(IdBytes(report.digest));
-  out.set_hashing(report.hashing);
-  *out.mutable_term() = Encode(report.term);
-  out.set_sharding(IdBytes(report.sharding.id));
-  out.set_full(report.sharding.full);
-  return out;
-}
-
-v1::OpenFetch ToProto(const OpenFetchReport& report) {
-  v1::OpenFetch out;
-  out.set_transaction(IdBytes(report.transaction));
-  out.set_publication(IdBytes(report.publication));
-  out.set_version(report.version);
-  out.set_finished(report.finished);
-  if (report.source) *out.mutable_source() = Encode(*report.source);
-  out.set_source_generation(report.source_generation);
-  out.set_assignment(report.assignment);
-  out.set_plan(report.plan);
-  out.set_sharding(IdBytes(report.sharding.id));
-  out.set_full(report.sharding.full);
-  for (const OpenStreamReport& stream : report.streams) {
-    v1::OpenStream& open = *out.add_streams();
-    open.set_part(stream.part);
-    *open.mutable_source() = Encode(stream.source);
-    open.set_source_generation(stream.generation);
-    open.set_assignment(stream.assignment);
-  }
-  return out;
-}
 
 // Fills a ReadStart, or a request that has its fields.
 template <typename Message>
@@ -74,82 +24,26 @@ void SetReadStart(const BeginReadCall& call, Message& out) {
   out.set_medium(call.medium);
 }
 
-void Put(const HeartbeatMessage& said, v1::WorkerMessage& out) {
-  out.mutable_heartbeat()->set_gave_up_join(said.gave_up_join);
-}
-void Put(const ProgressMessage& message, v1::WorkerMessage& out) {
-  v1::Progress& progress = *out.mutable_progress();
-  progress.set_publication(IdBytes(message.publication));
-  progress.set_generation(message.generation);
-  progress.set_valid_chunks(message.valid_chunks);
-  progress.set_way(ReadableText(message.way, kWayBytesMax));
-}
-void Put(const SourceReleasedMessage& message, v1::WorkerMessage& out) {
-  v1::SourceReleased& released = *out.mutable_source_released();
-  released.set_transaction(IdBytes(message.transaction));
-  released.set_assignment(message.assignment);
-}
-void Put(const SourceFailedMessage& message, v1::WorkerMessage& out) {
-  v1::SourceFailed& failed = *out.mutable_source_failed();
-  failed.set_transaction(IdBytes(message.transaction));
-  failed.set_assignment(message.assignment);
-  failed.set_code(StatusCodeToWire(message.reason));
-  failed.set_reason(ReasonOf(message.reason));
-  failed.set_outage(IsOutage(message.reason));
-}
-void Put(const SourceSilentMessage& message, v1::WorkerMessage& out) {
-  v1::SourceSilent& silent = *out.mutable_source_silent();
-  silent.set_transaction(IdBytes(message.transaction));
-  silent.set_assignment(message.assignment);
-}
-void Put(const ProbeAnswerMessage& message, v1::WorkerMessage& out) {
-  v1::ProbeAnswer& answer = *out.mutable_probe_answer();
-  answer.set_generation(message.generation);
-  answer.set_holds(message.holds);
-  answer.set_verified(message.verified);
-}
-
-void Put(const ContentHashedMessage& message, v1::WorkerMessage& out) {
-  v1::ContentHashed& hashed = *out.mutable_content_hashed();
-  hashed.set_publication(IdBytes(message.publication));
-  hashed.set_generation(message.generation);
-  hashed.set_digest(IdBytes(message.digest));
-}
-
-void Put(const CopyFailedMessage& message, v1::WorkerMessage& out) {
-  v1::CopyFailed& failed = *out.mutable_copy_failed();
-  failed.set_version(message.version);
-  failed.set_code(StatusCodeToWire(message.reason));
-  failed.set_reason(ReasonOf(message.reason));
-}
-
 }  // namespace
 
-v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report) {
-  v1::OpenSession out;
-  *out.mutable_worker() = Encode(facts.self);
-  out.set_world_size(facts.world_size);
-  out.set_location(facts.location);
-  out.set_spot(facts.spot);
-  out.set_endpoint(facts.endpoint);
-  out.set_offers_copies(facts.offers_copies);
-  out.set_copy_of(facts.copy_of);
-  out.set_read_key(ToBytes(facts.read_key));
-  out.set_agent_version(TENSORHUB_VERSION);
-  out.set_level(kProtocolLevel);
-  out.set_gave_up_join(report.gave_up_join);
-  out.set_repeats(report.repeats);
-  out.set_features(v1::FEATURE_STREAMS | v1::FEATURE_RESHARDING);
-  *out.mutable_group_epoch() = Encode(report.epoch);
-  *out.mutable_came_in() = Encode(report.came_in);
-  if (report.holding) *out.mutable_holding() = ToProto(*report.holding);
-  if (report.open_fetch) *out.mutable_open_fetch() = ToProto(*report.open_fetch);
-  return out;
-}
-
-v1::WorkerMessage ToProto(const SessionSend& send) {
-  v1::WorkerMessage out;
-  std::visit([&out](const auto& message) { Put(message, out); }, send.message);
+protocol::OpenSession OpeningOf(const WorkerFacts& facts, const StateReport& report) {
+  protocol::OpenSession out;
+  out.worker = facts.self;
+  out.world_size = facts.world_size;
+  out.location = Location::Parse(facts.location).value_or(Location());  // checked by the library
+  out.stable = !facts.spot;
+  out.offers_copies = facts.offers_copies;
+  out.copy_of = facts.copy_of;
+  out.endpoint = facts.endpoint;
+  out.epoch = report.epoch;
+  out.came_in = report.came_in;
+  out.holding = report.holding;
+  out.open_fetch = report.open_fetch;
+  out.gave_up_join = report.gave_up_join;
+  out.knows_streams = true;
+  out.knows_resharding = true;
+  out.repeats = report.repeats;
+  out.read_key = facts.read_key;
   return out;
 }
 
@@ -210,7 +104,7 @@ v1::FinishReadRequest ToProto(const FinishReadCall& call) {
   v1::FinishReadRequest out;
   out.set_transaction(IdBytes(call.transaction));
   out.set_code(StatusCodeToWire(call.result));
-  out.set_reason(ReasonOf(call.result));
+  out.set_reason(protocol::ReasonText(call.result));
   out.set_outage(IsOutage(call.result));
   out.set_digest(IdBytes(call.digest));
   return out;

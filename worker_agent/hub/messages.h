@@ -1,7 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The core's words as the wire's, and back. Pure functions; what the hub sends is checked.
+// The core's calls as the wire's, and their answers back. Pure functions; what the hub sends is
+// checked.
 
 #ifndef TENSORHUB_WORKER_AGENT_HUB_MESSAGES_H_
 #define TENSORHUB_WORKER_AGENT_HUB_MESSAGES_H_
@@ -10,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "common/capability.h"
+#include "protocol/messages/reports.h"
 #include "tensorhub/v1/hub.pb.h"
 #include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
@@ -29,8 +31,7 @@ struct WorkerFacts {
 };
 
 // The session's first message; the caller adds its number and what it knows of the hub.
-v1::OpenSession ToProto(const WorkerFacts& facts, const StateReport& report);
-v1::WorkerMessage ToProto(const SessionSend& send);
+protocol::OpenSession OpeningOf(const WorkerFacts& facts, const StateReport& report);
 
 v1::PublishRequest ToProto(const PublishCall& call);
 v1::UnpublishRequest ToProto(const UnpublishCall& call);

@@ -15,6 +15,7 @@
 
 #include "common/mutex.h"
 #include "common/time.h"
+#include "protocol/codec/reports.h"
 #include "worker_agent/hub/session.h"
 
 namespace tensorhub::agent {
@@ -38,9 +39,7 @@ class Pulse {
     const auto now = std::chrono::steady_clock::now();
     if (session_ == nullptr || now < next_) return;
     next_ = now + every_;
-    v1::WorkerMessage message;
-    message.mutable_heartbeat()->set_stalled_ms(static_cast<uint64_t>(stalled_ms));
-    session_->Send(std::move(message));
+    session_->Send(protocol::Encode(protocol::Heartbeat{.stalled_ms = stalled_ms}));
   }
 
  private:

@@ -262,7 +262,7 @@ void ProgressLoop::LoseMemory(const absl::Status& why) {
 }
 
 std::optional<VersionNumber> ProgressLoop::Held() const {
-  const std::optional<HoldingReport> holding = core_->Report().holding;
+  const std::optional<protocol::Holding> holding = core_->Report().holding;
   return holding && holding->complete ? std::optional(holding->version) : std::nullopt;
 }
 
@@ -277,7 +277,7 @@ WorkerNow ProgressLoop::Now() const {
   now.connected = health.ok() || absl::IsOutOfRange(health) || absl::IsDataLoss(health);
   now.held = Held();
   now.readers = core_->Readers();
-  const std::optional<OpenFetchReport> fetch = core_->Report().open_fetch;
+  const std::optional<protocol::OpenFetch> fetch = core_->Report().open_fetch;
   if (fetch && !fetch->finished) {
     now.sources = fetch->streams.empty() ? fetch->source.has_value() : fetch->streams.size();
   }
@@ -298,7 +298,7 @@ void ProgressLoop::AskToLeave(TimeMs drain_ms) { Feed(LeaveAsked{drain_ms}); }
 void ProgressLoop::AskToCancel() { Feed(CancelAsked{}); }
 
 void ProgressLoop::TellCopyFailed(VersionNumber version, const absl::Status& reason) {
-  Feed(CopyFailed{version, reason});
+  Feed(protocol::CopyFailed{version, reason});
 }
 
 void ProgressLoop::NoteWay(Incarnation peer, bool one_sided) {

@@ -140,7 +140,7 @@ FetchRecord::Stream* ReadingWatch::OpenStream(Incarnation peer) {
 }
 
 void ReadingWatch::OnSessionSend(const SessionSend& send) {
-  const auto* failed = std::get_if<SourceFailedMessage>(&send.message);
+  const auto* failed = std::get_if<protocol::SourceFailed>(&send.message);
   if (failed != nullptr && failures_.insert(failed->assignment).second) ++tally_.failed_sources;
 }
 

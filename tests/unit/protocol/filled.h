@@ -15,6 +15,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/capability.h"
+#include "common/location.h"
 #include "common/remedy.h"
 #include "common/structural.h"
 
@@ -23,7 +25,9 @@ namespace tensorhub::protocol {
 // Small numbers that count up: no two fields of a message say the same.
 class Filler {
  public:
-  void Fill(bool& value) { value = true; }
+  void Fill(bool& value) { value = !value; }
+  void Fill(CapabilityKey& value) { value = CapabilityKey::Guessable(++last_); }
+  void Fill(Location& value) { value = Location::Parse("region/datacenter/rack/host").value(); }
   void Fill(std::string& value) { value = absl::StrCat("text", ++last_); }
   void Fill(absl::Status& value) {
     value = AsOutage(absl::UnavailableError(absl::StrCat("why ", ++last_)));

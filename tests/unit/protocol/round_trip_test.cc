@@ -15,6 +15,7 @@
 #include <variant>
 
 #include "protocol/codec/directives.h"
+#include "protocol/codec/reports.h"
 #include "tests/unit/protocol/filled.h"
 
 namespace tensorhub::protocol {
@@ -44,6 +45,13 @@ std::set<std::string> Unset(const google::protobuf::Message& message) {
   return unset;
 }
 
+template <typename Message>
+Message Filled() {
+  Message message;
+  Filler().Fill(message);
+  return message;
+}
+
 // Runs `check(Alternative())` for each of the variant's.
 template <typename Variant, size_t... I, typename Check>
 void ForEach(std::index_sequence<I...>, Check check) {
@@ -66,6 +74,31 @@ TEST(RoundTripTest, Directives) {
     ASSERT_TRUE(heard.ok() && *heard) << heard.status();
     EXPECT_EQ((*heard)->index(), said.index());
     EXPECT_EQ(Encode(**heard).DebugString(), wire.DebugString());
+  });
+}
+
+TEST(RoundTripTest, Openings) {
+  auto said = Filled<OpenSession>();
+  said.world_size = said.worker.key.rank + 1;
+  said.holding->chunk_bytes = uint64_t{1} << 20;
+  said.holding->published = false;  // what has a sharding was fetched
+  const v1::OpenSession wire = Encode(said);
+  EXPECT_EQ(Unset(wire), std::set<std::string>{"tensorhub.v1.Holding.published"});
+  const auto heard = Decode(wire);
+  ASSERT_TRUE(heard.ok()) << heard.status();
+  EXPECT_EQ(Encode(*heard).DebugString(), wire.DebugString());
+}
+
+TEST(RoundTripTest, Reports) {
+  ForEachOf<WorkerMessage>([](auto body) {
+    Filler().Fill(body);
+    const WorkerMessage said = body;
+    const v1::WorkerMessage wire = Encode(said);
+    EXPECT_EQ(Unset(wire), std::set<std::string>()) << wire.DebugString();
+    const auto heard = Decode(wire);
+    ASSERT_TRUE(heard.ok()) << heard.status();
+    EXPECT_EQ(heard->index(), said.index());
+    EXPECT_EQ(Encode(*heard).DebugString(), wire.DebugString());
   });
 }
 

@@ -20,6 +20,7 @@
 #include "common/grpc_status.h"
 #include "common/remedy.h"
 #include "protocol/codec/directives.h"
+#include "protocol/codec/reports.h"
 #include "tests/unit/worker_agent/scripted_hub.h"
 #include "worker_agent/hub/channel.h"
 #include "worker_agent/hub/client.h"
@@ -95,7 +96,7 @@ class HubClientTest : public testing::Test {
   // The hub ends a session that is up, as planned.
   void EndSession() {
     const int before = Count<SessionDown>();
-    client_->Send(SessionSend{HeartbeatMessage{}});
+    client_->Send(SessionSend{protocol::Heartbeat{}});
     ASSERT_TRUE(AwaitCount<SessionDown>(before + 1));
   }
   // A session of a hub that does not take documents, so many times.
@@ -452,8 +453,8 @@ TEST(HubMessages, OutagesTravelBothWays) {
   const absl::Status silent = absl::UnavailableError("it has been silent");
   for (const bool outage : {false, true}) {
     const absl::Status reason = AsOutage(silent, outage);
-    const SourceFailedMessage failed{{1, 1}, 2, reason};
-    EXPECT_EQ(ToProto(SessionSend{failed}).source_failed().outage(), outage);
+    const protocol::SourceFailed failed{{1, 1}, 2, reason};
+    EXPECT_EQ(protocol::Encode(failed).source_failed().outage(), outage);
     EXPECT_EQ(ToProto(FinishReadCall{{1, 1}, reason, {}}).outage(), outage);
     v1::HubMessage message;
     message.mutable_abort_read()->set_transaction(ToBytes(Id128{1, 1}));
@@ -482,7 +483,7 @@ TEST_F(HubClientTest, AfterLeavingTheEndIsTheEnd) {
   Connect();
   ASSERT_TRUE(Outcome().ok());
   client_->ExpectEnd();
-  client_->Send(SessionSend{HeartbeatMessage{}});
+  client_->Send(SessionSend{protocol::Heartbeat{}});
   ASSERT_TRUE(AwaitNews());
   client_->Tick(now_ + 100000);
   EXPECT_EQ(client_->NextDeadline(), std::nullopt);

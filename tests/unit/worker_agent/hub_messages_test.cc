@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "protocol/codec/directives.h"
+#include "protocol/codec/reports.h"
 #include "worker_agent/hub/messages.h"
 
 namespace tensorhub::agent {
@@ -36,9 +37,10 @@ TEST(HubMessagesTest, CapabilitiesArrive) {
 
 TEST(HubMessagesTest, EachSessionTellsTheKey) {
   WorkerFacts facts;
-  EXPECT_EQ(ToProto(facts, {}).read_key(), "");
+  EXPECT_EQ(protocol::Encode(OpeningOf(facts, {})).read_key(), "");
   facts.read_key = CapabilityKey::Guessable(3);
-  EXPECT_EQ(CapabilityKeyFromBytes(ToProto(facts, {}).read_key()), facts.read_key);
+  EXPECT_EQ(CapabilityKeyFromBytes(protocol::Encode(OpeningOf(facts, {})).read_key()),
+            facts.read_key);
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ TEST_F(ReadingWatchTest, SourcesThatWereLeft) {
   Assign(1);
   Assign(1, 2);  // the same again
   for (int times = 0; times < 2; ++times) {
-    Out(SessionSend{SourceFailedMessage{{}, 2, absl::UnavailableError("gone")}});
+    Out(SessionSend{protocol::SourceFailed{{}, 2, absl::UnavailableError("gone")}});
   }
   Assign(2, 3);
   Finish();

@@ -331,7 +331,7 @@ void HubScript::Kill(const Words& words) {
 
 void HubScript::Heartbeats() {
   for (auto& [name, agent] : agents_) {
-    if (agent.session != 0 && !agent.silent) Send(Heartbeat{agent.session, 0, agent.stalled_ms});
+    if (agent.session != 0 && !agent.silent) Send(Heartbeat{{0, agent.stalled_ms}, agent.session});
   }
 }
 
@@ -436,7 +436,7 @@ void HubScript::GiveUp(const Words& words) {
   agent.fetch.reset();
   agent.hello.gave_up_join = agent.op;
   agent.unanswered = 0;
-  if (agent.session != 0) Send(Heartbeat{agent.session, agent.op});
+  if (agent.session != 0) Send(Heartbeat{{agent.op}, agent.session});
 }
 
 // --- within a session ---------------------------------------------------------------------------
@@ -446,8 +446,8 @@ void HubScript::Report(const Words& words) {
   const auto chunks = static_cast<uint32_t>(ParseNumber(words.At(2)));
   const PublicationId publication = agent.holding ? agent.holding->publication : PublicationId{};
   if (agent.holding) agent.holding->valid_chunks = chunks;
-  Send(Progress{agent.session, publication, agent.generation, chunks,
-                words.Text("way").value_or("")});
+  Send(Progress{{publication, agent.generation, chunks, words.Text("way").value_or("")},
+                agent.session});
 }
 
 void HubScript::Release(const Words& words) {
@@ -455,7 +455,7 @@ void HubScript::Release(const Words& words) {
   const bool all = words.At(2) == "all";
   const AssignmentNumber assignment = all ? kAllAssignments : ParseNumber(words.At(2));
   ForgetStream(agent, assignment);
-  Send(SourceReleased{agent.session, agent.decision.transaction, assignment});
+  Send(SourceReleased{{agent.decision.transaction, assignment}, agent.session});
 }
 
 void HubScript::FailSource(const Words& words) {
@@ -467,13 +467,13 @@ void HubScript::FailSource(const Words& words) {
   if (words.Has("refused")) reason = absl::UnauthenticatedError("this reader shows nothing");
   const AssignmentNumber failed = words.Number("number", current);
   ForgetStream(agent, failed);
-  Send(SourceFailed{agent.session, agent.decision.transaction, failed, std::move(reason)});
+  Send(SourceFailed{{agent.decision.transaction, failed, std::move(reason)}, agent.session});
 }
 
 void HubScript::DoubtSource(const Words& words) {
   const Agent& agent = AgentOf(words);
   const AssignmentNumber current = agent.fetch ? agent.fetch->assignment : 0;
-  Send(SourceSilent{agent.session, agent.decision.transaction, words.Number("number", current)});
+  Send(SourceSilent{{agent.decision.transaction, words.Number("number", current)}, agent.session});
 }
 
 void HubScript::AnswerProbe(const Words& words) {
@@ -481,7 +481,7 @@ void HubScript::AnswerProbe(const Words& words) {
   const bool holds = words.At(2) == "holds";
   const Generation generation = words.Number("gen", agent.generation);
   if (!holds) agent.holding.reset();
-  Send(ProbeAnswer{agent.session, generation, holds, words.Has("verified")});
+  Send(ProbeAnswer{{generation, holds, words.Has("verified")}, agent.session});
 }
 
 // --- the rest -----------------------------------------------------------------------------------

@@ -42,7 +42,8 @@ void HubScript::SayHashed(const Words& words) {
   agent.holding->digest = digest;
   agent.holding->hashing = false;
   if (agent.session == 0) return;
-  Send(ContentHashed{agent.session, agent.holding->publication, agent.holding->generation, digest});
+  Send(ContentHashed{{agent.holding->publication, agent.holding->generation, digest},
+                     agent.session});
 }
 
 void HubScript::FollowUp() {

@@ -44,7 +44,7 @@ void HubScript::FlowInto(const std::string& name, TimeMs ms) {
   if (!reads || agent.session == 0) return;
   const AssignmentNumber before = std::exchange(agent.follows, agent.fetch->assignment);
   if (before != 0 && before < agent.follows) {
-    Send(SourceReleased{agent.session, agent.fetch->transaction, before});
+    Send(SourceReleased{{agent.fetch->transaction, before}, agent.session});
   }
   const std::string source_name = NameOf(agent.fetch->source->key);
   const Agent& source = agents_[source_name];
@@ -64,8 +64,8 @@ void HubScript::FlowInto(const std::string& name, TimeMs ms) {
   const uint64_t valid = std::min(wanted, offered);
   if (valid <= agent.holding->valid_chunks) return;
   agent.holding->valid_chunks = static_cast<uint32_t>(valid);
-  Send(Progress{agent.session, agent.holding->publication, agent.generation,
-                agent.holding->valid_chunks});
+  Send(Progress{{agent.holding->publication, agent.generation, agent.holding->valid_chunks},
+                agent.session});
 }
 
 }  // namespace tensorhub::hub

@@ -48,8 +48,9 @@ void HubScript::Adopt(const Words& words) {
 void HubScript::SayCopyFailed(const Words& words) {
   const Agent& agent = AgentOf(words);
   const VersionNumber version = std::stoull(words.At(2).substr(1));
-  Send(CopyFailed{agent.session, version,
-                  absl::ResourceExhaustedError(words.Text("error").value_or("no memory"))});
+  Send(
+      CopyFailed{{version, absl::ResourceExhaustedError(words.Text("error").value_or("no memory"))},
+                 agent.session});
 }
 
 std::string HubScript::Describe(Agent&, const MakeCopy& body) {

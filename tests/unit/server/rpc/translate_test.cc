@@ -308,7 +308,7 @@ TEST(TranslateCallTest, PublishArrivesWhole) {
   EXPECT_EQ(op.call, 21u);
   EXPECT_EQ(op.op, 3u);
   EXPECT_EQ(op.version, 7u);
-  EXPECT_EQ(op.timeout_ms, kTimeMsMax);
+  EXPECT_EQ(op.timeout_ms, protocol::kTimeMsMax);
   EXPECT_TRUE(op.wait_for_group && op.supersede);
   request.set_op(0);
   EXPECT_THAT(std::string(ToCore(request, 1).status().message()), StartsWith("op: "));

@@ -53,7 +53,7 @@ TEST(Deadline, OfAnUnpublishRaisesTheGeneration) {
   EXPECT_LE(outcome.took_ms, 1600);
   EXPECT_GT(world.at(0).word.generation, generation);
   // R8: a hub that did not hear it would go on listing the version, and refuse the next publish.
-  const auto& told = std::get<ProbeAnswerMessage>(world.hub.said.back().second);
+  const auto& told = std::get<protocol::ProbeAnswer>(world.hub.said.back().second);
   EXPECT_EQ(told.generation, generation);
   EXPECT_FALSE(told.holds);
 }
@@ -125,7 +125,7 @@ TEST(Deadline, OfAJoinIsSaidNowAndOnEachSession) {
             StatusCode::kDeadlineExceeded);
   const auto& [worker, said] = world.hub.said.back();
   EXPECT_EQ(worker, 1u);
-  const OpId join = std::get<HeartbeatMessage>(said).gave_up_join;
+  const OpId join = std::get<protocol::Heartbeat>(said).gave_up_join;
   EXPECT_NE(join, 0u);
   EXPECT_EQ(world.at(1).core->Report().gave_up_join, join);
 }
@@ -266,7 +266,7 @@ TEST(Publish, OfWhatHasAnotherContentByNowDisownsTheBuffers) {
   };
   EXPECT_EQ(world.Do(1, PublishVerb{.version = 5}).code(), StatusCode::kAborted);
   EXPECT_FALSE(world.at(1).core->Report().holding);
-  const auto* last = std::get_if<ProbeAnswerMessage>(&world.hub.said.back().second);
+  const auto* last = std::get_if<protocol::ProbeAnswer>(&world.hub.said.back().second);
   ASSERT_NE(last, nullptr);
   EXPECT_FALSE(last->holds);
 }
@@ -278,14 +278,14 @@ TEST(Deadline, AReaderWhoseLastWordIsNotAnsweredSaysThatItIsGoneOnEachSession) {
   Swallow<FinishReadCall>(world);
   EXPECT_FALSE(world.Do(1, FetchVerb{.selector = {}, .timeout_ms = 1000}).ok());
   world.RunFor(10);
-  EXPECT_EQ(world.hub.Said<SourceReleasedMessage>(), 1u);
+  EXPECT_EQ(world.hub.Said<protocol::SourceReleased>(), 1u);
   EXPECT_TRUE(world.Do(0, UnpublishVerb{.drain_ms = 1'000'000}).ok()) << "nobody is waited for";
   world.SetHubAway(true);
   world.RunFor(100);
   world.SetHubAway(false);
   world.RunFor(100);
-  EXPECT_EQ(world.hub.Said<SourceReleasedMessage>(), 2u);
-  const auto* last = std::get_if<SourceReleasedMessage>(&world.hub.said.back().second);
+  EXPECT_EQ(world.hub.Said<protocol::SourceReleased>(), 2u);
+  const auto* last = std::get_if<protocol::SourceReleased>(&world.hub.said.back().second);
   ASSERT_NE(last, nullptr);
   EXPECT_EQ(last->assignment, kAllAssignments);
 }

@@ -20,7 +20,9 @@ class Deafness : public ::testing::TestWithParam<bool> {
     world->hub.choose = [](size_t) { return size_t{0}; };
     return world;
   }
-  static size_t FailuresSaid(const World& world) { return world.hub.Said<SourceFailedMessage>(); }
+  static size_t FailuresSaid(const World& world) {
+    return world.hub.Said<protocol::SourceFailed>();
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Ways, Deafness, ::testing::Bool(),
                          [](const auto& param) { return param.param ? "OneSided" : "Served"; });
@@ -120,10 +122,10 @@ TEST(DeafnessOfASource, IsNoReleaseOfWhatIsStillRead) {
   world.hub.Assign(2, 1);
   world.RunFor(100);
   EXPECT_TRUE(world.network.HasGets(2));
-  EXPECT_EQ(world.hub.Said<SourceReleasedMessage>(), 0u);
+  EXPECT_EQ(world.hub.Said<protocol::SourceReleased>(), 0u);
   world.network.gets_hang = false;
   EXPECT_EQ(world.Finish(2), absl::OkStatus());
-  EXPECT_GT(world.hub.Said<SourceReleasedMessage>(), 0u);
+  EXPECT_GT(world.hub.Said<protocol::SourceReleased>(), 0u);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ class AskedSource : public ::testing::Test {
   }
 
   World world_;
-  HoldingReport holding_;
+  protocol::Holding holding_;
 };
 
 TEST_F(AskedSource, SaysItsGenerationAndPrefix) {

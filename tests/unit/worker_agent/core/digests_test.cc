@@ -17,15 +17,15 @@ namespace {
 size_t LossesSaid(const World& world) {
   return static_cast<size_t>(
       std::count_if(world.hub.said.begin(), world.hub.said.end(), [](const auto& entry) {
-        const auto* failed = std::get_if<SourceFailedMessage>(&entry.second);
+        const auto* failed = std::get_if<protocol::SourceFailed>(&entry.second);
         return failed != nullptr && absl::IsDataLoss(failed->reason);
       }));
 }
 
-std::optional<ProbeAnswerMessage> LastAnswer(const World& world, size_t index) {
-  std::optional<ProbeAnswerMessage> last;
+std::optional<protocol::ProbeAnswer> LastAnswer(const World& world, size_t index) {
+  std::optional<protocol::ProbeAnswer> last;
   for (const auto& [worker, message] : world.hub.said) {
-    const auto* answer = std::get_if<ProbeAnswerMessage>(&message);
+    const auto* answer = std::get_if<protocol::ProbeAnswer>(&message);
     if (worker == index && answer != nullptr) last = *answer;
   }
   return last;

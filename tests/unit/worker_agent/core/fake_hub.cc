@@ -356,9 +356,9 @@ void FakeHub::Release(size_t reader, AssignmentNumber assignment) {
 void FakeHub::OnSaid(size_t worker, const SessionSend& effect) {
   said.emplace_back(worker, effect.message);
   if (away_) return;
-  const auto* released = std::get_if<SourceReleasedMessage>(&effect.message);
+  const auto* released = std::get_if<protocol::SourceReleased>(&effect.message);
   if (released != nullptr) return Release(worker, released->assignment);
-  if (const auto* probed = std::get_if<ProbeAnswerMessage>(&effect.message)) {
+  if (const auto* probed = std::get_if<protocol::ProbeAnswer>(&effect.message)) {
     const auto holding = holdings_.find(worker);
     if (probed->holds && probed->verified) Pardon(worker);
     if (probed->holds || holding == holdings_.end()) return;
@@ -366,12 +366,12 @@ void FakeHub::OnSaid(size_t worker, const SessionSend& effect) {
     Forget(worker);
     return PlaceWaiting();
   }
-  if (const auto* failed = std::get_if<SourceFailedMessage>(&effect.message)) {
+  if (const auto* failed = std::get_if<protocol::SourceFailed>(&effect.message)) {
     OnFailed(worker, *failed);
   }
 }
 
-void FakeHub::OnFailed(size_t worker, const SourceFailedMessage& failed) {
+void FakeHub::OnFailed(size_t worker, const protocol::SourceFailed& failed) {
   const auto read = reads_.find(worker);
   if (read == reads_.end()) return;
   const auto stream = read->second.streams.find(failed.assignment);

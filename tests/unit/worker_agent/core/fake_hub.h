@@ -127,7 +127,7 @@ class FakeHub {
   void Redirect(size_t source);
   protocol::Assign AssignmentOf(size_t reader, size_t source);
   void Release(size_t reader, AssignmentNumber assignment);
-  void OnFailed(size_t worker, const SourceFailedMessage& failed);
+  void OnFailed(size_t worker, const protocol::SourceFailed& failed);
   void CheckDrained(size_t source);
   void Forget(size_t worker);
   void PlaceWaiting();

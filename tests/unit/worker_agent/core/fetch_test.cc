@@ -214,12 +214,12 @@ TEST_P(BothWays, AnAssignmentThatIsRepeatedIsNotReleased) {
   world.Deliver(2, next);
   EXPECT_TRUE(world.Finish(2).ok());
   for (const auto& [worker, message] : world.hub.said) {
-    const auto* released = std::get_if<SourceReleasedMessage>(&message);
+    const auto* released = std::get_if<protocol::SourceReleased>(&message);
     if (released != nullptr) {
       EXPECT_NE(released->assignment, next.assignment);
     }
   }
-  EXPECT_EQ(world.hub.Said<SourceReleasedMessage>(), 1u);
+  EXPECT_EQ(world.hub.Said<protocol::SourceReleased>(), 1u);
 }
 
 // R3, R8: the next hub knows of the reader what its report says. So it does not turn, behind that
@@ -239,7 +239,7 @@ TEST(Fetch, ADirectiveOfAnEarlierSessionIsVoid) {
   EXPECT_EQ(world.at(2).core->Report().open_fetch->assignment, reported->assignment);
   world.hub.said.clear();
   world.Deliver(2, SessionUp{});
-  EXPECT_EQ(world.hub.Said<SourceReleasedMessage>(), 1u);
+  EXPECT_EQ(world.hub.Said<protocol::SourceReleased>(), 1u);
   world.Deliver(2, next);
   EXPECT_TRUE(world.Finish(2).ok());
 }

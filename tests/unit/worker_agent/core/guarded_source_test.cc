@@ -241,7 +241,7 @@ TEST(GuardedReads, AReaderConnectsAgain) {
   world.Hear(1, hello);
   EXPECT_TRUE(world.Finish(1).ok());
   EXPECT_TRUE(world.Holds(1, 5));
-  EXPECT_EQ(world.hub.Said<SourceFailedMessage>(), 0u);
+  EXPECT_EQ(world.hub.Said<protocol::SourceFailed>(), 0u);
 }
 
 // As with an agent that is older than the source's: it says why, and so does the fetch.
@@ -252,11 +252,12 @@ TEST(GuardedReads, AReaderThatHasNothingToShowIsToldWhy) {
   const absl::Status status =
       world.Do(1, FetchVerb{.selector = {}, .timeout_ms = 2000, .waits_out_outages = false});
   EXPECT_FALSE(status.ok());
-  const auto told = std::find_if(
-      world.hub.said.begin(), world.hub.said.end(),
-      [](const auto& entry) { return std::holds_alternative<SourceFailedMessage>(entry.second); });
+  const auto told =
+      std::find_if(world.hub.said.begin(), world.hub.said.end(), [](const auto& entry) {
+        return std::holds_alternative<protocol::SourceFailed>(entry.second);
+      });
   ASSERT_NE(told, world.hub.said.end());
-  EXPECT_TRUE(absl::IsUnauthenticated(std::get<SourceFailedMessage>(told->second).reason));
+  EXPECT_TRUE(absl::IsUnauthenticated(std::get<protocol::SourceFailed>(told->second).reason));
 }
 
 }  // namespace

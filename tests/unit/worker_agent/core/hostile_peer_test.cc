@@ -283,7 +283,7 @@ class HostileSource : public ::testing::Test {
   size_t Failures() const {
     return static_cast<size_t>(
         std::count_if(world_.hub.said.begin(), world_.hub.said.end(), [](const auto& entry) {
-          return std::holds_alternative<SourceFailedMessage>(entry.second);
+          return std::holds_alternative<protocol::SourceFailed>(entry.second);
         }));
   }
   // Whether this data message ends the read, without a byte being taken.
@@ -424,7 +424,7 @@ TEST_F(HostileSource, SendsWrongDigests) {
     EXPECT_EQ(Failures(), before + 1);
     EXPECT_EQ(world_.at(0).word.valid_chunks, 0u);
     EXPECT_TRUE(
-        absl::IsDataLoss(std::get<SourceFailedMessage>(world_.hub.said.back().second).reason));
+        absl::IsDataLoss(std::get<protocol::SourceFailed>(world_.hub.said.back().second).reason));
     Assign();
   }
 }
@@ -432,7 +432,7 @@ TEST_F(HostileSource, SendsWrongDigests) {
 TEST_F(HostileSource, RefusesWithoutAReason) {
   world_.Hear(0, Message(PeerKind::kRefuse));
   ASSERT_EQ(Failures(), 1u);
-  EXPECT_FALSE(std::get<SourceFailedMessage>(world_.hub.said.back().second).reason.ok());
+  EXPECT_FALSE(std::get<protocol::SourceFailed>(world_.hub.said.back().second).reason.ok());
 }
 
 // The hub's messages take UTF-8 only: one that it cannot read ends the session, and is said again.
@@ -441,7 +441,7 @@ TEST_F(HostileSource, RefusesWithWhatIsNoText) {
   message.text = "n\xff" + std::string(3000, 'o');
   world_.Hear(0, message);
   ASSERT_EQ(Failures(), 1u);
-  const auto& failed = std::get<SourceFailedMessage>(world_.hub.said.back().second);
+  const auto& failed = std::get<protocol::SourceFailed>(world_.hub.said.back().second);
   EXPECT_EQ(failed.reason.message(), "n?" + std::string(kReasonBytesMax - 2, 'o'));
 }
 

@@ -235,7 +235,7 @@ TEST(Heartbeat, BeatsWhileTheSessionStands) {
   const auto beats = [&] {
     size_t count = 0;
     for (const auto& [who, what] : world.hub.said) {
-      count += std::holds_alternative<HeartbeatMessage>(what) ? 1 : 0;
+      count += std::holds_alternative<protocol::Heartbeat>(what) ? 1 : 0;
     }
     return count;
   };

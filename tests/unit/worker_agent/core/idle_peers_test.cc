@@ -101,7 +101,7 @@ TEST_F(IdlePeers, AReaderComesBackToASourceThatPartedWithIt) {
   EXPECT_EQ(world_.Finish(1), absl::OkStatus());
   EXPECT_TRUE(world_.Holds(1, 5));
   for (const auto& [worker, message] : world_.hub.said) {
-    EXPECT_FALSE(std::holds_alternative<SourceFailedMessage>(message));
+    EXPECT_FALSE(std::holds_alternative<protocol::SourceFailed>(message));
   }
 }
 

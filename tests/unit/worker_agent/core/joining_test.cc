@@ -46,7 +46,7 @@ class JoiningTest : public ::testing::Test {
   ContentDigest Hashed() const {
     ContentDigest digest;
     for (const auto& [worker, message] : world_.hub.said) {
-      const auto* hashed = std::get_if<ContentHashedMessage>(&message);
+      const auto* hashed = std::get_if<protocol::ContentHashed>(&message);
       if (hashed != nullptr && worker == 0) digest = hashed->digest;
     }
     return digest;

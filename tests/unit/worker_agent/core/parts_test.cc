@@ -169,9 +169,9 @@ TEST_P(PartsOfShards, ALostSourceEndsItsPartOnly) {
     Begin();
     world_->hub.AssignParts(kFedByParts, {0, 1}, Dealt(2, 1 + seed * 700));
     ASSERT_TRUE(world_->RunToValid(kFedByParts, static_cast<uint32_t>(seed * 10)));
-    const size_t failed = world_->hub.Said<SourceFailedMessage>();
+    const size_t failed = world_->hub.Said<protocol::SourceFailed>();
     world_->network.BreakLink(kFedByParts, 1);
-    ASSERT_TRUE(world_->Run([&] { return world_->hub.Said<SourceFailedMessage>() > failed; }));
+    ASSERT_TRUE(world_->Run([&] { return world_->hub.Said<protocol::SourceFailed>() > failed; }));
     world_->hub.AssignPart(kFedByParts, 1, 2);
     ExpectWhole();
     ASSERT_TRUE(world_->Do(kFedByParts, UnpublishVerb{}).ok());
@@ -197,9 +197,9 @@ TEST_P(PartsOfShards, WhatTheSourceTookBackMeanwhileIsNotBelieved) {
   ASSERT_TRUE(world_->RunToValid(kFedByParts, 40));
   world_->at(1).word = {world_->at(1).word.generation + 1, 0};
   world_->at(1).memory.assign(world_->at(1).memory.size(), 'x');
-  const size_t failed = world_->hub.Said<SourceFailedMessage>();
+  const size_t failed = world_->hub.Said<protocol::SourceFailed>();
   if (!ByGets()) world_->network.BreakLink(kFedByParts, 1);
-  ASSERT_TRUE(world_->Run([&] { return world_->hub.Said<SourceFailedMessage>() > failed; }));
+  ASSERT_TRUE(world_->Run([&] { return world_->hub.Said<protocol::SourceFailed>() > failed; }));
   world_->hub.AssignPart(kFedByParts, 1, 2);
   ExpectWhole();
 }

@@ -303,7 +303,7 @@ TEST(Probe, IsAnsweredWithWhatTheBuffersMean) {
   ASSERT_TRUE(world.Publish(0, 5).ok());
   const auto answer = [&](Generation generation) {
     world.Deliver(0, protocol::Probe{generation});
-    const auto& message = std::get<ProbeAnswerMessage>(world.hub.said.back().second);
+    const auto& message = std::get<protocol::ProbeAnswer>(world.hub.said.back().second);
     EXPECT_EQ(message.generation, generation);
     return message.holds;
   };

@@ -19,7 +19,7 @@ std::vector<uint32_t> Reported(TimeMs progress_ms) {
   EXPECT_TRUE(world.Fetch(1).ok());
   std::vector<uint32_t> reported;
   for (const auto& [worker, message] : world.hub.said) {
-    const auto* report = std::get_if<ProgressMessage>(&message);
+    const auto* report = std::get_if<protocol::Progress>(&message);
     if (worker == 1 && report != nullptr) reported.push_back(report->valid_chunks);
   }
   return reported;

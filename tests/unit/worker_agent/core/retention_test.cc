@@ -29,8 +29,8 @@ TEST(Retention, ACopyIsWantedAlsoOfWhatTheBuffersHoldNoMore) {
 TEST(Retention, TheHubHearsThatThereWillBeNoCopy) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  world.Deliver(0, CopyFailed{5, absl::ResourceExhaustedError("budget")});
-  const auto* failed = std::get_if<CopyFailedMessage>(&world.hub.said.back().second);
+  world.Deliver(0, protocol::CopyFailed{5, absl::ResourceExhaustedError("budget")});
+  const auto* failed = std::get_if<protocol::CopyFailed>(&world.hub.said.back().second);
   ASSERT_NE(failed, nullptr);
   EXPECT_EQ(failed->version, 5u);
   EXPECT_TRUE(absl::IsResourceExhausted(failed->reason));

@@ -72,7 +72,7 @@ TEST_F(SeveralSources, WhatALostOneHadNotBroughtTheOthersBring) {
   ASSERT_TRUE(world_->RunToValid(kFedBySeveral, 60));
   world_->network.Kill(1);
   ExpectWhole();
-  EXPECT_EQ(world_->hub.Said<SourceFailedMessage>(), 1u);
+  EXPECT_EQ(world_->hub.Said<protocol::SourceFailed>(), 1u);
   EXPECT_LE(Written(), Total() + 2 * Window());
 }
 
@@ -81,7 +81,7 @@ TEST_F(SeveralSources, OneThatIsStoppedIsLeftForItsSilence) {
   ASSERT_TRUE(world_->RunToValid(kFedBySeveral, 60));
   world_->schedule.Pause(2);
   ExpectWhole();
-  EXPECT_EQ(world_->hub.Said<SourceSilentMessage>(), 1u);
+  EXPECT_EQ(world_->hub.Said<protocol::SourceSilent>(), 1u);
 }
 
 TEST_F(SeveralSources, AllAreLostAndAnotherBringsTheRest) {
@@ -90,17 +90,17 @@ TEST_F(SeveralSources, AllAreLostAndAnotherBringsTheRest) {
   world_->network.Kill(1);
   world_->network.Kill(2);
   ExpectWhole();
-  EXPECT_EQ(world_->hub.Said<SourceFailedMessage>(), 2u);
+  EXPECT_EQ(world_->hub.Said<protocol::SourceFailed>(), 2u);
 }
 
 // R3: it is released, and only it.
 TEST_F(SeveralSources, AStreamThatEndsIsReleasedAlone) {
   Spread({0, 1, 2});
   ASSERT_TRUE(world_->RunToValid(kFedBySeveral, 60));
-  const size_t released = world_->hub.Said<SourceReleasedMessage>();
+  const size_t released = world_->hub.Said<protocol::SourceReleased>();
   world_->hub.EndStream(kFedBySeveral, 1);
   ASSERT_TRUE(world_->RunToValid(kFedBySeveral, 100));
-  EXPECT_EQ(world_->hub.Said<SourceReleasedMessage>(), released + 1);
+  EXPECT_EQ(world_->hub.Said<protocol::SourceReleased>(), released + 1);
   ExpectWhole();
 }
 
@@ -121,7 +121,7 @@ TEST_F(SeveralSources, AllAreReported) {
   EXPECT_EQ(report.open_fetch->plan, 1u);
   ASSERT_EQ(report.open_fetch->streams.size(), 3u);
   for (uint32_t part = 0; part < 3; ++part) {
-    const OpenStreamReport& stream = report.open_fetch->streams[part];
+    const protocol::OpenStream& stream = report.open_fetch->streams[part];
     EXPECT_EQ(stream.part, part);
     EXPECT_EQ(stream.source.key.group, "g" + std::to_string(part));
   }
@@ -145,7 +145,7 @@ TEST_F(CheckedSources, ABadChunkCostsItsSourceAlone) {
   for (uint32_t chunk = 30; chunk < 200; ++chunk) world_->Damage(1, chunk);
   Spread({0, 1, 2});
   ExpectWhole();
-  EXPECT_EQ(world_->hub.Said<SourceFailedMessage>(), 1u);
+  EXPECT_EQ(world_->hub.Said<protocol::SourceFailed>(), 1u);
   EXPECT_EQ(Outcome().identity, ContentDigest{}) << "the hub of this test knows none";
 }
 
@@ -154,7 +154,7 @@ TEST_F(CheckedSources, DigestsOfAllOfThemAreOneList) {
   world_->RunFor(1000);
   Spread({0, 1, 2});
   ExpectWhole();
-  EXPECT_EQ(world_->hub.Said<SourceFailedMessage>(), 0u);
+  EXPECT_EQ(world_->hub.Said<protocol::SourceFailed>(), 0u);
   EXPECT_GE(world_->at(kFedBySeveral).hashed_bytes, Total());
 }
 

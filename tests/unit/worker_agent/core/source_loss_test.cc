@@ -11,7 +11,7 @@ namespace {
 
 using absl::StatusCode;
 
-size_t FailuresSaid(const World& world) { return world.hub.Said<SourceFailedMessage>(); }
+size_t FailuresSaid(const World& world) { return world.hub.Said<protocol::SourceFailed>(); }
 
 class SourceLoss : public ::testing::TestWithParam<bool> {
  protected:
@@ -90,7 +90,7 @@ TEST_P(SourceLoss, OfAConnectionFromBeforeCostsAnother) {
   EXPECT_TRUE(world.Holds(1, 6));
   EXPECT_LE(world.now_ms() - before, 1000);
   EXPECT_EQ(FailuresSaid(world), 0u);
-  EXPECT_EQ(world.hub.Said<SourceSilentMessage>(), 0u);
+  EXPECT_EQ(world.hub.Said<protocol::SourceSilent>(), 0u);
 }
 
 // And it is the source's fault if that does not help: it is as silent as it may be, and no longer.
@@ -104,7 +104,7 @@ TEST_P(SourceLoss, OverAnotherConnectionIsASourcesOwn) {
   world.Ask(1, FetchVerb{});
   world.RunFor(750 + 3000 + 500);
   EXPECT_EQ(FailuresSaid(world), 1u);
-  EXPECT_EQ(world.hub.Said<SourceSilentMessage>(), 1u);
+  EXPECT_EQ(world.hub.Said<protocol::SourceSilent>(), 1u);
 }
 
 TEST_P(SourceLoss, IsDoubtedOnceBeforeItIsGivenUp) {
@@ -113,7 +113,7 @@ TEST_P(SourceLoss, IsDoubtedOnceBeforeItIsGivenUp) {
   for (size_t times = 1; times < 4; ++times) {
     world->schedule.Pause(0);
     world->RunFor(1500);
-    EXPECT_EQ(world->hub.Said<SourceSilentMessage>(), times);
+    EXPECT_EQ(world->hub.Said<protocol::SourceSilent>(), times);
     const uint32_t valid = world->at(2).word.valid_chunks;
     world->schedule.Resume(0);
     ASSERT_TRUE(world->RunToValid(2, valid + 1)) << "it hears from the source again";
@@ -196,7 +196,7 @@ TEST_P(SourceLoss, OfItsConnectionAtItsEndOnlyIsMendedByTheNextRead) {
   const TimeMs before = world.now_ms();
   EXPECT_EQ(world.Fetch(1), absl::OkStatus());
   EXPECT_LE(world.now_ms() - before, 500);
-  EXPECT_EQ(world.hub.Said<SourceSilentMessage>(), 0u);
+  EXPECT_EQ(world.hub.Said<protocol::SourceSilent>(), 0u);
 }
 
 // R4: a get that never completes holds up neither the next source nor the end of the verb for

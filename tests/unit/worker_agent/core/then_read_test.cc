@@ -59,7 +59,7 @@ class ThenRead : public ::testing::TestWithParam<bool> {
   bool SaidToHold(Generation generation) {
     world_.hub.said.clear();
     world_.Deliver(2, protocol::Probe{generation});
-    const auto& answer = std::get<ProbeAnswerMessage>(world_.hub.said.at(0).second);
+    const auto& answer = std::get<protocol::ProbeAnswer>(world_.hub.said.at(0).second);
     EXPECT_EQ(answer.generation, generation);
     return answer.holds;
   }

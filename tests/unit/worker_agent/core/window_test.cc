@@ -136,7 +136,7 @@ TEST_F(Window, TheHubHearsHowTheBytesCome) {
   Send(credit_);
   std::vector<std::string> ways;
   for (const auto& [worker, message] : world_.hub.said) {
-    const auto* report = std::get_if<ProgressMessage>(&message);
+    const auto* report = std::get_if<protocol::Progress>(&message);
     if (report != nullptr) ways.push_back(report->way);
   }
   ASSERT_FALSE(ways.empty());

@@ -4,8 +4,8 @@
 // Reads checked values out of a message's fields and remembers the first one that is wrong, so
 // that a translation is one line per field (rule R9).
 
-#ifndef TENSORHUB_SERVER_RPC_FIELD_CHECKS_H_
-#define TENSORHUB_SERVER_RPC_FIELD_CHECKS_H_
+#ifndef TENSORHUB_PROTOCOL_CODEC_FIELD_CHECKS_H_
+#define TENSORHUB_PROTOCOL_CODEC_FIELD_CHECKS_H_
 
 #include <string>
 
@@ -15,7 +15,10 @@
 #include "common/time.h"
 #include "tensorhub/v1/hub.pb.h"
 
-namespace tensorhub::rpc {
+namespace tensorhub::protocol {
+
+// Longer times are cut: nobody waits for ten years.
+inline constexpr TimeMs kTimeMsMax = 10LL * 365 * 24 * 3600 * 1000;
 
 class FieldChecks {
  public:
@@ -50,6 +53,6 @@ class FieldChecks {
   absl::Status status_;
 };
 
-}  // namespace tensorhub::rpc
+}  // namespace tensorhub::protocol
 
-#endif  // TENSORHUB_SERVER_RPC_FIELD_CHECKS_H_
+#endif  // TENSORHUB_PROTOCOL_CODEC_FIELD_CHECKS_H_

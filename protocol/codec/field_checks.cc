@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/field_checks.h"
+#include "protocol/codec/field_checks.h"
 
 #include <algorithm>
 
@@ -9,9 +9,8 @@
 #include "common/grpc_status.h"
 #include "common/limits.h"
 #include "common/text.h"
-#include "server/rpc/translate.h"
 
-namespace tensorhub::rpc {
+namespace tensorhub::protocol {
 
 void FieldChecks::Require(bool good, const char* field, const std::string& problem) {
   if (good || !status_.ok()) return;
@@ -113,4 +112,4 @@ VersionSelector FieldChecks::SelectorOf(bool present, const v1::Selector& select
   return {};
 }
 
-}  // namespace tensorhub::rpc
+}  // namespace tensorhub::protocol
