@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/chunking.h"
 #include "common/grpc_status.h"
 #include "common/limits.h"
 #include "common/text.h"

@@ -17,50 +17,19 @@
 #include "common/ids.h"
 #include "common/location.h"
 #include "common/time.h"
+#include "protocol/messages/calls.h"
 #include "protocol/messages/directives.h"
 #include "server/core/durable.h"
 #include "server/core/events.h"
 
 namespace tensorhub::hub {
 
-// R1: who can say what is wrong with another content: a holder of the shard, which has its digests.
-struct ComparedWith {
-  WorkerIdentity holder;  // incarnation 0: nobody to ask
-  std::string endpoint;
-  Generation generation = 0;
-  Capability capability = {};  // R9: for its digests
-};
-struct PublishReply {
-  PublicationId publication;
-  uint64_t chunk_bytes = 0;
-  bool visible = false;
-  GroupEpoch epoch = {};
-  Term term = {};  // in which it is published
-  // Not published yet: the number has a content already. Publish again with the digest of these
-  // bytes, cut into chunks of that size.
-  bool compare = false;
-  ComparedWith with = {};
-};
-struct UnpublishReply {
-  bool drained = false;  // false: the time ran out; raise the generation all the same
-  uint32_t readers_left = 0;
-  bool begun = false;  // then_read; if not, BeginRead says why
-};
-struct FetchDecision {
-  TransactionId transaction;
-  PublicationId publication;
-  VersionNumber version = 0;
-  uint32_t world_size = 0;
-  uint64_t chunk_bytes = 0;
-  Fingerprint attachment;
-  Term term = {};             // in which it was published
-  bool already_held = false;  // this rank holds it whole: FinishRead(OK) without reading
-  ShardingRef sharding = {};  // by which this group reads it; none: as it was published
-};
-struct FinishReadReply {  // with every outcome, also with one that is an error
-  VersionNumber version = 0;
-  ContentDigest identity = {};  // of what was fetched; none: not known
-};
+using protocol::ComparedWith;
+using protocol::FetchDecision;
+using protocol::FinishReadReply;
+using protocol::PublishReply;
+using protocol::UnpublishReply;
+
 struct WaitReply {
   VersionNumber version = 0;
 };

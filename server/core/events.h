@@ -1,9 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes into the hub's state machine (what comes out: effects.h): plain data. What workers say
-// is in the words of protocol/messages. Times are milliseconds of a
-// monotonic clock that the caller reads; the core never does.
+// What goes into the hub's state machine (what comes out: effects.h): plain data. Workers say and ask
+// it in the words of protocol/messages. Times are milliseconds of a monotonic clock that the caller
+// reads; the core never does.
 
 #ifndef TENSORHUB_SERVER_CORE_EVENTS_H_
 #define TENSORHUB_SERVER_CORE_EVENTS_H_
@@ -21,6 +21,7 @@
 #include "common/layout.h"
 #include "common/sharding_id.h"
 #include "common/time.h"
+#include "protocol/messages/calls.h"
 #include "protocol/messages/reports.h"
 
 namespace tensorhub::hub {
@@ -70,66 +71,17 @@ struct Operation {
   OpId op = 0;
 };
 
-// Fingerprints that the hub does not know are FAILED_PRECONDITION; PutLayout and repeat.
-struct PublishOp : Operation {
-  VersionNumber version = 0;
-  Fingerprint layout;
-  Fingerprint attachment;
-  uint64_t chunk_bytes = 0;  // what this publisher proposes; the first publisher's holds
-  Generation generation = 0;
-  bool wait_for_group = false;
-  TimeMs timeout_ms = 0;   // of wait_for_group, and of waiting to be compared (R1)
-  bool supersede = false;  // begins a new term with this version (R2)
-  // The latest term that this process knew when it came, or of what it has published or read since.
-  // None: it does not say.
-  std::optional<TermNumber> knows_term;
-  std::string medium = {};  // for people
-  // R1: it makes digests, and says later what they give (ContentHashed).
-  bool hashes = false;
-  // What these bytes give, cut as that publication is (PublishReply::compare); none: not compared.
-  ContentDigest digest;
-  PublicationId compared;
+template <typename Message>
+struct OperationOf : Operation, Message {
+  using Said = Message;
 };
-
-// A reader's buffers are free and have this generation: sources may be assigned.
-struct ReadStart {
-  TransactionId transaction;
-  Generation generation = 0;
-  std::string medium = {};  // for people
-};
-
-// Closes admission at once; replied to when no reader is left, or drain_ms later. R7: if this is
-// the last copy of a wanted shard, only once somebody else keeps one; RESOURCE_EXHAUSTED, and
-// admission is open as before, if there is nobody after drain_ms.
-struct UnpublishOp : Operation {
-  Generation generation = 0;
-  TimeMs drain_ms = 0;
-  bool leaving = false;  // after drain_ms it goes in any case
-  bool force = false;    // whatever is lost
-  // The fetch into these buffers: begun in the event that frees them, if the caller still waits
-  // and BeginRead would be OK.
-  std::optional<ReadStart> then_read;
-};
-
-struct JoinFetchOp : Operation {
-  VersionSelector selector;
-  // For kNewerThan: the term of the version that it names, if that is what the worker held last.
-  std::optional<TermNumber> held_in;
-  Fingerprint layout;
-  TimeMs timeout_ms = 0;
-};
-
-struct BeginReadOp : Operation, ReadStart {};
-
-// The rank is done: `result` OK means that all its chunks are valid. Replied to with the
-// transaction's outcome, the same for every rank.
-struct FinishReadOp : Operation {
-  TransactionId transaction;
-  absl::Status result;
-  ContentDigest digest;  // of the shard that it holds then; none: not known
-};
-
-struct LeaveOp : Operation {};
+using PublishOp = OperationOf<protocol::Publish>;
+using UnpublishOp = OperationOf<protocol::Unpublish>;
+using JoinFetchOp = OperationOf<protocol::JoinFetch>;
+using BeginReadOp = OperationOf<protocol::BeginRead>;
+using FinishReadOp = OperationOf<protocol::FinishRead>;
+using LeaveOp = OperationOf<protocol::Leave>;
+using ReadStart = protocol::BeginRead;
 
 // --- calls that change nothing -------------------------------------------------------------------
 
@@ -139,7 +91,7 @@ struct WaitOp {
   // Replied to once `latest` > newer_than, and, with max_lag, once it is more than max_lag
   // versions (counted in visible versions) ahead of newer_than.
   VersionNumber newer_than = 0;
-  std::optional<TermNumber> held_in;  // as in JoinFetchOp
+  std::optional<TermNumber> held_in;  // as in JoinFetch
   bool any = false;                   // any visible version will do; newer_than is ignored
   uint64_t max_lag = 0;
   TimeMs timeout_ms = 0;
@@ -235,6 +187,14 @@ using Event = std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, So
                            WaitOp, PutLayoutOp, PutAttachmentOp, RetainOp, PinOp, UnpinOp,
                            SupersedeOp, DrainOp, AdoptOp, PlanMade, CallCancelled, Tick>;
 
+// A worker's call, and what it says in its session.
+inline Event Asked(const Operation& by, const protocol::Request& request) {
+  return std::visit(
+      [&by]<typename Message>(const Message& said) -> Event {
+        return OperationOf<Message>{by, said};
+      },
+      request);
+}
 inline Event Heard(const protocol::WorkerMessage& message, SessionId session) {
   return std::visit(
       [session]<typename Message>(const Message& said) -> Event {

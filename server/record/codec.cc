@@ -21,15 +21,8 @@ namespace {
 
 constexpr size_t kZerosMax = size_t{1} << 30;  // of an attachment that was left out
 
-// What has a base is none of the aggregates that take themselves apart.
-template <typename Op, typename... Own>
-auto WithOperation(Op& op, Own&... own) {
-  using Base = std::conditional_t<std::is_const_v<Op>, const hub::Operation, hub::Operation>;
-  static_assert(structural::CountOf<std::remove_const_t<Op>>() == 1 + sizeof...(Own));
-  return std::tuple<Base&, Own&...>(op, own...);
-}
-
-// The message that a worker sent, and what the shell has added to it.
+// A message that a worker sent, and what the shell has added to it. What has a base is none of the
+// aggregates that take themselves apart.
 template <typename T, typename... Own>
 auto WithSaid(T& value, Own&... own) {
   using Said = typename T::Said;
@@ -40,23 +33,10 @@ auto WithSaid(T& value, Own&... own) {
 template <typename T>
 auto MembersOf(T& value) {
   using Plain = std::remove_const_t<T>;
-  if constexpr (std::is_same_v<Plain, hub::PublishOp>) {
-    return WithOperation(value, value.version, value.layout, value.attachment, value.chunk_bytes,
-                         value.generation, value.wait_for_group, value.timeout_ms, value.supersede,
-                         value.knows_term, value.medium, value.hashes, value.digest,
-                         value.compared);
-  } else if constexpr (std::is_same_v<Plain, hub::UnpublishOp>) {
-    return WithOperation(value, value.generation, value.drain_ms, value.leaving, value.force,
-                         value.then_read);
-  } else if constexpr (std::is_same_v<Plain, hub::JoinFetchOp>) {
-    return WithOperation(value, value.selector, value.held_in, value.layout, value.timeout_ms);
-  } else if constexpr (std::is_same_v<Plain, hub::BeginReadOp>) {
-    using Start = std::conditional_t<std::is_const_v<T>, const hub::ReadStart, hub::ReadStart>;
-    return WithOperation(value, static_cast<Start&>(value));
-  } else if constexpr (std::is_same_v<Plain, hub::FinishReadOp>) {
-    return WithOperation(value, value.transaction, value.result, value.digest);
-  } else if constexpr (std::is_same_v<Plain, hub::LeaveOp>) {
-    return WithOperation(value);
+  if constexpr (std::is_base_of_v<hub::Operation, Plain> &&
+                !std::is_same_v<hub::Operation, Plain>) {
+    using Base = std::conditional_t<std::is_const_v<T>, const hub::Operation, hub::Operation>;
+    return WithSaid(value, static_cast<Base&>(value));
   } else if constexpr (std::is_same_v<Plain, hub::SessionOpened>) {
     return WithSaid(value, value.session, value.may_publish);
   } else if constexpr (requires { typename Plain::Said; }) {

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/grpc_status.h"
 #include "common/limits.h"
 #include "common/protocol_level.h"
 #include "common/remedy.h"
 #include "common/text.h"
+#include "protocol/codec/calls.h"
 #include "protocol/codec/field_checks.h"
 #include "protocol/codec/reports.h"
 
@@ -19,28 +19,22 @@ namespace {
 
 using protocol::FieldChecks;
 
-// What all operations begin with.
-template <typename Op, typename Request>
-Op OperationOf(FieldChecks& check, const Request& request, hub::CallId call) {
-  Op op;
-  op.call = call;
-  op.worker = check.Worker(request.has_worker(), request.worker());
-  op.op = check.Positive(request.op(), "op");
-  return op;
-}
-
-// Reads a ReadStart, or a request that has its fields.
-template <typename Message>
-hub::ReadStart ReadStartOf(FieldChecks& check, const Message& message) {
-  hub::ReadStart start;
-  start.transaction = check.Id(message.transaction(), "transaction");
-  start.generation = check.GenerationOf(message.generation());
-  start.medium = ReadableText(message.medium(), kMediumBytesMax);
-  return start;
-}
-
 absl::StatusOr<hub::Event> EventOf(const FieldChecks& check, hub::Event event) {
   return check.Take(std::move(event));
+}
+
+// What all operations begin with, and then what is asked.
+template <typename Request>
+absl::StatusOr<hub::Event> OperationOf(const Request& request, hub::CallId call) {
+  FieldChecks check;
+  hub::Operation by;
+  by.call = call;
+  by.worker = check.Worker(request.has_worker(), request.worker());
+  by.op = check.Positive(request.op(), "op");
+  if (!check.status().ok()) return check.status();
+  auto said = protocol::Decode(request);
+  if (!said.ok()) return said.status();
+  return hub::Asked(by, *std::move(said));
 }
 
 }  // namespace
@@ -88,63 +82,23 @@ absl::Status CheckIdentity(const pb::OpenSession& open, const ServerIdentity& mi
 // --- operations ------------------------------------------------------------------------------
 
 absl::StatusOr<hub::Event> ToCore(const pb::PublishRequest& request, hub::CallId call) {
-  FieldChecks check;
-  auto op = OperationOf<hub::PublishOp>(check, request, call);
-  op.version = request.version();
-  op.layout = check.Id(request.layout(), "layout");
-  op.attachment = check.IdOrNone(request.attachment(), "attachment");
-  op.chunk_bytes = check.ChunkBytes(request.chunk_bytes());
-  op.generation = check.GenerationOf(request.generation());
-  op.wait_for_group = request.wait_for_group();
-  op.timeout_ms = check.Time(request.timeout_ms());
-  op.supersede = request.supersede();
-  if (request.has_knows_term()) op.knows_term = request.knows_term();
-  op.medium = ReadableText(request.medium(), kMediumBytesMax);
-  op.hashes = request.hashes();
-  op.digest = check.IdOrNone(request.digest(), "digest");
-  op.compared = check.IdOrNone(request.compared(), "compared");
-  return EventOf(check, op);
+  return OperationOf(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::UnpublishRequest& request, hub::CallId call) {
-  FieldChecks check;
-  auto op = OperationOf<hub::UnpublishOp>(check, request, call);
-  op.generation = check.GenerationOf(request.generation());
-  op.drain_ms = check.Time(request.drain_ms());
-  op.leaving = request.leaving();
-  op.force = request.force();
-  if (request.has_then_read()) {
-    check.SetPrefix("then_read.");
-    op.then_read = ReadStartOf(check, request.then_read());
-    check.SetPrefix("");
-  }
-  return EventOf(check, op);
+  return OperationOf(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::JoinFetchRequest& request, hub::CallId call) {
-  FieldChecks check;
-  auto op = OperationOf<hub::JoinFetchOp>(check, request, call);
-  op.selector = check.SelectorOf(request.has_selector(), request.selector());
-  op.layout = check.Id(request.layout(), "layout");
-  op.timeout_ms = check.Time(request.timeout_ms());
-  if (request.has_held_in()) op.held_in = request.held_in();
-  return EventOf(check, op);
+  return OperationOf(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::BeginReadRequest& request, hub::CallId call) {
-  FieldChecks check;
-  auto op = OperationOf<hub::BeginReadOp>(check, request, call);
-  static_cast<hub::ReadStart&>(op) = ReadStartOf(check, request);
-  return EventOf(check, op);
+  return OperationOf(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::FinishReadRequest& request, hub::CallId call) {
-  FieldChecks check;
-  auto op = OperationOf<hub::FinishReadOp>(check, request, call);
-  op.transaction = check.Id(request.transaction(), "transaction");
-  op.result = AsOutage(check.Result(request.code(), request.reason()), request.outage());
-  op.digest = check.IdOrNone(request.digest(), "digest");
-  return EventOf(check, op);
+  return OperationOf(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::WaitForVersionRequest& request, hub::CallId call) {
@@ -161,8 +115,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::WaitForVersionRequest& request, hub:
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::LeaveRequest& request, hub::CallId call) {
-  FieldChecks check;
-  return EventOf(check, OperationOf<hub::LeaveOp>(check, request, call));
+  return OperationOf(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::PutLayoutRequest& request, hub::CallId call) {

@@ -4,8 +4,7 @@
 // The core's effects as messages.
 
 #include "absl/strings/str_cat.h"
-#include "common/grpc_status.h"
-#include "common/remedy.h"
+#include "protocol/codec/calls.h"
 #include "protocol/codec/directives.h"
 #include "server/rpc/translate.h"
 
@@ -44,51 +43,23 @@ bool IsAnswer(const hub::Reply& reply) {
 }
 
 absl::Status FillResponse(const hub::Reply& reply, pb::PublishResponse& response) {
-  return FillFrom<hub::PublishReply>(reply, [&](const hub::PublishReply& payload) {
-    response.set_publication(IdBytes(payload.publication));
-    response.set_chunk_bytes(payload.chunk_bytes);
-    response.set_visible(payload.visible);
-    *response.mutable_group_epoch() = protocol::Encode(payload.epoch);
-    *response.mutable_term() = protocol::Encode(payload.term);
-    response.set_compare(payload.compare);
-    if (payload.with.holder.incarnation == 0) return;
-    ToProto(payload.with.holder, *response.mutable_holder());
-    response.set_holder_endpoint(payload.with.endpoint);
-    response.set_holder_generation(payload.with.generation);
-    response.set_holder_capability(ToBytes(payload.with.capability));
-  });
+  return FillFrom<hub::PublishReply>(
+      reply, [&](const hub::PublishReply& payload) { response = protocol::Encode(payload); });
 }
 
 absl::Status FillResponse(const hub::Reply& reply, pb::UnpublishResponse& response) {
-  return FillFrom<hub::UnpublishReply>(reply, [&](const hub::UnpublishReply& payload) {
-    response.set_drained(payload.drained);
-    response.set_readers_left(payload.readers_left);
-    response.set_begun(payload.begun);
-  });
+  return FillFrom<hub::UnpublishReply>(
+      reply, [&](const hub::UnpublishReply& payload) { response = protocol::Encode(payload); });
 }
 
 absl::Status FillResponse(const hub::Reply& reply, pb::JoinFetchResponse& response) {
-  return FillFrom<hub::FetchDecision>(reply, [&](const hub::FetchDecision& payload) {
-    response.set_transaction(IdBytes(payload.transaction));
-    response.set_publication(IdBytes(payload.publication));
-    response.set_version(payload.version);
-    response.set_world_size(payload.world_size);
-    response.set_chunk_bytes(payload.chunk_bytes);
-    response.set_attachment(IdBytes(payload.attachment));
-    response.set_already_held(payload.already_held);
-    *response.mutable_term() = protocol::Encode(payload.term);
-    response.set_sharding(IdBytes(payload.sharding.id));
-    response.set_full(payload.sharding.full);
-  });
+  return FillFrom<hub::FetchDecision>(
+      reply, [&](const hub::FetchDecision& payload) { response = protocol::Encode(payload); });
 }
 
 absl::Status FillResponse(const hub::Reply& reply, pb::FinishReadResponse& response) {
   return FillFrom<hub::FinishReadReply>(reply, [&](const hub::FinishReadReply& payload) {
-    response.set_version(payload.version);
-    response.set_code(StatusCodeToWire(reply.status));
-    response.set_reason(std::string(reply.status.message()));
-    response.set_identity(IdBytes(payload.identity));
-    response.set_outage(IsOutage(reply.status));
+    response = protocol::Encode(payload, reply.status);
   });
 }
 

@@ -49,17 +49,17 @@ class Play {
   bool Answer(size_t worker, const Call& call) {
     decltype(CallReply::payload) payload;
     absl::Status status;
-    if (std::holds_alternative<PublishCall>(call.request)) {
+    if (std::holds_alternative<protocol::Publish>(call.request)) {
       payload = PublishReply{world_.hub.PublicationOf(kPublished), kChunkBytes, true};
-    } else if (std::holds_alternative<UnpublishCall>(call.request)) {
+    } else if (std::holds_alternative<protocol::Unpublish>(call.request)) {
       payload = UnpublishReply{.begun = in_.OneIn(2)};
-    } else if (std::holds_alternative<JoinFetchCall>(call.request)) {
+    } else if (std::holds_alternative<protocol::JoinFetch>(call.request)) {
       transaction_ = {1, ++transaction_.lo};
-      payload = FetchDecision{
-          transaction_, world_.hub.PublicationOf(kFetched), kFetched, 1, kChunkBytes, {}, false};
-    } else if (const auto* finish = std::get_if<FinishReadCall>(&call.request)) {
+      payload =
+          FetchDecision{transaction_, world_.hub.PublicationOf(kFetched), kFetched, 1, kChunkBytes};
+    } else if (const auto* finish = std::get_if<protocol::FinishRead>(&call.request)) {
       status = finish->result;
-      if (status.ok()) payload = FinishReply{kFetched};
+      if (status.ok()) payload = FinishReadReply{kFetched};
     }
     world_.hub.Reply(worker, call.op, status, payload);
     return true;

@@ -178,20 +178,20 @@ class Play {
     reply.status = FromProto(response, reply);
     CheckRefusal(reply.status);
   }
-  void Reply(const PublishCall&, CallReply& reply) {
+  void Reply(const protocol::Publish&, CallReply& reply) {
     v1::PublishResponse response;
     response.set_publication(Id(world_.hub.PublicationOf(kPublished)));
     response.set_chunk_bytes(ChunkBytes());
     response.set_visible(in_.OneIn(2));
     Read(response, reply);
   }
-  void Reply(const UnpublishCall&, CallReply& reply) {
+  void Reply(const protocol::Unpublish&, CallReply& reply) {
     v1::UnpublishResponse response;
     response.set_readers_left(static_cast<uint32_t>(in_.Number()));
     response.set_begun(in_.OneIn(2));
     Read(response, reply);
   }
-  void Reply(const JoinFetchCall&, CallReply& reply) {
+  void Reply(const protocol::JoinFetch&, CallReply& reply) {
     v1::JoinFetchResponse response;
     ++transaction_;
     response.set_transaction(Transaction());
@@ -202,7 +202,7 @@ class Play {
     response.set_already_held(in_.OneIn(8));
     Read(response, reply);
   }
-  void Reply(const FinishReadCall&, CallReply& reply) {
+  void Reply(const protocol::FinishRead&, CallReply& reply) {
     v1::FinishReadResponse response;
     response.set_version(Version());
     response.set_code(in_.OneIn(2) ? in_.Byte() : 0);
@@ -210,11 +210,11 @@ class Play {
     response.set_outage(in_.OneIn(2));
     if (Travel(response)) reply.status = FromProto(response, reply);  // an outcome, no refusal
   }
-  void Reply(const BeginReadCall&, CallReply& reply) {
+  void Reply(const protocol::BeginRead&, CallReply& reply) {
     v1::BeginReadResponse response;
     Read(response, reply);
   }
-  void Reply(const LeaveCall&, CallReply& reply) {
+  void Reply(const protocol::Leave&, CallReply& reply) {
     v1::LeaveResponse response;
     Read(response, reply);
   }

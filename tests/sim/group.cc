@@ -408,7 +408,7 @@ void Group::Wait(Rank rank, uint64_t number) {
   const auto held = ranks_[rank].process->Report().holding;
   if (held && !request.any && scene_.dice.Below(2) == 0) {
     request.newer_than = held->version;
-    request.held_in = held->term.number;
+    request.held_in = held->term->number;  // an agent always knows it
   }
   request.max_lag = scene_.dice.Below(2);
   request.timeout_ms = operation_.timeout_ms;

@@ -27,16 +27,16 @@ constexpr TimeMs kWaitPauseMs = 200;
 absl::Status Unreached() { return absl::UnavailableError("the server was not reached"); }
 
 TimeMs DeadlineOf(const agent::Call& call) {
-  if (const auto* publish = std::get_if<agent::PublishCall>(&call.request)) {
+  if (const auto* publish = std::get_if<protocol::Publish>(&call.request)) {
     return publish->timeout_ms + kGraceMs;
   }
-  if (const auto* unpublish = std::get_if<agent::UnpublishCall>(&call.request)) {
+  if (const auto* unpublish = std::get_if<protocol::Unpublish>(&call.request)) {
     return unpublish->drain_ms + kGraceMs;
   }
-  if (const auto* join = std::get_if<agent::JoinFetchCall>(&call.request)) {
+  if (const auto* join = std::get_if<protocol::JoinFetch>(&call.request)) {
     return join->timeout_ms + kGraceMs;
   }
-  return std::holds_alternative<agent::FinishReadCall>(call.request) ? kFinishMs : kPromptMs;
+  return std::holds_alternative<protocol::FinishRead>(call.request) ? kFinishMs : kPromptMs;
 }
 
 void SetCall(hub::Event& event, hub::CallId id) {
@@ -147,7 +147,7 @@ void HubLink::FailCalls() {
 // --- operations ----------------------------------------------------------------------------------
 
 void HubLink::Start(const agent::Call& call) {
-  if (std::holds_alternative<agent::LeaveCall>(call.request)) leaving_ = true;
+  if (std::holds_alternative<protocol::Leave>(call.request)) leaving_ = true;
   if (!documents_wanted_) return Dispatch(call);
   waiting_.push_back(call);
   if (put_ == 0) PutDocuments();
@@ -156,22 +156,23 @@ void HubLink::Start(const agent::Call& call) {
 void HubLink::Dispatch(const agent::Call& call) {
   CallRecord record;
   record.op = call.op;
-  if (const auto* publish = std::get_if<agent::PublishCall>(&call.request)) {
+  if (const auto* publish = std::get_if<protocol::Publish>(&call.request)) {
     record.version = publish->version;
     record.generation = publish->generation;
     record.supersede = publish->supersede;
     record.content = process_.publishing();
-  } else if (const auto* join = std::get_if<agent::JoinFetchCall>(&call.request)) {
+  } else if (const auto* join = std::get_if<protocol::JoinFetch>(&call.request)) {
     record.selector = join->selector;
-  } else if (const auto* unpublish = std::get_if<agent::UnpublishCall>(&call.request)) {
+  } else if (const auto* unpublish = std::get_if<protocol::Unpublish>(&call.request)) {
     record.generation = unpublish->generation;
-  } else if (const auto* finish = std::get_if<agent::FinishReadCall>(&call.request)) {
+  } else if (const auto* finish = std::get_if<protocol::FinishRead>(&call.request)) {
     record.transaction = finish->transaction;
   }
   const auto replaced = running_.find(call.op);
   if (replaced != running_.end()) GiveUp(replaced->second);
   // The answer comes later than this call returns.
-  running_[call.op] = Dispatch(record, sim::ToHub(call, process_.identity(), 0), DeadlineOf(call));
+  running_[call.op] = Dispatch(record, hub::Asked({0, process_.identity(), call.op}, call.request),
+                               DeadlineOf(call));
 }
 
 void HubLink::Cancel(OpId op) {

@@ -13,8 +13,6 @@
 
 namespace tensorhub::sim {
 
-hub::Event ToHub(const agent::Call& call, const WorkerIdentity& worker, hub::CallId id);
-
 agent::CallReply ToAgent(const hub::Reply& reply, OpId op);
 agent::Event ToAgent(const hub::Directive& directive);
 

@@ -133,7 +133,8 @@ void CoreWorker::OnArrived(const std::string& header, uint64_t payload_bytes) {
 }
 
 void CoreWorker::CarryOut(const agent::Call& effect) {
-  around_.hub.Send(ToHub(effect, facts_.identity, HubPort::CallOf(facts_.number, effect.op)));
+  const hub::CallId call = HubPort::CallOf(facts_.number, effect.op);
+  around_.hub.Send(hub::Asked({call, facts_.identity, effect.op}, effect.request));
 }
 
 void CoreWorker::CarryOut(const agent::CancelCall& effect) {

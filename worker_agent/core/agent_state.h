@@ -113,7 +113,7 @@ class AgentCore::State {
   void AskAgain(TimeMs now, Effects& effects);
   void EndOrWait(const absl::Status& failure, TimeMs now, Effects& effects);
   bool HasWhole(const FetchDecision& decision) const;
-  PublishCall CallOf(const PublishVerb& verb) const;
+  protocol::Publish CallOf(const PublishVerb& verb) const;
   void OnPublishReply(const CallReply& reply, TimeMs now, Effects& effects);
   void AskWhoIsMissing(Effects& effects);
   void OnPublishDeadline(Effects& effects);
@@ -133,11 +133,11 @@ class AgentCore::State {
 
   void BecomeVisible();
   void Raise(Reference::State state, Effects& effects);
-  void BeginUnpublish(const UnpublishCall& call, TimeMs now, Effects& effects);
+  void BeginUnpublish(const protocol::Unpublish& call, TimeMs now, Effects& effects);
   void RefreshCallDeadline(TimeMs now);
   void RaiseGeneration(bool answered, TimeMs now, Effects& effects);
   void AfterUnpublish(TimeMs now, Effects& effects);
-  BeginReadCall AnnounceRead();
+  protocol::BeginRead AnnounceRead();
   void BeginRead(TimeMs now, Effects& effects);
   void OnEarlyAssign(const protocol::Assign& event, Effects& effects);
   static void ReleaseEarly(const protocol::Assign& early, Effects& effects);

@@ -44,7 +44,7 @@ void AgentCore::State::Compare(const PublishReply& asked, TimeMs now, Effects& e
 
 void AgentCore::State::PublishCompared(TimeMs now, Effects& effects) {
   phase_ = Phase::kPublishing;
-  PublishCall call = CallOf(std::get<PublishVerb>(verb_));
+  protocol::Publish call = CallOf(std::get<PublishVerb>(verb_));
   call.timeout_ms = std::max<TimeMs>(verb_deadline_.value_or(now) - now - kAnswerGraceMs, 0);
   calls_.Start(call, effects);
 }

@@ -11,8 +11,8 @@ DigestQuery::DigestQuery(const CoreOptions& options, const PublishReply& asked,
                          const Chunking& chunking, PeerTable& peers, uint64_t& next_token,
                          TimeMs now, Effects& effects)
     : self_(options.self.incarnation),
-      holder_(asked.holder.incarnation),
-      generation_(asked.generation),
+      holder_(asked.with.holder.incarnation),
+      generation_(asked.with.generation),
       read_(next_token++ << 20),  // as a reader's: unique within the process
       chunking_(chunking) {
   over_ = holder_ == 0 || holder_ == self_;
@@ -20,15 +20,15 @@ DigestQuery::DigestQuery(const CoreOptions& options, const PublishReply& asked,
   const auto [known, fresh] = peers.open.try_emplace(holder_);
   known->second.used_at = now;
   if (fresh) {
-    known->second.endpoint = asked.endpoint;
-    OpenWithHello(options, holder_, asked.endpoint, effects);
+    known->second.endpoint = asked.with.endpoint;
+    OpenWithHello(options, holder_, asked.with.endpoint, effects);
   }
   PeerMessage open = Header(PeerKind::kOpen);
   open.publication = asked.publication;
   open.chunk_bytes = chunking.chunk_bytes;
   open.flags = kFlagDigests;
   open.text = options.endpoint;
-  Show(asked.capability, ReadUse::kDigests, open);
+  Show(asked.with.capability, ReadUse::kDigests, open);
   effects.emplace_back(SendMessage{holder_, Encode(open)});
 }
 

@@ -19,57 +19,16 @@
 #include "common/ids.h"
 #include "common/layout.h"
 #include "common/time.h"
+#include "protocol/messages/calls.h"
 #include "protocol/messages/reports.h"
 #include "worker_agent/core/events.h"
 
 namespace tensorhub::agent {
 
-struct PublishCall {
-  VersionNumber version = 0;
-  Fingerprint layout;
-  Fingerprint attachment;
-  uint64_t chunk_bytes = 0;
-  Generation generation = 0;
-  bool wait_for_group = false;
-  bool supersede = false;
-  TermNumber knows_term = 0;  // the latest that this process has come to know by itself (R2)
-  TimeMs timeout_ms = 0;
-  std::string medium = {};
-  bool hashes = false;        // digests are made of what is published (ContentHashed)
-  ContentDigest digest = {};  // of these bytes, cut as `compared` is (PublishReply::compare)
-  PublicationId compared = {};
-};
-struct JoinFetchCall {
-  VersionSelector selector;
-  Fingerprint layout;
-  TimeMs timeout_ms = 0;
-  // R2: of the version that `selector` names, if that is what was held here last.
-  std::optional<TermNumber> held_in = {};
-};
-struct BeginReadCall {
-  TransactionId transaction;
-  Generation generation = 0;
-  std::string medium = {};
-};
-struct UnpublishCall {
-  Generation generation = 0;
-  TimeMs drain_ms = 0;
-  bool leaving = false;
-  bool force = false;
-  // A fetch's next step: the hub does this as well, if it knows how and the fetch still stands.
-  std::optional<BeginReadCall> then_read = {};
-};
-struct FinishReadCall {
-  TransactionId transaction;
-  absl::Status result;
-  ContentDigest digest;  // of the shard that is held then; none: not known
-};
-struct LeaveCall {};
 // A unary call to the hub; answered by CallReply. The same op may be called again.
 struct Call {
   OpId op = 0;
-  std::variant<PublishCall, UnpublishCall, JoinFetchCall, BeginReadCall, FinishReadCall, LeaveCall>
-      request;
+  protocol::Request request;
 };
 // Nobody wants that call's answer any more.
 struct CancelCall {

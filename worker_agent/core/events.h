@@ -24,6 +24,7 @@
 #include "common/read_stream.h"
 #include "common/sharding_id.h"
 #include "common/time.h"
+#include "protocol/messages/calls.h"
 #include "protocol/messages/directives.h"
 #include "protocol/messages/reports.h"
 
@@ -75,46 +76,16 @@ struct SessionRefused {
   absl::Status status;
 };
 
-struct PublishReply {
-  PublicationId publication;
-  uint64_t chunk_bytes = 0;
-  bool visible = false;
-  GroupEpoch epoch = {};  // to which this publish belongs
-  Term term = {};         // in which it is published
-  // R1: nothing is published yet: publish again with the digest of these bytes, cut into chunks of
-  // that size. The holder can say which chunk differs, if one does; incarnation 0: nobody to ask.
-  bool compare = false;
-  WorkerIdentity holder = {};
-  std::string endpoint = {};
-  Generation generation = 0;
-  Capability capability = {};  // R9: for the holder's digests
-};
-struct UnpublishReply {
-  uint32_t readers_left = 0;  // when the drain time was up
-  bool begun = false;         // UnpublishCall::then_read; if not, BeginReadCall says why
-};
-struct FetchDecision {
-  TransactionId transaction;
-  PublicationId publication;
-  VersionNumber version = 0;
-  uint32_t world_size = 0;
-  uint64_t chunk_bytes = 0;
-  Fingerprint attachment;
-  bool already_held = false;
-  Term term = {};  // in which it was published
-  // How the group cuts it; world_size and chunk_bytes are of that. None: as it was published.
-  ShardingRef sharding = {};
-};
-struct FinishReply {  // with every outcome, also with one that is an error
-  VersionNumber version = 0;
-  ContentDigest identity = {};  // of what was fetched; none: not known
-};
+using protocol::FetchDecision;
+using protocol::FinishReadReply;
+using protocol::PublishReply;
+using protocol::UnpublishReply;
 // The answer to the Call effect with the same op. UNAVAILABLE without a payload: the hub was not
 // reached; the core repeats the call when it can be.
 struct CallReply {
   OpId op = 0;
   absl::Status status;
-  std::variant<std::monostate, PublishReply, UnpublishReply, FetchDecision, FinishReply> payload;
+  protocol::Answer payload;
 };
 
 // --- the peers' side -----------------------------------------------------------------------------

@@ -35,7 +35,7 @@ void AgentCore::State::Start(const FetchVerb& verb, TimeMs now, Effects& effects
 
 void AgentCore::State::Join(const FetchVerb& verb, TimeMs left_ms, Effects& effects) {
   phase_ = Phase::kJoining;
-  JoinFetchCall call{verb.selector, registered_->layout, left_ms};
+  protocol::JoinFetch call{verb.selector, registered_->layout, left_ms};
   const bool newer = verb.selector.kind == VersionSelector::Kind::kNewerThan;
   if (newer) call.held_in = HeldIn(verb.selector.version);
   calls_.Start(call, effects);
@@ -78,7 +78,7 @@ void AgentCore::State::OnJoinReply(const CallReply& reply, TimeMs now, Effects& 
 
 // The hub begins the read in the event that frees the buffers, and may send readers here at once,
 // which is before this worker has heard of it, and has raised its generation.
-BeginReadCall AgentCore::State::AnnounceRead() {
+protocol::BeginRead AgentCore::State::AnnounceRead() {
   next_read_ = NextRead{reference_.After(kRaisesToRead), /*begun=*/false};
   server_.Announce(next_read_->generation);
   return {decision_->transaction, next_read_->generation, registered_->medium};
@@ -109,8 +109,9 @@ void AgentCore::State::BeginRead(TimeMs now, Effects& effects) {
   RunReader(begin, now, effects);
   if (next.begun || !next.assigns.empty()) return;
   phase_ = Phase::kBeginning;
-  calls_.Start(BeginReadCall{decision_->transaction, reference_.generation(), registered_->medium},
-               effects);
+  calls_.Start(
+      protocol::BeginRead{decision_->transaction, reference_.generation(), registered_->medium},
+      effects);
 }
 
 // R3: the source that it turns to when it begins; an earlier one need not wait for that.
@@ -151,7 +152,7 @@ void AgentCore::State::StopReading(const absl::Status& reason, Effects& effects)
 void AgentCore::State::Finish(TimeMs now, Effects& effects) {
   phase_ = Phase::kFinishing;
   if (!result_.ok()) phase_deadline_ = InTime(now + kSettleMs);
-  calls_.Start(FinishReadCall{decision_->transaction, result_, ContentDigestNow()}, effects);
+  calls_.Start(protocol::FinishRead{decision_->transaction, result_, ContentDigestNow()}, effects);
 }
 
 // R6, R9: a success needs every byte, whatever the hub says.
@@ -162,7 +163,7 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
   }
   if (!status.ok()) {
     if (reference_.state() == Reference::State::kFilling) InvalidateAndReport(status, effects);
-    const bool heard = std::holds_alternative<FinishReply>(reply.payload);
+    const bool heard = std::holds_alternative<FinishReadReply>(reply.payload);
     if (!heard) LeaveFetch(decision_->transaction, effects);
     return EndOrWait(status, now, effects);
   }
@@ -171,7 +172,7 @@ void AgentCore::State::OnFinishReply(const CallReply& reply, TimeMs now, Effects
     EndDigests(effects);
     BecomeVisible();
   }
-  if (const auto* finished = std::get_if<FinishReply>(&reply.payload))
+  if (const auto* finished = std::get_if<FinishReadReply>(&reply.payload))
     identity_ = finished->identity;
   const std::optional<protocol::Dropped> dropped = dropped_;
   Done(absl::OkStatus(), effects);
@@ -248,7 +249,7 @@ void AgentCore::State::OnFetchDeadline(TimeMs now, Effects& effects) {
       return StopReading(reason, effects);
     case Phase::kFinishing:
       // Asks again, now as one that gives up: the answer is the outcome, whichever it was.
-      calls_.Start(FinishReadCall{decision_->transaction, reason, {}}, effects);
+      calls_.Start(protocol::FinishRead{decision_->transaction, reason, {}}, effects);
       phase_deadline_ = InTime(now + (cut_short() && !calls_.session_up() ? 0 : kSettleMs));
       return;
     default:

@@ -59,9 +59,10 @@ class HubCalls {
   // waiting when the caller does.
   void SetTimeLeft(TimeMs left_ms) {
     if (!pending_) return;
-    if (auto* call = std::get_if<UnpublishCall>(&pending_->request)) call->drain_ms = left_ms;
-    if (auto* call = std::get_if<JoinFetchCall>(&pending_->request)) call->timeout_ms = left_ms;
-    if (auto* call = std::get_if<PublishCall>(&pending_->request)) call->timeout_ms = left_ms;
+    if (auto* call = std::get_if<protocol::Unpublish>(&pending_->request)) call->drain_ms = left_ms;
+    if (auto* call = std::get_if<protocol::JoinFetch>(&pending_->request))
+      call->timeout_ms = left_ms;
+    if (auto* call = std::get_if<protocol::Publish>(&pending_->request)) call->timeout_ms = left_ms;
   }
 
   void OnTick(TimeMs now, Effects& effects) {
@@ -96,7 +97,7 @@ class HubCalls {
 
   // A fetch of which every source failed is UNAVAILABLE too, and that is the hub's answer.
   static bool IsOutcome(const CallReply& reply) {
-    return std::holds_alternative<FinishReply>(reply.payload);
+    return std::holds_alternative<FinishReadReply>(reply.payload);
   }
   static bool MustRepeat(const absl::Status& status) {
     const Remedy remedy = RemedyOf(status);

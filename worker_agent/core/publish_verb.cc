@@ -20,13 +20,13 @@ void AgentCore::State::Start(const PublishVerb& verb, TimeMs now, Effects& effec
   if (!reference_.holds()) Raise(Reference::State::kPublishing, effects);
   if (!verb_deadline_) verb_deadline_ = now + verb.timeout_ms;
   phase_ = Phase::kPublishing;
-  PublishCall call = CallOf(verb);
+  protocol::Publish call = CallOf(verb);
   call.timeout_ms = *verb_deadline_ - now;
   calls_.Start(call, effects);
 }
 
-PublishCall AgentCore::State::CallOf(const PublishVerb& verb) const {
-  PublishCall call;
+protocol::Publish AgentCore::State::CallOf(const PublishVerb& verb) const {
+  protocol::Publish call;
   call.version = verb.version;
   call.layout = registered_->layout;
   call.attachment = registered_->attachment;
@@ -98,7 +98,7 @@ void AgentCore::State::OnPublishReply(const CallReply& reply, TimeMs now, Effect
 // The hub knows which ranks have not published. Asked with no time left it says so at once, and the
 // wait goes on.
 void AgentCore::State::AskWhoIsMissing(Effects& effects) {
-  PublishCall call = CallOf(std::get<PublishVerb>(verb_));
+  protocol::Publish call = CallOf(std::get<PublishVerb>(verb_));
   call.wait_for_group = true;
   calls_.Start(call, effects);
 }

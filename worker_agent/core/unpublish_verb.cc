@@ -48,8 +48,9 @@ void AgentCore::State::Start(const LeaveVerb& verb, TimeMs now, Effects& effects
 
 // R3 (a)-(c): the hub closes admission and redirects readers; its answer says that they are gone.
 // Once the worker is to leave, readers and keepers have what the leave gives them, whatever for.
-void AgentCore::State::BeginUnpublish(const UnpublishCall& call, TimeMs now, Effects& effects) {
-  UnpublishCall mine = call;
+void AgentCore::State::BeginUnpublish(const protocol::Unpublish& call, TimeMs now,
+                                      Effects& effects) {
+  protocol::Unpublish mine = call;
   mine.generation = reference_.generation();
   mine.leaving |= leaving_ms_.has_value();
   mine.drain_ms = std::min(call.drain_ms, leaving_ms_.value_or(call.drain_ms));
@@ -90,7 +91,7 @@ void AgentCore::State::AfterUnpublish(TimeMs now, Effects& effects) {
   phase_ = Phase::kLeaving;
   const TimeMs settle_ms = std::clamp(std::get<LeaveVerb>(verb_).drain_ms, kHurryMs, kSettleMs);
   phase_deadline_ = now + (calls_.session_up() ? settle_ms : 0);
-  calls_.Start(LeaveCall{}, effects);
+  calls_.Start(protocol::Leave{}, effects);
 }
 
 void AgentCore::State::On(const LeaveAsked& event, TimeMs now, Effects& effects) {

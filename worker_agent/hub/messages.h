@@ -33,13 +33,6 @@ struct WorkerFacts {
 // The session's first message; the caller adds its number and what it knows of the hub.
 protocol::OpenSession OpeningOf(const WorkerFacts& facts, const StateReport& report);
 
-v1::PublishRequest ToProto(const PublishCall& call);
-v1::UnpublishRequest ToProto(const UnpublishCall& call);
-v1::JoinFetchRequest ToProto(const JoinFetchCall& call);
-v1::BeginReadRequest ToProto(const BeginReadCall& call);
-v1::FinishReadRequest ToProto(const FinishReadCall& call);
-v1::LeaveRequest ToProto(const LeaveCall& call);
-
 // Fill the reply's payload; INVALID_ARGUMENT for what no hub of ours answers, and of FinishRead the
 // outcome.
 absl::Status FromProto(const v1::PublishResponse& response, CallReply& reply);

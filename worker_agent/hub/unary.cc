@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/remedy.h"
+#include "protocol/codec/calls.h"
 #include "protocol/codec/fields.h"
 #include "worker_agent/hub/messages.h"
 #include "worker_agent/hub/status.h"
@@ -98,28 +99,28 @@ void HubUnary::OnAnswer(OpId op, uint64_t attempt, const absl::Status& status,
   on_reply_(reply);
 }
 
-void HubUnary::Send(OpId op, const PublishCall& call) {
-  SendOp<v1::PublishRequest, v1::PublishResponse>(op, ToProto(call), call.timeout_ms + kCallGraceMs,
-                                                  &Async::Publish);
+void HubUnary::Send(OpId op, const protocol::Publish& call) {
+  SendOp<v1::PublishRequest, v1::PublishResponse>(op, protocol::Encode(call),
+                                                  call.timeout_ms + kCallGraceMs, &Async::Publish);
 }
-void HubUnary::Send(OpId op, const UnpublishCall& call) {
+void HubUnary::Send(OpId op, const protocol::Unpublish& call) {
   SendOp<v1::UnpublishRequest, v1::UnpublishResponse>(
-      op, ToProto(call), call.drain_ms + kCallGraceMs, &Async::Unpublish);
+      op, protocol::Encode(call), call.drain_ms + kCallGraceMs, &Async::Unpublish);
 }
-void HubUnary::Send(OpId op, const JoinFetchCall& call) {
+void HubUnary::Send(OpId op, const protocol::JoinFetch& call) {
   SendOp<v1::JoinFetchRequest, v1::JoinFetchResponse>(
-      op, ToProto(call), call.timeout_ms + kCallGraceMs, &Async::JoinFetch);
+      op, protocol::Encode(call), call.timeout_ms + kCallGraceMs, &Async::JoinFetch);
 }
-void HubUnary::Send(OpId op, const BeginReadCall& call) {
-  SendOp<v1::BeginReadRequest, v1::BeginReadResponse>(op, ToProto(call), kPromptMs,
+void HubUnary::Send(OpId op, const protocol::BeginRead& call) {
+  SendOp<v1::BeginReadRequest, v1::BeginReadResponse>(op, protocol::Encode(call), kPromptMs,
                                                       &Async::BeginRead);
 }
-void HubUnary::Send(OpId op, const FinishReadCall& call) {
-  SendOp<v1::FinishReadRequest, v1::FinishReadResponse>(op, ToProto(call), kFinishMs,
+void HubUnary::Send(OpId op, const protocol::FinishRead& call) {
+  SendOp<v1::FinishReadRequest, v1::FinishReadResponse>(op, protocol::Encode(call), kFinishMs,
                                                         &Async::FinishRead);
 }
-void HubUnary::Send(OpId op, const LeaveCall& call) {
-  SendOp<v1::LeaveRequest, v1::LeaveResponse>(op, ToProto(call), kPromptMs, &Async::Leave);
+void HubUnary::Send(OpId op, const protocol::Leave& call) {
+  SendOp<v1::LeaveRequest, v1::LeaveResponse>(op, protocol::Encode(call), kPromptMs, &Async::Leave);
 }
 
 void HubUnary::Dispatch(const Call& call) {
@@ -129,8 +130,8 @@ void HubUnary::Dispatch(const Call& call) {
 // Documents may take longer than an owner waits for its buffers (R3, R7), so what names none of
 // them goes at once.
 void HubUnary::Start(const Call& call) {
-  const bool names_them = std::holds_alternative<PublishCall>(call.request) ||
-                          std::holds_alternative<JoinFetchCall>(call.request);
+  const bool names_them = std::holds_alternative<protocol::Publish>(call.request) ||
+                          std::holds_alternative<protocol::JoinFetch>(call.request);
   if (!documents_wanted_ || !names_them) return Dispatch(call);
   waiting_.push_back(call);
   if (puts_running_ == 0) PutDocuments();

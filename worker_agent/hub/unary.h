@@ -53,12 +53,12 @@ class HubUnary {
     std::shared_ptr<grpc::ClientContext> context;
   };
 
-  void Send(OpId op, const PublishCall& call);
-  void Send(OpId op, const UnpublishCall& call);
-  void Send(OpId op, const JoinFetchCall& call);
-  void Send(OpId op, const BeginReadCall& call);
-  void Send(OpId op, const FinishReadCall& call);
-  void Send(OpId op, const LeaveCall& call);
+  void Send(OpId op, const protocol::Publish& call);
+  void Send(OpId op, const protocol::Unpublish& call);
+  void Send(OpId op, const protocol::JoinFetch& call);
+  void Send(OpId op, const protocol::BeginRead& call);
+  void Send(OpId op, const protocol::FinishRead& call);
+  void Send(OpId op, const protocol::Leave& call);
   // `method` is a member of the asynchronous stub.
   template <class Request, class Response>
   void SendOp(OpId op, Request request, TimeMs deadline_ms,

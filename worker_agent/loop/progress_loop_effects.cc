@@ -70,7 +70,7 @@ void ProgressLoop::CarryOutOne(const Effect& effect) {
 }
 
 void ProgressLoop::CarryOut(const Call& effect) {
-  if (std::holds_alternative<LeaveCall>(effect.request)) hub_->ExpectEnd();
+  if (std::holds_alternative<protocol::Leave>(effect.request)) hub_->ExpectEnd();
   hub_->calls().Start(effect);
 }
 void ProgressLoop::CarryOut(const CancelCall& effect) { hub_->calls().Cancel(effect.op); }

@@ -95,10 +95,10 @@ void ReadingWatch::OnReply(const CallReply& reply, int64_t now_us) {
 }
 
 void ReadingWatch::OnCall(const Call& call, int64_t now_us) {
-  if (std::holds_alternative<JoinFetchCall>(call.request)) Turn(kJoin, now_us);
-  if (std::holds_alternative<UnpublishCall>(call.request)) Turn(kDrain, now_us);
-  if (std::holds_alternative<BeginReadCall>(call.request)) Turn(kAssign, now_us);
-  if (std::holds_alternative<FinishReadCall>(call.request)) Turn(kCommit, now_us);
+  if (std::holds_alternative<protocol::JoinFetch>(call.request)) Turn(kJoin, now_us);
+  if (std::holds_alternative<protocol::Unpublish>(call.request)) Turn(kDrain, now_us);
+  if (std::holds_alternative<protocol::BeginRead>(call.request)) Turn(kAssign, now_us);
+  if (std::holds_alternative<protocol::FinishRead>(call.request)) Turn(kCommit, now_us);
 }
 
 // A call that is repeated begins nothing anew.

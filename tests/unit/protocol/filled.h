@@ -45,7 +45,7 @@ class Filler {
     if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
       value = static_cast<T>(std::is_enum_v<T> ? 1u : ++last_);
     } else {
-      std::apply([this](auto&... field) { (Fill(field), ...); }, structural::Fields(value));
+      std::apply([&](auto&... field) { (Fill(field), ...); }, structural::Fields(value));
     }
   }
 

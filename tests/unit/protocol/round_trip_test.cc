@@ -14,6 +14,8 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
+#include "protocol/codec/calls.h"
 #include "protocol/codec/directives.h"
 #include "protocol/codec/reports.h"
 #include "tests/unit/protocol/filled.h"
@@ -100,6 +102,46 @@ TEST(RoundTripTest, Reports) {
     EXPECT_EQ(heard->index(), said.index());
     EXPECT_EQ(Encode(*heard).DebugString(), wire.DebugString());
   });
+}
+
+// Who calls, and the number of the call, are the shells' to say.
+std::set<std::string> UnsetIn(const google::protobuf::Message& request) {
+  std::set<std::string> unset = Unset(request);
+  for (const char* by : {".worker", ".op"}) {
+    unset.erase(absl::StrCat(request.GetDescriptor()->full_name(), by));
+  }
+  return unset;
+}
+
+TEST(RoundTripTest, Calls) {
+  ForEachOf<Request>([](auto said) {
+    Filler().Fill(said);
+    if constexpr (requires { said.chunk_bytes; }) said.chunk_bytes = uint64_t{1} << 20;
+    const auto wire = Encode(said);
+    EXPECT_EQ(UnsetIn(wire), std::set<std::string>()) << wire.DebugString();
+    const auto heard = Decode(wire);
+    ASSERT_TRUE(heard.ok()) << heard.status();
+    EXPECT_EQ(Encode(*heard).DebugString(), wire.DebugString());
+  });
+}
+
+TEST(RoundTripTest, Replies) {
+  const auto goes_through = [](const auto& wire) {
+    EXPECT_EQ(Unset(wire), std::set<std::string>()) << wire.DebugString();
+    const auto heard = Decode(wire);
+    ASSERT_TRUE(heard.ok()) << heard.status();
+    EXPECT_EQ(Encode(*heard).DebugString(), wire.DebugString());
+  };
+  goes_through(Encode(Filled<PublishReply>()));
+  goes_through(Encode(Filled<UnpublishReply>()));
+  goes_through(Encode(Filled<FetchDecision>()));
+  const absl::Status outcome = Filled<absl::Status>();
+  const v1::FinishReadResponse wire = Encode(Filled<FinishReadReply>(), outcome);
+  EXPECT_EQ(Unset(wire), std::set<std::string>()) << wire.DebugString();
+  EXPECT_EQ(OutcomeOf(wire), outcome);
+  const auto heard = Decode(wire);
+  ASSERT_TRUE(heard.ok()) << heard.status();
+  EXPECT_EQ(Encode(*heard, outcome).DebugString(), wire.DebugString());
 }
 
 TEST(RoundTripTest, ANewerHubsDirectiveIsNone) {

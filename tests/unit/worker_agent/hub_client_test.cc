@@ -19,6 +19,7 @@
 
 #include "common/grpc_status.h"
 #include "common/remedy.h"
+#include "protocol/codec/calls.h"
 #include "protocol/codec/directives.h"
 #include "protocol/codec/reports.h"
 #include "tests/unit/worker_agent/scripted_hub.h"
@@ -444,7 +445,7 @@ TEST(HubMessages, AnOutcomeIsAnAnswerAlsoIfItIsAnError) {
   response.set_reason("every source failed");
   CallReply reply;
   EXPECT_EQ(FromProto(response, reply), absl::UnavailableError("every source failed"));
-  EXPECT_EQ(std::get<FinishReply>(reply.payload).version, 7u);
+  EXPECT_EQ(std::get<FinishReadReply>(reply.payload).version, 7u);
   response.set_outage(true);
   EXPECT_TRUE(IsOutage(FromProto(response, reply)));
 }
@@ -455,7 +456,7 @@ TEST(HubMessages, OutagesTravelBothWays) {
     const absl::Status reason = AsOutage(silent, outage);
     const protocol::SourceFailed failed{{1, 1}, 2, reason};
     EXPECT_EQ(protocol::Encode(failed).source_failed().outage(), outage);
-    EXPECT_EQ(ToProto(FinishReadCall{{1, 1}, reason, {}}).outage(), outage);
+    EXPECT_EQ(protocol::Encode(protocol::FinishRead{{1, 1}, reason, {}}).outage(), outage);
     v1::HubMessage message;
     message.mutable_abort_read()->set_transaction(ToBytes(Id128{1, 1}));
     message.mutable_abort_read()->set_code(14);
@@ -530,10 +531,10 @@ TEST_F(HubClientTest, DocumentsThatTheHubDidNotTakeArePutAgain) {
 TEST_F(HubClientTest, CallsThatNameNoDocumentsDoNotWaitForThem) {
   ASSERT_NO_FATAL_FAILURE(ConnectWhereDocumentsFail(1));
   ASSERT_TRUE(Await([&] { return client_->calls().documents_missing(); }));
-  client_->calls().Start({7, UnpublishCall{}});
+  client_->calls().Start({7, protocol::Unpublish{}});
   ASSERT_TRUE(AwaitCount<CallReply>(1));
   EXPECT_EQ(hub_.puts(), 1);
-  client_->calls().Start({8, JoinFetchCall{}});
+  client_->calls().Start({8, protocol::JoinFetch{}});
   ASSERT_TRUE(AwaitCount<CallReply>(2));
   EXPECT_EQ(hub_.puts(), 2);
 }

@@ -30,7 +30,7 @@ TEST(HubMessagesTest, CapabilitiesArrive) {
   response.set_holder_capability(ToBytes(Capability{9, 10}));
   CallReply reply;
   ASSERT_TRUE(FromProto(response, reply).ok());
-  EXPECT_EQ(std::get<PublishReply>(reply.payload).capability, (Capability{9, 10}));
+  EXPECT_EQ(std::get<PublishReply>(reply.payload).with.capability, (Capability{9, 10}));
   response.set_holder_capability("short");
   EXPECT_TRUE(absl::IsInvalidArgument(FromProto(response, reply)));
 }

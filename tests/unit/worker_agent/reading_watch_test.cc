@@ -45,20 +45,20 @@ class ReadingWatchTest : public testing::Test {
 
 TEST_F(ReadingWatchTest, TimeGoesToThePhaseUnderWay) {
   In(VerbAsked{FetchVerb{}});
-  Out(Call{1, JoinFetchCall{}});
+  Out(Call{1, protocol::JoinFetch{}});
   After(10);
-  Out(Call{1, JoinFetchCall{}});  // repeated: the hub was away
+  Out(Call{1, protocol::JoinFetch{}});  // repeated: the hub was away
   After(5);
-  Out(Call{2, UnpublishCall{}});
+  Out(Call{2, protocol::Unpublish{}});
   After(20);
-  In(CallReply{2, absl::OkStatus(), UnpublishReply{0, true}});
+  In(CallReply{2, absl::OkStatus(), UnpublishReply{true, 0, true}});
   After(30);
   Assign(1);
   After(40);
   watch_.CountTime(now_us_);
   EXPECT_THAT(watch_.Take().phase_us, ElementsAre(15, 20, 30, 40, 0)) << "while it runs";
   After(1);
-  Out(Call{3, FinishReadCall{}});
+  Out(Call{3, protocol::FinishRead{}});
   After(50);
   Finish();
   const Tally tally = watch_.Take();
@@ -76,10 +76,10 @@ TEST_F(ReadingWatchTest, TimeGoesToThePhaseUnderWay) {
 
 TEST_F(ReadingWatchTest, AnEarlySourceLeavesNothingToWaitFor) {
   In(VerbAsked{FetchVerb{}});
-  Out(Call{1, UnpublishCall{}});
+  Out(Call{1, protocol::Unpublish{}});
   Assign(1);
   After(20);
-  Out(Call{2, BeginReadCall{}});
+  Out(Call{2, protocol::BeginRead{}});
   After(30);
   Finish(absl::AbortedError("another rank failed"));
   const Tally tally = watch_.Take();
@@ -155,8 +155,8 @@ TEST_F(ReadingWatchTest, RemembersNoMoreThanItsBounds) {
   In(VerbAsked{FetchVerb{}});
   for (uint64_t i = 0; i < 2 * ReadingWatch::kStreamsMax; ++i) {
     Say(PeerKind::kOpen, 1, i);
-    Out(Call{1, JoinFetchCall{}});
-    Out(Call{2, BeginReadCall{}});
+    Out(Call{1, protocol::JoinFetch{}});
+    Out(Call{2, protocol::BeginRead{}});
   }
   After(3);
   Finish();
@@ -168,7 +168,7 @@ TEST_F(ReadingWatchTest, RemembersNoMoreThanItsBounds) {
 
 TEST_F(ReadingWatchTest, OtherVerbsAreNoFetches) {
   In(VerbAsked{UnpublishVerb{}});
-  Out(Call{1, UnpublishCall{}});
+  Out(Call{1, protocol::Unpublish{}});
   After(10);
   Finish();
   EXPECT_EQ(watch_.Take(), Tally{});

@@ -14,6 +14,7 @@
 #include "common/limits.h"
 #include "common/protocol_level.h"
 #include "common/remedy.h"
+#include "protocol/codec/field_checks.h"
 
 namespace tensorhub::rpc {
 namespace {

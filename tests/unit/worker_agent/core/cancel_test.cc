@@ -25,7 +25,7 @@ void ExpectCancelledSoon(World& world, size_t index) {
 
 TEST(Cancel, EndsAFetchThatWaitsForAVersion) {
   World world({});
-  Swallow<JoinFetchCall>(world);
+  Swallow<protocol::JoinFetch>(world);
   world.Ask(1, FetchVerb{});
   world.RunFor(1000);
   ExpectCancelledSoon(world, 1);
@@ -48,7 +48,7 @@ TEST(Cancel, EndsAFetchInTheMiddleOfTheRead) {
 
 TEST(Cancel, EndsAPublishThatIsNotAnswered) {
   World world({});
-  Swallow<PublishCall>(world);
+  Swallow<protocol::Publish>(world);
   world.Ask(0, PublishVerb{.version = 5});
   world.RunFor(1000);
   ExpectCancelledSoon(world, 0);

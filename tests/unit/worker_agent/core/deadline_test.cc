@@ -24,7 +24,7 @@ Outcome Timed(World& world, size_t index, const Verb& verb) {
 
 TEST(Deadline, OfAPublish) {
   World world({});
-  Swallow<PublishCall>(world);
+  Swallow<protocol::Publish>(world);
   world.at(0).memory = world.Content(5);
   const Outcome outcome = Timed(world, 0, PublishVerb{.version = 5, .timeout_ms = 1000});
   EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
@@ -37,7 +37,7 @@ TEST(Deadline, OfAPublish) {
 TEST(Deadline, OfAPublishAgainKeepsWhatIsHeld) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  Swallow<PublishCall>(world);
+  Swallow<protocol::Publish>(world);
   const Outcome outcome = Timed(world, 0, PublishVerb{.version = 5, .timeout_ms = 1000});
   EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(world.Holds(0, 5));
@@ -47,7 +47,7 @@ TEST(Deadline, OfAnUnpublishRaisesTheGeneration) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   const Generation generation = world.at(0).word.generation;
-  Swallow<UnpublishCall>(world);
+  Swallow<protocol::Unpublish>(world);
   const Outcome outcome = Timed(world, 0, UnpublishVerb{.drain_ms = 1000});
   EXPECT_EQ(outcome.status, absl::OkStatus());
   EXPECT_LE(outcome.took_ms, 1600);
@@ -64,8 +64,9 @@ TEST(Deadline, OfAnUnpublishMayLeaveReaders) {
     World world({});
     ASSERT_TRUE(world.Publish(0, 5).ok());
     world.hub.script = [&](size_t worker, const Call& call) {
-      const bool answered = std::holds_alternative<UnpublishCall>(call.request) && left < 2;
-      if (answered) world.hub.Reply(worker, call.op, absl::OkStatus(), UnpublishReply{left});
+      const bool answered = std::holds_alternative<protocol::Unpublish>(call.request) && left < 2;
+      if (answered)
+        world.hub.Reply(worker, call.op, absl::OkStatus(), UnpublishReply{left == 0, left});
       return true;
     };
     ASSERT_TRUE(world.Do(0, UnpublishVerb{.drain_ms = 1000}).ok());
@@ -108,7 +109,7 @@ TEST(Deadline, OfAnUnpublishWithAStoppedReader) {
 
 TEST(Deadline, OfAFetchThatIsNotDecided) {
   World world({});
-  Swallow<JoinFetchCall>(world);
+  Swallow<protocol::JoinFetch>(world);
   const Outcome outcome = Timed(world, 1, FetchVerb{.selector = {}, .timeout_ms = 1000});
   EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
   EXPECT_LE(outcome.took_ms, 1600);
@@ -120,7 +121,7 @@ TEST(Deadline, OfAJoinIsSaidNowAndOnEachSession) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   EXPECT_EQ(world.at(1).core->Report().gave_up_join, 0u);
-  Swallow<JoinFetchCall>(world);
+  Swallow<protocol::JoinFetch>(world);
   EXPECT_EQ(world.Do(1, FetchVerb{.selector = {}, .timeout_ms = 500}).code(),
             StatusCode::kDeadlineExceeded);
   const auto& [worker, said] = world.hub.said.back();
@@ -139,8 +140,8 @@ TEST(Deadline, OfAFetchThatIsDecidedTooLate) {
     }
     std::optional<Call> join;
     world.hub.script = [&](size_t, const Call& call) {
-      if (!std::holds_alternative<JoinFetchCall>(call.request)) {
-        return std::holds_alternative<BeginReadCall>(call.request);  // never answered
+      if (!std::holds_alternative<protocol::JoinFetch>(call.request)) {
+        return std::holds_alternative<protocol::BeginRead>(call.request);  // never answered
       }
       join = call;
       return true;
@@ -148,7 +149,7 @@ TEST(Deadline, OfAFetchThatIsDecidedTooLate) {
     world.Ask(1, FetchVerb{.selector = {}, .timeout_ms = 1000});
     world.RunFor(1200);
     EXPECT_FALSE(world.Idle(1));
-    const FetchDecision decision{{1, 1}, world.hub.PublicationOf(5), 5, 1, 4096, {}, held};
+    const FetchDecision decision{{1, 1}, world.hub.PublicationOf(5), 5, 1, 4096, {}, {}, held};
     world.hub.Reply(1, join->op, absl::OkStatus(), decision);
     world.RunFor(5000);
     EXPECT_TRUE(world.Idle(1)) << "held " << held;
@@ -160,7 +161,7 @@ TEST(Deadline, OfAFetchThatUnpublishesFirst) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   ASSERT_TRUE(world.Publish(1, 4).ok());
-  Swallow<UnpublishCall>(world);
+  Swallow<protocol::Unpublish>(world);
   const Outcome outcome = Timed(world, 1, FetchVerb{.selector = {}, .timeout_ms = 1000});
   EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
   EXPECT_LE(outcome.took_ms, 1600);
@@ -169,7 +170,7 @@ TEST(Deadline, OfAFetchThatUnpublishesFirst) {
 TEST(Deadline, OfAFetchThatMayNotBegin) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  Swallow<BeginReadCall>(world);
+  Swallow<protocol::BeginRead>(world);
   const Outcome outcome = Timed(world, 1, FetchVerb{.selector = {}, .timeout_ms = 1000});
   EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
   EXPECT_LE(outcome.took_ms, 1100);
@@ -179,7 +180,7 @@ TEST(Deadline, OfAFetchWithoutASource) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.hub.script = [&](size_t worker, const Call& call) {
-    if (!std::holds_alternative<BeginReadCall>(call.request)) return false;
+    if (!std::holds_alternative<protocol::BeginRead>(call.request)) return false;
     world.hub.Reply(worker, call.op, absl::OkStatus());
     return true;
   };
@@ -203,12 +204,12 @@ TEST(Deadline, OfAFetchInTheMiddleOfTheRead) {
 TEST(Deadline, OfAFetchWhoseOutcomeIsNotHeard) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  Swallow<FinishReadCall>(world);
+  Swallow<protocol::FinishRead>(world);
   const Outcome outcome = Timed(world, 1, FetchVerb{.selector = {}, .timeout_ms = 1000});
   EXPECT_EQ(outcome.status.code(), StatusCode::kUnknown);
   EXPECT_LE(outcome.took_ms, 1600);
   EXPECT_FALSE(world.at(1).core->Report().holding);
-  EXPECT_EQ(world.hub.CountCalls(1, Call{0, FinishReadCall{}}.request.index()), 2u);
+  EXPECT_EQ(world.hub.CountCalls(1, Call{0, protocol::FinishRead{}}.request.index()), 2u);
 }
 
 // The hub would hold it against the other ranks when this one has long given up.
@@ -219,7 +220,7 @@ TEST(Deadline, AJoinThatIsRepeatedAsksForWhatIsLeftOfItsTime) {
   world.RunFor(3000);
   world.Deliver(1, SessionDown{});
   world.Deliver(1, SessionUp{});
-  const auto* join = std::get_if<JoinFetchCall>(&world.hub.calls.back().second.request);
+  const auto* join = std::get_if<protocol::JoinFetch>(&world.hub.calls.back().second.request);
   ASSERT_NE(join, nullptr);
   EXPECT_LE(join->timeout_ms, 2000);
   EXPECT_GT(join->timeout_ms, 1000);
@@ -245,7 +246,7 @@ TEST(Unpublish, ThatEndsWithAnErrorDisownsTheBuffers) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.hub.script = [&](size_t worker, const Call& call) {
-    if (!std::holds_alternative<UnpublishCall>(call.request)) return false;
+    if (!std::holds_alternative<protocol::Unpublish>(call.request)) return false;
     world.hub.Reply(worker, call.op, absl::InternalError("a proxy broke"));
     return true;
   };
@@ -260,7 +261,7 @@ TEST(Publish, OfWhatHasAnotherContentByNowDisownsTheBuffers) {
   ASSERT_TRUE(world.Publish(0, 5).ok());
   ASSERT_TRUE(world.Fetch(1).ok());
   world.hub.script = [&](size_t worker, const Call& call) {
-    if (!std::holds_alternative<PublishCall>(call.request)) return false;
+    if (!std::holds_alternative<protocol::Publish>(call.request)) return false;
     world.hub.Reply(worker, call.op, absl::OkStatus(), PublishReply{{9, 9}, 4096, true});
     return true;
   };
@@ -275,7 +276,7 @@ TEST(Publish, OfWhatHasAnotherContentByNowDisownsTheBuffers) {
 TEST(Deadline, AReaderWhoseLastWordIsNotAnsweredSaysThatItIsGoneOnEachSession) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  Swallow<FinishReadCall>(world);
+  Swallow<protocol::FinishRead>(world);
   EXPECT_FALSE(world.Do(1, FetchVerb{.selector = {}, .timeout_ms = 1000}).ok());
   world.RunFor(10);
   EXPECT_EQ(world.hub.Said<protocol::SourceReleased>(), 1u);
@@ -314,8 +315,8 @@ TEST(Deadline, TheOutcomeIsTheHubsEvenAfterIt) {
   ASSERT_TRUE(world.Publish(0, 5).ok());
   int asked = 0;
   world.hub.script = [&](size_t worker, const Call& call) {
-    if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
-    if (++asked == 2) world.hub.Reply(worker, call.op, absl::OkStatus(), FinishReply{5});
+    if (!std::holds_alternative<protocol::FinishRead>(call.request)) return false;
+    if (++asked == 2) world.hub.Reply(worker, call.op, absl::OkStatus(), FinishReadReply{5});
     return true;
   };
   EXPECT_EQ(world.Do(1, FetchVerb{.selector = {}, .timeout_ms = 1000}), absl::OkStatus());

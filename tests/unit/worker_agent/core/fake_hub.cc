@@ -29,7 +29,7 @@ void FakeHub::OnCall(size_t worker, const Call& call) {
     if (!pending_.insert(key).second) return;
     if (script && script(worker, call)) return;
     publishing_.erase(worker);
-    if (std::holds_alternative<PublishCall>(call.request)) publishing_.insert(worker);
+    if (std::holds_alternative<protocol::Publish>(call.request)) publishing_.insert(worker);
     std::visit([&](const auto& request) { On(worker, call.op, request); }, call.request);
   });
 }
@@ -75,7 +75,7 @@ std::optional<size_t> FakeHub::SourceOf(size_t reader) const {
 
 // --- publish and unpublish -----------------------------------------------------------------------
 
-void FakeHub::On(size_t worker, OpId op, const PublishCall& call) {
+void FakeHub::On(size_t worker, OpId op, const protocol::Publish& call) {
   if (!know_documents) {
     return Reply(
         worker, op,
@@ -94,7 +94,7 @@ void FakeHub::AllowVisible(VersionNumber version) {
   }
 }
 
-void FakeHub::On(size_t worker, OpId op, const UnpublishCall& call) {
+void FakeHub::On(size_t worker, OpId op, const protocol::Unpublish& call) {
   const auto holding = holdings_.find(worker);
   if (holding == holdings_.end() || holding->second.generation != call.generation) {
     return AnswerUnpublish(worker, op, call.then_read);
@@ -131,9 +131,9 @@ void FakeHub::CheckDrained(size_t source) {
 }
 
 void FakeHub::AnswerUnpublish(size_t worker, OpId op,
-                              const std::optional<BeginReadCall>& then_read) {
+                              const std::optional<protocol::BeginRead>& then_read) {
   const bool begun = knows_then_read && then_read && Begin(worker, *then_read);
-  Reply(worker, op, absl::OkStatus(), UnpublishReply{0, begun});
+  Reply(worker, op, absl::OkStatus(), UnpublishReply{true, 0, begun});
 }
 
 void FakeHub::Forget(size_t worker) {
@@ -146,7 +146,7 @@ void FakeHub::Forget(size_t worker) {
 
 // --- fetch ---------------------------------------------------------------------------------------
 
-void FakeHub::On(size_t worker, OpId op, const JoinFetchCall& call) {
+void FakeHub::On(size_t worker, OpId op, const protocol::JoinFetch& call) {
   std::optional<VersionNumber> version;
   for (const auto& [holder, holding] : holdings_) {
     const bool wanted = call.selector.kind != VersionSelector::Kind::kExact ||
@@ -169,12 +169,12 @@ void FakeHub::On(size_t worker, OpId op, const JoinFetchCall& call) {
   Reply(worker, op, absl::OkStatus(), decision);
 }
 
-void FakeHub::On(size_t worker, OpId op, const BeginReadCall& call) {
+void FakeHub::On(size_t worker, OpId op, const protocol::BeginRead& call) {
   const bool begun = Begin(worker, call);
   Reply(worker, op, begun ? absl::OkStatus() : absl::AbortedError("the fetch was aborted"));
 }
 
-bool FakeHub::Begin(size_t worker, const BeginReadCall& call) {
+bool FakeHub::Begin(size_t worker, const protocol::BeginRead& call) {
   const auto read = reads_.find(worker);
   if (read == reads_.end() || read->second.transaction != call.transaction) return false;
   Forget(worker);
@@ -184,7 +184,7 @@ bool FakeHub::Begin(size_t worker, const BeginReadCall& call) {
   return true;
 }
 
-void FakeHub::On(size_t worker, OpId op, const FinishReadCall& call) {
+void FakeHub::On(size_t worker, OpId op, const protocol::FinishRead& call) {
   const auto read = reads_.find(worker);
   const bool known = read != reads_.end() && read->second.transaction == call.transaction;
   const VersionNumber version = known ? read->second.version : 0;
@@ -195,21 +195,21 @@ void FakeHub::On(size_t worker, OpId op, const FinishReadCall& call) {
   if (!known || !call.result.ok()) {
     const auto committed = committed_.find(call.transaction);
     if (committed != committed_.end()) {
-      return Reply(worker, op, absl::OkStatus(), FinishReply{committed->second});
+      return Reply(worker, op, absl::OkStatus(), FinishReadReply{committed->second});
     }
     const auto holding = holdings_.find(worker);
     if (holding != holdings_.end() && !holding->second.complete) Forget(worker);
     PlaceWaiting();  // nobody waits for its word any more
     const absl::Status lost = absl::AbortedError("the fetch was aborted");
-    return Reply(worker, op, known ? call.result : lost, FinishReply{version});
+    return Reply(worker, op, known ? call.result : lost, FinishReadReply{version});
   }
   holdings_[worker].complete = true;
   committed_[call.transaction] = version;
-  Reply(worker, op, absl::OkStatus(), FinishReply{version});
+  Reply(worker, op, absl::OkStatus(), FinishReadReply{version});
   PlaceWaiting();
 }
 
-void FakeHub::On(size_t worker, OpId op, const LeaveCall&) {
+void FakeHub::On(size_t worker, OpId op, const protocol::Leave&) {
   Forget(worker);
   Reply(worker, op, absl::OkStatus());
 }

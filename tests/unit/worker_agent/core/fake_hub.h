@@ -106,21 +106,21 @@ class FakeHub {
   };
   struct Unpublishing {
     OpId op = 0;
-    std::optional<BeginReadCall> then_read;
+    std::optional<protocol::BeginRead> then_read;
     bool timed_out = false;
   };
   using OpKey = std::pair<size_t, OpId>;
 
-  void On(size_t worker, OpId op, const PublishCall& call);
-  void On(size_t worker, OpId op, const UnpublishCall& call);
-  void On(size_t worker, OpId op, const JoinFetchCall& call);
-  void On(size_t worker, OpId op, const BeginReadCall& call);
-  void On(size_t worker, OpId op, const FinishReadCall& call);
-  void On(size_t worker, OpId op, const LeaveCall& call);
+  void On(size_t worker, OpId op, const protocol::Publish& call);
+  void On(size_t worker, OpId op, const protocol::Unpublish& call);
+  void On(size_t worker, OpId op, const protocol::JoinFetch& call);
+  void On(size_t worker, OpId op, const protocol::BeginRead& call);
+  void On(size_t worker, OpId op, const protocol::FinishRead& call);
+  void On(size_t worker, OpId op, const protocol::Leave& call);
   bool DownstreamOf(size_t worker, size_t reader) const;
   bool MayServe(size_t source, size_t reader) const;
-  bool Begin(size_t worker, const BeginReadCall& call);
-  void AnswerUnpublish(size_t worker, OpId op, const std::optional<BeginReadCall>& then_read);
+  bool Begin(size_t worker, const protocol::BeginRead& call);
+  void AnswerUnpublish(size_t worker, OpId op, const std::optional<protocol::BeginRead>& then_read);
   void Place(size_t reader);
   bool MayHope(size_t reader) const;
   void Pardon(size_t source);

@@ -104,7 +104,7 @@ TEST_P(BothWays, WaitsAtAPublisherThatHasNotHeardTheHub) {
   // The answer is on its way; the hub knows the version, and sends a reader.
   world.hub.script = [&](size_t worker, const Call& call) {
     if (worker != 1) return false;
-    if (std::holds_alternative<JoinFetchCall>(call.request)) {
+    if (std::holds_alternative<protocol::JoinFetch>(call.request)) {
       FetchDecision decision;
       decision.transaction = {1, 1};
       decision.publication = world.hub.PublicationOf(5);
@@ -112,7 +112,7 @@ TEST_P(BothWays, WaitsAtAPublisherThatHasNotHeardTheHub) {
       decision.world_size = 1;
       decision.chunk_bytes = 4096;
       world.hub.Reply(1, call.op, absl::OkStatus(), decision);
-    } else if (std::holds_alternative<BeginReadCall>(call.request)) {
+    } else if (std::holds_alternative<protocol::BeginRead>(call.request)) {
       world.hub.Reply(1, call.op, absl::OkStatus());
       protocol::Assign assign;
       assign.transaction = {1, 1};
@@ -124,7 +124,7 @@ TEST_P(BothWays, WaitsAtAPublisherThatHasNotHeardTheHub) {
       assign.tier = GetParam() ? Tier::kHost : Tier::kRemote;
       world.hub.Direct(1, assign);
     } else {
-      world.hub.Reply(1, call.op, absl::OkStatus(), FinishReply{5});
+      world.hub.Reply(1, call.op, absl::OkStatus(), FinishReadReply{5});
     }
     return true;
   };
@@ -277,13 +277,13 @@ TEST_P(BothWays, AbortedWhileBeginning) {
   World world(Options());
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.hub.script = [&](size_t worker, const Call& call) {
-    if (!std::holds_alternative<BeginReadCall>(call.request)) return false;
+    if (!std::holds_alternative<protocol::BeginRead>(call.request)) return false;
     world.hub.Abort(worker, absl::AbortedError("a rank failed"));
     return true;  // and does not answer
   };
   EXPECT_EQ(world.Fetch(1).code(), StatusCode::kAborted);
   world.hub.script = [&](size_t worker, const Call& call) {
-    if (!std::holds_alternative<BeginReadCall>(call.request)) return false;
+    if (!std::holds_alternative<protocol::BeginRead>(call.request)) return false;
     world.hub.Reply(worker, call.op, absl::NotFoundError("no such transaction"));
     return true;
   };
@@ -296,8 +296,8 @@ TEST_P(BothWays, BeginsWithItsDirectiveWhateverBecomesOfTheAnswer) {
   World world(Options());
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.hub.script = [&](size_t, const Call& call) {
-    if (std::holds_alternative<BeginReadCall>(call.request)) world.hub.lose_answers = true;
-    if (std::holds_alternative<FinishReadCall>(call.request)) world.hub.lose_answers = false;
+    if (std::holds_alternative<protocol::BeginRead>(call.request)) world.hub.lose_answers = true;
+    if (std::holds_alternative<protocol::FinishRead>(call.request)) world.hub.lose_answers = false;
     return false;
   };
   EXPECT_EQ(world.Fetch(1), absl::OkStatus());
@@ -311,7 +311,7 @@ TEST_P(BothWays, AbortedWhileUnpublishingWhatItHeld) {
   ASSERT_TRUE(world.Do(2, FetchVerb{{VersionSelector::Kind::kExact, 4}}).ok());
   std::optional<Call> unpublish;
   world.hub.script = [&](size_t, const Call& call) {
-    if (!std::holds_alternative<UnpublishCall>(call.request)) return false;
+    if (!std::holds_alternative<protocol::Unpublish>(call.request)) return false;
     unpublish = call;
     return true;
   };
@@ -339,8 +339,8 @@ TEST_P(BothWays, AHubThatCallsHalfAVersionCommittedIsNotBelieved) {
   World world(Options());
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.hub.script = [&](size_t worker, const Call& call) {
-    if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
-    world.hub.Reply(worker, call.op, absl::OkStatus(), FinishReply{5});
+    if (!std::holds_alternative<protocol::FinishRead>(call.request)) return false;
+    world.hub.Reply(worker, call.op, absl::OkStatus(), FinishReadReply{5});
     return true;
   };
   world.Ask(1, FetchVerb{});
@@ -355,11 +355,11 @@ TEST_P(BothWays, WhatIsDroppedBeforeTheOutcomeIsHeardIsNotHeld) {
   World world(Options());
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.hub.script = [&](size_t worker, const Call& call) {
-    if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
+    if (!std::holds_alternative<protocol::FinishRead>(call.request)) return false;
     world.Deliver(worker, protocol::Dropped{world.at(worker).word.generation,
                                             absl::AlreadyExistsError("another publication")});
     world.hub.OnDeath(worker);  // who lists it no more, either
-    world.hub.Reply(worker, call.op, absl::OkStatus(), FinishReply{5});
+    world.hub.Reply(worker, call.op, absl::OkStatus(), FinishReadReply{5});
     return true;
   };
   world.Ask(1, FetchVerb{});
@@ -376,13 +376,13 @@ TEST_P(BothWays, WhatAnotherHubDroppedBeforeTheOutcomeIsHeardIsHeld) {
   World world(Options());
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.hub.script = [&](size_t worker, const Call& call) {
-    if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
+    if (!std::holds_alternative<protocol::FinishRead>(call.request)) return false;
     world.schedule.Soon(worker, [&world, worker, op = call.op] {
       world.Deliver(worker, protocol::Dropped{world.at(worker).word.generation,
                                               absl::AlreadyExistsError("another publication")});
       world.Deliver(worker, SessionDown{});
       world.Deliver(worker, SessionUp{});
-      world.hub.Reply(worker, op, absl::OkStatus(), FinishReply{5});
+      world.hub.Reply(worker, op, absl::OkStatus(), FinishReadReply{5});
     });
     return true;
   };
@@ -404,8 +404,8 @@ TEST(Fetch, ADecisionThatMakesNoSenseIsAnError) {
   const auto answered = [](decltype(CallReply::payload) payload) {
     World world({});
     world.hub.script = [&](size_t worker, const Call& call) {
-      if (std::holds_alternative<FinishReadCall>(call.request)) {
-        world.hub.Reply(worker, call.op, std::get<FinishReadCall>(call.request).result);
+      if (std::holds_alternative<protocol::FinishRead>(call.request)) {
+        world.hub.Reply(worker, call.op, std::get<protocol::FinishRead>(call.request).result);
       } else {
         world.hub.Reply(worker, call.op, absl::OkStatus(), payload);
       }
@@ -413,7 +413,7 @@ TEST(Fetch, ADecisionThatMakesNoSenseIsAnError) {
     };
     return world.Fetch(0).code();
   };
-  FetchDecision decision{{1, 1}, {2, 2}, 5, 1, 4096, {}, false};
+  FetchDecision decision{{1, 1}, {2, 2}, 5, 1, 4096};
   EXPECT_EQ(answered(std::monostate()), StatusCode::kInternal);
   decision.chunk_bytes = 0;
   EXPECT_EQ(answered(decision), StatusCode::kInvalidArgument);
@@ -431,11 +431,11 @@ TEST(Fetch, WhatIsHeldKeepsItsNumber) {
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.hub.script = [&](size_t worker, const Call& call) {
     CallReply reply;
-    if (std::holds_alternative<JoinFetchCall>(call.request)) {
-      reply.payload =
-          FetchDecision{{1, 1}, world.hub.PublicationOf(5), 6, 1, 4096, {}, /*already_held=*/true};
+    if (std::holds_alternative<protocol::JoinFetch>(call.request)) {
+      reply.payload = FetchDecision{{1, 1}, world.hub.PublicationOf(5), 6, 1, 4096, {},
+                                    {},     /*already_held=*/true};
     } else {
-      reply.payload = FinishReply{6};
+      reply.payload = FinishReadReply{6};
     }
     world.hub.Reply(worker, call.op, absl::OkStatus(), reply.payload);
     return true;

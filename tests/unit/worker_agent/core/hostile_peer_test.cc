@@ -244,13 +244,13 @@ class HostileSource : public ::testing::Test {
  protected:
   HostileSource() {
     world_.hub.script = [this](size_t worker, const Call& call) {
-      if (std::holds_alternative<JoinFetchCall>(call.request)) {
+      if (std::holds_alternative<protocol::JoinFetch>(call.request)) {
         world_.hub.Reply(worker, call.op, absl::OkStatus(),
-                         FetchDecision{{1, 1}, {2, 2}, 5, 1, 4096, {}, false});
-      } else if (std::holds_alternative<BeginReadCall>(call.request)) {
+                         FetchDecision{{1, 1}, {2, 2}, 5, 1, 4096});
+      } else if (std::holds_alternative<protocol::BeginRead>(call.request)) {
         world_.hub.Reply(worker, call.op, absl::OkStatus());
       } else {
-        world_.hub.Reply(worker, call.op, std::get<FinishReadCall>(call.request).result);
+        world_.hub.Reply(worker, call.op, std::get<protocol::FinishRead>(call.request).result);
       }
       return true;
     };

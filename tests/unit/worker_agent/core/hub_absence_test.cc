@@ -39,9 +39,9 @@ void AwayAt(World& world, size_t worker, bool heard) {
 template <typename Request>
 void ExpectRiddenOut(bool one_sided, bool heard) {
   World world({.seed = 3, .one_sided = one_sided});
-  const bool begins = std::is_same_v<Request, BeginReadCall>;
+  const bool begins = std::is_same_v<Request, protocol::BeginRead>;
   world.hub.knows_then_read = !begins;
-  const size_t target = std::is_same_v<Request, PublishCall> ? 0 : 1;
+  const size_t target = std::is_same_v<Request, protocol::Publish> ? 0 : 1;
   AwayAt<Request>(world, target, heard);
   ASSERT_EQ(world.Publish(0, 5), absl::OkStatus());
   ASSERT_EQ(world.Publish(1, 4), absl::OkStatus());
@@ -56,12 +56,12 @@ void ExpectRiddenOut(bool one_sided, bool heard) {
 
 TEST(HubAway, DuringEachCall) {
   for (const bool heard : {false, true}) {
-    ExpectRiddenOut<PublishCall>(false, heard);
-    ExpectRiddenOut<JoinFetchCall>(false, heard);
-    ExpectRiddenOut<UnpublishCall>(false, heard);
-    ExpectRiddenOut<BeginReadCall>(false, heard);
-    ExpectRiddenOut<BeginReadCall>(true, heard);
-    ExpectRiddenOut<FinishReadCall>(false, heard);
+    ExpectRiddenOut<protocol::Publish>(false, heard);
+    ExpectRiddenOut<protocol::JoinFetch>(false, heard);
+    ExpectRiddenOut<protocol::Unpublish>(false, heard);
+    ExpectRiddenOut<protocol::BeginRead>(false, heard);
+    ExpectRiddenOut<protocol::BeginRead>(true, heard);
+    ExpectRiddenOut<protocol::FinishRead>(false, heard);
   }
 }
 

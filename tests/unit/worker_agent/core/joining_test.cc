@@ -19,7 +19,7 @@ class JoiningTest : public ::testing::Test {
  protected:
   JoiningTest() : world_({.workers = 3, .digests = DigestMode::kOn}) {
     world_.hub.script = [this](size_t worker, const Call& call) {
-      const auto* publish = std::get_if<PublishCall>(&call.request);
+      const auto* publish = std::get_if<protocol::Publish>(&call.request);
       if (publish == nullptr || worker == 0) return false;
       if (!publish->digest) return TellToCompare(worker, call.op);
       const bool same = publish->digest == Hashed();
@@ -34,9 +34,9 @@ class JoiningTest : public ::testing::Test {
     PublishReply reply{world_.hub.PublicationOf(5), 4096, false};
     reply.compare = true;
     if (holder_can_be_asked_) {
-      reply.holder = world_.at(0).options.self;
-      reply.endpoint = Network::EndpointOf(0);
-      reply.generation = world_.at(0).word.generation;
+      reply.with.holder = world_.at(0).options.self;
+      reply.with.endpoint = Network::EndpointOf(0);
+      reply.with.generation = world_.at(0).word.generation;
     }
     world_.hub.Reply(worker, op, absl::OkStatus(), reply);
     return true;
@@ -103,7 +103,7 @@ TEST_F(JoiningTest, AHolderThatDiesWhileItIsAskedHoldsNobodyUp) {
 TEST_F(JoiningTest, ThatTakesTooLongIsNoPublish) {
   PublishFirst();
   world_.hub.script = [this](size_t worker, const Call& call) {
-    const auto* publish = std::get_if<PublishCall>(&call.request);
+    const auto* publish = std::get_if<protocol::Publish>(&call.request);
     if (publish == nullptr) return false;
     return publish->digest || TellToCompare(worker, call.op);  // the second one is not answered
   };
@@ -116,7 +116,7 @@ TEST_F(JoiningTest, ThatTakesTooLongIsNoPublish) {
 // The bytes are hashed anew where another publication has taken the place of the one compared with.
 TEST_F(JoiningTest, BecomesTheFirstWhenTheOthersHaveGone) {
   world_.hub.script = [this](size_t worker, const Call& call) {
-    const auto* publish = std::get_if<PublishCall>(&call.request);
+    const auto* publish = std::get_if<protocol::Publish>(&call.request);
     if (publish == nullptr) return false;
     if (!publish->digest) return TellToCompare(worker, call.op);
     world_.hub.Reply(worker, call.op, absl::OkStatus(), PublishReply{{9, 9}, 8192, true});

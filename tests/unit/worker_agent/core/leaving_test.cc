@@ -28,7 +28,7 @@ void ExpectLeftSoon(World& world, size_t index) {
 
 TEST(Leaving, EndsAFetchThatWaitsForAVersion) {
   World world({});
-  Swallow<JoinFetchCall>(world);
+  Swallow<protocol::JoinFetch>(world);
   world.Ask(1, FetchVerb{});
   world.RunFor(1000);
   ExpectLeftSoon(world, 1);
@@ -37,7 +37,7 @@ TEST(Leaving, EndsAFetchThatWaitsForAVersion) {
 TEST(Leaving, EndsAFetchWithoutASource) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  Swallow<BeginReadCall>(world);
+  Swallow<protocol::BeginRead>(world);
   world.Ask(1, FetchVerb{});
   world.RunFor(1000);
   ExpectLeftSoon(world, 1);
@@ -58,7 +58,7 @@ TEST(Leaving, EndsAFetchThatWaitsForTheOtherRanks) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.hub.script = [](size_t, const Call& call) {
-    const auto* finish = std::get_if<FinishReadCall>(&call.request);
+    const auto* finish = std::get_if<protocol::FinishRead>(&call.request);
     return finish != nullptr && finish->result.ok();
   };
   world.Ask(1, FetchVerb{});
@@ -69,7 +69,7 @@ TEST(Leaving, EndsAFetchThatWaitsForTheOtherRanks) {
 
 TEST(Leaving, EndsAPublishThatNobodyAnswers) {
   World world({});
-  Swallow<PublishCall>(world);
+  Swallow<protocol::Publish>(world);
   world.at(0).memory = world.Content(5);
   world.Ask(0, PublishVerb{.version = 5});
   world.RunFor(1000);
@@ -92,7 +92,7 @@ TEST(Leaving, LetsAFetchUnpublishWhatItHeld) {
   ASSERT_TRUE(world.Publish(1, 4).ok());
   std::optional<Call> unpublish;
   world.hub.script = [&](size_t, const Call& call) {
-    if (!std::holds_alternative<UnpublishCall>(call.request)) return false;
+    if (!std::holds_alternative<protocol::Unpublish>(call.request)) return false;
     unpublish = call;
     return true;
   };
@@ -112,7 +112,7 @@ TEST(Leaving, LetsAFetchUnpublishWhatItHeld) {
 TEST(Leaving, LetsAnUnpublishEnd) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  Swallow<UnpublishCall>(world);
+  Swallow<protocol::Unpublish>(world);
   world.Ask(0, UnpublishVerb{.drain_ms = 1000});
   world.Deliver(0, LeaveAsked{});
   EXPECT_EQ(world.Finish(0), absl::OkStatus());
@@ -122,9 +122,9 @@ TEST(Leaving, LetsAnUnpublishEnd) {
 TEST(Leaving, ShortensAnUnpublish) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  std::vector<UnpublishCall> calls;
+  std::vector<protocol::Unpublish> calls;
   world.hub.script = [&](size_t, const Call& call) {
-    const auto* unpublish = std::get_if<UnpublishCall>(&call.request);
+    const auto* unpublish = std::get_if<protocol::Unpublish>(&call.request);
     if (unpublish != nullptr) calls.push_back(*unpublish);
     return unpublish != nullptr;
   };

@@ -213,7 +213,7 @@ TEST(Publish, WaitingForTheGroupSaysInTheEndWhomItMisses) {
   world.at(0).memory = world.Content(5);
   const absl::Status missing = absl::DeadlineExceededError("missing: rank 1");
   world.hub.script = [&](size_t worker, const Call& call) {
-    const auto* publish = std::get_if<PublishCall>(&call.request);
+    const auto* publish = std::get_if<protocol::Publish>(&call.request);
     if (publish == nullptr || !publish->wait_for_group) return false;
     EXPECT_EQ(publish->timeout_ms, 0);
     world.hub.Reply(worker, call.op, missing, {});
@@ -234,7 +234,7 @@ TEST(Publish, WaitingForTheGroupEndsInTimeWithoutThatAnswer) {
     world.hub.visible_at_once = false;
     world.at(0).memory = world.Content(5);
     world.hub.script = [&](size_t, const Call& call) {
-      const auto* publish = std::get_if<PublishCall>(&call.request);
+      const auto* publish = std::get_if<protocol::Publish>(&call.request);
       if (publish == nullptr || !publish->wait_for_group) return false;
       if (what == 1) world.SetHubAway(true);
       if (what == 2) world.hub.AllowVisible(5);

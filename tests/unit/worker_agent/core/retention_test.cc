@@ -39,14 +39,14 @@ TEST(Retention, TheHubHearsThatThereWillBeNoCopy) {
 TEST(Retention, ARepeatedUnpublishHasWhatIsLeftOfItsTime) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  Swallow<UnpublishCall>(world);
+  Swallow<protocol::Unpublish>(world);
   world.Ask(0, UnpublishVerb{.drain_ms = 4000});
   world.RunFor(500);
   world.SetHubAway(true);
   world.RunFor(1000);
   world.SetHubAway(false);
   world.RunFor(200);
-  const auto& again = std::get<UnpublishCall>(world.hub.calls.back().second.request);
+  const auto& again = std::get<protocol::Unpublish>(world.hub.calls.back().second.request);
   EXPECT_LE(again.drain_ms, 2500);
   EXPECT_GE(again.drain_ms, 2000);
   world.hub.Reply(0, world.hub.calls.back().second.op, absl::ResourceExhaustedError("the last"));
@@ -58,11 +58,11 @@ TEST(Retention, AFetchWhoseTimeIsOverGivesNothingUpThatTheHubWantsKept) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   ASSERT_TRUE(world.Publish(1, 6).ok());
-  Swallow<UnpublishCall>(world);
+  Swallow<protocol::Unpublish>(world);
   world.Ask(0, FetchVerb{.selector = {}, .timeout_ms = 3000});
   world.RunFor(100);
   const Call call = world.hub.calls.back().second;
-  EXPECT_LE(std::get<UnpublishCall>(call.request).drain_ms, 3000);
+  EXPECT_LE(std::get<protocol::Unpublish>(call.request).drain_ms, 3000);
   world.RunFor(3000);  // the hub's answer is on its way
   world.hub.Reply(0, call.op, absl::ResourceExhaustedError("the last"));
   EXPECT_FALSE(world.Finish(0).ok());
@@ -83,7 +83,7 @@ TEST(Retention, ARefusedUnpublishLeavesTheVersionHeldAndServed) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   const ControlWord before = world.at(0).word;
-  Swallow<UnpublishCall>(world);
+  Swallow<protocol::Unpublish>(world);
   world.Ask(0, UnpublishVerb{});
   world.RunFor(100);
   world.hub.Reply(0, world.hub.calls.back().second.op, absl::ResourceExhaustedError("the last"));
@@ -96,11 +96,11 @@ TEST(Retention, TheHubIsToldHowTheOwnerWantsToGo) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
   ASSERT_TRUE(world.Do(0, UnpublishVerb{.force = true}).ok());
-  EXPECT_TRUE(std::get<UnpublishCall>(world.hub.calls.back().second.request).force);
+  EXPECT_TRUE(std::get<protocol::Unpublish>(world.hub.calls.back().second.request).force);
   ASSERT_TRUE(world.Publish(0, 6).ok());
   ASSERT_TRUE(world.Do(0, LeaveVerb{}).ok());
   const auto& unpublish = world.hub.calls[world.hub.calls.size() - 2].second.request;
-  EXPECT_TRUE(std::get<UnpublishCall>(unpublish).leaving);
+  EXPECT_TRUE(std::get<protocol::Unpublish>(unpublish).leaving);
 }
 
 }  // namespace

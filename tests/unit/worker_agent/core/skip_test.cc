@@ -149,9 +149,9 @@ TEST_P(SkipTest, AnOutageOfAnotherRankIsWaitedOut) {
   world.hub.Abort(1, outage);
   size_t finishes = 0;
   world.hub.script = [&](size_t worker, const Call& call) {
-    const bool finished = std::holds_alternative<FinishReadCall>(call.request);
+    const bool finished = std::holds_alternative<protocol::FinishRead>(call.request);
     if (!finished || ++finishes != 2) return false;
-    world.hub.Reply(worker, call.op, outage, FinishReply{5});
+    world.hub.Reply(worker, call.op, outage, FinishReadReply{5});
     return true;
   };
   EXPECT_EQ(world.Finish(1), absl::OkStatus());
@@ -178,7 +178,7 @@ TEST_P(SkipTest, WhatIsAwayIsAskedForAgain) {
   for (const bool away : {true, false}) {
     int joins = 0;
     world.hub.script = [&](size_t worker, const Call& call) {
-      if (!std::holds_alternative<JoinFetchCall>(call.request) || ++joins > 2) return false;
+      if (!std::holds_alternative<protocol::JoinFetch>(call.request) || ++joins > 2) return false;
       world.hub.Reply(worker, call.op, AsOutage(absl::NotFoundError("no holder"), away));
       return true;
     };

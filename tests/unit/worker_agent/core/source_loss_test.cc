@@ -146,7 +146,7 @@ TEST_P(SourceLoss, OfTheLastOneEndsTheFetchAtOnce) {
   world.Kill(0);
   EXPECT_EQ(world.Finish(1).code(), StatusCode::kUnavailable);
   EXPECT_LE(world.now_ms() - before, 100);
-  EXPECT_EQ(world.hub.CountCalls(1, Call{0, FinishReadCall{}}.request.index()), 1u);
+  EXPECT_EQ(world.hub.CountCalls(1, Call{0, protocol::FinishRead{}}.request.index()), 1u);
   EXPECT_FALSE(world.at(1).core->Report().holding);
 }
 
@@ -157,7 +157,7 @@ TEST_P(SourceLoss, OfAnotherRanksLastOneEndsTheWaitAtOnce) {
   ASSERT_TRUE(world.Publish(0, 5).ok());
   OpId waiting = 0;
   world.hub.script = [&](size_t, const Call& call) {
-    if (!std::holds_alternative<FinishReadCall>(call.request)) return false;
+    if (!std::holds_alternative<protocol::FinishRead>(call.request)) return false;
     waiting = call.op;
     return true;
   };
@@ -165,10 +165,10 @@ TEST_P(SourceLoss, OfAnotherRanksLastOneEndsTheWaitAtOnce) {
   ASSERT_TRUE(world.Run([&] { return waiting != 0; }));
   const absl::Status outcome = absl::UnavailableError("every source of shard 1 failed");
   const TimeMs before = world.now_ms();
-  world.hub.Reply(1, waiting, outcome, FinishReply{5});
+  world.hub.Reply(1, waiting, outcome, FinishReadReply{5});
   EXPECT_EQ(world.Finish(1), outcome);
   EXPECT_LE(world.now_ms() - before, 100);
-  EXPECT_EQ(world.hub.CountCalls(1, Call{0, FinishReadCall{}}.request.index()), 1u);
+  EXPECT_EQ(world.hub.CountCalls(1, Call{0, protocol::FinishRead{}}.request.index()), 1u);
   EXPECT_FALSE(world.at(1).core->Report().holding);
 }
 

@@ -24,7 +24,7 @@ class ThenRead : public ::testing::TestWithParam<bool> {
   // The hub has begun the read; the answer is lost.
   void AskAndLoseTheAnswer() {
     world_.hub.script = [this](size_t, const Call& call) {
-      const bool unpublishes = std::holds_alternative<UnpublishCall>(call.request);
+      const bool unpublishes = std::holds_alternative<protocol::Unpublish>(call.request);
       if (unpublishes) world_.hub.lose_answers = true;
       return false;
     };
@@ -38,7 +38,7 @@ class ThenRead : public ::testing::TestWithParam<bool> {
   Call AskAndTakeTheCall() {
     std::optional<Call> unpublish;
     world_.hub.script = [&](size_t, const Call& call) {
-      if (!std::holds_alternative<UnpublishCall>(call.request)) return false;
+      if (!std::holds_alternative<protocol::Unpublish>(call.request)) return false;
       unpublish = call;
       return true;
     };
@@ -54,7 +54,7 @@ class ThenRead : public ::testing::TestWithParam<bool> {
     world_.SetHubAway(false);
   }
   size_t Begins() const {
-    return world_.hub.CountCalls(2, Call{0, BeginReadCall{}}.request.index());
+    return world_.hub.CountCalls(2, Call{0, protocol::BeginRead{}}.request.index());
   }
   bool SaidToHold(Generation generation) {
     world_.hub.said.clear();
@@ -136,7 +136,8 @@ TEST_P(ThenRead, StandsByWhatItHasAnnounced) {
 TEST_P(ThenRead, WhatWasHeardOutsideASessionIsVoid) {
   const Call unpublish = AskAndTakeTheCall();
   world_.Deliver(2, SessionDown{});
-  world_.Deliver(2, CallReply{unpublish.op, absl::OkStatus(), UnpublishReply{0, /*begun=*/true}});
+  world_.Deliver(
+      2, CallReply{unpublish.op, absl::OkStatus(), UnpublishReply{true, 0, /*begun=*/true}});
   world_.RunFor(10);
   EXPECT_EQ(Begins(), 0u) << "there is nobody to call";
   world_.Deliver(2, SessionUp{});
@@ -147,7 +148,7 @@ TEST_P(ThenRead, WhatWasHeardOutsideASessionIsVoid) {
 TEST_P(ThenRead, ADirectiveOfAnEarlierSessionIsVoid) {
   const Call unpublish = AskAndTakeTheCall();
   protocol::Assign early;
-  early.transaction = std::get<UnpublishCall>(unpublish.request).then_read->transaction;
+  early.transaction = std::get<protocol::Unpublish>(unpublish.request).then_read->transaction;
   early.assignment = 1000;
   early.source = world_.at(1).options.self;
   early.endpoint = world_.at(1).options.endpoint;
@@ -183,7 +184,7 @@ TEST_P(ThenRead, WhatWasAnnouncedInVainIsSkippedByBuffersThatStayHeld) {
   EXPECT_TRUE(world_.Holds(2, 4));
   EXPECT_EQ(world_.at(2).word.generation, held);
   const Call second = AskAndTakeTheCall();
-  const auto announced = std::get<UnpublishCall>(second.request).then_read->generation;
+  const auto announced = std::get<protocol::Unpublish>(second.request).then_read->generation;
   EXPECT_GT(announced, held + 2);
   Reconnect();
   EXPECT_TRUE(world_.Finish(2).ok());
@@ -199,7 +200,7 @@ TEST_P(ThenRead, ReleasesSourcesThatItNeverTurnedTo) {
   world_.Ask(3, UnpublishVerb{});
   EXPECT_TRUE(world_.Finish(3).ok());
   world_.Deliver(2, CallReply{world_.hub.calls.at(1).second.op, absl::OkStatus(),
-                              UnpublishReply{0, /*begun=*/true}});
+                              UnpublishReply{true, 0, /*begun=*/true}});
   EXPECT_TRUE(world_.Finish(2).ok());
   EXPECT_EQ(SourcesOf(2), "g0/0");
 }

@@ -19,9 +19,9 @@ class Window : public ::testing::Test {
  protected:
   Window() {
     world_.hub.script = [this](size_t worker, const Call& call) {
-      if (std::holds_alternative<JoinFetchCall>(call.request)) {
+      if (std::holds_alternative<protocol::JoinFetch>(call.request)) {
         world_.hub.Reply(worker, call.op, absl::OkStatus(),
-                         FetchDecision{{1, 1}, {2, 2}, 5, 1, kChunkBytes, {}, false});
+                         FetchDecision{{1, 1}, {2, 2}, 5, 1, kChunkBytes});
       } else {
         world_.hub.Reply(worker, call.op, absl::OkStatus());
       }
