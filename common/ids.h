@@ -69,8 +69,8 @@ ControlWord UnpackControlWord(uint64_t packed);
 // R2: which processes a group consists of; another one whenever a rank starts anew. Made by the hub
 // and told to the workers, who report it; the later one is the greater.
 struct GroupEpoch {
-  uint64_t life = 0;   // of the hub, by which it was made; 0: not known
-  uint64_t count = 0;  // of those made in that life
+  uint64_t hub_epoch = 0;  // of the hub, by which it was made; 0: not known
+  uint64_t count = 0;      // of those made in that life
   auto operator<=>(const GroupEpoch&) const = default;
 };
 

@@ -32,7 +32,7 @@ void DeclareTls(cli::CommandLine& line, const std::string& prefix, tls::Files& f
   line.Flag(prefix + "tls-ca", &files.ca, words.ca, file);
 }
 
-cli::Problem CheckPair(const std::string& prefix, const tls::Files& files) {
+cli::ErrorText CheckPair(const std::string& prefix, const tls::Files& files) {
   if (files.cert.empty() == files.key.empty()) return std::nullopt;
   return absl::StrCat("--", prefix, "tls-cert and --", prefix, "tls-key: give both, or neither");
 }
@@ -143,13 +143,13 @@ bool OnLoopback(const Flags& flags) { return tls::IsLoopback(flags.listen); }
 namespace {
 
 // The flags of the guard.
-cli::Problem CheckGuard(const cli::CommandLine& line, Flags& flags) {
+cli::ErrorText CheckGuard(const cli::CommandLine& line, Flags& flags) {
   if (flags.insecure_loopback && !line.IsSet("listen")) flags.listen = "127.0.0.1:7070";
   if (flags.insecure_loopback && !OnLoopback(flags)) {
     return absl::StrCat("--insecure-loopback: --listen ", flags.listen,
                         " is beyond the loopback; name 127.0.0.1 or [::1]");
   }
-  if (cli::Problem problem = CheckPair("", flags.tls)) return problem;
+  if (cli::ErrorText problem = CheckPair("", flags.tls)) return problem;
   if (flags.client_auth == "auto") flags.client_auth = flags.tls.ca.empty() ? "none" : "required";
   const bool known = flags.client_auth == "none" || flags.client_auth == "optional" ||
                      flags.client_auth == "required";
@@ -175,7 +175,7 @@ bool IsAllAddresses(const std::string& host) {
 }
 
 // Where agents are sent to has to be one place.
-cli::Problem CheckAdvertised(Flags& flags) {
+cli::ErrorText CheckAdvertised(Flags& flags) {
   const auto listen = ListenAddress::Parse(flags.listen);
   if (!listen.ok()) return std::nullopt;  // that is said elsewhere
   if (flags.advertise.empty()) {
@@ -194,7 +194,7 @@ cli::Problem CheckAdvertised(Flags& flags) {
   return std::nullopt;
 }
 
-cli::Problem CheckEtcd(const cli::CommandLine& line, Flags& flags) {
+cli::ErrorText CheckEtcd(const cli::CommandLine& line, Flags& flags) {
   auto place = store::EtcdPlace::Parse(flags.store);
   if (!place.ok()) return "--store: " + std::string(place.status().message());
   flags.etcd = *std::move(place);
@@ -207,14 +207,14 @@ cli::Problem CheckEtcd(const cli::CommandLine& line, Flags& flags) {
       flags.leader_lease % std::chrono::seconds(1) != std::chrono::milliseconds(0)) {
     return "--leader-lease: give whole seconds, 2s to 60s";
   }
-  if (cli::Problem problem = CheckPair(kStorePrefix, flags.store_tls)) return problem;
+  if (cli::ErrorText problem = CheckPair(kStorePrefix, flags.store_tls)) return problem;
   if (const auto problem = NameProblem(flags.hub_name); line.IsSet("hub-name") && problem) {
     return absl::StrCat("--hub-name ", *problem);
   }
   return CheckAdvertised(flags);
 }
 
-cli::Problem CheckStore(const cli::CommandLine& line, Flags& flags) {
+cli::ErrorText CheckStore(const cli::CommandLine& line, Flags& flags) {
   if (store::EtcdPlace::Meant(flags.store)) return CheckEtcd(line, flags);
   for (const char* name : kEtcdOnly) {
     if (line.IsSet(name)) {
@@ -239,7 +239,7 @@ cli::Problem CheckStore(const cli::CommandLine& line, Flags& flags) {
 
 }  // namespace
 
-cli::Problem Check(const cli::CommandLine& line, Flags& flags) {
+cli::ErrorText Check(const cli::CommandLine& line, Flags& flags) {
   using std::chrono::milliseconds;
   if (line.IsSet("data-dir") && flags.data_dir.empty()) {
     return "--data-dir: is empty; name a directory";
@@ -251,7 +251,7 @@ cli::Problem Check(const cli::CommandLine& line, Flags& flags) {
   if (flags.sources_per_reader == 0 || flags.sources_per_reader > kSourcesPerReaderMax) {
     return absl::StrCat("--sources-per-reader: give 1 to ", kSourcesPerReaderMax);
   }
-  if (cli::Problem problem = CheckStore(line, flags)) return problem;
+  if (cli::ErrorText problem = CheckStore(line, flags)) return problem;
   return CheckGuard(line, flags);
 }
 

@@ -46,7 +46,7 @@ struct Flags {
 
 void Declare(cli::CommandLine& line, Flags& flags);
 // What is wrong with the flags beyond their types, or nothing. Fills in what follows from others.
-cli::Problem Check(const cli::CommandLine& line, Flags& flags);
+cli::ErrorText Check(const cli::CommandLine& line, Flags& flags);
 bool OnLoopback(const Flags& flags);
 
 }  // namespace tensorhub

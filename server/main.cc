@@ -103,7 +103,7 @@ rpc::RpcServer::Options ServerOptions(const Flags& flags, const ListenAddress& l
   rpc::RpcServer::Options options;
   options.listen = listen;
   options.loop.hub.seed = RandomSeed();
-  options.loop.hub.life = loaded.identity.epoch;
+  options.loop.hub.hub_epoch = loaded.identity.epoch;
   options.loop.hub.store = loaded.identity.store_id;
   options.loop.hub.lease_ms = lease_ms;
   options.loop.hub.heartbeat_ms = lease_ms / 5;
@@ -256,7 +256,7 @@ int Main(int argc, char** argv) {
   cli::CommandLine line(kName, "The hub of TensorHub: knows which worker holds which version.");
   Declare(line, flags);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
-  if (cli::Problem problem = Check(line, flags)) return cli::Fail(kName, *problem, 2);
+  if (cli::ErrorText problem = Check(line, flags)) return cli::Fail(kName, *problem, 2);
   const absl::StatusOr<ListenAddress> listen = ListenAddress::Parse(flags.listen);
   if (!listen.ok()) {
     return cli::Fail(kName, "--listen: " + std::string(listen.status().message()), 2);

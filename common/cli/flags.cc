@@ -18,7 +18,7 @@ namespace tensorhub::cli {
 
 void Command::Choice(const std::string& name, std::string* target,
                      const std::vector<std::string>& choices, const std::string& help, char alias) {
-  const auto parse = [target, choices](std::string_view text) -> Problem {
+  const auto parse = [target, choices](std::string_view text) -> ErrorText {
     if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
       return absl::StrCat("is not one of ", absl::StrJoin(choices, ", "));
     }
@@ -58,7 +58,7 @@ bool Command::IsSet(std::string_view name) const {
                      [&](const FlagSpec& flag) { return flag.name == name && flag.set; });
 }
 
-Surroundings Surroundings::OfProcess() {
+Environment Environment::OfProcess() {
   const auto environment = [](const std::string& name) -> std::optional<std::string> {
     const char* value = std::getenv(name.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -86,19 +86,19 @@ void CommandLine::DefaultLogLevel(const std::string& level) {
 
 std::optional<int> CommandLine::Parse(int argc, const char* const* argv) {
   return Parse(std::vector<std::string>(argv + std::min(argc, 1), argv + argc),
-               Surroundings::OfProcess());
+               Environment::OfProcess());
 }
 
 std::optional<int> CommandLine::Parse(const std::vector<std::string>& arguments,
-                                      const Surroundings& surroundings) {
-  Parsing parsing(*this, surroundings);
-  Problem problem = parsing.Run(arguments);
+                                      const Environment& environment) {
+  Parsing parsing(*this, environment);
+  ErrorText problem = parsing.Run(arguments);
   if (parsing.answered()) {
-    *surroundings.out << std::flush;
+    *environment.out << std::flush;
     return 0;
   }
   if (!problem) return std::nullopt;
-  *surroundings.err << name() << ": " << OneLine(*problem) << std::endl;
+  *environment.err << name() << ": " << OneLine(*problem) << std::endl;
   return 2;
 }
 

@@ -40,7 +40,7 @@
 
 namespace tensorhub::cli {
 
-using Parser = std::function<Problem(std::string_view)>;
+using Parser = std::function<ErrorText(std::string_view)>;
 
 struct FlagHints {
   char alias = 0;                // 'o': -o as well
@@ -149,11 +149,11 @@ class Command {
 };
 
 // Where results, errors and environment variables come from and go to; tests bring their own.
-struct Surroundings {
+struct Environment {
   std::ostream* out = nullptr;
   std::ostream* err = nullptr;
   std::function<std::optional<std::string>(const std::string& name)> environment;
-  static Surroundings OfProcess();
+  static Environment OfProcess();
 };
 
 class CommandLine : public Command {
@@ -169,7 +169,7 @@ class CommandLine : public Command {
   // of which one line was printed.
   std::optional<int> Parse(int argc, const char* const* argv);
   std::optional<int> Parse(const std::vector<std::string>& arguments,
-                           const Surroundings& surroundings);
+                           const Environment& environment);
 
   // Empty without verbs.
   const std::string& verb() const { return verb_; }

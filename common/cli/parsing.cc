@@ -33,28 +33,28 @@ std::string WithoutComment(const std::string& line) {
 
 }  // namespace
 
-Problem Parsing::Run(const std::vector<std::string>& arguments) {
+ErrorText Parsing::Run(const std::vector<std::string>& arguments) {
   arguments_ = arguments;
-  if (Problem problem = ReadArguments()) return problem;
+  if (ErrorText problem = ReadArguments()) return problem;
   if (answered_) return std::nullopt;
   if (!line_.commands_.empty() && verb_ == nullptr) {
     return absl::StrCat("what to do is missing: give one of ", VerbsOf(line_));
   }
-  if (Problem problem = ForEachFlag([&](FlagSpec& flag) { return ApplyGiven(flag); })) {
+  if (ErrorText problem = ForEachFlag([&](FlagSpec& flag) { return ApplyGiven(flag); })) {
     return problem;
   }
-  if (Problem problem = ForEachFlag([&](FlagSpec& flag) { return ApplyEnvironment(flag); })) {
+  if (ErrorText problem = ForEachFlag([&](FlagSpec& flag) { return ApplyEnvironment(flag); })) {
     return problem;
   }
-  if (Problem problem = ApplyFile()) return problem;
+  if (ErrorText problem = ApplyFile()) return problem;
   return ApplyWords();
 }
 
-Problem Parsing::ReadArguments() {
+ErrorText Parsing::ReadArguments() {
   bool flags_ended = false;
   while (next_ < arguments_.size() && !answered_) {
     const std::string text = arguments_[next_++];
-    Problem problem;
+    ErrorText problem;
     if (!flags_ended && text == "--") {
       flags_ended = true;
     } else if (!flags_ended && text.starts_with("--")) {
@@ -69,7 +69,7 @@ Problem Parsing::ReadArguments() {
   return std::nullopt;
 }
 
-Problem Parsing::ReadLongFlag(std::string_view text) {
+ErrorText Parsing::ReadLongFlag(std::string_view text) {
   const size_t equals = text.find('=');
   const std::string name(text.substr(0, equals));
   const std::string spelling = "--" + name;
@@ -82,7 +82,7 @@ Problem Parsing::ReadLongFlag(std::string_view text) {
   return std::nullopt;
 }
 
-Problem Parsing::ReadShortFlag(std::string_view text) {
+ErrorText Parsing::ReadShortFlag(std::string_view text) {
   if (text == "-h") return Answer(HelpText(line_, verb_));
   FlagSpec* flag = FindAlias(text[1]);
   if (flag == nullptr) return UnknownFlag(text);
@@ -92,7 +92,7 @@ Problem Parsing::ReadShortFlag(std::string_view text) {
   return std::nullopt;
 }
 
-Problem Parsing::TakeValue(FlagSpec& flag, const std::string& spelling) {
+ErrorText Parsing::TakeValue(FlagSpec& flag, const std::string& spelling) {
   if (flag.is_switch) {
     flag.given.push_back("true");
     return std::nullopt;
@@ -104,7 +104,7 @@ Problem Parsing::TakeValue(FlagSpec& flag, const std::string& spelling) {
   return std::nullopt;
 }
 
-Problem Parsing::ReadWord(const std::string& word) {
+ErrorText Parsing::ReadWord(const std::string& word) {
   if (line_.commands_.empty() || verb_ != nullptr) {
     words_.push_back(word);
     return std::nullopt;
@@ -119,13 +119,13 @@ Problem Parsing::ReadWord(const std::string& word) {
   return std::nullopt;
 }
 
-Problem Parsing::Answer(const std::string& text) {
-  *surroundings_.out << text;
+ErrorText Parsing::Answer(const std::string& text) {
+  *environment_.out << text;
   answered_ = true;
   return std::nullopt;
 }
 
-Problem Parsing::UnknownFlag(std::string_view spelling) const {
+ErrorText Parsing::UnknownFlag(std::string_view spelling) const {
   const std::string shown(spelling);
   const std::string help = absl::StrCat(
       line_.name(), verb_ == nullptr ? "" : absl::StrCat(" ", verb_->name()), " --help");
@@ -153,23 +153,23 @@ Command::FlagSpec* Parsing::FindAlias(char alias) {
 }
 
 template <typename Visit>
-Problem Parsing::ForEachFlag(Visit visit) {
+ErrorText Parsing::ForEachFlag(Visit visit) {
   for (Command* command : {static_cast<Command*>(&line_), verb_}) {
     if (command == nullptr) continue;
     for (FlagSpec& flag : command->flags_) {
-      if (Problem problem = visit(flag)) return problem;
+      if (ErrorText problem = visit(flag)) return problem;
     }
   }
   return std::nullopt;
 }
 
-Problem Parsing::ApplyGiven(FlagSpec& flag) {
+ErrorText Parsing::ApplyGiven(FlagSpec& flag) {
   if (flag.given.size() > 1 && !flag.is_list && !flag.is_switch) {
     return absl::StrCat("--", flag.name, " is given twice: give it once");
   }
   if (!flag.given.empty()) flag.reset();
   for (const std::string& value : flag.given) {
-    if (Problem problem = flag.parse(value)) {
+    if (ErrorText problem = flag.parse(value)) {
       return absl::StrCat("--", flag.name, ": ", Quoted(value), " ", *problem);
     }
     flag.set = true;
@@ -177,23 +177,23 @@ Problem Parsing::ApplyGiven(FlagSpec& flag) {
   return std::nullopt;
 }
 
-Problem Parsing::ApplyEnvironment(FlagSpec& flag) {
+ErrorText Parsing::ApplyEnvironment(FlagSpec& flag) {
   const std::string variable = VariableOf(flag.name);
-  const std::string value = surroundings_.environment(variable).value_or("");
+  const std::string value = environment_.environment(variable).value_or("");
   if (flag.set || value.empty()) return std::nullopt;
   flag.reset();
   flag.set = true;
   std::vector<std::string> parts = {value};
   if (flag.is_list) parts = absl::StrSplit(value, ',');
   for (const std::string& part : parts) {
-    if (Problem problem = flag.parse(part)) {
+    if (ErrorText problem = flag.parse(part)) {
       return absl::StrCat(variable, " (environment): ", Quoted(part), " ", *problem);
     }
   }
   return std::nullopt;
 }
 
-Problem Parsing::ApplyFile() {
+ErrorText Parsing::ApplyFile() {
   if (line_.config_.empty()) return std::nullopt;
   const std::string unreadable =
       absl::StrCat("--config: ", Quoted(line_.config_), " cannot be read: name a readable file");
@@ -203,14 +203,14 @@ Problem Parsing::ApplyFile() {
   std::string text;
   for (int number = 1; std::getline(file, text); ++number) {
     const std::string where = absl::StrCat(line_.config_, ":", number, ": ");
-    if (Problem problem = ApplyLine(text, where, from_file)) return problem;
+    if (ErrorText problem = ApplyLine(text, where, from_file)) return problem;
   }
   if (file.bad()) return unreadable;  // a directory, say
   return std::nullopt;
 }
 
-Problem Parsing::ApplyLine(const std::string& text, const std::string& where,
-                           std::vector<const FlagSpec*>& from_file) {
+ErrorText Parsing::ApplyLine(const std::string& text, const std::string& where,
+                             std::vector<const FlagSpec*>& from_file) {
   const std::string content(absl::StripAsciiWhitespace(WithoutComment(text)));
   if (content.empty()) return std::nullopt;
   const size_t equals = content.find('=');
@@ -228,13 +228,13 @@ Problem Parsing::ApplyLine(const std::string& text, const std::string& where,
   if (!repeated) flag->reset();
   flag->set = true;
   from_file.push_back(flag);
-  if (Problem problem = flag->parse(value)) {
+  if (ErrorText problem = flag->parse(value)) {
     return absl::StrCat(where, name, ": ", Quoted(value), " ", *problem);
   }
   return std::nullopt;
 }
 
-Problem Parsing::ApplyWords() {
+ErrorText Parsing::ApplyWords() {
   Command& command = verb_ == nullptr ? line_ : *verb_;
   size_t next = 0;
   for (const Command::ArgumentSpec& argument : command.arguments_) {
@@ -243,15 +243,15 @@ Problem Parsing::ApplyWords() {
     }
     const size_t end = argument.kind.repeated ? words_.size() : std::min(next + 1, words_.size());
     for (; next < end; ++next) {
-      if (Problem problem = ApplyWord(argument, next)) return problem;
+      if (ErrorText problem = ApplyWord(argument, next)) return problem;
     }
   }
   if (next == words_.size()) return std::nullopt;
   return absl::StrCat(Quoted(words_[next]), " is one argument too many: ", UsageLine(line_, verb_));
 }
 
-Problem Parsing::ApplyWord(const Command::ArgumentSpec& argument, size_t index) {
-  Problem problem = argument.parse(words_[index]);
+ErrorText Parsing::ApplyWord(const Command::ArgumentSpec& argument, size_t index) {
+  ErrorText problem = argument.parse(words_[index]);
   if (!problem) return std::nullopt;
   return absl::StrCat(argument.name, ": ", Quoted(words_[index]), " ", *problem);
 }

@@ -17,10 +17,10 @@ namespace tensorhub::cli {
 
 class Parsing {
  public:
-  Parsing(CommandLine& line, const Surroundings& surroundings)
-      : line_(line), surroundings_(surroundings) {}
+  Parsing(CommandLine& line, const Environment& environment)
+      : line_(line), environment_(environment) {}
 
-  Problem Run(const std::vector<std::string>& arguments);
+  ErrorText Run(const std::vector<std::string>& arguments);
   // --help or --version was asked for and printed.
   bool answered() const { return answered_; }
 
@@ -28,30 +28,30 @@ class Parsing {
   using FlagSpec = Command::FlagSpec;
 
   // The command line: flags keep what they were given, the rest goes to `words_`.
-  Problem ReadArguments();
-  Problem ReadLongFlag(std::string_view text);
-  Problem ReadShortFlag(std::string_view text);
-  Problem TakeValue(FlagSpec& flag, const std::string& spelling);
-  Problem ReadWord(const std::string& word);
-  Problem Answer(const std::string& text);
-  Problem UnknownFlag(std::string_view spelling) const;
+  ErrorText ReadArguments();
+  ErrorText ReadLongFlag(std::string_view text);
+  ErrorText ReadShortFlag(std::string_view text);
+  ErrorText TakeValue(FlagSpec& flag, const std::string& spelling);
+  ErrorText ReadWord(const std::string& word);
+  ErrorText Answer(const std::string& text);
+  ErrorText UnknownFlag(std::string_view spelling) const;
   FlagSpec* Find(std::string_view name);
   FlagSpec* FindAlias(char alias);
   template <typename Visit>
-  Problem ForEachFlag(Visit visit);
+  ErrorText ForEachFlag(Visit visit);
 
   // The values come next, by precedence.
-  Problem ApplyGiven(FlagSpec& flag);
-  Problem ApplyEnvironment(FlagSpec& flag);
-  Problem ApplyFile();
-  Problem ApplyLine(const std::string& text, const std::string& where,
-                    std::vector<const FlagSpec*>& from_file);
-  Problem ApplyWords();
-  Problem ApplyWord(const Command::ArgumentSpec& argument, size_t index);
+  ErrorText ApplyGiven(FlagSpec& flag);
+  ErrorText ApplyEnvironment(FlagSpec& flag);
+  ErrorText ApplyFile();
+  ErrorText ApplyLine(const std::string& text, const std::string& where,
+                      std::vector<const FlagSpec*>& from_file);
+  ErrorText ApplyWords();
+  ErrorText ApplyWord(const Command::ArgumentSpec& argument, size_t index);
   bool KnownToAnyVerb(std::string_view name) const;
 
   CommandLine& line_;
-  const Surroundings& surroundings_;
+  const Environment& environment_;
   Command* verb_ = nullptr;
   std::vector<std::string> arguments_;
   size_t next_ = 0;

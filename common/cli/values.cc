@@ -41,12 +41,12 @@ std::optional<double> BytesPer(std::string_view unit) {
 
 }  // namespace
 
-Problem ParseValue(std::string_view text, std::string* out) {
+ErrorText ParseValue(std::string_view text, std::string* out) {
   *out = std::string(text);
   return std::nullopt;
 }
 
-Problem ParseValue(std::string_view text, bool* out) {
+ErrorText ParseValue(std::string_view text, bool* out) {
   for (std::string_view yes : {"true", "yes", "on", "1"}) {
     if (text == yes) return *out = true, std::nullopt;
   }
@@ -56,7 +56,7 @@ Problem ParseValue(std::string_view text, bool* out) {
   return "is neither true nor false";
 }
 
-Problem ParseValue(std::string_view text, double* out) {
+ErrorText ParseValue(std::string_view text, double* out) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
@@ -66,7 +66,7 @@ Problem ParseValue(std::string_view text, double* out) {
   return std::nullopt;
 }
 
-Problem ParseValue(std::string_view text, std::chrono::milliseconds* out) {
+ErrorText ParseValue(std::string_view text, std::chrono::milliseconds* out) {
   constexpr char kProblem[] = "is not a duration; write it like 250ms, 5s, 1m or 2h";
   constexpr double kLongestMs = 1e15;  // beyond any clock's use, and far from overflow
   if (text == "0") return *out = std::chrono::milliseconds(0), std::nullopt;
@@ -79,24 +79,25 @@ Problem ParseValue(std::string_view text, std::chrono::milliseconds* out) {
   return std::nullopt;
 }
 
-Problem ParseValue(std::string_view text, Bytes* out) {
+ErrorText ParseValue(std::string_view text, Bytes* out) {
   constexpr char kProblem[] = "is not a size; write it like 4096, 64MiB or 2GB";
   constexpr double kLargest = 9.0e18;
   const auto split = SplitUnit(text);
   if (!split) return kProblem;
   const std::optional<double> unit = BytesPer(split->second);
   if (!unit || split->first * *unit > kLargest) return kProblem;
-  if (split->second.empty()) return ParseValue(text, &out->value) ? Problem(kProblem) : Problem();
+  if (split->second.empty())
+    return ParseValue(text, &out->value) ? ErrorText(kProblem) : ErrorText();
   out->value = static_cast<uint64_t>(std::llround(split->first * *unit));
   return std::nullopt;
 }
 
-Problem ParseValue(std::string_view text, std::vector<std::string>* out) {
+ErrorText ParseValue(std::string_view text, std::vector<std::string>* out) {
   out->emplace_back(text);
   return std::nullopt;
 }
 
-Problem NotAWholeNumber(std::string_view low, std::string_view high) {
+ErrorText NotAWholeNumber(std::string_view low, std::string_view high) {
   return absl::StrCat("is not a whole number from ", std::string(low), " to ", std::string(high));
 }
 

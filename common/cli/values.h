@@ -19,7 +19,7 @@
 
 namespace tensorhub::cli {
 
-using Problem = std::optional<std::string>;
+using ErrorText = std::optional<std::string>;
 
 // "64MiB"; a type of its own, so that a plain number flag cannot be confused with it.
 struct Bytes {
@@ -27,19 +27,19 @@ struct Bytes {
   auto operator<=>(const Bytes&) const = default;
 };
 
-Problem ParseValue(std::string_view text, std::string* out);
-Problem ParseValue(std::string_view text, bool* out);    // true|false, yes|no, on|off, 1|0
-Problem ParseValue(std::string_view text, double* out);  // finite
+ErrorText ParseValue(std::string_view text, std::string* out);
+ErrorText ParseValue(std::string_view text, bool* out);    // true|false, yes|no, on|off, 1|0
+ErrorText ParseValue(std::string_view text, double* out);  // finite
 // A number with ms, s, m or h: "250ms", "1.5s". A bare 0 needs no unit. Not negative.
-Problem ParseValue(std::string_view text, std::chrono::milliseconds* out);
+ErrorText ParseValue(std::string_view text, std::chrono::milliseconds* out);
 // A number, alone or with K/M/G/T (decimal: kB) or Ki/Mi/Gi/Ti, each with or without a B.
-Problem ParseValue(std::string_view text, Bytes* out);
-Problem ParseValue(std::string_view text, std::vector<std::string>* out);  // appends
+ErrorText ParseValue(std::string_view text, Bytes* out);
+ErrorText ParseValue(std::string_view text, std::vector<std::string>* out);  // appends
 
-Problem NotAWholeNumber(std::string_view low, std::string_view high);
+ErrorText NotAWholeNumber(std::string_view low, std::string_view high);
 
 template <std::integral T>
-Problem ParseValue(std::string_view text, T* out) {
+ErrorText ParseValue(std::string_view text, T* out) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
@@ -51,9 +51,9 @@ Problem ParseValue(std::string_view text, T* out) {
 }
 
 template <typename T>
-Problem ParseValue(std::string_view text, std::optional<T>* out) {
+ErrorText ParseValue(std::string_view text, std::optional<T>* out) {
   T value{};
-  if (Problem problem = ParseValue(text, &value)) return problem;
+  if (ErrorText problem = ParseValue(text, &value)) return problem;
   *out = std::move(value);
   return std::nullopt;
 }

@@ -27,7 +27,7 @@ v1::WorkerId Encode(const WorkerIdentity& worker) {
 
 v1::GroupEpoch Encode(const GroupEpoch& epoch) {
   v1::GroupEpoch out;
-  out.set_life(epoch.life);
+  out.set_hub_epoch(epoch.hub_epoch);
   out.set_count(epoch.count);
   return out;
 }
@@ -43,7 +43,7 @@ WorkerIdentity Decode(const v1::WorkerId& worker) {
   return {{worker.model(), worker.group(), worker.rank()}, worker.incarnation()};
 }
 
-GroupEpoch Decode(const v1::GroupEpoch& epoch) { return {epoch.life(), epoch.count()}; }
+GroupEpoch Decode(const v1::GroupEpoch& epoch) { return {epoch.hub_epoch(), epoch.count()}; }
 
 Term Decode(const v1::Term& term) { return {term.number(), term.since()}; }
 

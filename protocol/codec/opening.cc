@@ -157,10 +157,10 @@ v1::OpenSession Encode(const OpenSession& open) {
   out.set_known_store_id(IdBytes(open.known_store));
   out.set_known_epoch(open.known_hub_epoch);
   *out.mutable_group_epoch() = Encode(open.epoch);
-  *out.mutable_came_in() = Encode(open.came_in);
+  *out.mutable_joined_epoch() = Encode(open.joined_epoch);
   if (open.holding) PutHolding(*open.holding, *out.mutable_holding());
   if (open.open_fetch) PutOpenFetch(*open.open_fetch, *out.mutable_open_fetch());
-  out.set_gave_up_join(open.gave_up_join);
+  out.set_abandoned_join_op(open.abandoned_join_op);
   out.set_features((open.knows_streams ? uint64_t{v1::FEATURE_STREAMS} : 0) |
                    (open.knows_resharding ? uint64_t{v1::FEATURE_RESHARDING} : 0));
   if (open.repeats) out.set_repeats(*open.repeats);
@@ -188,8 +188,8 @@ absl::StatusOr<OpenSession> Decode(const v1::OpenSession& open) {
   out.copy_of = open.copy_of();
   out.resumed = open.resumed();
   out.epoch = Decode(open.group_epoch());
-  out.came_in = Decode(open.came_in());
-  out.gave_up_join = open.gave_up_join();
+  out.joined_epoch = Decode(open.joined_epoch());
+  out.abandoned_join_op = open.abandoned_join_op();
   if (open.has_repeats()) out.repeats = open.repeats();
   out.knows_streams = (open.features() & v1::FEATURE_STREAMS) != 0;
   out.knows_resharding = out.knows_streams && (open.features() & v1::FEATURE_RESHARDING) != 0;

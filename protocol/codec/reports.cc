@@ -20,11 +20,11 @@ namespace tensorhub::protocol {
 namespace {
 
 void Put(const Heartbeat& said, v1::WorkerMessage& message) {
-  message.mutable_heartbeat()->set_gave_up_join(said.gave_up_join);
+  message.mutable_heartbeat()->set_abandoned_join_op(said.abandoned_join_op);
   message.mutable_heartbeat()->set_stalled_ms(Unsigned(said.stalled_ms));
 }
 Heartbeat Get(FieldChecks& check, const v1::Heartbeat& in) {
-  return {in.gave_up_join(), check.Time(in.stalled_ms())};
+  return {in.abandoned_join_op(), check.Time(in.stalled_ms())};
 }
 
 void Put(const Progress& said, v1::WorkerMessage& message) {

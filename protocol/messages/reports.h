@@ -93,10 +93,10 @@ struct OpenSession {
   Id128 known_store = {};        // of the hub that it belongs to; none: it is new, or knows none
   uint64_t known_hub_epoch = 0;  // the latest life of it
   GroupEpoch epoch = {};         // its group's, as it was told last
-  GroupEpoch came_in = {};       // as it was told first; none: it is new, or does not say
+  GroupEpoch joined_epoch = {};  // as it was told first; none: it is new, or does not say
   std::optional<Holding> holding = {};
   std::optional<OpenFetch> open_fetch = {};
-  OpId gave_up_join = 0;  // as in Heartbeat
+  OpId abandoned_join_op = 0;  // as in Heartbeat
   // The worker reads from several sources at a time, and serves ranges of its bytes.
   bool knows_streams = false;
   // The worker may be told to read from holders of another sharding (SourceSharding).
@@ -112,7 +112,7 @@ struct OpenSession {
 
 struct Heartbeat {
   // R6: a JoinFetch whose answer it does not wait for any more; 0: none.
-  OpId gave_up_join = 0;
+  OpId abandoned_join_op = 0;
   // R8: for how long its progress thread has been standing still. The agent's shell says it.
   TimeMs stalled_ms = 0;
 };

@@ -52,7 +52,7 @@ Id128 Hub::State::Adoption::ComesFrom(const SessionOpened& event) const {
 
 void Hub::State::Adoption::ForgetEpochs(SessionOpened& event) const {
   if (!ComesFrom(event)) return;
-  event.epoch = event.came_in = {};
+  event.epoch = event.joined_epoch = {};
   if (event.holding) event.holding->epoch = {};
 }
 

@@ -1,9 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes into the hub's state machine (what comes out: effects.h): plain data. Workers say and ask
-// it in the words of protocol/messages. Times are milliseconds of a monotonic clock that the caller
-// reads; the core never does.
+// What goes into the hub's state machine (what comes out: effects.h): plain data. Workers say and
+// ask it in the words of protocol/messages. Times are milliseconds of a monotonic clock that the
+// caller reads; the core never does.
 
 #ifndef TENSORHUB_SERVER_CORE_EVENTS_H_
 #define TENSORHUB_SERVER_CORE_EVENTS_H_

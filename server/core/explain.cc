@@ -29,7 +29,7 @@ std::string WhyLeft(const Worker& reader, const Stream& stream, const Worker& so
   const Worker& left = *before->second.source;
   if (&left == &source) return "it has connected anew";
   if (left.reference->state == ReferenceState::kDraining) return "it drains";
-  if (read.barred.contains(left.id)) return "it failed, or fell silent";
+  if (read.excluded.contains(left.id)) return "it failed, or fell silent";
   return left.slow || stream.left.contains(left.id) ? "it was slow" : "there was a better one";
 }
 

@@ -23,12 +23,12 @@ void Hub::State::JoinEpoch(Worker& worker, const SessionOpened& event, bool repl
   Group& group = GroupOf(key);
   const bool unseen = worker.number == 0;  // by this life
   const bool fresh = unseen && !event.resumed;
-  const GroupEpoch told = unseen ? ReportedEpoch(event) : worker.told;
+  const GroupEpoch told = unseen ? ReportedEpoch(event) : worker.epoch_known;
   group.is_older |= unseen && event.resumed;
-  const bool older = replaces || group.is_older || group.epoch.life < options_.life;
+  const bool older = replaces || group.is_older || group.epoch.hub_epoch < options_.hub_epoch;
   const bool anew = fresh && older;
   // This hub has seen all that became of the group since, and ended what was unfinished.
-  const bool followed = !unseen && told.life == options_.life;
+  const bool followed = !unseen && told.hub_epoch == options_.hub_epoch;
   // During a recovery that shows at its end (SettleEpoch).
   const bool strange =
       !fresh && !followed && !recovering_ && (replaces || IsFromUnknownEpoch(name, told));
@@ -37,7 +37,7 @@ void Hub::State::JoinEpoch(Worker& worker, const SessionOpened& event, bool repl
     BeginEpoch(name, NewEpoch(), absl::StrCat(ToString(key), " came back from another epoch"));
   }
   RaiseEpoch(name, told, absl::StrCat("another rank of ", key.group, " started anew"));
-  worker.told = fresh || !recovering_ ? group.epoch : told;
+  worker.epoch_known = fresh || !recovering_ ? group.epoch : told;
 }
 
 // Whether nothing says that it belongs to those who are there. Where nobody is, it brings a higher
@@ -51,9 +51,9 @@ bool Hub::State::IsFromUnknownEpoch(const GroupKey& group, GroupEpoch told) {
 
 // The number of its first word to any life: the group's at that time. A rank's next process raises
 // it, or comes to a life that is later than all of them.
-GroupEpoch Hub::State::CameIn(const SessionOpened& event) {
+GroupEpoch Hub::State::JoinedEpoch(const SessionOpened& event) {
   const WorkerKey& key = event.worker.key;
-  return event.resumed ? Known(key, event.came_in) : GroupOf(key).epoch;
+  return event.resumed ? Known(key, event.joined_epoch) : GroupOf(key).epoch;
 }
 
 // The group's, when it came or when it published. That it published in a life says nothing of the
@@ -67,14 +67,14 @@ GroupEpoch Hub::State::ReportedEpoch(const SessionOpened& event) {
 
 // R9: of this life counts only what was told this group, and there is no later one.
 GroupEpoch Hub::State::Known(const WorkerKey& key, GroupEpoch reported) {
-  const bool told = reported.life < options_.life || reported <= GroupOf(key).epoch;
+  const bool told = reported.hub_epoch < options_.hub_epoch || reported <= GroupOf(key).epoch;
   return told ? reported : GroupEpoch{};
 }
 
 // What is published in this life is later than whatever the group tells of earlier ones, and
 // earlier than whatever this one makes.
 GroupEpoch Hub::State::EpochOfPublish(const WorkerKey& key) {
-  return std::max(GroupOf(key).epoch, GroupEpoch{options_.life, 0});
+  return std::max(GroupOf(key).epoch, GroupEpoch{options_.hub_epoch, 0});
 }
 
 void Hub::State::RaiseEpoch(const GroupKey& group, GroupEpoch to, const std::string& why) {
@@ -88,24 +88,24 @@ void Hub::State::RaiseEpoch(const GroupKey& group, GroupEpoch to, const std::str
 void Hub::State::BeginEpoch(const GroupKey& group, GroupEpoch epoch, const std::string& why) {
   RaiseEpoch(group, epoch, why);
   ForEachLive(group, [&](Worker& worker) {
-    worker.told = epoch;
+    worker.epoch_known = epoch;
     if (!worker.epoch_sent_this_heartbeat) TellEpoch(worker);
   });
 }
 
 // When all ranks of a large group start anew, one after the other, each is told once per heartbeat.
 void Hub::State::TellEpoch(Worker& worker) {
-  worker.epoch_sent_this_heartbeat = worker.said != worker.told;
+  worker.epoch_sent_this_heartbeat = worker.epoch_sent != worker.epoch_known;
   if (!worker.epoch_sent_this_heartbeat) return;
-  worker.said = worker.told;
-  Send(worker, GroupChanged{worker.told});
+  worker.epoch_sent = worker.epoch_known;
+  Send(worker, GroupChanged{worker.epoch_known});
 }
 
 bool Hub::State::AllWereTold(const GroupKey& group) {
   const GroupEpoch epoch = groups_.at(group).epoch;
   bool all = true;
   ForEachLive(group, [&](const Worker& worker) {
-    all &= worker.told == epoch && worker.told != GroupEpoch{};
+    all &= worker.epoch_known == epoch && worker.epoch_known != GroupEpoch{};
   });
   return all;
 }

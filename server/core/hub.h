@@ -35,14 +35,14 @@ struct HubLimits {
   // Documents; unused ones make room.
   DocumentLimits layouts{4'096, uint64_t{1} << 30};
   DocumentLimits attachments{1'024, uint64_t{4} << 30};
-  size_t pins = 1'024;         // per model
-  size_t barred_sources = 64;  // that may fail one reader before its fetch is given up
+  size_t pins = 1'024;           // per model
+  size_t excluded_sources = 64;  // that may fail one reader before its fetch is given up
 };
 
 struct HubOptions {
   uint64_t seed = 1;
   // Which life of the hub this is: greater than that of any before (R2).
-  uint64_t life = 1;
+  uint64_t hub_epoch = 1;
   // Whose data it has (R8); none: nothing is kept, and any worker is welcome.
   Id128 store = {};
   // How long a silent worker counts as alive. Shorter: dead workers hinder others less; longer:

@@ -85,7 +85,7 @@ void Hub::State::Invariants::CheckSettled() const {
 void Hub::State::Invariants::CheckEpoch(const Worker& worker) const {
   if (!worker.alive) return;
   const GroupEpoch epoch = state.groups_.at({worker.id.key.model, worker.id.key.group}).epoch;
-  TH_CHECK(state.recovering_ || worker.told == epoch);
+  TH_CHECK(state.recovering_ || worker.epoch_known == epoch);
   const bool unfinished =
       worker.reference && worker.reference->state == ReferenceState::kPublishing;
   TH_CHECK(!unfinished || worker.reference->epoch >= epoch);

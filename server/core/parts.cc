@@ -23,7 +23,7 @@
 namespace tensorhub::hub {
 namespace {
 
-// Holders of a place that are looked at: most will do, some are barred or do not know streams.
+// Holders of a place that are looked at: most will do, some are excluded or do not know streams.
 constexpr size_t kPartHoldersMax = 256;
 
 SourceSharding PartsFor(const Worker& reader) {

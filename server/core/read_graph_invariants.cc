@@ -116,7 +116,7 @@ void ReadGraph::CheckSeeds(const Shard& shard) const {
     for (const Worker* seed : site.all.inlets) {
       TH_CHECK(Reads(*seed) && seed->place.datacenter == datacenter);
       const Read& read = *seed->read;
-      if (!IsFedWhole(*seed) || read.restored || !read.barred.empty()) continue;
+      if (!IsFedWhole(*seed) || read.restored || !read.excluded.empty()) continue;
       if (seed->withdrawn || read.apart) continue;
       if (!read.whole().left.empty()) continue;
       TH_CHECK(innocent == nullptr);

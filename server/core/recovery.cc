@@ -162,7 +162,7 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
   TellIfVisible(worker, event);
   EndUnreported(worker, event);
   MergeOpenFetch(worker, event);
-  GiveUpJoin(worker, event.gave_up_join);
+  GiveUpJoin(worker, event.abandoned_join_op);
   TellIfSuperseded(worker);
 }
 

@@ -84,7 +84,7 @@ void Hub::State::On(const Heartbeat& event) {
   if (worker == nullptr) return;
   NoteStall(*worker, event.stalled_ms);
   TellEpoch(*worker);
-  GiveUpJoin(*worker, event.gave_up_join);
+  GiveUpJoin(*worker, event.abandoned_join_op);
   graph_.Sample(*worker);
 }
 
@@ -129,11 +129,11 @@ void Hub::State::On(const SessionOpened& opened) {
   Attach(worker, event);
   absentees_.Hear(event);
   absentees_.ComesBack(event.worker.key);
-  if (worker.came_in == GroupEpoch{}) worker.came_in = CameIn(event);
+  if (worker.joined_epoch == GroupEpoch{}) worker.joined_epoch = JoinedEpoch(event);
   Send(worker, Welcome{options_.lease_ms, options_.heartbeat_ms, Lacks(documents_, event.holding),
-                       worker.told, models_.at(event.worker.key.model).terms.now().number,
+                       worker.epoch_known, models_.at(event.worker.key.model).terms.now().number,
                        adoption.ComesFrom(event), options_.guard_reads});
-  worker.said = worker.told;
+  worker.epoch_sent = worker.epoch_known;
   const bool held = worker.reference.has_value();
   MergeReport(worker, event);
   if (!held && HoldsWhole(worker)) OfferReported(worker);
@@ -197,14 +197,14 @@ absl::Status Hub::State::CheckOpening(const SessionOpened& event) {
 absl::Status Hub::State::CheckIncarnation(const SessionOpened& event, const Worker& worker) {
   const Incarnation incarnation = event.worker.incarnation;
   const bool other = incarnation != worker.id.incarnation;
-  const GroupEpoch came_in = event.resumed && other ? CameIn(event) : GroupEpoch{};
+  const GroupEpoch joined_epoch = event.resumed && other ? JoinedEpoch(event) : GroupEpoch{};
   const auto& fenced = worker.fenced;
   if (std::find(fenced.begin(), fenced.end(), incarnation) != fenced.end() ||
-      (worker.alive && JoinedBefore(came_in, worker.came_in))) {
+      (worker.alive && JoinedBefore(joined_epoch, worker.joined_epoch))) {
     return absl::AbortedError(
         absl::StrCat(ToString(event.worker.key), " was replaced by a newer incarnation"));
   }
-  if (JoinedBefore(worker.came_in, came_in)) return absl::OkStatus();
+  if (JoinedBefore(worker.joined_epoch, joined_epoch)) return absl::OkStatus();
   if (!other) {
     if (event.number <= worker.number) {
       return absl::AbortedError(absl::StrCat("stale session ", event.number, "; session ",
@@ -253,7 +253,7 @@ void Hub::State::Replace(Worker& worker, const SessionOpened& by) {
   const bool restored = worker.number == 0;  // this life has not seen it
   std::deque<Incarnation> fenced = std::move(worker.fenced);
   // R8: the newer one may come back; of one that this life has not seen its report will say.
-  const bool newer = by.resumed && (restored || JoinedBefore(CameIn(by), worker.came_in));
+  const bool newer = by.resumed && (restored || JoinedBefore(JoinedEpoch(by), worker.joined_epoch));
   if (!newer) fenced.push_back(worker.id.incarnation);
   if (fenced.size() > kFencedMax) fenced.pop_front();
   dead_.erase({worker.died, worker.id.key});

@@ -95,9 +95,9 @@ void ReadGraph::GiveUpRead(Worker& reader) {
   stranded_.push_back({&reader, AsOutage(NoSourceOf(reader, rank), silent)});
 }
 
-// R5: across the wide area, or nowhere, unless one that it barred is tried once more.
+// R5: across the wide area, or nowhere, unless one that it excluded is tried once more.
 bool ReadGraph::MustGoFar(Worker& reader) {
-  if (reader.read->barred.empty()) return false;
+  if (reader.read->excluded.empty()) return false;
   const std::optional<Candidate> best = Choose(reader);
   return !best || best->tier == Tier::kRemote;
 }
@@ -105,19 +105,19 @@ bool ReadGraph::MustGoFar(Worker& reader) {
 // Pardons sources that are no farther. True if there is one to be tried once more.
 bool ReadGraph::ReadmitOnce(Worker& reader, Tier farthest) {
   bool any = false;
-  for (auto& [id, bar] : reader.read->barred) {
-    if (bar.state != Exclusion::State::kConfirmed) continue;
+  for (auto& [id, exclusion] : reader.read->excluded) {
+    if (exclusion.state != Exclusion::State::kConfirmed) continue;
     const Worker* source = roster_.FindLive(id);
     if (source == nullptr || TierBetween(source->location, reader.location) > farthest) continue;
-    bar.state = Exclusion::State::kReadmitted;
+    exclusion.state = Exclusion::State::kReadmitted;
     any = true;
   }
   return any;
 }
 
 bool ReadGraph::HopesForAnswer(const Worker& reader) {
-  const auto& barred = reader.read->barred;
-  return std::any_of(barred.begin(), barred.end(), [&](const auto& entry) {
+  const auto& excluded = reader.read->excluded;
+  return std::any_of(excluded.begin(), excluded.end(), [&](const auto& entry) {
     if (entry.second.state != Exclusion::State::kExcluded) return false;
     const Worker* source = roster_.FindLive(entry.first);
     return source != nullptr && source->question &&
@@ -143,13 +143,13 @@ void ReadGraph::On(const SourceFailed& event) {
   // R9: it refuses what the reader shows, and so is there. What the next Assign brings may be
   // another.
   const bool refused = absl::IsUnauthenticated(event.reason);
-  BarSource(read, source.id, refused);
+  Exclude(read, source.id, refused);
   if (!refused) RecordFailureReport(source, reader->id);
   if (!refused) Suspect(source, *reader, /*verify=*/absl::IsDataLoss(event.reason));
   const bool stranded = read.FedBy(event.assignment) != nullptr && read.running;
   Release(*reader, event.assignment);
   if (!stranded) return;
-  if (read.barred.size() >= options_.limits.barred_sources && !HasSource(read)) {
+  if (read.excluded.size() >= options_.limits.excluded_sources && !HasSource(read)) {
     stranded_.push_back({reader, absl::UnavailableError("too many sources failed"), true});
     return;
   }
@@ -165,14 +165,14 @@ std::optional<ReadGraph::Stranded> ReadGraph::TakeStranded() {
 
 // Once it may be tried again (ReadmitOnce; at once, if it only refused); the second time is the
 // last. A refusal and a failure are two things: one does not use up the other's second chance.
-void ReadGraph::BarSource(Read& read, const WorkerIdentity& source, bool refused) const {
-  const bool is_new = !read.barred.contains(source);
-  if (is_new && read.barred.size() >= options_.limits.barred_sources) return;
-  Exclusion& bar = read.barred[source];
-  const bool again = std::exchange(refused ? bar.refused : bar.failed, true);
+void ReadGraph::Exclude(Read& read, const WorkerIdentity& source, bool refused) const {
+  const bool is_new = !read.excluded.contains(source);
+  if (is_new && read.excluded.size() >= options_.limits.excluded_sources) return;
+  Exclusion& exclusion = read.excluded[source];
+  const bool again = std::exchange(refused ? exclusion.refused : exclusion.failed, true);
   const Exclusion::State at_first =
       refused ? Exclusion::State::kReadmitted : Exclusion::State::kExcluded;
-  bar.state = again ? Exclusion::State::kFinal : at_first;
+  exclusion.state = again ? Exclusion::State::kFinal : at_first;
 }
 
 // R8: half a complaint. The reader moves on, as after a whole one, only if there is somebody as
@@ -190,7 +190,7 @@ void ReadGraph::On(const SourceSilent& event) {
   const std::optional<Candidate> best = Choose(*reader);
   if (!best || !IsGood(*best) || best->serial == source.serial) return;
   // Without the bar a reader that can reach nobody would be moved to and fro and never complain.
-  BarSource(*reader->read, source.id);
+  Exclude(*reader->read, source.id);
   MoveTo(*reader, *roster_.FindRow(best->serial));
 }
 
@@ -254,8 +254,8 @@ TimeMs ReadGraph::TimeToVerify(const Worker& source) const {
 void ReadGraph::ReturnInside(Worker& reader) {
   if (turn_.recovering() || !IsFedFromAfar(reader) || !ReadmitOnce(reader, Tier::kDatacenter))
     return;
-  for (const auto& [id, bar] : reader.read->barred) {
-    const bool pardoned = bar.state == Exclusion::State::kReadmitted && bar.failed;
+  for (const auto& [id, exclusion] : reader.read->excluded) {
+    const bool pardoned = exclusion.state == Exclusion::State::kReadmitted && exclusion.failed;
     const Worker* source = pardoned ? roster_.FindLive(id) : nullptr;
     if (source != nullptr && source->reference) return DrawNearer(reader, *source);
   }
@@ -266,10 +266,11 @@ void ReadGraph::ConfirmHolder(Worker& source, bool verified) {
   for (const Serial asker : source.question->requesters) {
     Worker* reader = roster_.FindRow(asker);
     if (reader == nullptr || !reader->read) continue;
-    const auto bar = reader->read->barred.find(source.id);
-    if (bar == reader->read->barred.end() || bar->second.state != Exclusion::State::kExcluded)
+    const auto exclusion = reader->read->excluded.find(source.id);
+    if (exclusion == reader->read->excluded.end() ||
+        exclusion->second.state != Exclusion::State::kExcluded)
       continue;
-    bar->second.state = Exclusion::State::kConfirmed;
+    exclusion->second.state = Exclusion::State::kConfirmed;
     ReturnInside(*reader);
   }
   EndQuestion(source);

@@ -82,9 +82,10 @@ bool Serves(const Worker& source) {
 bool ReadGraph::MayServe(const Worker& source, const Worker& reader) const {
   if (!source.alive || !source.reference || &source == &reader) return false;
   if (source.reference->publication != reader.read->publication || !Serves(source)) return false;
-  if (reader.read->barred.empty()) return true;
-  const auto bar = reader.read->barred.find(source.id);
-  return bar == reader.read->barred.end() || bar->second.state == Exclusion::State::kReadmitted;
+  if (reader.read->excluded.empty()) return true;
+  const auto exclusion = reader.read->excluded.find(source.id);
+  return exclusion == reader.read->excluded.end() ||
+         exclusion->second.state == Exclusion::State::kReadmitted;
 }
 
 bool ReadGraph::MayServeWhole(const Worker& source, const Worker& reader) const {

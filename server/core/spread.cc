@@ -22,7 +22,7 @@
 namespace tensorhub::hub {
 namespace {
 
-// Free holders that are looked at. Most of them will do; some do not know streams, or are barred.
+// Free holders that are looked at. Most of them will do; some do not know streams, or are excluded.
 constexpr size_t kLookedAtMax = 256;
 
 // On one host bytes are copied, which one source's memory feeds as well as two. Far away, several
@@ -142,7 +142,7 @@ void ReadGraph::LeaveSilent(Worker& reader, const Worker& source, AssignmentNumb
   Stream& stream = *reader.read->FedBy(assignment);
   Worker* other = AnotherFor(reader, stream);
   if (other == nullptr || other == &source) return;
-  BarSource(*reader.read, source.id);
+  Exclude(*reader.read, source.id);
   Feed(reader, stream, *other);
 }
 

@@ -144,11 +144,11 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void SettleIdentity(Publication& publication);
 
   // group_epoch.cc: R2, who belongs together
-  GroupEpoch NewEpoch() { return {options_.life, ++epochs_}; }
+  GroupEpoch NewEpoch() { return {options_.hub_epoch, ++epochs_}; }
   void JoinEpoch(Worker& worker, const SessionOpened& event, bool replaces);
   bool IsFromUnknownEpoch(const GroupKey& group, GroupEpoch told);
   GroupEpoch ReportedEpoch(const SessionOpened& event);
-  GroupEpoch CameIn(const SessionOpened& event);
+  GroupEpoch JoinedEpoch(const SessionOpened& event);
   void RaiseEpoch(const GroupKey& group, GroupEpoch to, const std::string& why);
   void BeginEpoch(const GroupKey& group, GroupEpoch epoch, const std::string& why);
   void TellEpoch(Worker& worker);

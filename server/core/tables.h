@@ -77,7 +77,7 @@ struct Assignment {
   std::string way = {};  // as the reader says, for people
 };
 
-// R8: a source that failed this reader is barred for it, until it has been pardoned (once).
+// R8: a source that failed this reader is excluded for it, until it has been pardoned (once).
 struct Exclusion {
   enum class State {
     kExcluded,    // its own word is not known
@@ -144,7 +144,7 @@ struct Read {
   std::vector<Stream> streams = std::vector<Stream>(1);  // by part; never empty
   const Sharding* origin = nullptr;  // whose shards the streams bring parts of; null: its own
   std::map<AssignmentNumber, Assignment> assignments;  // of all streams, until released
-  std::map<WorkerIdentity, Exclusion> barred;          // sources that failed this reader, bounded
+  std::map<WorkerIdentity, Exclusion> excluded;        // sources that failed this reader, bounded
   absl::Status last_failure;
   // R3: not released, at sources that are not listed: that it reported, or that were lost.
   std::map<AssignmentNumber, WorkerIdentity> awaits;
@@ -230,9 +230,9 @@ struct Worker {
   TimeMs died = 0;
   // The group's epoch when this process came first, perhaps in an earlier life of the hub; of two
   // processes of a rank the one with the later epoch is the newer. None: not known.
-  GroupEpoch came_in;
-  GroupEpoch told;  // the latest epoch of its group that it is known to be in (R2)
-  GroupEpoch said;  // the last that was sent to it
+  GroupEpoch joined_epoch;
+  GroupEpoch epoch_known;  // the latest epoch of its group that it is known to be in (R2)
+  GroupEpoch epoch_sent;   // the last that was sent to it
   bool epoch_sent_this_heartbeat = false;  // since its last heartbeat
   std::deque<Incarnation> fenced;          // earlier incarnations; the newest kFencedMax
   OpRecord op;

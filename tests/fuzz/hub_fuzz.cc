@@ -35,7 +35,7 @@ hub::HubOptions Options() {
   options.limits.waits = 4;
   options.limits.layouts.count = 2;
   options.limits.attachments.count = 2;
-  options.limits.barred_sources = 2;
+  options.limits.excluded_sources = 2;
   options.limits.pins = 3;
   return options;
 }
@@ -150,7 +150,7 @@ class Play {
 
   void FillEpoch(pb::GroupEpoch& epoch) {
     const uint8_t bits = in_.Byte();
-    epoch.set_life(bits & 7);
+    epoch.set_hub_epoch(bits & 7);
     epoch.set_count(bits >> 3);
   }
 
@@ -179,7 +179,7 @@ class Play {
     if (in_.OneIn(4)) open.set_copy_of(in_.Of({"a", "b"}));
     if (in_.OneIn(3)) FillHolding(*open.mutable_holding());
     if (in_.OneIn(2)) FillEpoch(*open.mutable_group_epoch());
-    if (in_.OneIn(2)) FillEpoch(*open.mutable_came_in());
+    if (in_.OneIn(2)) FillEpoch(*open.mutable_joined_epoch());
     if (in_.OneIn(4)) FillOpenFetch(*open.mutable_open_fetch());
     if (in_.OneIn(8)) open.set_known_store_id(Id());
     if (in_.OneIn(2)) open.set_repeats(in_.Below(4));
@@ -454,7 +454,7 @@ class Play {
   // R8: what is kept is all that it knows; sessions and calls are gone with its process.
   void Restart() {
     hub::HubOptions options = Options();
-    options.life = ++life_;
+    options.hub_epoch = ++life_;
     options.seed = life_;  // R1: no two make the same publication
     options.recovering = true;
     options.durable = durable_;
@@ -495,7 +495,7 @@ class Play {
   TimeMs now_ = 1000;
   std::unique_ptr<hub::Hub> hub_;
   hub::DurableState durable_;
-  uint64_t life_ = Options().life;
+  uint64_t life_ = Options().hub_epoch;
   const ServerIdentity identity_{.store_id = {3, 3}, .epoch = 2};
   std::vector<Id128> ids_;            // that mean something
   std::vector<hub::PlanMade> plans_;  // by a planner that takes its time

@@ -140,7 +140,7 @@ class Play {
       case 5:
         return message.mutable_release_copy()->set_generation(Generation());
       case 6:
-        return message.mutable_group_changed()->mutable_group_epoch()->set_life(in_.Number());
+        return message.mutable_group_changed()->mutable_group_epoch()->set_hub_epoch(in_.Number());
       default:
         return Fill(*message.mutable_assign());
     }

@@ -27,7 +27,7 @@ hub::HubLimits SmallLimits(Dice& dice) {
   limits.dead_workers = 1 + dice.Below(6);
   limits.past_versions = 1 + dice.Below(6);
   limits.waits = 1 + dice.Below(4);
-  limits.barred_sources = 4 + dice.Below(3);
+  limits.excluded_sources = 4 + dice.Below(3);
   return limits;
 }
 
@@ -53,7 +53,7 @@ void HubNode::Start() {
   options_.guard_reads = again || !scene_.plan.guarded_late;
   if (scene_.plan.long_chain > 0) options_.long_chain = scene_.plan.long_chain;
   options_.seed = scene_.dice.Next();
-  options_.life = identity_.epoch;
+  options_.hub_epoch = identity_.epoch;
   options_.store = identity_.store_id;
   options_.recovering = again && identity_.epoch > 1 && scene_.plan.keeps_data;
   if (scene_.plan.small_limits) options_.limits = SmallLimits(scene_.dice);

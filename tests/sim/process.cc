@@ -136,8 +136,8 @@ hub::SessionOpened Process::Opening() const {
   opened.copy_of = place_.copy_of;
   const agent::StateReport report = core_->Report();
   opened.epoch = report.epoch;
-  opened.came_in = report.came_in;
-  opened.gave_up_join = report.gave_up_join;
+  opened.joined_epoch = report.joined_epoch;
+  opened.abandoned_join_op = report.abandoned_join_op;
   opened.repeats = report.repeats;
   opened.knows_streams = true;
   opened.knows_resharding = scene_.plan.cuts;

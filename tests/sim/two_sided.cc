@@ -41,7 +41,7 @@ std::string TwoSided::Replay(const std::string& script) {
     if (!asks && line.rfind("  ", 0) == 0) continue;
     absl::StrAppend(&text, line, "\n");
     if (!asks) continue;
-    const Words words = absl::StrSplit(line.substr(2), ' ', absl::SkipEmpty());
+    const Arguments words = absl::StrSplit(line.substr(2), ' ', absl::SkipEmpty());
     if (!Do(words)) absl::StrAppend(&text, "  ? no such command\n");
     text += transcript_.Take();
   }
@@ -50,7 +50,7 @@ std::string TwoSided::Replay(const std::string& script) {
   return text;
 }
 
-bool TwoSided::Do(const Words& words) {
+bool TwoSided::Do(const Arguments& words) {
   const std::string& verb = words.at(0);
   if (verb == "stabilize") return Stabilize(), true;
   if (verb == "heal") return Heal(), true;
@@ -67,7 +67,7 @@ bool TwoSided::DoToHub(const std::string& verb) {
   return false;
 }
 
-bool TwoSided::DoToWorker(const Words& words) {
+bool TwoSided::DoToWorker(const Arguments& words) {
   const std::string& verb = words[0];
   const auto found = workers_.find(words[1]);
   if (found == workers_.end()) return false;
@@ -93,7 +93,7 @@ bool TwoSided::DoToWorker(const Words& words) {
   return true;
 }
 
-void TwoSided::AskFor(const Words& words, Process& worker) {
+void TwoSided::AskFor(const Arguments& words, Process& worker) {
   const std::string& verb = words[0];
   if (verb == "publish") {
     const VersionNumber version = VersionOf(words.at(2));
@@ -114,7 +114,7 @@ void TwoSided::AskFor(const Words& words, Process& worker) {
   worker.AskToLeave(kVerbMs);
 }
 
-void TwoSided::Add(const Words& words) {
+void TwoSided::Add(const Arguments& words) {
   uint32_t of = 1;
   std::string host;
   for (size_t i = 2; i < words.size(); ++i) {
@@ -134,7 +134,7 @@ bool TwoSided::Lose(const std::string& what) {
   return false;
 }
 
-void TwoSided::Cut(const Words& words) {
+void TwoSided::Cut(const Arguments& words) {
   Process& one = *workers_.at(words.at(1));
   if (words.at(2) == "hub") return one.link().Block(/*up=*/true, /*down=*/true);
   const Process& other = *workers_.at(words[2]);

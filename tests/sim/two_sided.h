@@ -37,16 +37,16 @@ class TwoSided {
   std::string Replay(const std::string& script);
 
  private:
-  using Words = std::vector<std::string>;
+  using Arguments = std::vector<std::string>;
 
   // False: there is no such command.
-  bool Do(const Words& words);
-  bool DoToWorker(const Words& words);
+  bool Do(const Arguments& words);
+  bool DoToWorker(const Arguments& words);
   bool DoToHub(const std::string& verb);
   bool Lose(const std::string& what);
-  void Add(const Words& words);
-  void AskFor(const Words& words, Process& worker);
-  void Cut(const Words& words);
+  void Add(const Arguments& words);
+  void AskFor(const Arguments& words, Process& worker);
+  void Cut(const Arguments& words);
   void Heal();
   void Stabilize();
 

@@ -65,7 +65,7 @@ void Declare(cli::CommandLine& line, Flags& flags) {
   line.Example("tensorhub-agent --model qwen3-8b/actor --location us/dc1/r4/h7");
 }
 
-cli::Problem Check(const Flags& flags) {
+cli::ErrorText Check(const Flags& flags) {
   if (auto problem = ctl::ServerProblem(flags.server)) {
     return absl::StrCat("--server: \"", cli::OneLine(flags.server), "\" ", *problem);
   }
@@ -178,7 +178,7 @@ int Main(int argc, char** argv) {
                         "needs it after its trainer has moved on.");
   Declare(line, flags);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
-  if (cli::Problem problem = Check(flags)) return cli::Fail(line.name(), *problem, kUsage);
+  if (cli::ErrorText problem = Check(flags)) return cli::Fail(line.name(), *problem, kUsage);
   ctl::UseInThisProcess(flags.security);
   cli::InitLogging(line.name(), line.log());
   std::optional<Agent> agent;  // goes after the thread that may be stopping it

@@ -30,7 +30,7 @@ std::string HostName() {
 
 }  // namespace
 
-cli::Problem ParseValue(std::string_view text, VersionArgument* out) {
+cli::ErrorText ParseValue(std::string_view text, VersionArgument* out) {
   // from_chars would take a sign for signed numbers only, and stop early at anything else.
   if (text.empty() || !std::all_of(text.begin(), text.end(), IsDigit)) {
     return "is no version; give a whole number";
@@ -38,7 +38,7 @@ cli::Problem ParseValue(std::string_view text, VersionArgument* out) {
   return cli::ParseValue(text, &out->value);
 }
 
-cli::Problem ParseValue(std::string_view text, VersionOrLatest* out) {
+cli::ErrorText ParseValue(std::string_view text, VersionOrLatest* out) {
   if (text == "latest") {
     out->exact.reset();
     return std::nullopt;
@@ -49,34 +49,34 @@ cli::Problem ParseValue(std::string_view text, VersionOrLatest* out) {
   return std::nullopt;
 }
 
-cli::Problem ParseValue(std::string_view text, ModelArgument* out) {
+cli::ErrorText ParseValue(std::string_view text, ModelArgument* out) {
   if (auto problem = NameProblem(text)) return problem;
   out->name = std::string(text);
   return std::nullopt;
 }
 
-cli::Problem ParseValue(std::string_view text, HubArgument* out) {
+cli::ErrorText ParseValue(std::string_view text, HubArgument* out) {
   const std::optional<Id128> store = ParseHex(text);
   if (!store || !*store) return "is no hub's id; give its 32 hexadecimal digits";
   out->store = *store;
   return std::nullopt;
 }
 
-cli::Problem ParseValue(std::string_view text, GroupFlag* out) {
+cli::ErrorText ParseValue(std::string_view text, GroupFlag* out) {
   if (auto problem = NameProblem(text)) return problem;
   out->name = std::string(text);
   return std::nullopt;
 }
 
-cli::Problem ParseValue(std::string_view text, LocationFlag* out) {
+cli::ErrorText ParseValue(std::string_view text, LocationFlag* out) {
   const auto location = Location::Parse(text);
   if (!location.ok()) return "is no location: " + std::string(location.status().message());
   out->text = std::string(text);
   return std::nullopt;
 }
 
-cli::Problem ParseValue(std::string_view text, RanksFlag* out) {
-  const cli::Problem problem = cli::ParseValue(text, &out->count);
+cli::ErrorText ParseValue(std::string_view text, RanksFlag* out) {
+  const cli::ErrorText problem = cli::ParseValue(text, &out->count);
   if (!problem && out->count >= 1 && out->count <= kRowRanksMax) return std::nullopt;
   return absl::StrCat("is no number of ranks; give 1 to ", kRowRanksMax);
 }
@@ -84,7 +84,7 @@ std::string FormatValue(const RanksFlag& value) { return absl::StrCat(value.coun
 
 namespace {
 
-cli::Problem OneServerProblem(const std::string& server) {
+cli::ErrorText OneServerProblem(const std::string& server) {
   const size_t colon = server.rfind(':');
   const std::string host = server.substr(0, colon);
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
@@ -101,9 +101,9 @@ cli::Problem OneServerProblem(const std::string& server) {
 
 }  // namespace
 
-cli::Problem ServerProblem(const std::string& servers) {
+cli::ErrorText ServerProblem(const std::string& servers) {
   for (const std::string& server : ServersOf(servers)) {
-    if (cli::Problem problem = OneServerProblem(server)) return problem;
+    if (cli::ErrorText problem = OneServerProblem(server)) return problem;
   }
   return std::nullopt;
 }

@@ -20,31 +20,31 @@ namespace tensorhub::ctl {
 struct VersionArgument {
   uint64_t value = 0;
 };
-cli::Problem ParseValue(std::string_view text, VersionArgument* out);
+cli::ErrorText ParseValue(std::string_view text, VersionArgument* out);
 
 // VERSION or "latest".
 struct VersionOrLatest {
   std::optional<uint64_t> exact;  // nothing: the latest
 };
-cli::Problem ParseValue(std::string_view text, VersionOrLatest* out);
+cli::ErrorText ParseValue(std::string_view text, VersionOrLatest* out);
 
 // MODEL: a legal name, see NameProblem.
 struct ModelArgument {
   std::string name;
 };
-cli::Problem ParseValue(std::string_view text, ModelArgument* out);
+cli::ErrorText ParseValue(std::string_view text, ModelArgument* out);
 
 // HUB: the id of a hub's data, as logs and `status` show it.
 struct HubArgument {
   Id128 store;
 };
-cli::Problem ParseValue(std::string_view text, HubArgument* out);
+cli::ErrorText ParseValue(std::string_view text, HubArgument* out);
 
 // --group: a legal name as well; empty for the tool's own choice.
 struct GroupFlag {
   std::string name;
 };
-cli::Problem ParseValue(std::string_view text, GroupFlag* out);
+cli::ErrorText ParseValue(std::string_view text, GroupFlag* out);
 inline std::string FormatValue(const GroupFlag& value) { return value.name; }
 inline std::string Placeholder(const GroupFlag*) { return "NAME"; }
 
@@ -52,7 +52,7 @@ inline std::string Placeholder(const GroupFlag*) { return "NAME"; }
 struct LocationFlag {
   std::string text;
 };
-cli::Problem ParseValue(std::string_view text, LocationFlag* out);
+cli::ErrorText ParseValue(std::string_view text, LocationFlag* out);
 inline std::string FormatValue(const LocationFlag& value) { return value.text; }
 inline std::string Placeholder(const LocationFlag*) { return "REGION/DATACENTER/RACK/HOST"; }
 
@@ -61,12 +61,12 @@ struct RanksFlag {
   uint32_t count = 1;
 };
 inline constexpr uint32_t kRowRanksMax = 64;
-cli::Problem ParseValue(std::string_view text, RanksFlag* out);
+cli::ErrorText ParseValue(std::string_view text, RanksFlag* out);
 std::string FormatValue(const RanksFlag& value);
 inline std::string Placeholder(const RanksFlag*) { return "N"; }
 
 // HOST:PORT or [IPV6]:PORT, or several with commas.
-cli::Problem ServerProblem(const std::string& servers);
+cli::ErrorText ServerProblem(const std::string& servers);
 
 // A group of this process' own, unique per run: PREFIX-HOST-PID-RANDOM.
 std::string UniqueGroup(const std::string& prefix);

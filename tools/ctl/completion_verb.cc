@@ -20,7 +20,7 @@ constexpr char kModels[] =
 struct Shell {
   std::string name;
 };
-[[maybe_unused]] cli::Problem ParseValue(std::string_view text, Shell* out) {
+[[maybe_unused]] cli::ErrorText ParseValue(std::string_view text, Shell* out) {
   for (const std::string& shell : cli::kShells) {
     if (text == shell) out->name = shell;
   }

@@ -23,7 +23,7 @@ namespace {
 constexpr int kUsage = 2;
 
 // What is wrong with the flags beyond their types, or nothing.
-cli::Problem Check(const Globals& globals, const tls::ClientSecurity& security) {
+cli::ErrorText Check(const Globals& globals, const tls::ClientSecurity& security) {
   if (auto problem = ServerProblem(globals.server)) {
     return absl::StrCat("--server: \"", cli::OneLine(globals.server), "\" ", *problem);
   }
@@ -63,7 +63,7 @@ int Main(int argc, char** argv) {
   AddDoctorVerb(verbs);
   AddCompletionVerb(verbs);
   if (std::optional<int> exit_code = line.Parse(argc, argv)) return *exit_code;
-  if (cli::Problem problem = Check(globals, security))
+  if (cli::ErrorText problem = Check(globals, security))
     return cli::Fail(line.name(), *problem, kUsage);
   UseInThisProcess(security);
   cli::InitLogging(line.name(), line.log());

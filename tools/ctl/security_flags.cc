@@ -19,7 +19,7 @@ void DeclareSecurity(cli::CommandLine& line, tls::ClientSecurity& security) {
             "a file with a token, by which the server knows this client", file);
 }
 
-cli::Problem SecurityProblem(const tls::ClientSecurity& security, const std::string& server) {
+cli::ErrorText SecurityProblem(const tls::ClientSecurity& security, const std::string& server) {
   const absl::Status status = tls::Check(security, server);
   if (status.ok()) return std::nullopt;
   return std::string(status.message());

@@ -15,7 +15,7 @@ namespace tensorhub::ctl {
 
 void DeclareSecurity(cli::CommandLine& line, tls::ClientSecurity& security);
 // What is wrong with the files, or with where a token would go (tls::Check).
-cli::Problem SecurityProblem(const tls::ClientSecurity& security, const std::string& server);
+cli::ErrorText SecurityProblem(const tls::ClientSecurity& security, const std::string& server);
 // For every client that this process makes: what they are not told themselves, they take from the
 // environment. Before there are threads.
 void UseInThisProcess(const tls::ClientSecurity& security);

@@ -56,7 +56,7 @@ void AddVerbs(cli::CommandLine& line, Flags& flags) {
 }
 
 // What is wrong with the flags of the roles, or nothing.
-cli::Problem FlagsProblem(const Flags& flags) {
+cli::ErrorText FlagsProblem(const Flags& flags) {
   const Setting& setting = flags.setting;
   if (setting.checkpoint.empty()) return "--checkpoint is missing";
   if (setting.directory.empty()) return "--dir is missing";
@@ -77,7 +77,7 @@ absl::Status Run(const std::string& verb, const Flags& flags) {
   return RunReport(flags.setting);
 }
 
-cli::Problem ProblemOf(const std::string& verb, const Flags& flags) {
+cli::ErrorText ProblemOf(const std::string& verb, const Flags& flags) {
   if (verb != "make-model") return FlagsProblem(flags);
   if (flags.layers >= 1 && flags.layers <= kLayersMax) return std::nullopt;
   return "--layers has to be between 1 and " + std::to_string(kLayersMax);

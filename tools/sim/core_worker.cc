@@ -19,7 +19,7 @@ constexpr uint64_t kFrameBytes = 256 * 1024;
 constexpr double kHeaderBytes = 128;
 constexpr TimeMs kVerbTimeoutMs = 600'000;
 
-agent::CoreOptions OptionsOf(const Surroundings& around, const WorkerFacts& facts) {
+agent::CoreOptions OptionsOf(const SimContext& around, const WorkerFacts& facts) {
   agent::CoreOptions options;
   options.self = {facts.identity.key, facts.identity.incarnation};
   options.endpoint = "simulated";
@@ -41,7 +41,7 @@ std::string_view PayloadOf(uint64_t bytes) {
 
 }  // namespace
 
-CoreWorker::CoreWorker(const Surroundings& around, WorkerFacts facts, Register& others,
+CoreWorker::CoreWorker(const SimContext& around, WorkerFacts facts, Register& others,
                        FrameNetwork& frames)
     : FleetWorker(around, std::move(facts)),
       others_(others),

@@ -24,7 +24,7 @@ class CoreWorker : public FleetWorker {
   // Workers by number; outlives them.
   using Register = std::vector<CoreWorker*>;
 
-  CoreWorker(const Surroundings& around, WorkerFacts facts, Register& others, FrameNetwork& frames);
+  CoreWorker(const SimContext& around, WorkerFacts facts, Register& others, FrameNetwork& frames);
 
   // Holds nothing: the agent believes only what it has done itself.
   void Open(const std::optional<PublicationId>& held, VersionNumber version) override;

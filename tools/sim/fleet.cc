@@ -73,7 +73,7 @@ GroupIndex Fleet::AddRollouts(const std::string& name, uint32_t first_gpu, bool 
   return Add(rollouts_, name, first_gpu, holds_old);
 }
 
-GroupIndex Fleet::Add(const Surroundings& side, const std::string& name, uint32_t first_gpu,
+GroupIndex Fleet::Add(const SimContext& side, const std::string& name, uint32_t first_gpu,
                       bool holds_old) {
   const auto group = static_cast<GroupIndex>(groups());
   groups_.push_back({workers_.size(), side.shard.world_size});
@@ -110,7 +110,7 @@ void Fleet::Leave(GroupIndex group) {
   ForEach(group, [](FleetWorker& worker) { worker.Leave(); });
 }
 
-std::unique_ptr<FleetWorker> Fleet::MakeWorker(const Surroundings& side, WorkerFacts facts) {
+std::unique_ptr<FleetWorker> Fleet::MakeWorker(const SimContext& side, WorkerFacts facts) {
   if (options_.agents == AgentModel::kFlow) {
     return std::make_unique<FlowWorker>(side, std::move(facts), flow_workers_);
   }

@@ -68,18 +68,18 @@ class Fleet {
     uint32_t ranks = 0;
     uint32_t fetched = 0;
   };
-  GroupIndex Add(const Surroundings& side, const std::string& name, uint32_t first_gpu,
+  GroupIndex Add(const SimContext& side, const std::string& name, uint32_t first_gpu,
                  bool holds_old);
   template <typename Visit>
   void ForEach(GroupIndex group, Visit visit);
-  std::unique_ptr<FleetWorker> MakeWorker(const Surroundings& side, WorkerFacts facts);
+  std::unique_ptr<FleetWorker> MakeWorker(const SimContext& side, WorkerFacts facts);
   void RankFetched(GroupIndex group);
 
   FleetOptions options_;
   World& world_;
   HubPort hub_;
-  const Surroundings trainers_;
-  const Surroundings rollouts_;
+  const SimContext trainers_;
+  const SimContext rollouts_;
   FlowWorker::Register flow_workers_;
   CoreWorker::Register core_workers_;
   FrameNetwork frames_;

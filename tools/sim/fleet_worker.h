@@ -47,7 +47,7 @@ struct FetchRecord {
 };
 
 // What all workers of a fleet share; outlives them.
-struct Surroundings {
+struct SimContext {
   World& world;
   HubPort& hub;
   const Topology& topology;
@@ -65,7 +65,7 @@ struct WorkerFacts {
 
 class FleetWorker {
  public:
-  FleetWorker(const Surroundings& around, WorkerFacts facts)
+  FleetWorker(const SimContext& around, WorkerFacts facts)
       : around_(around), facts_(std::move(facts)) {}
   virtual ~FleetWorker() = default;
   FleetWorker(const FleetWorker&) = delete;
@@ -106,7 +106,7 @@ class FleetWorker {
   }
   Fingerprint layout() const { return around_.shard.layouts[facts_.identity.key.rank]; }
 
-  const Surroundings& around_;
+  const SimContext& around_;
   const WorkerFacts facts_;
   VersionNumber held_ = 0;
   FetchRecord record_;

@@ -19,7 +19,7 @@ constexpr ContentDigest kDigest{1, 1};
 
 }  // namespace
 
-FlowWorker::FlowWorker(const Surroundings& around, WorkerFacts facts, Register& others)
+FlowWorker::FlowWorker(const SimContext& around, WorkerFacts facts, Register& others)
     : FleetWorker(around, std::move(facts)), others_(others) {
   others_.by_number.resize(facts_.number + 1, nullptr);
   others_.by_number[facts_.number] = this;

@@ -24,7 +24,7 @@ class FlowWorker : public FleetWorker {
     std::vector<FlowWorker*> by_fill;
   };
 
-  FlowWorker(const Surroundings& around, WorkerFacts facts, Register& others);
+  FlowWorker(const SimContext& around, WorkerFacts facts, Register& others);
 
   void Open(const std::optional<PublicationId>& held, VersionNumber version) override;
   void Publish(VersionNumber version) override;

@@ -391,8 +391,8 @@ void AgentCore::State::ReportStreams(protocol::OpenFetch& open) const {
 StateReport AgentCore::State::Report() const {
   StateReport report;
   report.epoch = epoch_;
-  report.came_in = came_in_;
-  report.gave_up_join = gave_up_join_;
+  report.joined_epoch = came_in_;
+  report.abandoned_join_op = abandoned_join_op_;
   report.repeats = calls_.op();
   const Reference::Content& content = reference_.content();
   if (content.publication && reference_.state() != Reference::State::kFree) {

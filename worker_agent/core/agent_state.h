@@ -232,7 +232,7 @@ class AgentCore::State {
   // The last ones; said again whenever a session opens.
   std::optional<Generation> disowned_;
   std::optional<TransactionId> left_fetch_;
-  OpId gave_up_join_ = 0;
+  OpId abandoned_join_op_ = 0;
   std::optional<FetchDecision> decision_;
   // What the unpublish of a fetch announces, until the read begins here. Of what was heard of it in
   // a session, nothing counts when that is down: the next report does not tell the hub of it.

@@ -195,11 +195,11 @@ using Effects = std::vector<Effect>;
 
 // What the agent reports when a session opens (R8).
 struct StateReport {
-  GroupEpoch epoch = {};    // its group's, as it was told last
-  GroupEpoch came_in = {};  // as it was told first
+  GroupEpoch epoch = {};         // its group's, as it was told last
+  GroupEpoch joined_epoch = {};  // as it was told first
   std::optional<protocol::Holding> holding;
   std::optional<protocol::OpenFetch> open_fetch;
-  OpId gave_up_join = 0;  // as in Heartbeat
+  OpId abandoned_join_op = 0;  // as in Heartbeat
   // The call that has not been answered, and is repeated when the session is up; 0: none.
   OpId repeats = 0;
 };

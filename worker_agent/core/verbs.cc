@@ -117,9 +117,9 @@ void AgentCore::State::LeaveFetch(const TransactionId& transaction, Effects& eff
 
 // R6: a decision may be on its way, for which the other ranks would wait.
 void AgentCore::State::GiveUpJoin(Effects& effects) {
-  gave_up_join_ = calls_.op();
+  abandoned_join_op_ = calls_.op();
   calls_.GiveUp(effects);
-  effects.emplace_back(SessionSend{protocol::Heartbeat{gave_up_join_}});
+  effects.emplace_back(SessionSend{protocol::Heartbeat{abandoned_join_op_}});
 }
 
 // The last session may have lost it; a report that is older, or a hub that came back, would go on

@@ -28,10 +28,10 @@ protocol::OpenSession OpeningOf(const WorkerFacts& facts, const StateReport& rep
   out.copy_of = facts.copy_of;
   out.endpoint = facts.endpoint;
   out.epoch = report.epoch;
-  out.came_in = report.came_in;
+  out.joined_epoch = report.joined_epoch;
   out.holding = report.holding;
   out.open_fetch = report.open_fetch;
-  out.gave_up_join = report.gave_up_join;
+  out.abandoned_join_op = report.abandoned_join_op;
   out.knows_streams = true;
   out.knows_resharding = true;
   out.repeats = report.repeats;

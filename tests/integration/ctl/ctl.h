@@ -22,10 +22,10 @@
 
 namespace tensorhub::harness {
 
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
 // A failure is one line on standard error that contains all of `named`, and nothing else.
-inline void ExpectFailure(const Finished& run, int exit_code, const Words& named) {
+inline void ExpectFailure(const Finished& run, int exit_code, const Arguments& named) {
   EXPECT_EQ(run.exit_code, exit_code) << run.errors;
   EXPECT_EQ(run.output, "");
   EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
@@ -37,21 +37,21 @@ class Ctl {
  public:
   explicit Ctl(std::string server) : server_(std::move(server)) {}
 
-  Finished Run(Words words) const { return RunToEnd(Command(std::move(words))); }
+  Finished Run(Arguments words) const { return RunToEnd(Command(std::move(words))); }
   // Runs on: publish, watch.
-  std::unique_ptr<Process> Start(Words words) const {
+  std::unique_ptr<Process> Start(Arguments words) const {
     return std::make_unique<Process>(Command(std::move(words)));
   }
 
   // What a run that succeeds prints.
-  std::string Text(Words words) const {
+  std::string Text(Arguments words) const {
     const Finished run = Run(std::move(words));
     EXPECT_EQ(run.exit_code, 0) << run.errors;
     EXPECT_EQ(run.errors, "");
     return run.output;
   }
   // The same with -o json: one line, one object.
-  nlohmann::json Json(Words words) const {
+  nlohmann::json Json(Arguments words) const {
     words.insert(words.end(), {"-o", "json"});
     const std::string text = Text(std::move(words));
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
@@ -60,7 +60,7 @@ class Ctl {
     return object;
   }
   // A publisher that serves, or has failed the test.
-  std::unique_ptr<Process> Publish(Words words) const {
+  std::unique_ptr<Process> Publish(Arguments words) const {
     words.insert(words.begin(), "publish");
     auto process = Start(std::move(words));
     EXPECT_TRUE(process->output().WaitFor("published", seconds(30))) << process->Describe();
@@ -68,7 +68,7 @@ class Ctl {
   }
 
  private:
-  Process::Options Command(Words words) const {
+  Process::Options Command(Arguments words) const {
     words.insert(words.begin(), {"--server", server_});
     return {.binary = BinaryPath("tensorhubctl"), .args = std::move(words)};
   }

@@ -20,7 +20,7 @@ namespace {
 class ErrorsTest : public testing::Test {
  protected:
   // The file's content is refused with a line that names the file and these.
-  void ExpectRefused(const std::string& content, Words named) {
+  void ExpectRefused(const std::string& content, Arguments named) {
     const std::string path = dir_ / "bad.safetensors";
     std::ofstream(path, std::ios::binary) << content;
     named.push_back(path);
@@ -98,7 +98,7 @@ TEST_F(ErrorsTest, WhatNobodyHas) {
   const auto publisher = ctl_.Publish({"m/actor", "1", dir_ / "in"});
   ExpectFailure(ctl_.Run({"fetch", "m/actor", "9", dir_ / "out"}), 1,
                 {"version 9 of m/actor", "newest one held is 1"});
-  EXPECT_EQ(NamesIn(dir_.path()), Words{"in"});
+  EXPECT_EQ(NamesIn(dir_.path()), Arguments{"in"});
 }
 
 TEST_F(ErrorsTest, PublishesThatContradict) {
@@ -128,7 +128,7 @@ TEST_F(ErrorsTest, PlacesThatCannotBeWritten) {
   // Nobody may make a folder there, root included.
   ExpectFailure(fetch("/proc/self/out"), 1, {"/proc/self", "choose another one"});
   ExpectFailure(fetch(dir_ / std::string(250, 'x')), 1, {dir_.path(), "choose a place"});
-  EXPECT_EQ(NamesIn(dir_.path()), (Words{"file", "in"}));
+  EXPECT_EQ(NamesIn(dir_.path()), (Arguments{"file", "in"}));
   EXPECT_TRUE(FilesIn(dir_ / "in") == HuggingFaceModel(1));
 }
 
@@ -178,27 +178,27 @@ TEST_F(ErrorsTest, WorkersOfAHubWhoseDataIsLostAreAdopted) {
 
 TEST_F(ErrorsTest, ServersThatAreNotThere) {
   WriteFiles(dir_ / "in", HuggingFaceModel(1));
-  const std::vector<Words> calls = {{"models"},
-                                    {"versions", "m/actor"},
-                                    {"replicas", "m/actor"},
-                                    {"workers"},
-                                    {"transfers"},
-                                    {"status"},
-                                    {"watch", "m/actor"},
-                                    {"publish", "m/actor", "1", dir_ / "in"},
-                                    {"fetch", "m/actor", "1", dir_ / "out"},
-                                    {"retain", "m/actor", "1"},
-                                    {"pin", "m/actor", "1"},
-                                    {"unpin", "m/actor"},
-                                    {"supersede", "m/actor", "1"}};
+  const std::vector<Arguments> calls = {{"models"},
+                                        {"versions", "m/actor"},
+                                        {"replicas", "m/actor"},
+                                        {"workers"},
+                                        {"transfers"},
+                                        {"status"},
+                                        {"watch", "m/actor"},
+                                        {"publish", "m/actor", "1", dir_ / "in"},
+                                        {"fetch", "m/actor", "1", dir_ / "out"},
+                                        {"retain", "m/actor", "1"},
+                                        {"pin", "m/actor", "1"},
+                                        {"unpin", "m/actor"},
+                                        {"supersede", "m/actor", "1"}};
   const std::string nobody = "127.0.0.1:" + std::to_string(FreePort());
-  for (Words call : calls) {
+  for (Arguments call : calls) {
     call.insert(call.end(), {"--connect-timeout", "200ms"});
     ExpectFailure(Ctl(nobody).Run(call), 1, {nobody, "start tensorhub-server"});
   }
   ExpectFailure(Ctl("nowhere.invalid:7070").Run({"models", "--connect-timeout", "200ms"}), 1,
                 {"nowhere.invalid:7070"});
-  EXPECT_EQ(NamesIn(dir_.path()), Words{"in"});
+  EXPECT_EQ(NamesIn(dir_.path()), Arguments{"in"});
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Finished RunBinary(const std::string& binary, const Words& words) {
+Finished RunBinary(const std::string& binary, const Arguments& words) {
   return RunToEnd({.binary = BinaryPath(binary), .args = words});
 }
 
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Binaries, EveryBinaryTest,
                                          "tensorhub-bench", "tensorhub-demo", "tensorhub-sim"),
                          NameOf);
 
-void ExpectUsage(const Words& words, const Words& named) {
+void ExpectUsage(const Arguments& words, const Arguments& named) {
   ExpectFailure(RunBinary("tensorhubctl", words), 2, named);
 }
 
@@ -110,7 +110,7 @@ TEST(SimUsageTest, CheckCountsItsSeeds) {
 
 class ServerUsageTest : public testing::Test {
  protected:
-  Finished Serve(Words words) {
+  Finished Serve(Arguments words) {
     words.insert(words.begin(), {"--listen", "127.0.0.1:0"});
     return RunBinary("tensorhub-server", words);
   }

@@ -32,9 +32,9 @@ class ViewsTest : public testing::Test {
         {"m/actor", version, dir_ / "in", "--group", group, "--location", "us/dc1/r1/h1"});
   }
   // The words of each line.
-  std::vector<Words> Table(Words words) {
+  std::vector<Arguments> Table(Arguments words) {
     std::istringstream text(ctl_.Text(std::move(words)));
-    std::vector<Words> rows;
+    std::vector<Arguments> rows;
     for (std::string line; std::getline(text, line);) {
       std::istringstream cells(line);
       rows.emplace_back();
@@ -68,9 +68,9 @@ TEST_F(ViewsTest, Models) {
                                                               {"workers", 1},
                                                               {"keep_latest", 0},
                                                               {"term", 0}}}));
-  EXPECT_THAT(Table({"models"}), ElementsAre(Words{"MODEL", "LATEST", "VERSIONS", "REPLICAS",
-                                                   "WORKERS", "KEEP", "TERM"},
-                                             Words{"m/actor", "7", "1", "1", "1", "0", "0"}));
+  EXPECT_THAT(Table({"models"}), ElementsAre(Arguments{"MODEL", "LATEST", "VERSIONS", "REPLICAS",
+                                                       "WORKERS", "KEEP", "TERM"},
+                                             Arguments{"m/actor", "7", "1", "1", "1", "0", "0"}));
 }
 
 TEST_F(ViewsTest, Drain) {
@@ -230,7 +230,7 @@ TEST_F(ViewsTest, Versions) {
   EXPECT_THAT(version.at("layouts")[0].get<std::string>(), MatchesRegex(kId));
   ASSERT_EQ(version.at("attachments").size(), 1u);
   EXPECT_THAT(version.at("attachments")[0].get<std::string>(), MatchesRegex(kId));
-  const std::vector<Words> table = Table({"versions", "m/actor"});
+  const std::vector<Arguments> table = Table({"versions", "m/actor"});
   ASSERT_EQ(table.size(), 2u);
   EXPECT_EQ(table[0][0], "VERSION");
   EXPECT_EQ(table[1][0], std::to_string(kHuge));
@@ -255,10 +255,10 @@ TEST_F(ViewsTest, Replicas) {
   EXPECT_EQ(replica.at("location"), "us/dc1/r1/h1");
   EXPECT_GT(replica.at("generation"), 0);
   EXPECT_THAT(replica.at("incarnation").get<std::string>(), MatchesRegex("[0-9a-f]{16}"));
-  const std::vector<Words> table = Table({"replicas", "m/actor"});
+  const std::vector<Arguments> table = Table({"replicas", "m/actor"});
   ASSERT_EQ(table.size(), 3u);
-  EXPECT_EQ((Words{table[1].begin(), table[1].begin() + 5}),
-            (Words{"1", "group-1", "0", "complete", "100%"}));
+  EXPECT_EQ((Arguments{table[1].begin(), table[1].begin() + 5}),
+            (Arguments{"1", "group-1", "0", "complete", "100%"}));
   EXPECT_THAT(ctl_.Text({"replicas", "m/actor", "3"}), StartsWith("Nobody holds version 3"));
 }
 
@@ -276,10 +276,10 @@ TEST_F(ViewsTest, Workers) {
   EXPECT_EQ(worker.at("spot"), false);
   EXPECT_GT(worker.at("lease_left_ms"), 0);
   EXPECT_EQ(worker.at("location"), "us/dc1/r1/h1");
-  const std::vector<Words> table = Table({"workers"});
+  const std::vector<Arguments> table = Table({"workers"});
   ASSERT_EQ(table.size(), 2u);
-  EXPECT_EQ((Words{table[1].begin(), table[1].begin() + 7}),
-            (Words{"m/actor", "the-group", "0", "1", "4", "yes", "no"}));
+  EXPECT_EQ((Arguments{table[1].begin(), table[1].begin() + 7}),
+            (Arguments{"m/actor", "the-group", "0", "1", "4", "yes", "no"}));
 }
 
 TEST_F(ViewsTest, Transfers) {

@@ -12,9 +12,9 @@ namespace {
 
 // The words of a stream are independent of one another, so that the compiler can do several at
 // once: a gigabyte must not take long to check.
-class Words {
+class Arguments {
  public:
-  explicit Words(const ContentKey& key) {
+  explicit Arguments(const ContentKey& key) {
     seed_ = Mix(key.version * 0x9e3779b97f4a7c15u + key.rank);
     for (const char byte : key.tensor) seed_ = Mix(seed_ ^ static_cast<unsigned char>(byte));
   }
@@ -31,7 +31,7 @@ class Words {
 // Made, copied and compared at once: a call for each word takes sanitizers minutes.
 using Block = std::array<uint64_t, 512>;
 
-Block BlockAt(const Words& words, size_t offset) {
+Block BlockAt(const Arguments& words, size_t offset) {
   Block block;
   for (size_t i = 0; i < block.size(); ++i) block[i] = words.At(offset / sizeof(uint64_t) + i);
   return block;
@@ -40,7 +40,7 @@ Block BlockAt(const Words& words, size_t offset) {
 }  // namespace
 
 void FillContent(const ContentKey& key, void* data, size_t bytes) {
-  const Words words(key);
+  const Arguments words(key);
   auto* to = static_cast<unsigned char*>(data);
   for (size_t offset = 0; offset < bytes; offset += sizeof(Block)) {
     const Block block = BlockAt(words, offset);
@@ -49,7 +49,7 @@ void FillContent(const ContentKey& key, void* data, size_t bytes) {
 }
 
 std::optional<size_t> FirstDifference(const ContentKey& key, const void* data, size_t bytes) {
-  const Words words(key);
+  const Arguments words(key);
   const auto* from = static_cast<const unsigned char*>(data);
   for (size_t offset = 0; offset < bytes; offset += sizeof(Block)) {
     const Block block = BlockAt(words, offset);

@@ -216,16 +216,16 @@ TEST_F(HubClientTest, ReportsAnewToARestartedHub) {
   report_.holding.emplace().version = 9;
   report_.holding->epoch = {5, 1};
   report_.epoch = {5, 2};
-  report_.came_in = {4, 3};
+  report_.joined_epoch = {4, 3};
   report_.repeats = 6;
   EndSession();
   PassBackOff();
   ASSERT_TRUE(AwaitCount<SessionUp>(2));
   const v1::OpenSession open = hub_.opened().at(1);
-  EXPECT_EQ(open.group_epoch().life(), 5u);
+  EXPECT_EQ(open.group_epoch().hub_epoch(), 5u);
   EXPECT_EQ(open.group_epoch().count(), 2u);
-  EXPECT_EQ(open.came_in().life(), 4u);
-  EXPECT_EQ(open.came_in().count(), 3u);
+  EXPECT_EQ(open.joined_epoch().hub_epoch(), 4u);
+  EXPECT_EQ(open.joined_epoch().count(), 3u);
   EXPECT_EQ(open.repeats(), 6u);
   EXPECT_EQ(open.holding().group_epoch().count(), 1u);
   EXPECT_EQ(open.session_number(), 2u);
@@ -238,7 +238,7 @@ TEST_F(HubClientTest, ReportsAnewToARestartedHub) {
 
 TEST(HubMessagesTest, GroupChanged) {
   v1::HubMessage message;
-  message.mutable_group_changed()->mutable_group_epoch()->set_life(2);
+  message.mutable_group_changed()->mutable_group_epoch()->set_hub_epoch(2);
   message.mutable_group_changed()->mutable_group_epoch()->set_count(3);
   const auto event = protocol::Decode(message);
   ASSERT_TRUE(event.ok() && *event);

@@ -68,28 +68,28 @@ std::shared_ptr<const Layout> MakeRows(const std::string& rows) {
 
 }  // namespace
 
-Words::Words(const std::string& line)
+Arguments::Arguments(const std::string& line)
     : line_(line), words_(absl::StrSplit(line, ' ', absl::SkipEmpty())) {
   TH_CHECK(!words_.empty());
 }
 
-const std::string& Words::At(size_t index) const {
+const std::string& Arguments::At(size_t index) const {
   TH_CHECK(index < words_.size());
   return words_[index];
 }
 
-bool Words::Has(const std::string& flag) const {
+bool Arguments::Has(const std::string& flag) const {
   return std::find(words_.begin() + 1, words_.end(), flag) != words_.end();
 }
 
-std::optional<std::string> Words::Text(const std::string& key) const {
+std::optional<std::string> Arguments::Text(const std::string& key) const {
   for (const std::string& word : words_) {
     if (word.starts_with(key + "=")) return word.substr(key.size() + 1);
   }
   return std::nullopt;
 }
 
-uint64_t Words::Number(const std::string& key, uint64_t otherwise) const {
+uint64_t Arguments::Number(const std::string& key, uint64_t otherwise) const {
   const auto text = Text(key);
   return text ? ParseNumber(*text) : otherwise;
 }
@@ -150,7 +150,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
 
 std::string HubScript::Do(const std::string& command) {
   out_.clear();
-  const Words words(command);
+  const Arguments words(command);
   const auto handler = Handlers().find(words.Command());
   TH_CHECK(handler != Handlers().end());
   (this->*handler->second)(words);
@@ -191,7 +191,7 @@ void HubScript::CallHub(Agent& agent, const std::string& verb, Op op) {
   Send(op);
 }
 
-HubScript::Agent& HubScript::AgentOf(const Words& words) {
+HubScript::Agent& HubScript::AgentOf(const Arguments& words) {
   const std::string name = NameOf(ParseWorker(words.At(1)));
   Agent& agent = agents_[name];
   if (agent.hello.worker.incarnation == 0) {
@@ -231,7 +231,7 @@ void HubScript::PutDocuments() {
 // --- sessions -----------------------------------------------------------------------------------
 
 // Refused: the worker is as it was.
-void HubScript::Open(const Words& words) {
+void HubScript::Open(const Arguments& words) {
   Agent& agent = AgentOf(words);
   const Agent before = agent;
   const uint64_t incarnation = words.Number("inc", agent.hello.worker.incarnation);
@@ -239,8 +239,8 @@ void HubScript::Open(const Words& words) {
     SessionOpened hello = agent.hello;
     hello.worker.incarnation = incarnation;
     hello.number = 0;
-    hello.epoch = hello.came_in = {};
-    hello.gave_up_join = 0;
+    hello.epoch = hello.joined_epoch = {};
+    hello.abandoned_join_op = 0;
     agent = Agent{};
     agent.hello = std::move(hello);
   }
@@ -267,7 +267,7 @@ void HubScript::Open(const Words& words) {
   hello.resumed = words.Has("resumed");
   hello.known_store = hello.resumed ? agent.knows_store : Id128{};
   if (const auto other = words.Text("told-as")) {
-    hello.epoch = hello.came_in = agents_[*other].hello.epoch;
+    hello.epoch = hello.joined_epoch = agents_[*other].hello.epoch;
   }
   hello.repeats = agent.unanswered;
   if (words.Has("says-no-calls")) hello.repeats.reset();
@@ -284,7 +284,7 @@ void HubScript::Open(const Words& words) {
 }
 
 // Without `as`: a publication that nobody knows.
-Holding HubScript::Claimed(const Agent& agent, const Words& words) const {
+Holding HubScript::Claimed(const Agent& agent, const Arguments& words) const {
   Holding holding;
   holding.version = ParseVersion(words.Text("holds").value());
   holding.publication = Id128{1, holding.version};
@@ -312,19 +312,19 @@ Holding HubScript::Claimed(const Agent& agent, const Words& words) const {
   return holding;
 }
 
-void HubScript::Drop(const Words& words) {
+void HubScript::Drop(const Arguments& words) {
   Agent& agent = AgentOf(words);
   sessions_.erase(agent.session);
   Send(SessionClosed{std::exchange(agent.session, 0)});
 }
 
-void HubScript::Silence(const Words& words) { AgentOf(words).silent = true; }
+void HubScript::Silence(const Arguments& words) { AgentOf(words).silent = true; }
 
-void HubScript::Stalls(const Words& words) {
+void HubScript::Stalls(const Arguments& words) {
   AgentOf(words).stalled_ms = static_cast<TimeMs>(ParseNumber(words.At(2)));
 }
 
-void HubScript::Kill(const Words& words) {
+void HubScript::Kill(const Arguments& words) {
   Silence(words);
   Drop(words);
 }
@@ -337,7 +337,7 @@ void HubScript::Heartbeats() {
 
 // --- operations ---------------------------------------------------------------------------------
 
-void HubScript::Publish(const Words& words) {
+void HubScript::Publish(const Arguments& words) {
   Agent& agent = AgentOf(words);
   if (!agent.holding && !agent.compares) ++agent.generation;
   agent.said_publish = words.Line();
@@ -359,7 +359,7 @@ void HubScript::Publish(const Words& words) {
   CallHub(agent, "publish", op);
 }
 
-void HubScript::Unpublish(const Words& words) {
+void HubScript::Unpublish(const Arguments& words) {
   Agent& agent = AgentOf(words);
   UnpublishOp op;
   op.generation = words.Number("gen", agent.generation);
@@ -372,7 +372,7 @@ void HubScript::Unpublish(const Words& words) {
   CallHub(agent, "unpublish", op);
 }
 
-void HubScript::Join(const Words& words) {
+void HubScript::Join(const Arguments& words) {
   Agent& agent = AgentOf(words);
   JoinFetchOp op;
   op.selector = ParseSelector(words.At(2));
@@ -385,7 +385,7 @@ void HubScript::Join(const Words& words) {
   CallHub(agent, "join", op);
 }
 
-void HubScript::Begin(const Words& words) {
+void HubScript::Begin(const Arguments& words) {
   Agent& agent = AgentOf(words);
   BeginReadOp op;
   op.transaction = agent.decision.transaction;
@@ -393,7 +393,7 @@ void HubScript::Begin(const Words& words) {
   CallHub(agent, "begin", op);
 }
 
-void HubScript::Finish(const Words& words) {
+void HubScript::Finish(const Arguments& words) {
   Agent& agent = AgentOf(words);
   FinishReadOp op;
   op.transaction = agent.decision.transaction;
@@ -406,9 +406,9 @@ void HubScript::Finish(const Words& words) {
   CallHub(agent, "finish", op);
 }
 
-void HubScript::Leave(const Words& words) { CallHub(AgentOf(words), "leave", LeaveOp{}); }
+void HubScript::Leave(const Arguments& words) { CallHub(AgentOf(words), "leave", LeaveOp{}); }
 
-void HubScript::Retry(const Words& words) {
+void HubScript::Retry(const Arguments& words) {
   Agent& agent = AgentOf(words);
   if (!agent.last) return;
   Event event = *agent.last;
@@ -422,26 +422,26 @@ void HubScript::Retry(const Words& words) {
   Send(event);
 }
 
-void HubScript::Cancel(const Words& words) {
+void HubScript::Cancel(const Arguments& words) {
   Agent& agent = AgentOf(words);
   calls_.erase(agent.call);
   agent.unanswered = 0;
   Send(CallCancelled{agent.call});
 }
 
-void HubScript::Unheard(const Words& words) { calls_.erase(AgentOf(words).call); }
+void HubScript::Unheard(const Arguments& words) { calls_.erase(AgentOf(words).call); }
 
-void HubScript::GiveUp(const Words& words) {
+void HubScript::GiveUp(const Arguments& words) {
   Agent& agent = AgentOf(words);
   agent.fetch.reset();
-  agent.hello.gave_up_join = agent.op;
+  agent.hello.abandoned_join_op = agent.op;
   agent.unanswered = 0;
   if (agent.session != 0) Send(Heartbeat{{agent.op}, agent.session});
 }
 
 // --- within a session ---------------------------------------------------------------------------
 
-void HubScript::Report(const Words& words) {
+void HubScript::Report(const Arguments& words) {
   Agent& agent = AgentOf(words);
   const auto chunks = static_cast<uint32_t>(ParseNumber(words.At(2)));
   const PublicationId publication = agent.holding ? agent.holding->publication : PublicationId{};
@@ -450,7 +450,7 @@ void HubScript::Report(const Words& words) {
                 agent.session});
 }
 
-void HubScript::Release(const Words& words) {
+void HubScript::Release(const Arguments& words) {
   Agent& agent = AgentOf(words);
   const bool all = words.At(2) == "all";
   const AssignmentNumber assignment = all ? kAllAssignments : ParseNumber(words.At(2));
@@ -458,7 +458,7 @@ void HubScript::Release(const Words& words) {
   Send(SourceReleased{{agent.decision.transaction, assignment}, agent.session});
 }
 
-void HubScript::FailSource(const Words& words) {
+void HubScript::FailSource(const Arguments& words) {
   Agent& agent = AgentOf(words);
   const AssignmentNumber current = agent.fetch ? agent.fetch->assignment : 0;
   absl::Status reason = absl::UnavailableError("connection reset");
@@ -470,13 +470,13 @@ void HubScript::FailSource(const Words& words) {
   Send(SourceFailed{{agent.decision.transaction, failed, std::move(reason)}, agent.session});
 }
 
-void HubScript::DoubtSource(const Words& words) {
+void HubScript::DoubtSource(const Arguments& words) {
   const Agent& agent = AgentOf(words);
   const AssignmentNumber current = agent.fetch ? agent.fetch->assignment : 0;
   Send(SourceSilent{{agent.decision.transaction, words.Number("number", current)}, agent.session});
 }
 
-void HubScript::AnswerProbe(const Words& words) {
+void HubScript::AnswerProbe(const Arguments& words) {
   Agent& agent = AgentOf(words);
   const bool holds = words.At(2) == "holds";
   const Generation generation = words.Number("gen", agent.generation);
@@ -486,7 +486,7 @@ void HubScript::AnswerProbe(const Words& words) {
 
 // --- the rest -----------------------------------------------------------------------------------
 
-void HubScript::WaitVersion(const Words& words) {
+void HubScript::WaitVersion(const Arguments& words) {
   WaitOp op;
   op.call = ++last_call_;
   op.model = words.At(2);
@@ -499,7 +499,7 @@ void HubScript::WaitVersion(const Words& words) {
   Send(op);
 }
 
-void HubScript::PutLayout(const Words& words) {
+void HubScript::PutLayout(const Arguments& words) {
   const std::optional<std::string> rows = words.Text("rows");
   layouts_[words.At(1)] =
       rows ? MakeRows(*rows) : MakeLayout(words.At(1), words.Number("bytes", kLayoutBytes));
@@ -508,7 +508,7 @@ void HubScript::PutLayout(const Words& words) {
   Send(PutLayoutOp{call, layouts_[words.At(1)]});
 }
 
-void HubScript::AnswerPlan(const Words& words) {
+void HubScript::AnswerPlan(const Arguments& words) {
   TH_CHECK(!plans_.empty());
   const PlanWanted wanted = plans_.front();
   plans_.erase(plans_.begin());
@@ -522,14 +522,14 @@ void HubScript::AnswerPlan(const Words& words) {
   Send(MakePlan(wanted.plan, layouts(wanted.from), layouts(wanted.to)));
 }
 
-void HubScript::PutNote(const Words& words) {
+void HubScript::PutNote(const Arguments& words) {
   notes_[words.At(1)] = std::make_shared<const std::string>(words.At(1));
   const CallId call = ++last_call_;
   calls_[call] = {words.At(1), "note", false};
   Send(PutAttachmentOp{call, FingerprintOf(words.At(1)), notes_[words.At(1)]});
 }
 
-void HubScript::Pass(const Words& words) {
+void HubScript::Pass(const Arguments& words) {
   const TimeMs end = now_ + static_cast<TimeMs>(ParseNumber(words.At(1)));
   passing_ = true;
   while (now_ < end) {
@@ -545,13 +545,13 @@ void HubScript::Pass(const Words& words) {
   passing_ = false;
 }
 
-void HubScript::Asleep(const Words& words) {
+void HubScript::Asleep(const Arguments& words) {
   now_ += static_cast<TimeMs>(ParseNumber(words.At(1)));
   next_beat_ = now_ + 1000;
   Send(Tick{});
 }
 
-void HubScript::Restart(const Words& words) {
+void HubScript::Restart(const Arguments& words) {
   options_.guard_reads = !words.Has("unguarded");
   options_.sources_per_reader =
       static_cast<uint32_t>(words.Number("sources", options_.sources_per_reader));
@@ -560,11 +560,11 @@ void HubScript::Restart(const Words& words) {
   options.recovering = !words.Has("clean");
   options.wall_at_zero = options_.wall_at_zero += static_cast<TimeMs>(words.Number("away", 0));
   if (!words.Has("kept")) kept_ = {};
-  if (words.Has("another")) ++options_.store.lo, options_.life = 0;
+  if (words.Has("another")) ++options_.store.lo, options_.hub_epoch = 0;
   options.store = options_.store;
   options.durable = kept_;
   options.seed = ++options_.seed;
-  options.life = ++options_.life;
+  options.hub_epoch = ++options_.hub_epoch;
   hub_ = std::make_unique<Hub>(options, now_);
   calls_.clear();
   sessions_.clear();
@@ -572,17 +572,17 @@ void HubScript::Restart(const Words& words) {
   if (!words.Has("bare")) PutDocuments();
 }
 
-void HubScript::Crash(const Words& words) {
+void HubScript::Crash(const Arguments& words) {
   fate_ = words.Command() == "crash" ? Fate::kKept : Fate::kLost;
   std::string command = words.At(1);
   for (size_t i = 2; i < words.size(); ++i) absl::StrAppend(&command, " ", words.At(i));
-  const Words inner(command);
+  const Arguments inner(command);
   (this->*Handlers().at(inner.Command()))(inner);
   fate_ = Fate::kCarriedOut;
-  Restart(Words("restart kept"));
+  Restart(Arguments("restart kept"));
 }
 
-void HubScript::Watch(const Words&) { watching_ = true; }
+void HubScript::Watch(const Arguments&) { watching_ = true; }
 
 std::optional<std::string> HubScript::NextStep(const std::string& worker) const {
   const auto it = agents_.find(worker);

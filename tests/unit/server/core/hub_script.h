@@ -72,9 +72,9 @@
 namespace tensorhub::hub {
 
 // The words of one command: positional ones, key=value, and bare flags after them.
-class Words {
+class Arguments {
  public:
-  explicit Words(const std::string& line);
+  explicit Arguments(const std::string& line);
   const std::string& Command() const { return words_.at(0); }
   const std::string& Line() const { return line_; }
   const std::string& At(size_t index) const;  // 0: the command
@@ -136,54 +136,54 @@ class HubScript {
     std::string verb;
     bool agent = false;
   };
-  using Handler = void (HubScript::*)(const Words&);
+  using Handler = void (HubScript::*)(const Arguments&);
   static const std::map<std::string, Handler>& Handlers();
 
-  void Open(const Words& words);
-  void Drop(const Words& words);
-  void Silence(const Words& words);
-  void Stalls(const Words& words);
-  void Kill(const Words& words);
-  void Publish(const Words& words);
-  void Unpublish(const Words& words);
-  void Join(const Words& words);
-  void Begin(const Words& words);
-  void Finish(const Words& words);
-  void Leave(const Words& words);
-  void Retry(const Words& words);
-  void Cancel(const Words& words);
-  void Unheard(const Words& words);
-  void GiveUp(const Words& words);
-  void Report(const Words& words);
-  void Release(const Words& words);
-  void FailSource(const Words& words);
-  void DoubtSource(const Words& words);
-  void AnswerProbe(const Words& words);
-  void WaitVersion(const Words& words);
-  void PutLayout(const Words& words);
-  void AnswerPlan(const Words& words);
-  void PutNote(const Words& words);
-  void Retain(const Words& words);
-  void Pin(const Words& words);
-  void Unpin(const Words& words);
-  void Supersede(const Words& words);
-  void Drain(const Words& words);
-  void Adopt(const Words& words);
-  void SayCopyFailed(const Words& words);
-  void SayHashed(const Words& words);
-  void Pass(const Words& words);
-  void Flow(const Words& words);
+  void Open(const Arguments& words);
+  void Drop(const Arguments& words);
+  void Silence(const Arguments& words);
+  void Stalls(const Arguments& words);
+  void Kill(const Arguments& words);
+  void Publish(const Arguments& words);
+  void Unpublish(const Arguments& words);
+  void Join(const Arguments& words);
+  void Begin(const Arguments& words);
+  void Finish(const Arguments& words);
+  void Leave(const Arguments& words);
+  void Retry(const Arguments& words);
+  void Cancel(const Arguments& words);
+  void Unheard(const Arguments& words);
+  void GiveUp(const Arguments& words);
+  void Report(const Arguments& words);
+  void Release(const Arguments& words);
+  void FailSource(const Arguments& words);
+  void DoubtSource(const Arguments& words);
+  void AnswerProbe(const Arguments& words);
+  void WaitVersion(const Arguments& words);
+  void PutLayout(const Arguments& words);
+  void AnswerPlan(const Arguments& words);
+  void PutNote(const Arguments& words);
+  void Retain(const Arguments& words);
+  void Pin(const Arguments& words);
+  void Unpin(const Arguments& words);
+  void Supersede(const Arguments& words);
+  void Drain(const Arguments& words);
+  void Adopt(const Arguments& words);
+  void SayCopyFailed(const Arguments& words);
+  void SayHashed(const Arguments& words);
+  void Pass(const Arguments& words);
+  void Flow(const Arguments& words);
   void FlowInto(const std::string& name, TimeMs ms);
-  void Asleep(const Words& words);
-  void Restart(const Words& words);
-  void Crash(const Words& words);
-  void Watch(const Words& words);
-  void Show(const Words& words);
+  void Asleep(const Arguments& words);
+  void Restart(const Arguments& words);
+  void Crash(const Arguments& words);
+  void Watch(const Arguments& words);
+  void Show(const Arguments& words);
   void ShowDurable();
   void ShowFetch(const FetchView& view);
 
-  Agent& AgentOf(const Words& words);
-  Holding Claimed(const Agent& agent, const Words& words) const;
+  Agent& AgentOf(const Arguments& words);
+  Holding Claimed(const Agent& agent, const Arguments& words) const;
   // hub_script_content.cc
   ContentDigest DigestOf(const Agent& agent, const std::string& content) const;
   std::string ContentOf(const PublicationId& publication) const;

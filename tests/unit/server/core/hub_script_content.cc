@@ -35,7 +35,7 @@ void HubScript::LearnContent(Agent& agent, const PublishOp& op, const PublishRep
   if (says) follow_ups_.push_back(absl::StrCat("hashed ", name));
 }
 
-void HubScript::SayHashed(const Words& words) {
+void HubScript::SayHashed(const Arguments& words) {
   Agent& agent = AgentOf(words);
   if (!agent.holding) return;
   const ContentDigest digest = DigestOf(agent, words.Text("content").value_or(agent.content));
@@ -50,7 +50,7 @@ void HubScript::FollowUp() {
   while (!follow_ups_.empty()) {
     const std::string command = follow_ups_.front();
     follow_ups_.erase(follow_ups_.begin());
-    const Words words(command);
+    const Arguments words(command);
     (this->*Handlers().at(words.Command()))(words);
   }
 }

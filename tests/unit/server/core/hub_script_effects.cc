@@ -227,7 +227,8 @@ void HubScript::Carry(const Directive& directive) {
 std::string HubScript::Describe(Agent& agent, const Welcome& body) {
   agent.hello.epoch = body.epoch;
   if (!agent.knows) agent.knows = body.term;
-  if (body.adopts || agent.hello.came_in == GroupEpoch{}) agent.hello.came_in = body.epoch;
+  if (body.adopts || agent.hello.joined_epoch == GroupEpoch{})
+    agent.hello.joined_epoch = body.epoch;
   if (body.adopts && agent.holding) agent.holding->epoch = {};
   agent.knows_store = options_.store;
   return absl::StrCat(body.adopts ? "welcome: adopted" : "",
@@ -344,7 +345,7 @@ void HubScript::Carry(const ModelChange& change) {
 
 // --- tables -------------------------------------------------------------------------------------
 
-void HubScript::Show(const Words& words) {
+void HubScript::Show(const Arguments& words) {
   const std::string& what = words.At(1);
   if (what == "references") {
     for (const ReferenceView& view : hub_->References("m", std::nullopt)) {

@@ -18,7 +18,7 @@ constexpr uint64_t kPlenty = 1'000'000;
 
 }  // namespace
 
-void HubScript::Flow(const Words& words) {
+void HubScript::Flow(const Arguments& words) {
   std::vector<std::string> names;
   for (size_t i = 2; i < words.size(); ++i) {
     const std::vector<std::string> parts = absl::StrSplit(words.At(i), '=');
@@ -30,7 +30,7 @@ void HubScript::Flow(const Words& words) {
   }
   const TimeMs end = now_ + static_cast<TimeMs>(std::stoull(words.At(1)));
   while (now_ < end) {
-    Pass(Words(absl::StrCat("wait ", kReportMs)));
+    Pass(Arguments(absl::StrCat("wait ", kReportMs)));
     passing_ = true;
     for (const std::string& name : names) FlowInto(name, kReportMs);
     passing_ = false;

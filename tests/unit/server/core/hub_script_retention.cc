@@ -8,44 +8,44 @@
 
 namespace tensorhub::hub {
 
-void HubScript::Retain(const Words& words) {
+void HubScript::Retain(const Arguments& words) {
   const CallId call = ++last_call_;
   calls_[call] = {"m", "retain", false};
   Send(RetainOp{call, "m", static_cast<uint32_t>(std::stoul(words.At(1)))});
 }
 
-void HubScript::Pin(const Words& words) {
+void HubScript::Pin(const Arguments& words) {
   const CallId call = ++last_call_;
   calls_[call] = {words.At(1), "pin", false};
   const VersionNumber version = std::stoull(words.At(2).substr(1));
   Send(PinOp{call, "m", words.At(1), version, static_cast<TimeMs>(words.Number("ttl", 0))});
 }
 
-void HubScript::Unpin(const Words& words) {
+void HubScript::Unpin(const Arguments& words) {
   const CallId call = ++last_call_;
   calls_[call] = {words.At(1), "unpin", false};
   Send(UnpinOp{call, "m", words.At(1)});
 }
 
-void HubScript::Supersede(const Words& words) {
+void HubScript::Supersede(const Arguments& words) {
   const CallId call = ++last_call_;
   calls_[call] = {words.At(1), "supersede", false};
   Send(SupersedeOp{call, "m", std::stoull(words.At(1).substr(1))});
 }
 
-void HubScript::Drain(const Words& words) {
+void HubScript::Drain(const Arguments& words) {
   const CallId call = ++last_call_;
   calls_[call] = {words.At(1), words.Has("undo") ? "drain undo" : "drain", false};
   Send(DrainOp{call, AgentOf(words).hello.worker.key, words.Has("undo")});
 }
 
-void HubScript::Adopt(const Words& words) {
+void HubScript::Adopt(const Arguments& words) {
   const CallId call = ++last_call_;
   calls_[call] = {words.At(1), "adopt", false};
   Send(AdoptOp{call, {options_.store.hi, std::stoull(words.At(1))}});
 }
 
-void HubScript::SayCopyFailed(const Words& words) {
+void HubScript::SayCopyFailed(const Arguments& words) {
   const Agent& agent = AgentOf(words);
   const VersionNumber version = std::stoull(words.At(2).substr(1));
   Send(

@@ -51,7 +51,7 @@ class Chaos {
     options.limits.past_versions = 5;
     options.limits.layouts.count = 2;
     options.limits.waits = 4;
-    options.limits.barred_sources = 2;
+    options.limits.excluded_sources = 2;
     options.readers_per_source = static_cast<uint32_t>(1 + seed % 2);
     options.sources_per_reader = static_cast<uint32_t>(1 + seed % 3);
     return options;

@@ -23,7 +23,7 @@ TEST(TranslateOutTest, Welcome) {
   EXPECT_TRUE(message.welcome().wants_documents());
   EXPECT_EQ(message.welcome().store_id(), ToBytes(Id128{8, 9}));
   EXPECT_EQ(message.welcome().epoch(), 4u);
-  EXPECT_EQ(message.welcome().group_epoch().life(), 2u);
+  EXPECT_EQ(message.welcome().group_epoch().hub_epoch(), 2u);
   EXPECT_EQ(message.welcome().group_epoch().count(), 3u);
   EXPECT_NE(message.welcome().server_version(), "");
   EXPECT_FALSE(message.welcome().guards_reads());
@@ -33,7 +33,7 @@ TEST(TranslateOutTest, Welcome) {
 
 TEST(TranslateOutTest, GroupChanged) {
   const pb::HubMessage message = ToProto({1, hub::GroupChanged{{2, 3}}}, kIdentity);
-  EXPECT_EQ(message.group_changed().group_epoch().life(), 2u);
+  EXPECT_EQ(message.group_changed().group_epoch().hub_epoch(), 2u);
   EXPECT_EQ(message.group_changed().group_epoch().count(), 3u);
 }
 

@@ -39,10 +39,10 @@ pb::OpenSession GoodOpen() {
   open.set_location("us/dc1/r1/h1/0");
   open.set_spot(true);
   open.set_endpoint("endpoint");
-  open.mutable_group_epoch()->set_life(3);
+  open.mutable_group_epoch()->set_hub_epoch(3);
   open.mutable_group_epoch()->set_count(4);
-  open.mutable_came_in()->set_life(1);
-  open.mutable_came_in()->set_count(6);
+  open.mutable_joined_epoch()->set_hub_epoch(1);
+  open.mutable_joined_epoch()->set_count(6);
   open.set_repeats(0);
   pb::Holding& holding = *open.mutable_holding();
   holding.set_publication(ToBytes(kPublication));
@@ -52,7 +52,7 @@ pb::OpenSession GoodOpen() {
   holding.set_layout(ToBytes(kLayout));
   holding.set_generation(9);
   holding.set_valid_chunks(3);
-  holding.mutable_group_epoch()->set_life(2);
+  holding.mutable_group_epoch()->set_hub_epoch(2);
   holding.mutable_group_epoch()->set_count(5);
   pb::OpenFetch& fetch = *open.mutable_open_fetch();
   fetch.set_transaction(ToBytes(kTransaction));
@@ -73,7 +73,7 @@ TEST(TranslateOpenTest, ArrivesWhole) {
   EXPECT_EQ(opened->location.ToString(), "us/dc1/r1/h1/0");
   EXPECT_FALSE(opened->stable);
   EXPECT_EQ(opened->epoch, (GroupEpoch{3, 4}));
-  EXPECT_EQ(opened->came_in, (GroupEpoch{1, 6}));
+  EXPECT_EQ(opened->joined_epoch, (GroupEpoch{1, 6}));
   EXPECT_EQ(opened->repeats, 0u);
   pb::OpenSession older = GoodOpen();
   older.clear_repeats();
@@ -234,8 +234,8 @@ TEST(TranslateMessageTest, EachKind) {
   pb::WorkerMessage message;
   message.mutable_heartbeat();
   EXPECT_EQ(std::get<hub::Heartbeat>(*ToCore(message, 4)).session, 4u);
-  message.mutable_heartbeat()->set_gave_up_join(7);
-  EXPECT_EQ(std::get<hub::Heartbeat>(*ToCore(message, 4)).gave_up_join, 7u);
+  message.mutable_heartbeat()->set_abandoned_join_op(7);
+  EXPECT_EQ(std::get<hub::Heartbeat>(*ToCore(message, 4)).abandoned_join_op, 7u);
   message.mutable_progress()->set_publication(ToBytes(kPublication));
   message.mutable_progress()->set_generation(8);
   message.mutable_progress()->set_valid_chunks(2);

@@ -120,15 +120,15 @@ TEST(Deadline, OfAFetchThatIsNotDecided) {
 TEST(Deadline, OfAJoinIsSaidNowAndOnEachSession) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  EXPECT_EQ(world.at(1).core->Report().gave_up_join, 0u);
+  EXPECT_EQ(world.at(1).core->Report().abandoned_join_op, 0u);
   Swallow<protocol::JoinFetch>(world);
   EXPECT_EQ(world.Do(1, FetchVerb{.selector = {}, .timeout_ms = 500}).code(),
             StatusCode::kDeadlineExceeded);
   const auto& [worker, said] = world.hub.said.back();
   EXPECT_EQ(worker, 1u);
-  const OpId join = std::get<protocol::Heartbeat>(said).gave_up_join;
+  const OpId join = std::get<protocol::Heartbeat>(said).abandoned_join_op;
   EXPECT_NE(join, 0u);
-  EXPECT_EQ(world.at(1).core->Report().gave_up_join, join);
+  EXPECT_EQ(world.at(1).core->Report().abandoned_join_op, join);
 }
 
 TEST(Deadline, OfAFetchThatIsDecidedTooLate) {

@@ -232,7 +232,7 @@ bool FakeHub::MayServe(size_t source, size_t reader) const {
   const auto holding = holdings_.find(source);
   const Read& read = reads_.at(reader);
   return holding != holdings_.end() && holding->second.version == read.version &&
-         !holding->second.draining && !read.barred.contains(source) &&
+         !holding->second.draining && !read.excluded.contains(source) &&
          !DownstreamOf(source, reader);
 }
 
@@ -379,7 +379,7 @@ void FakeHub::OnFailed(size_t worker, const protocol::SourceFailed& failed) {
   if (!of_several && read->second.assignment != failed.assignment) return;
   const std::optional<size_t> source =
       of_several ? std::optional(stream->second) : std::exchange(read->second.source, std::nullopt);
-  if (source) read->second.barred.insert(*source);
+  if (source) read->second.excluded.insert(*source);
   read->second.outage = IsOutage(failed.reason);
   Release(worker, failed.assignment);
   if (of_several && !read->second.streams.empty()) return;
@@ -398,7 +398,7 @@ bool FakeHub::MayHope(size_t reader) const {
     if (source != reader && MayServe(source, reader)) return false;
   }
   const Read& read = reads_.at(reader);
-  return std::any_of(read.barred.begin(), read.barred.end(), [&](size_t source) {
+  return std::any_of(read.excluded.begin(), read.excluded.end(), [&](size_t source) {
     return holdings_.contains(source) && !read.pardoned.contains(source);
   });
 }
@@ -406,8 +406,8 @@ bool FakeHub::MayHope(size_t reader) const {
 // It holds what it is listed with: each that complained tries it once more.
 void FakeHub::Pardon(size_t source) {
   for (auto& [reader, read] : reads_) {
-    if (!read.barred.contains(source) || !read.pardoned.insert(source).second) continue;
-    read.barred.erase(source);
+    if (!read.excluded.contains(source) || !read.pardoned.insert(source).second) continue;
+    read.excluded.erase(source);
     if (read.begun && !read.source) Place(reader);
   }
 }

@@ -100,7 +100,7 @@ class FakeHub {
     AssignmentNumber assignment = 0;
     uint32_t plan = 0;
     std::map<AssignmentNumber, size_t> streams;  // of a plan of several: sources
-    std::set<size_t> barred;
+    std::set<size_t> excluded;
     std::set<size_t> pardoned;
     bool outage = false;  // its last source failed it so
   };

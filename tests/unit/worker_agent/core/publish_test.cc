@@ -121,10 +121,10 @@ TEST(Publish, ReportsTheEpochsThatItWasTold) {
 // R8: by which the hub knows later which of two processes of a rank is the newer one.
 TEST(Session, ReportsTheEpochInWhichItCame) {
   World world({});
-  EXPECT_EQ(world.at(0).core->Report().came_in, (GroupEpoch{}));
+  EXPECT_EQ(world.at(0).core->Report().joined_epoch, (GroupEpoch{}));
   for (const uint64_t count : {1, 2}) {
     world.Deliver(0, SessionUp{.welcome = {.epoch = {7, count}}});
-    EXPECT_EQ(world.at(0).core->Report().came_in, (GroupEpoch{7, 1}));
+    EXPECT_EQ(world.at(0).core->Report().joined_epoch, (GroupEpoch{7, 1}));
     world.Deliver(0, SessionDown{});
   }
 }
