@@ -31,6 +31,7 @@ void Absentees::Hear(const SessionOpened& event) {
   if (it->second.incarnation == event.worker.incarnation) {
     it->second.repeats = event.repeats;
   } else if (!event.resumed) {
+    turn_.changes().workers.insert(it->first);
     expected_.erase(it);
   }
 }
@@ -38,6 +39,7 @@ void Absentees::Hear(const SessionOpened& event) {
 void Absentees::ExpectNoMore(const Worker& worker) {
   const auto it = expected_.find(worker.id.key);
   if (it == expected_.end() || it->second.incarnation != worker.id.incarnation) return;
+  turn_.changes().workers.insert(it->first);
   expected_.erase(it);
 }
 
@@ -149,7 +151,9 @@ void Absentees::SetWithdrawn(const WorkerIdentity& worker, bool withdrawn) {
   const auto expected = expected_.find(worker.key);
   const bool still =
       expected != expected_.end() && expected->second.incarnation == worker.incarnation;
-  if (still) expected->second.withdrawn = withdrawn;
+  if (!still) return;
+  expected->second.withdrawn = withdrawn;
+  turn_.changes().workers.insert(worker.key);
 }
 
 bool Absentees::TakeOrderBack(const WorkerKey& key) {
@@ -189,6 +193,8 @@ void Absentees::CheckInvariants() const {
   }
   const size_t away_max = std::max(options_.limits.dead_workers, options_.durable.workers.size());
   TH_CHECK(away_.size() <= away_max && (away_.empty() || away_timer_));
+  for (const auto& [key, away] : away_) TH_CHECK(*away_timer_ <= away.until);
+  TH_CHECK(!away_timer_ || turn_.HasTimer(Timer{*away_timer_, Timer::Kind::kAway, 0, 0}));
 }
 
 void Absentees::AddRows(std::map<WorkerKey, WorkerRow>& rows) const {

@@ -49,25 +49,26 @@ class Absentees {
   // The process has ended in this life, so that no more is to come of it.
   void ExpectNoMore(const Worker& worker);
   // Whether it is known who was there before, and each of them has said all. Forgets those that
-  // have.
+  // have, up to the first that has not.
   bool HaveAllSaid();
   // Whichever have not come are away, if what they may have is wanted.
   void EndGrace();
 
   // --- outages -----------------------------------------------------------------------------------
 
-  // The worker fell silent. No publication: nothing that it held is waited for.
+  // The worker fell silent. No publication: nothing that it held is waited for. R9: with as many
+  // away as there may be dead workers, one more is not remembered.
   void NoteAway(const WorkerIdentity& worker, const PublicationId& publication, bool withdrawn);
   // The worker reports what it holds, or another process has its place.
   void ComesBack(const WorkerKey& key);
   // To be called when Timer::kAway fires.
   void EndAway();
-  // Some worker that may come back with it. Null: nobody.
+  // Some worker that may come back with it, until the next change here. Null: nobody.
   const WorkerKey* MayReturn(const std::string& model, const PublicationId& publication) const;
 
   // --- an operator's order to one that is not here -----------------------------------------------
 
-  // Whether that process is out of service, as an earlier life was told.
+  // Whether that process was out of service when it was last here, or is expected to be.
   bool IsWithdrawn(const WorkerIdentity& worker) const;
   // The order reached the process, which is expected still.
   void SetWithdrawn(const WorkerIdentity& worker, bool withdrawn);

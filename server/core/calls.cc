@@ -48,6 +48,7 @@ void Calls::Begin(Worker& worker, const Operation& op, OpKind kind) {
 }
 
 void Calls::SetDeadline(Worker& worker, TimeMs timeout_ms) {
+  ClearDeadline(worker);
   worker.op.deadline = turn_.now() + std::clamp<TimeMs>(timeout_ms, 0, kTimeoutMsMax);
   turn_.SetTimer(Timer{worker.op.deadline, Timer::Kind::kOperation, worker.serial, 0});
 }

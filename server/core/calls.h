@@ -5,8 +5,8 @@
 // are kept in the worker's row (OpRecord); a retry of it hears the same, whatever happened in
 // between. When an operation may begin, and what else ends with it, is for operations.cc.
 //
-// Calls alone write Worker::op but for what an operation waits for: its deferred publish, whether
-// it leaves, and what is read after it.
+// Calls alone write Worker::op but for what an operation waits for: its deferred publish and the
+// epoch of that, whether it leaves, and what is read after it.
 //
 // Invariants: a call is here exactly while its worker's operation is pending and the caller waits.
 // An operation that has a deadline is pending, and has its timer.

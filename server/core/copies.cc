@@ -22,7 +22,7 @@ constexpr TimeMs kDrainCopyMs = 15'000;
 }  // namespace
 
 // The group that was asked, or that would be: its own; for who leaves, and takes its memory along,
-// another one, the same for all ranks. One that was asked can until it is refused (NoCopiesBy).
+// another one, the same for all ranks. One that was asked can until it is refused (NoCopyBy).
 std::optional<GroupKey> Retention::CopierFor(const Worker& leaver) const {
   const std::string& model = leaver.id.key.model;
   if (!leaver.succession.copier.empty()) return GroupKey{model, leaver.succession.copier};
@@ -128,7 +128,7 @@ Retention::VoidCopy Retention::NoCopyBy(const WorkerKey& rank, VersionNumber ver
                                         const std::string& reason) {
   const std::string why = absl::StrCat("rank ", rank.rank, ": ", reason);
   for (Worker* leaver : LeaversOf({rank.model, rank.group})) {
-    if (!AwaitsKeeper(leaver) || leaver->reference->version != version) continue;
+    if (leaver->reference->version != version) continue;
     turn_.Say(LogLine::Level::kWarning,
               absl::StrCat(ToString(leaver->id.key), " waits for a copy of ", version,
                            " that is not made: ", why));

@@ -49,7 +49,9 @@ void Hub::State::Invariants::Check() const {
       TH_CHECK(worker.op.state == OpRecord::State::kPending);
       TH_CHECK(state.calls_.IsCallOf(worker.op.call, worker));
     }
-    TH_CHECK(worker.op.deadline == 0 || worker.op.state == OpRecord::State::kPending);
+    TH_CHECK(worker.op.deadline == 0 ||
+             (worker.op.state == OpRecord::State::kPending &&
+              state.HasTimer({worker.op.deadline, Timer::Kind::kOperation, worker.serial, 0})));
     TH_CHECK(!IsPending(worker, OpKind::kPublish) || worker.op.deferred || worker.reference);
   }
   TH_CHECK(alive == state.alive_ && sessions == state.sessions_.size() &&
@@ -63,6 +65,7 @@ void Hub::State::Invariants::Check() const {
   state.retention_.CheckInvariants();
   state.waits_.CheckInvariants();
   state.absentees_.CheckInvariants();
+  state.silence_.CheckInvariants();
   // R9: every table that a client can fill has its bound.
   const HubLimits& limits = state.options_.limits;
   const size_t awaited = state.recovering_ ? state.restored_ : 0;

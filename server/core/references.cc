@@ -133,7 +133,7 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   Shard& shard = *worker.reference->shard;
   shard.draining.erase(&worker);
   shard.withdrawn.erase(&worker);
-  Retention::Reset(worker);
+  Retention::ForgetSuccession(worker);
   shard.holders.erase(worker.serial);
   --publication.references;
   const bool hashed = worker.reference->hashing;  // then the others' word counts from now on

@@ -101,12 +101,13 @@ bool Retention::MayBecomeKept(const Worker& leaver) const {
 }
 
 void Retention::BeginRound() {
+  TH_CHECK(round_.empty() && !after_recovery_);
   changed_ = false;
   round_ = leavers_;
 }
 
-// The first of each group asks for all its ranks.
 void Retention::BeginRoundAfterRecovery() {
+  TH_CHECK(round_.empty() && !after_recovery_);
   round_ = std::exchange(leavers_, {});
   after_recovery_ = true;
 }

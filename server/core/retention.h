@@ -75,7 +75,8 @@ class Retention {
   void On(const UnpinOp& op);
   // To be called when Timer::kPins fires.
   void EndPins();
-  // R8: while recovering, no pin ends. To be called when that changes, and at the start.
+  // R8: while recovering, no pin ends, and a timer that fires does nothing. To be called at the
+  // start, and when a recovery has ended.
   void SetPinTimer();
   uint32_t KeepLatest(const Model& model) const;
   // Why the version must not be lost; nothing if it may be.
@@ -97,17 +98,20 @@ class Retention {
   // One out of service holds its shard whole: it does not wait, but others are asked to keep it.
   void Watch(const Worker& withdrawn) { leavers_.insert(withdrawn.serial); }
   bool Watches(const Worker& worker) const { return leavers_.contains(worker.serial); }
-  // The worker does not wait any more, or does so anew.
-  static void Reset(Worker& worker) { worker.succession = {}; }
+  // Who was asked for a copy, and who could not make one: another wait begins without that.
+  static void ForgetSuccession(Worker& worker) { worker.succession = {}; }
 
   // Somebody became a keeper, or ceased to be one.
   void KeepersChanged() { changed_ = true; }
   // Other versions of the model are wanted than before.
   void WantedChanged(const std::string& model);
   bool changed() const { return changed_; }
+  // As changed(), which is false then.
   bool TakeChanged() { return std::exchange(changed_, false); }
   // A round through all that wait, after a change, or at the end of a recovery. The hub carries out
-  // each departure before it asks for the next, until there is none.
+  // each departure before it asks for the next, until there is none: no round begins within
+  // another. The first of each group asks for copies for all its ranks. Only in the round after a
+  // recovery are those that it has not yet looked at not watched.
   void BeginRound();
   void BeginRoundAfterRecovery();
   std::optional<Departure> NextDeparture();
@@ -166,9 +170,9 @@ class Retention {
   const VersionChoice& choice_;
 
   Pins pins_;
-  std::optional<TimeMs> pin_timer_;  // at the first end of a pin; none while recovering
+  std::optional<TimeMs> pin_timer_;  // at the first end of a pin
   std::set<Serial> leavers_;         // that wait for a keeper of what they hold; a superset
-  bool changed_ = false;             // since the last round began
+  bool changed_ = false;             // since a round began, or was asked for
   std::set<Serial> round_;           // of leavers_, that the round has yet to look at
   bool after_recovery_ = false;      // the round is that
 };

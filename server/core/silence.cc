@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 
 namespace tensorhub::hub {
 
@@ -62,6 +63,12 @@ void Silence::Forgive(const std::string& why) {
   heard_ = turn_.now();
   roster_.ForEachAlive([&](Worker& worker) { worker.lease_end = turn_.now() + options_.lease_ms; });
   if (turn_.recovering()) turn_.SetGrace(turn_.now() + options_.lease_ms);
+}
+
+void Silence::CheckInvariants() const {
+  size_t silent = 0;
+  for (const auto& [key, worker] : roster_.workers()) silent += worker.fell_silent ? 1 : 0;
+  TH_CHECK(silent == fell_silent_);
 }
 
 }  // namespace tensorhub::hub

@@ -45,6 +45,8 @@ class Silence {
   // Nobody could be heard for a while. Everybody has another lease, and a recovery another grace.
   void Forgive(const std::string& why);
 
+  void CheckInvariants() const;
+
  private:
   bool IsCutOff() const;
 

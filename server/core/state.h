@@ -4,8 +4,8 @@
 // The hub's tables and what may be done to them, by topic; each block is one source file.
 //
 // Nothing here recurses through the tables: a change that concerns others (a reader lost its
-// source, a drain ended, a version became visible) is queued and carried out by Settle, at the end
-// of the same event.
+// source, a drain ended, a version became visible) is queued and carried out by
+// DrainInternalEvents, at the end of the same event.
 
 #ifndef TENSORHUB_SERVER_CORE_STATE_H_
 #define TENSORHUB_SERVER_CORE_STATE_H_
@@ -198,6 +198,8 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   void On(const CopyFailed& event);
   void NoCopiesBy(const WorkerKey& rank, const std::string& why);
   void NoCopyBy(const WorkerKey& rank, VersionNumber version, const std::string& why);
+
+  // withdrawal.cc: R3, workers that an operator takes out of service
   void On(const DrainOp& op);
   struct Service;  // withdrawal.h
 
@@ -269,7 +271,7 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
   DurableState durable_;
   size_t restored_ = 0;  // dead workers that the restored rows name
 
-  // For Settle.
+  // For DrainInternalEvents.
   std::set<Worker*, BySerial> drained_;  // draining references without readers
   std::set<std::string> newly_visible_;  // models with a version that became visible
   std::set<Serial> joiners_;             // that wait to be compared (R1); a superset

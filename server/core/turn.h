@@ -1,9 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The event in progress: its time, what it has caused so far, and the timers. Each part of the
-// hub's state that decides something has the turn to tell what it wants done. The hub alone begins
-// one, and sets its time.
+// The event in progress: its time, what it has caused so far, which kept rows it has changed, and
+// the timers. Each part of the hub's state that decides something has the turn to tell what it
+// wants done. The hub alone begins one, and sets its time.
 
 #ifndef TENSORHUB_SERVER_CORE_TURN_H_
 #define TENSORHUB_SERVER_CORE_TURN_H_
@@ -42,7 +42,7 @@ class Turn {
   void Send(const Worker& worker, decltype(Directive::body) body) {
     if (worker.session != 0) out_->push_back(Directive{worker.session, std::move(body)});
   }
-  // The reply to a call that waits for nothing; those of workers' operations: calls.h.
+  // The reply to a call. Those of workers' operations go through Calls, which keeps them.
   void Answer(CallId call, absl::Status status, decltype(Reply::payload) payload = {}) {
     out_->push_back(Reply{call, std::move(status), std::move(payload)});
   }

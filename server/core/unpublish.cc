@@ -1,7 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// R3: how a holder gets its buffers back.
+// R3: how a holder gets its buffers back. R7: it goes when Retention lets it, and who waits for a
+// copy hears that there will be none.
 
 #include <algorithm>
 #include <utility>
@@ -28,7 +29,7 @@ void Hub::State::On(const UnpublishOp& op) {
                                       " into these buffers is running; finish it first")));
   }
   worker->op.leaving = op.leaving;
-  Retention::Reset(*worker);
+  Retention::ForgetSuccession(*worker);
   if (op.leaving) NoCopiesBy(worker->id.key, "it leaves");
   const bool kept = reference->state != ReferenceState::kComplete || op.force;
   if (!kept && !retention_.MayGo(*worker)) {

@@ -49,7 +49,7 @@ void Hub::State::Service::Set(Worker& worker, bool withdrawn) const {
   worker.withdrawn = withdrawn;
   state.absentees_.SetWithdrawn(worker.id, withdrawn);
   state.changes_.workers.insert(worker.id.key);
-  Retention::Reset(worker);
+  Retention::ForgetSuccession(worker);
   if (worker.read) worker.read->apart = true;
   state.retention_.KeepersChanged();
   if (withdrawn) state.retention_.AskOthersThan(worker);

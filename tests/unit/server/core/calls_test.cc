@@ -97,6 +97,17 @@ TEST_F(CallsTest, WithoutItsCallerTheReplyIsKept) {
   EXPECT_TRUE(Answer().status.ok());
 }
 
+TEST_F(CallsTest, AnotherTimeTakesThePlaceOfTheFirst) {
+  Come(10, 1);
+  calls_.SetDeadline(worker_, 500);
+  calls_.SetDeadline(worker_, 900);
+  const auto timer_in = [this](TimeMs ms) {
+    return Timer{world_.now() + ms, Timer::Kind::kOperation, worker_.serial, 0};
+  };
+  EXPECT_FALSE(world_.HasTimer(timer_in(500)));
+  EXPECT_TRUE(world_.HasTimer(timer_in(900)));
+}
+
 TEST_F(CallsTest, TheReplyEndsTheTime) {
   Come(10, 1);
   calls_.SetDeadline(worker_, 500);
