@@ -29,9 +29,10 @@ void Hub::State::JoinEpoch(Worker& worker, const SessionOpened& event, bool repl
   const bool anew = fresh && older;
   // This hub has seen all that became of the group since, and ended what was unfinished.
   const bool followed = !unseen && told.hub_epoch == options_.hub_epoch;
-  // During a recovery that shows at its end (SettleEpoch).
-  const bool strange =
-      !fresh && !followed && !recovering_ && (replaces || IsFromUnknownEpoch(name, told));
+  // Whether it belongs to those who are there shows at the end of a recovery (SettleEpoch). That it
+  // replaces another process, which may have left by then, does not.
+  const bool unknown = !recovering_ && IsFromUnknownEpoch(name, told);
+  const bool strange = !fresh && !followed && (replaces || unknown);
   if (anew) BeginEpoch(name, NewEpoch(), absl::StrCat(ToString(key), " started anew"));
   if (strange) {
     BeginEpoch(name, NewEpoch(), absl::StrCat(ToString(key), " came back from another epoch"));
