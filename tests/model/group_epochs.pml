@@ -126,6 +126,7 @@ inline Restart() {
   for (i_ : 0 .. RANKS - 1) {
     row[i_].alive = 0;
     row[i_].session = 0;
+    row[i_].greeted = 0;
     row[i_].seen = 0;
     row[i_].told = 0;
     row[i_].came_in = 0;
@@ -155,22 +156,24 @@ end:
        End(p)
      }
   :: d_step {
-       HEARS(p) && !calm && cuts > 0 ->
+       CONNECTED(p) && !calm && cuts > 0 ->
        printf("%d/%d loses its session\n", RANK(p), p / RANKS);
        cuts--;
        row[RANK(p)].session = 0
      }
   :: d_step {
-       proc[p].up == RUNS && !HEARS(p) && OPENS(p) ->
+       proc[p].up == RUNS && !CONNECTED(p) && OPENS(p) ->
        On_SessionOpened(p, RANK(p));
        printf("%d/%d opens a session, and will be told %d\n", RANK(p), p / RANKS, row[RANK(p)].told);
        CheckTables()
      }
   :: d_step {
-       proc[p].up == RUNS && HEARS(p) && proc[p].told != row[RANK(p)].told && !IS_DROPPED(p) ->
+       proc[p].up == RUNS && CONNECTED(p) && (!row[RANK(p)].greeted ||
+         (proc[p].told != row[RANK(p)].told && !IS_DROPPED(p))) ->
        printf("%d/%d hears epoch %d\n", RANK(p), p / RANKS, row[RANK(p)].told);
        /* R2.3: a process is told later epochs only. */
-       assert(proc[p].told < row[RANK(p)].told);
+       assert(proc[p].told <= row[RANK(p)].told);
+       row[RANK(p)].greeted = 1;
        proc[p].told = row[RANK(p)].told;
        if
        :: proc[p].came_in == 0 -> proc[p].came_in = proc[p].told

@@ -10,8 +10,10 @@
 #define RANK(p) ((p) % RANKS) /* the processes of a rank come in the order of their numbers */
 #define EPOCH(count) (life * 16 + (count))
 #define LIFE_OF(epoch) ((epoch) / 16)
-#define HEARS(p) (row[RANK(p)].proc == p && row[RANK(p)].session)
-#define SPEAKS(p) (proc[p].up == RUNS && row[RANK(p)].proc == p && row[RANK(p)].alive)
+#define CONNECTED(p) (row[RANK(p)].proc == p && row[RANK(p)].session)
+/* Nothing is heard, and no call is made, before the session's Welcome. */
+#define HEARS(p) (CONNECTED(p) && row[RANK(p)].greeted)
+#define SPEAKS(p) (proc[p].up == RUNS && row[RANK(p)].proc == p && row[RANK(p)].alive && row[RANK(p)].greeted)
 #define RESUMED(p) (proc[p].told != 0)
 #define IS_KNOWN(reported) (LIFE_OF(reported) < life || (reported) <= epoch)
 #ifdef OUTLIVED_SPEAKS
@@ -57,6 +59,7 @@ typedef Row {
   unsigned proc : 3;
   bit alive;
   bit session;
+  bit greeted;          /* its process has heard Welcome */
   bit seen;             /* by this life */
   unsigned told : 6;
   unsigned came_in : 6;
@@ -276,6 +279,7 @@ inline On_SessionOpened(p, r) {
   row[r].proc = p;
   row[r].alive = 1;
   row[r].session = 1;
+  row[r].greeted = 0;
   row[r].seen = 1;
   if
   :: row[r].came_in != 0
