@@ -96,8 +96,11 @@ absl::StatusOr<Unpublish> Decode(const v1::UnpublishRequest& request) {
   out.drain_ms = check.Time(request.drain_ms());
   out.leaving = request.leaving();
   out.force = request.force();
-  check.SetPrefix("then_read.");
-  if (request.has_then_read()) out.then_read = GetReadStart(check, request.then_read());
+  if (request.has_then_read()) {
+    check.SetPrefix("then_read.");
+    out.then_read = GetReadStart(check, request.then_read());
+    check.SetPrefix("");
+  }
   return check.Take(std::move(out));
 }
 

@@ -15,7 +15,6 @@
 
 #include "absl/status/status.h"
 #include "common/ids.h"
-#include "common/location.h"
 #include "common/time.h"
 #include "protocol/messages/calls.h"
 #include "protocol/messages/directives.h"

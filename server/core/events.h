@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/content_identity.h"
 #include "common/ids.h"
 #include "common/layout.h"
 #include "common/sharding_id.h"

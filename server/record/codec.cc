@@ -27,6 +27,8 @@ template <typename T, typename... Own>
 auto WithSaid(T& value, Own&... own) {
   using Said = typename T::Said;
   using Base = std::conditional_t<std::is_const_v<T>, const Said, Said>;
+  static_assert(structural::CountOf<std::remove_const_t<T>>() == 1 + sizeof...(Own),
+                "a record leaves out what the shell has added");
   return std::tuple<Base&, Own&...>(value, own...);
 }
 

@@ -28,7 +28,7 @@
 
 namespace tensorhub::record {
 
-inline constexpr uint64_t kFormat = 2;
+inline constexpr uint64_t kFormat = 3;
 
 // A digest of everything that a hub wanted done, in order.
 class EffectsDigest {

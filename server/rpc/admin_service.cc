@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "protocol/codec/field_checks.h"
+#include "protocol/codec/fields.h"
 #include "server/rpc/translate_views.h"
 #include "server/rpc/unary_reactor.h"
 #include "server/rpc/watch_reactor.h"
@@ -58,7 +59,7 @@ grpc::ServerUnaryReactor* AdminService::GetStatus(grpc::CallbackServerContext* c
   const auto uptime = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - started_);
   response->set_server_version(TENSORHUB_VERSION);
-  response->set_store_id(IdBytes(about_.identity.store_id));
+  response->set_store_id(protocol::IdBytes(about_.identity.store_id));
   response->set_epoch(about_.identity.epoch);
   response->set_uptime_ms(static_cast<uint64_t>(uptime.count()));
   response->set_listen(listen());

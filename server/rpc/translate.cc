@@ -25,7 +25,7 @@ absl::StatusOr<hub::Event> EventOf(const FieldChecks& check, hub::Event event) {
 
 // What all operations begin with, and then what is asked.
 template <typename Request>
-absl::StatusOr<hub::Event> OperationOf(const Request& request, hub::CallId call) {
+absl::StatusOr<hub::Event> CallEvent(const Request& request, hub::CallId call) {
   FieldChecks check;
   hub::Operation by;
   by.call = call;
@@ -82,23 +82,23 @@ absl::Status CheckIdentity(const pb::OpenSession& open, const ServerIdentity& mi
 // --- operations ------------------------------------------------------------------------------
 
 absl::StatusOr<hub::Event> ToCore(const pb::PublishRequest& request, hub::CallId call) {
-  return OperationOf(request, call);
+  return CallEvent(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::UnpublishRequest& request, hub::CallId call) {
-  return OperationOf(request, call);
+  return CallEvent(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::JoinFetchRequest& request, hub::CallId call) {
-  return OperationOf(request, call);
+  return CallEvent(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::BeginReadRequest& request, hub::CallId call) {
-  return OperationOf(request, call);
+  return CallEvent(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::FinishReadRequest& request, hub::CallId call) {
-  return OperationOf(request, call);
+  return CallEvent(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::WaitForVersionRequest& request, hub::CallId call) {
@@ -115,7 +115,7 @@ absl::StatusOr<hub::Event> ToCore(const pb::WaitForVersionRequest& request, hub:
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::LeaveRequest& request, hub::CallId call) {
-  return OperationOf(request, call);
+  return CallEvent(request, call);
 }
 
 absl::StatusOr<hub::Event> ToCore(const pb::PutLayoutRequest& request, hub::CallId call) {

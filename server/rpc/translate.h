@@ -8,7 +8,6 @@
 #define TENSORHUB_SERVER_RPC_TRANSLATE_H_
 
 #include "absl/status/statusor.h"
-#include "protocol/codec/fields.h"
 #include "server/core/effects.h"
 #include "server/core/events.h"
 #include "server/store/identity.h"
@@ -69,9 +68,6 @@ absl::Status FillResponse(const hub::Reply& reply, pb::SupersedeResponse& respon
 absl::Status FillResponse(const hub::Reply& reply, pb::DrainResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::AdoptResponse& response);
 absl::Status FillResponse(const hub::Reply& reply, pb::RewindResponse& response);
-
-using protocol::IdBytes;
-void ToProto(const WorkerIdentity& worker, pb::WorkerId& out);
 
 }  // namespace tensorhub::rpc
 

@@ -26,8 +26,6 @@ absl::Status FillFrom(const hub::Reply& reply, Copy copy) {
 
 }  // namespace
 
-void ToProto(const WorkerIdentity& worker, pb::WorkerId& out) { out = protocol::Encode(worker); }
-
 pb::HubMessage ToProto(const hub::Directive& directive, const ServerIdentity& identity) {
   const auto* welcome = std::get_if<hub::Welcome>(&directive.body);
   if (welcome == nullptr) return protocol::Encode(directive.body);

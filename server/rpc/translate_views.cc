@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "server/rpc/translate.h"
+#include "protocol/codec/fields.h"
 
 namespace tensorhub::rpc {
 namespace {
@@ -48,7 +48,7 @@ void Fill(const hub::SourceChoice& choice, TimeMs joined, v1::SourceChoiceInfo& 
 template <typename Info>
 void FillSharding(const ShardingRef& sharding, Info& out) {
   if (!sharding) return;
-  out.set_sharding(IdBytes(sharding.id));
+  out.set_sharding(protocol::IdBytes(sharding.id));
   out.set_full(sharding.full);
 }
 
@@ -77,8 +77,8 @@ void Fill(const hub::ModelView& view, v1::ModelInfo& out) {
 
 void Fill(const hub::VersionView& view, v1::VersionInfo& out) {
   out.set_version(view.version);
-  out.set_publication(IdBytes(view.publication));
-  out.set_identity(IdBytes(view.identity));
+  out.set_publication(protocol::IdBytes(view.publication));
+  out.set_identity(protocol::IdBytes(view.identity));
   out.set_state(std::string(ToString(view.state)));
   out.set_term(view.term);
   out.set_world_size(view.world_size);
@@ -87,8 +87,9 @@ void Fill(const hub::VersionView& view, v1::VersionInfo& out) {
   out.set_complete_replicas(view.complete_replicas);
   out.set_filling_replicas(view.filling_replicas);
   for (const std::string& why : view.kept_by) out.add_kept_by(why);
-  for (const Fingerprint& layout : view.layouts) out.add_layouts(IdBytes(layout));
-  for (const Fingerprint& attachment : view.attachments) out.add_attachments(IdBytes(attachment));
+  for (const Fingerprint& layout : view.layouts) out.add_layouts(protocol::IdBytes(layout));
+  for (const Fingerprint& attachment : view.attachments)
+    out.add_attachments(protocol::IdBytes(attachment));
 }
 
 void Fill(const hub::ReferenceView& view, v1::ReferenceInfo& out) {
@@ -97,7 +98,7 @@ void Fill(const hub::ReferenceView& view, v1::ReferenceInfo& out) {
   out.set_rank(view.worker.key.rank);
   out.set_incarnation(view.worker.incarnation);
   out.set_version(view.version);
-  out.set_publication(IdBytes(view.publication));
+  out.set_publication(protocol::IdBytes(view.publication));
   out.set_location(view.location);
   out.set_medium(view.medium);
   out.set_generation(view.generation);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "protocol/codec/fields.h"
 #include "server/core/hub.h"
 #include "server/core/planning.h"
 #include "server/rpc/translate.h"
@@ -110,10 +111,10 @@ class Play {
   }
   std::string Id() {
     if (in_.OneIn(32)) return std::string(in_.Bytes(in_.Below(20)));
-    return rpc::IdBytes(in_.OneIn(4) ? ids_[in_.Below(std::min<size_t>(ids_.size(), 256))]
-                                     : ids_.back());
+    return protocol::IdBytes(in_.OneIn(4) ? ids_[in_.Below(std::min<size_t>(ids_.size(), 256))]
+                                          : ids_.back());
   }
-  std::string LayoutId() { return in_.OneIn(16) ? Id() : rpc::IdBytes(ids_[2]); }
+  std::string LayoutId() { return in_.OneIn(16) ? Id() : protocol::IdBytes(ids_[2]); }
   uint64_t Version() { return in_.Below(6); }
   uint64_t Generation() { return in_.OneIn(16) ? in_.Number() : 1 + in_.Below(3); }
   uint64_t ChunkBytes() { return in_.OneIn(16) ? in_.Number() * 512 : 4096; }

@@ -18,7 +18,7 @@
 namespace tensorhub::fault {
 namespace {
 
-// The type's own name, as g++ and clang both write it: "… [with T = tensorhub::hub::PublishOp]"; of
+// The type's own name, as g++ and clang both write it: "… [with T = tensorhub::hub::WaitOp]"; of
 // a template, its argument's: "… FromSession<tensorhub::protocol::Progress>]".
 template <typename T>
 std::string_view TypeName() {

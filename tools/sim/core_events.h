@@ -1,7 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the agent's core and the hub's core without a wire: the same words in two vocabularies.
+// Between the agent's core and the hub's core without a wire: what the one says, as the event that
+// the other hears.
 
 #ifndef TENSORHUB_TOOLS_SIM_CORE_EVENTS_H_
 #define TENSORHUB_TOOLS_SIM_CORE_EVENTS_H_
