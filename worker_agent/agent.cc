@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/descriptors.h"
+#include "common/location.h"
 #include "common/random.h"
 #include "worker_agent/host_copies.h"
 #include "worker_agent/hub/channel.h"
@@ -124,6 +125,7 @@ Agent::Agent(const AgentOptions& options, const std::shared_ptr<HubChannel>& cha
 Agent::~Agent() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options) {
+  if (absl::Status status = Location::Parse(options.location).status(); !status.ok()) return status;
   OccupyStandardStreams();  // before anything of ours is opened
   GiveSignalsBack();
   if (absl::Status status = CheckDescriptors(); !status.ok()) return status;

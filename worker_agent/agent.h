@@ -80,8 +80,9 @@ class Agent {
   using OnProgress = std::function<void(const FetchAdvanced&)>;
   using Tick = std::function<void()>;
 
-  // Returns when the hub has accepted the worker. UNAVAILABLE: it did not answer in time;
-  // CANCELLED; ALREADY_EXISTS: the rank is taken; else what the hub refused, or UCX.
+  // Returns when the hub has accepted the worker. INVALID_ARGUMENT: the location is none;
+  // UNAVAILABLE: the hub did not answer in time; CANCELLED; ALREADY_EXISTS: the rank is taken; else
+  // what the hub refused, or UCX.
   static absl::StatusOr<std::unique_ptr<Agent>> Start(const AgentOptions& options);
   ~Agent();  // Stop
   Agent(const Agent&) = delete;

@@ -17,12 +17,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/capability.h"
-#include "common/content_identity.h"
 #include "common/ids.h"
-#include "common/location.h"
 #include "common/read_stream.h"
-#include "common/sharding_id.h"
 #include "common/time.h"
 #include "protocol/messages/calls.h"
 #include "protocol/messages/directives.h"

@@ -193,8 +193,9 @@ void HubClient::RenewChannel() {
 }
 
 void HubClient::OnMessage(SessionNumber number, const v1::HubMessage& message) {
-  if (number != number_ || state_ == State::kEnded) return;
-  if (state_ != State::kUp && !message.has_welcome()) return;
+  // A session is welcomed once, before anything else is said.
+  const State due = message.has_welcome() ? State::kOpening : State::kUp;
+  if (number != number_ || state_ != due) return;
   const absl::StatusOr<std::optional<protocol::HubMessage>> said = protocol::Decode(message);
   if (!said.ok()) {
     Log().warn("{}", std::string(said.status().message()));
@@ -229,7 +230,6 @@ bool HubClient::LeadsNot(const absl::Status& status) const {
 }
 
 void HubClient::OnDirective(const protocol::Welcome& welcome) {
-  if (state_ != State::kOpening) return;
   const std::string before = hub_.store_id();
   const absl::Status status = CheckIdentity(welcome);
   if (LeadsNot(status)) {

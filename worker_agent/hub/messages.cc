@@ -22,7 +22,7 @@ protocol::OpenSession OpeningOf(const WorkerFacts& facts, const StateReport& rep
   protocol::OpenSession out;
   out.worker = facts.self;
   out.world_size = facts.world_size;
-  out.location = Location::Parse(facts.location).value_or(Location());  // checked by the library
+  out.location = Location::Parse(facts.location).value_or(Location());  // Agent::Start has checked
   out.stable = !facts.spot;
   out.offers_copies = facts.offers_copies;
   out.copy_of = facts.copy_of;

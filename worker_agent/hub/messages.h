@@ -1,8 +1,8 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The core's calls as the wire's, and their answers back. Pure functions; what the hub sends is
-// checked.
+// What a session begins with, and what the hub answers to calls. Pure functions; what the hub sends
+// is checked.
 
 #ifndef TENSORHUB_WORKER_AGENT_HUB_MESSAGES_H_
 #define TENSORHUB_WORKER_AGENT_HUB_MESSAGES_H_
@@ -30,7 +30,8 @@ struct WorkerFacts {
   CapabilityKey read_key = {};  // R9: CoreOptions::read_key
 };
 
-// The session's first message; the caller adds its number and what it knows of the hub.
+// The session's first message. The caller adds its number and what it knows of the hub, and the
+// endpoint, which may have changed.
 protocol::OpenSession OpeningOf(const WorkerFacts& facts, const StateReport& report);
 
 // Fill the reply's payload; INVALID_ARGUMENT for what no hub of ours answers, and of FinishRead the

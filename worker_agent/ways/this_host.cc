@@ -27,7 +27,7 @@ std::string ThisHost() {
 
 std::string PlacedOnThisHost(const std::string& location) {
   const absl::StatusOr<Location> said = Location::Parse(location);
-  if (!said.ok()) return location;  // the server says why
+  if (!said.ok()) return location;  // Agent::Start refuses it
   const std::string placed = said->WithHost(ThisHost()).ToString();
   return Location::Parse(placed).ok() ? placed : location;  // it may have become too long
 }

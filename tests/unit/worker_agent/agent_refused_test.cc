@@ -75,6 +75,16 @@ TEST_F(AgentRefusedTest, AnotherHubsWordIsRefusedAtTheVerbs) {
   EXPECT_THAT(std::string(published.message()), HasSubstr("is another one now"));
 }
 
+// Nobody is asked: there is no server.
+TEST(AgentStartTest, ALocationThatIsNoneIsRefused) {
+  AgentOptions options;
+  options.key = {"m", "trainer", 0};
+  options.location = "us//r1";
+  const absl::Status status = Agent::Start(options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("location \"us//r1\""));
+}
+
 // A copy in host memory may be on its way out when its keeper stops it.
 TEST_F(AgentRefusedTest, StoppingEndsTheVerbThatIsUnderWay) {
   Start({.await_message = true});

@@ -19,9 +19,7 @@
 
 #include "common/grpc_status.h"
 #include "common/remedy.h"
-#include "protocol/codec/calls.h"
 #include "protocol/codec/directives.h"
-#include "protocol/codec/reports.h"
 #include "tests/unit/worker_agent/scripted_hub.h"
 #include "worker_agent/hub/channel.h"
 #include "worker_agent/hub/client.h"
@@ -438,32 +436,19 @@ TEST_F(HubClientTest, AMalformedDirectiveEndsTheSession) {
   ASSERT_TRUE(AwaitCount<SessionUp>(2));
 }
 
-TEST(HubMessages, AnOutcomeIsAnAnswerAlsoIfItIsAnError) {
-  v1::FinishReadResponse response;
-  response.set_version(7);
-  response.set_code(14);
-  response.set_reason("every source failed");
-  CallReply reply;
-  EXPECT_EQ(FromProto(response, reply), absl::UnavailableError("every source failed"));
-  EXPECT_EQ(std::get<FinishReadReply>(reply.payload).version, 7u);
-  response.set_outage(true);
-  EXPECT_TRUE(IsOutage(FromProto(response, reply)));
-}
-
-TEST(HubMessages, OutagesTravelBothWays) {
-  const absl::Status silent = absl::UnavailableError("it has been silent");
-  for (const bool outage : {false, true}) {
-    const absl::Status reason = AsOutage(silent, outage);
-    const protocol::SourceFailed failed{{1, 1}, 2, reason};
-    EXPECT_EQ(protocol::Encode(failed).source_failed().outage(), outage);
-    EXPECT_EQ(protocol::Encode(protocol::FinishRead{{1, 1}, reason, {}}).outage(), outage);
-    v1::HubMessage message;
-    message.mutable_abort_read()->set_transaction(ToBytes(Id128{1, 1}));
-    message.mutable_abort_read()->set_code(14);
-    message.mutable_abort_read()->set_reason(std::string(silent.message()));
-    message.mutable_abort_read()->set_outage(outage);
-    EXPECT_EQ(std::get<protocol::AbortRead>(**protocol::Decode(message)).reason, reason);
-  }
+// Whatever else a second welcome says is not looked at.
+TEST_F(HubClientTest, ASessionIsWelcomedOnce) {
+  ScriptedHub::Plan plan = UpUntilMessage('A', 5);
+  plan.then.emplace_back().mutable_welcome()->set_store_id("too short");
+  plan.then.emplace_back().mutable_group_changed();
+  hub_.Add(plan);
+  Connect();
+  ASSERT_TRUE(AwaitCount<protocol::GroupChanged>(1));
+  EXPECT_EQ(Count<SessionUp>(), 1);
+  EndSession();
+  PassBackOff();
+  ASSERT_TRUE(AwaitCount<SessionUp>(2));
+  EXPECT_EQ(hub_.hung_up(), 0) << "the worker gave the first session up";
 }
 
 // R8: from another thread, and only where there is a session to say it on. (The hub ends this one

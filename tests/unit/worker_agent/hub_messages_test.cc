@@ -8,6 +8,10 @@
 #include <string>
 #include <variant>
 
+#include "absl/status/status.h"
+#include "common/ids.h"
+#include "common/remedy.h"
+#include "protocol/codec/calls.h"
 #include "protocol/codec/directives.h"
 #include "protocol/codec/reports.h"
 #include "worker_agent/hub/messages.h"
@@ -41,6 +45,34 @@ TEST(HubMessagesTest, EachSessionTellsTheKey) {
   facts.read_key = CapabilityKey::Guessable(3);
   EXPECT_EQ(CapabilityKeyFromBytes(protocol::Encode(OpeningOf(facts, {})).read_key()),
             facts.read_key);
+}
+
+TEST(HubMessagesTest, AnOutcomeIsAnAnswerAlsoIfItIsAnError) {
+  v1::FinishReadResponse response;
+  response.set_version(7);
+  response.set_code(14);
+  response.set_reason("every source failed");
+  CallReply reply;
+  EXPECT_EQ(FromProto(response, reply), absl::UnavailableError("every source failed"));
+  EXPECT_EQ(std::get<FinishReadReply>(reply.payload).version, 7u);
+  response.set_outage(true);
+  EXPECT_TRUE(IsOutage(FromProto(response, reply)));
+}
+
+TEST(HubMessagesTest, OutagesTravelBothWays) {
+  const absl::Status silent = absl::UnavailableError("it has been silent");
+  for (const bool outage : {false, true}) {
+    const absl::Status reason = AsOutage(silent, outage);
+    const protocol::SourceFailed failed{{1, 1}, 2, reason};
+    EXPECT_EQ(protocol::Encode(failed).source_failed().outage(), outage);
+    EXPECT_EQ(protocol::Encode(protocol::FinishRead{{1, 1}, reason, {}}).outage(), outage);
+    v1::HubMessage message;
+    message.mutable_abort_read()->set_transaction(ToBytes(Id128{1, 1}));
+    message.mutable_abort_read()->set_code(14);
+    message.mutable_abort_read()->set_reason(std::string(silent.message()));
+    message.mutable_abort_read()->set_outage(outage);
+    EXPECT_EQ(std::get<protocol::AbortRead>(**protocol::Decode(message)).reason, reason);
+  }
 }
 
 }  // namespace
