@@ -11,6 +11,14 @@
 #include "common/check.h"
 
 namespace tensorhub::hub {
+namespace {
+
+WorkerRow KeptOf(const Expected& expected) {
+  return {expected.incarnation, {}, expected.withdrawn};
+}
+WorkerRow KeptOf(const Away& away) { return {away.incarnation, away.publication, away.withdrawn}; }
+
+}  // namespace
 
 void Absentees::Restore(const std::map<WorkerKey, WorkerRow>& rows) {
   for (const auto& [key, row] : rows) {
@@ -172,14 +180,9 @@ bool Absentees::TakeOrderBack(const WorkerKey& key) {
 std::optional<WorkerRow> Absentees::RowOf(const WorkerKey& key) const {
   if (!names_all_) return std::nullopt;
   const auto expected = expected_.find(key);
-  if (expected != expected_.end()) {
-    return WorkerRow{expected->second.incarnation, {}, expected->second.withdrawn};
-  }
+  if (expected != expected_.end()) return KeptOf(expected->second);
   const auto away = away_.find(key);
-  if (away != away_.end()) {
-    const Away& row = away->second;
-    return WorkerRow{row.incarnation, row.publication, row.withdrawn};
-  }
+  if (away != away_.end()) return KeptOf(away->second);
   const Worker* worker = roster_.FindWorker(key);
   if (worker == nullptr || !worker->alive) return std::nullopt;
   return WorkerRow{worker->id.incarnation, {}, worker->withdrawn};
@@ -198,13 +201,9 @@ void Absentees::CheckInvariants() const {
 }
 
 void Absentees::AddRows(std::map<WorkerKey, WorkerRow>& rows) const {
-  for (const auto& [key, expected] : expected_) {
-    rows[key] = {expected.incarnation, {}, expected.withdrawn};
-  }
+  for (const auto& [key, expected] : expected_) rows[key] = KeptOf(expected);
   if (!names_all_) return;
-  for (const auto& [key, away] : away_) {
-    rows[key] = {away.incarnation, away.publication, away.withdrawn};
-  }
+  for (const auto& [key, away] : away_) rows[key] = KeptOf(away);
 }
 
 }  // namespace tensorhub::hub

@@ -4,7 +4,6 @@
 // R6 until the decision: ranks join, and when all of the group are there, one version is chosen for
 // all of them, once.
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -12,8 +12,6 @@
 
 #include "server/core/withdrawal.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "server/core/state.h"
 
@@ -36,12 +34,10 @@ void Hub::State::On(const DrainOp& op) {
                                             op.undo ? " back into service" : " out of service"));
     service.Set(*worker, !op.undo);
   }
-  for (auto it = workers_.lower_bound({op.worker.model, "", 0});
-       it != workers_.end() && it->first.model == op.worker.model; ++it) {
-    Worker& copy = it->second;
+  ForEachOf(op.worker.model, [&](Worker& copy) {
     const bool goes_with = copy.alive && GoesWith(copy, *worker);
     if (goes_with && copy.withdrawn == op.undo) service.Set(copy, !op.undo);
-  }
+  });
   Answer(op.call, absl::OkStatus(), service.Describe(*worker));
 }
 
