@@ -16,7 +16,15 @@ find_package(Threads REQUIRED)
 # A rebuild of the same sources costs seconds instead of minutes.
 find_program(TENSORHUB_CCACHE ccache)
 if(TENSORHUB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TENSORHUB_CCACHE})
+  # The second word: precompiled headers, which hold no macros of the time.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${TENSORHUB_CCACHE})
+endif()
+
+# bfd, the default, takes three times as long for a program with gRPC.
+find_program(TENSORHUB_LLD ld.lld)
+if(TENSORHUB_LLD AND PROJECT_IS_TOP_LEVEL)
+  add_link_options(-fuse-ld=lld)
 endif()
 
 if(TENSORHUB_SANITIZE)
@@ -70,11 +78,15 @@ function(tensorhub_hot)
   endif()
 endfunction()
 
-# tensorhub_planted(NAME…): of these libraries a program may bring one source of its own, with a bug in it
-# (tests/sim/planted). So each source is an object of its own, also where CMAKE_UNITY_BUILD joins them.
-function(tensorhub_planted)
-  if(NOT TENSORHUB_SANITIZE)
-    set_target_properties(${ARGN} PROPERTIES UNITY_BUILD OFF)
+# tensorhub_precompiled(NAME HEADER): what every source of this library includes is parsed once. It pays
+# where there are many sources. The presets that compile each source by itself leave it out, so that
+# they see an include that is missing.
+function(tensorhub_precompiled name header)
+  target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/${header})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    # Wrong in g++ 12 for strings in variants. It says so of its own headers, too, once they are in it.
+    target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-stringop-overflow
+                           -Wno-stringop-overread)
   endif()
 endfunction()
 
@@ -85,6 +97,9 @@ function(tensorhub_binary name)
   tensorhub_warnings(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
 endfunction()
+
+# All programs with the label `unit`, and no others: what to build before `ctest -L unit`.
+add_custom_target(tensorhub_unit)
 
 # tensorhub_test(NAME SOURCES … DEPS … [LABELS …] [TIMEOUT s] [ENV VAR=value …]): a GoogleTest program.
 function(tensorhub_test name)
@@ -107,6 +122,9 @@ function(tensorhub_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
+  if("unit" IN_LIST ARG_LABELS)
+    add_dependencies(tensorhub_unit ${name})
+  endif()
   # UCX's hooks of the memory functions run in threads that the sanitizer has taken leave of.
   if(TENSORHUB_SANITIZE STREQUAL "thread")
     list(APPEND ARG_ENV "UCX_MEM_MMAP_HOOK_MODE=none")

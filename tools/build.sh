@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what building needs and is missing, and builds all binaries into build/PRESET/bin.
+# Installs what building needs and is missing, and builds what a user runs into build/PRESET/bin.
 #
-#   tools/build.sh [PRESET [TARGET…]]     (default: release)
+#   tools/build.sh [PRESET [TARGET…]]                         (default: release)
+#   tools/build.sh release tensorhub-bench tensorhub-sim      what measures and simulates
 #
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
@@ -11,7 +12,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then
-  sed -n '2,4s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
   exit 0
 fi
 
