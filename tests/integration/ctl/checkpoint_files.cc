@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "tests/integration/worker/content.h"
 
@@ -41,8 +42,10 @@ Files FilesIn(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     EXPECT_TRUE(entry.is_regular_file()) << entry.path();
-    std::ifstream file(entry.path(), std::ios::binary);
-    files[entry.path().filename()] = {std::istreambuf_iterator<char>(file), {}};
+    std::string bytes(entry.file_size(), '\0');
+    std::ifstream(entry.path(), std::ios::binary)
+        .read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    files[entry.path().filename()] = std::move(bytes);
   }
   EXPECT_FALSE(error) << folder << ": " << error.message();
   return files;

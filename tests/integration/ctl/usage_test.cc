@@ -9,7 +9,10 @@
 
 #include <fstream>
 #include <map>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "tests/integration/ctl/checkpoint_files.h"
 #include "tests/integration/ctl/ctl.h"
 
@@ -56,8 +59,7 @@ std::string NameOf(const testing::TestParamInfo<std::string>& info) {
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(Binaries, EveryBinaryTest,
-                         testing::Values("tensorhub-server", "tensorhub-agent", "tensorhubctl",
-                                         "tensorhub-bench", "tensorhub-demo", "tensorhub-sim"),
+                         testing::ValuesIn(std::vector<std::string>(absl::StrSplit(PROGRAMS, ' '))),
                          NameOf);
 
 void ExpectUsage(const Arguments& words, const Arguments& named) {

@@ -13,11 +13,12 @@
 #include "common/random.h"
 #include "common/read_plan.h"
 #include "tests/unit/common/random_shardings.h"
+#include "tests/unit/seeds_to_try.h"
 
 namespace tensorhub {
 namespace {
 
-constexpr uint64_t kCases = 4000;
+constexpr uint64_t kCases = SeedsToTry(4000);
 
 struct Case {
   std::vector<TestTensor> tensors;

@@ -7,6 +7,7 @@
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <atomic>
+#include <chrono>
 #include <ctime>
 #include <memory>
 #include <sstream>
@@ -133,17 +134,25 @@ TEST_F(StallWatchTest, NamesWhatHeldTheThreadUp) {
   EXPECT_EQ(stalled_ms_, 0);
 }
 
-// Which is a fault, too, but no waiting.
+// Which is a fault, too, but no waiting. A turn in which others had the processor proves nothing.
 TEST_F(StallWatchTest, TellsABusyThreadFromOneThatWaits) {
-  {
-    const StallWatch::Turn turn(watch_);
-    const StallWatch::Call call(watch_, "a sum");
-    const int64_t until = ThreadTimeMs() + 300;
-    while (ThreadTimeMs() < until) {
+  for (int attempt = 0; attempt < 30; ++attempt) {
+    const auto begun = std::chrono::steady_clock::now();
+    {
+      const StallWatch::Turn turn(watch_);
+      const StallWatch::Call call(watch_, "a sum");
+      const int64_t until = ThreadTimeMs() + 300;
+      while (ThreadTimeMs() < until) {
+      }
     }
-  }
-  EXPECT_THAT(Said(), AllOf(HasSubstr("m/g/0: the progress thread was busy for "),
+    const bool alone = std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(330);
+    const std::string said = Said();
+    if (!alone) continue;
+    EXPECT_THAT(said, AllOf(HasSubstr("m/g/0: the progress thread was busy for "),
                             HasSubstr(": a sum"), Not(HasSubstr("held up"))));
+    return;
+  }
+  GTEST_SKIP() << "others had this thread's processor in each of thirty turns";
 }
 
 TEST_F(StallWatchTest, SaysNothingOfShortTurnsAndOfSleep) {
