@@ -18,7 +18,7 @@ tensorhub_build_packages=(
   libgtest-dev libgmock-dev
 )
 tensorhub_test_packages=(
-  clang clang-tidy clang-format libclang-rt-14-dev ccache iperf3 iproute2 openssl procps python3 shellcheck
+  clang clang-tidy clang-format libclang-rt-14-dev lld ccache iperf3 iproute2 openssl procps python3 shellcheck
   python3-dev python3-venv lintian debootstrap systemd buildah prometheus
   etcd-server etcd-client spin
 )
