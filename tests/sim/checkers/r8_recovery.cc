@@ -4,6 +4,7 @@
 #include "tests/sim/checkers/r8_recovery.h"
 
 #include <algorithm>
+#include <optional>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -28,6 +29,16 @@ TimeMs BoundOf(const agent::Verb& verb) {
   }
   if (const auto* fetch = std::get_if<agent::FetchVerb>(&verb)) return fetch->timeout_ms + kFetchMs;
   return std::get<agent::LeaveVerb>(verb).drain_ms + kLeaveMs;
+}
+
+// The version from which on a new term supersedes, if one begins.
+std::optional<VersionNumber> TermBegunIn(const HubStep& step) {
+  for (const hub::Effect& effect : step.effects) {
+    const auto* change = std::get_if<hub::ModelChange>(&effect);
+    const bool begun = change != nullptr && change->kind == hub::ModelChange::Kind::kTermBegun;
+    if (begun) return change->version;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -128,15 +139,19 @@ void R8Recovery::OnLatest(const CallRecord& record, VersionNumber version) {
   latest = version;
 }
 
-// Whoever holds a version that it knows to be visible brings the mark back.
+// Whoever holds a version that it knows to be visible brings the mark back. Who only publishes in a
+// later term brings that term: it supersedes what others have reported, and nobody knows what stood
+// before it.
 void R8Recovery::OnReported(const HubStep& step, const hub::SessionOpened& opened) {
   const auto& holding = opened.holding;
-  if (!holding || !holding->complete || !(holding->visible || !holding->published)) return;
-  bool begins = false;
+  const std::optional<VersionNumber> begins = TermBegunIn(step);
+  if (!holding || !holding->complete || !(holding->visible || !holding->published)) {
+    VersionNumber& latest = latest_[opened.worker.key.model];
+    if (begins && latest >= *begins) latest = 0;
+    return;
+  }
   for (const hub::Effect& effect : step.effects) {
     if (std::holds_alternative<hub::CloseSession>(effect)) return;
-    const auto* change = std::get_if<hub::ModelChange>(&effect);
-    begins |= change != nullptr && change->kind == hub::ModelChange::Kind::kTermBegun;
     const auto* directive = std::get_if<hub::Directive>(&effect);
     if (directive == nullptr || directive->session != opened.session) continue;
     if (std::holds_alternative<hub::Dropped>(directive->body)) return;
