@@ -106,6 +106,10 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.adopts = draws.On();
   plan.guarded_late = draws.On() && draws.On();
   plan.strangers = draws.Every(200 * kMillisecond, 5 * kSecond);
+  if (plan.digests != DigestUse::kOn) return plan;
+  plan.damaged = draws.Share(10'000, 300'000);
+  // Who reads parts of another sharding is told what is in its source's memory, and no more.
+  if (!plan.cuts) plan.rots = draws.Every(500 * kMillisecond, 20 * kSecond);
   return plan;
 }
 
@@ -166,6 +170,8 @@ std::string FaultPlan::Describe() const {
   add(drains != 0, "drains");
   add(strangers != 0, "strangers");
   add(guarded_late, "guarded-late");
+  add(damaged != 0, "damaged-on-the-way");
+  add(rots != 0, "rotten-memory");
   return text.empty() ? "none" : text;
 }
 

@@ -89,6 +89,9 @@ struct FaultPlan {
   // R9. A worker that nobody has sent comes to read at another.
   Nanos strangers = 0;
   bool guarded_late = false;  // the hub's first life gives readers no capabilities
+  // Bytes that change by themselves, where everybody checks.
+  Ppm damaged = 0;  // of frames and gets: on their way
+  Nanos rots = 0;   // in the memory of one that holds a version whole
 
   static FaultPlan Draw(uint64_t seed);
   // Which kinds are on, for people.

@@ -113,6 +113,7 @@ void Gets::MoveCells(const Pending& get, const agent::CopyRun& run, uint64_t fro
   if (from == to) return;
   Cells cells;
   get.source->memory().Read(run.from, from, to, cells);
+  scene_.Damage(cells);
   const uint64_t first_cell = run.to / kCellBytes;
   const uint64_t begin = std::max(run.to, (first_cell + from) * kCellBytes);
   const uint64_t end = std::min(run.to + run.bytes, (first_cell + to) * kCellBytes);

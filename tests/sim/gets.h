@@ -53,7 +53,7 @@ class Gets {
   Nanos Moment();
   Nanos MomentOrNone();
   void Move(Key key, bool second);
-  static void MoveCells(const Pending& get, const agent::CopyRun& run, uint64_t from, uint64_t to);
+  void MoveCells(const Pending& get, const agent::CopyRun& run, uint64_t from, uint64_t to);
   void End(Key key, Nanos delay, bool ok);
 
   Scene& scene_;

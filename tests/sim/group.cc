@@ -72,7 +72,7 @@ void Group::LiveOn(Process& process) {
     const auto done = [this, &process](const agent::VerbDone&) { ScribbleIfFree(process); };
     const auto holding = process.Report().holding;
     const uint64_t dice = scene_.dice.Below(4);
-    if (dice == 0 && holding && holding->complete) {
+    if (dice == 0 && holding && holding->complete && !process.memory().rotten()) {
       process.KeepContent(scene_.contents.Of(holding->publication));
       process.Ask(agent::PublishVerb{.version = holding->version, .timeout_ms = 3000}, done);
     } else if (dice == 1) {
@@ -303,6 +303,8 @@ void Group::RunRank(Rank rank, uint64_t number) {
       case Kind::kPublishAgain: {
         const auto holding = process->Report().holding;
         if (!holding || !holding->complete) return done(absl::OkStatus());
+        // A publisher's digests are of the bytes that are there: they would vouch for the rot.
+        if (process->memory().rotten()) return done(absl::OkStatus());
         process->KeepContent(scene_.contents.Of(holding->publication));
         const agent::PublishVerb verb{.version = holding->version, .timeout_ms = 5000};
         return Ask(rank, number, verb, done);

@@ -40,7 +40,9 @@ bool Memory::Holds(ContentId content, Rank rank, uint32_t first_chunk, uint32_t 
   const uint64_t end_byte = std::min(chunking_.begin(end_chunk), chunking_.total_bytes);
   const uint64_t end = (end_byte + kCellBytes - 1) / kCellBytes;
   for (uint64_t i = first; i < end; ++i) {
-    if (cells_[i] != Named(content, rank, i)) return false;
+    const auto rotten = rotten_.find(i);
+    const Cell cell = rotten == rotten_.end() ? cells_[i] : rotten->second;
+    if (cell != Named(content, rank, i)) return false;
   }
   return true;
 }

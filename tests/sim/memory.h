@@ -47,7 +47,11 @@ class Memory {
 
   const Chunking& chunking() const { return chunking_; }
   ControlWord word() const { return word_; }
-  void SetWord(ControlWord word) { word_ = word; }
+  // Rot counts as what the buffers hold once they mean something else.
+  void SetWord(ControlWord word) {
+    if (word.generation != word_.generation) rotten_.clear();
+    word_ = word;
+  }
 
   static uint64_t CellsIn(uint64_t begin, uint64_t bytes) {
     return bytes == 0 ? 0 : (begin + bytes - 1) / kCellBytes - begin / kCellBytes + 1;
@@ -75,13 +79,24 @@ class Memory {
 
   void Fill(ContentId content, Rank rank) {
     parts_.clear();
+    rotten_.clear();
     for (uint64_t i = 0; i < cells_.size(); ++i) cells_[i] = Named(content, rank, i);
   }
   void Scribble(uint64_t number) {
     parts_.clear();
+    rotten_.clear();
     for (Cell& cell : cells_) cell = Garbage(number);
   }
+  // What has rotted in this generation counts as what it was: nobody can tell without looking.
   bool Holds(ContentId content, Rank rank, uint32_t first_chunk, uint32_t end_chunk) const;
+
+  // A cell becomes another by itself: nobody writes.
+  void Rot(uint64_t index, uint64_t number) {
+    rotten_.try_emplace(index, cells_[index]);
+    cells_[index] = Garbage(number);
+  }
+  bool rotten() const { return !rotten_.empty(); }
+  uint64_t cells() const { return cells_.size(); }
 
  private:
   Cell Named(ContentId content, Rank rank, uint64_t index) const {
@@ -99,6 +114,8 @@ class Memory {
     Cell value = 0;
   };
   std::map<uint64_t, Part> parts_;  // by its index
+  // What was there before, by index; of this generation.
+  std::map<uint64_t, Cell> rotten_;
 };
 
 }  // namespace tensorhub::fault

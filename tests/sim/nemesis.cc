@@ -42,6 +42,7 @@ void Nemesis::Start() {
   Every(plan.hub_pauses, &Nemesis::StopHub);
   Every(plan.clock_jumps, &Nemesis::JumpClock);
   Every(plan.drains, &Nemesis::DrainWorker);
+  Every(plan.rots, &Nemesis::RotMemory);
   if (!plan.guarded_late) Every(plan.strangers, &Nemesis::SendStranger);
 }
 
@@ -198,6 +199,10 @@ void Nemesis::SendStranger() {
   Process* source = AnyLive();
   if (stranger == nullptr || source == nullptr || stranger == source) return;
   TryToRead(scene_, *stranger, *source);
+}
+
+void Nemesis::RotMemory() {
+  if (Process* process = AnyLive()) process->Rot();
 }
 
 void Nemesis::JumpClock() {

@@ -45,6 +45,7 @@ class Nemesis {
   void JumpClock();
   void DrainWorker();
   void SendStranger();
+  void RotMemory();
 
   Scene& scene_;
   const std::vector<std::unique_ptr<Group>>& groups_;

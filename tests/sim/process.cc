@@ -197,6 +197,11 @@ void Process::OnMessage(const std::string& header, const Cells& cells, uint64_t 
   arriving_ = nullptr;
 }
 
+void Process::OnDamaged(const Process& from) {
+  OnPeerFailed(
+      {from.identity().incarnation, absl::DataLossError("bytes changed on their way here")});
+}
+
 void Process::OnFrame(const Process& from, const std::string& header) const {
   scene_.checkers->OnFrame(from, *this, header);
   if (scene_.listener == nullptr) return;
@@ -234,6 +239,23 @@ void Process::WriteContent(ContentId content) {
 void Process::Scribble() {
   CheckOwnersWrite();
   memory_.Scribble(scene_.dice.Next() >> 24);
+}
+
+bool Process::MayRot() const {
+  if (!core_ || !idle() || hashing_ != 0) return false;
+  const auto holding = core_->Report().holding;
+  const bool whole = holding && holding->complete && memory_.cells() > 0;
+  return whole && hashed_in_ == holding->generation &&
+         hashed_.size() == memory_.word().valid_chunks;
+}
+
+bool Process::Rot() {
+  if (!MayRot()) return false;
+  ++scene_.counts.rotten;
+  const uint64_t cell = scene_.dice.Below(memory_.cells());
+  scene_.Log(name(), ": cell ", cell, " of its memory rots");
+  memory_.Rot(cell, scene_.dice.Next() >> 24);
+  return true;
 }
 
 ContentId Process::Published(Generation generation) const {
@@ -326,10 +348,15 @@ void Process::CarryOut(const agent::VerbDone& effect) {
 // Later, with what is there by then.
 void Process::CarryOut(const agent::HashChunks& effect) {
   const Nanos within = effect.urgent ? kMillisecond : scene_.plan.hashing_max;
+  ++hashing_;
   scene_.agenda.After(scene_.dice.Time(0, within), &node_, [this, effect] {
+    --hashing_;
+    const Generation generation = memory_.word().generation;
+    if (std::exchange(hashed_in_, generation) != generation) hashed_.clear();
     agent::ChunksHashed hashed{effect.token, {}};
     for (uint32_t chunk = effect.first; chunk < effect.first + effect.count; ++chunk) {
       hashed.digests.push_back(memory_.DigestOf(effect.chunking, chunk));
+      hashed_.insert(chunk);
     }
     Step(hashed);
   });

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -78,6 +79,9 @@ class Process {
   // Allowed only while the buffers are the owner's: it is checked.
   void WriteContent(ContentId content);
   void Scribble();
+  // A cell of its memory, if it holds a version whole and has hashed it, so that no digest that is
+  // made of what is there now vouches for it. False: it does not.
+  bool Rot();
   // Publishes what the buffers hold already.
   void KeepContent(ContentId content) { publishing_ = content; }
   ContentId publishing() const { return publishing_; }
@@ -94,6 +98,8 @@ class Process {
   void OnPeerFailed(const agent::PeerFailed& event);
   void OnMessage(const std::string& header, const Cells& cells, uint64_t payload_bytes,
                  const std::string& description);
+  // A message that is dropped: its bytes are not those that its header tells of.
+  void OnDamaged(const Process& from);
   // Before it: who has sent it.
   void OnFrame(const Process& from, const std::string& header) const;
   // By a read.
@@ -102,6 +108,7 @@ class Process {
  private:
   agent::CoreOptions CoreOptionsOf() const;
   void TickLater();
+  bool MayRot() const;
   void CheckOwnersWrite();
   void Move();
 
@@ -155,6 +162,10 @@ class Process {
   ContentId publishing_ = 0;
   std::map<Generation, ContentId> published_;
   std::optional<agent::FetchDecision> decision_;
+  // Which chunks were hashed since the generation began, and whether more are being hashed.
+  Generation hashed_in_ = 0;
+  std::set<uint32_t> hashed_;
+  int hashing_ = 0;
   const Cells* arriving_ = nullptr;  // the payload of the message in progress
 };
 

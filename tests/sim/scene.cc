@@ -10,4 +10,12 @@ namespace tensorhub::fault {
 Scene::Scene(uint64_t seed) : dice(Random(seed).Next()), plan(FaultPlan::Draw(seed)) {}
 Scene::~Scene() = default;
 
+bool Scene::Damage(Cells& cells) {
+  if (cells.empty() || !Happens(plan.damaged)) return false;
+  ++counts.damaged;
+  const uint64_t cell = dice.Below(cells.size());
+  cells[cell] = Garbage(dice.Next() >> 24);
+  return true;
+}
+
 }  // namespace tensorhub::fault

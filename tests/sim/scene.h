@@ -43,6 +43,8 @@ struct Counts {
   uint64_t chunks = 0;   // committed by readers
   uint64_t hub_events = 0;
   uint64_t faults = 0;
+  uint64_t damaged = 0;  // cells, on their way
+  uint64_t rotten = 0;   // cells, in memory
 };
 
 struct Scene {
@@ -89,6 +91,8 @@ struct Scene {
   }
 
   bool Happens(Ppm ppm) { return faults_on && dice.Chance(ppm); }
+  // One cell of what is on its way may become another. True if it has.
+  bool Damage(Cells& cells);
 
   template <typename... Parts>
   void Log(const Parts&... parts) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -135,7 +136,33 @@ class SeedRun {
   }
 
   // R8: whoever asks for the latest version gets it if it is held, and hears at once if not.
+  // A holder that has rotted finds it out when it is read from. It gives itself up, and its group's
+  // fetch with it, and may have been the last one: all is well only when everybody has asked again.
   void FetchAfresh() {
+    std::set<uint32_t> rotten = RottenHolders();
+    for (bool settled = false; !settled && !scene_.violation;) {
+      FetchOnce();
+      if (!rotten.empty()) RunFor(kSettle);  // who was read from is looking at what it holds
+      const std::set<uint32_t> before = std::exchange(rotten, RottenHolders());
+      settled = rotten == before;
+      for (const auto& group : cluster_.groups()) {
+        if (!group->trains() && !scene_.violation) CheckFetched(*group, settled);
+      }
+    }
+    if (!scene_.violation) CheckNobodyReads();
+  }
+
+  // Numbers of processes.
+  std::set<uint32_t> RottenHolders() const {
+    std::set<uint32_t> holders;
+    for (const auto& process : scene_.processes) {
+      const bool rotten = process->node().running() && process->memory().rotten();
+      if (rotten) holders.insert(process->number());
+    }
+    return holders;
+  }
+
+  void FetchOnce() {
     const Nanos began = scene_.agenda.now();
     for (const auto& group : cluster_.groups()) {
       if (!group->trains()) group->FetchLatest(kFetchTimeoutMs);
@@ -147,25 +174,30 @@ class SeedRun {
     }
     RunUntil(began + kFetchEnds, [this] { return !cluster_.busy(); });
     if (scene_.violation) return;
-    if (cluster_.busy()) return scene_.Fail("R8", "a fetch hangs, and nothing is wrong");
-    for (const auto& group : cluster_.groups()) {
-      if (!group->trains()) CheckFetched(*group);
-    }
-    CheckNobodyReads();
+    if (cluster_.busy()) scene_.Fail("R8", "a fetch hangs, and nothing is wrong");
   }
 
-  void CheckFetched(const Group& group) {
+  // `settled`: nobody has found meanwhile that it holds nothing any more.
+  void CheckFetched(const Group& group, bool settled) {
     const std::optional<Layouts> held = LatestHeld(group.model().name);
     const bool fits = held == group.layouts() || (held && group.cuts() && HaveAll(*held));
     for (const absl::Status& status : group.outcomes()) {
       const bool right = held ? status.ok() || (!fits && absl::IsFailedPrecondition(status))
                               : absl::IsNotFound(status);
       const bool full = scene_.plan.small_limits && absl::IsResourceExhausted(status);
-      if (right || full) continue;
+      const bool lost = !settled && IsOfLoss(status);
+      if (right || full || lost) continue;
       scene_.Fail("R8", absl::StrCat("everything is healed, the latest version of ",
                                      group.model().name, held ? " is held" : " is not held",
                                      ", and a fetch says ", status.ToString()));
     }
+  }
+
+  // What a fetch may say of a version that is being lost, or of a rank that loses it. One that does
+  // not fit may have been refused before (FAILED_PRECONDITION).
+  static bool IsOfLoss(const absl::Status& status) {
+    return status.ok() || absl::IsNotFound(status) || absl::IsDataLoss(status) ||
+           absl::IsAborted(status) || absl::IsFailedPrecondition(status);
   }
 
   using Layouts = std::vector<Fingerprint>;  // by rank

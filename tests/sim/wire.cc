@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tests/sim/process.h"
+#include "worker_agent/core/peer_wire.h"
 
 namespace tensorhub::fault {
 namespace {
@@ -143,8 +144,13 @@ void Wire::Hand(const FramePtr& frame) {
   Connection& connection = *frame->connection;
   if (connection.to == nullptr || scene_.agenda.now() >= connection.cut) return;
   if (connection.to->deaf() && connection.to->host() == connection.from->host()) return;
-  scene_.agenda.Do(connection.to->node(), [frame] {
+  const bool damaged = scene_.Damage(frame->cells);
+  scene_.agenda.Do(connection.to->node(), [frame, damaged] {
     if (frame->connection->to == nullptr) return;  // it was stopped, and has connected anew since
+    // As MessagePeers::OnMessage finds it.
+    if (damaged && agent::IsHashedPart(frame->header)) {
+      return frame->connection->to->OnDamaged(*frame->connection->from);
+    }
     frame->connection->to->OnFrame(*frame->connection->from, frame->header);
     frame->connection->to->OnMessage(frame->header, frame->cells, frame->payload_bytes,
                                      frame->description);

@@ -97,6 +97,8 @@ absl::Status CheckVerb::RunSeed(uint64_t seed) {
   counts_.chunks += result.counts.chunks;
   counts_.hub_events += result.counts.hub_events;
   counts_.faults += result.counts.faults;
+  counts_.damaged += result.counts.damaged;
+  counts_.rotten += result.counts.rotten;
   const double simulated = result.seconds * (seed % kRepeatEvery == 0 ? 2 : 1);
   simulated_ += simulated;
   worker_seconds_ += simulated * result.workers;
@@ -144,6 +146,8 @@ void CheckVerb::Report(double wall_seconds, bench::Report& report) const {
   beside("copies.made", static_cast<double>(counts_.copies), "-");
   beside("chunks.committed", static_cast<double>(counts_.chunks), "");
   beside("faults", static_cast<double>(counts_.faults), "");
+  beside("cells.damaged", static_cast<double>(counts_.damaged), "");
+  beside("cells.rotten", static_cast<double>(counts_.rotten), "");
   beside("hub.events", static_cast<double>(counts_.hub_events), "");
   beside("workers", worker_seconds_ / simulated_, "mean");
   beside("simulated", simulated_, "s");

@@ -19,6 +19,7 @@ SeedOptions Options(uint64_t seed) {
 
 // Seeds 1 to 40 are StatePageTest's.
 TEST(SeedRunTest, NoRuleIsBroken) {
+  Counts all;
   for (uint64_t seed = 41; seed <= 60; ++seed) {
     const SeedResult result = RunSeed(Options(seed));
     ASSERT_FALSE(result.violation)
@@ -27,7 +28,11 @@ TEST(SeedRunTest, NoRuleIsBroken) {
     EXPECT_GE(result.workers, 8u);
     EXPECT_GE(result.seconds, 120);
     EXPECT_GT(result.counts.succeeded, 0u);
+    all.damaged += result.counts.damaged;
+    all.rotten += result.counts.rotten;
   }
+  EXPECT_GT(all.damaged, 0u);
+  EXPECT_GT(all.rotten, 0u);
 }
 
 TEST(SeedRunTest, TheSameSeedGoesTheSameWay) {
@@ -58,6 +63,22 @@ TEST(SeedRunTest, SeedsLeaveOutKindsOfFaults) {
   }
   EXPECT_GT(without_crashes, 20u);
   EXPECT_LT(without_crashes, 80u);
+}
+
+// Nobody else would find them.
+TEST(SeedRunTest, BytesChangeOnlyWhereEverybodyChecks) {
+  uint64_t damaged = 0;
+  uint64_t rotten = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const FaultPlan plan = FaultPlan::Draw(seed);
+    if (plan.damaged != 0) ++damaged;
+    if (plan.rots != 0) ++rotten;
+    if (plan.damaged == 0 && plan.rots == 0) continue;
+    EXPECT_EQ(plan.digests, FaultPlan::DigestUse::kOn) << seed;
+    EXPECT_FALSE(plan.cuts && plan.rots != 0) << seed;
+  }
+  EXPECT_GT(damaged, 10u);
+  EXPECT_GT(rotten, 5u);
 }
 
 }  // namespace
