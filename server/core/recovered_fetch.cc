@@ -1,8 +1,9 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// R6: what ranks report of the fetch that they are in. A decision is restored by any rank that
-// heard it; who was in it and is not heard of within the grace is not waited for.
+// R6: what ranks report of the fetch that they are in. A decision is restored by the store, or by
+// any rank that heard it of a hub without this store. Who was in it and is not heard of within the
+// grace is not waited for.
 
 #include <algorithm>
 #include <utility>
@@ -13,6 +14,16 @@
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
+namespace {
+
+// R6: whether the store has every fetch that this worker may be in. A decision is on disk before
+// anybody hears it, and goes only with its end. A worker of another hub, or of one without data,
+// may be in a fetch that this store knows nothing of.
+bool KnowsItsFetches(const Id128& store, const SessionOpened& event) {
+  return store && event.known_store == store;
+}
+
+}  // namespace
 
 // R3: it has nothing outstanding of a fetch that was aborted and that it does not name any more.
 void Hub::State::EndUnreported(Worker& worker, const SessionOpened& event) {
@@ -37,7 +48,10 @@ Hub::State::Filling Hub::State::FillingOf(const Worker& worker, const SessionOpe
                            member->second.incarnation == worker.id.incarnation;
     return committed ? Filling::kDone : Filling::kOver;
   }
-  if (!group.open) return recovering_ ? Filling::kOpen : Filling::kOver;
+  if (!group.open) {
+    const bool reopens = recovering_ && !KnowsItsFetches(options_.store, event);
+    return reopens ? Filling::kOpen : Filling::kOver;
+  }
   const bool same = IsOpenFetch(worker, fetch) && group.open->publication == holding.publication &&
                     (recovering_ || FindOpenMember(worker.id) != nullptr);
   return same ? Filling::kOpen : Filling::kOver;
@@ -53,7 +67,8 @@ void Hub::State::MergeOpenFetch(Worker& worker, const SessionOpened& event) {
   const bool same = IsOpenFetch(worker, fetch);
   Member* member = FindOpenMember(worker.id);
   if (same && member != nullptr && member->known) return Resume(worker, fetch, *member);
-  if (recovering_ && !over && (same || !group.open)) {
+  const bool opens = !group.open && !KnowsItsFetches(options_.store, event);
+  if (recovering_ && !over && (same || opens)) {
     Reopen(worker, fetch, event.holding ? &*event.holding : nullptr);
     // R6: nobody can feed it, and it knows of no source to complain about.
     const bool refused = event.holding && !event.holding->complete && !worker.reference;
@@ -75,7 +90,7 @@ void Hub::State::Resume(Worker& worker, const OpenFetch& fetch, Member& member) 
   graph_.Compare(worker, fetch);
 }
 
-// R6: a decision is restored by any rank that heard it.
+// R6: a decision that the store does not know is restored by any rank that heard it.
 void Hub::State::Reopen(Worker& worker, const OpenFetch& fetch, const Holding* holding) {
   Group& group = GroupOf(worker.id.key);
   if (!group.open) {
