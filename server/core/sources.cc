@@ -14,6 +14,19 @@
 #include "server/core/read_rights.h"
 
 namespace tensorhub::hub {
+namespace {
+
+// R1: whether this one has a list of digests, or gets one, so that its readers can be held to what
+// the list gives. A shard's digest may be known by another's word, though who published it makes
+// none. Readers of another shard make their own.
+bool DigestsCome(const Worker& source) {
+  const Reference& reference = *source.reference;
+  if (reference.digest || reference.hashing) return true;
+  const bool fills = reference.state == ReferenceState::kFilling && source.read;
+  return fills && source.read->digests_come;
+}
+
+}  // namespace
 
 const Assignment* FirstFeed(const Read& read) {
   const auto fed = std::find_if(read.streams.begin(), read.streams.end(),
@@ -95,6 +108,7 @@ void ReadGraph::CountReader(Worker& reader, AssignmentNumber number, Worker& sou
     ++uplinks_[assignment.uplink];
   }
   reader.read->assignments[number] = std::move(assignment);
+  reader.read->digests_come = reader.read->origin != nullptr || DigestsCome(source);
   source.reference->readers.insert({&reader, number});
   if (reader.absent) ++source.reference->absent_readers;
   MarkIndexStale(source);
@@ -129,7 +143,8 @@ void ReadGraph::SendAssign(const Worker& reader, const Stream& stream) {
   assign.publication = read.publication;
   assign.tier = assignment.tier;
   assign.progress_ms = ReportMs();
-  assign.digest = reader.reference->shard->digest;
+  if (read.origin != nullptr || DigestsCome(source))
+    assign.digest = reader.reference->shard->digest;
   assign.plan = read.plan;
   assign.part = static_cast<uint32_t>(&stream - read.streams.data());
   assign.ranges = read.ranges;

@@ -137,6 +137,7 @@ struct Read {
   bool running = true;        // false: done or aborted, no source is wanted
   bool restored = false;      // R8: begun in an earlier life of the hub
   bool apart = false;         // its reader was out of service, and so no seed for others
+  bool digests_come = true;   // R1: its source has a list of them, or gets one
   AssignmentNumber last = 0;  // of all streams
   // How the shard is divided (Assign). Fed by one source (whole) unless `ranges`.
   uint32_t plan = 0;

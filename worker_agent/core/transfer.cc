@@ -94,7 +94,9 @@ void Transfer::OnTurned(const protocol::Assign& assign, bool fresh) {
     absl::StrAppend(&sources_, sources_.empty() ? "" : ", ", ShortName(assign.source.key));
   }
   tell_every_ms_ = assign.progress_ms;
-  if (assign.digest) wanted_ = assign.digest;
+  // A source without digests is assigned without. What is proven stays so, and the other sources of
+  // a read of ranges have them.
+  if (assign.digest || !(assign.ranges || IsProven())) wanted_ = assign.digest;
 }
 
 void Transfer::Grow(uint32_t end, uint64_t& tally, Effects& effects) {

@@ -252,6 +252,7 @@ void HubScript::Open(const Arguments& words) {
   if (const auto layout = words.Text("layout")) agent.layout = *layout;
   if (const auto endpoint = words.Text("endpoint")) hello.endpoint = *endpoint;
   if (words.Has("spot")) hello.stable = false;
+  if (words.Has("says-digest")) agent.says_digest = true;
   if (words.Has("copies")) hello.offers_copies = true;
   if (words.Has("streams") || words.Has("reshards")) hello.knows_streams = true;
   if (words.Has("reshards")) hello.knows_resharding = true;

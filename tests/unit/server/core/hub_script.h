@@ -19,6 +19,7 @@
 //          [told-as=W]: it was told of its group's epoch what that one was
 //          [may-not-publish]: whose session it is may only read the model
 //          [key]: it has told by what its readers are signed
+//          [says-digest]: its assignments say whether it is held to its shard's digest
 //          [says-no-calls]: it does not say which call it repeats, as older agents do
 //   drop W           the session ends        silence W   and no heartbeat comes any more
 //   kill W           both
@@ -119,6 +120,7 @@ class HubScript {
     std::string content = "bytes";
     bool hashes = true;
     bool hashes_later = false;
+    bool says_digest = false;
     PublicationId compares;  // it has been told to
     std::optional<TermNumber> knows;
     std::string said_publish;  // the command

@@ -255,6 +255,9 @@ std::string HubScript::Describe(Agent& agent, const Assign& body) {
                       : body.ranges ? absl::StrCat(", stream ", body.part, " of plan ", body.plan)
                                     : absl::StrCat(", all of it, plan ", body.plan),
                       often ? "" : absl::StrCat(" reporting every ", body.progress_ms, " ms"),
+                      !agent.says_digest ? ""
+                      : body.digest      ? ", whose digests have to be the shard's"
+                                         : ", by whatever digests it has",
                       Shown(body.capability, body.source,
                             {.reader = agent.hello.worker.incarnation,
                              .publication = body.publication,

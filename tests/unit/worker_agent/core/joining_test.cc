@@ -146,5 +146,20 @@ TEST_F(JoiningTest, AReaderBelievesNoOtherList) {
   EXPECT_TRUE(world_.Holds(2, 5));
 }
 
+// A source without digests is assigned without: what the one before it was held to is over.
+TEST_F(JoiningTest, AReaderIsHeldToWhatItsPresentSourceCanGive) {
+  PublishFirst();
+  ASSERT_EQ(world_.Fetch(1), absl::OkStatus());
+  world_.hub.digest_of_assigned = ContentDigest{1, 2};
+  size_t assigned = 0;
+  world_.hub.choose = [&](size_t /*reader*/) -> std::optional<size_t> {
+    if (assigned == 1) world_.hub.digest_of_assigned = {};
+    return assigned++ == 0 ? 0 : 1;
+  };
+  EXPECT_EQ(world_.Fetch(2), absl::OkStatus());
+  EXPECT_GE(assigned, 2u);
+  EXPECT_TRUE(world_.Holds(2, 5));
+}
+
 }  // namespace
 }  // namespace tensorhub::agent::testing
