@@ -193,11 +193,13 @@ class SeedRun {
     }
   }
 
-  // What a fetch may say of a version that is being lost, or of a rank that loses it. One that does
-  // not fit may have been refused before (FAILED_PRECONDITION).
+  // What a fetch may say of a version that is being lost, or of a rank that loses it. UNAVAILABLE:
+  // its last source gave itself up while it was read from. One that does not fit may have been
+  // refused before (FAILED_PRECONDITION).
   static bool IsOfLoss(const absl::Status& status) {
     return status.ok() || absl::IsNotFound(status) || absl::IsDataLoss(status) ||
-           absl::IsAborted(status) || absl::IsFailedPrecondition(status);
+           absl::IsAborted(status) || absl::IsUnavailable(status) ||
+           absl::IsFailedPrecondition(status);
   }
 
   using Layouts = std::vector<Fingerprint>;  // by rank
