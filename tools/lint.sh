@@ -62,14 +62,22 @@ tidy_one() {
 export -f tidy_one
 
 # tidy_batches BUILD: what the build compiles of the product (tests have the compilers' warnings), long
-# ones first, so that none is left to the end.
+# ones first, so that none is left to the end. How it does goes to BUILD/tidy, less the precompiled
+# headers: clang-tidy looks at headers that it reads.
 tidy_batches() {
   python3 -B - "$1" "$PWD" <<'END'
 import json, os, re, sys
 
 build, root = sys.argv[1:]
+with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
+    entries = json.load(file)
+os.makedirs(os.path.join(build, "tidy"), exist_ok=True)
+for entry in entries:
+    entry["command"] = re.sub(r"-Xclang -include-pch -Xclang \S+", "", entry["command"])
+with open(os.path.join(build, "tidy/compile_commands.json"), "w", encoding="utf-8") as file:
+    json.dump(entries, file)
 sizes = {}
-for entry in json.load(open(os.path.join(build, "compile_commands.json"), encoding="utf-8")):
+for entry in entries:
     file = entry["file"]
     sources = [file]
     if "/Unity/unity_" in file:
@@ -87,7 +95,7 @@ check_tidy() {
     echo "tools/lint.sh: $build is not configured; run: cmake --preset asan-ubsan" >&2
     return 2
   fi
-  tidy_batches "$build" | xargs -r -P "$jobs" -I '{}' bash -c "tidy_one '$build' '{}'"
+  tidy_batches "$build" | xargs -r -P "$jobs" -I '{}' bash -c "tidy_one '$build/tidy' '{}'"
 }
 
 case "${1:-}" in
