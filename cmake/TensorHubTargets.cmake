@@ -83,6 +83,10 @@ endfunction()
 # they see an include that is missing.
 function(tensorhub_precompiled name header)
   target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/${header})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    # ccache brings back a header that was made of sources with other times.
+    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
     # Wrong in g++ 12 for strings in variants. It says so of its own headers, too, once they are in it.
     target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-stringop-overflow
