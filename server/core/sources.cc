@@ -16,12 +16,12 @@
 namespace tensorhub::hub {
 namespace {
 
-// R1: whether this one has a list of digests, or gets one, so that its readers can be held to what
-// the list gives. A shard's digest may be known by another's word, though who published it makes
-// none. Readers of another shard make their own.
-bool DigestsCome(const Worker& source) {
+// R1: whether a list of digests comes with this read, so that its reader can be held to what the
+// list gives. A shard's digest may be known by another's word, though who published it makes none.
+// A reader of another shard makes its own.
+bool DigestsCome(const Read& read, const Worker& source) {
   const Reference& reference = *source.reference;
-  if (reference.digest || reference.hashing) return true;
+  if (read.origin != nullptr || reference.digest || reference.hashing) return true;
   const bool fills = reference.state == ReferenceState::kFilling && source.read;
   return fills && source.read->digests_come;
 }
@@ -108,7 +108,7 @@ void ReadGraph::CountReader(Worker& reader, AssignmentNumber number, Worker& sou
     ++uplinks_[assignment.uplink];
   }
   reader.read->assignments[number] = std::move(assignment);
-  reader.read->digests_come = reader.read->origin != nullptr || DigestsCome(source);
+  reader.read->digests_come = DigestsCome(*reader.read, source);
   source.reference->readers.insert({&reader, number});
   if (reader.absent) ++source.reference->absent_readers;
   MarkIndexStale(source);
@@ -143,8 +143,7 @@ void ReadGraph::SendAssign(const Worker& reader, const Stream& stream) {
   assign.publication = read.publication;
   assign.tier = assignment.tier;
   assign.progress_ms = ReportMs();
-  if (read.origin != nullptr || DigestsCome(source))
-    assign.digest = reader.reference->shard->digest;
+  if (DigestsCome(read, source)) assign.digest = reader.reference->shard->digest;
   assign.plan = read.plan;
   assign.part = static_cast<uint32_t>(&stream - read.streams.data());
   assign.ranges = read.ranges;
