@@ -101,38 +101,3 @@ function(tensorhub_binary name)
   tensorhub_warnings(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
 endfunction()
-
-# All programs with the label `unit`, and no others: what to build before `ctest -L unit`.
-add_custom_target(tensorhub_unit)
-
-# tensorhub_test(NAME SOURCES … DEPS … [LABELS …] [TIMEOUT s] [ENV VAR=value …]): a GoogleTest program.
-function(tensorhub_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;ENV" ${ARGN})
-  if(NOT ARG_LABELS)
-    set(ARG_LABELS unit)
-  endif()
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 60)
-  endif()
-  if(TENSORHUB_SANITIZE)
-    math(EXPR ARG_TIMEOUT "5 * ${ARG_TIMEOUT}")  # what sanitizers cost, on a slow machine
-  endif()
-  add_executable(${name} ${ARG_SOURCES})
-  tensorhub_warnings(${name})
-  # What is tested is optimised; the tests' own code is run once.
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_compile_options(${name} PRIVATE -O1)
-  endif()
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name})
-  if("unit" IN_LIST ARG_LABELS)
-    add_dependencies(tensorhub_unit ${name})
-  endif()
-  # UCX's hooks of the memory functions run in threads that the sanitizer has taken leave of.
-  if(TENSORHUB_SANITIZE STREQUAL "thread")
-    list(APPEND ARG_ENV "UCX_MEM_MMAP_HOOK_MODE=none")
-  endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
-                       ENVIRONMENT "UCX_ERROR_SIGNALS=;${ARG_ENV}")
-endfunction()

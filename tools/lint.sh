@@ -8,8 +8,8 @@
 #   tools/lint.sh fix             the same, and changes it
 #   tools/lint.sh shell           shellcheck on all scripts
 #   tools/lint.sh rules           the house rules (tests/house_rules)
-#   tools/lint.sh tidy [FOLDER]   clang-tidy, all findings errors; FOLDER is a configured build
-#                                 (build/asan-ubsan by default) whose generated headers exist
+#   tools/lint.sh tidy [FILE…]    clang-tidy of these files, or of all, every finding an error; it needs
+#                                 build/asan-ubsan, of which at least the generated headers are built
 #
 # Without an argument: format, shell and rules. The packages come with tools/test.sh.
 
@@ -45,8 +45,10 @@ check_shell() {
   } | sort -u | xargs -r shellcheck --external-sources --severity=warning
 }
 
+# And a proof that they catch what they are for, and who covers which sentence of a rule.
 check_rules() {
-  python3 -B tests/house_rules/check.py .
+  python3 -B tests/house_rules/check.py . && python3 -B tests/house_rules/self_test.py &&
+    python3 -B tests/house_rules/coverage_rules.py .
 }
 
 # One clang-tidy per batch keeps both cores busy to the end; what it prints comes out in one piece. The
@@ -61,41 +63,13 @@ tidy_one() {
 }
 export -f tidy_one
 
-# tidy_batches BUILD: what the build compiles of the product (tests have the compilers' warnings), long
-# ones first, so that none is left to the end. How it does goes to BUILD/tidy, less the precompiled
-# headers: clang-tidy looks at headers that it reads.
-tidy_batches() {
-  python3 -B - "$1" "$PWD" <<'END'
-import json, os, re, sys
-
-build, root = sys.argv[1:]
-with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
-    entries = json.load(file)
-os.makedirs(os.path.join(build, "tidy"), exist_ok=True)
-for entry in entries:
-    entry["command"] = re.sub(r"-Xclang -include-pch -Xclang \S+", "", entry["command"])
-with open(os.path.join(build, "tidy/compile_commands.json"), "w", encoding="utf-8") as file:
-    json.dump(entries, file)
-sizes = {}
-for entry in entries:
-    file = entry["file"]
-    sources = [file]
-    if "/Unity/unity_" in file:
-        sources = re.findall('^#include "(.*)"', open(file, encoding="utf-8").read(), re.MULTILINE)
-    ours = [os.path.relpath(source, root) for source in sources]
-    if re.match("(bench|common|protocol|server|worker_agent|libros|tools)/", ours[0]):
-        sizes[file] = sum(os.path.getsize(source) for source in sources)
-print("\n".join(sorted(sizes, key=sizes.get, reverse=True)))
-END
-}
-
 check_tidy() {
-  local build="${1:-${TENSORHUB_BUILD_ROOT:-build}/asan-ubsan}"
+  local build="${TENSORHUB_BUILD_ROOT:-build}/asan-ubsan"
   if [[ ! -f "$build/compile_commands.json" ]]; then
     echo "tools/lint.sh: $build is not configured; run: cmake --preset asan-ubsan" >&2
     return 2
   fi
-  tidy_batches "$build" | xargs -r -P "$jobs" -I '{}' bash -c "tidy_one '$build/tidy' '{}'"
+  python3 -B tools/testing/tidy.py "$build" "$@" | xargs -r -P "$jobs" -I '{}' bash -c "tidy_one '$build/tidy' '{}'"
 }
 
 case "${1:-}" in
@@ -103,7 +77,7 @@ case "${1:-}" in
   fix) fix_format ;;
   shell) check_shell ;;
   rules) check_rules ;;
-  tidy) check_tidy "${2:-}" ;;
+  tidy) check_tidy "${@:2}" ;;
   -h | --help) sed -n '5,14s/^# \{0,1\}//p' tools/lint.sh ;;
   "") check_format && check_shell && check_rules ;;
   *)

@@ -27,6 +27,7 @@ from processes import Places, Silent  # noqa: E402
 from rounds import Round  # noqa: E402
 
 ROUNDS_PER_LIFE = 20
+BRIEFLY = 3  # times fewer rounds, in lives that are as many times shorter
 LOG_LINES = 12  # of each process, that a failure shows
 GONE = "ended with"  # processes.Silent, where the process is no more
 # UCX before 1.14 ends its own process when a peer dies while it connects: an assertion of
@@ -202,9 +203,16 @@ def parse():
                         help="processes on hosts of tools/netlab, whose links are cut as well")
     parser.add_argument("--device", action="store_true",
                         help="tensors in the memory of a GPU that is not there (tests/standin.py)")
+    parser.add_argument("--brief", action="store_true",
+                        help="a third of the rounds, in shorter lives; TENSORHUB_FULL: all")
     parser.add_argument("--verbose", action="store_true", help="print each round's plan")
     parser.add_argument("binaries", help="the folder of the programs under test")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    arguments.life_rounds = ROUNDS_PER_LIFE
+    if arguments.brief and not os.environ.get("TENSORHUB_FULL"):
+        arguments.rounds //= BRIEFLY
+        arguments.life_rounds = -(-ROUNDS_PER_LIFE // BRIEFLY)
+    return arguments
 
 
 def live(arguments, lab, report):
@@ -212,8 +220,8 @@ def live(arguments, lab, report):
     life = arguments.first_life
     left = arguments.rounds
     while left > 0:
-        if Life(arguments, life, lab, report.excused).run(min(left, ROUNDS_PER_LIFE), report):
-            left -= ROUNDS_PER_LIFE
+        if Life(arguments, life, lab, report.excused).run(min(left, arguments.life_rounds), report):
+            left -= arguments.life_rounds
             life += 1
 
 
@@ -222,7 +230,7 @@ def check_all_was_done(arguments, report):
     if not report.failures and report.done < arguments.rounds:
         report.fail(f"FAILED only {report.done} of {arguments.rounds} rounds were done")
     missing = [way.name for way in arguments.ways if way.name not in report.ways]
-    turns = arguments.rounds >= len(arguments.ways) * ROUNDS_PER_LIFE
+    turns = arguments.rounds > (len(arguments.ways) - 1) * arguments.life_rounds
     if missing and turns and not arguments.links:
         report.fail(f"FAILED no life went this way: {', '.join(missing)}")
 

@@ -1,0 +1,224 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What tools/test.sh runs: the one list of steps, and after what each of them may begin.
+
+Steps of one lane run one after the other, lanes beside each other. Most tests wait most of the
+time: for leases, for processes that start, for links that are slow on purpose. So what needs
+processors alone, the lane `build`, is in the scheduler's idle class, and takes what tests leave
+over.
+"""
+
+import dataclasses
+import os
+import re
+import subprocess
+import sys
+
+PLANTED = "tests/sim/planted/of_sources.py"
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    name: str
+    lane: str
+    command: tuple  # words; or of a ctest step nothing
+    after: tuple = ()  # names of steps that must have succeeded
+    preset: str = ""  # of a ctest step
+    label: str = ""  # a regular expression of ctest
+    names: tuple = ()  # of tests, where not all of that label are meant
+    skip: str = ""  # why it is not run
+    environment: tuple = ()  # (name, value)
+
+
+def shell(function, *words):
+    """A function of tools/lib.sh."""
+    return ("bash", "-c", f'source tools/lib.sh && {function} "$@"', function, *words)
+
+
+def build(preset, *targets, name="build"):
+    return Step(f"{preset}: {name}", "build", shell("tensorhub_build", preset, *targets))
+
+
+def tests(preset, label, *after, name="", lane="tests", names=(), environment=()):
+    return Step(
+        f"{preset}: {name or label} tests",
+        lane,
+        (),
+        after,
+        preset,
+        f"^({label})$",
+        tuple(names),
+        environment=environment,
+    )
+
+
+def checks():
+    return [
+        Step(name, "checks", ("tools/lint.sh", word))
+        for name, word in (("format", "format"), ("scripts", "shell"), ("house rules", "rules"))
+    ]
+
+
+def shipped(environment=()):
+    """What proves the build that people get. If PyPI's UCX is not to be had, gpu_test says so."""
+    return [
+        build("release", "tensorhub_binaries", "tensorhub_shipped"),
+        Step("PyPI's UCX", "python", ("bash", "-c", "tools/gpu/get_ucx.sh || true")),
+        tests("release", "shipped", "release: build", "PyPI's UCX", environment=environment),
+        Step(
+            "sim check", "build", ("build/release/bin/tensorhub-sim", "check"), ("release: build",)
+        ),
+        Step("demo", "tests", ("tools/demo.sh",), ("release: build",)),
+    ]
+
+
+def sanitized():
+    return [
+        build("asan-ubsan", name="build with thread-safety analysis"),
+        tests(
+            "asan-ubsan",
+            "unit|integration",
+            "asan-ubsan: build with thread-safety analysis",
+            name="unit and integration",
+        ),
+    ]
+
+
+def python():
+    return [
+        Step("python: environment", "python", ("tools/test_python.sh", "--environment")),
+        Step("python: wheel", "build", ("tools/wheel.sh",), ("python: environment",)),
+        Step(
+            "python: ruff, mypy, tests",
+            "python",
+            ("tools/test_python.sh", "--wheel-is-built"),
+            ("python: wheel",),
+        ),
+    ]
+
+
+def threads():
+    return [
+        build("tsan-core", "tensorhub_threads"),
+        tests("tsan-core", "threads", "tsan-core: build"),
+    ]
+
+
+def planted_in(files):
+    """Names of the planted bugs' tests for these sources."""
+    done = subprocess.run(
+        [sys.executable, "-B", PLANTED, *files], text=True, capture_output=True, check=True
+    )
+    return done.stdout.split()
+
+
+def touched(changes):
+    """What the branch touches, more closely."""
+    steps = [
+        Step(
+            "clang-tidy of what is touched",
+            "build",
+            ("tools/lint.sh", "tidy", *changes.files),
+            ("asan-ubsan: build with thread-safety analysis",),
+        )
+    ]
+    cores = changes.under("server/core/", "worker_agent/core/", "tests/sim/planted/")
+    bugs = planted_in(cores) if cores else []
+    if bugs:
+        steps += [
+            build("release", *bugs, name="planted bugs that are touched"),
+            tests(
+                "release",
+                "planted",
+                "release: planted bugs that are touched",
+                lane="build",
+                name="planted bugs that are touched",
+                names=bugs,
+            ),
+        ]
+    if changes.under("tests/model/", "tools/check_model.sh"):
+        steps.append(Step("model", "build", ("tools/check_model.sh",)))
+    if changes.under("packaging/", "tests/install/", "tools/packages.sh"):
+        steps.append(as_root("packages", "tools/packages.sh", "check"))
+    if changes.under("deploy/", "tests/deploy/", "tools/check_deploy.sh", "docs/metrics.md"):
+        steps.append(deployment())
+    return steps
+
+
+def as_root(name, *command):
+    reason = "" if os.geteuid() == 0 else "a Debian in a folder needs root"
+    return Step(name, "build", command, ("release: build",), skip=reason)
+
+
+def deployment():
+    return Step("kubernetes, alerts", "checks", ("tools/check_deploy.sh",), ("release: build",))
+
+
+def engines(places):
+    there = (places.build / "engines").is_dir()
+    reason = (
+        "" if there else "its environments take 9 GB and minutes; tools/test.sh engines makes them"
+    )
+    return Step(
+        "engines: the plug-ins in a real vLLM, SGLang and verl",
+        "tests",
+        ("tools/test_engines.sh",),
+        skip=reason,
+    )
+
+
+def beside(places):
+    """What `full` has besides."""
+    return [
+        build("release", "tensorhub_planted", name="planted bugs"),
+        tests(
+            "release",
+            "planted",
+            "release: planted bugs",
+            lane="build",
+            name="planted bugs and model",
+        ),
+        build("release", "tensorhub_unit", "tensorhub_integration", name="build of all tests"),
+        tests(
+            "release",
+            "unit|integration",
+            "release: build of all tests",
+            name="unit and integration",
+        ),
+        tests(
+            "asan-ubsan",
+            "shipped",
+            "asan-ubsan: build with thread-safety analysis",
+            name="chaos and leaving",
+        ),
+        build("tsan-core", name="build of everything"),
+        tests("tsan-core", "unit", "tsan-core: build of everything"),
+        Step(
+            "clang-tidy",
+            "build",
+            ("tools/lint.sh", "tidy"),
+            ("asan-ubsan: build with thread-safety analysis",),
+        ),
+        as_root("packages", "tools/packages.sh", "check"),
+        as_root("a bare Debian", "tools/test_bare.sh"),
+        deployment(),
+        engines(places),
+    ]
+
+
+def steps_of(mode, changes, places):
+    if mode == "engines":
+        return [dataclasses.replace(engines(places), skip="")]
+    if mode == "quick":
+        return checks() + sanitized()
+    if mode == "full":
+        return (
+            checks()
+            + shipped((("TENSORHUB_FULL", "1"),))
+            + sanitized()
+            + python()
+            + threads()
+            + beside(places)
+        )
+    print(changes.describe(), flush=True)
+    return checks() + shipped() + sanitized() + python() + threads() + touched(changes)
