@@ -2,11 +2,10 @@
 # fit any more fails its test, and not the build of everything else.
 
 execute_process(
-  COMMAND ${PATCH} --silent --force --no-backup-if-mismatch --reject-file=- --output=${COPY}
-          ${SOURCE} ${DIFFERENCE}
+  COMMAND ${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/plant.py ${SOURCE} ${DIFFERENCE} ${COPY}
   RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
 if(failed)
-  message(WARNING "${DIFFERENCE} does not apply to ${SOURCE}:\n${said}")
+  message(WARNING "${said}")
   configure_file(${SOURCE} ${COPY} COPYONLY)
   set(applied false)
 else()

@@ -110,7 +110,7 @@ std::string AssertionIn(const Ending& ending) {
 
 int Main(const Task& task) {
   if (!planted_applied) {
-    std::puts("the patch does not apply to its source any more: make it anew (docs/testing.md)");
+    std::puts("the patch does not apply to its source any more: see HACKING.md");
     return 1;
   }
   const Ending ending = RunSeedsApart(task);
