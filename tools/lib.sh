@@ -9,16 +9,17 @@ TENSORHUB_BUILD_ROOT=${TENSORHUB_BUILD_ROOT:-$TENSORHUB_ROOT/build}
 # Two clones of the project share what ccache keeps, wherever they lie.
 export CCACHE_BASEDIR=$TENSORHUB_ROOT CCACHE_NOHASHDIR=1
 
-# The one place that names Debian packages: what building needs, and what tests and checks do.
+# The one place that names Debian packages: what building needs, and what tests and checks do. ccache is
+# of the former, so that the tests' build has what the demonstration's has compiled.
 tensorhub_build_packages=(
-  build-essential g++ cmake ninja-build git pkg-config python3
+  build-essential g++ cmake ninja-build ccache git pkg-config python3
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libucx-dev libabsl-dev libspdlog-dev libxxhash-dev nlohmann-json3-dev
   libsqlite3-dev libssl-dev prometheus-cpp-dev libcpp-httplib-dev
   libgtest-dev libgmock-dev
 )
 tensorhub_test_packages=(
-  clang clang-tidy clang-format libclang-rt-14-dev lld ccache iperf3 iproute2 openssl procps shellcheck
+  clang clang-tidy clang-format libclang-rt-14-dev lld iperf3 iproute2 openssl procps shellcheck
   python3-dev python3-pip python3-venv lintian debootstrap systemd buildah prometheus
   etcd-server etcd-client spin
 )
