@@ -22,7 +22,7 @@
 
 namespace tensorhub::rpc {
 
-inline constexpr std::chrono::seconds kPatience(10);
+inline constexpr std::chrono::seconds kPatience(30);
 
 inline void SetDeadline(grpc::ClientContext& context,
                         std::chrono::milliseconds patience = kPatience) {

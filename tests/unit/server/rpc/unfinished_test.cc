@@ -117,25 +117,28 @@ class UnfinishedTest : public ServerTest {
   std::vector<std::unique_ptr<PartCall>> calls_;
 };
 
+// Calls that are whole have to come within this time on a busy machine.
+constexpr milliseconds kRequestPatience(2000);
+
 TEST_F(UnfinishedTest, WhoStopsInTheMiddleIsHungUpOn) {
   RpcServer::Options options = DefaultOptions();
-  options.request_patience = milliseconds(200);
+  options.request_patience = kRequestPatience;
   Start(options);
   for (const char* method : {"Hub/Session", "Hub/PutLayout", "Hub/PutAttachment", "Hub/Publish",
                              "Hub/Leave", "Admin/Rewind"}) {
-    PartCall& call = Call(std::string("/tensorhub.v1.") + method, 50'000);
-    EXPECT_TRUE(Eventually([&] { return call.IsOver(); })) << method;
+    Call(std::string("/tensorhub.v1.") + method, 50'000);
   }
+  for (const auto& call : calls_) EXPECT_TRUE(Eventually([&] { return call->IsOver(); }));
   EXPECT_EQ(Trainer(1)->received().has_welcome(), true);
 }
 
 TEST_F(UnfinishedTest, WhoGoesOnIsNot) {
   RpcServer::Options options = DefaultOptions();
-  options.request_patience = milliseconds(100);
+  options.request_patience = kRequestPatience;
   Start(options);
   const auto trainer = Trainer(1);
   v1::WaitForVersionResponse response;
-  EXPECT_EQ(trainer->Wait(1, milliseconds(500), &response).error_code(),
+  EXPECT_EQ(trainer->Wait(1, kRequestPatience + milliseconds(500), &response).error_code(),
             grpc::StatusCode::DEADLINE_EXCEEDED);
   v1::PublishResponse published;
   EXPECT_TRUE(trainer->Publish(1, &published).ok());
