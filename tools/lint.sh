@@ -45,10 +45,15 @@ check_shell() {
   } | sort -u | xargs -r shellcheck --external-sources --severity=warning
 }
 
-# And a proof that they catch what they are for, and who covers which sentence of a rule.
+# And a proof that they catch what they are for; that planted bugs fit their sources; and that each
+# sentence of a rule is covered.
 check_rules() {
-  python3 -B tests/house_rules/check.py . && python3 -B tests/house_rules/self_test.py &&
-    python3 -B tests/house_rules/coverage_rules.py .
+  local covers
+  python3 -B tests/house_rules/check.py .
+  python3 -B tests/house_rules/self_test.py
+  python3 -B tests/sim/planted/self_test.py
+  covers="$(python3 -B tests/house_rules/coverage_rules.py .)" || { printf '%s\n' "$covers"; return 1; }
+  tail -1 <<< "$covers"
 }
 
 # One clang-tidy per batch keeps both cores busy to the end; what it prints comes out in one piece. The
