@@ -15,11 +15,15 @@ RANKS = 2
 ROLLOUTS = 3
 SHARD = "tensors=12 bytes=25165824"  # 24 MiB a rank: long enough to be hit on the way
 JOIN_MS = 15000
-# What an agent's watchdog says of a thread that waits, or turns and turns in one place. One that is
-# busy, or waits, for a moment may do so on a busy machine: with memory that it touches first, or
-# for a processor that somebody else has.
+# What an agent's watchdog says of a thread that waits, or turns and turns in one place. On a busy
+# machine that lasts a second or two without anybody's fault: a thread that maps memory waits for a
+# sibling that touches some, and that one for a processor. What a peer or a network can hold a
+# thread up with lasts longer: a name that nobody resolves, a connection that nobody takes. One that
+# never ends keeps a call from ending.
 HELD_UP = re.compile(": the progress thread "
-                     "(was held up for ([5-9][0-9]{2}|[0-9]{4,}) ms|stands still|is busy)")
+                     "was (held up|busy) for "
+                     "([3-9][0-9]{3}|[0-9]{5,}) ms")
+
 
 
 class Broken(Exception):
