@@ -77,6 +77,8 @@ std::string ToString(const VersionSelector& selector) {
       return absl::StrCat(selector.version);
     case VersionSelector::Kind::kNewerThan:
       return absl::StrCat("newer than ", selector.version);
+    case VersionSelector::Kind::kAny:
+      return "any";
   }
   return "?";
 }

@@ -103,12 +103,14 @@ struct WorkerIdentity {
 
 // Which version a fetch asks for.
 struct VersionSelector {
-  enum class Kind { kLatest, kExact, kNewerThan };
+  enum class Kind { kLatest, kExact, kNewerThan, kAny };
   Kind kind = Kind::kLatest;
-  VersionNumber version = 0;  // kExact: this one; kNewerThan: any above
+  VersionNumber version = 0;  // kExact: this one; kNewerThan: any above; kAny: 0 and any above
+  // Whether a fetch waits until there is such a version.
+  bool waits() const { return kind == Kind::kNewerThan || kind == Kind::kAny; }
   bool operator==(const VersionSelector&) const = default;
 };
-std::string ToString(const VersionSelector& selector);  // "latest", "7", "newer than 7"
+std::string ToString(const VersionSelector& selector);  // "latest", "7", "newer than 7", "any"
 
 inline constexpr size_t kNameBytesMax = 256;
 // OK-like check for names in R9's sense: 1..256 bytes of printable ASCII without spaces, and no

@@ -42,6 +42,8 @@ VersionSelector ToAgent(const Selector& selector) {
       return {VersionSelector::Kind::kExact, selector.version};
     case Selector::Kind::kNewerThan:
       return {VersionSelector::Kind::kNewerThan, selector.version};
+    case Selector::Kind::kAny:
+      return {VersionSelector::Kind::kAny, 0};
     case Selector::Kind::kLatest:
       break;
   }
@@ -51,7 +53,7 @@ VersionSelector ToAgent(const Selector& selector) {
 // The hub knows "newer than"; version n or newer is newer than n - 1, and 0 or newer is any.
 agent::VersionWait ToWait(const Selector& selector) {
   agent::VersionWait wait;
-  wait.any = selector.kind == Selector::Kind::kLatest ||
+  wait.any = selector.kind == Selector::Kind::kLatest || selector.kind == Selector::Kind::kAny ||
              (selector.kind == Selector::Kind::kExact && selector.version == 0);
   if (wait.any) return wait;
   wait.stamped = selector.kind == Selector::Kind::kNewerThan;
@@ -104,7 +106,7 @@ VersionInfo ToInfo(const agent::ListedVersion& listed) {
 absl::Status OfTheParent(const std::string& what) {
   return absl::FailedPreconditionError(
       what +
-      " in the process that this one was forked from; fork before the first Connect, or "
+      " in the process that this one was forked from; fork before the first connect, or "
       "start a new program");
 }
 

@@ -39,6 +39,9 @@ void PutSelector(const VersionSelector& selector, v1::Selector& out) {
       return out.set_exact(selector.version);
     case VersionSelector::Kind::kNewerThan:
       return out.set_newer_than(selector.version);
+    case VersionSelector::Kind::kAny:
+      out.set_newer_than(0);
+      return out.set_any(true);
   }
 }
 

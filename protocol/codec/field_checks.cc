@@ -105,7 +105,9 @@ VersionSelector FieldChecks::SelectorOf(bool present, const v1::Selector& select
     case v1::Selector::kExact:
       return {Kind::kExact, selector.exact()};
     case v1::Selector::kNewerThan:
-      return {Kind::kNewerThan, selector.newer_than()};
+      Require(!selector.any() || selector.newer_than() == 0, "selector.any",
+              "is true beside a newer_than; leave one of them out");
+      return {selector.any() ? Kind::kAny : Kind::kNewerThan, selector.newer_than()};
     case v1::Selector::KIND_NOT_SET:
       break;
   }

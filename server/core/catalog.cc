@@ -60,4 +60,19 @@ absl::Status UnknownModel(const std::string& model) {
   return absl::NotFoundError(absl::StrCat("model \"", model, "\": nobody has joined it"));
 }
 
+std::string LatestOf(const Model* model) {
+  if (model == nullptr || !model->latest) return "it has no version yet";
+  const auto found = model->held.find(*model->latest);
+  const bool held = found != model->held.end() && found->second->listed();
+  return absl::StrCat("the latest is ", *model->latest,
+                      held ? "" : ", which nobody holds any more");
+}
+
+std::string NotInTime(const std::string& name, const VersionSelector& selector,
+                      const Model* model) {
+  const bool any = selector.kind == VersionSelector::Kind::kAny;
+  const std::string which = any ? "" : ToString(selector) + " ";
+  return absl::StrCat("no version ", which, "of ", name, " in time; ", LatestOf(model));
+}
+
 }  // namespace tensorhub::hub

@@ -48,6 +48,10 @@ class Catalog {
 
 // The answer for a model that is not there.
 absl::Status UnknownModel(const std::string& model);
+// "the latest is 7", and whether it can be had; null as FindModel says it.
+std::string LatestOf(const Model* model);
+// What a wait in vain is told: what was asked for, and what there is instead.
+std::string NotInTime(const std::string& name, const VersionSelector& selector, const Model* model);
 
 }  // namespace tensorhub::hub
 

@@ -85,8 +85,7 @@ void Hub::State::JoinDeadline(Worker& worker) {
   const GroupKey key{worker.id.key.model, worker.id.key.group};
   const Group& group = groups_.at(key);
   std::string why =
-      absl::StrCat("no version ", ToString(group.forming.at(worker.id.key.rank).selector), " of ",
-                   key.model, " in time");
+      NotInTime(key.model, group.forming.at(worker.id.key.rank).selector, FindModel(key.model));
   if (!IsFull(*this, key, group)) {
     const auto joined = [&](Rank rank) { return group.forming.contains(rank); };
     why = absl::StrCat("not every rank of ", key.group, " joined the fetch in time; missing: ",
@@ -118,8 +117,7 @@ void Hub::State::Resolve(const GroupKey& key, Group& group) {
   const VersionSelector selector = group.forming.begin()->second.selector;
   const auto wanted = choice_.Wanted(key.model, group);
   if (!wanted.ok()) {
-    if (selector.kind != VersionSelector::Kind::kNewerThan)
-      RefuseForming(key, group, wanted.status());
+    if (!selector.waits()) RefuseForming(key, group, wanted.status());
     return;
   }
   Publication& publication = *FindPublication(key.model, (*wanted)->id);

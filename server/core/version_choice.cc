@@ -19,6 +19,7 @@ absl::StatusOr<const Publication*> VersionChoice::Wanted(const std::string& name
     case VersionSelector::Kind::kExact:
       return Exact(name, selector.version);
     case VersionSelector::Kind::kNewerThan:
+    case VersionSelector::Kind::kAny:
       break;
   }
   const Model& model = catalog_.models().at(name);
@@ -28,11 +29,12 @@ absl::StatusOr<const Publication*> VersionChoice::Wanted(const std::string& name
     return held_in && model.terms.Supersede(*held_in, selector.version);
   };
   if (std::any_of(group.forming.begin(), group.forming.end(), over)) return Latest(name);
-  for (auto it = model.held.rbegin(); it != model.held.rend() && it->first > selector.version;
-       ++it) {
+  const bool any = selector.kind == VersionSelector::Kind::kAny;
+  for (auto it = model.held.rbegin(); it != model.held.rend(); ++it) {
+    if (!any && it->first <= selector.version) break;
     if (it->second->listed()) return it->second;
   }
-  return absl::NotFoundError(absl::StrCat(name, " has no version newer than ", selector.version));
+  return absl::NotFoundError(NotInTime(name, selector, &model));
 }
 
 // R2: the mark says which version is latest, whether somebody holds it or not.
@@ -56,12 +58,10 @@ absl::StatusOr<const Publication*> VersionChoice::Exact(const std::string& name,
       return absl::NotFoundError(
           absl::StrCat(what, " is not visible yet: not every rank has published it"));
     }
-    const std::string latest =
-        model.latest ? absl::StrCat("the latest is ", *model.latest) : "it has no version yet";
     const Term term = model.terms.now();
     const bool may_have = term.number > 0 && version >= term.since;
     const char* over = may_have ? ", or was superseded by the model's latest term" : "";
-    return absl::NotFoundError(absl::StrCat(what, " does not exist", over, "; ", latest));
+    return absl::NotFoundError(absl::StrCat(what, " does not exist", over, "; ", LatestOf(&model)));
   }
   return NoHolder(name, version, model.visible.at(version));
 }

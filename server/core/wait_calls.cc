@@ -50,7 +50,17 @@ void WaitCalls::End(CallId call, absl::Status status, VersionNumber version) {
 }
 
 void WaitCalls::Expire(CallId call) {
-  End(call, absl::DeadlineExceededError("no such version in time"), 0);
+  const Wait* wait = waits_.Find(call);
+  if (wait != nullptr) End(call, absl::DeadlineExceededError(WhyInVain(*wait)), 0);
+}
+
+std::string WaitCalls::WhyInVain(const Wait& wait) const {
+  if (turn_.recovering()) return "the server is recovering; try again in a few seconds";
+  using Kind = VersionSelector::Kind;
+  const VersionSelector wanted{wait.any ? Kind::kAny : Kind::kNewerThan, wait.newer_than};
+  std::string why = NotInTime(wait.model, wanted, catalog_.FindModel(wait.model));
+  if (wait.max_lag > 0) absl::StrAppend(&why, ", and may be ", wait.max_lag, " versions ahead");
+  return why;
 }
 
 void WaitCalls::Wake(const std::string& model) {

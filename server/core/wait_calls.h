@@ -40,6 +40,7 @@ class WaitCalls {
   // False: it does not wait (any more).
   bool Take(CallId call);
   std::optional<VersionNumber> Satisfied(const Wait& wait) const;
+  std::string WhyInVain(const Wait& wait) const;
   void End(CallId call, absl::Status status, VersionNumber version);
 
   const HubOptions& options_;

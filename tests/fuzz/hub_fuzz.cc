@@ -284,6 +284,7 @@ class Play {
         break;
       default:
         selector.set_newer_than(Version());
+        selector.set_any(in_.OneIn(4));
     }
     request.set_layout(LayoutId());
     request.set_timeout_ms(in_.Byte() * uint64_t{16});

@@ -107,7 +107,7 @@ struct Tensor {
 
 // Which version to fetch.
 struct Selector {
-  enum class Kind { kLatest, kExact, kNewerThan };
+  enum class Kind { kLatest, kExact, kNewerThan, kAny };
   Kind kind = Kind::kLatest;
   uint64_t version = 0;
 };
@@ -116,8 +116,12 @@ inline Selector Latest() { return {Selector::Kind::kLatest, 0}; }
 // To Fetch exactly this one; to WaitForVersion this one or a newer one.
 inline Selector Version(uint64_t version) { return {Selector::Kind::kExact, version}; }
 // Waits for a version above this one that is held whole, then takes the newest of those. `latest`
-// may be newer, and held by nobody.
-inline Selector NewerThan(uint64_t version) { return {Selector::Kind::kNewerThan, version}; }
+// may be newer, and held by nobody. Without a number any will do, version 0 as well: so a worker's
+// loop is Fetch(NewerThan(client->Held())), whether it holds something already or not.
+inline Selector NewerThan(std::optional<uint64_t> version) {
+  if (!version) return {Selector::Kind::kAny, 0};
+  return {Selector::Kind::kNewerThan, *version};
+}
 
 // Whether chunks are held against digests (docs/protocol/digests.md). A publisher makes them
 // beside what it does, unless kOff; Publish does not wait.
@@ -413,8 +417,8 @@ class Client {
   //   others         what the server refused this worker for; connect a new client
   absl::Status Health();
 
-  // Blocks until a version matches the selector (Latest: any; Version(n): n or newer; NewerThan of
-  // what is held here, or was last: also what supersedes it, whatever its number). It goes by
+  // Blocks until a version matches the selector (Latest: any; Version(n): n or newer; NewerThan(n)
+  // of what is held here, or was last: also what supersedes it, whatever its number). It goes by
   // what became visible: nobody may hold that version any more, and a Fetch of it is NOT_FOUND
   // then, or, by NewerThan, waits.
   //   DEADLINE_EXCEEDED   none did within `timeout`, or the server was away or recovered so long

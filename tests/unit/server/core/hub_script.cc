@@ -42,6 +42,7 @@ VersionNumber ParseVersion(const std::string& word) {
 
 VersionSelector ParseSelector(const std::string& word) {
   if (word == "latest") return {};
+  if (word == "any") return {VersionSelector::Kind::kAny, 0};
   if (word.starts_with("newer="))
     return {VersionSelector::Kind::kNewerThan, ParseNumber(word.substr(6))};
   return {VersionSelector::Kind::kExact, ParseVersion(word)};

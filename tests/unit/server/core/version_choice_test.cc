@@ -34,6 +34,11 @@ class VersionChoiceTest : public testing::Test {
     const auto wanted = choice_.Wanted(PartWorld::kModel, group);
     return wanted.ok() ? (*wanted)->version : 0;
   }
+  bool Finds(VersionSelector selector) const {
+    Group group;
+    group.forming[0] = Join{selector, {}, {}};
+    return choice_.Wanted(PartWorld::kModel, group).ok();
+  }
   std::string WhyNot(VersionNumber version) const {
     return std::string(choice_.Exact(PartWorld::kModel, version).status().message());
   }
@@ -50,6 +55,15 @@ TEST_F(VersionChoiceTest, EachKindMeansOne) {
   EXPECT_EQ(Wanted(VersionSelector::Kind::kExact, 7), 7u);
   EXPECT_EQ(Wanted(VersionSelector::Kind::kNewerThan, 7), 9u);
   EXPECT_EQ(Wanted(VersionSelector::Kind::kNewerThan, 9), 0u);
+}
+
+TEST_F(VersionChoiceTest, AnyIsTheNewestAndBeginsAtZero) {
+  EXPECT_FALSE(Finds({VersionSelector::Kind::kAny, 0}));
+  AddHeld(0);
+  EXPECT_FALSE(Finds({VersionSelector::Kind::kNewerThan, 0}));
+  EXPECT_TRUE(Finds({VersionSelector::Kind::kAny, 0}));
+  AddHeld(9);
+  EXPECT_EQ(Wanted(VersionSelector::Kind::kAny), 9u);
 }
 
 TEST_F(VersionChoiceTest, TheLatestIsNotWhatHappensToBeHeld) {

@@ -332,6 +332,8 @@ TEST(TranslateCallTest, Selectors) {
   ASSERT_TRUE(event.ok());
   EXPECT_EQ(std::get<hub::JoinFetchOp>(*event).selector,
             (VersionSelector{VersionSelector::Kind::kNewerThan, 6}));
+  request.mutable_selector()->set_any(true);
+  EXPECT_THAT(std::string(ToCore(request, 1).status().message()), StartsWith("selector.any: "));
 }
 
 TEST(TranslateCallTest, FinishCarriesItsResult) {
