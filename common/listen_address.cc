@@ -3,17 +3,35 @@
 
 #include "common/listen_address.h"
 
+#include <arpa/inet.h>
+
 #include <charconv>
 
 #include "absl/strings/str_cat.h"
+#include "common/text.h"
 
 namespace tensorhub {
 namespace {
 
+bool IsV6(const std::string& host) {
+  in6_addr address = {};
+  return inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+// Where an IPv6 address without brackets ends and its port begins is anybody's guess: it may have
+// no port at all.
 absl::Status BadAddress(std::string_view text) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", std::string(text),
-                   "\" is not an address; write HOST:PORT, like 0.0.0.0:7070 or [::1]:7070"));
+  const std::string whole(text);
+  const std::string host = whole.substr(0, whole.rfind(':'));
+  const std::string meant = IsV6(host)    ? absl::StrCat("[", host, "]", whole.substr(host.size()))
+                            : IsV6(whole) ? absl::StrCat("[", whole, "]:7070")
+                                          : "";
+  if (meant.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Shown(text), " is not an address; write HOST:PORT, like hub:7070 or [::1]:7070"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      Shown(text), " is an IPv6 address without brackets; write HOST:PORT, like ", meant));
 }
 
 }  // namespace

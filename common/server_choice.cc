@@ -3,6 +3,11 @@
 
 #include "common/server_choice.h"
 
+#include "absl/strings/str_cat.h"
+#include "common/ids.h"
+#include "common/listen_address.h"
+#include "common/text.h"
+
 namespace tensorhub {
 
 std::vector<std::string> ServersOf(std::string_view servers) {
@@ -13,6 +18,17 @@ std::vector<std::string> ServersOf(std::string_view servers) {
     if (comma == std::string_view::npos) return found;
     servers.remove_prefix(comma + 1);
   }
+}
+
+absl::Status CheckServers(std::string_view servers) {
+  for (const std::string& server : ServersOf(servers)) {
+    const absl::StatusOr<ListenAddress> address = ListenAddress::Parse(server);
+    if (!address.ok()) return address.status();
+    if (address->port != 0 && !NameProblem(server)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        Shown(server), " is nobody's address; write HOST:PORT, like hub:7070, without spaces"));
+  }
+  return absl::OkStatus();
 }
 
 std::optional<std::string> ServerChoice::Other(size_t turn) const {

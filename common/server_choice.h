@@ -18,10 +18,15 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace tensorhub {
 
 // The addresses of "HOST:PORT,HOST:PORT", in order. Whether they are addresses is not looked at.
 std::vector<std::string> ServersOf(std::string_view servers);
+// INVALID_ARGUMENT names the first that is none, and how to write it. Whether the host exists shows
+// when it is called.
+absl::Status CheckServers(std::string_view servers);
 
 class ServerChoice {
  public:

@@ -4,7 +4,6 @@
 #include "libros/checks.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <optional>
 
@@ -31,25 +30,10 @@ bool IsPrintable(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
-// HOST:PORT, [V6]:PORT. Whether the host exists shows when it is called.
-absl::Status CheckOneServer(const std::string& server) {
-  const size_t colon = server.rfind(':');
-  const std::string port = colon == std::string::npos ? "" : server.substr(colon + 1);
-  const bool digits =
-      !port.empty() && port.size() <= 5 &&
-      std::all_of(port.begin(), port.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  const bool whole = digits && colon > 0 && IsPrintable(server);
-  if (whole && std::stoi(port) >= 1 && std::stoi(port) <= 65535) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "server ", Shown(server), " is no address; write HOST:PORT, such as \"hub:7070\""));
-}
-
-// Checks an address, or several with commas.
 absl::Status CheckServer(const std::string& servers) {
-  for (const std::string& server : ServersOf(servers)) {
-    if (absl::Status status = CheckOneServer(server); !status.ok()) return status;
-  }
-  return absl::OkStatus();
+  const absl::Status status = CheckServers(servers);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat("server ", std::string(status.message())));
 }
 
 absl::Status CheckRank(const ConnectOptions& options) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/layout.h"
+#include "common/server_choice.h"
 #include "python/native/call.h"
 #include "python/native/client.h"
 #include "tools/ctl/fetch_plan.h"
@@ -32,6 +33,8 @@ struct Described {
 
 Described Ask(const std::string& server, const std::string& model,
               const std::optional<uint64_t>& wanted, const Security& security) {
+  const absl::Status address = CheckServers(server);
+  if (!address.ok()) return {address};
   const auto& [ca, cert, key, token_file] = security;
   ctl::AdminClient admin(server, std::chrono::seconds(5),
                          {.tls = {.ca = ca, .cert = cert, .key = key}, .token_file = token_file});

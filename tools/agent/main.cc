@@ -66,9 +66,7 @@ void Declare(cli::CommandLine& line, Flags& flags) {
 }
 
 cli::ErrorText Check(const Flags& flags) {
-  if (auto problem = ctl::ServerProblem(flags.server)) {
-    return absl::StrCat("--server: \"", cli::OneLine(flags.server), "\" ", *problem);
-  }
+  if (auto problem = ctl::ServerProblem(flags.server)) return problem;
   if (flags.connect_timeout.count() == 0) return "--connect-timeout: give at least 1ms";
   if (auto problem = ctl::SecurityProblem(flags.security, flags.server)) return problem;
   if (!flags.http.empty()) {

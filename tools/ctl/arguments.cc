@@ -82,30 +82,10 @@ cli::ErrorText ParseValue(std::string_view text, RanksFlag* out) {
 }
 std::string FormatValue(const RanksFlag& value) { return absl::StrCat(value.count); }
 
-namespace {
-
-cli::ErrorText OneServerProblem(const std::string& server) {
-  const size_t colon = server.rfind(':');
-  const std::string host = server.substr(0, colon);
-  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  if (colon == std::string::npos || host.empty()) return "is not of the form HOST:PORT";
-  if (!bracketed && host.find(':') != std::string::npos) {
-    return "has an IPv6 address without brackets; write [::1]:7070";
-  }
-  uint16_t port = 0;
-  if (cli::ParseValue(std::string_view(server).substr(colon + 1), &port) || port == 0) {
-    return "has no port from 1 to 65535";
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 cli::ErrorText ServerProblem(const std::string& servers) {
-  for (const std::string& server : ServersOf(servers)) {
-    if (cli::ErrorText problem = OneServerProblem(server)) return problem;
-  }
-  return std::nullopt;
+  const absl::Status status = CheckServers(servers);
+  if (status.ok()) return std::nullopt;
+  return "--server: " + std::string(status.message());
 }
 
 std::string UniqueGroup(const std::string& prefix) {

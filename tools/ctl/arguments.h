@@ -65,7 +65,7 @@ cli::ErrorText ParseValue(std::string_view text, RanksFlag* out);
 std::string FormatValue(const RanksFlag& value);
 inline std::string Placeholder(const RanksFlag*) { return "N"; }
 
-// HOST:PORT or [IPV6]:PORT, or several with commas.
+// What is wrong with --server: HOST:PORT or [IPV6]:PORT, or several with commas.
 cli::ErrorText ServerProblem(const std::string& servers);
 
 // A group of this process' own, unique per run: PREFIX-HOST-PID-RANDOM.

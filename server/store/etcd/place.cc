@@ -59,7 +59,8 @@ absl::StatusOr<EtcdPlace> EtcdPlace::Parse(std::string_view text) {
   for (const auto piece : absl::StrSplit(std::string(rest.substr(0, slash)), ',')) {
     std::string endpoint(piece);
     if (!IsEndpoint(endpoint))
-      return Bad(text, "names " + Shown(endpoint) + ", which is no HOST:PORT");
+      return Bad(text, "names " + Shown(endpoint) +
+                           ", which is no HOST:PORT, of which IPv6 stands in brackets");
     if (!seen.insert(endpoint).second) return Bad(text, "names " + endpoint + " twice");
     place.endpoints.push_back(std::move(endpoint));
   }

@@ -13,6 +13,17 @@
 namespace tensorhub {
 namespace {
 
+TEST(CheckServersTest, EachHasAHostAndAPort) {
+  for (const char* good : {"hub:7070", "a:1,b:2", "[::1]:65535,10.0.0.1:80"}) {
+    EXPECT_TRUE(CheckServers(good).ok()) << good;
+  }
+  for (const char* bad : {"", "hub", "a:1,", "hub:0", "h ub:1", "a:1,::1:7070", "hub:70000"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(CheckServers(bad))) << bad;
+  }
+  EXPECT_THAT(std::string(CheckServers("a:1,::1:7070").message()),
+              testing::HasSubstr("[::1]:7070"));
+}
+
 TEST(ServerChoiceTest, TheNextOfTheListIsAskedInTurn) {
   ServerChoice choice("a:1,b:1,c:1");
   EXPECT_TRUE(choice.several());
