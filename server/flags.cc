@@ -131,6 +131,8 @@ void Declare(cli::CommandLine& line, Flags& flags) {
             "becomes FILE.1 (default: do not)",
             {.placeholder = "FILE"});
   line.Flag("record-max", &flags.record_max, "the record ends when its file would be larger");
+  line.Flag("child", &flags.child,
+            "for programs that run this one: end when standard input, a pipe, ends");
   DeclareGuard(line, flags);
   line.Example("tensorhub-server --data-dir /var/lib/tensorhub");
   line.Example("tensorhub-server --listen 127.0.0.1:0 --lease 1s --log-level debug");

@@ -33,6 +33,7 @@ struct Flags {
   uint32_t keep_latest = 1;
   bool reflection = true;
   bool insecure_loopback = false;
+  bool child = false;  // of a program that runs this one
   tls::Files tls;
   std::string client_auth = "auto";
   std::string access;

@@ -19,6 +19,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/cli/child.h"
 #include "common/cli/flags.h"
 #include "common/cli/log_thread.h"
 #include "common/cli/program.h"
@@ -273,6 +274,8 @@ int Main(int argc, char** argv) {
   RouteGrpcLog();
   RaiseFileLimit();
   BlockSignals();
+  if (const auto problem = flags.child ? cli::EndWithInput() : std::nullopt)
+    return cli::Fail(kName, "--child " + *problem, 2);
   return Serve(flags, *listen, line.log());
 }
 

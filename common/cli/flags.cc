@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/check.h"
@@ -19,10 +20,11 @@ namespace tensorhub::cli {
 void Command::Choice(const std::string& name, std::string* target,
                      const std::vector<std::string>& choices, const std::string& help, char alias) {
   const auto parse = [target, choices](std::string_view text) -> ErrorText {
-    if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
+    const std::string word = absl::AsciiStrToLower(std::string(text));
+    if (std::find(choices.begin(), choices.end(), word) == choices.end()) {
       return absl::StrCat("is not one of ", absl::StrJoin(choices, ", "));
     }
-    return ParseValue(text, target);
+    return ParseValue(word, target);
   };
   AddFlag({.name = name,
            .alias = alias,

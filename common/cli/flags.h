@@ -72,7 +72,7 @@ class Command {
              .parse = [target](std::string_view text) { return ParseValue(text, target); },
              .reset = [target] { *target = T(); }});
   }
-  // One of a few words.
+  // One of a few words, in small letters here, and in any on the command line.
   void Choice(const std::string& name, std::string* target, const std::vector<std::string>& choices,
               const std::string& help, char alias = 0);
 

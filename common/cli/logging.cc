@@ -82,7 +82,8 @@ std::string EscapedControl(char c) {
 }  // namespace
 
 const std::vector<std::string>& LogLevels() {
-  static const auto& levels = *new std::vector<std::string>{"debug", "info", "warn", "error"};
+  static const auto& levels =
+      *new std::vector<std::string>{"debug", "info", "warn", "warning", "error"};
   return levels;
 }
 

@@ -23,7 +23,7 @@ class logger;
 namespace tensorhub::cli {
 
 struct LogOptions {
-  std::string level = "warn";   // debug, info, warn, error
+  std::string level = "warn";   // debug, info, warn (or warning, as Python has it), error
   std::string format = "text";  // text, json
 };
 

@@ -10,8 +10,9 @@
 
 #include <cstdlib>
 #include <memory>
-#include <string_view>
+#include <string>
 
+#include "absl/strings/ascii.h"
 #include "worker_agent/runtime/thread.h"
 
 namespace tensorhub::agent {
@@ -19,7 +20,8 @@ namespace {
 
 constexpr char kLoggerName[] = "tensorhub";
 
-spdlog::level::level_enum LevelOf(std::string_view name) {
+spdlog::level::level_enum LevelOf(const char* spelling) {
+  const std::string name = absl::AsciiStrToLower(spelling);
   if (name == "debug") return spdlog::level::debug;
   if (name == "info") return spdlog::level::info;
   return name == "error" ? spdlog::level::err : spdlog::level::warn;

@@ -86,6 +86,18 @@ TEST_F(FlagsTest, EverySpelling) {
   EXPECT_TRUE(line_.IsSet("lease"));
 }
 
+TEST_F(FlagsTest, WordsInAnyCase) {
+  environment_ = {{"TENSORHUB_LOG_LEVEL", "INFO"}};
+  EXPECT_EQ(Parse({"-o", "Json"}), std::nullopt) << err_.str();
+  EXPECT_EQ(line_.log().level, "info");
+  EXPECT_EQ(output_, "json");
+}
+
+TEST_F(FlagsTest, LevelsAsPythonNamesThem) {
+  EXPECT_EQ(Parse({"--log-level=WARNING"}), std::nullopt) << err_.str();
+  EXPECT_EQ(line_.log().level, "warning");
+}
+
 TEST_F(FlagsTest, CommandLineThenEnvironmentThenFile) {
   environment_ = {{"TENSORHUB_LEASE", "2s"}, {"TENSORHUB_READERS", "7"}, {"TENSORHUB_TAG", "x,y"}};
   const std::string path =
