@@ -99,7 +99,7 @@ def test_errors_have_codes_and_classes(connect):
     assert caught.value.code == "NOT_FOUND"
     assert isinstance(caught.value, LookupError)
     trainer.publish(1)
-    with pytest.raises(tensorhub.FailedPreconditionError, match="call Unpublish"):
+    with pytest.raises(tensorhub.FailedPreconditionError, match="unpublish them before"):
         trainer.publish(2)
     with pytest.raises(tensorhub.FailedPreconditionError, match="register"):
         connect("third").publish(1)

@@ -96,7 +96,7 @@ absl::Status AdminClient::WaitUntilConnected(Clock::time_point deadline) {
   const auto tried = std::min<Clock::duration>(connect_timeout_, give_up_by_ - made_);
   return absl::UnavailableError(absl::StrFormat(
       "no server answers at %s (tried for %.1f s); start tensorhub-server there, or name "
-      "another with --server HOST:PORT",
+      "another address",
       server_, std::chrono::duration<double>(tried).count()));
 }
 

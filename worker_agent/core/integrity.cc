@@ -116,7 +116,7 @@ void AgentCore::State::OnDamage(uint32_t chunk, Effects& effects) {
   const absl::Status damage = absl::DataLossError(
       absl::StrCat("chunk ", chunk, " of version ", reference_.content().version,
                    " in these buffers has changed since; was registered memory written to before",
-                   " Unpublish returned? Nobody reads it any more: publish or fetch again"));
+                   " unpublish returned? Nobody reads it any more: publish or fetch again"));
   effects.emplace_back(LogLine{LogLine::Level::kWarning, std::string(damage.message())});
   if (phase_ == Phase::kReading || phase_ == Phase::kBeginning) {
     effects.emplace_back(

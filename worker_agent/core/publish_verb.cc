@@ -14,7 +14,7 @@ void AgentCore::State::Start(const PublishVerb& verb, TimeMs now, Effects& effec
   if (reference_.holds() && reference_.content().version != verb.version) {
     return Done(absl::FailedPreconditionError(
                     absl::StrCat("these buffers hold version ", reference_.content().version,
-                                 "; call Unpublish before publishing version ", verb.version)),
+                                 "; unpublish them before publishing version ", verb.version)),
                 effects);
   }
   if (!reference_.holds()) Raise(Reference::State::kPublishing, effects);
@@ -61,8 +61,8 @@ absl::StatusOr<Reference::Content> AgentCore::State::Published(const CallReply& 
   const bool anew = reference_.holds() && reference_.content().publication != content.publication;
   if (anew || answer->compare) {
     return absl::AbortedError(absl::StrCat("version ", content.version,
-                                           " was published anew meanwhile; call Unpublish, then",
-                                           " Publish again"));
+                                           " was published anew meanwhile; unpublish it here, and",
+                                           " publish again"));
   }
   return content;
 }

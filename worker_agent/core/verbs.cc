@@ -18,7 +18,7 @@ namespace tensorhub::agent {
 namespace {
 
 absl::Status NotRegistered() {
-  return absl::FailedPreconditionError("no tensors are registered; call Register first");
+  return absl::FailedPreconditionError("no tensors are registered; register them first");
 }
 
 }  // namespace

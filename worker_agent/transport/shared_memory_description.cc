@@ -194,7 +194,7 @@ absl::StatusOr<SharedMemoryDescription> DescribeSharedMemory(
   }
   for (const Memory::Segment& segment : memory.segments()) {
     if (!AppendSegment(segment, regions, out)) {
-      return absl::NotFoundError("some tensors lie outside memory from Allocate");
+      return absl::NotFoundError("some tensors lie outside memory that the client allocated");
     }
   }
   return out;

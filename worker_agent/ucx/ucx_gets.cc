@@ -193,7 +193,7 @@ absl::StatusOr<SharedRegion> UcxGets::Allocate(size_t bytes) {
 // UCX is not told what memory it is: what it finds by itself is what its gets will go by.
 absl::StatusOr<SharedRegion> UcxGets::Register(void* base, size_t bytes) {
   if (kind_ != Kind::kDevice) {
-    return absl::FailedPreconditionError("only memory from Allocate can be shared");
+    return absl::FailedPreconditionError("only memory that the client allocated can be shared");
   }
   ucp_mem_map_params_t params = {};
   params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;

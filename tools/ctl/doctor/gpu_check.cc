@@ -23,7 +23,7 @@ constexpr char kInstallDriver[] =
     "CUDA_VISIBLE_DEVICES";
 constexpr char kPlainAllocations[] =
     "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False,backend:native before the process "
-    "starts, or Register warns and peers read through host memory";
+    "starts, or registering warns and peers read through host memory";
 
 std::string AllocatorSetting() {
   for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
