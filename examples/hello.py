@@ -39,12 +39,14 @@ def rollout(server: str) -> None:
         client.register(weights)
         step = 0
         while step < 3:
-            result = client.fetch(tensorhub.newer_than(step), timeout=60)
+            result = client.fetch(tensorhub.newer_than(client.held()), timeout=60)
             step = result.version
             assert all((array == step).all() for array in weights.values())
             print(f"rollout: step {step}, {result.bytes_read} bytes from {result.sources}, "
                   f"{result.way}", flush=True)  # fmt: skip
-        client.wait(tensorhub.newer_than(3), timeout=60)  # until then the trainer looks for us
+        client.wait(
+            tensorhub.newer_than(client.held()), timeout=60
+        )  # until then the trainer looks for us
 
 
 def both() -> None:

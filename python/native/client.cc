@@ -122,8 +122,8 @@ std::unique_ptr<Call> Publish(Client& self, ToPublish what) {
 }
 
 // In the caller's thread: handing it to another one and back costs two wake-ups, a third of what
-// a publish takes.
-nb::tuple PublishHere(Client& self, ToPublish what) {
+// a publish takes. While it waits, `look` is called, and ends it by raising.
+nb::tuple PublishHere(Client& self, ToPublish what, const nb::callable& look) {
   const std::shared_ptr<tensorhub::Client> client =
       self.client();  // a signal handler may drop `self`
   std::stop_source stop;
@@ -131,9 +131,14 @@ nb::tuple PublishHere(Client& self, ToPublish what) {
   what.options.cancel = stop.get_token();
   what.options.while_waiting = [&] {
     const nb::gil_scoped_acquire acquired;
-    if (raised || PyErr_CheckSignals() == 0) return;
-    raised.emplace();
-    stop.request_stop();
+    if (raised) return;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      look();
+    } catch (const nb::python_error& error) {
+      raised.emplace(error);
+      stop.request_stop();
+    }
   };
   absl::Status status;
   {
@@ -239,7 +244,7 @@ void BindClient(nb::module_& module) {
   nb::class_<Client>(module, "Client")
       .def("register", &Register, nb::arg("tensors"))
       .def("publish", &Publish, nb::arg("what"))
-      .def("publish_here", &PublishHere, nb::arg("what"))
+      .def("publish_here", &PublishHere, nb::arg("what"), nb::arg("look"))
       .def("unpublish", &Unpublish, nb::arg("drain_ms"), nb::arg("force"))
       .def("fetch", &Fetch, nb::arg("kind"), nb::arg("version"), nb::arg("timeout_ms"),
            nb::arg("stream").none(), nb::arg("waits_out_outages"), nb::arg("traceparent") = "")

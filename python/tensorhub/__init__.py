@@ -13,7 +13,7 @@ A rollout worker::
 
     with tensorhub.connect("hub:7070", "actor", "rollout-3") as client:
         client.register(dict(model.named_parameters()))
-        client.fetch(tensorhub.newer_than(0))
+        client.fetch(tensorhub.newer_than(client.held()))
 
 ``tensorhub.torch`` takes whole modules, ``tensorhub.aio`` is for asyncio, ``tensorhub.safetensors``
 for files; ``tensorhub.serve()`` starts a server for a notebook or a test. docs/python.md says more.

@@ -5,17 +5,19 @@
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 from typing import Any
 
-__all__ = ["flag", "milliseconds", "text", "whole_number"]
+__all__ = ["flag", "milliseconds", "plain", "text", "whole_number"]
 
 _NUMBER_MAX = 2**64 - 1
+_FOREVER_S = 10**9
 
 
 def whole_number(name: str, value: Any, most: int = _NUMBER_MAX) -> int:
     """A number from 0 to ``most``; NumPy's and torch's integers as well."""
-    if isinstance(value, bool):
+    if isinstance(plain(value), bool):
         raise TypeError(f"{name} must be an integer, not bool")
     try:
         number = operator.index(value)
@@ -33,15 +35,24 @@ def text(name: str, value: Any) -> str:
 
 
 def flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
+    given = plain(value)
+    if not isinstance(given, bool):
         raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
-    return value
+    return given
 
 
 def milliseconds(name: str, seconds: Any) -> int:
     """Seconds, whole or not, as the library's milliseconds; at most what it can count."""
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+    number: Any = plain(seconds)
+    if isinstance(number, bool) or not isinstance(number, numbers.Real):
         raise TypeError(f"{name} must be a number of seconds, not {type(seconds).__name__}")
-    if math.isnan(seconds) or seconds < 0:
+    bounded: Any = min(number, _FOREVER_S)
+    if math.isnan(bounded) or bounded < 0:
         raise ValueError(f"{name} is {seconds}: give a number of seconds, 0 or more")
-    return min(math.ceil(seconds * 1000), 10**12) if math.isfinite(seconds) else 10**12
+    count: int = math.ceil(bounded * 1000)
+    return count
+
+
+def plain(value: Any) -> Any:
+    """Python's number for one of NumPy, torch and their like."""
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value

@@ -5,31 +5,36 @@
 from __future__ import annotations
 
 import atexit
+import linecache
 import os
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from tensorhub import _logging, _native
 from tensorhub._arguments import flag, milliseconds, text, whole_number
-from tensorhub._errors import FailedPreconditionError, InvalidArgumentError, raise_for, to_error
-from tensorhub._layouts import layout_differences
+from tensorhub._ending import Single
+from tensorhub._errors import (
+    AlreadyExistsError,
+    Error,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    raise_for,
+    to_error,
+)
+from tensorhub._layouts import names_beside
+from tensorhub._programs import Server, address_of
 from tensorhub._progress import Progress, reporter
 from tensorhub._tensors import Registration, read_tensors
-from tensorhub._types import FetchProgress, FetchResult, Replica, Selector, VersionInfo
+from tensorhub._types import FetchResult, Replica, Selector, VersionInfo
+from tensorhub._waiting import finish, look
 
-__all__ = ["Client", "check_process", "connect", "connect_call", "finish"]
+__all__ = ["Client", "check_process", "connect", "connect_call", "finish", "taken"]
 
 _RANKS_MAX = 2**32 - 1
 _DIGESTS = ("auto", "on", "off")
-# How long a signal handler waits for its turn, at most; and how long a call may wind down behind an
-# exception before its thread goes on alone.
-_PIECE_S = 0.05
-_WIND_DOWN_S = 0.1
-
-_T = TypeVar("_T")
 _open: weakref.WeakSet[Client] = weakref.WeakSet()
 _first_process: int | None = None
 
@@ -44,32 +49,8 @@ def check_process() -> None:
         )
 
 
-def finish(call: _native.Call, progress: Progress | None = None) -> Any:
-    """Waits for a call; returns what it brings, or raises.
-
-    Signals are heard meanwhile. An exception, of a signal or of `progress`, ends the call.
-    """
-    try:
-        while not call.wait(_PIECE_S):
-            _report(call, progress)
-        _report(call, progress)
-    except BaseException:
-        call.cancel()
-        call.wait(_WIND_DOWN_S)
-        raise
-    number, message, value = call.result()
-    raise_for(number, message)
-    return value
-
-
-def _report(call: _native.Call, progress: Progress | None) -> None:
-    report = call.progress() if progress is not None else None
-    if progress is not None and report is not None:
-        progress(FetchProgress(*report))
-
-
 def connect(
-    server: str,
+    server: str | Server,
     model: str,
     group: str,
     rank: int = 0,
@@ -92,7 +73,8 @@ def connect(
 ) -> Client:
     """Joins a model's workers: one rank of a group that together holds one copy of the model.
 
-    ``server`` is HOST:PORT, or several with commas, where the hub has several. ``location`` is
+    ``server`` is HOST:PORT, or several with commas, where the hub has several, or what
+    ``tensorhub.serve()`` returned. IPv6 stands in brackets: ``[::1]:7070``. ``location`` is
     region/datacenter/rack/host/device, of which trailing parts may be left out; sources are chosen
     nearest first. Where it names no host, this one is known by its kernel's boot id.
     ``data_address``: by which of this host's networks bytes travel, a device ("eth0"), an address
@@ -118,13 +100,17 @@ def connect(
     PermissionDeniedError: it may not read the model.
     UnavailableError: nobody answered, or TLS failed, and why; or no port of ``http`` can be had.
     InvalidArgumentError: what is given is wrong, as an ``http`` without a port.
-    AlreadyExistsError: another live worker has the rank.
+    AlreadyExistsError: another live worker has the rank; where that is this process's own client,
+    it says where that was connected.
     NotFoundError: this host has no such ``data_address``.
     FailedPreconditionError: in a process that was forked after a connect; or ``trace`` cannot be
     written into.
     """
-    arguments = dict(locals())
-    return Client._of(finish(connect_call(**arguments)), arguments)
+    arguments = {**locals(), "server": address_of(server)}
+    try:
+        return Client._of(finish(connect_call(**arguments)), arguments)
+    except AlreadyExistsError as error:
+        raise taken(error, arguments) from None
 
 
 def connect_call(
@@ -174,9 +160,45 @@ def connect_call(
         text("trace", os.fspath(trace)),
     )
     check_process()
+    first = _first_of(model, group, rank)
+    if first is not None and first.server == server and first._native.health()[0] == 0:
+        raise _second(first)
     _first_process = os.getpid()
     _logging.start()
     return _native.connect(*checked)
+
+
+def taken(error: Error, arguments: Mapping[str, Any]) -> Error:
+    """The error of a rank that is taken, also where this process itself is who has it."""
+    first = _first_of(arguments["model"], arguments["group"], arguments["rank"])
+    return error if first is None else _second(first)
+
+
+def _first_of(model: str, group: str, rank: int) -> Client | None:
+    """This process's client that has the rank."""
+    for client in list(_open):
+        place = client.model, client._joined.get("group"), client.rank
+        if client._process == os.getpid() and place == (model, group, rank):
+            return client
+    return None
+
+
+def _second(first: Client) -> Error:
+    return AlreadyExistsError(
+        f"this process has rank {first.rank} of {first.model}/{first._joined['group']} already, by "
+        f"a client that was connected at {first._where}; use that one, or call its leave() first"
+    )
+
+
+def _caller() -> str:
+    """Where the package was called, with the line itself: a notebook's has no other name."""
+    frame = sys._getframe()
+    own = f"{__package__}."
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(own):
+        frame = frame.f_back
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    source = linecache.getline(file, line).strip()
+    return f"{file}:{line}" + (f" ({source[:60]})" if source else "")
 
 
 def _security(arguments: Mapping[str, Any]) -> tuple[str, str, str, str]:
@@ -186,7 +208,7 @@ def _security(arguments: Mapping[str, Any]) -> tuple[str, str, str, str]:
     return ca, cert, key, token
 
 
-class Client:
+class Client(Single):
     """One rank of one group. Made by :func:`tensorhub.connect`; ends with :meth:`leave`.
 
     Between ``publish`` (or a ``fetch``) and the return of ``unpublish`` the registered bytes must
@@ -195,8 +217,11 @@ class Client:
 
     Any thread may call; calls that change something take turns. What waits lets other threads run
     and hears signals: Ctrl-C ends it, and the client goes on. All errors are
-    :class:`tensorhub.Error`; timeouts are seconds.
+    :class:`tensorhub.Error`; timeouts are seconds. When the main thread ends, waits of other
+    threads end by CancelledError. A client is neither copied nor pickled.
     """
+
+    _anew = "call tensorhub.connect"
 
     def __init__(self, native: _native.Client, server: str, model: str, rank: int) -> None:
         """Not for users: ``tensorhub.connect`` makes clients."""
@@ -208,6 +233,7 @@ class Client:
         self.model = model
         self._security = ("", "", "", "")
         self._joined: Mapping[str, Any] = {}
+        self._where = _caller()
         _open.add(self)
 
     @classmethod
@@ -259,7 +285,7 @@ class Client:
         """
         what = self._to_publish(version, wait_for_group, supersede, timeout, stream, event)
         if stream is None and event is None:
-            raise_for(*self._native.publish_here(what))
+            raise_for(*self._native.publish_here(what, look))
         else:
             finish(self._native.publish(what))
 
@@ -271,7 +297,7 @@ class Client:
         could be made in time: the bytes are still held. ``force`` gives it up even so. After an
         interrupt the bytes may still be held: call it again.
         """
-        finish(self._unpublish_call(drain_timeout, force))
+        finish(self._unpublish_call(drain_timeout, force), in_order=True)
 
     def fetch(
         self,
@@ -338,7 +364,7 @@ class Client:
         Calls that run in other threads end with CancelledError. Takes ``drain_timeout`` and six
         seconds at most.
         """
-        finish(self._leave_call(drain_timeout))
+        finish(self._leave_call(drain_timeout), in_order=True)
         self._left()
 
     def allocate(self, nbytes: int) -> memoryview:
@@ -418,8 +444,7 @@ class Client:
         _check_selector(selector)
         self._check_writable()
         return self._native.fetch(
-            selector.kind_number,
-            selector.number,
+            *selector.native,
             milliseconds("timeout", timeout),
             _handle("stream", stream, "cuda_stream"),
             flag("waits_out_outages", waits_out_outages),
@@ -430,8 +455,7 @@ class Client:
         self._check()
         _check_selector(selector)
         return self._native.wait(
-            selector.kind_number,
-            selector.number,
+            *selector.native,
             milliseconds("timeout", timeout),
             whole_number("max_lag", max_lag),
         )
@@ -464,12 +488,14 @@ class Client:
     def _explained(
         self, error: FailedPreconditionError, selector: Selector
     ) -> FailedPreconditionError:
-        """Names what differs, if another layout is the reason."""
-        if "layout" not in str(error) or self._registration is None:
+        """What the version has instead, where it has not what is registered here."""
+        if "held by nobody" not in str(error) or self._registration is None:
             return error
         wanted = selector.number if selector.kind == "version" else None
-        differences = layout_differences(self, wanted, self._registration.described)
-        return FailedPreconditionError(f"{error}: {differences}") if differences else error
+        names = names_beside(self, wanted, self._registration.described)
+        if not names:
+            return error
+        return FailedPreconditionError(f"{error}; not registered here is what it has: {names}")
 
     def _fetched(self, value: dict[str, Any]) -> FetchResult:
         if self._registration and self._registration.torch_tensors and value["bytes_read"]:

@@ -15,7 +15,7 @@ from tensorhub._tensors import Described
 if TYPE_CHECKING:
     from tensorhub._client import Client
 
-__all__ = ["TensorSpec", "layout_differences", "layout_of", "layouts_of", "whole_tensors"]
+__all__ = ["TensorSpec", "layout_of", "layouts_of", "names_beside", "whole_tensors"]
 
 _LISTED_MAX = 10
 
@@ -109,31 +109,13 @@ def _spec(
     return TensorSpec(name, dtype, tuple(shape), box, tuple(offset or ()))
 
 
-def _shown(specs: Iterable[TensorSpec]) -> dict[str, str]:
-    """By name, of which there may be several pieces."""
-    pieces: dict[str, list[TensorSpec]] = {}
-    for spec in specs:
-        pieces.setdefault(spec.name, []).append(spec)
-    return {
-        name: " and ".join(str(spec) for spec in sorted(found, key=lambda spec: spec.offset))
-        for name, found in pieces.items()
-    }
-
-
-def layout_differences(client: Client, version: int | None, mine: Iterable[Described]) -> str:
-    """The first ten tensors in which a version and this client differ; empty if that is unknown."""
+def names_beside(client: Client, version: int | None, mine: Iterable[Described]) -> str:
+    """The first ten names that a version has beside these; empty if that is unknown, or none."""
     try:
-        _, specs = layout_of(client, version)
+        _, ranks = layouts_of(client.server, client.model, version, client._security)
     except Error:
         return ""
-    theirs = _shown(specs)
-    own = _shown(
-        TensorSpec(name, dtype, shape, whole, offset)
-        for name, _, _, dtype, shape, _, whole, offset in mine
-    )
-    lines = [f"{name} is {own[name]} here and {theirs[name]} there"
-             for name in own if name in theirs and own[name] != theirs[name]]  # fmt: skip
-    lines += [f"{name} is not in the version" for name in own if name not in theirs]
-    lines += [f"{name} is not registered here" for name in theirs if name not in own]
-    rest = len(lines) - _LISTED_MAX
-    return "; ".join(lines[:_LISTED_MAX]) + (f"; and {rest} more" if rest > 0 else "")
+    own = {described[0] for described in mine}
+    beside = {repr(spec.name): None for rank in ranks for spec in rank if spec.name not in own}
+    rest = len(beside) - _LISTED_MAX
+    return ", ".join(list(beside)[:_LISTED_MAX]) + (f" and {rest} more" if rest > 0 else "")

@@ -14,6 +14,14 @@ from tensorhub import _native
 __all__ = ["start"]
 
 _logger = logging.getLogger("tensorhub")
+# As the programs name them, in any case.
+_LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
 _lock = threading.Lock()
 _process: int | None = None
 
@@ -36,11 +44,8 @@ def start() -> None:
 
 
 def _level() -> int:
-    named = os.environ.get("TENSORHUB_LOG_LEVEL", "")
-    levels = {"debug": logging.DEBUG, "info": logging.INFO, "warn": logging.WARNING}
-    if named in ("error", *levels):
-        return levels.get(named, logging.ERROR)
-    return _logger.getEffectiveLevel()
+    named = os.environ.get("TENSORHUB_LOG_LEVEL", "").lower()
+    return _LEVELS.get(named, _logger.getEffectiveLevel())
 
 
 def _hand_over() -> None:

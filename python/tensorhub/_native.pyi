@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C++ library (python/native), for the Python files beside it and nobody else."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 __version__: str
@@ -28,7 +28,7 @@ class ToPublish:
 class Client:
     def register(self, tensors: Sequence[Any]) -> tuple[int, str]: ...
     def publish(self, what: ToPublish) -> Call: ...
-    def publish_here(self, what: ToPublish) -> tuple[int, str]: ...
+    def publish_here(self, what: ToPublish, look: Callable[[], None]) -> tuple[int, str]: ...
     def unpublish(self, drain_ms: int, force: bool) -> Call: ...
     def fetch(
         self,

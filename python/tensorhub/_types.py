@@ -23,7 +23,7 @@ __all__ = [
     "version",
 ]
 
-_KINDS = ("latest", "version", "newer_than")
+_KINDS = ("latest", "version", "newer_than", "any")
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,13 @@ class Selector:
     """Which version; made by :func:`latest`, :func:`version` and :func:`newer_than`."""
 
     kind: str
-    number: int = 0
+    number: int | None = 0
+    """``None``, of ``newer_than``: newer than nothing, so any."""
 
     @property
-    def kind_number(self) -> int:
-        """The place of the kind in the library's enumeration."""
-        return _KINDS.index(self.kind)
+    def native(self) -> tuple[int, int]:
+        """The place of the kind in the library's enumeration, and the number."""
+        return _KINDS.index("any" if self.number is None else self.kind), self.number or 0
 
     def __repr__(self) -> str:
         return f"tensorhub.{self.kind}({'' if self.kind == 'latest' else self.number})"
@@ -52,9 +53,13 @@ def version(number: int) -> Selector:
     return Selector("version", whole_number("number", number))
 
 
-def newer_than(number: int) -> Selector:
-    """The newest one above this number that is held whole; ``fetch`` waits until there is one."""
-    return Selector("newer_than", whole_number("number", number))
+def newer_than(number: int | None) -> Selector:
+    """The newest one above this number that is held whole; ``fetch`` waits until there is one.
+
+    Above ``None`` is any, version 0 as well. So ``newer_than(client.held())`` is what a rollout
+    worker has not got yet, whether it has something or not.
+    """
+    return Selector("newer_than", None if number is None else whole_number("number", number))
 
 
 Identity: TypeAlias = Optional[bytes]  # noqa: UP045

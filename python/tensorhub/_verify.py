@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from tensorhub import _client
+from tensorhub._arguments import milliseconds
 from tensorhub._errors import DataLossError, FailedPreconditionError, raise_for
 from tensorhub._layouts import layouts_of
 from tensorhub._padding import padded
@@ -93,7 +94,9 @@ def verify_client(client: Client, timeout: float) -> Receipt:
         copies = list(_copies(registration.described, begin))
         wanted = copies if _as_published(client, number) else _cut_otherwise(copies)
         raise_for(*reader._native.register(wanted))
-        call = reader._native.fetch(*_wanted(number), int(timeout * 1000), None, True)
+        call = reader._native.fetch(
+            *version(number).native, milliseconds("timeout", timeout), None, True
+        )
         identity = _client.finish(call)["identity"]
         different = [
             mine[0]
@@ -147,11 +150,6 @@ def _cut_otherwise(described: list[Described]) -> list[Described]:
         ]  # fmt: skip
         return [*described[:at], *both, *described[at + 1 :]]
     return described
-
-
-def _wanted(number: int) -> tuple[int, int]:
-    selector = version(number)
-    return selector.kind_number, selector.number
 
 
 def _room(described: list[Described]) -> int:

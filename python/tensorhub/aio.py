@@ -14,25 +14,32 @@ from types import TracebackType
 from typing import Any
 
 from tensorhub import _client, _native
-from tensorhub._errors import FailedPreconditionError, raise_for
+from tensorhub._ending import Single
+from tensorhub._errors import AlreadyExistsError, FailedPreconditionError, raise_for
+from tensorhub._programs import Server, address_of
 from tensorhub._progress import Progress, reporter
-from tensorhub._types import FetchProgress, FetchResult, Selector, VersionInfo
+from tensorhub._types import FetchResult, Selector, VersionInfo
+from tensorhub._waiting import in_main_thread, look, report
 
 __all__ = ["Client", "connect"]
 
-_PIECE_S = 0.1  # between two reports of progress
+_PIECE_S = 0.1  # between two reports of progress, or looks at the main thread
 
 
-async def _finish(call: _native.Call, progress: Progress | None = None) -> Any:
+async def _finish(
+    call: _native.Call, progress: Progress | None = None, *, in_order: bool = False
+) -> Any:
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
     descriptor = call.fileno()
     loop.add_reader(descriptor, _set, ended)
+    idle = progress is None and (in_order or in_main_thread())
     try:
         while not ended.done():
-            await asyncio.wait([ended], timeout=_PIECE_S if progress else None)
-            if progress is not None and (report := call.progress()) is not None:
-                progress(FetchProgress(*report))
+            await asyncio.wait([ended], timeout=None if idle else _PIECE_S)
+            report(call, progress)
+            if not (in_order or ended.done()):
+                look()
     except BaseException:
         call.cancel()
         raise
@@ -49,7 +56,7 @@ def _set(ended: asyncio.Future[None]) -> None:
 
 
 async def connect(
-    server: str,
+    server: str | Server,
     model: str,
     group: str,
     rank: int = 0,
@@ -71,13 +78,18 @@ async def connect(
     trace: str | os.PathLike[str] = "",
 ) -> Client:
     """As :func:`tensorhub.connect`."""
-    arguments = dict(locals())
-    native = await _finish(_client.connect_call(**arguments))
+    arguments = {**locals(), "server": address_of(server)}
+    try:
+        native = await _finish(_client.connect_call(**arguments))
+    except AlreadyExistsError as error:
+        raise _client.taken(error, arguments) from None
     return Client(_client.Client._of(native, arguments))
 
 
-class Client:
+class Client(Single):
     """As :class:`tensorhub.Client`, whose docstrings say what each method does and raises."""
+
+    _anew = "await tensorhub.aio.connect"
 
     def __init__(self, client: _client.Client) -> None:
         """Not for users: ``tensorhub.aio.connect`` makes clients."""
@@ -102,7 +114,7 @@ class Client:
         await _finish(call)
 
     async def unpublish(self, *, drain_timeout: float = 10.0, force: bool = False) -> None:
-        await _finish(self.sync._unpublish_call(drain_timeout, force))
+        await _finish(self.sync._unpublish_call(drain_timeout, force), in_order=True)
 
     async def fetch(
         self,
@@ -138,7 +150,7 @@ class Client:
         return self.sync.health()
 
     async def leave(self, *, drain_timeout: float = 10.0) -> None:
-        await _finish(self.sync._leave_call(drain_timeout))
+        await _finish(self.sync._leave_call(drain_timeout), in_order=True)
         self.sync._left()
 
     async def __aenter__(self) -> Client:

@@ -13,64 +13,57 @@ import subprocess
 
 from tensorhub import _native, _programs
 from tensorhub._arguments import milliseconds, text, whole_number
-from tensorhub._ending import Ending
-from tensorhub._errors import Error, UnknownError, raise_for, with_code
+from tensorhub._child import Child, start
+from tensorhub._errors import UnavailableError, raise_for
+from tensorhub._programs import Server, address_of
 from tensorhub._types import Selector, latest
 
 __all__ = ["Publication", "fetch", "publish"]
 
+_CTL = "tensorhubctl"
 _LEAVE_S = 20.0
 
 
-class Publication(Ending):
+class Publication(Child):
     """Files that a child serves from memory; ends with :meth:`stop`, or with this process."""
 
-    def __init__(self, process: subprocess.Popen[str], said: str) -> None:
+    _anew = "publish"
+
+    def __init__(self, process: subprocess.Popen[bytes], timeout: float | None) -> None:
         """Not for users: :func:`publish` makes publications."""
-        self._process = process
+        super().__init__(process, _CTL, _LEAVE_S)
+        said = self._line("", timeout)
+        if said is None:
+            raise self._failure() or UnavailableError(f"{_CTL} ended before it had published")
         self.said = said
         """What was published, in words."""
 
-    @property
-    def alive(self) -> bool:
-        """Whether it still serves."""
-        return self._process.poll() is None
-
     def wait(self, timeout: float | None = None) -> None:
-        """Until it ends by itself; TimeoutError after ``timeout`` seconds."""
-        try:
-            self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            raise TimeoutError(f"still serving after {timeout} s") from None
+        """Until it ends by itself, and raises its error; TimeoutError after ``timeout`` seconds."""
+        if not self._wait(_seconds(timeout)):
+            raise TimeoutError(f"still serving after {timeout} s")
+        if (error := self._failure()) is not None:
+            raise error
 
     def stop(self) -> None:
         """Leaves: readers without another source get ten seconds. Again: nothing."""
-        if self.alive:
-            self._process.terminate()
-            try:
-                self._process.wait(_LEAVE_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream:
-                stream.close()
-
-    def _end(self) -> None:
-        self.stop()
+        super().stop()
 
 
 def publish(
-    server: str,
+    server: str | Server,
     model: str,
     version: int,
     *paths: str | os.PathLike[str],
     group: str | None = None,
     location: str = "",
+    timeout: float | None = None,
 ) -> Publication:
     """Publishes files, or a directory, and returns when readers can fetch them.
 
-    They are read into the memory of a child that serves until :meth:`Publication.stop`.
+    They are read into the memory of a child that serves until :meth:`Publication.stop`. If an
+    exception, such as Ctrl-C's, ends the call, or ``timeout`` seconds (DeadlineExceededError), the
+    child ends as well, and serves nothing. Errors as ``Client.publish``; NotFoundError: a path.
     """
     if not paths:
         raise TypeError("paths: give a safetensors file or a directory, at least one")
@@ -79,21 +72,12 @@ def publish(
         command += ["--group", text("group", group)]
     command += [text("model", model), str(whole_number("version", version))]
     command += [os.fspath(path) for path in paths]
-    process = subprocess.Popen(
-        command, env=_programs.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, start_new_session=True,
-        preexec_fn=_programs.end_with_parent(),
-    )  # fmt: skip
-    assert process.stdout is not None
-    said = process.stdout.readline().strip()
-    if not said:
-        _, complaint = process.communicate()
-        raise _error_of(complaint)
-    return Publication(process, said)
+    patience = _seconds(timeout)
+    return Publication(start(command, _programs.environment()), patience)
 
 
 def fetch(
-    server: str,
+    server: str | Server,
     model: str,
     selector: Selector | None,
     directory: str | os.PathLike[str],
@@ -110,27 +94,22 @@ def fetch(
         raise ValueError("selector: give latest() or version(n); Client.wait waits for a newer one")
     wanted = None if chosen.kind == "latest" else chosen.number
     number, message, found, _ = _native.describe_version(
-        text("server", server), text("model", model), wanted
+        address_of(server), text("model", model), wanted
     )
     raise_for(number, message)
     command = _command(server, "fetch", location)
     command += ["--timeout", f"{max(milliseconds('timeout', timeout), 1)}ms"]
     command += [text("model", model), str(found), os.fspath(directory)]
-    done = subprocess.run(
-        command, env=_programs.environment(), capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise _error_of(done.stderr)
+    with Child(start(command, _programs.environment()), _CTL, _LEAVE_S) as child:
+        child._wait()
+        if (error := child._failure()) is not None:
+            raise error
 
 
-def _command(server: str, verb: str, location: str) -> list[str]:
-    command = [_programs.program("tensorhubctl"), "--server", text("server", server), verb]
+def _seconds(timeout: float | None) -> float | None:
+    return None if timeout is None else milliseconds("timeout", timeout) / 1000
+
+
+def _command(server: str | Server, verb: str, location: str) -> list[str]:
+    command = [_programs.program(_CTL), "--server", address_of(server), verb]
     return [*command, "--location", text("location", location)] if location else command
-
-
-def _error_of(complaint: str) -> Error:
-    lines = complaint.strip().splitlines()
-    said = lines[-1] if lines else "tensorhubctl failed and said nothing"
-    said = said.removeprefix("tensorhubctl: ")
-    code, _, message = said.partition(": ")
-    return with_code(code, message) or UnknownError(said)

@@ -234,6 +234,8 @@ def test_another_layout_is_explained(connect):
     said = str(caught.value)
     assert 'tensor "a" is F32 [2, 3] at its sources and F32 [3, 2] at its readers' in said
     assert 'tensor "c" is held by nobody' in said
+    assert said.endswith("not registered here is what it has: 'b'")
+    assert "\n" not in said
 
 
 def test_each_rank_reads_its_slices(connect):

@@ -2,23 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorhub.safetensors: files to the hub and back."""
 
-import json
-import struct
-
 import numpy as np
 import pytest
 import tensorhub
 import tensorhub.safetensors
-
-
-def write(path, values, metadata):
-    header = {
-        "__metadata__": metadata,
-        "w": {"dtype": "F32", "shape": list(values.shape), "data_offsets": [0, values.nbytes]},
-    }
-    encoded = json.dumps(header).encode()
-    encoded += b" " * (-len(encoded) % 8)
-    path.write_bytes(struct.pack("<Q", len(encoded)) + encoded + values.tobytes())
+from safetensors_file import write
 
 
 def test_files_come_back_bit_for_bit(server, connect, tmp_path):

@@ -162,6 +162,53 @@ def test_the_interpreter_may_end_in_the_middle_of_a_fetch(program):
     """)
 
 
+_THREADS = {
+    "thread": "threading.Thread(target=wait).start()",
+    "executor": """
+        import concurrent.futures
+        concurrent.futures.ThreadPoolExecutor().submit(wait)
+    """,
+    "asyncio": """
+        import asyncio
+        async def follow():
+            async with await tensorhub.aio.connect(server, model, "other") as other:
+                waiting.set()
+                await other.wait(tensorhub.newer_than(100), timeout=600)
+        threading.Thread(target=asyncio.run, args=(follow(),)).start()
+    """,
+}
+_WAITS = {
+    "fetch": "client.fetch(tensorhub.newer_than(100), timeout=600)",
+    "wait": "client.wait(tensorhub.newer_than(100), timeout=600)",
+    "publish": "two.publish(1, wait_for_group=True, timeout=600)",
+    "connect": "tensorhub.connect(server, model, 'taken', connect_timeout=600)",
+}
+
+
+@pytest.mark.parametrize(
+    ("thread", "call"),
+    [("thread", call) for call in _WAITS] + [("executor", "fetch"), ("asyncio", "fetch")],
+)
+def test_waits_end_with_the_main_thread(program, connect, thread, call):
+    connect("taken")
+    done = program(f"""
+        waiting, ended = threading.Event(), []
+        two = tensorhub.connect(server, model, "two", rank=0, world_size=2)
+        two.register({{"w": np.zeros(5)}})
+        def wait():
+            waiting.set()
+            try:
+                {_WAITS[call]}
+            except tensorhub.CancelledError as error:
+                two.leave()  # in order
+                print("left", error, flush=True)
+        {textwrap.indent(textwrap.dedent(_THREADS[thread]), " " * 8).strip()}
+        waiting.wait()
+        time.sleep(0.2)
+    """)
+    assert thread == "asyncio" or "left the main thread has ended" in done.stdout
+
+
 def test_a_client_that_nobody_refers_to_leaves_before_its_memory_goes(program):
     program("""
         import weakref

@@ -80,7 +80,7 @@ class Watch:
         self._client.leave()
 
     def _begin(self) -> _native.Call:
-        wanted = tensorhub.latest() if self._held is None else tensorhub.newer_than(self._held)
+        wanted = tensorhub.newer_than(self._held)
         return self._client._wait_call(wanted, _LONG_S, self._max_lag)
 
     def _end(self) -> None:

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from tensorhub._arguments import plain
 from tensorhub._errors import InvalidArgumentError
+from tensorhub._programs import Server
 
 __all__ = ["Settings"]
 
@@ -86,6 +88,7 @@ def _value(name: str, given: Any, environment: Mapping[str, str]) -> Any:
         if given is None:
             return None
         return _parsed(name, given)
+    given = given.address if isinstance(given, Server) else plain(given)
     if not isinstance(given, _type_of(name)) or (isinstance(given, bool) and name not in _FLAGS):
         raise InvalidArgumentError(f"{name!r} is a {type(given).__name__}: {given!r}")
     if name in _COUNTS and given < 0:
