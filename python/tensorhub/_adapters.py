@@ -18,8 +18,9 @@ import torch
 
 from tensorhub._ending import Ending
 from tensorhub._errors import InvalidArgumentError
-from tensorhub._modules import unwrapped
+from tensorhub._programs import Server
 from tensorhub._publisher import WholePublisher
+from tensorhub._wrappers import unwrapped
 
 __all__ = ["ADAPTER", "Adapter", "AdapterPublisher"]
 
@@ -78,7 +79,7 @@ class AdapterPublisher(Ending):
         self,
         module: torch.nn.Module,
         config: Any,
-        server: str,
+        server: str | Server,
         model: str,
         group: str = "trainer",
         *,
@@ -101,7 +102,7 @@ class AdapterPublisher(Ending):
             )
         self._config = said
         self._matrix = re.compile(_MATRIX.format(re.escape(adapter)))
-        if not any(self._matrix.fullmatch(unwrapped(key)) for key in module.state_dict()):
+        if not any(self._matrix.fullmatch(unwrapped(module, key)) for key in module.state_dict()):
             raise InvalidArgumentError(
                 f"the module has no LoRA matrices of an adapter {adapter!r}; give the module that "
                 "PEFT made, and its adapter's name"

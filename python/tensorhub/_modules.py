@@ -13,19 +13,21 @@ from torch import distributed
 from tensorhub import placing
 from tensorhub._errors import InvalidArgumentError
 from tensorhub._types import Sliced, sliced
+from tensorhub._wrappers import unwrapped
 
-__all__ = ["check_values", "rank_and_ranks", "unwrapped", "walk"]
-
-# What wrappers of modules put into names.
-_WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
+__all__ = ["check_values", "rank_and_ranks", "walk"]
 
 
 def walk(module: torch.nn.Module, place: placing.Place | None) -> Iterator[tuple[str, Any]]:
-    """What is registered of a module: a name and a tensor, or a slice, of each; tied ones once."""
+    """What is registered of a module: a name and a tensor, or a slice, of each; tied ones once.
+
+    Names are those of the module without wrappers.
+    """
     seen: set[tuple[Any, ...]] = set()
-    for name, tensor in module.state_dict(keep_vars=True).items():
+    for key, tensor in module.state_dict(keep_vars=True).items():
         if not isinstance(tensor, torch.Tensor):
             continue  # a module's extra state
+        name = unwrapped(module, key)
         local = _local(name, tensor)
         array = local.array if isinstance(local, Sliced) else local
         if array.device.type != "meta" and array.numel() > 0:
@@ -43,13 +45,6 @@ def walk(module: torch.nn.Module, place: placing.Place | None) -> Iterator[tuple
             yield name, local
         else:
             yield from place(name, local)
-
-
-def unwrapped(key: str) -> str:
-    """A tensor's name without what wrappers of modules put into it."""
-    for wrapper in _WRAPPERS:
-        key = key.replace(wrapper, "")
-    return key
 
 
 def check_values(key: str, tensor: torch.Tensor) -> None:

@@ -15,7 +15,9 @@ from tensorhub._client import Client, connect
 from tensorhub._copies import Kind, copies_for
 from tensorhub._ending import Ending
 from tensorhub._errors import Error, InvalidArgumentError, with_code
-from tensorhub._modules import check_values, rank_and_ranks, unwrapped
+from tensorhub._modules import check_values, rank_and_ranks
+from tensorhub._programs import Server
+from tensorhub._wrappers import unwrapped
 
 __all__ = ["WholePublisher"]
 
@@ -51,7 +53,7 @@ class WholePublisher(Ending):
     def __init__(
         self,
         module: torch.nn.Module,
-        server: str,
+        server: str | Server,
         model: str,
         group: str = "trainer",
         *,
@@ -111,7 +113,7 @@ class WholePublisher(Ending):
             raise InvalidArgumentError("this publisher is closed; make a new one")
         return self._client
 
-    def _join(self, server: str, model: str, group: str, options: dict[str, Any]) -> None:
+    def _join(self, server: str | Server, model: str, group: str, options: dict[str, Any]) -> None:
         self._client = connect(server, model, group, **options)
         try:
             copies = copies_for(self._client, [entry.kind for entry in self._entries])
@@ -156,7 +158,7 @@ def _entries(
 ) -> list[_Entry]:
     found: dict[str, _Entry] = {}
     for key, tensor in _tensors(module):
-        name = rename(unwrapped(key))
+        name = rename(unwrapped(module, key))
         if name is None:
             continue
         if name in found:

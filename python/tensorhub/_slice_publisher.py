@@ -15,7 +15,8 @@ from tensorhub._client import Client, connect
 from tensorhub._copies import Kind, copies_for
 from tensorhub._ending import Ending
 from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
-from tensorhub._modules import check_values, rank_and_ranks, unwrapped, walk
+from tensorhub._modules import check_values, rank_and_ranks, walk
+from tensorhub._programs import Server
 from tensorhub._types import Sliced
 
 __all__ = ["SlicePublisher"]
@@ -60,7 +61,7 @@ class SlicePublisher(Ending):
     def __init__(
         self,
         module: torch.nn.Module,
-        server: str,
+        server: str | Server,
         model: str,
         group: str = "trainer",
         *,
@@ -131,7 +132,7 @@ class SlicePublisher(Ending):
     def _pieces(self) -> Iterator[_Piece]:
         buffers = {_storage(buffer) for buffer in self._module.buffers()}
         for key, given in walk(self._module, self._place):
-            name = self._rename(unwrapped(key))
+            name = self._rename(key)
             if name is None:
                 continue
             array = given.array if isinstance(given, Sliced) else given

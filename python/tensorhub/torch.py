@@ -12,16 +12,19 @@ A trainer::
 A rollout worker::
 
     register_module(client, model)
-    fetch_module(client, model, tensorhub.newer_than(step))
+    fetch_module(client, model, tensorhub.newer_than(client.held()))
 
 What is registered is what ``module.state_dict()`` has: parameters and persistent buffers, under the
-same names; what several names share once, under the first. Of a DTensor (FSDP2, tensor parallel) it
-is the local part, with its place in the whole. Of other tensors ``place`` says it
-(:mod:`tensorhub.placing`).
+same names; what several names share once, under the first. What wrappers put into names is left
+out (``module.`` of DDP, ``_orig_mod.`` of torch.compile, ``_fsdp_wrapped_module.``,
+``_checkpoint_wrapped_module.``), so that a wrapped trainer and a plain rollout worker have the same
+ones. Of a DTensor (FSDP2, tensor parallel) it is the local part, with its place in the whole. Of
+other tensors ``place`` says it (:mod:`tensorhub.placing`).
 """
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections import Counter
 from collections.abc import Mapping
@@ -39,6 +42,7 @@ from tensorhub._publisher import WholePublisher
 from tensorhub._slice_publisher import SlicePublisher
 from tensorhub._tensors import DTYPES
 from tensorhub._types import FetchResult, Selector, Sliced, latest, sliced, version
+from tensorhub._wrappers import unwrapped
 
 __all__ = [
     "AdapterPublisher",
@@ -53,6 +57,7 @@ __all__ = [
 ]
 
 _LISTED_MAX = 10
+_logger = logging.getLogger("tensorhub")
 # By safetensors' name, what this torch has.
 _NAMES = {short: long for long, short in DTYPES.items() if hasattr(torch, long)}
 
@@ -89,6 +94,7 @@ def register_module(
     client keeps the memory alive, not the module.
     """
     client.register(tensors_of(module, place))
+    _say_what_is_left_out(module)
     _registered[client] = _Registered(module, place)
 
 
@@ -212,6 +218,13 @@ def _check_places(client: Client, module: torch.nn.Module, what: str) -> None:
             "register_module; change tensors in place (copy_), or connect a new client and "
             "register again"
         )
+
+
+def _say_what_is_left_out(module: torch.nn.Module) -> None:
+    for key in module.state_dict(keep_vars=True):
+        if (name := unwrapped(module, key)) != key:
+            _logger.info("%s is registered as %s, as without its wrapper", key, name)
+            return
 
 
 def _current_stream(module: torch.nn.Module) -> Any:
