@@ -19,21 +19,18 @@ publish it. Views of the tensor may go under several names, and several pieces u
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tensorhub._arguments import whole_number
 from tensorhub._errors import InvalidArgumentError
+from tensorhub._megatron import Count, Names
 from tensorhub._types import Sliced, sliced
 
 __all__ = ["Place", "box_of", "described", "given", "megatron", "piece_of", "whole"]
 
 Place = Callable[[str, Any], Iterable[tuple[str, Any]]]
 """What a rank registers of a tensor: pairs of a published name and a tensor or a slice."""
-
-_LAYER = re.compile(r"((?:^|\.)layers\.)(\d+)(?=\.)")
-_EXPERT = re.compile(r"((?:^|\.)(?:local_)?experts\.)(\d+)(?=\.)")
 
 
 def whole(array: Any) -> Sliced:
@@ -81,23 +78,27 @@ def megatron(
     ``partition_stride`` parts; or along the dimension that ``dimensions`` has for a pattern of
     names (``{"*.o_proj.weight": 1}``; ``None``: whole). Experts by ``expert_tp``, as ``tp`` without
     it. *Pipeline*: ``layers.N.`` counts within the stage, and is published as a number in the whole
-    model: ``layers`` are in all, or ``first_layer`` is this stage's first. *Expert parallel*:
-    ``experts.N.`` likewise, of ``experts`` in all.
+    model: ``layers`` are in all, or ``first_layer`` is this stage's first. Those of ``mtp`` are not
+    shared out. *Expert parallel*: ``experts.N.`` likewise, of ``experts`` in all, and grouped ones,
+    ``experts.linear_fc1.weightN``.
 
-    Everything else is registered as whole. ValueError: a size that does not divide.
+    Everything else is registered as whole where that loses nothing. InvalidArgumentError names
+    what might be a part where the degree is above 1: another stack of numbered layers, experts
+    without a number of their own or with one that is too high, a matrix of which neither Megatron
+    nor ``dimensions`` says how it is cut. ValueError: a size that does not divide.
     """
-    split, stage, group = _degree("tp", tp), _degree("pp", pp), _degree("ep", ep)
+    split = _degree("tp", tp)
     expert_split = _degree("expert_tp", expert_tp) if expert_tp is not None else split
-    if first_layer is None:
-        first_layer = _first("pp", stage, "layers", layers)
-    first_expert = _first("ep", group, "experts", experts)
+    names = Names(
+        _layers(_degree("pp", pp), layers, first_layer),
+        _count("ep", _degree("ep", ep), "experts", experts),
+    )
     patterns = dict(dimensions or {})
 
     def place(name: str, array: Any) -> Iterable[tuple[str, Any]]:
-        published = _renumbered(_LAYER, name, first_layer)
-        published = _renumbered(_EXPERT, published, first_expert)
-        dimension = _cut_dimension(name, array, patterns)
-        index, count = expert_split if _EXPERT.search(name) else split
+        published, of_expert = names.published(name, array, expert_split != split)
+        index, count = expert_split if of_expert else split
+        dimension = _cut_dimension(name, array, patterns, count)
         if dimension is None or count == 1:
             return [(published, whole(array))]
         parts = getattr(array, "partition_stride", 1)
@@ -194,26 +195,36 @@ def _degree(name: str, degree: tuple[int, int]) -> tuple[int, int]:
     return index, size
 
 
-def _first(name: str, degree: tuple[int, int], what: str, total: int | None) -> int:
+def _count(name: str, degree: tuple[int, int], what: str, total: int | None) -> Count:
     index, size = degree
     if size == 1:
-        return 0
+        return Count(what, name, size, 0, None)
     if total is None or total % size:
         raise ValueError(f"{name} has size {size}: give {what}, a multiple of it, not {total}")
-    return index * (total // size)
+    return Count(what, name, size, index * (total // size), total // size)
 
 
-def _renumbered(pattern: re.Pattern[str], name: str, first: int) -> str:
-    return pattern.sub(lambda found: f"{found[1]}{int(found[2]) + first}", name, count=1)
+def _layers(degree: tuple[int, int], total: int | None, first: int | None) -> Count:
+    """Stages may have unequal numbers of layers, where the first one is given."""
+    if first is None:
+        return _count("pp", degree, "layers", total)
+    first = whole_number("first_layer", first)
+    return Count("layers", "pp", degree[1], first, None if total is None else total - first)
 
 
-def _cut_dimension(name: str, array: Any, patterns: Mapping[str, int | None]) -> int | None:
+def _cut_dimension(
+    name: str, array: Any, patterns: Mapping[str, int | None], count: int
+) -> int | None:
     for pattern, dimension in patterns.items():
         if fnmatch.fnmatchcase(name, pattern):
             return dimension
-    if not getattr(array, "tensor_model_parallel", False):
-        return None
-    return int(array.partition_dim)
+    said = getattr(array, "tensor_model_parallel", None)
+    if said is None and count > 1 and len(array.shape) > 1:
+        raise InvalidArgumentError(
+            f"tensor {name!r} is a matrix, and nothing says how its {count} ranks cut it; give "
+            f"dimensions={{{name!r}: …}}, a dimension, or None if each rank has all of it"
+        )
+    return int(array.partition_dim) if said else None
 
 
 def _coordinate(number: int, mesh_shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -84,6 +84,81 @@ def test_degrees_that_do_not_fit_are_refused(degrees):
         megatron(**degrees)
 
 
+GROUPED = "decoder.layers.0.mlp.experts.linear_fc{}.weight{}"
+
+
+def test_grouped_experts_of_all_ranks_arrive(connect):
+    """Each rank has two of four, and counts them from 0."""
+    wholes = {GROUPED.format(fc, expert): np.full((4, 3), 10 * fc + expert, np.float32)
+              for fc in (1, 2) for expert in range(4)}  # fmt: skip
+    for rank in range(2):
+        place = megatron(ep=(rank, 2), experts=4)
+        local = {GROUPED.format(fc, here): wholes[GROUPED.format(fc, 2 * rank + here)]
+                 for fc in (1, 2) for here in range(2)}  # fmt: skip
+        pairs = [pair for name, array in local.items() for pair in place(name, array)]
+        client = connect("trainer", rank=rank, world_size=2)
+        client.register(given(pairs))
+        client.publish(1)
+    found = {name: np.zeros((4, 3), np.float32) for name in wholes}
+    reader = connect("reader")
+    reader.register(found)
+    reader.fetch(tensorhub.latest())
+    assert all(np.array_equal(found[name], wholes[name]) for name in wholes)
+
+
+def test_grouped_experts_are_cut_as_experts_are():
+    place = megatron(tp=(3, 4), expert_tp=(1, 2), ep=(1, 2), experts=4)
+    ((name, piece),) = place(GROUPED.format(1, 1), cut(np.zeros((2, 2)), 0))
+    assert (name, piece.offset, piece.global_shape) == (GROUPED.format(1, 3), (2, 0), (4, 2))
+
+
+@pytest.mark.parametrize(
+    ("degrees", "name"),
+    [
+        ({"pp": (1, 2), "layers": 4}, "mtp.layers.0.transformer_layer.norm.weight"),
+        ({"pp": (1, 2), "layers": 4}, "decoder.final_layernorm.weight"),
+        ({"ep": (1, 2), "experts": 4}, "layers.0.mlp.shared_experts.linear_fc1.weight"),
+        ({"ep": (1, 2), "experts": 4}, "layers.0.mlp.shared_expert_gate.weight"),
+        ({"ep": (1, 2), "experts": 4}, "layers.0.mlp.router.expert_bias"),
+        ({"tp": (1, 2), "dimensions": {"*": None}}, "some.matrix"),
+    ],
+)
+def test_what_every_rank_has_keeps_its_name(degrees, name):
+    ((published, piece),) = megatron(**degrees)(name, np.zeros((3, 2)))
+    assert (published, piece.global_shape, piece.offset) == (name, (3, 2), (0, 0))
+
+
+@pytest.mark.parametrize(
+    ("degrees", "name", "said"),
+    [
+        ({"pp": (0, 2), "layers": 4}, "vision_model.decoder.layers.0.w", "which of .* layers"),
+        ({"pp": (1, 2), "layers": 4}, "blocks.1.w", "which of .* layers"),
+        ({"pp": (1, 2), "first_layer": 2}, "h.1.attn.weight", "which of .* layers"),
+        ({"pp": (1, 2), "layers": 4}, "decoder.layers.2.w", "number 2, and a rank has 2 layers"),
+        ({"ep": (0, 2), "experts": 4}, "layers.0.mlp.experts.weight1", "which of .* experts"),
+        ({"ep": (0, 2), "experts": 4}, "layers.0.experts.w13_weight", "which of .* experts"),
+        ({"ep": (0, 2), "experts": 4}, "layers.0.mlp.experts", "which of .* experts"),
+        ({"ep": (1, 2), "experts": 4}, "layers.0.experts.2.w", "number 2, and a rank has 2"),
+        ({"ep": (1, 2), "experts": 4}, GROUPED.format(1, 2), "number 2, and a rank has 2"),
+        ({"tp": (0, 2), "expert_tp": (0, 1)}, "layers.0.experts.w1", "which of .* experts"),
+        ({"tp": (0, 2)}, "layers.0.mlp.up.weight", "nothing says how its 2 ranks cut it"),
+        ({"tp": (0, 2), "dimensions": {"*.q.weight": 0}}, "layers.0.k.weight", "nothing says"),
+    ],
+)
+def test_what_is_not_understood_is_refused(degrees, name, said):
+    with pytest.raises(tensorhub.InvalidArgumentError, match=said) as caught:
+        list(megatron(**degrees)(name, np.zeros((4, 2))))
+    assert repr(name) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_megatron_calls_a_part_of_the_experts_is_one():
+    here = parameter(np.zeros((4, 2)), allreduce=False)
+    with pytest.raises(tensorhub.InvalidArgumentError, match="which of the model's experts"):
+        megatron(ep=(0, 2), experts=4)("layers.0.moe.w1", here)
+    assert megatron(ep=(0, 1))("layers.0.moe.w1", here)[0][0] == "layers.0.moe.w1"
+
+
 def shard(dim):
     return SimpleNamespace(dim=dim)
 
