@@ -5,7 +5,9 @@
 
 #include <nanobind/ndarray.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -51,10 +53,22 @@ nb::object DescribeArray(nb::handle array) {
   return nb::none();
 }
 
+// The machine word at an offset in each object, which is to have one there.
+nb::list WordsAt(const nb::list& objects, size_t offset) {
+  nb::list words;
+  for (const nb::handle object : objects) {
+    uintptr_t word = 0;
+    std::memcpy(&word, reinterpret_cast<const std::byte*>(object.ptr()) + offset, sizeof(word));
+    words.append(word);
+  }
+  return words;
+}
+
 }  // namespace
 
 void BindMemory(nb::module_& module) {
   module.def("describe_array", &DescribeArray, nb::arg("array"));
+  module.def("words_at", &WordsAt, nb::arg("objects"), nb::arg("offset"));
   // Host memory of this process, for the buffer protocol; `owner` is kept as long as it is in use.
   module.def(
       "array_at",

@@ -102,7 +102,8 @@ class AdapterPublisher(Ending):
             )
         self._config = said
         self._matrix = re.compile(_MATRIX.format(re.escape(adapter)))
-        if not any(self._matrix.fullmatch(unwrapped(module, key)) for key in module.state_dict()):
+        keys = (unwrapped(module, key) for key in module.state_dict(keep_vars=True))
+        if not any(map(self._matrix.fullmatch, keys)):
             raise InvalidArgumentError(
                 f"the module has no LoRA matrices of an adapter {adapter!r}; give the module that "
                 "PEFT made, and its adapter's name"

@@ -252,8 +252,8 @@ class Client(Single):
         weights are held. All must be contiguous and not overlap. They are kept alive as long as
         peers may read them.
 
-        InvalidArgumentError names the tensor and what is wrong with it. FailedPreconditionError:
-        the second time.
+        InvalidArgumentError and TypeError name the tensor and what is wrong with it; docs/python.md
+        lists what is refused. FailedPreconditionError: the second time.
         """
         self._check()
         registration = read_tensors(tensors)
@@ -279,7 +279,8 @@ class Client(Single):
         ``newer_than(client.held())`` means this term.
         ``stream`` (a torch or CuPy stream, or its handle): what it was given so far is waited for,
         within ``timeout`` seconds; ``event`` likewise. FailedPreconditionError: nothing is
-        registered, or another version is still published; the version is below the latest, or
+        registered, or what is has been replaced or freed since; another version is still
+        published; the version is below the latest, or
         somebody else has begun a new term, and ``supersede`` is not set. AlreadyExistsError: the
         version exists with another content.
         """
@@ -417,6 +418,7 @@ class Client(Single):
         event: Any,
     ) -> _native.ToPublish:
         self._check()
+        self._check_memory()
         return _native.ToPublish(
             whole_number("version", version),
             flag("wait_for_group", wait_for_group),
@@ -442,6 +444,7 @@ class Client(Single):
     ) -> _native.Call:
         self._check()
         _check_selector(selector)
+        self._check_memory()
         self._check_writable()
         return self._native.fetch(
             *selector.native,
@@ -475,6 +478,10 @@ class Client(Single):
             return self._fetched(finish(call, report))
         except FailedPreconditionError as error:
             raise self._explained(error, selector) from None
+
+    def _check_memory(self) -> None:
+        if self._registration is not None:
+            self._registration.check_there()
 
     def _check_writable(self) -> None:
         names = self._registration.read_only if self._registration else []

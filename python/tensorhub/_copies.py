@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -13,9 +15,43 @@ from tensorhub._client import Client
 from tensorhub._errors import ResourceExhaustedError
 from tensorhub._padding import padded
 
-__all__ = ["Kind", "carved", "copies_for", "memory_for", "nbytes_of", "room_for"]
+__all__ = [
+    "Kind",
+    "carved",
+    "copies_for",
+    "memory_for",
+    "nbytes_of",
+    "patterns",
+    "published_dtype",
+    "room_for",
+]
 
 Kind: TypeAlias = "tuple[torch.dtype, Sequence[int]]"
+
+# What engines have in float32 in a model of fewer bits: what routers add to their scores, what
+# state space models decay by, and the scales of quantised weights.
+_KEPT = re.compile(
+    r"(?:^|\.)A_log$|(?:correction|expert)_bias$|(?:router|gate)[._]bias$|_scale(?:_inv|_2)?$"
+)
+
+
+def published_dtype(
+    name: str, tensor: torch.Tensor, dtype: torch.dtype | None, keep: Sequence[str] = ()
+) -> torch.dtype:
+    """What a tensor is published in where a publisher casts to ``dtype``.
+
+    Floats of a byte or less are halves of something, with scales, and stay; so does what engines
+    keep in float32, and what a pattern of ``keep`` names.
+    """
+    if dtype is None or not tensor.is_floating_point() or tensor.dtype.itemsize < 2:
+        return tensor.dtype
+    kept = _KEPT.search(name) or any(fnmatch.fnmatchcase(name, pattern) for pattern in keep)
+    return tensor.dtype if kept else dtype
+
+
+def patterns(keep: Sequence[str]) -> tuple[str, ...]:
+    """Patterns of names, also where one is given by itself."""
+    return (keep,) if isinstance(keep, str) else tuple(keep)
 
 
 def nbytes_of(kind: Kind) -> int:

@@ -10,12 +10,21 @@ from typing import Any
 import torch
 from torch import distributed
 
-from tensorhub import placing
+from tensorhub import _torch_tensors, placing
 from tensorhub._errors import InvalidArgumentError
 from tensorhub._types import Sliced, sliced
 from tensorhub._wrappers import unwrapped
 
-__all__ = ["check_values", "rank_and_ranks", "walk"]
+__all__ = [
+    "OTHER_TENSORS",
+    "check_values",
+    "pieces",
+    "rank_and_ranks",
+    "walk",
+    "where_is",
+]
+
+OTHER_TENSORS = "the module has other tensors than when this publisher was made; make a new one"
 
 
 def walk(module: torch.nn.Module, place: placing.Place | None) -> Iterator[tuple[str, Any]]:
@@ -23,34 +32,58 @@ def walk(module: torch.nn.Module, place: placing.Place | None) -> Iterator[tuple
 
     Names are those of the module without wrappers.
     """
+    for _, name, given in pieces(module, place):
+        yield name, given
+
+
+def pieces(
+    module: torch.nn.Module, place: placing.Place | None
+) -> Iterator[tuple[torch.Tensor, str, Any]]:
+    """The same, each behind the module's tensor that it is of."""
+    named = [
+        (unwrapped(module, key), tensor)
+        for key, tensor in module.state_dict(keep_vars=True).items()
+        if isinstance(tensor, torch.Tensor)  # and no extra state of a module
+    ]
+    state = [(name, tensor, _local(name, tensor)) for name, tensor in named]
+    # What ranks have beside pieces of others, they have whole: who cuts otherwise can read it then.
+    if place is None and any(isinstance(local, Sliced) for _, _, local in state):
+        place = _whole
     seen: set[tuple[Any, ...]] = set()
-    for key, tensor in module.state_dict(keep_vars=True).items():
-        if not isinstance(tensor, torch.Tensor):
-            continue  # a module's extra state
-        name = unwrapped(module, key)
-        local = _local(name, tensor)
-        array = local.array if isinstance(local, Sliced) else local
-        if array.device.type != "meta" and array.numel() > 0:
-            where = (
-                array.device,
-                array.data_ptr(),
-                array.dtype,
-                tuple(array.shape),
-                array.stride(),
-            )
-            if where in seen:
-                continue  # tied
+    for name, tensor, local in state:
+        where = where_is(local)
+        if where in seen:
+            continue  # tied
+        if where is not None:
             seen.add(where)
         if place is None or isinstance(local, Sliced):
-            yield name, local
+            yield tensor, name, local
         else:
-            yield from place(name, local)
+            for published, given in place(name, local):
+                yield tensor, published, given
+
+
+def where_is(given: Any) -> tuple[Any, ...] | None:
+    """Which elements of which memory it has; None where that tells it from no other tensor."""
+    array = given.array if isinstance(given, Sliced) else given
+    if _torch_tensors.refusal_of(type(array)) is not None or array.device.type == "meta":
+        return None
+    try:
+        if array.numel() == 0 or array.data_ptr() == 0:
+            return None
+        return array.device, array.data_ptr(), array.dtype, tuple(array.shape), array.stride()
+    except RuntimeError:  # without memory of its own; register says so by its name
+        return None
+
+
+def _whole(name: str, array: Any) -> Iterator[tuple[str, Any]]:
+    yield name, placing.whole(array)
 
 
 def check_values(key: str, tensor: torch.Tensor) -> None:
     """InvalidArgumentError: there is nothing in it that could be published."""
-    if tensor.is_meta:
-        raise InvalidArgumentError(f"tensor {key!r} is on the meta device and has no values")
+    local: Any = tensor
+    _torch_tensors.check_values(key, local.to_local() if hasattr(local, "to_local") else local)
 
 
 def rank_and_ranks(process_group: Any) -> tuple[int, int]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,10 @@ import torch
 from torch import distributed
 
 from tensorhub._client import Client, connect
-from tensorhub._copies import Kind, copies_for
+from tensorhub._copies import Kind, copies_for, patterns, published_dtype
 from tensorhub._ending import Ending
-from tensorhub._errors import Error, InvalidArgumentError, with_code
-from tensorhub._modules import check_values, rank_and_ranks
+from tensorhub._errors import Error, FailedPreconditionError, InvalidArgumentError, with_code
+from tensorhub._modules import OTHER_TENSORS, check_values, rank_and_ranks
 from tensorhub._programs import Server
 from tensorhub._wrappers import unwrapped
 
@@ -59,21 +59,27 @@ class WholePublisher(Ending):
         *,
         dtype: torch.dtype | None = None,
         rename: Callable[[str], str | None] | None = None,
+        keep: Sequence[str] = (),
         process_group: Any = None,
         **options: Any,
     ) -> None:
         """Collective. Rank 0 connects as ``tensorhub.connect(server, model, group, **options)``.
 
-        ``dtype``: what parameters of floating point are cast to; buffers stay what they are.
+        ``dtype``: what parameters of floating point are cast to. What they are stay buffers,
+        float8, and what engines have in float32 (biases of routers, scales); and what ``keep``
+        names, patterns such as ``"*.lm_head.weight"``.
         ``rename``: from the module's name of a tensor to the published one; None leaves it out.
         ``process_group``: the trainer's ranks; all of them by itself.
-        InvalidArgumentError names a tensor on the meta device, or one name for two tensors.
+        InvalidArgumentError names a tensor without memory (meta, freed), or one name for two
+        tensors, on all ranks where it is so on one.
         """
-        self._module = module
+        self._module, self._dtype, self._keep = module, dtype, patterns(keep)
+        self._rename = rename or (lambda name: name)
         self._process_group = process_group
-        rank, ranks = rank_and_ranks(process_group)
-        self._many, self._first = ranks > 1, rank == 0
-        self._entries = _entries(module, dtype, rename or (lambda name: name))
+        rank, self._ranks = rank_and_ranks(process_group)
+        self._first = rank == 0
+        self._entries: list[_Entry] = []
+        self._everywhere(self._find, on_all=True)
         self._client: Client | None = None
         self._copies: dict[str, torch.Tensor] = {}
         self._everywhere(lambda: self._join(server, model, group, options))
@@ -89,8 +95,11 @@ class WholePublisher(Ending):
         """Collective: copies the module's present values and publishes them as ``version``.
 
         Errors as ``Client.unpublish`` and ``Client.publish``, the same on all ranks. After one the
-        last version may be published no more; call it again.
+        last version may be published no more; call it again. FailedPreconditionError: the module
+        has other tensors now. InvalidArgumentError names a tensor whose memory is freed; nothing is
+        touched then.
         """
+        self._everywhere(self._check, on_all=True)
         self._everywhere(lambda: self._published.unpublish(drain_timeout=drain_timeout))
         self._gather()
         self._everywhere(
@@ -113,6 +122,14 @@ class WholePublisher(Ending):
             raise InvalidArgumentError("this publisher is closed; make a new one")
         return self._client
 
+    def _find(self) -> None:
+        self._entries = _entries(self._module, self._dtype, self._rename, self._keep)
+
+    def _check(self) -> None:
+        """Every rank does so before one of them changes anything."""
+        if _entries(self._module, self._dtype, self._rename, self._keep) != self._entries:
+            raise FailedPreconditionError(OTHER_TENSORS)
+
     def _join(self, server: str | Server, model: str, group: str, options: dict[str, Any]) -> None:
         self._client = connect(server, model, group, **options)
         try:
@@ -134,37 +151,48 @@ class WholePublisher(Ending):
                 if self._first:
                     self._copies[entry.name].copy_(whole)
 
-    def _everywhere(self, step: Callable[[], None]) -> None:
-        """The first rank does it, and every rank raises if that fails; else ranks would wait."""
+    def _everywhere(self, step: Callable[[], None], on_all: bool = False) -> None:
+        """The first rank does it, or all; if it fails, every rank raises; else ranks would wait."""
         problem: Exception | None = None
-        if self._first:
+        if self._first or on_all:
             try:
                 step()
             except Exception as error:
                 problem = error
-        if self._many:
-            said = [(getattr(problem, "code", "UNKNOWN"), str(problem)) if problem else None]
-            distributed.broadcast_object_list(said, group=self._process_group, group_src=0)
-            if said[0] is not None and not self._first:
-                problem = with_code(*said[0]) or Error(said[0][1])
+        elsewhere = self._first_of(problem, on_all) if self._ranks > 1 else None
         if problem is not None:
             raise problem
+        if elsewhere is not None:
+            raise with_code(*elsewhere) or Error(elsewhere[1])
+
+    def _first_of(self, problem: Exception | None, on_all: bool) -> tuple[str, str] | None:
+        """Collective: the first rank's problem, or the first one that any rank has."""
+        mine = (getattr(problem, "code", "UNKNOWN"), str(problem)) if problem else None
+        said: list[tuple[str, str] | None] = [mine]
+        if on_all:
+            said *= self._ranks
+            distributed.all_gather_object(said, mine, group=self._process_group)
+        else:
+            distributed.broadcast_object_list(said, group=self._process_group, group_src=0)
+        return next((one for one in said if one is not None), None)
 
 
 def _entries(
     module: torch.nn.Module,
     dtype: torch.dtype | None,
     rename: Callable[[str], str | None],
+    keep: Sequence[str],
 ) -> list[_Entry]:
     found: dict[str, _Entry] = {}
+    buffers = {id(buffer) for buffer in module.buffers()}
     for key, tensor in _tensors(module):
         name = rename(unwrapped(module, key))
         if name is None:
             continue
         if name in found:
             raise InvalidArgumentError(f"{found[name].key} and {key} both become {name!r}")
-        cast = tensor.is_floating_point() and isinstance(tensor, torch.nn.Parameter)
-        wanted = dtype if cast and dtype is not None else tensor.dtype
+        check_values(key, tensor)
+        wanted = published_dtype(name, tensor, None if id(tensor) in buffers else dtype, keep)
         found[name] = _Entry(name, key, wanted, tuple(tensor.shape))
     return list(found.values())
 
@@ -175,6 +203,5 @@ def _tensors(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     for key, tensor in module.state_dict(keep_vars=True).items():
         if not isinstance(tensor, torch.Tensor) or id(tensor) in seen:
             continue
-        check_values(key, tensor)
         seen.add(id(tensor))
         yield key, tensor

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,10 +12,10 @@ import torch
 
 from tensorhub import placing
 from tensorhub._client import Client, connect
-from tensorhub._copies import Kind, copies_for
+from tensorhub._copies import Kind, copies_for, patterns, published_dtype
 from tensorhub._ending import Ending
 from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
-from tensorhub._modules import check_values, rank_and_ranks, walk
+from tensorhub._modules import OTHER_TENSORS, check_values, pieces, rank_and_ranks
 from tensorhub._programs import Server
 from tensorhub._types import Sliced
 
@@ -32,15 +32,24 @@ class _Piece:
 
     @property
     def array(self) -> torch.Tensor:
-        array: torch.Tensor = self.given.array if isinstance(self.given, Sliced) else self.given
+        array: torch.Tensor = self.given.array if self.is_slice else self.given
         return array.detach()
 
     @property
     def kind(self) -> Kind:
         return self.dtype, self.array.shape
 
+    @property
+    def described(self) -> tuple[Any, ...]:
+        place = (self.given.global_shape, self.given.offset) if self.is_slice else ()
+        return self.name, *self.kind, place
+
+    @property
+    def is_slice(self) -> bool:
+        return isinstance(self.given, Sliced)
+
     def published(self, copy: torch.Tensor) -> Any:
-        return replace(self.given, array=copy) if isinstance(self.given, Sliced) else copy
+        return replace(self.given, array=copy) if self.is_slice else copy
 
 
 class SlicePublisher(Ending):
@@ -68,25 +77,30 @@ class SlicePublisher(Ending):
         dtype: torch.dtype | None = None,
         rename: Callable[[str], str | None] | None = None,
         place: placing.Place | None = None,
+        keep: Sequence[str] = (),
         process_group: Any = None,
         **options: Any,
     ) -> None:
         """Connects as ``tensorhub.connect(server, model, group, rank, ranks, **options)``.
 
-        ``dtype``: what parameters of floating point are cast to; buffers stay what they are.
+        ``dtype``: what parameters of floating point are cast to. What they are stay buffers,
+        float8, and what engines have in float32 (biases of routers, scales); and what ``keep``
+        names, patterns such as ``"*.lm_head.weight"``.
         ``rename``: from the module's name of a tensor to the published one; None leaves it out.
         ``place``: where tensors belong that are no DTensors, as of :func:`register_module`.
         ``process_group``: the trainer's ranks; all of them by itself.
-        InvalidArgumentError names a tensor on the meta device, or what ``register`` refuses.
+        InvalidArgumentError names a tensor without memory (meta, freed), or what ``register``
+        refuses; of views that are conjugated, negated or not dense, the copy has the values.
         """
-        self._module, self._place, self._dtype = module, place, dtype
+        self._module, self._place, self._dtype, self._keep = module, place, dtype, patterns(keep)
         self._rename = rename or (lambda name: name)
         rank, ranks = rank_and_ranks(process_group)
-        pieces = list(self._pieces())
+        found = list(self._pieces())
+        self._described = [piece.described for piece in found]
         self._client: Client | None = connect(server, model, group, rank, ranks, **options)
         try:
-            self._copies = _copies(self._client, pieces)
-            given = zip(pieces, self._copies, strict=True)
+            self._copies = _copies(self._client, found)
+            given = zip(found, self._copies, strict=True)
             self._client.register(placing.given((p.name, p.published(c)) for p, c in given))
         except BaseException:
             self.close()
@@ -104,17 +118,16 @@ class SlicePublisher(Ending):
 
         Errors as ``Client.unpublish`` and ``Client.publish``. After one the last version may be
         published no more; call it again. FailedPreconditionError: the module has other tensors now.
+        InvalidArgumentError names a tensor whose memory is freed; nothing is touched then.
         """
         if self._client is None:
             raise InvalidArgumentError("this publisher is closed; make a new one")
-        pieces = list(self._pieces())
-        if [piece.array.shape for piece in pieces] != [copy.shape for copy in self._copies]:
-            raise FailedPreconditionError(
-                "the module has other tensors than when this publisher was made; make a new one"
-            )
+        found = list(self._pieces())
+        if [piece.described for piece in found] != self._described:
+            raise FailedPreconditionError(OTHER_TENSORS)
         self._client.unpublish(drain_timeout=drain_timeout)
         with torch.no_grad():
-            for piece, copy in zip(pieces, self._copies, strict=True):
+            for piece, copy in zip(found, self._copies, strict=True):
                 copy.copy_(piece.array)
         self._client.publish(version, wait_for_group=True, supersede=supersede, timeout=timeout,
                              stream=_stream_of(self._copies))  # fmt: skip
@@ -130,21 +143,15 @@ class SlicePublisher(Ending):
         self.close()
 
     def _pieces(self) -> Iterator[_Piece]:
-        buffers = {_storage(buffer) for buffer in self._module.buffers()}
-        for key, given in walk(self._module, self._place):
+        buffers = {id(buffer) for buffer in self._module.buffers()}
+        for tensor, key, given in pieces(self._module, self._place):
             name = self._rename(key)
             if name is None:
                 continue
             array = given.array if isinstance(given, Sliced) else given
             check_values(key, array)
-            cast = array.is_floating_point() and _storage(array) not in buffers
-            wanted = self._dtype if cast and self._dtype is not None else array.dtype
-            yield _Piece(name, given, wanted)
-
-
-def _storage(tensor: torch.Tensor) -> int:
-    local = tensor.to_local() if hasattr(tensor, "to_local") else tensor
-    return int(local.untyped_storage().data_ptr())
+            dtype = None if id(tensor) in buffers else self._dtype
+            yield _Piece(name, given, published_dtype(name, array, dtype, self._keep))
 
 
 def _copies(client: Client, pieces: list[_Piece]) -> list[torch.Tensor]:

@@ -86,6 +86,7 @@ def verify_client(client: Client, timeout: float) -> Receipt:
         raise FailedPreconditionError(
             "this client holds no whole version to verify; fetch or publish one first"
         )
+    registration.check_there()
     options = {**client._joined, "spot": True, "digests": "on", "attachment": b""}
     options["group"] = f"{options['group']}-verify"
     with _client.connect(**options) as reader:

@@ -35,13 +35,14 @@ import torch
 from tensorhub import _layouts, placing
 from tensorhub._adapters import AdapterPublisher
 from tensorhub._client import Client
+from tensorhub._dtypes import BY_NAME
 from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
-from tensorhub._modules import walk
+from tensorhub._modules import walk, where_is
 from tensorhub._progress import Progress
 from tensorhub._publisher import WholePublisher
 from tensorhub._slice_publisher import SlicePublisher
-from tensorhub._tensors import DTYPES
-from tensorhub._types import FetchResult, Selector, Sliced, latest, sliced, version
+from tensorhub._types import FetchResult, Selector, latest, sliced, version
+from tensorhub._watch import moved_error_text
 from tensorhub._wrappers import unwrapped
 
 __all__ = [
@@ -56,10 +57,9 @@ __all__ = [
     "tensors_of",
 ]
 
-_LISTED_MAX = 10
 _logger = logging.getLogger("tensorhub")
 # By safetensors' name, what this torch has.
-_NAMES = {short: long for long, short in DTYPES.items() if hasattr(torch, long)}
+_NAMES = {short: long for long, short in BY_NAME.items() if hasattr(torch, long)}
 
 
 class _Registered:
@@ -87,11 +87,11 @@ def register_module(
 
     ``place`` says of tensors that are no DTensors under which names and where in the whole they
     belong, in one piece or as several views: :mod:`tensorhub.placing` has some. Without it they are
-    registered as they are.
+    registered as they are; beside DTensors as whole, since every rank has all of them.
 
     Tied ones are registered once, under their first name. InvalidArgumentError names the tensor: on
-    the meta device, not contiguous, partly the same memory as another, sparse, quantised. The
-    client keeps the memory alive, not the module.
+    the meta device, freed, not contiguous, partly the same memory as another, sparse, quantised, or
+    a wrapper of others. The client keeps the memory alive, not the module.
     """
     client.register(tensors_of(module, place))
     _say_what_is_left_out(module)
@@ -121,8 +121,8 @@ def publish_module(client: Client, module: torch.nn.Module, number: int, **optio
     """Publishes a registered module as version ``number``; options as :meth:`Client.publish`.
 
     FailedPreconditionError names parameters whose memory was replaced since (``param.data = ...``,
-    ``module.to(...)``, ``load_state_dict(assign=True)``): peers would read the old one. On a GPU,
-    what the current stream was given so far is waited for.
+    ``module.to(...)``, ``load_state_dict(assign=True)``) or freed: peers would read the old one. On
+    a GPU, what the current stream was given so far is waited for.
     """
     _check_places(client, module, "publish")
     if "stream" not in options and "event" not in options:
@@ -195,12 +195,10 @@ def tensors_of(module: torch.nn.Module, place: placing.Place | None = None) -> d
 
 def _places(
     module: torch.nn.Module, place: placing.Place | None
-) -> dict[str, list[tuple[Any, ...]]]:
-    places: dict[str, list[tuple[Any, ...]]] = {}
+) -> dict[str, list[tuple[Any, ...] | None]]:
+    places: dict[str, list[tuple[Any, ...] | None]] = {}
     for name, local in walk(module, place):
-        array = local.array if isinstance(local, Sliced) else local
-        where = (array.data_ptr(), tuple(array.shape), array.dtype, array.device)
-        places.setdefault(name, []).append(where)
+        places.setdefault(name, []).append(where_is(local))
     return places
 
 
@@ -212,12 +210,7 @@ def _check_places(client: Client, module: torch.nn.Module, what: str) -> None:
         )
     moved = registered.moved(module)
     if moved:
-        more = f" and {len(moved) - _LISTED_MAX} more" if len(moved) > _LISTED_MAX else ""
-        raise FailedPreconditionError(
-            f"the memory of {', '.join(moved[:_LISTED_MAX])}{more} was replaced after "
-            "register_module; change tensors in place (copy_), or connect a new client and "
-            "register again"
-        )
+        raise FailedPreconditionError(moved_error_text(moved))
 
 
 def _say_what_is_left_out(module: torch.nn.Module) -> None:

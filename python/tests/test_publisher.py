@@ -7,6 +7,7 @@ import tensorhub
 
 torch = pytest.importorskip("torch", reason="torch is not installed in this environment")
 
+from tensorhub._copies import published_dtype  # noqa: E402
 from tensorhub.torch import SlicePublisher, WholePublisher, load_state  # noqa: E402
 
 
@@ -86,6 +87,63 @@ def test_slices_are_cast_and_buffers_are_not(server, connect):
         assert torch.equal(
             load_state(reader)["embedding.weight"], model.embedding.weight.to(torch.bfloat16)
         )
+
+
+class Routed(torch.nn.Module):
+    """What shares one block of memory, and what engines have in float32."""
+
+    def __init__(self):
+        super().__init__()
+        block = torch.arange(16.0)
+        self.weight = torch.nn.Parameter(block[:8].view(2, 4))
+        self.register_buffer("mean", block[8:12])
+        self.gate = torch.nn.Module()
+        self.gate.weight = torch.nn.Parameter(block[12:].view(1, 4))
+        self.gate.e_score_correction_bias = torch.nn.Parameter(torch.tensor([1 / 3, 2 / 3]))
+        self.packed = torch.nn.Parameter(torch.ones(3).to(torch.float8_e4m3fn), requires_grad=False)
+        self.packed_scale = torch.nn.Parameter(torch.tensor([1 / 3]))
+        self.head = torch.nn.Parameter(torch.ones(2))
+        self.wide = torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+
+
+BFLOAT16 = {"weight", "gate.weight", "wide"}
+
+
+@pytest.mark.parametrize("kind", [SlicePublisher, WholePublisher])
+def test_a_cast_is_for_what_has_enough_bits_and_is_no_buffer(server, connect, kind):
+    model = Routed()
+    with kind(model, server, connect.model, dtype=torch.bfloat16, keep=["he*"]) as publisher:
+        publisher.publish(1)
+        state = load_state(connect("reader"))
+    for name, tensor in model.state_dict().items():
+        wanted = torch.bfloat16 if name in BFLOAT16 else tensor.dtype
+        assert state[name].dtype == wanted, name
+        assert torch.equal(state[name].double(), tensor.to(wanted).double()), name
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("model.layers.3.mlp.gate.e_score_correction_bias", True),
+        ("decoder.layers.3.mlp.router.expert_bias", True),
+        ("model.layers.3.moe.router_bias", True),
+        ("model.layers.3.mlp.router.bias", True),
+        ("backbone.layers.0.mixer.A_log", True),
+        ("model.layers.0.mlp.experts.1.down_proj.weight_scale_inv", True),
+        ("model.layers.0.mlp.down_proj.input_scale", True),
+        ("model.layers.0.mlp.gate_proj.bias", False),
+        ("model.layers.0.mlp.gate.weight", False),
+        ("model.layers.0.self_attn.q_proj.bias", False),
+        ("model.layers.0.input_layernorm.weight", False),
+    ],
+)
+def test_what_engines_have_in_float32(name, kept):
+    def wanted(dtype):
+        return published_dtype(name, torch.ones(2, dtype=dtype), torch.bfloat16)
+
+    assert wanted(torch.float32) == (torch.float32 if kept else torch.bfloat16)
+    assert wanted(torch.float8_e5m2) == torch.float8_e5m2
+    assert wanted(torch.int32) == torch.int32
 
 
 def test_slices_have_the_place_and_the_name_that_are_said(server, connect):

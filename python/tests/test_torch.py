@@ -138,7 +138,7 @@ def test_replaced_storage_is_found_before_anything_is_published(connect):
         publish_module(client, model, 1)
     register_module(client, model)
     model.weight.data = torch.zeros(4, 4)
-    with pytest.raises(tensorhub.FailedPreconditionError, match=r"memory of weight was replaced"):
+    with pytest.raises(tensorhub.FailedPreconditionError, match="weight was replaced or freed"):
         publish_module(client, model, 1)
     assert client.held() is None
     with pytest.raises(tensorhub.FailedPreconditionError, match="weight"):
@@ -282,9 +282,15 @@ def build(seed):
     model = torch.nn.Sequential(torch.nn.Linear(7, 5), torch.nn.Linear(5, 3))
     for layer in model:
         fully_shard(layer, mesh=mesh)
-    return fully_shard(model, mesh=mesh)
+    # Beside what is sharded: buffers, and a parameter that is left out.
+    model.register_buffer("counts", torch.arange(4.0) + seed)
+    model.register_buffer("step", torch.tensor(seed))
+    model.register_parameter("ignored", torch.nn.Parameter(torch.full((2, 3), 1.0 * seed)))
+    return fully_shard(model, mesh=mesh, ignored_params={model.ignored})
+def full(tensor):
+    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 theirs, ours = build(1), build(2)
-name, piece = next(iter(tensors_of(theirs).items()))
+piece = tensors_of(theirs)["0.weight"]
 assert piece.global_shape == (5, 7), piece
 assert piece.offset == ((0, 0), (3, 0))[rank], piece.offset
 both = distribute_tensor(torch.ones(3), mesh, [Replicate()])
@@ -292,6 +298,9 @@ kept = torch.nn.Module()
 kept.register_buffer("scale", both)
 scale = tensors_of(kept)["scale"]
 assert (scale.global_shape, scale.offset) == ((3,), (0,)), scale
+for name in ("counts", "step", "ignored"):
+    plain, shape = tensors_of(theirs)[name], tuple(getattr(theirs, name).shape)
+    assert (plain.global_shape, plain.offset) == (shape, (0,) * len(shape)), plain
 trainer = tensorhub.connect(server, model_name, "trainer", rank, 2)
 rollout = tensorhub.connect(server, model_name, "rollout", rank, 2)
 register_module(trainer, theirs)
@@ -299,7 +308,9 @@ register_module(rollout, ours)
 publish_module(trainer, theirs, 1, wait_for_group=True)
 fetch_module(rollout, ours)
 for mine, yours in zip(ours.parameters(), theirs.parameters(), strict=True):
-    assert torch.equal(mine.full_tensor(), yours.full_tensor())
+    assert torch.equal(full(mine), full(yours))
+for mine, yours in zip(ours.buffers(), theirs.buffers(), strict=True):
+    assert torch.equal(mine, yours)
 dist.barrier()
 rollout.leave(); trainer.leave()
 whole = WholePublisher(theirs, server, model_name + "-whole", dtype=torch.bfloat16)
@@ -307,11 +318,13 @@ whole.publish(1)
 if rank == 0:
     reader = tensorhub.connect(server, model_name + "-whole", "reader")
     found = load_state(reader)
-expected = {name: value.full_tensor() for name, value in theirs.state_dict().items()}
+def cast(name, value):
+    return value if name in ("counts", "step") else value.to(torch.bfloat16)
+expected = {name: cast(name, full(value)) for name, value in theirs.state_dict().items()}
 if rank == 0:
     assert found.keys() == expected.keys()
     for name, value in expected.items():
-        assert torch.equal(found[name], value.to(torch.bfloat16)), name
+        assert torch.equal(found[name], value), name
     reader.leave()
 try:
     whole.publish(0)  # on every rank the same error
@@ -323,15 +336,24 @@ whole.close()
 pieces = SlicePublisher(theirs, server, model_name + "-pieces", dtype=torch.bfloat16)
 pieces.publish(1)
 if rank == 0:
-    found = {name: torch.zeros(value.shape, dtype=torch.bfloat16)
-             for name, value in expected.items()}
+    found = {name: torch.zeros_like(value) for name, value in expected.items()}
     with tensorhub.connect(server, model_name + "-pieces", "reader") as reader:
         reader.register(found)
         reader.fetch(tensorhub.latest())
     for name, value in expected.items():
-        assert torch.equal(found[name], value.to(torch.bfloat16)), name
+        assert torch.equal(found[name], value), name
 dist.barrier()
 pieces.close()
+lonely = WholePublisher(theirs, server, model_name + "-lonely")
+lonely.publish(1)
+if rank == 1:  # what only one rank has lost stops all of them, before anything is gathered
+    theirs[0].weight.to_local().untyped_storage().resize_(0)
+try:
+    lonely.publish(2)
+    raise SystemExit("freed memory was published")
+except tensorhub.InvalidArgumentError as error:
+    assert "weight" in str(error) and "no memory" in str(error), error
+lonely.close()
 dist.destroy_process_group()
 """
 

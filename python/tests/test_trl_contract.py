@@ -108,6 +108,32 @@ def test_what_fails_uses_the_iterator_up_and_can_be_mended(transfer, calls):
     assert calls[-2] == (1, 3.0, -3.0)
 
 
+def test_a_cast_leaves_what_a_copy_of_fewer_bits_would_spoil(plugin, server, connect):
+    bias = "model.layers.0.mlp.gate.e_score_correction_bias"
+    weights = {"w": torch.full((2,), 1 / 3), bias: torch.full((2,), 1 / 3),
+               "lm_head.weight": torch.full((2,), 1 / 3),
+               "packed": torch.ones(2).to(torch.float8_e4m3fn)}  # fmt: skip
+    made = plugin.WeightTransfer(server=server, model=connect.model, update=lambda number: None,
+                                 dtype="bfloat16", keep="lm_head.*")  # fmt: skip
+    made.init_weight_transfer()
+    made.send_weights(iter(weights.items()))
+    state = tensorhub.torch.load_state(connect("reader"))
+    made.destroy()
+    assert state["w"].dtype == torch.bfloat16
+    for name in (bias, "lm_head.weight", "packed"):
+        assert state[name].dtype == weights[name].dtype, name
+        assert torch.equal(state[name].float(), weights[name].float()), name
+
+
+def test_what_has_no_values_is_named(transfer, calls):
+    transfer.init_weight_transfer()
+    bad = {**weights_of(1), "b": torch.ones(5, device="meta")}
+    with pytest.raises(tensorhub.InvalidArgumentError, match="'b' is on the meta device"):
+        transfer.send_weights(iter(bad.items()))
+    sync(transfer, weights_of(2))
+    assert calls[-2] == (0, 2.0, -2.0)
+
+
 def test_an_untried_version_is_warned_of(transfer, monkeypatch, caplog):
     import trl
 

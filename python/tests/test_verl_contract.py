@@ -114,10 +114,14 @@ def test_steps_need_not_be_told(make):
 
 def test_floating_point_is_cast_where_that_is_said(make):
     actor, rollout = make(is_master=True, dtype="bfloat16"), make()
-    weights = {**weights_of(1), "whole": torch.arange(3)}
+    weights = {**weights_of(1), "whole": torch.arange(3), "packed_scale": torch.tensor([1 / 3]),
+               "packed": torch.ones(3).to(torch.float8_e4m3fn),
+               "mlp.gate.e_score_correction_bias": torch.tensor([1 / 3])}  # fmt: skip
     _, received = sync([actor], [rollout], weights, 1)
     assert received[0]["a"].dtype == torch.bfloat16
-    assert torch.equal(received[0]["whole"], weights["whole"])
+    for name in list(weights)[3:]:
+        assert received[0][name].dtype == weights[name].dtype, name
+        assert torch.equal(received[0][name].float(), weights[name].float()), name
     with pytest.raises(tensorhub.InvalidArgumentError, match="dtype is 'bf61'"):
         make(dtype="bf61")
 

@@ -8,14 +8,15 @@ makes memory as it goes, in arenas. Later ones fill the same memory, which stays
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
 
 import tensorhub
 from tensorhub._client import Client
-from tensorhub._copies import memory_for, nbytes_of
+from tensorhub._copies import memory_for, nbytes_of, patterns, published_dtype
 from tensorhub._errors import InvalidArgumentError
+from tensorhub._modules import check_values
 from tensorhub._padding import padded
 from tensorhub.integrations._names import first_names
 from tensorhub.integrations._settings import Settings
@@ -29,12 +30,18 @@ class StreamPublisher:
     """A trainer's copy of its model in host memory. One thread uses it."""
 
     def __init__(
-        self, settings: Settings, *, arena: int = 1 << 28, dtype: torch.dtype | None = None
+        self,
+        settings: Settings,
+        *,
+        arena: int = 1 << 28,
+        dtype: torch.dtype | None = None,
+        keep: Sequence[str] = (),
     ) -> None:
-        """``arena``: bytes of each piece of memory. ``dtype``: what floating point is cast to."""
+        """``arena``: bytes of each piece of memory. ``dtype``: what floating point is cast to, but
+        for float8, what engines have in float32, and what a pattern of ``keep`` names."""
         self._settings = settings
         self._arena = arena
-        self._dtype = dtype
+        self._dtype, self._keep_names = dtype, patterns(keep)
         self._client: Client | None = None
         self._copies: dict[str, torch.Tensor] = {}
         self._registered = False
@@ -60,8 +67,9 @@ class StreamPublisher:
         """Copies the tensors and publishes them as ``number``.
 
         ``weights`` is always used up, since other ranks of the trainer take part in each of its
-        steps. InvalidArgumentError: the names or shapes are not those of the first publish. After
-        an error nothing is published; the next publish mends it.
+        steps. InvalidArgumentError: the names or shapes are not those of the first publish, or a
+        tensor has no memory (meta, freed). After an error nothing is published; the next publish
+        mends it.
         """
         self._publish(weights, lambda: number)
 
@@ -123,8 +131,8 @@ class StreamPublisher:
 
     def _keep(self, client: Client, name: str, tensor: torch.Tensor) -> bool:
         """Copies one tensor; false if there is no such place for it."""
-        cast = self._dtype is not None and tensor.is_floating_point()
-        dtype = self._dtype if cast and self._dtype is not None else tensor.dtype
+        check_values(name, tensor)
+        dtype = published_dtype(name, tensor, self._dtype, self._keep_names)
         copy = self._copies.get(name)
         if copy is None:
             if self._registered:

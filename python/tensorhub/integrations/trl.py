@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorhub._errors import FailedPreconditionError
@@ -39,16 +39,19 @@ class WeightTransfer:
         pause: Callable[[], None] | None = None,
         resume: Callable[[], None] | None = None,
         dtype: str | None = None,
+        keep: Sequence[str] = (),
         **given: Any,
     ) -> None:
         """``given`` and the environment say where the hub is: ``server``, ``model`` and so on.
 
         ``update(version)`` has each engine take that version, and returns when it has; ``pause``
         and ``resume`` do so around it. ``dtype``: what floating point is cast to, such as
-        'bfloat16'. InvalidArgumentError names a setting that is missing or unknown.
+        'bfloat16'; float8, what engines have in float32 (biases of routers, scales), and what a
+        pattern of ``keep`` names stay what they are. InvalidArgumentError names a setting that is
+        missing or unknown.
         """
         settings = Settings.of(given, {"TENSORHUB_GROUP": "trl", **os.environ})
-        self._publisher = StreamPublisher(settings, dtype=dtype_of(dtype))
+        self._publisher = StreamPublisher(settings, dtype=dtype_of(dtype), keep=keep)
         self._update = update
         self._pause = pause
         self._resume = resume

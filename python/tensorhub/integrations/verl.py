@@ -19,7 +19,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import torch
@@ -51,15 +51,24 @@ class TensorHubCheckpointEngine(CheckpointEngine):  # type: ignore[misc,unused-i
     """
 
     def __init__(
-        self, bucket_size: int, is_master: bool = False, dtype: str | None = None, **given: Any
+        self,
+        bucket_size: int,
+        is_master: bool = False,
+        dtype: str | None = None,
+        keep: Sequence[str] = (),
+        **given: Any,
     ) -> None:
         """verl gives ``bucket_size`` and ``is_master``, and ``engine_kwargs`` the others.
 
         ``dtype``: what the trainer's floating point is cast to, such as 'bfloat16'; as it is by
-        itself. InvalidArgumentError names a setting that is missing or unknown.
+        itself. What they are stay float8, what engines have in float32 (biases of routers, scales),
+        and what a pattern of ``keep`` names. InvalidArgumentError names a setting that is missing
+        or unknown.
         """
         self._settings = Settings.of(given, {"TENSORHUB_GROUP": "verl", **os.environ})
-        publisher = StreamPublisher(self._settings, arena=bucket_size, dtype=dtype_of(dtype))
+        publisher = StreamPublisher(
+            self._settings, arena=bucket_size, dtype=dtype_of(dtype), keep=keep
+        )
         self._publisher = publisher if is_master else None
         self._stage = Stage(self._settings)
         self._newest = -1
