@@ -66,7 +66,7 @@ class Watch:
         self._array_sizes = _Looks(lambda arrays: map(_nbytes, arrays))
         self._interfaces = _Looks(lambda arrays: map(_data_of, arrays))
         self._tensors = _Looks(lambda tensors: map(_torch().Tensor.data_ptr, tensors))
-        self._storages = _Looks(lambda storages: map(_torch().UntypedStorage.nbytes, storages))
+        self._storages = _Looks(lambda storages: map(len, storages))  # in bytes
         self._seen: set[int] = set()
 
     def array(self, name: str, array: Any, address: int) -> None:
