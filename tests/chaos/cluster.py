@@ -9,12 +9,12 @@ import re
 import time
 
 from plan import LEASE_MS, SERVER
-from processes import Server, Worker
+from processes import PATIENCE, Server, Worker
 
 RANKS = 2
 ROLLOUTS = 3
 SHARD = "tensors=12 bytes=25165824"  # 24 MiB a rank: long enough to be hit on the way
-JOIN_MS = 15000
+JOIN_MS = 60000
 # What an agent's watchdog says of a thread that waits, or turns and turns in one place. On a busy
 # machine that lasts a second or two without anybody's fault: a thread that maps memory waits for a
 # sibling that touches some, and that one for a processor. What a peer or a network can hold a
@@ -109,7 +109,7 @@ class Cluster:
         """The server lists every rollout group as a complete holder, nobody as reading, and every
         process as connected: at last, since what a stopped worker holds is known again only after
         its next session."""
-        problem = eventually(lambda: self._view_problem(version), 3 * LEASE_MS / 1000 + 5)
+        problem = eventually(lambda: self._view_problem(version), 3 * LEASE_MS / 1000 + PATIENCE)
         demand(problem is True, f"the server's view of version {version}: {problem}")
 
     def _view_problem(self, version):

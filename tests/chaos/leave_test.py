@@ -17,7 +17,7 @@ from processes import Places, Process, Server, Silent, Worker
 LEASE_MS = 600_000
 DRAIN = 2   # seconds that the worker program gives its readers
 LEAVE = 6   # an orderly end's bound on top of the drain time
-SLACK = 10  # for a busy machine
+SLACK = 30  # for a busy machine
 PROMPT = 8  # seconds for all of a leave that nobody holds up, on such a machine
 SHARD = "tensors=12 bytes=25165824"
 

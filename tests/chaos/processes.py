@@ -12,7 +12,9 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from driven import Process, Silent, TestWorker  # noqa: E402  (in the folder above)
 
-__all__ = ["Places", "Process", "Server", "Silent", "Worker", "field"]
+__all__ = ["PATIENCE", "Places", "Process", "Server", "Silent", "Worker", "field"]
+
+PATIENCE = 60  # seconds, of an answer on a machine that does something else as well
 
 
 class Places:
@@ -113,10 +115,10 @@ class Worker:
         self.send(f"connect server={self._server.address} model={self.MODEL} group={self.group} "
                   f"rank={self.rank} world={self._world} location={location} "
                   f"timeout={timeout_ms}")
-        connected = self.answer(timeout_ms / 1000 + 10)
+        connected = self.answer(timeout_ms / 1000 + PATIENCE)
         if connected != "ok":
             return connected
-        return self.do(f"register {self._shard} {self._way.memory}", 30)
+        return self.do(f"register {self._shard} {self._way.memory}", PATIENCE)
 
     def wait(self, seconds):
         return self._process.wait(seconds)
@@ -131,7 +133,7 @@ class Worker:
     def answer(self, seconds):
         return self._process.answer(seconds)
 
-    def do(self, command, seconds=30):
+    def do(self, command, seconds=PATIENCE):
         return self._process.ask(command, seconds)
 
     def kill(self):

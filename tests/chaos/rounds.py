@@ -19,12 +19,12 @@ from cluster import Broken, demand
 from plan import SERVER
 from processes import Silent, field
 
-FETCH_MS = 6000
+FETCH_MS = 15000
 WAITING_FETCH_MS = 3000  # of one that is asked before the publish, which may never come
 PUBLISH_MS = 8000
-RETURN_SECONDS = 10.0    # after which a worker that was stopped or cut off is known again
+RETURN_SECONDS = 30.0    # after which a worker that was stopped or cut off is known again
 LEAVE_MS = 2000 + 6000   # of a worker that is told to end: its drain time, and the bound on top
-SLACK = 6.0              # seconds on top of a call's own bound, for a busy machine
+SLACK = 30.0             # seconds on top of a call's own bound, for a busy machine
 UNPUBLISH_MS = 2000      # an unpublish's bound on top of its drain time
 # What a fetch may fail with while something is broken.
 _FETCH_ERRORS = ("UNAVAILABLE", "NOT_FOUND", "ABORTED", "UNKNOWN", "DEADLINE_EXCEEDED")

@@ -25,14 +25,14 @@ from cluster import HELD_UP, Way  # noqa: E402
 from lab_case import LEASE_MS, LabCase  # noqa: E402
 from processes import Silent, Worker  # noqa: E402
 
-OVERTIME = 1  # second, that a fetch may take beyond its timeout
+OVERTIME = 6  # seconds, that a fetch may take beyond its timeout: one, and what is for others
 SHARD_BYTES = 16 << 20
 SHARD = f"tensors=4 bytes={SHARD_BYTES}"
 TCP = Way("tcp", {"UCX_TLS": "tcp", "TENSORHUB_LOG_LEVEL": "info"}, "")
 OUTAGE = 20  # seconds
 BRIEFER = 12  # seconds: longer than a lease and than a reader's patience
-AT_ONCE = 2  # seconds, of a fetch that nothing keeps
-STARTING = 1  # second, of a program, on a machine that is busy
+AT_ONCE = 8  # seconds, of a fetch that nothing keeps, on a machine that is busy
+STARTING = 6  # seconds, of a program, on a machine that is busy
 RATE = "500mbit"  # of the laboratory's links
 SLOW = "20mbit"  # a shard takes seven seconds
 SLOW_FOR_TWO = "40mbit"
@@ -213,8 +213,8 @@ class UnreachableTest(LabCase):
         self.network.heal()
         # In their sessions again; their old connections are no older than the outage.
         for worker in (self.trainer, self.reader):
-            deadline = time.monotonic() + 5
-            while not worker.do("health", 5).startswith("ok"):
+            deadline = time.monotonic() + 30
+            while not worker.do("health").startswith("ok"):
                 self.assertLess(time.monotonic(), deadline, f"{worker}: no session")
         self.publish(2)
         _, took = self.fetches(self.reader, 5, 2)
@@ -313,7 +313,7 @@ class UnreachableTest(LabCase):
             readers[0].answer(BRIEFER)
         self.network.heal()
         for reader in readers:
-            answer = reader.answer(30)
+            answer = reader.answer(90)
             log = self.log(f"{reader.group}-{reader.rank}.log")
             self.assertTrue(answer.startswith("ok"), f"{reader}: {answer}\n{log}")
             self.assert_ok(reader.do(f"check {version}"))

@@ -8,6 +8,7 @@ twice, and work goes on once etcd does.
 """
 
 import os
+import re
 import signal
 import sys
 import unittest
@@ -32,8 +33,12 @@ class OutageTest(SeveralServersTest):
         self.trainer.do("unpublish")
         self.trainer.do("fill 2")
         self.trainer.send("publish 2 wait=1 timeout=120000")
-        eventually(lambda: any("a commit waits for etcd" in server.log()
-                               for server in self.servers), "a commit that waits")
+        try:
+            eventually(lambda: any("a commit waits for etcd" in server.log()
+                                   for server in self.servers), "a commit that waits")
+        except AssertionError as problem:
+            logs = "\n".join(server.log() for server in self.servers)
+            raise AssertionError(f"{problem}; the servers said:\n{logs}") from None
 
     def check_that_it_was_published(self):
         self.assertTrue(self.trainer.answer().startswith("ok"))
@@ -41,13 +46,17 @@ class OutageTest(SeveralServersTest):
         self.worker("late").fetch("latest", 2)
         self.check_epochs()
 
+    @staticmethod
+    def shows(address, role):
+        shown = binaries.run("tensorhubctl", "--server", address, "status")
+        return re.search(rf"Role: +{role}\n", shown.stdout) is not None
+
     def check_that_doubt_is_told(self):
         """By who leads; the other one stands by."""
         leader = self.leading()
         for server in self.servers:
             words = "leader, in doubt" if server is leader else "standby"
-            shown = binaries.run("tensorhubctl", "--server", server.address, "status")
-            self.assertRegex(shown.stdout, rf"Role: +{words}\n")
+            eventually(lambda at=server.address, said=words: self.shows(at, said), words)
 
     def test_all_members_are_killed_and_come_back(self):
         for member in self.members:
