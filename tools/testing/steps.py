@@ -211,14 +211,10 @@ def steps_of(mode, changes, places):
         return [dataclasses.replace(engines(places), skip="")]
     if mode == "quick":
         return checks() + sanitized()
+    # The wheel is made of what ccache has from the release build, and its tests, which take one
+    # processor, run beside the longest build.
     if mode == "full":
-        return (
-            checks()
-            + shipped((("TENSORHUB_FULL", "1"),))
-            + sanitized()
-            + python()
-            + threads()
-            + beside(places)
-        )
+        first = shipped((("TENSORHUB_FULL", "1"),))
+        return checks() + first + python() + sanitized() + threads() + beside(places)
     print(changes.describe(), flush=True)
-    return checks() + shipped() + sanitized() + python() + threads() + touched(changes)
+    return checks() + shipped() + python() + sanitized() + threads() + touched(changes)
