@@ -136,7 +136,8 @@ def touched(changes):
                 names=bugs,
             ),
         ]
-    if changes.under("tests/model/", "tools/check_model.sh"):
+    model = [file for file in changes.under("tests/model/") if file.endswith(".pml")]
+    if model or changes.under("tools/check_model.sh"):
         steps.append(Step("model", "build", ("tools/check_model.sh",)))
     if changes.under("packaging/", "tests/install/", "tools/packages.sh"):
         steps.append(as_root("packages", "tools/packages.sh", "check"))
