@@ -183,7 +183,7 @@ def of_ray(page, snippet):
     register_module(trainer, page.model)
     trainer.publish(1)
     actor = page.names["Rollout"]("hub:7070", "rollout")
-    assert actor.sync(0) == 1
+    assert actor.sync() == 1
     assert torch.equal(actor.model.weight, page.model.weight)
     actor.client.leave()
 
