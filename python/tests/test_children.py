@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import tensorhub
 import tensorhub.safetensors
+from processes import runs
 from safetensors_file import write
 from tensorhub import _child
 
@@ -52,17 +53,9 @@ def pids(server, connect, file):
     return run
 
 
-def _runs(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-            return stat.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def _await_end(pid):
     deadline = time.monotonic() + 30
-    while _runs(pid):
+    while runs(pid):
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -95,7 +88,7 @@ def test_a_fork_that_outlives_the_process_does_not_keep_its_children(pids):
     try:
         for pid in children:
             _await_end(pid)
-        assert _runs(fork)
+        assert runs(fork)
     finally:
         os.kill(fork, signal.SIGKILL)
 

@@ -11,6 +11,7 @@ import time
 
 import pytest
 import tensorhub
+from processes import runs
 
 _HEAD = """
 import os, sys, time, signal, threading, gc
@@ -304,18 +305,10 @@ def test_a_served_server_ends_with_its_process(tmp_path):
             check=False,
         )
         deadline = time.monotonic() + 10
-        while _runs(int(done.stdout)):
+        while runs(int(done.stdout)):
             assert time.monotonic() < deadline
             time.sleep(0.02)
     assert (tmp_path / "data").is_dir()
-
-
-def _runs(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-            return stat.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_a_server_that_cannot_start_says_so(server):

@@ -43,6 +43,16 @@ class Report:
             self._skipped.append(f"{step.name}: {failed} failed")
             self._say(f"=== {step.name} not begun: {failed} failed")
 
+    def broken(self, step, error):
+        """The step could not be run, or what came of it not be read."""
+        with self._lock:
+            self._live.ended(step)
+            log = self._places.shown(self._places.log(step.name))
+            again = " ".join(step.command)
+            name = f"{step.name}: {type(error).__name__}: {error}"
+            self._failures.append(ctest.Failure(name, again, (), "", log))
+            self._say(f"=== {name}")
+
     def ended(self, step, seconds, outcome):
         with self._lock:
             self._live.ended(step)

@@ -48,7 +48,11 @@ class Runner:
             with self._changed:
                 self._changed.wait_for(lambda: all(name in self._ended for name in needed))
                 failed = [name for name in needed if not self._ended[name]]
-            succeeded = self._run_step(step, failed)
+            succeeded = False
+            try:
+                succeeded = self._run_step(step, failed)
+            except Exception as error:  # other lanes wait for this step
+                self._report.broken(step, error)
             with self._changed:
                 self._ended[step.name] = succeeded
                 self._changed.notify_all()

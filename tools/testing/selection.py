@@ -65,7 +65,7 @@ def _of_cc(file, units, registered):
     if not ours:
         ours = {(os.path.dirname(file), "")}
     folders = {folder for folder, _ in ours if not folder.startswith("tests/")}
-    mirrors = set().union(*map(_mirrors, folders)) - ({"tests/fuzz"} if not folders else set())
+    mirrors = set().union(*map(_mirrors, folders))
     names = {target for folder, target in ours if folder.startswith("tests/")}
     for unit in units:
         folder, target = _target(unit.output)

@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 PLANTED = "tests/sim/planted/of_sources.py"
+SANITIZED = "asan-ubsan: build with thread-safety analysis"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,14 +60,17 @@ def checks():
     ]
 
 
-def shipped(environment=()):
+def shipped(places, environment=()):
     """What proves the build that people get. If PyPI's UCX is not to be had, gpu_test says so."""
     return [
         build("release", "tensorhub_binaries", "tensorhub_shipped"),
         Step("PyPI's UCX", "python", ("bash", "-c", "tools/gpu/get_ucx.sh || true")),
         tests("release", "shipped", "release: build", "PyPI's UCX", environment=environment),
         Step(
-            "sim check", "build", ("build/release/bin/tensorhub-sim", "check"), ("release: build",)
+            "sim check",
+            "build",
+            (str(places.preset("release") / "bin/tensorhub-sim"), "check"),
+            ("release: build",),
         ),
         Step("demo", "tests", ("tools/demo.sh",), ("release: build",)),
     ]
@@ -78,7 +82,7 @@ def sanitized():
         tests(
             "asan-ubsan",
             "unit|integration",
-            "asan-ubsan: build with thread-safety analysis",
+            SANITIZED,
             name="unit and integration",
         ),
     ]
@@ -119,7 +123,7 @@ def touched(changes):
             "clang-tidy of what is touched",
             "build",
             ("tools/lint.sh", "tidy", *changes.files),
-            ("asan-ubsan: build with thread-safety analysis",),
+            (SANITIZED,),
         )
     ]
     cores = changes.under("server/core/", "worker_agent/core/", "tests/sim/planted/")
@@ -189,7 +193,7 @@ def beside(places):
         tests(
             "asan-ubsan",
             "shipped",
-            "asan-ubsan: build with thread-safety analysis",
+            SANITIZED,
             name="chaos and leaving",
         ),
         build("tsan-core", name="build of everything"),
@@ -198,7 +202,7 @@ def beside(places):
             "clang-tidy",
             "build",
             ("tools/lint.sh", "tidy"),
-            ("asan-ubsan: build with thread-safety analysis",),
+            (SANITIZED,),
         ),
         as_root("packages", "tools/packages.sh", "check"),
         as_root("a bare Debian", "tools/test_bare.sh"),
@@ -215,7 +219,7 @@ def steps_of(mode, changes, places):
     # The wheel is made of what ccache has from the release build, and its tests, which take one
     # processor, run beside the longest build.
     if mode == "full":
-        first = shipped((("TENSORHUB_FULL", "1"),))
+        first = shipped(places, (("TENSORHUB_FULL", "1"),))
         return checks() + first + python() + sanitized() + threads() + beside(places)
     print(changes.describe(), flush=True)
-    return checks() + shipped() + python() + sanitized() + threads() + touched(changes)
+    return checks() + shipped(places) + python() + sanitized() + threads() + touched(changes)
