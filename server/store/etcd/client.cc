@@ -36,11 +36,13 @@ grpc::ChannelArguments Arguments() {
 }
 
 // No answer of etcd's: another member may have one. UNAVAILABLE is also what a member says that
-// has no leader.
+// has no leader, and UNKNOWN what it says where it gives up in the same moment as this client
+// ("context deadline exceeded"): etcd gives a code to each answer that it means.
 bool OfNoAnswer(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
          status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
-         status.error_code() == grpc::StatusCode::INTERNAL || WasCut(status);
+         status.error_code() == grpc::StatusCode::INTERNAL ||
+         status.error_code() == grpc::StatusCode::UNKNOWN || WasCut(status);
 }
 
 std::string Words(const grpc::Status& status) {

@@ -4,9 +4,13 @@
 #include "server/store/etcd/client.h"
 
 #include <arpa/inet.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 
@@ -61,6 +65,31 @@ TEST(EtcdClientTest, NobodyLooksWhyAtTheFirstFailure) {
   });
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_TRUE(member.WasCalled()) << "after that somebody does";
+}
+
+// A member of etcd without a quorum, whose patience ends as its client's does.
+class GivesUp : public etcd::KV::Service {
+ public:
+  grpc::Status Range(grpc::ServerContext*, const etcd::RangeRequest*,
+                     etcd::RangeResponse*) override {
+    return grpc::Status(grpc::StatusCode::UNKNOWN, "context deadline exceeded");
+  }
+};
+
+// A server that stood by took it for etcd's refusal, and ended.
+TEST(EtcdClientTest, AMemberThatGivesUpHasNotAnswered) {
+  GivesUp member;
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&member);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  EtcdClient::Options options;
+  options.endpoints = {absl::StrCat("127.0.0.1:", port)};
+  EtcdClient client(options);
+  const absl::Status status = client.Range({}).status();
+  EXPECT_TRUE(MayPass(status)) << status;
+  server->Shutdown();
 }
 
 }  // namespace
