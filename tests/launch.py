@@ -26,7 +26,7 @@ import tempfile
 import time
 
 _MEMORY = "/dev/shm"
-_PREFIX = "tensorhub-test-"
+_PREFIX = "tensorhub-launched-"  # of nothing else: what has it is swept
 _ROOM = 4 << 30  # bytes: in less of it, as containers have, temporary files stay where they are
 _SKIPPED = 77
 _CLONE_NEWNET = 0x40000000

@@ -9,7 +9,8 @@ Three members of etcd and two servers on this machine, a leader's lease of 2 s, 
 a version and a rollout that was connected before. What is done to the leader: it is told to end
 (SIGTERM), killed, stopped, or cut off from etcd. Printed per fault: the median and the longest of N
 rounds, in seconds, from the fault until the other server's log says that it leads, and until the
-rollout's fetch, which began at the fault, has its answer.
+rollout's fetch, which began at the fault, has its answer. With TMPDIR=/dev/shm the disk, which etcd
+waits for, is no part of it.
 """
 
 import argparse

@@ -3,6 +3,7 @@
 """Members of a real etcd, servers of one hub, their workers, and what can be done to them."""
 
 import os
+import random
 import re
 import shutil
 import signal
@@ -22,17 +23,20 @@ ETCD = "/usr/bin/etcd"
 MODEL = "team/actor"
 PREFIX = "hubs/test"
 PATIENCE = 60
-
-
-def quick_disk():
-    """etcd syncs each commit, and its elections suffer where that takes long."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+TOLD = 25  # lines of each log, where a test failed
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """Not one of those that the system gives to connections: one of these could have it by the time
+    it is listened at, for the first time or again."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
 
 
 def eventually(condition, what, patience=PATIENCE):
@@ -180,11 +184,16 @@ class SeveralServersTest(unittest.TestCase):
     LEASE = "2s"
     PROXIED = True
 
+    def run(self, result=None):
+        self.result = result
+        return super().run(result)
+
     def setUp(self):
         if not os.access(ETCD, os.X_OK):
             self.fail(f"there is no {ETCD}: install the package etcd-server")
-        self.folder = tempfile.mkdtemp(dir=quick_disk())
+        self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(self.tell)
         self.etcd_ports = [free_port() for _ in range(self.MEMBERS)]
         self.peer_ports = [free_port() for _ in range(self.MEMBERS)]
         self.members = [self.start_member(index) for index in range(self.MEMBERS)]
@@ -202,12 +211,23 @@ class SeveralServersTest(unittest.TestCase):
                            for i, port in enumerate(self.peer_ports))
         client = f"{scheme}://127.0.0.1:{self.etcd_ports[index]}"
         peer = f"http://127.0.0.1:{self.peer_ports[index]}"
-        return subprocess.Popen(
-            [ETCD, "--name", f"e{index}", "--data-dir", os.path.join(self.folder, f"e{index}"),
-             "--listen-client-urls", client, "--advertise-client-urls", client,
-             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-             "--initial-cluster", cluster, *self.ETCD_FLAGS, *flags],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(os.path.join(self.folder, f"e{index}.log"), "a", encoding="utf-8") as log:
+            return subprocess.Popen(
+                [ETCD, "--name", f"e{index}", "--data-dir", os.path.join(self.folder, f"e{index}"),
+                 "--listen-client-urls", client, "--advertise-client-urls", client,
+                 "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+                 "--initial-cluster", cluster, *self.ETCD_FLAGS, *flags],
+                stdout=log, stderr=log)
+
+    def tell(self):
+        """What servers and members said last, where the test failed."""
+        if not any(test is self for test, _ in self.result.failures + self.result.errors):
+            return
+        for name in sorted(os.listdir(self.folder)):
+            if name.endswith(".log"):
+                with open(os.path.join(self.folder, name), encoding="utf-8") as log:
+                    said = "".join(log.readlines()[-TOLD:])
+                print(f"=== {name}, its last {TOLD} lines\n{said}", file=sys.stderr)
 
     def end_members(self):
         for member in self.members:

@@ -17,18 +17,12 @@ constexpr char kEtcd[] = "/usr/bin/etcd";
 // Of etcd 3.4; a member says so once it knows the cluster's leader.
 constexpr std::string_view kReady = "ready to serve client requests";
 
-// etcd syncs each commit, and its elections suffer where that takes long.
-std::string QuickDisk() {
-  constexpr char kMemory[] = "/dev/shm";
-  return access(kMemory, W_OK) == 0 ? kMemory : "/tmp";
-}
-
 std::string Url(uint16_t port) { return "http://127.0.0.1:" + std::to_string(port); }
 
 }  // namespace
 
 EtcdCluster::EtcdCluster(size_t members, std::vector<std::string> args)
-    : args_(std::move(args)), folder_(QuickDisk()), members_(members) {
+    : args_(std::move(args)), members_(members) {
   if (access(kEtcd, X_OK) != 0) {
     std::fprintf(stderr, "there is no %s: install the package etcd-server\n", kEtcd);
     std::abort();

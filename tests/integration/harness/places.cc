@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "common/check.h"
+#include "common/random.h"
 
 namespace tensorhub::harness {
 
@@ -21,22 +22,23 @@ std::string BinaryPath(const std::string& name) {
 }
 
 uint16_t FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  TH_CHECK(fd >= 0);
+  static Random random(RandomSeed());
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  TH_CHECK(bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  TH_CHECK(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  close(fd);
-  return ntohs(address.sin_port);
+  for (;;) {
+    const auto port = static_cast<uint16_t>(20000 + random.Below(12000));
+    address.sin_port = htons(port);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    TH_CHECK(fd >= 0);
+    const bool is_free = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    close(fd);
+    if (is_free) return port;
+  }
 }
 
-TempDir::TempDir() : TempDir(std::filesystem::temp_directory_path().string()) {}
-
-TempDir::TempDir(const std::string& parent) {
-  std::string name = parent + "/tensorhub-test-XXXXXX";
+TempDir::TempDir() {
+  std::string name = std::filesystem::temp_directory_path() / "tensorhub-test-XXXXXX";
   TH_CHECK(mkdtemp(name.data()) != nullptr);
   path_ = name;
 }

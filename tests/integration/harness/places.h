@@ -14,14 +14,15 @@ namespace tensorhub::harness {
 // The build's binary of this name.
 std::string BinaryPath(const std::string& name);
 
-// A TCP port of 127.0.0.1 that was free a moment ago. Where a port 0 is possible, use that.
+// A TCP port of 127.0.0.1 that was free a moment ago, and none of those that the system gives to
+// connections: one of these could have it by the time it is listened at, for the first time or
+// again. Where a port 0 is possible, use that. One thread at a time.
 uint16_t FreePort();
 
 // A new folder, deleted with everything in it at the end.
 class TempDir {
  public:
-  TempDir();                                    // where the system keeps such
-  explicit TempDir(const std::string& parent);  // in a folder that is there
+  TempDir();
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
