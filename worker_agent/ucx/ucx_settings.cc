@@ -168,6 +168,10 @@ const char* UsersUcxSetting(const char* name) {
   return ours != nullptr ? ours : std::getenv(absl::StrCat("UCX_", name).c_str());
 }
 
+std::string UsersUcxVariable(const char* name) {
+  return absl::StrCat(OurSetting(name) != nullptr ? "TENSORHUB_UCX_" : "UCX_", name);
+}
+
 void PrepareProcessForUcx() {
   static std::once_flag once;
   std::call_once(once, PrepareOnce);
@@ -183,14 +187,19 @@ absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> set
   return absl::OkStatus();
 }
 
+absl::Status ApplyTransportSetting(ucp_config_t* config, const char* name, const char* value) {
+  const ucs_status_t status = ucp_config_modify(config, name, value);
+  const ucs_status_t second = ucp_config_modify(config, NameWithin(name).c_str(), value);
+  return status != UCS_OK && second != UCS_OK ? Refused(name, value, status) : absl::OkStatus();
+}
+
 absl::Status ApplyTransportSettings(ucp_config_t* config, std::string_view transports) {
   for (const UcxSetting& setting : kTransports) {
     if (!Concerns(setting.name, transports)) continue;
     const char* const users = UsersTransportSetting(setting.name);
     const char* const value = users != nullptr ? users : setting.value;
-    const ucs_status_t status = ucp_config_modify(config, setting.name, value);
-    const ucs_status_t second = ucp_config_modify(config, NameWithin(setting.name).c_str(), value);
-    if (status != UCS_OK && second != UCS_OK) return Refused(setting.name, value, status);
+    const absl::Status applied = ApplyTransportSetting(config, setting.name, value);
+    if (!applied.ok()) return applied;
   }
   return absl::OkStatus();
 }

@@ -56,11 +56,16 @@ void PrepareProcessForUcx();
 // neither is set.
 const char* UsersUcxSetting(const char* name);
 
+// Under which name that is: "TENSORHUB_UCX_TLS" or "UCX_TLS".
+std::string UsersUcxVariable(const char* name);
+
 // Sets each key in `config`: to TENSORHUB_UCX_..., where the environment has that.
 // FAILED_PRECONDITION names a key that this UCX refuses.
 absl::Status ApplySettings(ucp_config_t* config, std::span<const UcxSetting> settings);
 // The same with those of TransportSettings that concern `transports` (UCX_TLS; empty: all).
 absl::Status ApplyTransportSettings(ucp_config_t* config, std::string_view transports);
+// Sets one key of a transport, under whichever of its names this UCX knows.
+absl::Status ApplyTransportSetting(ucp_config_t* config, const char* name, const char* value);
 // Whether they were taken, once a worker is there: `unused` is what UCX has found no use for
 // ("KEY=VALUE,…"), `available` the transports that the worker has ("tcp/eth0, …").
 absl::Status CheckTransportSettings(std::string_view unused, std::string_view available);

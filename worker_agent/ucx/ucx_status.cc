@@ -25,9 +25,11 @@ absl::StatusCode CodeOf(ucs_status_t status) {
     case UCS_ERR_NO_MEMORY:
     case UCS_ERR_NO_RESOURCE:
     case UCS_ERR_EXCEEDS_LIMIT:
+    case UCS_ERR_BUSY:
       return absl::StatusCode::kResourceExhausted;
     case UCS_ERR_UNSUPPORTED:
     case UCS_ERR_NOT_IMPLEMENTED:
+    case UCS_ERR_NO_DEVICE:
       return absl::StatusCode::kFailedPrecondition;
     default:
       return absl::StatusCode::kInternal;

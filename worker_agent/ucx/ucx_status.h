@@ -15,7 +15,8 @@
 namespace tensorhub::agent {
 
 // OK for UCS_OK; else "`what`: UCX's words". Time-out, reset, unreachable, rejected: UNAVAILABLE;
-// cancelled: CANCELLED; memory: RESOURCE_EXHAUSTED; unsupported: FAILED_PRECONDITION; the rest,
+// cancelled: CANCELLED; memory, ports: RESOURCE_EXHAUSTED; unsupported, no device:
+// FAILED_PRECONDITION; the rest,
 // invalid parameters included: INTERNAL.
 absl::Status UcxStatus(ucs_status_t status, std::string_view what);
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "worker_agent/ucx/ucx_log.h"
+#include "worker_agent/ucx/ucx_ports.h"
 #include "worker_agent/ucx/ucx_status.h"
 
 namespace tensorhub::agent {
@@ -37,7 +38,7 @@ absl::Status Set(ucp_config_t* config, const std::string& name, const std::strin
                    absl::StrFormat("setting UCX_%s to %s", name, value));
 }
 
-absl::StatusOr<UcpConfig> ReadConfig(const UcxWorker::Options& options) {
+absl::StatusOr<UcpConfig> ReadConfig(const UcxWorker::Options& options, uint16_t port) {
   ucp_config_t* raw = nullptr;
   const ucs_status_t status = ucp_config_read(nullptr, nullptr, &raw);
   if (status != UCS_OK) return UcxStatus(status, "reading UCX's settings (UCX_... variables)");
@@ -45,11 +46,33 @@ absl::StatusOr<UcpConfig> ReadConfig(const UcxWorker::Options& options) {
   if (absl::Status applied = ApplySettings(raw, options.settings); !applied.ok()) return applied;
   const std::string transports = GivenOrUsers(options.transports, "TLS");
   if (absl::Status applied = ApplyTransportSettings(raw, transports); !applied.ok()) return applied;
+  if (port != 0) {
+    const std::string only = absl::StrFormat("%d-%d", port, port);
+    absl::Status applied = ApplyTransportSetting(raw, "TCP_PORT_RANGE", only.c_str());
+    if (!applied.ok()) return applied;
+  }
   if (absl::Status set = Set(raw, "TLS", transports); !set.ok()) return set;
   const std::string devices = GivenOrUsers(options.devices, "NET_DEVICES");
   if (absl::Status set = Set(raw, "NET_DEVICES", devices); !set.ok()) return set;
   return config;
 }
+
+// What the user has set of what decides which transports there are.
+absl::Status WithVariables(const absl::Status& status) {
+  if (!absl::IsFailedPrecondition(status)) return status;
+  std::vector<std::string> set;
+  for (const char* name : {"TLS", "NET_DEVICES"}) {
+    const char* const users = UsersUcxSetting(name);
+    if (users != nullptr) set.push_back(absl::StrFormat("%s=%s", UsersUcxVariable(name), users));
+  }
+  if (set.empty()) return status;
+  return absl::FailedPreconditionError(
+      absl::StrFormat("%s; %s leaves nothing that this machine has: add to it, or unset it",
+                      status.message(), absl::StrJoin(set, ", ")));
+}
+
+// Another process may be quicker.
+constexpr int kPortsTriedMax = 16;
 
 // "tcp/eth0.0" is lane notation for "tcp/eth0".
 std::string WithoutPathIndex(std::string_view word) {
@@ -62,9 +85,23 @@ std::string WithoutPathIndex(std::string_view word) {
 
 absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Create(const Options& options) {
   PrepareProcessForUcx();
+  absl::StatusOr<UcxPorts> ports = UcxPorts::OfUser(GivenOrUsers(options.devices, "NET_DEVICES"));
+  if (!ports.ok()) return ports.status();
+  if (!ports->chosen()) return Open(options, 0);
+  absl::StatusOr<std::unique_ptr<UcxWorker>> worker;
+  for (int tried = 0; tried < kPortsTriedMax; ++tried) {
+    const absl::StatusOr<uint16_t> port = ports->TakeFree();
+    if (!port.ok()) return port.status();
+    worker = Open(options, *port);
+    if (!absl::IsResourceExhausted(worker.status())) break;
+  }
+  return worker;
+}
+
+absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Open(const Options& options, uint16_t port) {
   std::unique_ptr<UcxWorker> worker(new UcxWorker);
   const KeptComplaints complaints;
-  absl::Status status = worker->OpenContext(options);
+  absl::Status status = worker->OpenContext(options, port);
   if (status.ok()) status = worker->OpenWorker(options.address_kind);
   if (status.ok() && !complaints.unused().empty()) {
     status = CheckTransportSettings(complaints.unused(), worker->Transports());
@@ -92,14 +129,15 @@ UcxWorker::~UcxWorker() {
   if (context_ != nullptr) ucp_cleanup(context_);
 }
 
-absl::Status UcxWorker::OpenContext(const Options& options) {
-  absl::StatusOr<UcpConfig> config = ReadConfig(options);
+absl::Status UcxWorker::OpenContext(const Options& options, uint16_t port) {
+  absl::StatusOr<UcpConfig> config = ReadConfig(options, port);
   if (!config.ok()) return config.status();
   ucp_params_t params = {};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
   params.features = options.features | UCP_FEATURE_WAKEUP;
   params.name = options.name;
-  return UcxStatus(ucp_init(&params, config->get(), &context_), "opening a UCX context");
+  return WithVariables(
+      UcxStatus(ucp_init(&params, config->get(), &context_), "opening a UCX context"));
 }
 
 absl::Status UcxWorker::OpenWorker(EnvelopeKind address_kind) {

@@ -34,7 +34,8 @@ class UcxWorker {
     EnvelopeKind address_kind = EnvelopeKind::kMessageAddress;
   };
 
-  // Prepares the process first. FAILED_PRECONDITION or the like names what UCX lacks.
+  // Prepares the process first. FAILED_PRECONDITION or the like names what UCX lacks, and which
+  // variables have a part in that; RESOURCE_EXHAUSTED: the ports that the user gives are taken.
   static absl::StatusOr<std::unique_ptr<UcxWorker>> Create(const Options& options);
   ~UcxWorker();
   UcxWorker(const UcxWorker&) = delete;
@@ -64,7 +65,9 @@ class UcxWorker {
 
  private:
   UcxWorker() = default;
-  absl::Status OpenContext(const Options& options);
+  // `port`: at which it listens over TCP; 0: at any.
+  static absl::StatusOr<std::unique_ptr<UcxWorker>> Open(const Options& options, uint16_t port);
+  absl::Status OpenContext(const Options& options, uint16_t port);
   absl::Status OpenWorker(EnvelopeKind address_kind);
   bool MayStay();
 

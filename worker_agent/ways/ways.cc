@@ -37,19 +37,27 @@ int64_t SilentMs(const WayOffer& offer) {
   return offer.kind == WayOffer::Kind::kMemory ? Ways::kMemorySilentMs : Ways::kSilentMs;
 }
 
+bool IsNetwork(const Ways::Candidate& candidate) {
+  return candidate.offer.kind == WayOffer::Kind::kNetwork;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Ways>> Ways::Create(Sink* sink, const Host& host) {
   std::unique_ptr<Ways> ways(new Ways(sink, host));
   absl::Status last = absl::FailedPreconditionError("this host has no network");
+  absl::Status exhausted;
   for (const Candidate& candidate : host.candidates) {
     if (ways->ways_.size() == kWaysMax) break;
     const absl::Status added = ways->Add(candidate);
     if (added.ok()) continue;
     last = added;
+    if (IsNetwork(candidate) && absl::IsResourceExhausted(added)) exhausted = added;
     Log().warn("{} is not used: {}", NameOf(candidate.offer), std::string(added.message()));
   }
   if (ways->ways_.empty()) return last;
+  // With less than the user gives it room for, it would be out of reach of other hosts.
+  if (!exhausted.ok() && !ways->Reaches(WayOffer::Kind::kNetwork)) return exhausted;
   ways->address_ = WrapEnvelope(EnvelopeKind::kWays, Encode(ways->mine_));
   ways->OpenEvents();
   return ways;
@@ -82,6 +90,11 @@ absl::Status Ways::Add(const Candidate& candidate) {
   }
   ways_.push_back(std::move(way));
   return absl::OkStatus();
+}
+
+bool Ways::Reaches(WayOffer::Kind kind) const {
+  return std::any_of(ways_.begin(), ways_.end(),
+                     [&](const auto& way) { return way->offer.kind == kind; });
 }
 
 void Ways::OpenEvents() {

@@ -115,6 +115,7 @@ class Ways : public MessageTransport {
   Ways(Sink* sink, const Host& host);
   absl::Status Add(const Candidate& candidate);
   void OpenEvents();
+  bool Reaches(WayOffer::Kind kind) const;
   absl::Status ConnectNext(PeerId id, Peer& peer);
   bool TakeNext(Peer& peer);
   void Leave(Peer& peer);

@@ -309,5 +309,24 @@ TEST(NoWaysTest, WhatCannotBeMadeIsLeftOut) {
   EXPECT_THAT(std::string(ways.status().message()), HasSubstr("no memory"));
 }
 
+// Ports that the user gives and that are taken: the worker would be out of other hosts' reach.
+TEST(NoWaysTest, MemoryAloneIsNotEnoughWhereTheNetworksHaveNoRoom) {
+  Ways::Host host{"boot", "net", {}, {}, {}};
+  const auto memory =
+      [](MessageTransport::Sink* sink) -> absl::StatusOr<std::unique_ptr<MessageTransport>> {
+    return std::make_unique<FakeWay>("memory", sink);
+  };
+  const auto fails = [](const absl::Status& why) {
+    return [why](MessageTransport::Sink*) -> absl::StatusOr<std::unique_ptr<MessageTransport>> {
+      return why;
+    };
+  };
+  const WayOffer network{WayOffer::Kind::kNetwork, "", {"eth0", {10, 0, 0, 1}, 24}};
+  host.candidates = {{WayOffer{}, memory}, {network, fails(absl::ResourceExhaustedError("ports"))}};
+  EXPECT_EQ(Ways::Create(nullptr, host).status(), absl::ResourceExhaustedError("ports"));
+  host.candidates.back().make = fails(absl::UnavailableError("refused"));
+  EXPECT_TRUE(Ways::Create(nullptr, host).ok());
+}
+
 }  // namespace
 }  // namespace tensorhub::agent
