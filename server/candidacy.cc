@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/thread.h"
 #include "server/signals.h"
 #include "server/store/etcd/etcd_election.h"
 
@@ -34,7 +35,10 @@ absl::StatusOr<std::unique_ptr<Candidacy>> Candidacy::Start(const Flags& flags,
       rpc::StandbyServer::Start(listen, guard);
   if (!standby.ok()) return standby.status();
   std::unique_ptr<Candidacy> candidacy(new Candidacy(flags, *std::move(standby)));
-  candidacy->campaign_ = std::thread([self = candidacy.get()] { self->Run(); });
+  absl::StatusOr<std::thread> campaign =
+      StartThread("the election", [self = candidacy.get()] { self->Run(); });
+  if (!campaign.ok()) return campaign.status();
+  candidacy->campaign_ = *std::move(campaign);
   return candidacy;
 }
 
@@ -108,7 +112,8 @@ void Candidacy::Show(rpc::RpcServer* server) {
 }
 
 void Candidacy::Hurry() {
-  hurry_ = std::thread([this] { StopLater(); });
+  absl::StatusOr<std::thread> hurry = StartThread("the end", [this] { StopLater(); });
+  hurry.ok() ? void(hurry_ = *std::move(hurry)) : election_->Stop();
 }
 
 void Candidacy::StopLater() {

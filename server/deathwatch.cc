@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "common/listen_address.h"
+#include "common/thread.h"
 
 namespace tensorhub {
 namespace {
@@ -97,7 +98,9 @@ bool Refuses(const std::string& server) {
 
 }  // namespace
 
-Deathwatch::Deathwatch(OnDead on_dead) : on_dead_(std::move(on_dead)), thread_([this] { Run(); }) {}
+Deathwatch::Deathwatch(OnDead on_dead)
+    : on_dead_(std::move(on_dead)),
+      thread_(StartThreadOrEnd("watching the leader", [this] { Run(); })) {}
 
 Deathwatch::~Deathwatch() {
   {

@@ -13,6 +13,8 @@
 #include <string>
 #include <thread>
 
+#include "common/thread.h"
+
 namespace tensorhub {
 namespace {
 
@@ -81,7 +83,7 @@ News WaitForNews(const std::function<void()>& reload) {
 }
 
 void EndAtOnceIfAsked() {
-  std::thread([] {
+  absl::StatusOr<std::thread> ending = StartThread("the second signal", [] {
     const sigset_t signals = SignalSet({SIGTERM, SIGINT});
     // A terminal and a launcher may both send the first.
     std::this_thread::sleep_for(kFirstSignal);
@@ -90,7 +92,8 @@ void EndAtOnceIfAsked() {
     int received = 0;
     sigwait(&signals, &received);
     _exit(128 + received);
-  }).detach();
+  });
+  if (ending.ok()) ending->detach();
 }
 
 }  // namespace tensorhub

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/cli/supervisor.h"
+#include "common/thread.h"
 
 namespace tensorhub {
 
@@ -18,7 +19,8 @@ void Supervised::Ready(GiveSign give_sign, const std::string& status) {
   cli::TellSupervisor("READY=1\nSTATUS=" + status);
   if (thread_.joinable()) return;
   if (const auto patience = cli::WatchdogPatience()) {
-    thread_ = std::thread([this, pause = *patience / 3] { GiveSigns(pause); });
+    thread_ =
+        StartThreadOrEnd("signs of life", [this, pause = *patience / 3] { GiveSigns(pause); });
   }
 }
 

@@ -15,6 +15,7 @@
 #include "common/descriptors.h"
 #include "common/location.h"
 #include "common/random.h"
+#include "common/thread.h"
 #include "worker_agent/host_copies.h"
 #include "worker_agent/hub/channel.h"
 #include "worker_agent/runtime/log.h"
@@ -105,6 +106,12 @@ absl::Status CheckDescriptors() {
                                                    "; raise its limit (ulimit -n)"));
 }
 
+// gRPC starts its own with the first channel, and UCX one with each context.
+absl::Status CheckThreads() {
+  return CheckRoomForThreads("a client",
+                             8 + std::clamp(std::thread::hardware_concurrency(), 1u, 16u));
+}
+
 }  // namespace
 
 Agent::Agent(const AgentOptions& options, const std::shared_ptr<HubChannel>& channel)
@@ -129,6 +136,7 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options)
   OccupyStandardStreams();  // before anything of ours is opened
   GiveSignalsBack();
   if (absl::Status status = CheckDescriptors(); !status.ok()) return status;
+  if (absl::Status status = CheckThreads(); !status.ok()) return status;
   PrepareProcessForUcx();  // changes the environment, so before there are threads of ours
   std::unique_ptr<Agent> agent;
   std::shared_ptr<HubChannel> channel;
@@ -138,8 +146,11 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options)
     channel = std::make_shared<HubChannel>(options.server, options.security);
     agent.reset(new Agent(options, channel));
     MutexLock lock(agent->stop_mutex_);
-    agent->thread_ = StartWithoutSignals([self = agent.get(), loop = LoopOptions(options, channel),
-                                          connected] { self->RunLoop(loop, connected); });
+    absl::StatusOr<std::thread> thread =
+        StartWithoutSignals("a client", [self = agent.get(), loop = LoopOptions(options, channel),
+                                         connected] { self->RunLoop(loop, connected); });
+    if (!thread.ok()) return thread.status();
+    agent->thread_ = *std::move(thread);
   }
   const std::stop_callback on_cancel(options.cancel, [self = agent.get()] {
     self->inbox_->Post([self] { self->loop_->Stop(); });
@@ -309,10 +320,11 @@ VerbDone Agent::RunVerb(const Verb& verb, OnProgress on_progress, const std::sto
 absl::Status Agent::Leave(TimeMs drain_ms) {
   queries_.Stop();
   // Together, so that they have the same time.
-  std::thread copies = StartWithoutSignals([this, drain_ms] { copies_->Stop(drain_ms); });
+  absl::StatusOr<std::thread> copies =
+      StartWithoutSignals("leaving", [this, drain_ms] { copies_->Stop(drain_ms); });
   inbox_->Post([this, drain_ms] { loop_->AskToLeave(drain_ms); });
   const absl::Status status = RunVerb(LeaveVerb{drain_ms}).status;
-  copies.join();
+  copies.ok() ? copies->join() : copies_->Stop(/*drain_ms=*/0);
   return status;
 }
 

@@ -74,23 +74,36 @@ void HostCopies::SetShard(const std::vector<TensorBuffer>& tensors) {
 }
 
 void HostCopies::Make(VersionNumber version, TimeMs within_ms) {
+  const absl::Status status = AskToMake(version, within_ms);
+  if (!status.ok()) on_failed_(version, status);
+}
+
+absl::Status HostCopies::AskToMake(VersionNumber version, TimeMs within_ms) {
   MutexLock lock(mutex_);
+  if (absl::Status status = Wake(); !status.ok()) return status;
   to_make_[version] = Clock::now() + std::chrono::milliseconds(within_ms);
-  Wake();
+  return absl::OkStatus();
 }
 
 void HostCopies::Release(VersionNumber version) {
   MutexLock lock(mutex_);
   to_release_.insert(version);
-  Wake();
+  Wake().IgnoreError();  // what is there to be released, those threads have made
 }
 
-void HostCopies::Wake() {
-  if (!stopping_ && !making_.joinable()) {
-    making_ = StartWithoutSignals([this] { RunMaking(); });
-    releasing_ = StartWithoutSignals([this] { RunReleasing(); });
-  }
+absl::Status HostCopies::Wake() {
   changed_.NotifyAll();
+  if (stopping_ || (making_.joinable() && releasing_.joinable())) return absl::OkStatus();
+  absl::StatusOr<std::thread> started;
+  if (!releasing_.joinable()) {
+    started = StartWithoutSignals("releasing copies", [this] { RunReleasing(); });
+    if (!started.ok()) return started.status();
+    releasing_ = *std::move(started);
+  }
+  started = StartWithoutSignals("making copies", [this] { RunMaking(); });
+  if (!started.ok()) return started.status();
+  making_ = *std::move(started);
+  return absl::OkStatus();
 }
 
 void HostCopies::RunMaking() {
@@ -298,17 +311,22 @@ void HostCopies::Drop(VersionNumber version, std::optional<TimeMs> drain_ms) {
 void HostCopies::Stop(TimeMs drain_ms) {
   MutexLock one_at_a_time(stop_mutex_);
   std::vector<std::thread> threads;
+  std::vector<std::pair<VersionNumber, std::optional<TimeMs>>> alone;  // no thread is left for them
   {
     MutexLock lock(mutex_);
     stopping_ = true;
     changed_.NotifyAll();
     for (const auto& [version, copy] : copies_) {
       const std::optional<TimeMs> drain = copy.released ? std::nullopt : std::optional(drain_ms);
-      threads.push_back(StartWithoutSignals([this, v = version, drain] { Drop(v, drain); }));
+      absl::StatusOr<std::thread> thread =
+          StartWithoutSignals("leaving", [this, v = version, drain] { Drop(v, drain); });
+      if (thread.ok()) threads.push_back(*std::move(thread));
+      if (!thread.ok()) alone.emplace_back(version, drain);
     }
     threads.push_back(std::move(making_));
     threads.push_back(std::move(releasing_));
   }
+  for (const auto& [version, drain] : alone) Drop(version, drain);
   for (std::thread& thread : threads) {
     if (thread.joinable()) thread.join();
   }

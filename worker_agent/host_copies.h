@@ -58,7 +58,9 @@ class HostCopies {
 
   void RunMaking() ABSL_LOCKS_EXCLUDED(mutex_);
   void RunReleasing() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status AskToMake(VersionNumber version, TimeMs within_ms) ABSL_LOCKS_EXCLUDED(mutex_);
+  // RESOURCE_EXHAUSTED: no thread is left that could do it.
+  absl::Status Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsAskedFor(VersionNumber version) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Add(VersionNumber version, Deadline deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   // A new copy, which is empty.

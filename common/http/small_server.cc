@@ -17,6 +17,7 @@
 #include "common/http/connection.h"
 #include "common/mutex.h"
 #include "common/text.h"
+#include "common/thread.h"
 
 namespace tensorhub::http {
 namespace {
@@ -210,7 +211,10 @@ absl::StatusOr<std::unique_ptr<SmallServer>> SmallServer::Start(const Options& o
         absl::StrCat("cannot listen on ", host, ":", port, ": choose another address or port"));
   }
   server->port_ = static_cast<uint16_t>(bound);
-  server->thread_ = std::thread([&http] { http.listen_after_bind(); });
+  absl::StatusOr<std::thread> thread =
+      StartThread("the page", [&http] { http.listen_after_bind(); });
+  if (!thread.ok()) return thread.status();
+  server->thread_ = *std::move(thread);
   // The library ends only what runs.
   while (!http.is_running()) std::this_thread::sleep_for(kLookEvery);
   return server;

@@ -19,6 +19,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/thread.h"
 #include "common/tls/openssl.h"
 
 namespace tensorhub::tls {
@@ -60,7 +61,10 @@ AddressesPtr Look(const HostAndPort& to) {
 AddressesPtr Resolve(const HostAndPort& to, Clock::time_point until) {
   const auto answer = std::make_shared<std::promise<AddressesPtr>>();
   std::future<AddressesPtr> addresses = answer->get_future();
-  std::thread([answer, to] { answer->set_value(Look(to)); }).detach();
+  absl::StatusOr<std::thread> looking =
+      StartThread("a look at name servers", [answer, to] { answer->set_value(Look(to)); });
+  if (!looking.ok()) return nullptr;
+  looking->detach();
   if (addresses.wait_until(until) != std::future_status::ready) return nullptr;
   return addresses.get();
 }

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/thread.h"
 #include "python/native/client.h"
 
 namespace tensorhub::python {
@@ -60,13 +61,15 @@ nb::object ToPython(const std::shared_ptr<tensorhub::Client>& client) {
 }
 
 // The program's signals are for the interpreter's threads.
-void StartThread(std::function<void()> body) {
+absl::Status RunBeside(std::function<void()> body) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread(std::move(body)).detach();
+  absl::StatusOr<std::thread> thread = tensorhub::StartThread("a call", std::move(body));
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (thread.ok()) thread->detach();
+  return thread.status();
 }
 
 }  // namespace
@@ -95,11 +98,12 @@ void Call::Shared::End(Outcome outcome) {
 
 std::unique_ptr<Call> Call::Start(Body body) {
   auto shared = std::make_shared<Shared>(std::stop_source());
-  StartThread([shared, body = std::move(body)]() mutable {
+  const absl::Status started = RunBeside([shared, body = std::move(body)]() mutable {
     Outcome outcome = body(*shared);
     body = nullptr;  // before anybody hears of the end: it may hold the last reference to a client
     shared->End(std::move(outcome));
   });
+  if (!started.ok()) shared->End(Outcome{started});
   return std::unique_ptr<Call>(new Call(shared));
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/thread.h"
 
 namespace tensorhub::rpc {
 namespace {
@@ -45,7 +46,11 @@ absl::StatusOr<std::unique_ptr<Guard>> Guard::Make(const Options& options) {
     if (!status.ok()) return status;
   }
   const bool watches = guard->tls_ != nullptr || !options.access.empty();
-  if (watches) guard->thread_ = std::thread([self = guard.get()] { self->Run(); });
+  if (!watches) return guard;
+  absl::StatusOr<std::thread> thread =
+      StartThread("files that change", [self = guard.get()] { self->Run(); });
+  if (!thread.ok()) return thread.status();
+  guard->thread_ = *std::move(thread);
   return guard;
 }
 

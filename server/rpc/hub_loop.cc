@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/thread.h"
 
 namespace tensorhub::rpc {
 namespace {
@@ -73,7 +74,7 @@ HubLoop::HubLoop(const Options& options)
       wake_.NotifyAll();
     });
   }
-  thread_ = std::thread([this] { RunOnLoop(); });
+  thread_ = StartThreadOrEnd("the hub", [this] { RunOnLoop(); });
 }
 
 HubLoop::~HubLoop() {

@@ -5,9 +5,12 @@
 
 #include <utility>
 
+#include "common/thread.h"
+
 namespace tensorhub::rpc {
 
-Planner::Planner(Done done) : done_(std::move(done)), thread_([this] { Run(); }) {}
+Planner::Planner(Done done)
+    : done_(std::move(done)), thread_(StartThreadOrEnd("planning", [this] { Run(); })) {}
 
 Planner::~Planner() {
   {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/thread.h"
 
 namespace tensorhub::rpc {
 namespace {
@@ -53,7 +54,9 @@ absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Open(const Options& options)
 }
 
 Recorder::Recorder(const Options& options, int file)
-    : options_(options), file_(file), thread_([this] { WriteAll(); }) {}
+    : options_(options),
+      file_(file),
+      thread_(StartThreadOrEnd("the record", [this] { WriteAll(); })) {}
 
 Recorder::~Recorder() {
   {

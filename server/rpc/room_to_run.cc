@@ -19,6 +19,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/mutex.h"
+#include "common/thread.h"
 
 namespace tensorhub::rpc {
 namespace {
@@ -30,39 +31,6 @@ constexpr size_t kAddressBytes = size_t{128} << 20;
 size_t ThreadsAtStart() {
   return 16 + 2 * std::clamp(std::thread::hardware_concurrency(), 1u, 32u);
 }
-
-// Threads that are there until this object goes.
-class Threads {
- public:
-  ~Threads() {
-    {
-      MutexLock lock(mutex_);
-      over_ = true;
-      end_.NotifyAll();
-    }
-    for (std::thread& thread : threads_) thread.join();
-  }
-  // How many there are.
-  size_t StartUpTo(size_t count) {
-    try {
-      while (threads_.size() < count) threads_.emplace_back([this] { AwaitEnd(); });
-    } catch (const std::system_error&) {
-      // no more
-    }
-    return threads_.size();
-  }
-
- private:
-  void AwaitEnd() {
-    MutexLock lock(mutex_);
-    while (!over_) end_.Wait(mutex_);
-  }
-
-  Mutex mutex_;
-  CondVar end_;
-  bool over_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> threads_;
-};
 
 bool CanTakeAddresses() {
   void* const taken =
@@ -90,15 +58,8 @@ absl::Status CheckRoomToRun() {
   // Each thread would reserve 64 MiB for what it allocates, and leave none for the next one's
   // stack.
   if (AddressBytesMax() != UINT64_MAX) mallopt(M_ARENA_MAX, 1);
-  const size_t wanted = ThreadsAtStart();
-  Threads threads;
-  const size_t started = threads.StartUpTo(wanted);
-  if (started < wanted) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "can start no more than ", started, " of ", wanted,
-        " threads; raise the limit of processes (ulimit -u, TasksMax, a container's pids), or of "
-        "address space (ulimit -v)"));
-  }
+  absl::Status threads = CheckRoomForThreads("this server", ThreadsAtStart());
+  if (!threads.ok()) return threads;
   if (CanTakeAddresses()) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("can have no ", kAddressBytes >> 20,

@@ -7,12 +7,14 @@
 
 #include <utility>
 
+#include "common/thread.h"
+
 namespace tensorhub::rpc {
 
 using SteadyClock = std::chrono::steady_clock;
 
 Unfinished::Unfinished(std::chrono::milliseconds patience)
-    : patience_(patience), thread_([this] { Run(); }) {}
+    : patience_(patience), thread_(StartThreadOrEnd("calls that hang", [this] { Run(); })) {}
 
 Unfinished::~Unfinished() {
   {

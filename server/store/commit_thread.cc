@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/thread.h"
 
 namespace tensorhub::store {
 
 CommitThread::CommitThread(Store& store, Done done)
-    : store_(store), done_(std::move(done)), thread_([this] { Run(); }) {}
+    : store_(store),
+      done_(std::move(done)),
+      thread_(StartThreadOrEnd("the store", [this] { Run(); })) {}
 
 CommitThread::~CommitThread() {
   {

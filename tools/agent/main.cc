@@ -23,6 +23,7 @@
 #include "common/cli/logging.h"
 #include "common/cli/program.h"
 #include "common/mutex.h"
+#include "common/thread.h"
 #include "tools/agent/subscription.h"
 #include "tools/ctl/arguments.h"
 #include "tools/ctl/security_flags.h"
@@ -112,10 +113,10 @@ class Agent {
   absl::Status Run() {
     std::vector<std::thread> threads;
     for (auto& subscription : subscriptions_) {
-      threads.emplace_back([this, &subscription] {
+      threads.push_back(StartThreadOrEnd("a model", [this, &subscription] {
         const absl::Status status = subscription->Run();
         if (!status.ok()) Fail(status);
-      });
+      }));
     }
     for (std::thread& thread : threads) thread.join();
     MutexLock lock(mutex_);

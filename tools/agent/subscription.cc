@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/thread.h"
 #include "spdlog/spdlog.h"
 #include "tools/ctl/fetch_plan.h"
 #include "tools/ctl/units.h"
@@ -75,10 +76,10 @@ void Subscription::LeaveAll() {
   std::vector<std::thread> leaving;
   for (Rank& rank : ranks_) {
     if (rank.client == nullptr) continue;
-    leaving.emplace_back([&rank] {
+    leaving.push_back(StartThreadOrEnd("leaving", [&rank] {
       const absl::Status status = rank.client->Leave();
       if (!status.ok()) spdlog::warn("{}", std::string(status.message()));
-    });
+    }));
   }
   for (std::thread& thread : leaving) thread.join();
 }
@@ -257,14 +258,14 @@ absl::Status Subscription::Fetch(uint64_t version) {
     fetching_ = ranks_.size();
   }
   for (Rank& rank : ranks_) {
-    threads.emplace_back([this, &rank, version] {
+    threads.push_back(StartThreadOrEnd("a rank", [this, &rank, version] {
       // There may be a newer one, from somebody who is there.
       const tensorhub::FetchOptions options{
           .timeout = options_.fetch_timeout, .progress = {}, .waits_out_outages = false};
       rank.fetched = rank.client->Fetch(tensorhub::Version(version), options).status();
       MutexLock lock(mutex_);
       if (--fetching_ == 0) changed_.NotifyAll();
-    });
+    }));
   }
   {
     MutexLock lock(mutex_);

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/thread.h"
 #include "tools/ctl/arguments.h"
 #include "tools/ctl/progress_bar.h"
 
@@ -25,8 +26,9 @@ GroupFetch::~GroupFetch() {
   std::vector<std::thread> leaving;
   for (const auto& rank : ranks_) {
     if (rank->client == nullptr || rank->result.ok()) continue;
-    leaving.emplace_back(
-        [&rank] { rank->client->Leave({.drain_timeout = kLookInterval}).IgnoreError(); });
+    leaving.push_back(StartThreadOrEnd("leaving", [&rank] {
+      rank->client->Leave({.drain_timeout = kLookInterval}).IgnoreError();
+    }));
   }
   for (std::thread& thread : leaving) thread.join();
 }
@@ -76,10 +78,10 @@ absl::Status GroupFetch::Read(const FetchPlan& plan) {
   std::atomic<size_t> running = ranks_.size();
   std::vector<std::thread> threads;
   for (auto& rank : ranks_) {
-    threads.emplace_back([this, &rank, &running, &plan] {
+    threads.push_back(StartThreadOrEnd("a rank", [this, &rank, &running, &plan] {
       ReadRank(*rank, plan.version);
       --running;
-    });
+    }));
   }
   ShowProgress(plan.data_bytes(), running);
   for (std::thread& thread : threads) thread.join();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/thread.h"
 #include "tools/ctl/rows.h"
 
 namespace tensorhub::ctl {
@@ -101,7 +102,8 @@ absl::Status GroupPublish::Publish(uint64_t version, const tensorhub::PublishOpt
   std::vector<absl::Status> results(clients_.size());
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < clients_.size(); ++rank) {
-    threads.emplace_back([&, rank] { results[rank] = clients_[rank]->Publish(version, options); });
+    threads.push_back(StartThreadOrEnd(
+        "a rank", [&, rank] { results[rank] = clients_[rank]->Publish(version, options); }));
   }
   for (std::thread& thread : threads) thread.join();
   absl::Status first;

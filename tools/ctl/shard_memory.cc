@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/memory_left.h"
 #include "common/mutex.h"
+#include "common/thread.h"
 #include "spdlog/spdlog.h"
 #include "tools/ctl/units.h"
 
@@ -54,11 +55,9 @@ absl::Status MakePages(std::byte* memory, uint64_t bytes) {
       static_cast<void>(::madvise(memory + at, std::min(kStep, bytes - at), MADV_POPULATE_WRITE));
     }
   };
-  std::vector<std::thread> threads(
-      std::min<uint64_t>(std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax),
-                         (bytes + kStep - 1) / kStep));
-  for (std::thread& thread : threads) thread = std::thread(run);
-  for (std::thread& thread : threads) thread.join();
+  RunInThreads(std::min<uint64_t>(std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax),
+                                  (bytes + kStep - 1) / kStep),
+               run);
   return first_error;
 }
 

@@ -10,6 +10,8 @@
 #include <iostream>
 #include <utility>
 
+#include "common/thread.h"
+
 namespace tensorhub::ctl {
 namespace {
 
@@ -33,7 +35,7 @@ sigset_t Watched() {
 SignalThread::SignalThread(Handler handler) : handler_(std::move(handler)) {
   const sigset_t set = Watched();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  thread_ = std::thread([this] { Loop(); });
+  thread_ = StartThreadOrEnd("signals", [this] { Loop(); });
 }
 
 SignalThread::~SignalThread() {

@@ -24,6 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/random.h"
+#include "common/thread.h"
 #include "tools/safetensors/names.h"
 
 namespace tensorhub::safetensors {
@@ -272,10 +273,7 @@ absl::Status DirectoryWriter::WriteBlocks(int fd, const std::string& name, uint6
   };
   const size_t threads =
       std::min<size_t>(std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax), blocks);
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < threads; ++i) others.emplace_back(run);
-  run();
-  for (std::thread& thread : others) thread.join();
+  RunInThreads(threads, run);
   return first_error;
 }
 

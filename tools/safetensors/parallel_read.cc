@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "common/mutex.h"
+#include "common/thread.h"
 
 namespace tensorhub::safetensors {
 namespace {
@@ -90,10 +91,7 @@ absl::Status ReadRanges(const std::vector<FileRange>& ranges,
   const uint64_t wanted = std::min<uint64_t>(
       std::clamp(std::thread::hardware_concurrency(), 1u, kReadThreadsMax), pieces);
   Reading reading(ranges, after);
-  std::vector<std::thread> others;
-  for (uint64_t i = 1; i < wanted; ++i) others.emplace_back([&reading] { reading.Run(); });
-  reading.Run();
-  for (std::thread& thread : others) thread.join();
+  RunInThreads(wanted, [&reading] { reading.Run(); });
   return reading.status();
 }
 

@@ -68,6 +68,7 @@ ProgressLoop::ProgressLoop(Options options, std::shared_ptr<Inbox> inbox)
 ProgressLoop::~ProgressLoop() { ShutDown(); }
 
 absl::Status ProgressLoop::Start() {
+  if (absl::Status status = watch_.Start(); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<MessageTransport>> made = options_.make_messages(&peers_);
   if (!made.ok()) return made.status();
   messages_ = *std::move(made);
@@ -98,7 +99,6 @@ absl::Status ProgressLoop::Start() {
 }
 
 void ProgressLoop::Run() {
-  watch_.Start();
   while (!stopping_) {
     if (!Turn()) Sleep();
   }

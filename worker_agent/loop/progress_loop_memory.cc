@@ -32,6 +32,7 @@ absl::Status ProgressLoop::Register(Memory memory) {
     return absl::FailedPreconditionError(
         "tensors are registered already; they are fixed for the life of a client");
   }
+  if (absl::Status status = hasher_.Start(); !status.ok()) return status;
   memory_ = std::move(memory);
   if (absl::Status status = ShareMemory(); !status.ok()) {
     ForgetMemory();

@@ -13,11 +13,21 @@ ReadPlanner::ReadPlanner(GetLayout get_layout, Done done)
     : get_layout_(std::move(get_layout)), done_(std::move(done)) {}
 
 void ReadPlanner::Plan(const MakeReadPlan& wanted, std::shared_ptr<const Layout> own) {
+  const absl::Status status = Ask({wanted, std::move(own)});
+  if (!status.ok()) done_(ReadPlanned{wanted.token, status});
+}
+
+absl::Status ReadPlanner::Ask(Question question) {
   MutexLock lock(mutex_);
-  if (stopping_) return;
-  next_ = Question{wanted, std::move(own)};
-  if (!thread_.joinable()) thread_ = StartWithoutSignals([this] { Run(); });
+  if (stopping_) return absl::OkStatus();
+  if (!thread_.joinable()) {
+    absl::StatusOr<std::thread> thread = StartWithoutSignals("planning a read", [this] { Run(); });
+    if (!thread.ok()) return thread.status();
+    thread_ = *std::move(thread);
+  }
+  next_ = std::move(question);
   wake_.NotifyAll();
+  return absl::OkStatus();
 }
 
 void ReadPlanner::Stop() {

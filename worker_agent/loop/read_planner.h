@@ -26,7 +26,7 @@ class ReadPlanner {
  public:
   // Encoded. Blocks; ends early once the planner is to stop, by its owner's doing.
   using GetLayout = std::function<absl::StatusOr<std::string>(const Fingerprint&)>;
-  // On the planner's thread.
+  // On the planner's thread; or on the asking one, if there is no thread left for that.
   using Done = std::function<void(const ReadPlanned&)>;
 
   ReadPlanner(GetLayout get_layout, Done done);
@@ -46,6 +46,8 @@ class ReadPlanner {
     std::shared_ptr<const Layout> own;
   };
 
+  // RESOURCE_EXHAUSTED: no thread is left to plan it.
+  absl::Status Ask(Question question) ABSL_LOCKS_EXCLUDED(mutex_);
   void Run();
   std::optional<Question> TakeNext() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<ReadParts> Answer(const Question& question) const;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include "common/thread.h"
 #include "worker_agent/memory/medium.h"
 
 namespace tensorhub::agent {
@@ -38,6 +39,13 @@ bool Continues(const HashChunks& job, const HashChunks& before) {
 
 }  // namespace
 
+absl::Status ChunkHasher::Start() {
+  if (thread_.joinable()) return absl::OkStatus();
+  absl::StatusOr<std::thread> thread = StartThread("digests", [this] { Run(); });
+  if (thread.ok()) thread_ = *std::move(thread);
+  return thread.status();
+}
+
 std::optional<ChunksHashed> ChunkHasher::Hash(const HashChunks& job, const Memory& memory) {
   const bool at_once = job.urgent && !job.beside && BytesOf(job) <= kAtOnceMax;
   if (at_once && !memory.medium().DigestsManyAtOnce()) {
@@ -50,7 +58,6 @@ std::optional<ChunksHashed> ChunkHasher::Hash(const HashChunks& job, const Memor
   jobs_.push_back({job, &memory});
   called_.store(true, std::memory_order_relaxed);
   changed_.NotifyAll();
-  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
   return std::nullopt;
 }
 

@@ -13,7 +13,7 @@
 // once (a device) is never asked by the caller, and gets jobs that continue one another as one.
 //
 // Thread contract: made, used and stopped on one thread. `on_hashed` is called on the hasher's own,
-// which starts with the first job, and no more once Stop has returned; `on_failed` there or from
+// and no more once Stop has returned; `on_failed` there or from
 // within Hash, when the memory has been lost; the hasher's thread does nothing after it.
 
 #ifndef TENSORHUB_WORKER_AGENT_MEMORY_CHUNK_HASHER_H_
@@ -50,6 +50,8 @@ class ChunkHasher {
   ChunkHasher(const ChunkHasher&) = delete;
   ChunkHasher& operator=(const ChunkHasher&) = delete;
 
+  // Before the first job. RESOURCE_EXHAUSTED: no thread is left that could hash. Idempotent.
+  absl::Status Start();
   // The answer, if it was hashed at once; otherwise `on_hashed` gets it. `memory` outlives Stop.
   std::optional<ChunksHashed> Hash(const HashChunks& job, const Memory& memory)
       ABSL_LOCKS_EXCLUDED(mutex_);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/memory_left.h"
+#include "common/thread.h"
 #include "worker_agent/runtime/thread.h"
 
 namespace tensorhub::agent {
@@ -53,14 +55,14 @@ absl::StatusOr<HostMemory> HostMemory::Make(uint64_t bytes) {
 void HostMemory::Populate() {
   const uint64_t threads = std::clamp(std::thread::hardware_concurrency(), 1u, kPopulateThreads);
   const uint64_t share = (bytes_ / threads + kHugePage) / kHugePage * kHugePage;
-  std::vector<std::thread> working;
-  for (uint64_t begin = 0; begin < bytes_; begin += share) {
-    working.push_back(StartWithoutSignals([this, begin, share] {
+  std::atomic<uint64_t> next = 0;
+  const WithoutSignals blocked;
+  RunInThreads(threads, [this, share, &next] {
+    for (uint64_t begin = next.fetch_add(share); begin < bytes_; begin = next.fetch_add(share)) {
       // Refused by kernels before 5.14; then whoever writes makes the pages.
       madvise(data_ + begin, std::min(share, bytes_ - begin), MADV_POPULATE_WRITE);
-    }));
-  }
-  for (std::thread& thread : working) thread.join();
+    }
+  });
 }
 
 HostMemory::~HostMemory() {

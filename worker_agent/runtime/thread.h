@@ -10,8 +10,12 @@
 #include <signal.h>
 
 #include <functional>
+#include <string_view>
 #include <thread>
 #include <utility>
+
+#include "absl/status/statusor.h"
+#include "common/thread.h"
 
 namespace tensorhub::agent {
 
@@ -32,9 +36,10 @@ class WithoutSignals {
   sigset_t before_;
 };
 
-inline std::thread StartWithoutSignals(std::function<void()> body) {
+inline absl::StatusOr<std::thread> StartWithoutSignals(std::string_view what,
+                                                       std::function<void()> body) {
   const WithoutSignals blocked;
-  return std::thread(std::move(body));
+  return StartThread(what, std::move(body));
 }
 
 }  // namespace tensorhub::agent

@@ -113,8 +113,11 @@ StallWatch::Call::~Call() {
   watch_.longest_ = what_;
 }
 
-void StallWatch::Start() {
-  thread_ = StartWithoutSignals([this, id = syscall(SYS_gettid)] { Watch(id); });
+absl::Status StallWatch::Start() {
+  absl::StatusOr<std::thread> thread =
+      StartWithoutSignals("watching a client", [this, id = syscall(SYS_gettid)] { Watch(id); });
+  if (thread.ok()) thread_ = *std::move(thread);
+  return thread.status();
 }
 
 void StallWatch::Stop() {

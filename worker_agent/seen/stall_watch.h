@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "common/mutex.h"
 #include "common/time.h"
 #include "worker_agent/seen/stall_account.h"
@@ -44,7 +45,8 @@ class StallWatch {
   StallWatch& operator=(const StallWatch&) = delete;
 
   // The thread that calls is watched from now on.
-  void Start();
+  // RESOURCE_EXHAUSTED: no thread is left that could watch.
+  absl::Status Start();
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whether it is in a call of kOwners. Any thread, also when this has ended.

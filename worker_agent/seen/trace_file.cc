@@ -65,13 +65,15 @@ absl::StatusOr<std::shared_ptr<TraceFile>> TraceFile::In(const std::string& fold
                      "); name a folder that is there and may be written to"));
   }
   std::shared_ptr<TraceFile> file(new TraceFile(std::move(path), fd));
+  absl::StatusOr<std::thread> thread =
+      StartWithoutSignals("writing a trace", [writer = file.get()] { writer->Run(); });
+  if (!thread.ok()) return thread.status();
+  file->thread_ = *std::move(thread);
   files.there[folder] = file;
   return file;
 }
 
-TraceFile::TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd), waiting_("[\n") {
-  thread_ = StartWithoutSignals([this] { Run(); });
-}
+TraceFile::TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd), waiting_("[\n") {}
 
 TraceFile::~TraceFile() {
   {
@@ -79,7 +81,7 @@ TraceFile::~TraceFile() {
     ending_ = true;
     changed_.NotifyAll();
   }
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   close(fd_);
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/random.h"
 #include "common/text.h"
+#include "common/thread.h"
 #include "server/store/etcd/kept.pb.h"
 
 namespace tensorhub::store {
@@ -318,7 +319,7 @@ std::unique_ptr<Store> EtcdElection::OpenStore() {
 }
 
 void EtcdElection::Hold() {
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartThreadOrEnd("the lease", [this] { Run(); });
 }
 
 void EtcdElection::Run() {

@@ -64,6 +64,7 @@ TEST_F(ChunkHasherTest, HashesTheCanonicalBytesOfEachChunk) {
     for (const ChunksHashed& each : hashed) came[each.token] = each;
     changed.NotifyAll();
   });
+  ASSERT_TRUE(hasher.Start().ok());
   const uint32_t count = chunking_.count();
   EXPECT_FALSE(hasher.Hash(Job(1, 0, count), *memory_)) << "is not urgent";
   EXPECT_FALSE(hasher.Hash(Job(2, count - 1, 1), *memory_));
@@ -76,6 +77,7 @@ TEST_F(ChunkHasherTest, HashesTheCanonicalBytesOfEachChunk) {
 TEST_F(ChunkHasherTest, HashesAtOnceWhatAReadWaitsFor) {
   int came = 0;
   ChunkHasher hasher([&](const std::vector<ChunksHashed>&) { ++came; });
+  ASSERT_TRUE(hasher.Start().ok());
   for (uint32_t chunk = 0; chunk < chunking_.count(); ++chunk) {
     const auto hashed = hasher.Hash(Job(chunk, chunk, 1, true), *memory_);
     ASSERT_TRUE(hashed);
@@ -99,6 +101,7 @@ TEST_F(ChunkHasherTest, HandsOverALongChunk) {
     came = std::move(hashed);
     changed.NotifyAll();
   });
+  ASSERT_TRUE(hasher.Start().ok());
   const HashChunks job{1, {bytes.size(), 2 << 20}, 0, 1, /*urgent=*/true};
   EXPECT_FALSE(hasher.Hash(job, memory));
   MutexLock lock(mutex);
@@ -116,6 +119,7 @@ TEST_F(ChunkHasherTest, HandsOverWhatIsHashedBesideACopy) {
     for (const ChunksHashed& each : hashed) came[each.token] = each;
     changed.NotifyAll();
   });
+  ASSERT_TRUE(hasher.Start().ok());
   for (uint32_t chunk = 0; chunk < 8; ++chunk) {
     HashChunks job = Job(chunk, chunk, 1, /*urgent=*/true);
     job.beside = true;
@@ -172,6 +176,7 @@ TEST_F(ChunkHasherTest, ADeviceIsAskedForManyChunksTogether) {
     for (const ChunksHashed& each : hashed) came[each.token] = each;
     changed.NotifyAll();
   });
+  ASSERT_TRUE(hasher.Start().ok());
   const uint32_t count = chunking_.count();
   ASSERT_GE(count, 12u);
   EXPECT_FALSE(hasher.Hash(Job(0, 0, 1, true), *memory_)) << "is the device's to wait for";
@@ -191,6 +196,7 @@ TEST_F(ChunkHasherTest, ADeviceIsAskedForManyChunksTogether) {
 TEST_F(ChunkHasherTest, SaysNothingOnceStopped) {
   size_t came = 0;
   ChunkHasher hasher([&](const std::vector<ChunksHashed>& hashed) { came += hashed.size(); });
+  ASSERT_TRUE(hasher.Start().ok());
   for (uint64_t token = 1; token < 100; ++token) {
     hasher.Hash(Job(token, 0, chunking_.count()), *memory_);
   }

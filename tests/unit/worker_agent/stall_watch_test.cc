@@ -132,7 +132,7 @@ class StallWatchTest : public ::testing::Test {
  protected:
   StallWatchTest() {
     Lines::Get().Take();
-    watch_.Start();
+    EXPECT_TRUE(watch_.Start().ok());
   }
   ~StallWatchTest() override { watch_.Stop(); }
 
