@@ -29,6 +29,8 @@ inline constexpr size_t kTensorDimensionsMax = 32;
 inline constexpr size_t kReadStreamsMax = 512;
 // What its plan consists of: 56 bytes of memory each.
 inline constexpr size_t kReadItemsMax = size_t{4} << 20;
+// The boxes whose digests a hub asks a worker for at a time.
+inline constexpr size_t kAskedBoxesMax = 4096;
 // One message between a worker and the hub (gRPC counts in int). The longest carries an attachment
 // or a layout, whole.
 inline constexpr int kHubMessageBytesMax = static_cast<int>(kLayoutBytesMax) + (1 << 20);

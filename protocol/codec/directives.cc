@@ -198,6 +198,26 @@ SourceSharding Get(HubFields& fields, const v1::SourceSharding& in) {
   return out;
 }
 
+void Put(const HashBoxes& hash, v1::HubMessage& message) {
+  v1::HashBoxes& out = *message.mutable_hash_boxes();
+  out.set_generation(hash.generation);
+  out.set_question(hash.question);
+  for (const HashBoxes::Range& box : hash.boxes) {
+    out.add_begins(box.begin);
+    out.add_bytes(box.bytes);
+  }
+}
+HashBoxes Get(HubFields& fields, const v1::HashBoxes& in) {
+  HashBoxes out{in.generation(), in.question(), {}};
+  const bool even = in.begins_size() == in.bytes_size();
+  const bool few = static_cast<size_t>(in.begins_size()) <= kAskedBoxesMax;
+  fields.Require(even && few && in.begins_size() > 0, "HashBoxes.begins");
+  for (int i = 0; even && few && i < in.begins_size(); ++i) {
+    out.boxes.push_back({in.begins(i), in.bytes(i)});
+  }
+  return out;
+}
+
 }  // namespace
 
 v1::HubMessage Encode(const HubMessage& message) {
@@ -237,6 +257,8 @@ absl::StatusOr<std::optional<HubMessage>> Decode(const v1::HubMessage& message) 
       return read(message.end_stream());
     case v1::HubMessage::kSourceSharding:
       return read(message.source_sharding());
+    case v1::HubMessage::kHashBoxes:
+      return read(message.hash_boxes());
     case v1::HubMessage::BODY_NOT_SET:
       break;
   }

@@ -162,7 +162,8 @@ v1::OpenSession Encode(const OpenSession& open) {
   if (open.open_fetch) PutOpenFetch(*open.open_fetch, *out.mutable_open_fetch());
   out.set_abandoned_join_op(open.abandoned_join_op);
   out.set_features((open.knows_streams ? uint64_t{v1::FEATURE_STREAMS} : 0) |
-                   (open.knows_resharding ? uint64_t{v1::FEATURE_RESHARDING} : 0));
+                   (open.knows_resharding ? uint64_t{v1::FEATURE_RESHARDING} : 0) |
+                   (open.knows_boxes ? uint64_t{v1::FEATURE_BOXES} : 0));
   if (open.repeats) out.set_repeats(*open.repeats);
   out.set_read_key(ToBytes(open.read_key));
   return out;
@@ -192,6 +193,7 @@ absl::StatusOr<OpenSession> Decode(const v1::OpenSession& open) {
   out.abandoned_join_op = open.abandoned_join_op();
   if (open.has_repeats()) out.repeats = open.repeats();
   out.knows_streams = (open.features() & v1::FEATURE_STREAMS) != 0;
+  out.knows_boxes = (open.features() & v1::FEATURE_BOXES) != 0;
   out.knows_resharding = out.knows_streams && (open.features() & v1::FEATURE_RESHARDING) != 0;
   out.known_store = check.IdOrNone(open.known_store_id(), "known_store_id");
   out.known_hub_epoch = open.known_epoch();

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
 #include "common/limits.h"
 #include "common/remedy.h"
@@ -108,6 +109,22 @@ CopyFailed Get(FieldChecks& check, const v1::CopyFailed& in) {
   return {in.version(), check.Result(in.code(), in.reason())};
 }
 
+void Put(const BoxesHashed& said, v1::WorkerMessage& message) {
+  v1::BoxesHashed& out = *message.mutable_boxes_hashed();
+  out.set_generation(said.generation);
+  out.set_question(said.question);
+  for (const uint64_t digest : said.digests) out.add_digests(digest);
+}
+BoxesHashed Get(FieldChecks& check, const v1::BoxesHashed& in) {
+  check.SetPrefix("boxes_hashed.");
+  const auto count = static_cast<size_t>(in.digests_size());
+  check.Require(count > 0 && count <= kAskedBoxesMax, "digests",
+                absl::StrCat("are ", count, ", not 1..", kAskedBoxesMax));
+  return {check.GenerationOf(in.generation()),
+          check.Positive(in.question(), "question"),
+          {in.digests().begin(), in.digests().end()}};
+}
+
 }  // namespace
 
 v1::WorkerMessage Encode(const WorkerMessage& message) {
@@ -137,6 +154,8 @@ absl::StatusOr<WorkerMessage> Decode(const v1::WorkerMessage& message) {
       return read(message.probe_answer());
     case v1::WorkerMessage::kContentHashed:
       return read(message.content_hashed());
+    case v1::WorkerMessage::kBoxesHashed:
+      return read(message.boxes_hashed());
     case v1::WorkerMessage::kCopyFailed:
       return read(message.copy_failed());
     case v1::WorkerMessage::kOpen:

@@ -119,8 +119,21 @@ struct SourceSharding {
   bool operator==(const SourceSharding&) const = default;
 };
 
-using HubMessage = std::variant<Welcome, GroupChanged, Assign, AbortRead, Probe, Dropped, Visible,
-                                Superseded, MakeCopy, ReleaseCopy, EndStream, SourceSharding>;
+// R1: other ranks publish these parts of the worker's byte space, too. Answered by BoxesHashed.
+struct HashBoxes {
+  struct Range {
+    uint64_t begin = 0;
+    uint64_t bytes = 0;
+    bool operator==(const Range&) const = default;
+  };
+  Generation generation = 0;
+  uint64_t question = 0;
+  std::vector<Range> boxes = {};  // at most kAskedBoxesMax
+};
+
+using HubMessage =
+    std::variant<Welcome, GroupChanged, Assign, AbortRead, Probe, Dropped, Visible, Superseded,
+                 MakeCopy, ReleaseCopy, EndStream, SourceSharding, HashBoxes>;
 
 }  // namespace tensorhub::protocol
 

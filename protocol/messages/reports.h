@@ -101,6 +101,8 @@ struct OpenSession {
   bool knows_streams = false;
   // The worker may be told to read from holders of another sharding (SourceSharding).
   bool knows_resharding = false;
+  // The worker says what boxes of its shard give (HashBoxes).
+  bool knows_boxes = false;
   // R8: the call whose answer it has not had, and which it repeats now; 0: none. None: an older
   // agent, which does not say.
   std::optional<OpId> repeats = {};
@@ -160,8 +162,15 @@ struct CopyFailed {
   absl::Status reason = {};
 };
 
+// R1: the answer to HashBoxes.
+struct BoxesHashed {
+  Generation generation = 0;
+  uint64_t question = 0;
+  std::vector<uint64_t> digests = {};  // by box
+};
+
 using WorkerMessage = std::variant<Heartbeat, Progress, SourceReleased, SourceFailed, SourceSilent,
-                                   ProbeAnswer, ContentHashed, CopyFailed>;
+                                   ProbeAnswer, ContentHashed, CopyFailed, BoxesHashed>;
 
 }  // namespace tensorhub::protocol
 

@@ -6,6 +6,8 @@
 // digest of a shard is what its first publisher says; where that one has gone before it said it,
 // what a whole holder says.
 
+#include "server/core/content.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -78,7 +80,7 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
     return IsAnothers(publication, worker.id.key.group) ? Joining::kWaits : Joining::kMayHold;
   }
   if (MadeItWhole(worker, op.generation, publication.publishers)) return Joining::kMayHold;
-  if (ReadAs(worker, op) == &publication) return Joining::kMayHold;
+  if (Content::ReadAs(*this, worker, op) == &publication) return Joining::kMayHold;
   if (!op.hashes && !op.digest) {
     return CannotCompare(op, rank, "digests are off at this publisher, or it is an older one");
   }
@@ -97,29 +99,31 @@ absl::StatusOr<Hub::State::Joining> Hub::State::CompareContent(const Publication
 
 // R4, R8: a reader says that it reads that version from these very buffers: then that is what they
 // hold, though their owner has not heard so from the hub that was before.
-const Publication* Hub::State::ReadAs(const Worker& worker, const PublishOp& op) const {
-  const std::vector<AwaitedReader>* awaited = graph_.AwaitedReaders(worker.id);
+const Publication* Hub::State::Content::ReadAs(const State& state, const Worker& worker,
+                                               const PublishOp& op) {
+  const std::vector<AwaitedReader>* awaited = state.graph_.AwaitedReaders(worker.id);
   if (awaited == nullptr) return nullptr;
   for (const AwaitedReader& reader : *awaited) {
     if (reader.generation != op.generation) continue;
-    const PublicationId& read = FindRow(reader.reader)->read->publication;
-    const Publication* publication = FindPublication(worker.id.key.model, read);
+    const PublicationId& read = state.FindRow(reader.reader)->read->publication;
+    const Publication* publication = state.FindPublication(worker.id.key.model, read);
     if (publication != nullptr && publication->version == op.version) return publication;
   }
   return nullptr;
 }
 
 // Any holder that has the whole list; the joiner asks it which chunk differs, if one does.
-ComparedWith Hub::State::HolderToAsk(const Publication& publication, const Worker& joiner) const {
+ComparedWith Hub::State::Content::HolderToAsk(const State& state, const Publication& publication,
+                                              const Worker& joiner) {
   const auto shard = publication.published.shards.find(joiner.id.key.rank);
   if (shard == publication.published.shards.end()) return {};
   for (const auto& [serial, holder] : shard->second.holders) {
-    const ReferenceState state = holder->reference->state;
-    const bool whole = state == ReferenceState::kPublishing || state == ReferenceState::kComplete;
+    const ReferenceState stands = holder->reference->state;
+    const bool whole = stands == ReferenceState::kPublishing || stands == ReferenceState::kComplete;
     if (!whole) continue;
     const Generation generation = holder->reference->generation;
     return {holder->id, holder->endpoint, generation,
-            SignRead(options_, *holder,
+            SignRead(state.options_, *holder,
                      {.reader = joiner.id.incarnation,
                       .publication = publication.id,
                       .generation = generation,

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/chunking.h"
+#include "server/core/content.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -108,6 +109,7 @@ void Hub::State::RetryPlans() {
       graph_.RetryAllRedirects(publication);
     }
   }
+  Content{*this}.RetryUnfinished();
 }
 
 // The sharding's shards are there from now on, whoever comes to hold them. R8: of one that is known

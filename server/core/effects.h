@@ -57,6 +57,7 @@ using protocol::Assign;
 using protocol::Dropped;
 using protocol::EndStream;
 using protocol::GroupChanged;
+using protocol::HashBoxes;
 using protocol::MakeCopy;
 using protocol::Probe;
 using protocol::ReleaseCopy;
@@ -77,7 +78,8 @@ struct CloseSession {
 };
 
 // Whether a group that cuts the model in another way can read it so, and which ranks' shards each
-// of its ranks needs. The answer is PlanMade: it takes longer than the hub may stand still.
+// of its ranks needs. With nothing to read from: which boxes the ranks hold alike. The answer is
+// PlanMade: it takes longer than the hub may stand still.
 struct PlanWanted {
   PlanKey plan;
   std::vector<Fingerprint> from;  // layouts by rank, which the hub has

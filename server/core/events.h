@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -61,6 +62,7 @@ using SourceSilent = FromSession<protocol::SourceSilent>;
 using ProbeAnswer = FromSession<protocol::ProbeAnswer>;
 using ContentHashed = FromSession<protocol::ContentHashed>;
 using CopyFailed = FromSession<protocol::CopyFailed>;
+using BoxesHashed = FromSession<protocol::BoxesHashed>;
 
 // --- operations: unary calls, idempotent through (incarnation, op) ------------------------------
 
@@ -164,12 +166,30 @@ struct ReadPart {
 
 using PartsByRank = std::vector<std::vector<ReadPart>>;  // by the reader's rank
 
+// Boxes that several ranks hold alike, in the order of the first rank's layout. Of each, who holds
+// it: which entry of that rank's layout it is.
+struct EqualBoxes {
+  struct Holder {
+    Rank rank = 0;
+    uint32_t entry = 0;
+  };
+  std::vector<Holder> holders;
+  std::vector<size_t> ends;  // in `holders`, by box
+
+  size_t size() const { return ends.size(); }
+  std::span<const Holder> of(size_t box) const {
+    const size_t begin = box == 0 ? 0 : ends[box - 1];
+    return std::span(holders).subspan(begin, ends[box] - begin);
+  }
+};
+
 // The answer to PlanWanted.
 struct PlanMade {
   PlanKey plan;
   absl::Status status;  // why it cannot be read so
   PartsByRank parts;
   bool full = false;  // the readers have, together, all that is read from
+  EqualBoxes equal;   // instead of all that, where nothing is to be read
 };
 
 // The caller hung up; no reply is wanted. A fetch that waits for others leaves its transaction.
@@ -180,11 +200,12 @@ struct CallCancelled {
 // Time passed; nothing else happened.
 struct Tick {};
 
-using Event = std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased,
-                           SourceFailed, SourceSilent, ProbeAnswer, ContentHashed, CopyFailed,
-                           PublishOp, UnpublishOp, JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp,
-                           WaitOp, PutLayoutOp, PutAttachmentOp, RetainOp, PinOp, UnpinOp,
-                           SupersedeOp, DrainOp, AdoptOp, PlanMade, CallCancelled, Tick>;
+using Event =
+    std::variant<SessionOpened, SessionClosed, Heartbeat, Progress, SourceReleased, SourceFailed,
+                 SourceSilent, ProbeAnswer, ContentHashed, CopyFailed, BoxesHashed, PublishOp,
+                 UnpublishOp, JoinFetchOp, BeginReadOp, FinishReadOp, LeaveOp, WaitOp, PutLayoutOp,
+                 PutAttachmentOp, RetainOp, PinOp, UnpinOp, SupersedeOp, DrainOp, AdoptOp, PlanMade,
+                 CallCancelled, Tick>;
 
 // A worker's call, and what it says in its session.
 inline Event Asked(const Operation& by, const protocol::Request& request) {

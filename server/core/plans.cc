@@ -36,6 +36,10 @@ PlanWanted PlanOf(std::vector<Fingerprint> from, std::vector<Fingerprint> to) {
   return {{IdOfSharding(from), IdOfSharding(to)}, std::move(from), std::move(to)};
 }
 
+PlanWanted EqualBoxesIn(std::vector<Fingerprint> layouts) {
+  return {{ShardingId{}, IdOfSharding(layouts)}, {}, std::move(layouts)};
+}
+
 void TakePlan(const KnownPlan& plan, const Sharding& origin, Sharding& sharding) {
   sharding.parts[origin.id] = plan.parts;
   if (sharding.id) sharding.full = plan.full;
@@ -69,6 +73,7 @@ bool Plans::Learn(const PlanMade& made) {
   known.made = true;
   known.parts = made.parts;
   known.full = made.full;
+  known.equal = made.equal;
   known.status = made.status.ok() ? CheckParts(made.parts) : made.status;
   return true;
 }

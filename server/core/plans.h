@@ -24,6 +24,7 @@ struct KnownPlan {
   absl::Status status;  // why it cannot be read so
   PartsByRank parts;
   bool full = false;  // the readers have, together, all that is read from
+  EqualBoxes equal;   // of the answer to EqualBoxesIn
   uint64_t used = 0;  // the greater, the later
 };
 
@@ -33,6 +34,8 @@ struct Sharding;
 std::vector<Fingerprint> LayoutsOf(const Sharding& sharding);
 // The question whether what is cut in one way can be read as cut in the other.
 PlanWanted PlanOf(std::vector<Fingerprint> from, std::vector<Fingerprint> to);
+// The question which boxes ranks that cut so hold alike.
+PlanWanted EqualBoxesIn(std::vector<Fingerprint> layouts);
 // R9: what a plan says of a sharding counts more than workers' words. The published one has
 // everything.
 void TakePlan(const KnownPlan& plan, const Sharding& origin, Sharding& sharding);

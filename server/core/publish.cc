@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/remedy.h"
+#include "server/core/content.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -157,7 +158,7 @@ void Hub::State::Publish(Worker& worker, const PublishOp& op) {
                          PublishReply{.publication = publication->id,
                                       .chunk_bytes = publication->published.chunk_bytes,
                                       .compare = true,
-                                      .with = HolderToAsk(*publication, worker)});
+                                      .with = Content::HolderToAsk(*this, *publication, worker)});
   }
   if (!worker.reference) Hold(worker, *publication, op);
   worker.medium = op.medium;
@@ -175,6 +176,7 @@ void Hub::State::Hold(Worker& worker, Publication& publication, const PublishOp&
   const bool compared = op.digest && op.compared == publication.id;
   if (compared) reference.digest = op.digest;
   reference.hashing = !compared && op.hashes;
+  publication.boxes.Restart();
   SettleDigest(publication, shard);
 }
 
@@ -203,7 +205,8 @@ Publication& Hub::State::Create(const PublishOp& op, const Worker& worker) {
 
 void Hub::State::AnswerPublish(Worker& worker, const PublishOp& op) {
   const Publication& publication = PublicationOf(worker);
-  if (op.wait_for_group && !publication.visible) return calls_.SetDeadline(worker, op.timeout_ms);
+  const bool waits = op.wait_for_group || publication.boxes.begun;
+  if (waits && !publication.visible) return calls_.SetDeadline(worker, op.timeout_ms);
   calls_.Finish(worker, absl::OkStatus(), PublishReplyOf(publication, worker));
 }
 
@@ -222,6 +225,12 @@ void Hub::State::PublishDeadline(Worker& worker) {
     return other != nullptr && HasPublished(*other, publication);
   };
   const std::string missing = RanksWithout(publication.published.world_size, published);
+  if (missing.empty()) {
+    return calls_.Finish(worker, absl::DeadlineExceededError(absl::StrCat(
+                                     "version ", publication.version, " is recorded for every rank",
+                                     " of ", group, ", but what several of them hold was not",
+                                     " compared in time; publish again")));
+  }
   calls_.Finish(worker,
                 absl::DeadlineExceededError(absl::StrCat(
                     "version ", publication.version, " is recorded for this rank; not every ",
@@ -241,7 +250,9 @@ void Hub::State::CompleteIfWhole(Publication& publication, const std::string& gr
   const bool known = publication.visible || !recovering_ ||
                      (!candidate && AllWereTold({publication.model, group}));
   const bool whole = ranks.size() == publication.published.world_size && known;
+  if (whole && !publication.visible && !Content{*this}.BoxesAgree(publication, ranks)) return;
   const bool first = whole && !std::exchange(publication.visible, true);
+  if (first) publication.boxes = {};
   if (first) publication.publishers = PublishersOf(ranks);
   joiners_due_ |= first;
   if (first && candidate) BeginTermWith(publication, group);

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/adoption.h"
+#include "server/core/content.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -160,6 +161,7 @@ void Hub::State::MergeReport(Worker& worker, const SessionOpened& event) {
   graph_.ConfirmHolder(worker, /*verified=*/false);
   graph_.AskOnceMore(worker);
   TellIfVisible(worker, event);
+  Content{*this}.AskAgain(worker);
   EndUnreported(worker, event);
   MergeOpenFetch(worker, event);
   GiveUpJoin(worker, event.abandoned_join_op);

@@ -135,6 +135,7 @@ void Hub::State::RemoveReference(Worker& worker, bool may_return) {
   shard.withdrawn.erase(&worker);
   Retention::ForgetSuccession(worker);
   shard.holders.erase(worker.serial);
+  publication.boxes.Restart();
   --publication.references;
   const bool hashed = worker.reference->hashing;  // then the others' word counts from now on
   worker.reference.reset();

@@ -293,6 +293,7 @@ void Hub::State::Attach(Worker& worker, const SessionOpened& event) {
   worker.may_publish = event.may_publish;
   worker.knows_streams = event.knows_streams;
   worker.knows_resharding = event.knows_resharding;
+  worker.knows_boxes = event.knows_boxes;
   worker.copy_of = event.copy_of;
   worker.endpoint = event.endpoint;
   worker.read_key = event.read_key;

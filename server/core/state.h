@@ -130,13 +130,13 @@ class Hub::State : private Turn, private Roster, private Catalog, private Groups
 
   // content.cc: R1, one content behind a number
   enum class Joining { kMayHold, kCompares, kWaits };
-  const Publication* ReadAs(const Worker& worker, const PublishOp& op) const;
   absl::StatusOr<Joining> CompareContent(const Publication& publication, const Worker& worker,
                                          const PublishOp& op) const;
-  ComparedWith HolderToAsk(const Publication& publication, const Worker& joiner) const;
   void AwaitContent(Worker& worker, const PublishOp& op);
   void SettleJoiners();
   void On(const ContentHashed& event);
+  void On(const BoxesHashed& event);
+  struct Content;  // content.h: what is held against what
   void LearnDigest(Worker& holder, const ContentDigest& digest);
   void DropOther(Worker& holder);
   void HearDigest(Worker& worker, const Holding& holding);

@@ -22,6 +22,7 @@
 
 #include "absl/container/btree_map.h"
 #include "common/content_identity.h"
+#include "server/core/box_comparison.h"
 #include "server/core/durable.h"
 #include "server/core/effects.h"
 #include "server/core/events.h"
@@ -216,6 +217,7 @@ struct Worker {
   bool may_publish = true;        // R9: whose session it was last, may
   bool knows_streams = false;     // it may be one end of a read that has several sources
   bool knows_resharding = false;  // and the reading end where those hold another sharding
+  bool knows_boxes = false;       // it says what boxes of its shard give
   std::string copy_of;
   std::string endpoint;
   CapabilityKey read_key;     // R9: what its readers are signed by; none: it has told none
@@ -404,6 +406,7 @@ struct Publication {
   VersionNumber version = 0;
   Term term;                 // in which it was published; that it begins, if a later one (R2)
   bool visible = false;      // ever
+  BoxComparison boxes;       // until it is visible
   bool superseded = false;   // by a later term: reads of it end, and no new one begins
   ContentDigest identity;    // R1; none: a shard's digest is not known (yet)
   PublishersRow publishers;  // who made it whole; none: not known

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/content.h"
 #include "server/core/state.h"
 
 namespace tensorhub::hub {
@@ -53,7 +54,7 @@ absl::Status CheckMark(const Model& model, const PublishOp& op) {
 // and begins no other term.
 const Publication* Hub::State::Wanted(const Worker& worker, const PublishOp& op) const {
   if (worker.reference) return &PublicationOf(worker);
-  if (const Publication* read = ReadAs(worker, op)) return read;
+  if (const Publication* read = Content::ReadAs(*this, worker, op)) return read;
   const Publication* same = FindPublication(worker.id.key.model, op.version);
   const bool own =
       same != nullptr && same->visible && MadeItWhole(worker, op.generation, same->publishers);

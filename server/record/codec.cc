@@ -229,13 +229,13 @@ class Reader {
   std::string_view& from_;
 };
 
-constexpr std::array<std::string_view, 27> kNames = {
-    "SessionOpened", "SessionClosed", "Heartbeat",   "Progress",      "SourceReleased",
-    "SourceFailed",  "SourceSilent",  "ProbeAnswer", "ContentHashed", "CopyFailed",
-    "Publish",       "Unpublish",     "JoinFetch",   "BeginRead",     "FinishRead",
-    "Leave",         "Wait",          "PutLayout",   "PutAttachment", "Retain",
-    "Pin",           "Unpin",         "Supersede",   "Drain",         "Adopt",
-    "PlanMade",      "CallCancelled"};
+constexpr std::array<std::string_view, 28> kNames = {
+    "SessionOpened", "SessionClosed", "Heartbeat",    "Progress",      "SourceReleased",
+    "SourceFailed",  "SourceSilent",  "ProbeAnswer",  "ContentHashed", "CopyFailed",
+    "BoxesHashed",   "Publish",       "Unpublish",    "JoinFetch",     "BeginRead",
+    "FinishRead",    "Leave",         "Wait",         "PutLayout",     "PutAttachment",
+    "Retain",        "Pin",           "Unpin",        "Supersede",     "Drain",
+    "Adopt",         "PlanMade",      "CallCancelled"};
 
 }  // namespace
 

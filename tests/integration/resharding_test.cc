@@ -126,6 +126,11 @@ class Rank {
       });
     }
   }
+  void Spoil(const std::string& name) {
+    for (Held& held : held_) {
+      if (held.model.name == name) ++held.data.back();
+    }
+  }
   void ExpectHolds(uint64_t version) const {
     for (const Held& held : held_) {
       uint64_t wrong = 0;
@@ -277,6 +282,21 @@ TEST_P(ReshardingRefusedTest, AnotherDtype) {
     EXPECT_THAT(std::string(result.status().message()), HasSubstr("embed"));
     EXPECT_THAT(std::string(result.status().message()), HasSubstr("F32"));
   }
+}
+
+// R1: both ranks have all of it, and one of them other bytes.
+TEST_P(ReshardingRefusedTest, RanksThatDifferInWhatBothHave) {
+  const Group trainer = Join("trainer", 2, Whole);
+  for (const auto& rank : trainer) rank->Fill(1);
+  trainer[1]->Spoil("layer.0.norm");
+  ASSERT_TRUE(trainer[0]->client().Publish(1).ok());
+  const absl::Status differs = trainer[1]->client().Publish(1);
+  EXPECT_EQ(differs.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(differs.message()),
+              HasSubstr("tensor \"layer.0.norm\" [0:1024] differs between ranks 0, 1"));
+  EXPECT_FALSE(trainer[1]->client().Held());
+  Publish(trainer, 1);
+  EXPECT_EQ(trainer[0]->client().List()->back().state, "visible");
 }
 
 // R3: a publisher that wants its buffers back has them once nobody reads its part any more.

@@ -66,6 +66,14 @@ std::vector<CutShard> CutModel::Draw(Dice& dice, uint32_t ranks, bool all) const
   return shards;
 }
 
+uint64_t CutModel::CommonCellOf(const Layout& layout) {
+  for (const Layout::Entry& entry : layout.entries()) {
+    if (entry.name == kCommonTensor) return entry.offset / kCellBytes;
+  }
+  TH_CHECK(false);
+  return 0;
+}
+
 CutShard CutModel::ShardOf(const std::vector<Piece>& pieces) const {
   std::vector<TensorSpec> specs;
   auto cells = std::make_shared<std::vector<uint32_t>>();

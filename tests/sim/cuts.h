@@ -35,6 +35,9 @@ class CutModel {
   // without the second tensor.
   std::vector<CutShard> Draw(Dice& dice, uint32_t ranks, bool all) const;
 
+  // Where in its memory a rank has the cell that all ranks have.
+  static uint64_t CommonCellOf(const Layout& layout);
+
  private:
   // No rows: the rank has nothing of the tensor.
   struct Piece {

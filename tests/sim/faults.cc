@@ -106,6 +106,8 @@ FaultPlan FaultPlan::Draw(uint64_t seed) {
   plan.adopts = draws.On();
   plan.guarded_late = draws.On() && draws.On();
   plan.strangers = draws.Every(200 * kMillisecond, 5 * kSecond);
+  const bool compared = plan.digests == DigestUse::kOn || plan.digests == DigestUse::kAuto;
+  if (plan.cuts && compared) plan.unlike = draws.Share(10'000, 300'000);
   if (plan.digests != DigestUse::kOn) return plan;
   plan.damaged = draws.Share(10'000, 300'000);
   // Who reads parts of another sharding is told what is in its source's memory, and no more.

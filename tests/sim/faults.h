@@ -77,6 +77,8 @@ struct FaultPlan {
   bool host_copies = false;  // of what is to be kept; some groups offer memory
   // Publishers that come with other bytes under a number that is held already.
   Ppm other_bytes = 0;
+  // Ranks that publish other bytes than the others' in what all of them have.
+  Ppm unlike = 0;
   // Digests: who makes and checks them, and how long hashing takes at most.
   enum class DigestUse { kOn, kAuto, kOff, kMixed };
   DigestUse digests = DigestUse::kOn;

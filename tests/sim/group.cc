@@ -393,6 +393,8 @@ void Group::Train(Rank rank, uint64_t number) {
 void Group::Publish(Rank rank, uint64_t number) {
   if (number != number_ || !unfinished_.contains(rank)) return;
   ranks_[rank].process->WriteContent(operation_.content);
+  const bool alike = !cuts() || world_size() == 1 || !scene_.Happens(scene_.plan.unlike);
+  if (!alike) ranks_[rank].process->BeUnlike();
   agent::PublishVerb verb;
   verb.version = operation_.version;
   verb.wait_for_group = operation_.wait_for_group;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -69,10 +70,10 @@ class Memory {
   // content once all of it was written with the same, from front to back.
   void Write(uint64_t begin, uint64_t bytes, const Cell* cells);
 
-  // Of one chunk's cells: equal where they are.
-  uint64_t DigestOf(const Chunking& chunking, uint32_t chunk) const {
+  // Of the cells that a range touches: equal where they are.
+  uint64_t DigestOf(uint64_t begin, uint64_t bytes_there) const {
     Cells cells;
-    Read(chunking.begin(chunk), 0, CellsIn(chunking.begin(chunk), chunking.size(chunk)), cells);
+    Read(begin, 0, CellsIn(begin, bytes_there), cells);
     const auto* bytes = reinterpret_cast<const char*>(cells.data());
     return FingerprintOf({bytes, cells.size() * sizeof(Cell)}).lo;
   }
@@ -82,6 +83,13 @@ class Memory {
     rotten_.clear();
     for (uint64_t i = 0; i < cells_.size(); ++i) cells_[i] = Named(content, rank, i);
   }
+  // As a rank that forgot to take part in something.
+  void Differ(uint64_t index, uint64_t number) {
+    cells_[index] = Garbage(number);
+    different_ = {index, cells_[index]};
+  }
+  // Until that cell is written.
+  bool differs() const { return different_ && cells_[different_->first] == different_->second; }
   void Scribble(uint64_t number) {
     parts_.clear();
     rotten_.clear();
@@ -116,6 +124,7 @@ class Memory {
   std::map<uint64_t, Part> parts_;  // by its index
   // What was there before, by index; of this generation.
   std::map<uint64_t, Cell> rotten_;
+  std::optional<std::pair<uint64_t, Cell>> different_;
 };
 
 }  // namespace tensorhub::fault

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/sim/checkers/checkers.h"
+#include "tests/sim/cuts.h"
 #include "tests/sim/details.h"
 #include "tests/sim/effect_trace.h"
 #include "tests/sim/gets.h"
@@ -141,6 +142,7 @@ hub::SessionOpened Process::Opening() const {
   opened.repeats = report.repeats;
   opened.knows_streams = true;
   opened.knows_resharding = scene_.plan.cuts;
+  opened.knows_boxes = scene_.plan.cuts;
   opened.read_key = key();
   opened.holding = report.holding;
   opened.open_fetch = report.open_fetch;
@@ -234,6 +236,10 @@ void Process::WriteContent(ContentId content) {
   CheckOwnersWrite();
   publishing_ = content;
   memory_.Fill(content, identity_.key.rank);
+}
+
+void Process::BeUnlike() {
+  memory_.Differ(CutModel::CommonCellOf(*place_.layout), scene_.dice.Next() >> 24);
 }
 
 void Process::Scribble() {
@@ -355,8 +361,9 @@ void Process::CarryOut(const agent::HashChunks& effect) {
     if (std::exchange(hashed_in_, generation) != generation) hashed_.clear();
     agent::ChunksHashed hashed{effect.token, {}};
     for (uint32_t chunk = effect.first; chunk < effect.first + effect.count; ++chunk) {
-      hashed.digests.push_back(memory_.DigestOf(effect.chunking, chunk));
-      hashed_.insert(chunk);
+      const agent::ByteRange range = effect.at(chunk);
+      hashed.digests.push_back(memory_.DigestOf(range.begin, range.bytes));
+      if (effect.ranges.empty()) hashed_.insert(chunk);
     }
     Step(hashed);
   });

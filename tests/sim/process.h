@@ -84,6 +84,9 @@ class Process {
   bool Rot();
   // Publishes what the buffers hold already.
   void KeepContent(ContentId content) { publishing_ = content; }
+  // What it has written last is not what its group's other ranks have where all have the same.
+  void BeUnlike();
+  bool unlike() const { return memory_.differs(); }
   ContentId publishing() const { return publishing_; }
   // What a publisher's buffers mean, by generation.
   ContentId Published(Generation generation) const;

@@ -230,6 +230,10 @@ void AgentCore::State::On(const WordArrived& event, TimeMs now, Effects& effects
 
 void AgentCore::State::On(const ChunksHashed& event, TimeMs now, Effects& effects) {
   if (scan_ && scan_->Expects(event.token)) return OnScanned(event, effects);
+  if (boxes_ && boxes_->Expects(event.token)) {
+    boxes_->OnBatch(event.digests);
+    return ScanBoxes(effects);
+  }
   RunReader([&] { reader_->OnHashed(event, now, effects); }, now, effects);
 }
 

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "common/random.h"
 #include "worker_agent/core/agent_core.h"
+#include "worker_agent/core/box_scan.h"
 #include "worker_agent/core/chunk_server.h"
 #include "worker_agent/core/content_scan.h"
 #include "worker_agent/core/digest_query.h"
@@ -52,6 +53,7 @@ class AgentCore::State {
   void On(const protocol::AbortRead& event, TimeMs now, Effects& effects);
   void On(const protocol::Probe& event, TimeMs now, Effects& effects);
   void On(const protocol::Dropped& event, TimeMs now, Effects& effects);
+  void On(const protocol::HashBoxes& event, TimeMs now, Effects& effects);
   void On(const protocol::Visible& event, TimeMs now, Effects& effects);
   void On(const protocol::Superseded& event, TimeMs now, Effects& effects);
   void On(const protocol::GroupChanged& event, TimeMs now, Effects& effects);
@@ -166,6 +168,7 @@ class AgentCore::State {
   void EndDigests(Effects& effects);
   void CheckContent(Effects& effects);
   void ScanOn(Effects& effects);
+  void ScanBoxes(Effects& effects);
   void OnScanned(const ChunksHashed& event, Effects& effects);
   std::optional<uint32_t> FirstDifference(const ChunksHashed& event) const;
   void AnswerVerified(Effects& effects);
@@ -187,7 +190,8 @@ class AgentCore::State {
   // come whole and, behind that, what was there before.
   Remembered last_;
   std::optional<ContentScan> scan_;
-  bool check_asked_ = false;  // by the hub (R8); the scan under way comes first
+  std::optional<BoxScan> boxes_;  // that the hub asks for
+  bool check_asked_ = false;      // by the hub (R8); the scan under way comes first
   // Why what was held is lost without its owner's doing, until the buffers mean something else.
   std::optional<absl::Status> damage_;
   uint64_t next_token_ = 1;

@@ -129,6 +129,12 @@ struct HashChunks {
   uint32_t count = 0;
   bool urgent = false;
   bool beside = false;
+  // Not empty: `count` ranges of the byte space instead, one digest each.
+  std::vector<ByteRange> ranges = {};
+
+  ByteRange at(uint32_t i) const {
+    return ranges.empty() ? ByteRange{chunking.begin(i), chunking.size(i)} : ranges[i];
+  }
 };
 // Find out which bytes each part brings, from its layout and the own one (common/read_plan.h): of a
 // sharding of so many ranks. Answered by ReadPlanned, later.

@@ -186,9 +186,9 @@ using Event =
                  SessionRefused, protocol::Assign, protocol::EndStream, protocol::SourceSharding,
                  ReadPlanned, protocol::AbortRead, protocol::Probe, protocol::Dropped,
                  protocol::Visible, protocol::Superseded, protocol::GroupChanged,
-                 protocol::MakeCopy, protocol::ReleaseCopy, CallReply, MessageArrived, SendDone,
-                 GetDone, WordArrived, PeerFailed, TransportReplaced, PathKnown, MemoryImported,
-                 ChunksHashed, protocol::CopyFailed, Tick>;
+                 protocol::MakeCopy, protocol::ReleaseCopy, protocol::HashBoxes, CallReply,
+                 MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, TransportReplaced,
+                 PathKnown, MemoryImported, ChunksHashed, protocol::CopyFailed, Tick>;
 
 }  // namespace tensorhub::agent
 

@@ -76,6 +76,25 @@ std::optional<uint32_t> AgentCore::State::FirstDifference(const ChunksHashed& ev
   return std::nullopt;
 }
 
+// R1: the publish that the hub asks for may not be answered yet; its bytes are fixed all the same.
+void AgentCore::State::On(const protocol::HashBoxes& event, TimeMs /*now*/, Effects& effects) {
+  const bool held = reference_.state() == Reference::State::kPublishing || reference_.holds();
+  if (event.generation != reference_.generation() || !held) return;
+  const auto is_there = [this](const protocol::HashBoxes::Range& box) {
+    const uint64_t total = registered_->total_bytes;
+    return box.bytes > 0 && box.begin < total && box.bytes <= total - box.begin;
+  };
+  if (!std::all_of(event.boxes.begin(), event.boxes.end(), is_there)) return;  // R9
+  boxes_.emplace(event, options_.scan_bytes);
+  ScanBoxes(effects);
+}
+
+void AgentCore::State::ScanBoxes(Effects& effects) {
+  if (!boxes_->done()) return boxes_->AskOn(next_token_++, effects);
+  effects.emplace_back(SessionSend{boxes_->answer()});
+  boxes_.reset();
+}
+
 // R8: the source's own word on whether its reference stands.
 void AgentCore::State::On(const protocol::Probe& event, TimeMs /*now*/, Effects& effects) {
   effects.emplace_back(SelfTestReceive{});  // who complains may not have been heard

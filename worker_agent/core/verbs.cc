@@ -85,6 +85,7 @@ void AgentCore::State::Raise(Reference::State state, Effects& effects) {
   reference_.Raise(state, effects);
   digests_.Reset();
   scan_.reset();
+  boxes_.reset();
   check_asked_ = false;
   damage_.reset();
 }

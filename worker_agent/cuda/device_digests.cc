@@ -22,7 +22,7 @@ kernels::DigestTables TablesOf(const Memory& memory, const HashChunks& what) {
   std::vector<Memory::Piece> pieces;
   std::vector<DigestPiece> of_chunk;
   for (uint32_t chunk = what.first; chunk < what.first + what.count; ++chunk) {
-    memory.Pieces({what.chunking.begin(chunk), what.chunking.size(chunk)}, pieces);
+    memory.Pieces(what.at(chunk), pieces);
     of_chunk.clear();
     for (const Memory::Piece& piece : pieces) of_chunk.push_back({piece.data, piece.bytes});
     tables.Add(of_chunk);

@@ -34,6 +34,7 @@ protocol::OpenSession OpeningOf(const WorkerFacts& facts, const StateReport& rep
   out.abandoned_join_op = report.abandoned_join_op;
   out.knows_streams = true;
   out.knows_resharding = true;
+  out.knows_boxes = true;
   out.repeats = report.repeats;
   out.read_key = facts.read_key;
   return out;

@@ -29,10 +29,15 @@ int64_t NowUs() {
       .count();
 }
 
-uint64_t BytesOf(const HashChunks& job) { return job.chunking.chunk_bytes * job.count; }
+uint64_t BytesOf(const HashChunks& job) {
+  if (job.ranges.empty()) return job.chunking.chunk_bytes * job.count;
+  uint64_t bytes = 0;
+  for (const ByteRange& range : job.ranges) bytes += range.bytes;
+  return bytes;
+}
 
 bool Continues(const HashChunks& job, const HashChunks& before) {
-  return job.first == before.first + before.count &&
+  return job.ranges.empty() && before.ranges.empty() && job.first == before.first + before.count &&
          job.chunking.chunk_bytes == before.chunking.chunk_bytes &&
          job.chunking.total_bytes == before.chunking.total_bytes;
 }

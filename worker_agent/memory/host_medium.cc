@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<uint64_t>> InHostMemory::Digests(const Memory& memory
   std::vector<DigestPiece> digest_pieces;
   digests.reserve(what.count);
   for (uint32_t chunk = what.first; chunk < what.first + what.count; ++chunk) {
-    memory.Pieces({what.chunking.begin(chunk), what.chunking.size(chunk)}, pieces);
+    memory.Pieces(what.at(chunk), pieces);
     digest_pieces.clear();
     for (const Memory::Piece& piece : pieces) digest_pieces.push_back({piece.data, piece.bytes});
     digests.push_back(ChunkDigest(digest_pieces.data(), digest_pieces.size()));

@@ -34,11 +34,21 @@ void R1Immutable::ForgetDropped(const hub::Effect& effect) {
     const Process* process = scene_.hub->stream(directive->session).process;
     if (std::holds_alternative<hub::Dropped>(directive->body)) Forget(process);
     const auto* visible = std::get_if<hub::Visible>(&directive->body);
+    if (process != nullptr && visible != nullptr) CheckAlike(*process, visible->publication);
     const auto holder = visible == nullptr || process == nullptr ? holders_.end()
                                                                  : holders_.find(process->number());
     if (holder == holders_.end() || holder->second.publication != visible->publication) return;
     holder->second.visible = true;
   }
+}
+
+// What several ranks have is the same at all of them, or else no version.
+void R1Immutable::CheckAlike(const Process& process, const PublicationId& visible) {
+  const auto holding = process.Report().holding;
+  if (!process.unlike() || !holding || holding->publication != visible) return;
+  if (!holding->published) return;
+  scene_.Fail("R1", absl::StrCat("version ", holding->version, " is visible, and ", process.name(),
+                                 " has published other bytes of what all ranks have"));
 }
 
 // Who is dropped makes room for who is answered in the same event; and who is answered may be

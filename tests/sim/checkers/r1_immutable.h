@@ -31,6 +31,7 @@ class R1Immutable {
   };
   void Forget(const Process* process);
   void ForgetDropped(const hub::Effect& effect);
+  void CheckAlike(const Process& process, const PublicationId& visible);
   void ForgetTheDead();
   void OnEvent(const HubStep& step);
   void OnPublished(const CallRecord& record, const hub::PublishReply& reply);

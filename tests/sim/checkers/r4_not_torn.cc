@@ -31,6 +31,8 @@ void R4NotTorn::OnWord(const Process& process, ControlWord before) {
                 : scene_.contents.Of(process.decision() ? process.decision()->publication
                                                         : PublicationId{});
   if (!publishes) scene_.counts.chunks += word.valid_chunks - before.valid_chunks;
+  // Whether anybody gets to read those is R1's.
+  if (publishes && process.unlike()) return;
   const Rank rank = process.identity().key.rank;
   if (content != 0 &&
       process.memory().Holds(content, rank, before.valid_chunks, word.valid_chunks)) {

@@ -64,9 +64,9 @@ TEST_F(MemoryTest, OnlyADigestSeesRotUntilTheGenerationIsOver) {
   const Chunking chunking = memory_.chunking();
   memory_.Fill(kContent, 0);
   memory_.SetWord({5, 2});
-  const uint64_t before = memory_.DigestOf(chunking, 0);
+  const uint64_t before = memory_.DigestOf(chunking.begin(0), chunking.size(0));
   memory_.Rot(1, 7);
-  EXPECT_NE(memory_.DigestOf(chunking, 0), before);
+  EXPECT_NE(memory_.DigestOf(chunking.begin(0), chunking.size(0)), before);
   EXPECT_TRUE(memory_.rotten());
   EXPECT_TRUE(Holds());
   memory_.SetWord({6, 0});

@@ -88,6 +88,29 @@ TEST_F(ChunkHasherTest, HashesAtOnceWhatAReadWaitsFor) {
   EXPECT_EQ(came, 0);
 }
 
+// R1: parts of the byte space, wherever chunks begin.
+TEST_F(ChunkHasherTest, HashesRanges) {
+  Mutex mutex;
+  CondVar changed;
+  std::vector<ChunksHashed> came;
+  ChunkHasher hasher([&](std::vector<ChunksHashed> hashed) {
+    MutexLock lock(mutex);
+    came = std::move(hashed);
+    changed.NotifyAll();
+  });
+  ASSERT_TRUE(hasher.Start().ok());
+  HashChunks job;
+  job.token = 7;
+  job.ranges = {{3, 5}, {content_.size() - 4, 4}};
+  job.count = 2;
+  EXPECT_FALSE(hasher.Hash(job, *memory_));
+  MutexLock lock(mutex);
+  while (came.empty()) changed.Wait(mutex);
+  EXPECT_EQ(came[0].digests,
+            (std::vector<uint64_t>{XXH3_64bits(content_.data() + 3, 5),
+                                   XXH3_64bits(content_.data() + content_.size() - 4, 4)}));
+}
+
 // It would hold up the progress thread.
 TEST_F(ChunkHasherTest, HandsOverALongChunk) {
   std::string bytes(3 << 20, 'x');

@@ -55,14 +55,16 @@ std::shared_ptr<const Layout> MakeLayout(const std::string& name, uint64_t bytes
 }
 
 // "2:4/8": the rows of a tensor that has eight.
-std::shared_ptr<const Layout> MakeRows(const std::string& rows) {
+std::shared_ptr<const Layout> MakeRows(const std::string& rows, bool norm) {
   constexpr uint64_t kRowBytes = uint64_t{1} << 20;
   const std::vector<std::string> words = absl::StrSplit(rows, absl::ByAnyChar(":/"));
   TH_CHECK(words.size() == 3);
   const uint64_t begin = ParseNumber(words[0]);
   const uint64_t end = ParseNumber(words[1]);
   const SliceSpec slice{{ParseNumber(words[2]), kRowBytes}, {begin, 0}};
-  auto layout = Layout::Make({TensorSpec{"w", DType::kU8, {end - begin, kRowBytes}, slice}});
+  std::vector<TensorSpec> tensors = {{"w", DType::kU8, {end - begin, kRowBytes}, slice}};
+  if (norm) tensors.push_back({"n", DType::kU8, {8}, SliceSpec{{8}, {0}}});
+  auto layout = Layout::Make(tensors);
   TH_CHECK(layout.ok());
   return std::make_shared<const Layout>(*std::move(layout));
 }
@@ -112,6 +114,7 @@ const std::map<std::string, HubScript::Handler>& HubScript::Handlers() {
       {"stalls", &HubScript::Stalls},
       {"publish", &HubScript::Publish},
       {"hashed", &HubScript::SayHashed},
+      {"boxes", &HubScript::SayBoxes},
       {"unpublish", &HubScript::Unpublish},
       {"join", &HubScript::Join},
       {"begin", &HubScript::Begin},
@@ -257,6 +260,7 @@ void HubScript::Open(const Arguments& words) {
   if (words.Has("copies")) hello.offers_copies = true;
   if (words.Has("streams") || words.Has("reshards")) hello.knows_streams = true;
   if (words.Has("reshards")) hello.knows_resharding = true;
+  if (words.Has("boxes")) hello.knows_boxes = true;
   if (words.Has("key")) hello.read_key = CapabilityKey::Guessable(hello.worker.incarnation);
   if (words.Has("may-not-publish")) hello.may_publish = false;
   if (const auto group = words.Text("copy-of")) hello.copy_of = *group;
@@ -355,6 +359,8 @@ void HubScript::Publish(const Arguments& words) {
   if (!words.Has("says-no-term")) op.knows_term = words.Number("knows", agent.knows.value_or(0));
   agent.content = words.Text("content").value_or(words.Text("layout").value_or("bytes"));
   agent.hashes_later = words.Has("hash-later");
+  agent.box = words.Text("box").value_or("");
+  agent.boxes_later = words.Has("boxes-later");
   op.hashes = agent.hashes = !words.Has("no-digests");
   op.compared = std::exchange(agent.compares, {});
   if (op.compared) op.digest = DigestOf(agent, agent.content);
@@ -503,32 +509,11 @@ void HubScript::WaitVersion(const Arguments& words) {
 
 void HubScript::PutLayout(const Arguments& words) {
   const std::optional<std::string> rows = words.Text("rows");
-  layouts_[words.At(1)] =
-      rows ? MakeRows(*rows) : MakeLayout(words.At(1), words.Number("bytes", kLayoutBytes));
+  layouts_[words.At(1)] = rows ? MakeRows(*rows, words.Has("norm"))
+                               : MakeLayout(words.At(1), words.Number("bytes", kLayoutBytes));
   const CallId call = ++last_call_;
   calls_[call] = {words.At(1), "layout", false};
   Send(PutLayoutOp{call, layouts_[words.At(1)]});
-}
-
-void HubScript::AnswerPlan(const Arguments& words) {
-  TH_CHECK(!plans_.empty());
-  const PlanWanted wanted = plans_.front();
-  plans_.erase(plans_.begin());
-  const auto layouts = [&](const std::vector<Fingerprint>& by_rank) {
-    LayoutsByRank found;
-    for (const Fingerprint& layout : by_rank) {
-      found.push_back(words.Has("lost") ? nullptr : layouts_.at(LayoutName(layout)));
-    }
-    return found;
-  };
-  Send(MakePlan(wanted.plan, layouts(wanted.from), layouts(wanted.to)));
-}
-
-void HubScript::PutNote(const Arguments& words) {
-  notes_[words.At(1)] = std::make_shared<const std::string>(words.At(1));
-  const CallId call = ++last_call_;
-  calls_[call] = {words.At(1), "note", false};
-  Send(PutAttachmentOp{call, FingerprintOf(words.At(1)), notes_[words.At(1)]});
 }
 
 void HubScript::Pass(const Arguments& words) {

@@ -18,6 +18,7 @@
 //          true; `unseen`: it has not heard that it is visible
 //          [told-as=W]: it was told of its group's epoch what that one was
 //          [may-not-publish]: whose session it is may only read the model
+//          [boxes]: it says what boxes of its shard give
 //          [key]: it has told by what its readers are signed
 //          [says-digest]: its assignments say whether it is held to its shard's digest
 //          [says-no-calls]: it does not say which call it repeats, as older agents do
@@ -27,6 +28,9 @@
 //   publish W vN [gen=N] [layout=L] [note=A] [chunk=N] [wait=MS] [supersede] [knows=N]
 //          [content=C]: these bytes, `bytes` unless it says otherwise; [no-digests] [hash-later]
 //   hashed W [content=C]  what it published has been hashed: by itself, unless `hash-later`
+//          [box=C]: in its boxes of "n"; [boxes-later]
+//   boxes W [box=C]  it says what the boxes give that it was asked for: by itself, unless
+//                    `boxes-later`
 //   unpublish W [gen=N] [drain=MS] [leaving] [force] [then-read]
 //   retain N         pin NAME vN [ttl=MS]    unpin NAME    of the model `m` (R7)
 //   supersede vN     of the model `m` (R2)
@@ -39,8 +43,8 @@
 //   doubt-source W   answer W holds|gone [verified] [gen=N]
 //   copy-failed W vN [error=TEXT]  it makes no copy of that
 //   wait-version NAME MODEL newer=N|any [lag=N] [timeout=MS]
-//   layout L [bytes=N | rows=A:B/N]          note A
-//          rows: these of a tensor of N rows, of which each has a MiB
+//   layout L [bytes=N | rows=A:B/N [norm]]   note A
+//          rows: these of a tensor of N rows, of which each has a MiB; and a small one, "n", whole
 //   plan [lost]      the planner answers the oldest question; its layouts are gone
 //   flow MS W=IN[/OUT]...  time passes, and these readers get as many chunks per second as they can
 //                    take and as their sources give, who share OUT among their readers; they
@@ -121,6 +125,9 @@ class HubScript {
     bool hashes = true;
     bool hashes_later = false;
     bool says_digest = false;
+    std::string box;  // what it has in boxes that others have, too; empty: what they have
+    bool boxes_later = false;
+    HashBoxes asked;
     PublicationId compares;  // it has been told to
     std::optional<TermNumber> knows;
     std::string said_publish;  // the command
@@ -173,6 +180,7 @@ class HubScript {
   void Adopt(const Arguments& words);
   void SayCopyFailed(const Arguments& words);
   void SayHashed(const Arguments& words);
+  void SayBoxes(const Arguments& words);
   void Pass(const Arguments& words);
   void Flow(const Arguments& words);
   void FlowInto(const std::string& name, TimeMs ms);
@@ -224,6 +232,7 @@ class HubScript {
   std::string Describe(Agent& agent, const Probe& body);
   std::string Describe(Agent& agent, const Dropped& body);
   std::string Describe(Agent& agent, const Visible& body);
+  std::string Describe(Agent& agent, const HashBoxes& body);
   std::string Describe(Agent& agent, const Superseded& body);
   std::string Describe(Agent& agent, const MakeCopy& body);
   std::string Describe(Agent& agent, const ReleaseCopy& body);

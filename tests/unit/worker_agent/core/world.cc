@@ -295,8 +295,8 @@ void World::Do(size_t index, const CopyIn& effect) {
 }
 
 void World::Do(size_t index, const HashChunks& effect) {
-  EXPECT_EQ(effect.chunking.total_bytes, options_.total_bytes);
-  EXPECT_LE(effect.first + effect.count, chunks());
+  EXPECT_TRUE(!effect.ranges.empty() || effect.chunking.total_bytes == options_.total_bytes);
+  EXPECT_LE(effect.first + effect.count, effect.ranges.empty() ? chunks() : effect.ranges.size());
   schedule.Soon(index, [this, index, effect] { Hash(index, effect); });
 }
 
@@ -308,10 +308,10 @@ void World::Hash(size_t index, const HashChunks& effect) {
   }
   ChunksHashed hashed{effect.token, {}};
   for (uint32_t chunk = effect.first; chunk < effect.first + effect.count; ++chunk) {
-    hashed.digests.push_back(
-        ChunkHash(at(index).memory, effect.chunking.begin(chunk), effect.chunking.size(chunk)));
-    at(index).hashed_bytes += effect.chunking.size(chunk);
-    if (effect.beside) at(index).hashed_beside_bytes += effect.chunking.size(chunk);
+    const auto [begin, bytes] = effect.at(chunk);
+    hashed.digests.push_back(ChunkHash(at(index).memory, begin, bytes));
+    at(index).hashed_bytes += bytes;
+    if (effect.beside) at(index).hashed_beside_bytes += bytes;
   }
   schedule.Soon(index, [this, index, hashed] { Deliver(index, hashed); });
 }
