@@ -198,6 +198,11 @@ uint64_t Layout::BytesKept() const {
          numbers_.size() * sizeof(uint64_t);
 }
 
+bool IsAlias(const Layout::Entry& entry) {
+  return entry.shape.size() == 1 && entry.shape[0] == 0 &&
+         entry.name.find(" = ") != std::string_view::npos;
+}
+
 std::string DescribeDifference(const Layout& mine, const Layout& theirs) {
   const Layout::Entries a = mine.entries();
   const Layout::Entries b = theirs.entries();

@@ -130,6 +130,10 @@ class Layout {
   Fingerprint fingerprint_;
 };
 
+// Whether a tensor only says another name of a tied one: "head.weight = embedding.weight", of no
+// bytes. Python's layouts have them (docs/layouts.md).
+bool IsAlias(const Layout::Entry& entry);
+
 // One line that names the first tensor in which the two differ, for people.
 std::string DescribeDifference(const Layout& mine, const Layout& theirs);
 

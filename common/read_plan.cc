@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/alike_tensors.h"
 #include "common/refusals.h"
 #include "common/shard_planner.h"
 #include "common/tensor_match.h"
+#include "common/text.h"
 
 namespace tensorhub {
 namespace {
@@ -169,19 +172,30 @@ class CoverCheck {
   Refusals refusals_;
 };
 
-// Whether the reader sharding has every slice of the source sharding: the question the other way
-// round. Says no where it takes too many steps.
-bool IsFull(const Sharding& source, const Sharding& reader, PlanSteps& steps) {
+// Whether the readers have all of a tensor of the sources'. No where it takes too many steps.
+bool HaveAllOf(size_t tensor, TensorMatch& match, AlikeTensors& alike) {
+  if (!match.Seek(tensor).empty() || !TakeStepsToCompare(match).empty()) return false;
+  if (alike.Find(match) != nullptr) return true;
+  if (!match.Cut().empty()) return false;
+  alike.Add(match, {});
+  return true;
+}
+
+// What of the source sharding the reader sharding has not: the question the other way round.
+void FindMissing(const Sharding& source, const Sharding& reader, PlanSteps& steps,
+                 Coverage& coverage) {
   TensorMatch match(reader, source, steps);
   AlikeTensors alike;
-  for (size_t tensor = 0; tensor < source.tensors().size(); ++tensor) {
-    if (source.slices(tensor).empty()) continue;
-    if (!match.Seek(tensor).empty() || !TakeStepsToCompare(match).empty()) return false;
-    if (alike.Find(match) != nullptr) continue;
-    if (!match.Cut().empty()) return false;
-    alike.Add(match, {});
+  std::vector<std::string> missing;
+  for (size_t tensor = 0; tensor < source.tensors().size() && !steps.are_used_up(); ++tensor) {
+    if (source.slices(tensor).empty() || HaveAllOf(tensor, match, alike)) continue;
+    missing.push_back(Shown(source.tensors()[tensor].name));
   }
-  return true;
+  coverage.full = missing.empty();
+  const size_t more = missing.size() - std::min(missing.size(), Refusals::kNamedMax);
+  missing.resize(missing.size() - more);
+  coverage.missing = absl::StrJoin(missing, ", ");
+  if (more > 0) absl::StrAppend(&coverage.missing, " and ", more, " more");
 }
 
 }  // namespace
@@ -191,7 +205,7 @@ absl::StatusOr<Coverage> CheckCover(const Sharding& source, const Sharding& read
   absl::StatusOr<Coverage> coverage = CoverCheck(source, reader, steps).Run();
   if (coverage.ok()) {
     PlanSteps other_way;
-    coverage->full = IsFull(source, reader, other_way);
+    FindMissing(source, reader, other_way, *coverage);
     if (other_way.are_used_up()) return TakesTooLong();
   }
   return coverage;

@@ -14,6 +14,7 @@
 #define TENSORHUB_COMMON_READ_PLAN_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -35,6 +36,8 @@ struct Coverage {
   // The reader sharding's slices together are all of the source sharding's: what is read can be
   // read on in the source's place.
   bool full = false;
+  // What they lack, for people, if they are not: '"a", "b" and 3 more'.
+  std::string missing;
 };
 
 // FAILED_PRECONDITION, naming up to ten tensors: a dtype or a global shape that differs, something

@@ -267,9 +267,10 @@ absl::StatusOr<FetchResult> Client::Fetch(const Selector& selector, const FetchO
   const absl::StatusOr<int64_t> left =
       impl_->agent().Await(work, libros::Milliseconds(options.timeout));
   if (!left.ok()) return left.status();
-  agent::VerbDone result = impl_->agent().RunVerb(
-      agent::FetchVerb{ToAgent(selector), *left, options.waits_out_outages, options.traceparent},
-      std::move(progress), options.cancel);
+  agent::VerbDone result =
+      impl_->agent().RunVerb(agent::FetchVerb{ToAgent(selector), *left, options.waits_out_outages,
+                                              options.traceparent, options.partial},
+                             std::move(progress), options.cancel);
   if (result.status.ok()) result.status = impl_->agent().ShowTo(work);
   if (!result.status.ok()) return result.status;
   return FetchResult{result.fetch.version,

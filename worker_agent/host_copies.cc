@@ -174,8 +174,10 @@ absl::Status HostCopies::Add(VersionNumber version, Deadline deadline) {
     agent = *std::move(begun);
   }
   // Where this one cannot, the hub asks another keeper.
-  const Verb fetch = FetchVerb{
-      {VersionSelector::Kind::kExact, version}, MsUntil(deadline), /*waits_out_outages=*/false};
+  const Verb fetch = FetchVerb{.selector = {VersionSelector::Kind::kExact, version},
+                               .timeout_ms = MsUntil(deadline),
+                               .waits_out_outages = false,
+                               .partial = true};  // as the shard is that it is a copy of
   const absl::Status status = agent->RunVerb(fetch).status;
   if (!status.ok() && HolderOf(version) == nullptr) Drop(version, /*drain_ms=*/0);
   return status;

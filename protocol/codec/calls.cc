@@ -113,6 +113,7 @@ v1::JoinFetchRequest Encode(const JoinFetch& call) {
   out.set_layout(IdBytes(call.layout));
   out.set_timeout_ms(Unsigned(call.timeout_ms));
   if (call.held_in) out.set_held_in(*call.held_in);
+  out.set_whole(call.whole);
   return out;
 }
 absl::StatusOr<JoinFetch> Decode(const v1::JoinFetchRequest& request) {
@@ -122,6 +123,7 @@ absl::StatusOr<JoinFetch> Decode(const v1::JoinFetchRequest& request) {
   out.layout = check.Id(request.layout(), "layout");
   out.timeout_ms = check.Time(request.timeout_ms());
   if (request.has_held_in()) out.held_in = request.held_in();
+  out.whole = request.whole();
   return check.Take(std::move(out));
 }
 

@@ -71,6 +71,8 @@ struct JoinFetch {
   // R2: for kNewerThan, the term of the version that it names, if that is what the worker held
   // last.
   std::optional<TermNumber> held_in = {};
+  // Refused if the version has what the group does not. By any rank: then for all of them.
+  bool whole = false;
 };
 
 // The rank is done: `result` OK means that all its chunks are valid. Replied to with the

@@ -156,11 +156,12 @@ std::unique_ptr<Call> Unpublish(Client& self, int64_t drain_ms, bool force) {
 }
 
 std::unique_ptr<Call> Fetch(Client& self, int kind, uint64_t version, int64_t timeout_ms,
-                            std::optional<uintptr_t> stream, bool waits_out_outages,
+                            std::optional<uintptr_t> stream, bool waits_out_outages, bool partial,
                             const std::string& traceparent) {
   tensorhub::FetchOptions options;
   options.timeout = milliseconds(timeout_ms);
   options.waits_out_outages = waits_out_outages;
+  options.partial = partial;
   options.traceparent = traceparent;
   options.stream = ToStream(stream);
   return Call::Start([client = self.client(), selector = ToSelector(kind, version),
@@ -247,7 +248,8 @@ void BindClient(nb::module_& module) {
       .def("publish_here", &PublishHere, nb::arg("what"), nb::arg("look"))
       .def("unpublish", &Unpublish, nb::arg("drain_ms"), nb::arg("force"))
       .def("fetch", &Fetch, nb::arg("kind"), nb::arg("version"), nb::arg("timeout_ms"),
-           nb::arg("stream").none(), nb::arg("waits_out_outages"), nb::arg("traceparent") = "")
+           nb::arg("stream").none(), nb::arg("waits_out_outages"), nb::arg("partial"),
+           nb::arg("traceparent") = "")
       .def("wait", &WaitForVersion, nb::arg("kind"), nb::arg("version"), nb::arg("timeout_ms"),
            nb::arg("max_lag"))
       .def("list", &List)

@@ -24,7 +24,7 @@ from tensorhub._errors import (
     raise_for,
     to_error,
 )
-from tensorhub._layouts import names_beside
+from tensorhub._layouts import names_in
 from tensorhub._programs import Server, address_of
 from tensorhub._progress import Progress, reporter
 from tensorhub._tensors import Registration, read_tensors
@@ -308,6 +308,7 @@ class Client(Single):
         progress: Progress | bool | None = None,
         stream: Any = None,
         waits_out_outages: bool = True,
+        partial: bool = False,
         traceparent: str = "",
     ) -> FetchResult:
         """Reads a version into the registered memory, in place, and serves it to others then.
@@ -319,6 +320,9 @@ class Client(Single):
         the last holder of the version, or a rank itself falls silent, the group waits for it until
         ``timeout``, but with ``waits_out_outages=False``; what has arrived is not read again.
         ``traceparent``, as Trace Context writes it, goes into what ``TENSORHUB_TRACE`` writes.
+        FailedPreconditionError: the version has tensors, or parts of some, that no rank of the
+        group has registered, and it names them; with ``partial`` they are left out. Or the group
+        has registered what the version has not.
         UnavailableError: every source failed. NotFoundError: there is no such version, or nobody
         holds it.
         InvalidArgumentError: a registered array is read-only. After an error ``held()`` says what
@@ -326,7 +330,9 @@ class Client(Single):
         """
         report, close = reporter(progress)
         try:
-            call = self._fetch_call(selector, timeout, stream, waits_out_outages, traceparent)
+            call = self._fetch_call(
+                selector, timeout, stream, waits_out_outages, partial, traceparent
+            )
             return self._finish_fetch(call, selector, report)
         finally:
             close()
@@ -440,6 +446,7 @@ class Client(Single):
         timeout: float,
         stream: Any,
         waits_out_outages: bool,
+        partial: bool,
         traceparent: str = "",
     ) -> _native.Call:
         self._check()
@@ -451,6 +458,7 @@ class Client(Single):
             milliseconds("timeout", timeout),
             _handle("stream", stream, "cuda_stream"),
             flag("waits_out_outages", waits_out_outages),
+            flag("partial", partial),
             text("traceparent", traceparent),
         )
 
@@ -495,11 +503,16 @@ class Client(Single):
     def _explained(
         self, error: FailedPreconditionError, selector: Selector
     ) -> FailedPreconditionError:
-        """What the version has instead, where it has not what is registered here."""
-        if "held by nobody" not in str(error) or self._registration is None:
+        """What the version has, or has instead, where it has not what is registered here."""
+        if self._registration is None:
             return error
         wanted = selector.number if selector.kind == "version" else None
-        names = names_beside(self, wanted, self._registration.described)
+        if "has not registered" in str(error):
+            names = names_in(self, wanted)
+            return FailedPreconditionError(f"{error}; it has {names}") if names else error
+        if "held by nobody" not in str(error):
+            return error
+        names = names_in(self, wanted, (one[0] for one in self._registration.described))
         if not names:
             return error
         return FailedPreconditionError(f"{error}; not registered here is what it has: {names}")

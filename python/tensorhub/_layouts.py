@@ -4,20 +4,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tensorhub import _native
 from tensorhub._errors import Error, FailedPreconditionError, NotFoundError, raise_for
-from tensorhub._tensors import Described
+from tensorhub._types import sliced
 
 if TYPE_CHECKING:
     from tensorhub._client import Client
 
-__all__ = ["TensorSpec", "layout_of", "layouts_of", "names_beside", "whole_tensors"]
+__all__ = [
+    "TensorSpec",
+    "aliases_of",
+    "is_alias",
+    "layout_of",
+    "layouts_of",
+    "names_in",
+    "whole_tensors",
+    "with_aliases",
+]
 
 _LISTED_MAX = 10
+# A tied tensor is registered once. Its other names go with it as tensors of no bytes, whose names
+# say it: "head.weight = embedding.weight". So a layout carries them, and nothing is read for them.
+_ALIAS = " = "
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,11 @@ class TensorSpec:
         part = f" at {list(self.offset)} of {list(self.global_shape)}" if self.global_shape else ""
         return f"{self.dtype}{list(self.shape)}{part}"
 
+    @property
+    def is_alias(self) -> bool:
+        """Whether it only says another name of a tied tensor."""
+        return is_alias(self.name, self.shape)
+
     def box(self) -> str:
         """``"[0:4, 2:8]"``: which elements of the whole tensor it has."""
         begins = self.offset or (0,) * len(self.shape)
@@ -43,6 +60,11 @@ class TensorSpec:
         return f"[{', '.join(along)}]"
 
 
+def is_alias(name: str, shape: Sequence[int]) -> bool:
+    """Whether a tensor only says another name of a tied one."""
+    return tuple(shape) == (0,) and name.count(_ALIAS) == 1
+
+
 def layouts_of(
     server: str,
     model: str,
@@ -50,6 +72,39 @@ def layouts_of(
     security: tuple[str, str, str, str] = ("", "", "", ""),
 ) -> tuple[int, list[list[TensorSpec]]]:
     """The version's number (the latest one's without), and each rank's tensors in it."""
+    found, ranks = _described(server, model, version, security)
+    return found, [[spec for spec in rank if not spec.is_alias] for rank in ranks]
+
+
+def aliases_of(client: Client, version: int | None) -> dict[str, str]:
+    """The names of tied tensors under which they are not registered, and those that they are."""
+    _, ranks = _described(client.server, client.model, version, client._security)
+    parted = (spec.name.partition(_ALIAS) for rank in ranks for spec in rank if spec.is_alias)
+    return {alias: name for alias, _, name in parted}
+
+
+def with_aliases(tensors: Mapping[str, Any], aliases: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """What ``register`` is given, with the other names of tied tensors."""
+    names = (alias + _ALIAS + name for alias, name in aliases)
+    return dict(tensors) | {name: sliced(bytearray(), (0,), (0,)) for name in names}
+
+
+def names_in(client: Client, version: int | None, but: Iterable[str] = ()) -> str:
+    """The first ten names that a version has, but for these; empty if that is unknown, or none."""
+    try:
+        _, ranks = layouts_of(client.server, client.model, version, client._security)
+    except Error:
+        return ""
+    known = frozenset(but)
+    names = sorted({spec.name for rank in ranks for spec in rank} - known)
+    rest = len(names) - _LISTED_MAX
+    shown = ", ".join(repr(name) for name in names[:_LISTED_MAX])
+    return shown + (f" and {rest} more" if rest > 0 else "")
+
+
+def _described(
+    server: str, model: str, version: int | None, security: tuple[str, str, str, str]
+) -> tuple[int, list[list[TensorSpec]]]:
     number, message, found, ranks = _native.describe_version(server, model, version, security)
     raise_for(number, message)
     return found, [[_spec(*tensor) for tensor in rank] for rank in ranks]
@@ -107,15 +162,3 @@ def _spec(
 ) -> TensorSpec:
     box = tuple(whole) if whole is not None else None
     return TensorSpec(name, dtype, tuple(shape), box, tuple(offset or ()))
-
-
-def names_beside(client: Client, version: int | None, mine: Iterable[Described]) -> str:
-    """The first ten names that a version has beside these; empty if that is unknown, or none."""
-    try:
-        _, ranks = layouts_of(client.server, client.model, version, client._security)
-    except Error:
-        return ""
-    own = {described[0] for described in mine}
-    beside = {repr(spec.name): None for rank in ranks for spec in rank if spec.name not in own}
-    rest = len(beside) - _LISTED_MAX
-    return ", ".join(list(beside)[:_LISTED_MAX]) + (f" and {rest} more" if rest > 0 else "")

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from tensorhub._wrappers import unwrapped
 
 __all__ = [
     "OTHER_TENSORS",
+    "aliases",
     "check_values",
     "pieces",
     "rank_and_ranks",
@@ -40,27 +42,57 @@ def pieces(
     module: torch.nn.Module, place: placing.Place | None
 ) -> Iterator[tuple[torch.Tensor, str, Any]]:
     """The same, each behind the module's tensor that it is of."""
-    named = [
-        (unwrapped(module, key), tensor)
-        for key, tensor in module.state_dict(keep_vars=True).items()
-        if isinstance(tensor, torch.Tensor)  # and no extra state of a module
-    ]
-    state = [(name, tensor, _local(name, tensor)) for name, tensor in named]
-    # What ranks have beside pieces of others, they have whole: who cuts otherwise can read it then.
-    if place is None and any(isinstance(local, Sliced) for _, _, local in state):
-        place = _whole
-    seen: set[tuple[Any, ...]] = set()
-    for name, tensor, local in state:
+    state = _state(module)
+    place = _place(state, place)
+    for one in state:
+        if one.name == one.first:
+            for name, given in _placed(one.name, one.local, place):
+                yield one.tensor, name, given
+
+
+def aliases(module: torch.nn.Module, place: placing.Place | None) -> Iterator[tuple[str, str]]:
+    """Of tied tensors, the published names that :func:`walk` leaves out, and what they share."""
+    state = _state(module)
+    place = _place(state, place)
+    for one in state:
+        if one.name != one.first:
+            theirs, ours = _placed(one.name, one.local, place), _placed(one.first, one.local, place)
+            yield from ((alias, name) for (alias, _), (name, _) in zip(theirs, ours, strict=False))
+
+
+@dataclass(frozen=True)
+class _Local:
+    """What is here of one tensor of a module's state."""
+
+    name: str
+    first: str  # of the names that share it; its own where none does
+    tensor: torch.Tensor
+    local: Any
+
+
+def _state(module: torch.nn.Module) -> list[_Local]:
+    found: list[_Local] = []
+    first: dict[tuple[Any, ...], str] = {}
+    for key, tensor in module.state_dict(keep_vars=True).items():
+        if not isinstance(tensor, torch.Tensor):
+            continue  # a module's extra state
+        name = unwrapped(module, key)
+        local = _local(name, tensor)
         where = where_is(local)
-        if where in seen:
-            continue  # tied
-        if where is not None:
-            seen.add(where)
-        if place is None or isinstance(local, Sliced):
-            yield tensor, name, local
-        else:
-            for published, given in place(name, local):
-                yield tensor, published, given
+        shared = name if where is None else first.setdefault(where, name)
+        found.append(_Local(name, shared, tensor, local))
+    return found
+
+
+def _place(state: list[_Local], place: placing.Place | None) -> placing.Place | None:
+    """What ranks have beside pieces of others, they have whole: who cuts otherwise can read it."""
+    if place is None and any(isinstance(one.local, Sliced) for one in state):
+        return _whole
+    return place
+
+
+def _placed(name: str, local: Any, place: placing.Place | None) -> Iterable[tuple[str, Any]]:
+    return [(name, local)] if place is None or isinstance(local, Sliced) else place(name, local)
 
 
 def where_is(given: Any) -> tuple[Any, ...] | None:

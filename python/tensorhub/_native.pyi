@@ -37,6 +37,7 @@ class Client:
         timeout_ms: int,
         stream: int | None,
         waits_out_outages: bool,
+        partial: bool,
         traceparent: str = "",
     ) -> Call: ...
     def wait(self, kind: int, version: int, timeout_ms: int, max_lag: int) -> Call: ...

@@ -15,6 +15,7 @@ from tensorhub._client import Client, connect
 from tensorhub._copies import Kind, copies_for, patterns, published_dtype
 from tensorhub._ending import Ending
 from tensorhub._errors import Error, FailedPreconditionError, InvalidArgumentError, with_code
+from tensorhub._layouts import with_aliases
 from tensorhub._modules import OTHER_TENSORS, check_values, rank_and_ranks
 from tensorhub._programs import Server
 from tensorhub._wrappers import unwrapped
@@ -136,7 +137,7 @@ class WholePublisher(Ending):
             copies = copies_for(self._client, [entry.kind for entry in self._entries])
             names = (entry.name for entry in self._entries)
             self._copies = dict(zip(names, copies, strict=True))
-            self._client.register(self._copies)
+            self._client.register(with_aliases(self._copies, _aliases(self._module, self._rename)))
         except BaseException:
             self.close()
             raise
@@ -195,6 +196,20 @@ def _entries(
         wanted = published_dtype(name, tensor, None if id(tensor) in buffers else dtype, keep)
         found[name] = _Entry(name, key, wanted, tuple(tensor.shape))
     return list(found.values())
+
+
+def _aliases(
+    module: torch.nn.Module, rename: Callable[[str], str | None]
+) -> Iterator[tuple[str, str]]:
+    """The other names of what several names share, and the first of them, as published."""
+    first: dict[int, str] = {}
+    for key, tensor in module.state_dict(keep_vars=True).items():
+        if not isinstance(tensor, torch.Tensor):
+            continue
+        shared = first.setdefault(id(tensor), key)
+        name, alias = rename(unwrapped(module, shared)), rename(unwrapped(module, key))
+        if name and alias and name != alias:
+            yield alias, name
 
 
 def _tensors(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:

@@ -15,7 +15,8 @@ from tensorhub._client import Client, connect
 from tensorhub._copies import Kind, copies_for, patterns, published_dtype
 from tensorhub._ending import Ending
 from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
-from tensorhub._modules import OTHER_TENSORS, check_values, pieces, rank_and_ranks
+from tensorhub._layouts import with_aliases
+from tensorhub._modules import OTHER_TENSORS, aliases, check_values, pieces, rank_and_ranks
 from tensorhub._programs import Server
 from tensorhub._types import Sliced
 
@@ -101,7 +102,8 @@ class SlicePublisher(Ending):
         try:
             self._copies = _copies(self._client, found)
             given = zip(found, self._copies, strict=True)
-            self._client.register(placing.given((p.name, p.published(c)) for p, c in given))
+            published = placing.given((p.name, p.published(c)) for p, c in given)
+            self._client.register(with_aliases(published, self._aliases()))
         except BaseException:
             self.close()
             raise
@@ -141,6 +143,12 @@ class SlicePublisher(Ending):
 
     def _end(self) -> None:
         self.close()
+
+    def _aliases(self) -> Iterator[tuple[str, str]]:
+        for pair in aliases(self._module, self._place):
+            alias, name = (self._rename(each) for each in pair)
+            if alias and name and alias != name:
+                yield alias, name
 
     def _pieces(self) -> Iterator[_Piece]:
         buffers = {id(buffer) for buffer in self._module.buffers()}

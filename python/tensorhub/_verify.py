@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from tensorhub import _client
 from tensorhub._arguments import milliseconds
 from tensorhub._errors import DataLossError, FailedPreconditionError, raise_for
-from tensorhub._layouts import layouts_of
+from tensorhub._layouts import is_alias, layouts_of
 from tensorhub._padding import padded
 from tensorhub._tensors import HOST, Described
 from tensorhub._types import version
@@ -96,7 +96,7 @@ def verify_client(client: Client, timeout: float) -> Receipt:
         wanted = copies if _as_published(client, number) else _cut_otherwise(copies)
         raise_for(*reader._native.register(wanted))
         call = reader._native.fetch(
-            *version(number).native, milliseconds("timeout", timeout), None, True
+            *version(number).native, milliseconds("timeout", timeout), None, True, True
         )
         identity = _client.finish(call)["identity"]
         different = [
@@ -115,7 +115,8 @@ def verify_client(client: Client, timeout: float) -> Receipt:
             "registered memory: unpublish, and fetch the version again"
         )
     size = sum(one[2] for one in registration.described)
-    return Receipt(number, identity.hex() if identity else "", len(copies), size)
+    count = sum(not is_alias(one[0], one[4]) for one in registration.described)
+    return Receipt(number, identity.hex() if identity else "", count, size)
 
 
 def _as_published(client: Client, number: int) -> bool:
@@ -126,7 +127,8 @@ def _as_published(client: Client, number: int) -> bool:
     described = client._registration.described if client._registration is not None else []
     _, ranks = layouts_of(client.server, client.model, number, client._security)
     mine = {(name, dtype, tuple(shape), whole and tuple(whole), tuple(offset))
-            for name, _, _, dtype, shape, _, whole, offset in described}  # fmt: skip
+            for name, _, _, dtype, shape, _, whole, offset in described
+            if not is_alias(name, shape)}  # fmt: skip
     theirs = ranks[client.rank] if client.rank < len(ranks) else []
     return len(ranks) == client._joined["world_size"] and mine == {
         (one.name, one.dtype, one.shape, one.global_shape, one.offset) for one in theirs

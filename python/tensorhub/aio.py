@@ -124,11 +124,14 @@ class Client(Single):
         progress: Progress | bool | None = None,
         stream: Any = None,
         waits_out_outages: bool = True,
+        partial: bool = False,
         traceparent: str = "",
     ) -> FetchResult:
         report, close = reporter(progress)
         try:
-            call = self.sync._fetch_call(selector, timeout, stream, waits_out_outages, traceparent)
+            call = self.sync._fetch_call(
+                selector, timeout, stream, waits_out_outages, partial, traceparent
+            )
             value = await _finish(call, report)
         except FailedPreconditionError as error:
             raise self.sync._explained(error, selector) from None

@@ -15,11 +15,11 @@ A rollout worker::
     fetch_module(client, model, tensorhub.newer_than(client.held()))
 
 What is registered is what ``module.state_dict()`` has: parameters and persistent buffers, under the
-same names; what several names share once, under the first. What wrappers put into names is left
-out (``module.`` of DDP, ``_orig_mod.`` of torch.compile, ``_fsdp_wrapped_module.``,
-``_checkpoint_wrapped_module.``), so that a wrapped trainer and a plain rollout worker have the same
-ones. Of a DTensor (FSDP2, tensor parallel) it is the local part, with its place in the whole. Of
-other tensors ``place`` says it (:mod:`tensorhub.placing`).
+same names; what several names share once, under the first, and the version says the others. What
+wrappers put into names is left out (``module.`` of DDP, ``_orig_mod.`` of torch.compile,
+``_fsdp_wrapped_module.``, ``_checkpoint_wrapped_module.``), so that a wrapped trainer and a plain
+rollout worker have the same ones. Of a DTensor (FSDP2, tensor parallel) it is the local part, with
+its place in the whole. Of other tensors ``place`` says it (:mod:`tensorhub.placing`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tensorhub._adapters import AdapterPublisher
 from tensorhub._client import Client
 from tensorhub._dtypes import BY_NAME
 from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
-from tensorhub._modules import walk, where_is
+from tensorhub._modules import aliases, walk, where_is
 from tensorhub._progress import Progress
 from tensorhub._publisher import WholePublisher
 from tensorhub._slice_publisher import SlicePublisher
@@ -137,15 +137,21 @@ def fetch_module(
     *,
     timeout: float = 600.0,
     progress: Progress | bool | None = None,
+    partial: bool = False,
 ) -> FetchResult:
     """Fetches a version (the latest one without a selector) into a registered module, in place.
 
-    Autograd notices, as of any change in place. Errors as :meth:`Client.fetch`, and as
-    :func:`publish_module` if parameters are elsewhere now.
+    ``partial``: the version may have tensors that the module has not, a head that is tied here and
+    not there among them. Autograd notices, as of any change in place. Errors as
+    :meth:`Client.fetch`, and as :func:`publish_module` if parameters are elsewhere now.
     """
     _check_places(client, module, "fetch")
     return client.fetch(
-        selector or latest(), timeout=timeout, progress=progress, stream=_current_stream(module)
+        selector or latest(),
+        timeout=timeout,
+        progress=progress,
+        stream=_current_stream(module),
+        partial=partial,
     )
 
 
@@ -156,13 +162,15 @@ def load_state(
     timeout: float = 600.0,
     device: str | torch.device = "cpu",
     progress: Progress | bool | None = None,
+    partial: bool = False,
 ) -> dict[str, torch.Tensor]:
     """A version as a fresh state dict, for ``module.load_state_dict(..., assign=True)``.
 
     Makes the tensors by the version's own layout and registers them with the client, on which
     nothing may be registered yet; later versions of the same layout are fetched into them by
-    ``client.fetch``. Of a version in several ranks it is this client's part. Where that has several
-    pieces of one name, each is under the name and its place: ``"w[0:4, 0:8]"``.
+    ``client.fetch``. Of a version in several ranks it is this client's part; a group of fewer ranks
+    says ``partial``. Where that has several pieces of one name, each is under the name and its
+    place: ``"w[0:4, 0:8]"``. A tied tensor is there under all of its names.
     """
     chosen = selector or latest()
     if chosen.kind == "newer_than":
@@ -182,15 +190,16 @@ def load_state(
             for key, spec in zip(keys, specs, strict=True)
         )
     )
-    client.fetch(version(number), timeout=timeout, progress=progress)
-    return state
+    client.fetch(version(number), timeout=timeout, progress=progress, partial=partial)
+    tied = _layouts.aliases_of(client, number)
+    return state | {alias: state[name] for alias, name in tied.items() if name in state}
 
 
 def tensors_of(module: torch.nn.Module, place: placing.Place | None = None) -> dict[str, Any]:
     """What ``register`` is given for a module: names to tensors, or to pieces of larger ones."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"module must be a torch.nn.Module, not {type(module).__name__}")
-    return placing.given(walk(module, place))
+    return _layouts.with_aliases(placing.given(walk(module, place)), aliases(module, place))
 
 
 def _places(

@@ -26,7 +26,7 @@ def test_parameters_are_cast_and_buffers_are_not(server, connect):
     with WholePublisher(model, server, connect.model, dtype=torch.bfloat16) as publisher:
         publisher.publish(1)
         state = load_state(connect("reader"))
-        assert state.keys() == {"embedding.weight", "bias", "nothing"}
+        assert state.keys() == {"embedding.weight", "head.weight", "bias", "nothing"}
         assert torch.equal(state["embedding.weight"], model.embedding.weight.to(torch.bfloat16))
         assert torch.equal(state["bias"], model.bias)
 
@@ -76,7 +76,7 @@ def test_slices_are_cast_and_buffers_are_not(server, connect):
     with SlicePublisher(model, server, connect.model, dtype=torch.bfloat16) as publisher:
         publisher.publish(1)
         state = load_state(connect("reader"))
-        assert state.keys() == {"embedding.weight", "bias", "nothing"}
+        assert state.keys() == {"embedding.weight", "head.weight", "bias", "nothing"}
         assert torch.equal(state["embedding.weight"], model.embedding.weight.to(torch.bfloat16))
         assert torch.equal(state["bias"], model.bias)
         with torch.no_grad():

@@ -63,6 +63,7 @@ def test_tied_weights_have_one_name_and_buffers_are_in():
     names = set(tensors_of(Tied()))
     assert "embedding.weight" in names
     assert "head.weight" not in names
+    assert "head.weight = embedding.weight" in names
     assert {"norm.running_mean", "norm.num_batches_tracked"} <= names
 
 
@@ -81,7 +82,7 @@ def test_a_bundle_is_one_version(connect):
     publish_module(trainer, theirs, 1)
     fetch_module(rollout, ours)
     assert same(theirs, ours)
-    names = [name for name in tensors_of(theirs) if "norm" not in name]
+    names = [name for name in tensors_of(theirs) if "norm" not in name and " = " not in name]
     assert names == ["target.embedding.weight", "draft.1.weight", "draft.1.bias"]
 
 
@@ -165,8 +166,39 @@ def test_a_fresh_state_dict(connect):
     register_module(trainer, theirs)
     publish_module(trainer, theirs, 4)
     state = load_state(connect("rollout"))
-    ours.load_state_dict(state, strict=False)
+    ours.load_state_dict(state)
     assert same(theirs, ours)
+    assert state["head.weight"] is state["embedding.weight"]
+
+
+class Untied(Tied):
+    def __init__(self):
+        super().__init__()
+        self.head.weight = torch.nn.Parameter(torch.rand(50, 8))
+
+
+def test_a_tied_rollout_of_an_untied_trainer_hears_what_it_lacks(connect):
+    theirs, ours = Untied(), Tied()
+    before = ours.head.weight.detach().clone()
+    trainer, rollout = connect("trainer"), connect("rollout")
+    register_module(trainer, theirs)
+    publish_module(trainer, theirs, 1)
+    register_module(rollout, ours)
+    with pytest.raises(tensorhub.FailedPreconditionError, match=r'registered: "head\.weight"; '):
+        fetch_module(rollout, ours, timeout=20)
+    assert torch.equal(ours.head.weight, before)
+    fetch_module(rollout, ours, partial=True, timeout=20)
+    assert torch.equal(ours.head.weight, theirs.embedding.weight)
+
+
+def test_an_untied_rollout_of_a_tied_trainer_hears_what_there_is_not(connect):
+    theirs, ours = Tied(), Untied()
+    trainer, rollout = connect("trainer"), connect("rollout")
+    register_module(trainer, theirs)
+    publish_module(trainer, theirs, 1)
+    register_module(rollout, ours)
+    with pytest.raises(tensorhub.FailedPreconditionError, match=r"head\.weight"):
+        fetch_module(rollout, ours, partial=True, timeout=20)
 
 
 @pytest.mark.parametrize(

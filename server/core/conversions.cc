@@ -73,7 +73,10 @@ absl::StatusOr<Sharding*> Hub::State::ShardingFor(const GroupKey& key, const Gro
   const PlanWanted wanted = PlanOf(std::move(from), std::move(to));
   const ShardingId id = as_published ? ShardingId{} : wanted.plan.to;
   Sharding* known = FindSharding(publication, id);
-  if (known != nullptr && known->parts.contains(origin.id)) return known;
+  const bool whole = std::any_of(group.forming.begin(), group.forming.end(),
+                                 [](const auto& join) { return join.second.whole; });
+  const bool is_known = known != nullptr && known->parts.contains(origin.id);
+  if (is_known && (known->full || !whole)) return known;
   if (!plans_.HaveLayouts(wanted.from)) return nullptr;
   const KnownPlan& plan = plans_.Get(wanted, *out_);
   if (!plan.made) return nullptr;
@@ -82,6 +85,11 @@ absl::StatusOr<Sharding*> Hub::State::ShardingFor(const GroupKey& key, const Gro
                         absl::StrCat("version ", publication.version, " of ", publication.model,
                                      " cannot be read as ", key.group,
                                      " cuts it: ", std::string(plan.status.message())));
+  }
+  if (whole && !plan.full) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "version ", publication.version, " of ", publication.model, " has what ", key.group,
+        " has not registered: ", plan.missing, "; register it, or fetch with partial"));
   }
   absl::StatusOr<Sharding*> sharding = Convert(publication, id, group);
   if (sharding.ok()) TakePlan(plan, origin, **sharding);

@@ -188,8 +188,9 @@ struct PlanMade {
   PlanKey plan;
   absl::Status status;  // why it cannot be read so
   PartsByRank parts;
-  bool full = false;  // the readers have, together, all that is read from
-  EqualBoxes equal;   // instead of all that, where nothing is to be read
+  bool full = false;         // the readers have, together, all that is read from
+  std::string missing = {};  // what they have not, for people
+  EqualBoxes equal;          // instead of all that, where nothing is to be read
 };
 
 // The caller hung up; no reply is wanted. A fetch that waits for others leaves its transaction.

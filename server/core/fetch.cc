@@ -55,7 +55,7 @@ void Hub::State::On(const JoinFetchOp& op) {
   const GroupKey key{worker->id.key.model, worker->id.key.group};
   Group& group = groups_[key];
   calls_.SetDeadline(*worker, op.timeout_ms);
-  group.forming[worker->id.key.rank] = Join{op.selector, op.layout, op.held_in};
+  group.forming[worker->id.key.rank] = Join{op.selector, op.layout, op.held_in, op.whole};
   worker->record = {};
   worker->record.joined = now_;
   for (const auto& [rank, join] : group.forming) {

@@ -121,6 +121,7 @@ PlanMade MakePlan(const PlanKey& plan, const LayoutsByRank& from, const LayoutsB
     made.parts.push_back(PartsOf(coverage->needs[*reader->ShardOf(rank)], *source));
   }
   made.full = coverage->full;
+  made.missing = coverage->missing;
   return made;
 }
 

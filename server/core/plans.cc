@@ -73,6 +73,7 @@ bool Plans::Learn(const PlanMade& made) {
   known.made = true;
   known.parts = made.parts;
   known.full = made.full;
+  known.missing = made.missing;
   known.equal = made.equal;
   known.status = made.status.ok() ? CheckParts(made.parts) : made.status;
   return true;

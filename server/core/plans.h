@@ -23,9 +23,10 @@ struct KnownPlan {
   bool made = false;    // false: the answer is to come
   absl::Status status;  // why it cannot be read so
   PartsByRank parts;
-  bool full = false;  // the readers have, together, all that is read from
-  EqualBoxes equal;   // of the answer to EqualBoxesIn
-  uint64_t used = 0;  // the greater, the later
+  bool full = false;    // the readers have, together, all that is read from
+  std::string missing;  // what they have not, for people
+  EqualBoxes equal;     // of the answer to EqualBoxesIn
+  uint64_t used = 0;    // the greater, the later
 };
 
 struct Sharding;

@@ -495,6 +495,7 @@ struct Join {
   VersionSelector selector;
   Fingerprint layout;
   std::optional<TermNumber> held_in;
+  bool whole = false;
 };
 
 struct Member {

@@ -187,11 +187,13 @@ class ReshardingTest : public testing::TestWithParam<Case> {
     for (const auto& rank : group) EXPECT_TRUE(rank->client().Unpublish().ok());
   }
   // All ranks at a time.
-  static std::vector<absl::StatusOr<tensorhub::FetchResult>> Fetch(const Group& group) {
+  static std::vector<absl::StatusOr<tensorhub::FetchResult>> Fetch(const Group& group,
+                                                                   bool partial = false) {
     std::vector<std::future<absl::StatusOr<tensorhub::FetchResult>>> running;
     for (const auto& rank : group) {
-      running.push_back(std::async(std::launch::async, [&rank] {
+      running.push_back(std::async(std::launch::async, [&rank, partial] {
         tensorhub::FetchOptions options;
+        options.partial = partial;
         options.timeout = std::chrono::seconds(30);
         return rank->client().Fetch(tensorhub::Latest(), options);
       }));
@@ -282,6 +284,24 @@ TEST_P(ReshardingRefusedTest, AnotherDtype) {
     EXPECT_THAT(std::string(result.status().message()), HasSubstr("embed"));
     EXPECT_THAT(std::string(result.status().message()), HasSubstr("F32"));
   }
+}
+
+// One rank of two has the first half: the other half nobody would read.
+TEST_P(ReshardingRefusedTest, APartUnlessItSaysSo) {
+  const Group trainer = Join("trainer", 2, Rows);
+  Publish(trainer, 1);
+  const Cut half = [](const Extents& global, uint32_t /*rank*/, uint32_t /*world*/) {
+    return Rows(global, 0, 2);
+  };
+  const Group rollout = Join("rollout", 1, half);
+  const absl::Status refused = Fetch(rollout).front().status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("rollout has not registered: \"embed\", \"layer.0.norm\""));
+  EXPECT_FALSE(rollout[0]->client().Held());
+  const auto fetched = Fetch(rollout, /*partial=*/true).front();
+  ASSERT_TRUE(fetched.ok()) << fetched.status();
+  rollout[0]->ExpectHolds(1);
 }
 
 // R1: both ranks have all of it, and one of them other bytes.

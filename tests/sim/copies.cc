@@ -83,18 +83,19 @@ void Copies::Fetch(VersionNumber version, Nanos deadline) {
     return scene_.agenda.After(kLook, &keeper_.node(),
                                [this, version, deadline] { Fetch(version, deadline); });
   }
-  process.Ask(
-      agent::FetchVerb{
-          {VersionSelector::Kind::kExact, version}, left_ms, /*waits_out_outages=*/false},
-      [this, version, &process](const agent::VerbDone& done) {
-        if (leaving_) return;
-        if (done.status.ok() || Has(version)) return Made(version, done.status);
-        // Its memory is for the next one.
-        if (std::exchange(copies_.at(version).released, true)) {
-          return Made(version, done.status);
-        }
-        Leave(process, 0, [this, version, status = done.status] { Made(version, status); });
-      });
+  process.Ask(agent::FetchVerb{.selector = {VersionSelector::Kind::kExact, version},
+                               .timeout_ms = left_ms,
+                               .waits_out_outages = false,
+                               .partial = true},
+              [this, version, &process](const agent::VerbDone& done) {
+                if (leaving_) return;
+                if (done.status.ok() || Has(version)) return Made(version, done.status);
+                // Its memory is for the next one.
+                if (std::exchange(copies_.at(version).released, true)) {
+                  return Made(version, done.status);
+                }
+                Leave(process, 0, [this, version, status = done.status] { Made(version, status); });
+              });
 }
 
 void Copies::Made(VersionNumber version, const absl::Status& status) {

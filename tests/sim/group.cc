@@ -76,7 +76,9 @@ void Group::LiveOn(Process& process) {
       process.KeepContent(scene_.contents.Of(holding->publication));
       process.Ask(agent::PublishVerb{.version = holding->version, .timeout_ms = 3000}, done);
     } else if (dice == 1) {
-      process.Ask(agent::FetchVerb{DrawFetch().selector, 3000}, done);
+      process.Ask(
+          agent::FetchVerb{.selector = DrawFetch().selector, .timeout_ms = 3000, .partial = true},
+          done);
     } else if (dice == 2) {
       process.Ask(agent::UnpublishVerb{.drain_ms = 1000}, done);
     }
@@ -220,6 +222,7 @@ Group::Operation Group::DrawTraining() {
 
 Group::Operation Group::DrawFetch() {
   Operation operation;
+  operation.partial = scene_.dice.Below(4) > 0;
   const uint64_t dice = scene_.dice.Below(100);
   if (dice < 60 || model_.newest == 0) {
     operation.selector = {VersionSelector::Kind::kLatest, 0};
@@ -310,7 +313,10 @@ void Group::RunRank(Rank rank, uint64_t number) {
         return Ask(rank, number, verb, done);
       }
       case Kind::kFetch:
-        return Ask(rank, number, agent::FetchVerb{operation_.selector, operation_.timeout_ms},
+        return Ask(rank, number,
+                   agent::FetchVerb{.selector = operation_.selector,
+                                    .timeout_ms = operation_.timeout_ms,
+                                    .partial = operation_.partial},
                    done);
       case Kind::kUnpublish:
         return Unpublish(rank, number, done);

@@ -84,6 +84,7 @@ class Group {
     ContentId content = 0;
     Contents::Number number;  // who publishes by it has that content
     VersionSelector selector;
+    bool partial = true;  // else groups that leave a tensor out are refused
     bool supersede = false;
     bool wait_for_group = false;
     TimeMs timeout_ms = 0;

@@ -33,6 +33,7 @@ absl::StatusOr<std::vector<TensorSpec>> WholeTensors(const std::vector<Layout>& 
   std::map<std::string, TensorSpec> by_name;
   for (const Layout& rank : ranks) {
     for (const Layout::Entry& entry : rank.entries()) {
+      if (IsAlias(entry)) continue;
       const TensorSpec spec = entry.spec();
       if (!spec.slice && ranks.size() > 1) {
         return Mismatch(spec, "a rank does not say which slice of it is there");

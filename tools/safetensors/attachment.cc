@@ -223,7 +223,9 @@ std::map<std::string, std::string> MetadataOf(const std::vector<TensorSpec>& spe
 
 absl::StatusOr<Attachment> FromLayout(const Layout& layout, uint32_t rank, uint32_t world_size) {
   std::vector<TensorSpec> specs;
-  for (const Layout::Entry& entry : layout.entries()) specs.push_back(entry.spec());
+  for (const Layout::Entry& entry : layout.entries()) {
+    if (!IsAlias(entry)) specs.push_back(entry.spec());
+  }
   const std::vector<TensorSpec> in_file = NamedApart(specs);
   absl::StatusOr<Header> header = MakeHeader(in_file, MetadataOf(in_file));
   if (!header.ok()) return header.status();

@@ -60,7 +60,8 @@ absl::StatusOr<Attachment> Decode(std::string_view encoded);
 
 // For a shard that was published without one of ours: `model.safetensors`, or in a group of several
 // `model-rank-00001-of-0000N.safetensors`. Slices are told in its metadata `tensorhub.slices`, by
-// the name in the file; several of one tensor are called after their place, `w[0:4, 0:8]`.
+// the name in the file; several of one tensor are called after their place, `w[0:4, 0:8]`. Other
+// names of tied tensors are left out, as files of Hugging Face do.
 absl::StatusOr<Attachment> FromLayout(const Layout& layout, uint32_t rank, uint32_t world_size);
 
 // INVALID_ARGUMENT unless both name the same tensors with the same dtypes and shapes.

@@ -51,6 +51,7 @@ struct FetchVerb {
   TimeMs timeout_ms = 600000;
   bool waits_out_outages = true;  // R8
   std::string traceparent = {};   // of the caller's trace, for who records this fetch
+  bool partial = false;           // the version may have more than is registered
 };
 struct LeaveVerb {
   TimeMs drain_ms = 10000;

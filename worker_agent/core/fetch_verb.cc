@@ -38,6 +38,7 @@ void AgentCore::State::Join(const FetchVerb& verb, TimeMs left_ms, Effects& effe
   protocol::JoinFetch call{verb.selector, registered_->layout, left_ms};
   const bool newer = verb.selector.kind == VersionSelector::Kind::kNewerThan;
   if (newer) call.held_in = HeldIn(verb.selector.version);
+  call.whole = !verb.partial;
   calls_.Start(call, effects);
 }
 

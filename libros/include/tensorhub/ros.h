@@ -256,6 +256,10 @@ struct FetchOptions {
   // The caller's own trace, as W3C's Trace Context writes it: 00-TRACE-SPAN-FLAGS. Goes into
   // what ConnectOptions::trace writes. INVALID_ARGUMENT if it is not one.
   std::string traceparent = {};
+  // The version may have tensors, or parts of some, that no rank of the group has registered; they
+  // are not read. Otherwise Fetch fails there with FAILED_PRECONDITION, which names the first ten.
+  // One rank that wants all of it is enough for that.
+  bool partial = false;
 };
 
 // What a version's content is, as everybody computes it alike: over the layouts and the bytes of

@@ -119,7 +119,10 @@ class Target:
     def fetch(self, number: int) -> Arrived:
         """Fills the registered tensors. After an error they hold parts of what they held before."""
         begin = time.monotonic()
-        result = self.client.fetch(tensorhub.version(number), timeout=self._settings.timeout)
+        # An engine takes what its model has, and whether names meet was looked at before.
+        result = self.client.fetch(
+            tensorhub.version(number), timeout=self._settings.timeout, partial=True
+        )
         return _arrived(result, time.monotonic() - begin)
 
     def begin(self, number: int, prepare: Callable[[], object] = lambda: None) -> Fetching:
@@ -232,7 +235,7 @@ class Fetching:
 
     def _fetch(self, client: Client) -> FetchResult:
         wanted = tensorhub.version(self.number)
-        self._call = client._fetch_call(wanted, self._timeout, None, True)
+        self._call = client._fetch_call(wanted, self._timeout, None, True, partial=True)
         if self._cancelled.is_set():  # before there was a call to cancel
             self._call.cancel()
         return client._finish_fetch(self._call, wanted)

@@ -118,6 +118,7 @@ TEST(ReadPlan, ASubsetIsReadButIsNotFull) {
   const auto subset = CheckCover(Of({both}), Of({Rows(0, 4)}));
   ASSERT_TRUE(subset.ok()) << subset.status();
   EXPECT_FALSE(subset->full);
+  EXPECT_NE(subset->missing, "");
   const auto half = CheckCover(Of({Rows(0, 4)}), Of({Rows(0, 2), Rows(0, 3)}));
   ASSERT_TRUE(half.ok()) << half.status();
   EXPECT_FALSE(half->full);

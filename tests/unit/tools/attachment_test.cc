@@ -150,6 +150,15 @@ TEST(AttachmentTest, FromLayoutNamesTheRank) {
             "model-rank-00002-of-00004.safetensors");
 }
 
+TEST(AttachmentTest, FilesHaveNoOtherNamesOfTiedTensors) {
+  const TensorSpec alias{"head = embedding", DType::kU8, {0}, SliceSpec{{0}, {0}}};
+  const TensorSpec tied{"embedding", DType::kU8, {3}, {}};
+  const auto attachment = FromLayout(Layout::Make({alias, tied}).value(), 0, 1);
+  ASSERT_TRUE(attachment.ok()) << attachment.status();
+  ASSERT_EQ(attachment->files[0].header.tensors.size(), 1u);
+  EXPECT_EQ(attachment->files[0].header.tensors[0].spec, tied);
+}
+
 TEST(AttachmentTest, PiecesOfOneTensorAreToldApartInTheFile) {
   const auto rows = [](const std::string& name, uint64_t begin) {
     return TensorSpec{name, DType::kU8, {2}, SliceSpec{{8}, {begin}}};

@@ -390,6 +390,7 @@ void HubScript::Join(const Arguments& words) {
   if (words.Text("held")) op.held_in = words.Number("held", 0);
   op.layout = LayoutOf(words.Text("layout").value_or(agent.layout));
   op.timeout_ms = static_cast<TimeMs>(words.Number("timeout", 10'000));
+  op.whole = words.Has("whole");
   CallHub(agent, "join", op);
 }
 

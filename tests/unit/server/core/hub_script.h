@@ -35,7 +35,7 @@
 //   retain N         pin NAME vN [ttl=MS]    unpin NAME    of the model `m` (R7)
 //   supersede vN     of the model `m` (R2)
 //   drain W [undo]   an operator takes it out of service, or back
-//   join W latest|vN|newer=N [timeout=MS] [layout=L]
+//   join W latest|vN|newer=N [timeout=MS] [layout=L] [whole]
 //   begin W [gen=N]  finish W [error=TEXT] [content=C]   leave W     retry W     cancel W
 //   unheard W        the answer to its last call will not arrive
 //   give-up W        it does not wait for its last join any more, and forgets what came of it
