@@ -12,6 +12,7 @@ import comment_rules
 import coverage_rules
 import declaration_rules
 import document_rules
+import draw_rules
 import function_rules
 import include_rules
 import message_rules
@@ -31,6 +32,7 @@ CHECKS = (
     text_rules.check_line_length,
     function_rules.check_functions,
     declaration_rules.check_declarations,
+    draw_rules.check_draws,
     registration_rules.check_sources_registered,
     registration_rules.check_folders_registered,
     registration_rules.check_rules_named,

@@ -11,6 +11,7 @@ import unittest
 import check
 import declaration_rules
 import document_rules
+import draw_rules
 import function_rules
 import message_rules
 import source_tree
@@ -175,6 +176,8 @@ PLANTED = (
     ("function-length: Inner", {"common/ids.h": header("common/ids.h",
                                 "class A {\n public:\n  class B {\n   public:\n    int Inner() {\n"
                                 + "  F();\n" * 70 + "    }\n  };\n};")}),
+    ("ids.cc:3: order-of-draws", {"common/ids.cc":
+                                  LICENCE + "F(dice.Below(2), G(random_.Next()));\n"}),
     ("declarations: Hub::State has 501", {"server/core/state.h": header(
         "server/core/state.h", "class Hub::State {\n" + "  int a_ = 0;\n" * 501 + "};")}),
     ("names this source", {"common/lost.cc": LICENCE}),
@@ -239,6 +242,12 @@ class HouseRules(unittest.TestCase):
         text = "namespace n {\nint F(int a,\n      int b) {\n  if (a) {\n    b = 1;\n  }\n}\n}\n"
         functions = function_rules.functions_of(source_tree.SourceFile("a.cc", text))
         self.assertEqual([(f.name, f.first_line, f.line_count()) for f in functions], [("F", 2, 6)])
+
+    def test_draws_whose_order_the_language_says_pass(self):
+        for text in ("F(dice.Below(dice.Below(2)));", "Id{random.Next(), random.Next()};",
+                     "After(dice.Time(0, 1), [&] { dice.Below(2); });",
+                     "for (int i = dice.Below(2); i < dice.Below(3); ++i) F(i, i);"):
+            self.assertEqual(list(draw_rules.unordered_draws(text)), [], text)
 
     def test_declarations_are_counted(self):
         text = ("class A;\nclass A {\n public:\n  A(int a) : a_{a} {\n    F();\n  }\n"

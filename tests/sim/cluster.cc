@@ -23,8 +23,10 @@ Cluster::Cluster(Scene& scene) : scene_(scene) {
   hosts_ = 1 + dice.Below(3);
   const uint64_t models = 1 + dice.Below(2);
   for (uint64_t i = 0; i < models; ++i) {
-    AddModel(absl::StrCat("m", i), 1 + static_cast<uint32_t>(dice.Below(3)),
-             1 + static_cast<uint32_t>(dice.Below(2)), 2 + static_cast<uint32_t>(dice.Below(3)));
+    const auto rollouts = 2 + static_cast<uint32_t>(dice.Below(3));
+    const auto trainers = 1 + static_cast<uint32_t>(dice.Below(2));
+    const auto ranks = 1 + static_cast<uint32_t>(dice.Below(3));
+    AddModel(absl::StrCat("m", i), ranks, trainers, rollouts);
   }
   for (uint32_t i = 0; workers() < kWorkersMin; ++i) {
     AddGroup(models_.back(), absl::StrCat("more", i), /*trains=*/false);
@@ -100,8 +102,10 @@ uint32_t Cluster::NumberOf(const Model& model, const std::vector<CutShard>& shar
 
 void Cluster::AddGroup(Model& model, const std::string& name, bool trains) {
   Dice& dice = scene_.dice;
-  const std::string host = absl::StrCat("us/dc", dice.Below(datacenters_), "/r", dice.Below(racks_),
-                                        "/h", dice.Below(hosts_));
+  const uint64_t in_rack = dice.Below(hosts_);
+  const uint64_t rack = dice.Below(racks_);
+  const uint64_t datacenter = dice.Below(datacenters_);
+  const std::string host = absl::StrCat("us/dc", datacenter, "/r", rack, "/h", in_rack);
   const auto layout = !trains && dice.Below(25) == 0 ? DrawLayout() : model.layout;
   std::vector<CutShard> shards;
   if (model.cut && layout == model.layout) shards = DrawShards(dice, model, trains);

@@ -238,8 +238,9 @@ void HubLink::CutNow(Nanos client_notice, Nanos hub_notice) {
 
 void HubLink::Break() {
   if (dead_line_ || state_ == State::kEnded) return;
-  CutNow(scene_.dice.Time(0, 50 * kMillisecond),
-         scene_.dice.Time(0, scene_.dice.Below(2) == 0 ? 50 * kMillisecond : 8 * kSecond));
+  const Nanos longest = scene_.dice.Below(2) == 0 ? 50 * kMillisecond : 8 * kSecond;
+  const Nanos hub_notice = scene_.dice.Time(0, longest);
+  CutNow(scene_.dice.Time(0, 50 * kMillisecond), hub_notice);
 }
 
 void HubLink::OnHubGone() {

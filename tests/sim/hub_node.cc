@@ -39,8 +39,8 @@ void HubNode::Start() {
   nodes_.push_back(std::make_unique<Node>());
   Node& node = *nodes_.back();
   const int64_t drift = scene_.plan.drift_ppm_max;
-  node.SetClock(scene_.agenda.now(), scene_.dice.Time(kSecond, 1000 * kSecond),
-                drift == 0 ? 0 : scene_.dice.Time(-drift, drift));
+  const int64_t drifts = drift == 0 ? 0 : scene_.dice.Time(-drift, drift);
+  node.SetClock(scene_.agenda.now(), scene_.dice.Time(kSecond, 1000 * kSecond), drifts);
   if (scene_.plan.keeps_data && !identity_.store_id) {
     identity_.store_id = {scene_.dice.Next() | 1, scene_.dice.Next()};
   }

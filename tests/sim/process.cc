@@ -76,8 +76,8 @@ Process::Process(Scene& scene, const Place& place, uint32_t number)
       link_(scene, *this),
       copies_(scene, place, *this) {
   const int64_t drift = scene.plan.drift_ppm_max;
-  node_.SetClock(scene.agenda.now(), scene.dice.Time(kSecond, 1000 * kSecond),
-                 drift == 0 ? 0 : scene.dice.Time(-drift, drift));
+  const int64_t drifts = drift == 0 ? 0 : scene.dice.Time(-drift, drift);
+  node_.SetClock(scene.agenda.now(), scene.dice.Time(kSecond, 1000 * kSecond), drifts);
   core_ = std::make_unique<agent::AgentCore>(CoreOptionsOf());
 }
 

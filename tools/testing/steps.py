@@ -88,6 +88,13 @@ def sanitized():
     ]
 
 
+def same_runs(places):
+    sims = (
+        str(places.preset(preset) / "bin/tensorhub-sim") for preset in ("release", "asan-ubsan")
+    )
+    return Step("same runs", "build", ("tools/same_runs.sh", *sims), ("release: build", SANITIZED))
+
+
 def python():
     return [
         Step("python: environment", "python", ("tools/test_python.sh", "--environment")),
@@ -106,6 +113,11 @@ def threads():
         build("tsan-core", "tensorhub_threads"),
         tests("tsan-core", "threads", "tsan-core: build"),
     ]
+
+
+def proofs(places):
+    """By another compiler than the one of what ships."""
+    return [*sanitized(), same_runs(places), *threads()]
 
 
 def planted_in(files):
@@ -220,6 +232,6 @@ def steps_of(mode, changes, places):
     # processor, run beside the longest build.
     if mode == "full":
         first = shipped(places, (("TENSORHUB_FULL", "1"),))
-        return checks() + first + python() + sanitized() + threads() + beside(places)
+        return checks() + first + python() + proofs(places) + beside(places)
     print(changes.describe(), flush=True)
-    return checks() + shipped(places) + python() + sanitized() + threads() + touched(changes)
+    return checks() + shipped(places) + python() + proofs(places) + touched(changes)

@@ -99,7 +99,10 @@ TEST_F(DigestProgramTest, AroundStripesBlocksAndTurns) {
 }
 
 TEST_F(DigestProgramTest, AnyLength) {
-  for (int i = 0; i < 60; ++i) ExpectSame(1 + random_.Below(100'000), 1 + random_.Below(20'000));
+  for (int i = 0; i < 60; ++i) {
+    const size_t bytes = 1 + random_.Below(100'000);
+    ExpectSame(bytes, 1 + random_.Below(20'000));
+  }
 }
 
 TEST_F(DigestProgramTest, ManyTinyPieces) {
