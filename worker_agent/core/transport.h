@@ -165,6 +165,9 @@ class GetTransport {
   // Force-closes the connection and releases the regions imported through it; every outstanding
   // get is reported through OnGetDone from later Progress calls.
   virtual void Close(PeerId peer) = 0;
+  // The last call, by the thread of all others: only memory from Allocate stays, until the
+  // destructor, which may run on another thread.
+  virtual void End() {}
   virtual std::string Describe(PeerId peer) const = 0;
   virtual std::string Summary() const = 0;
 

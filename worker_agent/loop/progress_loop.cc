@@ -346,6 +346,7 @@ void ProgressLoop::ShutDown() {
     one_sided_.StopSharing();
     scope_.reset();
   }
+  one_sided_.End();
   if (left_readers_) messages_->Abandon();
   messages_.reset();
 }

@@ -329,6 +329,12 @@ void OneSided::CloseAll() {
   while (!peers_.empty()) Close(peers_.begin()->first);
 }
 
+void OneSided::End() {
+  for (GetTransport* each : {allocator_.get(), transport_.get(), within_.get()}) {
+    if (each != nullptr) each->End();
+  }
+}
+
 std::string OneSided::Describe(Incarnation peer) const {
   const auto found = peers_.find(peer);
   return found == peers_.end() ? "" : found->second.by->Describe(found->second.id);

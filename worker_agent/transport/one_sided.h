@@ -74,6 +74,8 @@ class OneSided : private GetTransport::Sink {
   void GetWord(const agent::GetWord& get);
   void Close(Incarnation peer);
   void CloseAll();
+  // The last call, but for the destructor: only memory from Allocate stays.
+  void End();
   std::string Describe(Incarnation peer) const;
   size_t outstanding() const { return gets_.size() + words_.size(); }
 

@@ -161,12 +161,17 @@ absl::Status UcxGets::Open() {
   return kind_ == Kind::kDevice ? CheckSeesDevices(worker_->context()) : absl::OkStatus();
 }
 
-UcxGets::~UcxGets() {
+void UcxGets::End() {
   if (worker_ == nullptr) return;
   endpoints_.reset();  // and the keys
-  for (const Region& region : regions_) ucp_mem_unmap(worker_->context(), region.memory);
   // While there is a `done_` for gets that complete only now.
-  worker_.reset();
+  worker_->End();
+}
+
+UcxGets::~UcxGets() {
+  if (worker_ == nullptr) return;
+  End();
+  for (const Region& region : regions_) ucp_mem_unmap(worker_->context(), region.memory);
 }
 
 absl::StatusOr<SharedRegion> UcxGets::Allocate(size_t bytes) {

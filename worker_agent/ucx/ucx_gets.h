@@ -62,6 +62,7 @@ class UcxGets : public GetTransport {
            uint64_t token) override;
   size_t GetAll(PeerId peer, std::span<const Part> parts, uint64_t token) override;
   void Close(PeerId peer) override;
+  void End() override;
   std::string Describe(PeerId peer) const override { return endpoints_->Describe(peer); }
   std::string Summary() const override { return worker_->Summary(); }
   bool Progress() override;

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "worker_agent/ucx/c_locale.h"
 #include "worker_agent/ucx/ucx_log.h"
 #include "worker_agent/ucx/ucx_ports.h"
 #include "worker_agent/ucx/ucx_status.h"
@@ -100,6 +101,7 @@ absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Create(const Options& opti
 
 absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Open(const Options& options, uint16_t port) {
   std::unique_ptr<UcxWorker> worker(new UcxWorker);
+  const CLocale locale;
   const KeptComplaints complaints;
   absl::Status status = worker->OpenContext(options, port);
   if (status.ok()) status = worker->OpenWorker(options.address_kind);
@@ -123,9 +125,15 @@ bool UcxWorker::MayStay() {
   return abandoned_ && ++abandoned <= kAbandonedMax;
 }
 
+void UcxWorker::End() {
+  if (worker_ == nullptr) return;
+  ucp_worker_destroy(worker());
+  worker_ = nullptr;
+}
+
 UcxWorker::~UcxWorker() {
   if (MayStay()) return;
-  if (worker_ != nullptr) ucp_worker_destroy(worker_);
+  End();
   if (context_ != nullptr) ucp_cleanup(context_);
 }
 

@@ -3,7 +3,9 @@
 //
 // A UCP context with one worker: what both transports stand on. Owned by a transport.
 //
-// Thread contract: created, used and destroyed on one thread (UCS_THREAD_MODE_SINGLE).
+// Thread contract: created, used and ended on one thread (UCS_THREAD_MODE_SINGLE), which is
+// asserted: a UCX with assertions, such as Debian 13's, ends the process otherwise. The destructor
+// runs there too, or after End.
 
 #ifndef TENSORHUB_WORKER_AGENT_UCX_UCX_WORKER_H_
 #define TENSORHUB_WORKER_AGENT_UCX_UCX_WORKER_H_
@@ -16,8 +18,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "absl/status/statusor.h"
+#include "common/check.h"
 #include "worker_agent/ucx/ucx_envelope.h"
 #include "worker_agent/ucx/ucx_settings.h"
 
@@ -41,20 +45,26 @@ class UcxWorker {
   UcxWorker(const UcxWorker&) = delete;
   UcxWorker& operator=(const UcxWorker&) = delete;
 
+  // Any thread, also after End.
   ucp_context_h context() const { return context_; }
-  ucp_worker_h worker() const { return worker_; }
+  ucp_worker_h worker() const {
+    CheckThread();
+    return worker_;
+  }
   // The worker's address in an envelope.
   const std::string& address() const { return address_; }
   int event_fd() const { return event_fd_; }
 
   // Runs UCX's callbacks; false if nothing happened.
-  bool Progress() { return ucp_worker_progress(worker_) != 0; }
+  bool Progress() { return ucp_worker_progress(worker()) != 0; }
   // True: the event fd will signal. False: progress first.
-  bool Arm() { return ucp_worker_arm(worker_) == UCS_OK; }
+  bool Arm() { return ucp_worker_arm(worker()) == UCS_OK; }
 
   // Active messages with this id go to `handler(owner, ...)`, each whole.
   absl::Status TakeMessages(unsigned id, ucp_am_recv_callback_t handler, void* owner);
 
+  // Nothing but the context is used from now on, and memory that it has stays.
+  void End();
   // The destructor leaves UCX's objects as they are; of the first so many in this process.
   void Abandon() { abandoned_ = true; }
 
@@ -70,7 +80,9 @@ class UcxWorker {
   absl::Status OpenContext(const Options& options, uint16_t port);
   absl::Status OpenWorker(EnvelopeKind address_kind);
   bool MayStay();
+  void CheckThread() const { TH_CHECK(std::this_thread::get_id() == thread_); }
 
+  const std::thread::id thread_ = std::this_thread::get_id();
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
   std::string address_;

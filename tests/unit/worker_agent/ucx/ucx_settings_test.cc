@@ -4,9 +4,13 @@
 #include "worker_agent/ucx/ucx_settings.h"
 
 #include <gtest/gtest.h>
+#include <locale.h>
 #include <ucs/debug/log_def.h>
+#include <unistd.h>
 
+#include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -67,6 +71,27 @@ TEST(UcxSettings, AValueThatUcxDoesNotTakeIsRefused) {
   unsetenv("TENSORHUB_UCX_TCP_RX_SEG_SIZE");
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("RX_SEG_SIZE: 'much'"), std::string::npos) << status;
+}
+
+// Made here, since a machine has few. A program that calls setlocale, as Python does, gives it to
+// UCX, whose default "diag" is no "DIAG" in Turkish.
+TEST(UcxSettings, AreReadInTheCLocale) {
+  if (access("/usr/share/i18n/locales/tr_TR", R_OK) != 0) {
+    GTEST_SKIP() << "there is no source of a Turkish locale: apt-get install locales";
+  }
+  const std::string folder = testing::TempDir() + "/locales-" + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  const std::string make = "localedef -i tr_TR -f UTF-8 " + folder + "/tr_TR.UTF-8 2>/dev/null";
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  setenv("LOCPATH", folder.c_str(), 1);
+  ASSERT_NE(setlocale(LC_ALL, "tr_TR.UTF-8"), nullptr);
+  EXPECT_NE(toupper('i'), 'I')
+      << "this is not Turkish";  // sanitizers have a strcasecmp of their own
+  EXPECT_GT(SegmentOf("tcp"), kMaxPayloadBytes);
+  EXPECT_NE(toupper('i'), 'I') << "the program has its locale again";
+  setlocale(LC_ALL, "C");
+  unsetenv("LOCPATH");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(UcxSettings, AKeyIsTakenByOneOfItsNames) {
