@@ -5,8 +5,10 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <charconv>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 
@@ -16,6 +18,18 @@ namespace {
 bool IsV6(const std::string& host) {
   in6_addr address = {};
   return inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+// A name, or an IPv4 address if it looks like one: no resolver is asked for "user@hub" or
+// 256.1.1.1.
+bool IsHost(const std::string& host) {
+  if (host.find_first_not_of("0123456789.") == std::string::npos) {
+    in_addr address = {};
+    return inet_pton(AF_INET, host.c_str(), &address) == 1;
+  }
+  return std::all_of(host.begin(), host.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_';
+  });
 }
 
 // Where an IPv6 address without brackets ends and its port begins is anybody's guess: it may have
@@ -48,6 +62,8 @@ absl::StatusOr<ListenAddress> ListenAddress::Parse(std::string_view text) {
     return BadAddress(text);
   }
   ListenAddress address{.host = std::string(host)};
+  const std::string without_zone = address.host.substr(0, address.host.find('%'));
+  if (bracketed ? !IsV6(without_zone) : !IsHost(address.host)) return BadAddress(text);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
   if (error != std::errc() || end != port.data() + port.size()) return BadAddress(text);
   return address;

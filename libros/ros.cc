@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,8 +18,16 @@
 #include "worker_agent/seen/trace_file.h"
 #include "worker_agent/seen/worker_page.h"
 
+#define TENSORHUB_TEXT_OF(number) #number
+#define TENSORHUB_TEXT(number) TENSORHUB_TEXT_OF(number)
+
 namespace tensorhub {
 namespace {
+
+static_assert(std::string_view(TENSORHUB_VERSION) ==
+                  TENSORHUB_TEXT(TENSORHUB_VERSION_MAJOR) "." TENSORHUB_TEXT(
+                      TENSORHUB_VERSION_MINOR) "." TENSORHUB_TEXT(TENSORHUB_VERSION_PATCH),
+              "tensorhub/ros.h and CMakeLists.txt say different versions");
 
 // For the destructor: nobody who destroys a client wants to wait for long.
 constexpr std::chrono::milliseconds kLastDrain(5000);
@@ -148,6 +157,8 @@ absl::StatusOr<std::shared_ptr<agent::WorkerPage>> PageOf(const ConnectOptions& 
 
 }  // namespace
 
+const char* Version() { return TENSORHUB_VERSION; }
+
 class Client::Impl {
  public:
   Impl(std::unique_ptr<agent::Agent> agent, std::unique_ptr<agent::WorkerPage::Place> shown,
@@ -241,7 +252,10 @@ absl::Status Client::Publish(uint64_t version, const PublishOptions& options) {
       impl_->agent().Await({options.stream, options.event}, libros::Milliseconds(options.timeout));
   if (!left.ok()) return left.status();
   verb.timeout_ms = *left;
-  return impl_->agent().RunVerb(verb, nullptr, options.cancel, options.while_waiting).status;
+  // A callback that throws would leave the turn taken for ever: it ends the process instead.
+  const auto wait = [&options]() noexcept { options.while_waiting(); };
+  const std::function<void()> waiting = options.while_waiting ? wait : std::function<void()>();
+  return impl_->agent().RunVerb(verb, nullptr, options.cancel, waiting).status;
 }
 
 absl::Status Client::Unpublish(const UnpublishOptions& options) {

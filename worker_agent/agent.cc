@@ -15,9 +15,11 @@
 #include "common/descriptors.h"
 #include "common/location.h"
 #include "common/random.h"
+#include "common/text.h"
 #include "common/thread.h"
 #include "worker_agent/host_copies.h"
 #include "worker_agent/hub/channel.h"
+#include "worker_agent/memory/mappings.h"
 #include "worker_agent/runtime/log.h"
 #include "worker_agent/runtime/thread.h"
 #include "worker_agent/ucx/ucx_gets.h"
@@ -218,6 +220,8 @@ absl::Status Agent::Register(const std::vector<TensorBuffer>& tensors) {
 absl::Status Agent::TakeMemory(const std::vector<TensorBuffer>& tensors) {
   absl::StatusOr<Memory> memory = Memory::Make(tensors);
   if (!memory.ok()) return memory.status();
+  absl::StatusOr<std::string> read_only = FirstReadOnly(tensors);
+  if (!read_only.ok()) return read_only.status();
   const absl::StatusOr<std::vector<std::string>> warnings =
       UseRightMedium(cuda_, tensors, cuda_.network_cards.value_or(HasRdmaDevices()), *memory);
   if (!warnings.ok()) return warnings.status();
@@ -230,6 +234,7 @@ absl::Status Agent::TakeMemory(const std::vector<TensorBuffer>& tensors) {
   copies_->SetShard(tensors);
   MutexLock lock(verb_mutex_);
   medium_ = medium;
+  read_only_ = *std::move(read_only);
   return absl::OkStatus();
 }
 
@@ -255,7 +260,16 @@ absl::Status Agent::CheckMemory(const Verb& verb) {
   const bool counts =
       std::holds_alternative<PublishVerb>(verb) || std::holds_alternative<FetchVerb>(verb);
   const std::shared_ptr<Medium> where = counts ? medium() : nullptr;
-  return where == nullptr ? absl::OkStatus() : where->CheckThere();
+  if (where == nullptr) return absl::OkStatus();
+  if (std::holds_alternative<FetchVerb>(verb)) {
+    MutexLock lock(verb_mutex_);
+    if (!read_only_.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("tensor ", Shown(read_only_),
+                                                     " is in memory that cannot be written; it can "
+                                                     "be published, but not fetched into"));
+    }
+  }
+  return where->CheckThere();
 }
 
 std::shared_ptr<Agent::Turn> Agent::TakeTurn(const std::stop_token& cancel, const Tick& tick) {

@@ -176,6 +176,8 @@ class Agent {
   uint64_t turns_ ABSL_GUARDED_BY(verb_mutex_) = 0;              // given so far
   uint64_t turn_ ABSL_GUARDED_BY(verb_mutex_) = 0;               // whose it is; 0: nobody's
   std::shared_ptr<Medium> medium_ ABSL_GUARDED_BY(verb_mutex_);  // once registered
+  // A tensor that cannot be fetched into; empty: there is none.
+  std::string read_only_ ABSL_GUARDED_BY(verb_mutex_);
   absl::Status ended_ ABSL_GUARDED_BY(verb_mutex_);  // what calls hear once the loop has ended
   Mutex stop_mutex_;
   std::thread thread_ ABSL_GUARDED_BY(stop_mutex_);

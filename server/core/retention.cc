@@ -188,10 +188,12 @@ std::string Retention::WhyNotKept(const Worker& leaver) const {
                         "unpublish again in a few seconds, or with force");
   }
   const std::string& no_copy = leaver.succession.no_copy;
-  return absl::StrCat(
-      by, "), and nobody else that is stable holds it whole; ",
-      no_copy.empty() ? "allow copies in host memory, " : "no copy was made (" + no_copy + "); ",
-      "retain fewer versions, or unpublish with force");
+  const std::string remedy = !no_copy.empty() ? absl::StrCat("no copy was made (", no_copy, "); ")
+                             : leaver.offers_copies
+                                 ? "give a copy in host memory more time (drain_timeout), "
+                                 : "allow copies in host memory, ";
+  return absl::StrCat(by, "), and nobody else that is stable holds it whole; ", remedy,
+                      "retain fewer versions, or unpublish with force");
 }
 
 void Retention::WantedChanged(const std::string& name) {

@@ -46,10 +46,11 @@ def check_program(program, libraries):
 
 
 def check_symbols(library):
-    """Of what it defines only the public client is to be seen."""
+    """Of what it defines only the public face is to be seen."""
     listed = run("nm", "--dynamic", "--defined-only", "--demangle", "--format=posix", library)
     names = [line.rsplit(maxsplit=3)[0] for line in listed.splitlines()]
-    foreign = [name for name in names if "tensorhub::Client" not in name]
+    foreign = [name for name in names
+               if "tensorhub::Client" not in name and name != "tensorhub::Version()"]  # fmt: skip
     if foreign or not any(name.startswith("tensorhub::Client::Connect") for name in names):
         sys.exit(f"{library} shows {foreign[:10]} of {len(names)} symbols")
 

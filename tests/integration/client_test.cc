@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <tensorhub/ros.h>
 #include <unistd.h>
@@ -117,6 +118,39 @@ TEST_F(ClientTest, TwoClientsInOneProcess) {
     EXPECT_EQ(listed->back().state, "visible");
     EXPECT_EQ(listed->back().replicas.size(), 1u);
   }
+}
+
+TEST_F(ClientTest, MemoryThatCannotBeTouchedIsRefused) {
+  const auto connect = [&](const std::string& group) {
+    return *tensorhub::Client::Connect(
+        {.server = server_.address(), .model = "m", .group = group, .world_size = 1});
+  };
+  void* const memory = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  tensorhub::Tensor tensor;
+  tensor.name = "w";
+  tensor.data = memory;
+  tensor.bytes = 4096;
+  tensor.dtype = "U8";
+  tensor.shape = {4096};
+  const auto trainer = connect("trainer");
+  EXPECT_EQ(trainer->Register({tensor}).code(), StatusCode::kInvalidArgument);
+  ASSERT_EQ(mprotect(memory, 4096, PROT_READ), 0);
+  EXPECT_TRUE(trainer->Register({tensor}).ok());
+  EXPECT_TRUE(trainer->Publish(1).ok()) << "it can be read";
+  const auto rollout = connect("rollout");
+  EXPECT_TRUE(rollout->Register({tensor}).ok());
+  const absl::Status status = rollout->Fetch(tensorhub::Latest()).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("tensor \"w\""));
+  EXPECT_TRUE(trainer->Leave().ok());
+  EXPECT_TRUE(rollout->Leave().ok());
+  munmap(memory, 4096);
+}
+
+TEST_F(ClientTest, TheLibrarySaysItsVersion) {
+  EXPECT_EQ(std::string(tensorhub::Version()), std::to_string(TENSORHUB_VERSION_MAJOR) + "." +
+                                                   std::to_string(TENSORHUB_VERSION_MINOR) + "." +
+                                                   std::to_string(TENSORHUB_VERSION_PATCH));
 }
 
 TEST_F(ClientTest, WaitsForVersions) {

@@ -64,8 +64,20 @@
 //   UNKNOWN              the session was lost after the outcome was decided; fetch again to learn
 //   it
 
+// What to do about them, where nothing better is known:
+//   again, the same call     UNAVAILABLE, DEADLINE_EXCEEDED, ABORTED (of a fetch), UNKNOWN,
+//                            RESOURCE_EXHAUSTED (when the limit it names has room)
+//   a new client             ABORTED where this worker was replaced, DATA_LOSS of Health, and
+//                            whatever Health goes on saying
+//   wait for another version NOT_FOUND, DATA_LOSS of Fetch
+//   mend the program         INVALID_ARGUMENT, ALREADY_EXISTS, FAILED_PRECONDITION
+
 #ifndef TENSORHUB_ROS_H_
 #define TENSORHUB_ROS_H_
+
+#if __cplusplus < 202002L
+#error "tensorhub/ros.h needs C++20: -std=c++20"
+#endif
 
 #include <array>
 #include <chrono>
@@ -81,7 +93,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+// What this header is of. The library that a program runs with says the same, or is a newer one:
+// tensorhub::Version().
+#define TENSORHUB_VERSION_MAJOR 0
+#define TENSORHUB_VERSION_MINOR 1
+#define TENSORHUB_VERSION_PATCH 0
+
 namespace tensorhub {
+
+// "0.1.0", of the library that is loaded.
+const char* Version();
 
 // A piece of a larger tensor: it begins at `offset` of `global_shape`; its extent is the tensor's
 // own shape. A shard may hold several pieces of one name, as fused weights are held: each with a
@@ -95,8 +116,10 @@ struct Slice {
 enum class Device { kHost, kCuda };
 
 struct Tensor {
-  std::string name;             // unique within the shard, or each with another slice
-  void* data = nullptr;         // may be null only if bytes == 0; any alignment
+  std::string name;  // unique within the shard, or each with another slice
+  // Memory that can be read, and written if it is fetched into; null only if bytes == 0. Any
+  // alignment.
+  void* data = nullptr;
   size_t bytes = 0;             // must equal the shape's product times the dtype's size
   std::string dtype;            // "BF16", "F32", "U8", …: the names of safetensors
   std::vector<uint64_t> shape;  // row-major, dense; a zero extent makes a tensor of no bytes

@@ -20,14 +20,18 @@ TEST(ListenAddressTest, HostsAndPorts) {
 }
 
 TEST(ListenAddressTest, PrintsWhatItParses) {
-  for (const char* text : {"0.0.0.0:7070", "[::1]:1", "hub.example:65535"}) {
+  for (const char* text :
+       {"0.0.0.0:7070", "[::1]:1", "hub.example:65535", "my-hub_1:1", "[fe80::1%eth0]:1"}) {
     EXPECT_EQ(ListenAddress::Parse(text).value().ToString(), text);
   }
 }
 
 TEST(ListenAddressTest, RefusesWhatIsUnclear) {
-  for (const char* text : {"", "host", ":7070", "host:", "host:x", "host:65536", "host:-1",
-                           "::1:70", "[::1]", "[::1:7070", "host:1 ", "[]:1", "[[]:1", "[a]b]:1"}) {
+  for (const char* text :
+       {"",         "host",    ":7070",       "host:",       "host:x",  "host:65536",
+        "host:-1",  "::1:70",  "[::1]",       "[::1:7070",   "host:1 ", "[]:1",
+        "[[]:1",    "[a]b]:1", "user@host:1", "256.1.1.1:1", "1.2.3:1", "http://host:1",
+        "[host]:1", "a b:1",   "host/x:1"}) {
     EXPECT_FALSE(ListenAddress::Parse(text).ok()) << text;
   }
 }
