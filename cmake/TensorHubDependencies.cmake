@@ -7,6 +7,7 @@ find_package(OpenSSL 3.0 REQUIRED)  # gRPC's own
 find_package(spdlog REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ucx REQUIRED)  # any UCX >= 1.13; point ucx_ROOT at another one
+include(TensorHubUcx)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 if(TENSORHUB_TESTS)
   find_package(GTest REQUIRED)

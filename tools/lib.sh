@@ -19,8 +19,8 @@ tensorhub_build_packages=(
   libgtest-dev libgmock-dev
 )
 tensorhub_test_packages=(
-  clang clang-tidy clang-format libclang-rt-14-dev lld iperf3 iproute2 openssl procps shellcheck
-  python3-dev python3-pip python3-venv lintian debootstrap systemd buildah prometheus
+  clang clang-tidy clang-format lld iperf3 iproute2 openssl procps shellcheck
+  python3-dev python3-pip python3-venv locales lintian debootstrap systemd buildah prometheus
   etcd-server etcd-client spin
 )
 
@@ -37,6 +37,8 @@ as_root() {
   fi
 }
 
+may_be_root() { [[ $(id -u) -eq 0 ]] || command -v sudo >/dev/null; }
+
 # Prints those of the packages that are not installed.
 missing_packages() {
   local package
@@ -51,13 +53,25 @@ missing_packages() {
 tensorhub_install() {
   local packages=("${tensorhub_build_packages[@]}")
   if [[ ${1:-} == test ]]; then packages+=("${tensorhub_test_packages[@]}"); fi
+  install_packages "${packages[@]}" || return 1
+  # Clang's sanitizers are a package that is named after its version.
+  if [[ ${1:-} == test ]] && command -v clang >/dev/null; then
+    install_packages "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+  fi
+}
+
+install_packages() {
+  local packages=("$@") missing
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     say "this is not Debian: nothing is installed; what is needed is called there: ${packages[*]}"
     return 0
   fi
-  local missing
   mapfile -t missing < <(missing_packages "${packages[@]}")
   [[ ${#missing[@]} -gt 0 ]] || return 0
+  if ! may_be_root; then
+    say "going on without what only root installs: apt-get install ${missing[*]}"
+    return 0
+  fi
   say "installing ${missing[*]}"
   as_root apt-get update -q >&2 || say "the package lists could not be updated; trying the old ones"
   as_root env DEBIAN_FRONTEND=noninteractive \

@@ -37,7 +37,7 @@ needs() {
   { ldd "$interpreter"; find "${places[1]}/lib-dynload" -name '*.so' -exec ldd {} + 2>/dev/null; } |
     awk '$2 == "=>" && $3 ~ /^\// {print $3} $1 ~ /^\/.*ld-linux/ {print $1}' | sort -u
   # The C library has parts that nothing here links, and C++'s comes with any Python that has wheels.
-  ls /lib/x86_64-linux-gnu/lib{c,m,dl,rt,pthread,util,resolv,nss_dns,nss_files,stdc++,gcc_s}.so.[0-9] 2>/dev/null || true
+  ls /lib/"$(gcc -print-multiarch)"/lib{c,m,dl,rt,pthread,util,resolv,nss_dns,nss_files,stdc++,gcc_s}.so.[0-9] 2>/dev/null || true
   ls /etc/{resolv.conf,hosts,nsswitch.conf} /etc/ssl/certs/ca-certificates.crt 2>/dev/null || true
 }
 while read -r file; do

@@ -77,9 +77,11 @@ class BoundedPool final : public httplib::TaskQueue {
  public:
   explicit BoundedPool(size_t threads) : most_(threads + kWaitingMax), pool_(threads) {}
 
-  void enqueue(std::function<void()> job) override {
+  // Newer versions of the library want to hear whether the job was taken.
+  using Taken = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
+  Taken enqueue(std::function<void()> job) override {
     Enter();
-    pool_.enqueue([this, job = std::move(job)] {
+    return pool_.enqueue([this, job = std::move(job)] {
       job();
       Leave();
     });
@@ -173,8 +175,22 @@ class SmallServer::Server final : public httplib::Server {
     }
     Exchange exchange(WithoutRanges(head.text));
     bool closed = false;
-    process_request(exchange, /*close_connection=*/true, closed, nullptr);
+    Process(&Server::process_request, exchange, closed);
     return exchange.answer();
+  }
+
+ private:
+  // The library's versions differ in what they are told of the two ends, which nobody here asks
+  // for.
+  using Setup = const std::function<void(httplib::Request&)>&;
+  using Of011 = bool (httplib::Server::*)(httplib::Stream&, bool, bool&, Setup);
+  using Of018 = bool (httplib::Server::*)(httplib::Stream&, const std::string&, int,
+                                          const std::string&, int, bool, bool&, Setup);
+  void Process(Of011 process, Exchange& exchange, bool& closed) {
+    (this->*process)(exchange, /*close_connection=*/true, closed, nullptr);
+  }
+  void Process(Of018 process, Exchange& exchange, bool& closed) {
+    (this->*process)(exchange, "", 0, "", 0, /*close_connection=*/true, closed, nullptr);
   }
 };
 

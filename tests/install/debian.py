@@ -34,14 +34,14 @@ def expect(condition, what):
 class Debian:
     """What debootstrap makes, and nothing else."""
 
-    def __init__(self, folder, cache):
+    def __init__(self, folder, cache, suite):
         self.root = folder
-        base = cache / f"{SUITE}.tar"
+        base = cache / f"{suite}.tar"
         if not base.exists():
             cache.mkdir(parents=True, exist_ok=True)
             fresh = pathlib.Path(tempfile.mkdtemp(dir=cache))
             fresh.chmod(0o755)
-            run("debootstrap", "--variant=minbase", SUITE, fresh, stdout=subprocess.DEVNULL)
+            run("debootstrap", "--variant=minbase", suite, fresh, stdout=subprocess.DEVNULL)
             run("tar", "-C", fresh, "-cf", base.with_suffix(".new"), ".")
             base.with_suffix(".new").rename(base)
             shutil.rmtree(fresh)
@@ -97,7 +97,7 @@ def remove(folder):
 
 
 @contextlib.contextmanager
-def bare_debian(cache):
+def bare_debian(cache, suite=SUITE):
     """One with this machine's devices and processes mounted, gone afterwards."""
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(tempfile.mkdtemp(prefix="tensorhub-debian-"))
@@ -105,7 +105,7 @@ def bare_debian(cache):
         root = folder / "root"
         root.mkdir()
         run("mount", "--bind", root, root)
-        debian = Debian(root, cache)
+        debian = Debian(root, cache, suite)
         for mounted in MOUNTED:
             run("mount", "--rbind", f"/{mounted}", root / mounted)
         yield debian

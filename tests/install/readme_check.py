@@ -4,7 +4,8 @@
 """The commands that README.md promises for a Debian with nothing but git and apt, in such a one: a
 bare Debian in a folder, with git, and with a clone of this checkout's last commit.
 
-Usage: readme_check.py CHECKOUT CACHE LOGS [NUMBER…]
+Usage: readme_check.py CHECKOUT CACHE LOGS SUITE [NUMBER…]
+  SUITE    which Debian: bookworm, trixie
   CACHE    keeps the bare Debian, which debootstrap fetches
   LOGS     a folder for what the commands print
   NUMBER   runs these alone of README.md's commands (1: the first)
@@ -68,21 +69,22 @@ def succeeds(debian, command, log, variables):
 
 
 def main():
-    if len(sys.argv) < 4:
+    if len(sys.argv) < 5:
         sys.exit(__doc__)
     in_own_namespaces()
     checkout, cache, logs = map(pathlib.Path, sys.argv[1:4])
     commands = commands_of((checkout / "README.md").read_text(encoding="utf-8"))
     if len(commands) < 2:
         sys.exit(f"readme_check.py: README.md has no two commands behind {HEADING!r}: {commands}")
-    wanted = [int(number) for number in sys.argv[4:]] or range(1, len(commands) + 1)
+    suite = sys.argv[4]
+    wanted = [int(number) for number in sys.argv[5:]] or range(1, len(commands) + 1)
     logs.mkdir(parents=True, exist_ok=True)
-    with bare_debian(cache) as debian:
+    with bare_debian(cache, suite) as debian:
         debian.apt("update")
         debian.apt("install", "-y", "--no-install-recommends", "git")
         clone(checkout, debian)
         variables = environment(debian)
-        done = [succeeds(debian, commands[number - 1], logs / f"readme-{number}.log", variables)
+        done = [succeeds(debian, commands[number - 1], logs / f"{suite}-{number}.log", variables)
                 for number in wanted]  # fmt: skip
     sys.exit(0 if all(done) else 1)
 

@@ -4,6 +4,7 @@
 #include "tools/safetensors/parallel_read.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -21,9 +22,9 @@ constexpr unsigned kReadThreadsMax = 8;
 
 // All at once is cheaper than one by one, as the read would. A wish: kernels before 5.14 refuse it.
 void MakePages(const FileRange& range) {
-  constexpr uintptr_t kPage = 4096;
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(range.to) + kPage - 1) / kPage * kPage;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(range.to) + range.bytes) / kPage * kPage;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(range.to) + page - 1) / page * page;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(range.to) + range.bytes) / page * page;
   if (begin >= end) return;
   std::byte* const first = range.to + (begin - reinterpret_cast<uintptr_t>(range.to));
   static_cast<void>(::madvise(first, end - begin, MADV_POPULATE_WRITE));

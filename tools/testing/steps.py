@@ -217,7 +217,8 @@ def beside(places):
             (SANITIZED,),
         ),
         as_root("packages", "tools/packages.sh", "check"),
-        as_root("a bare Debian", "tools/test_bare.sh"),
+        as_root("a bare Debian 12", "tools/test_bare.sh", "bookworm"),
+        as_root("a bare Debian 13", "tools/test_bare.sh", "trixie"),
         deployment(),
         engines(places),
     ]

@@ -234,7 +234,7 @@ TEST_F(ViewsTest, Versions) {
   ASSERT_EQ(table.size(), 2u);
   EXPECT_EQ(table[0][0], "VERSION");
   EXPECT_EQ(table[1][0], std::to_string(kHuge));
-  EXPECT_EQ(table[1].back(), version.at("publication"));
+  EXPECT_EQ(table[1].back(), version.at("publication").get<std::string>());
 }
 
 TEST_F(ViewsTest, Replicas) {

@@ -57,7 +57,7 @@ agent::Network NetworkOf(const std::string& device, const std::string& address) 
 }
 
 TEST(DoctorTest, NetworksThatLeadNowhereAreNamed) {
-  agent::Network bridge = NetworkOf("docker0", {-84, 17, 0, 1});
+  agent::Network bridge = NetworkOf("docker0", {static_cast<char>(0xac), 17, 0, 1});
   bridge.isolated = true;
   const agent::Network lan = NetworkOf("eth0", {10, 0, 0, 1});
   const Finding both = JudgeNetworks({bridge, lan}, "");
