@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorder of an engine's loading code, on a module that fuses and splits as engines do."""
 
+import math
+import random
 import time
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed in this environment")
 
 from tensorhub.integrations import _plan  # noqa: E402
+from tensorhub.integrations._coverage import Lacking, unwritten  # noqa: E402
 from tensorhub.integrations._plan import record  # noqa: E402
 
 Q, KV, HIDDEN = 8, 4, 6
@@ -84,17 +87,16 @@ def test_what_is_not_followed_is_named():
     assert plan.written == {"scale": "aten.add.Tensor", "vocabulary": "aten.fill_.Scalar"}
 
 
-def plain(names):
+def plain(names, parameters=("qkv", "o", "norm")):
     """A block's loading code without what changes values."""
     block = Block().to("meta")
     published = [(name, torch.float32, SHAPES[name]) for name in names]
-    wanted = {name: value for name, value in block.named_parameters()
-              if name in ("qkv", "o", "norm", "vocabulary")}  # fmt: skip
+    wanted = {name: value for name, value in block.named_parameters() if name in parameters}
     return published, wanted, block.load_weights
 
 
 def test_copies_alone_tell_what_all_operations_tell(monkeypatch):
-    given = plain(("q", "k", "v", "o", "norm", "vocabulary"))
+    given = plain(("q", "k", "v", "o", "norm"))
     with monkeypatch.context() as patch:
         patch.setattr(_plan, "_copies_alone", lambda *_: None)
         whole = record(*given)
@@ -102,13 +104,27 @@ def test_copies_alone_tell_what_all_operations_tell(monkeypatch):
         patch.setattr(_plan._Recorder, "__torch_dispatch__", None)
         quick = record(*given)
     assert quick.pieces == whole.pieces
-    assert len(quick.pieces) == 6
+    assert len(quick.pieces) == 5
     assert (quick.unfilled, quick.changed) == (whole.unfilled, whole.changed) == ([], {})
 
 
+@pytest.mark.parametrize("lacking", ["q", "k", "v"])
+@pytest.mark.parametrize("device", ["meta", "cpu"])
+def test_a_part_that_lacks_is_told_from_a_whole(lacking, device):
+    block = Block().to(device)
+    published = [(name, torch.float32, SHAPES[name]) for name in ("q", "k", "v") if name != lacking]
+    plan = record(published, {"qkv": block.qkv}, block.load_weights)
+    assert plan.unfilled == ["qkv"]
+    elements = SHAPES[lacking][0] // 2 * HIDDEN
+    assert plan.partly == {"qkv": Lacking(elements, block.qkv.numel(), is_behind=lacking == "v")}
+
+
 def test_what_copies_do_not_tell_is_looked_at_again():
-    published, wanted, load = plain(("q", "k", "v", "o", "norm"))
+    parameters = ("qkv", "o", "norm", "vocabulary")
+    published, wanted, load = plain(("q", "k", "v", "o", "norm"), parameters)
     assert record(published, wanted, load).unfilled == ["vocabulary"]
+    published, wanted, load = plain(("q", "k", "v", "o", "norm", "vocabulary"), parameters)
+    assert record(published, wanted, load).unfilled == [], "padding is written as well"
     block = Block().to("meta")
     published = [(name, torch.float32, shape) for name, shape in SHAPES.items()]
     plan = record(published, dict(block.named_parameters()), block.load_weights)
@@ -173,3 +189,25 @@ def test_four_hundred_tensors_are_recorded_quickly():
     assert len(plan.pieces) == 400
     print(f"recorded 400 tensors in {min(times) * 1000:.1f} ms")
     assert min(times) < 0.05
+
+
+def test_what_is_unwritten_is_counted_as_if_by_element():
+    """Views of a tensor at random, boxes and others, and of one beside it in the same memory."""
+    chance = random.Random(7)
+    for _ in range(300):
+        shape = [chance.randint(1, 5) for _ in range(chance.randint(1, 4))]
+        memory = torch.zeros(math.prod(shape) + 20, dtype=torch.int8)
+        tensor = memory[10 : 10 + math.prod(shape)].view(shape)
+        tensor = tensor.permute(chance.sample(range(len(shape)), len(shape)))
+        writes = []
+        for _ in range(chance.randint(0, 4)):
+            view = memory if chance.random() < 0.1 else tensor
+            for axis in range(view.dim()):
+                begin = chance.randint(0, view.shape[axis] - 1)
+                view = view.narrow(axis, begin, chance.randint(1, view.shape[axis] - begin))
+            if chance.random() < 0.2 and view.is_contiguous():
+                view = view.view(-1)[:: chance.randint(1, 2)]
+            view.fill_(1)
+            writes.append((view.storage_offset() - 10, view.shape, view.stride()))
+        lacking = unwritten(tensor.shape, tensor.stride(), writes)
+        assert (lacking.elements if lacking else 0) == int((tensor == 0).sum()), (shape, writes)

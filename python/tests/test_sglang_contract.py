@@ -123,6 +123,18 @@ def test_what_fails_before_is_an_answer_and_leaves_the_model(update, publish):
     assert holds(model, 1)
 
 
+@pytest.mark.parametrize("lacking", ["q", "k"])
+def test_a_part_of_a_fused_weight_is_not_enough(update, publish, lacking):
+    model = Model()
+    publish(1, weights_of(1))
+    assert update(model)[0]
+    publish(2, {name: value for name, value in weights_of(2).items() if name != lacking})
+    done, said = update(model)
+    assert not done
+    assert "version 2 has only a part of what goes to qk" in said
+    assert holds(model, 1)
+
+
 def test_a_loader_that_breaks_says_what_the_model_has(update, publish):
     model = Model()
     publish(1, weights_of(1))

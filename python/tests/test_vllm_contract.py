@@ -175,6 +175,31 @@ def test_the_model_is_not_touched_by_what_fails_before(make_engine, publish):
     assert engine.arrived.version == 1
 
 
+@pytest.mark.parametrize("lacking", ["q", "k"])
+@pytest.mark.parametrize("way", ["loader", "in_place", "stage"])
+def test_a_part_of_a_fused_weight_is_not_enough(make_engine, publish, way, lacking):
+    engine = make_engine(**({} if way == "loader" else {way: True}))
+    publish(1, weights_of(1))
+    engine.update_weights({"version": 1})
+    partial = {name: value for name, value in weights_of(2).items() if name != lacking}
+    publish(2, partial)
+    there = "k" if lacking == "q" else "q"
+    said = rf"version 2 has only a part .* qk \(it would keep \d+ of its 24 .* gets {there}\)"
+    with pytest.raises(tensorhub.FailedPreconditionError, match=said):
+        engine.update_weights({"version": 2})
+    assert holds(engine.model, 1)
+    assert engine.verify(20).version == 1
+
+
+def test_a_part_is_not_enough_to_start_with(plugin, server, connect, publish):
+    publish(1, {name: value for name, value in weights_of(1).items() if name != "k"})
+    plugin.register()
+    extra = {"server": server, "model": connect.model}
+    loader = fake_vllm.LOADERS["tensorhub"](types.SimpleNamespace(model_loader_extra_config=extra))
+    with pytest.raises(tensorhub.FailedPreconditionError, match="only a part of what goes to qk"):
+        loader.load_weights(Model(), types.SimpleNamespace(quantization=None))
+
+
 def test_names_that_do_not_meet_are_listed_up_to_ten(make_engine, publish):
     class Wide(Model):
         def __init__(self):
@@ -394,7 +419,7 @@ def test_the_load_format_fills_a_fresh_model(plugin, server, connect, publish):
     loader.load_weights(model, types.SimpleNamespace(quantization=None))
     assert holds(model, 1)
     model.more = torch.nn.Parameter(torch.zeros(1))
-    with pytest.raises(tensorhub.FailedPreconditionError, match="has nothing for more"):
+    with pytest.raises(tensorhub.FailedPreconditionError, match="nothing published goes to more;"):
         loader.load_weights(model, types.SimpleNamespace(quantization=None))
     importlib.import_module("tensorhub.integrations._vllm_ranks").release()
 

@@ -8,11 +8,11 @@ hold several boxes of one name, but no element twice.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tensorhub.integrations._plan import Piece, Plan, Region
+from tensorhub.integrations._coverage import box_of
+from tensorhub.integrations._plan import Piece, Plan
 
 __all__ = ["Box", "boxes_of"]
 
@@ -67,7 +67,7 @@ def _boxes(pieces: list[Piece], shape: tuple[int, ...]) -> tuple[list[Box], str]
             return [], "its dtype is another one in the engine"
         if not piece.target.dense:
             return [], "it does not lie densely in the engine"
-        box = _box(piece.source, shape)
+        box = box_of(piece.source.view, shape)
         if box is None:
             return [], "what the engine takes of it is transposed, or no box of the whole tensor"
         made = Box(piece, *box)
@@ -75,37 +75,6 @@ def _boxes(pieces: list[Piece], shape: tuple[int, ...]) -> tuple[list[Box], str]
             return [], "the engine keeps elements of it in two places"
         boxes.append(made)
     return boxes, ""
-
-
-def _box(region: Region, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """A view of a dense tensor of ``shape`` as a box of it: where it begins, and how far it goes.
-
-    None if its elements are no box, or in another order than row by row.
-    """
-    if 0 in shape:
-        return (0,) * len(shape), shape
-    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    begin, rest = [], region.offset
-    for stride in strides:
-        begin.append(rest // stride)
-        rest -= begin[-1] * stride
-    extents = [1] * len(shape)
-    axis = len(shape) - 1
-    for extent, stride in zip(reversed(region.shape), reversed(region.stride), strict=True):
-        if extent == 1:
-            continue
-        while axis >= 0 and (shape[axis] == 1 or strides[axis] != stride):
-            axis -= 1
-        # Axes that a view has merged are whole, but for the outermost one.
-        while axis > 0 and begin[axis] == 0 and extent > shape[axis] and not extent % shape[axis]:
-            extents[axis] = shape[axis]
-            extent //= shape[axis]
-            axis -= 1
-        if axis < 0 or begin[axis] + extent > shape[axis]:
-            return None
-        extents[axis] = extent
-        axis -= 1
-    return tuple(begin), tuple(extents)
 
 
 def _overlap(one: Box, other: Box) -> bool:

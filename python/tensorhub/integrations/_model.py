@@ -33,6 +33,12 @@ def check_names(plan: Plan, number: int) -> None:
             f"this engine has them quantised, as {here}: publish what its checkpoint has, or start "
             "an engine that is not quantised. The model is unchanged"
         )
+    if plan.partly.keys() & set(plan.unfilled):
+        raise FailedPreconditionError(
+            f"version {number} has only a part of what goes to "
+            f"{first_names(_parts(plan))}; publish all parts, under the names of the Hugging Face "
+            "checkpoint. The model is unchanged"
+        )
     if plan.unfilled:
         raise FailedPreconditionError(
             f"version {number} does not have what this engine needs: nothing published goes to "
@@ -40,6 +46,21 @@ def check_names(plan: Plan, number: int) -> None:
             f"{first_names(plan.untaken)}; publish under the names of the Hugging Face checkpoint. "
             "The model is unchanged"
         )
+
+
+def _parts(plan: Plan) -> list[str]:
+    """Parameters that would get a part of their elements, with what is published for them."""
+    found = []
+    for name in plan.unfilled:
+        if name not in plan.partly:
+            continue
+        lacking = plan.partly[name]
+        given = dict.fromkeys(piece.name for piece in plan.pieces if piece.parameter == name)
+        found.append(
+            f"{name} (it would keep {lacking.elements} of its {lacking.of} elements, and gets "
+            f"{first_names(list(given))})"
+        )
+    return found
 
 
 def _quantised(dtype: torch.dtype) -> bool:

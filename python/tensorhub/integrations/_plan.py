@@ -13,7 +13,7 @@ carried out.
 
 Not followed are changes of value (casts, arithmetic, copies into a new tensor). The plan names them
 with their operation, so that such tensors are fetched whole and loaded by the engine. What can be
-fetched into the parameters themselves, _boxes.py says.
+fetched into the parameters themselves, _boxes.py says, and what they would lack, _coverage.py.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from typing import Any, TypeAlias
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from tensorhub.integrations._coverage import Lacking, View, unwritten
 
 __all__ = ["Piece", "Plan", "Region", "record"]
 
@@ -45,6 +47,10 @@ class Region:
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     dtype: torch.dtype
+
+    @property
+    def view(self) -> View:
+        return self.offset, self.shape, self.stride
 
     @property
     def dense(self) -> bool:
@@ -82,7 +88,9 @@ class Plan:
     untaken: list[str] = field(default_factory=list)
     """Published names of which this worker takes nothing."""
     unfilled: list[str] = field(default_factory=list)
-    """Parameters that nothing was written to."""
+    """Parameters of which not every element was written to."""
+    partly: dict[str, Lacking] = field(default_factory=dict)
+    """Those of them that got something, and what of them did not."""
     written: dict[str, str] = field(default_factory=dict)
     """Parameters that are written in another way too, such as padding, each with the operation;
     where copies alone were asked for, none."""
@@ -98,7 +106,7 @@ def record(
 
     ``load`` takes pairs of a name and a tensor, as an engine's ``load_weights`` does; what it
     raises comes out of here. It must not replace a parameter's memory, and may run twice.
-    ``missing`` says which parameters got nothing that should have.
+    ``missing`` says which parameters did not get all that they should have.
     """
     given = [(name, torch.empty(tuple(shape), dtype=dtype, device="meta"))
              for name, dtype, shape in published]  # fmt: skip
@@ -134,7 +142,7 @@ def _copies_alone(
     """What the mode would find, by a kernel of ours for copies between tensors without bytes.
 
     None if that does not tell all: something else was copied, so that values were changed before,
-    or parameters got nothing by a copy. Other threads may use such tensors meanwhile.
+    or parameters did not get all by copies. Other threads may use such tensors meanwhile.
     """
     recorder, thread, other = _Recorder(given, parameters), threading.get_ident(), False
 
@@ -174,6 +182,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._sources = {_storage(tensor): name for name, tensor in given}
         self._derived: dict[int, tuple[set[str], str]] = {}
         self._targets: dict[int, list[_Parameter]] = {}
+        self._writes: dict[int, list[Region]] = {}  # by storage, counted from its begin
         for name, tensor in parameters.items():
             begin = int(tensor.storage_offset())
             found = _Parameter(name, begin, begin + max(tensor.numel(), 1), tensor)
@@ -207,6 +216,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _note_write(self, func: Any, target: torch.Tensor, args: tuple[Any, ...]) -> None:
         parameter = self._parameter(target)
+        self._writes.setdefault(_storage(target), []).append(_region(target, 0))
         value = args[1] if len(args) > 1 and isinstance(args[1], torch.Tensor) else None
         names, how = self._origin(value)
         if func is not _COPY or not names:
@@ -262,11 +272,16 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         plan = self._plan
         taken = {piece.name for piece in plan.pieces} | plan.changed.keys()
         plan.untaken = [name for name in self._order if name not in taken]
-        filled = {piece.parameter for piece in plan.pieces} | plan.written.keys()
         # Tied parameters are one memory under several names.
-        for parameters in self._targets.values():
-            reached = [one for one in parameters if one.name in filled]
-            plan.unfilled += [one.name for one in parameters if not _covered(one, reached)]
+        for place, parameters in self._targets.items():
+            writes = self._writes.get(place, [])
+            for one in parameters:
+                lacking = _lacking(one, writes)
+                if lacking is None:
+                    continue
+                plan.unfilled.append(one.name)
+                if lacking.elements < lacking.of:
+                    plan.partly[one.name] = lacking
         return plan
 
 
@@ -287,8 +302,13 @@ def _misfit(
     )
 
 
-def _covered(parameter: _Parameter, reached: list[_Parameter]) -> bool:
-    return any(one.begin <= parameter.begin < one.end for one in reached)
+def _lacking(parameter: _Parameter, writes: Sequence[Region]) -> Lacking | None:
+    """Which of its elements none of the writes reached."""
+    tensor = parameter.tensor
+    if any(region.dtype.itemsize != tensor.dtype.itemsize for region in writes):
+        return None  # written as another dtype, whose places are not this one's
+    views = [(region.offset - parameter.begin, region.shape, region.stride) for region in writes]
+    return unwritten(tensor.shape, tensor.stride(), views)
 
 
 @functools.cache

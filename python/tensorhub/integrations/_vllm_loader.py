@@ -34,16 +34,17 @@ class TensorHubModelLoader(BaseModelLoader):  # type: ignore[misc]
     def load_weights(self, model: torch.nn.Module, model_config: Any) -> None:
         """Loads the latest version into a fresh model. NotFoundError: none is published yet.
 
-        FailedPreconditionError: names do not meet, or this model is quantised, and what is
-        published is not.
+        FailedPreconditionError: names do not meet, a part lacks, or this model is quantised, and
+        what is published is not.
         """
         warn_if_untried()
         receiver = _vllm_ranks.receiver(self._settings)
         quantized = model_config.quantization is not None
 
         def step(number: int, specs: list[TensorSpec]) -> Received:
-            if quantized:
-                receiver.peers.together(lambda: _vllm_model.check_start(model, specs, number))
+            receiver.peers.together(
+                lambda: _vllm_model.check_start(model, specs, number, quantized=quantized)
+            )
             return receiver.fetch(number, specs)
 
         received = receiver.take(None, step)

@@ -9,7 +9,7 @@ to 0.33.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -50,12 +50,18 @@ def record_plan(
             _put_back(model)
 
 
-def check_start(model: torch.nn.Module, specs: Sequence[TensorSpec], number: int) -> None:
-    """FailedPreconditionError: a quantised model that starts would load something else than what
-    its checkpoint has. A model that quantises what it loads takes what other models take."""
+def check_start(
+    model: torch.nn.Module, specs: Sequence[TensorSpec], number: int, *, quantized: bool
+) -> None:
+    """FailedPreconditionError: a model that starts would keep elements that nobody has written, or
+    a quantised one would load something else than what its checkpoint has. A model that quantises
+    what it loads takes what other models take, which is not looked at."""
     tensors = named_tensors(model).values()
-    if not any(map(_is_wrapped, tensors)) and not any(map(is_lazy, tensors)):
-        check_names(_recorded(model, specs, _tied(model), quantized=True), number)
+    if any(map(_is_wrapped, tensors)) or any(map(is_lazy, tensors)):
+        return
+    plan = _unless_values_are_needed(lambda: _recorded(model, specs, _tied(model), quantized))
+    if plan is not None:
+        check_names(plan, number)
 
 
 def _recorded(
@@ -86,8 +92,12 @@ def plan_or_none(
 
     FailedPreconditionError: the model's loading code refuses the names.
     """
+    return _unless_values_are_needed(lambda: record_plan(model, specs, quantized=quantized))
+
+
+def _unless_values_are_needed(recorded: Callable[[], Plan]) -> Plan | None:
     try:
-        return record_plan(model, specs, quantized=quantized)
+        return recorded()
     except (NotImplementedError, RuntimeError) as error:
         if "meta" not in str(error):
             raise refusal(error) from error
@@ -205,12 +215,17 @@ def _empty_ones_kept(model: torch.nn.Module) -> Iterator[None]:
 
 
 def _computed(plan: Plan, tensors: Mapping[str, torch.Tensor]) -> set[str]:
-    """The parameters without a value that a quantised model may compute: those of modules that get
-    one, and those of one dimension, as scales of the KV cache are."""
+    """What a quantised model may do without: parameters of modules that get one and those of one
+    dimension, as scales of the KV cache are, if they get no value; and padding of those that do."""
     filled = {piece.parameter for piece in plan.pieces} | plan.written.keys()
     modules = {name.rpartition(".")[0] for name in filled}
-    return {name for name in plan.unfilled
-            if name.rpartition(".")[0] in modules or tensors[name].dim() < 2}  # fmt: skip
+    padded = {name for name, lacking in plan.partly.items() if lacking.is_behind}
+    return padded | {
+        name
+        for name in plan.unfilled
+        if name not in plan.partly
+        and (name.rpartition(".")[0] in modules or tensors[name].dim() < 2)
+    }
 
 
 def _tied(model: torch.nn.Module) -> Mapping[str, set[str]]:
