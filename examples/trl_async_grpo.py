@@ -42,13 +42,18 @@ def transfer_to(urls, server):
                           resume=lambda: everywhere(urls, ("resume", None)))  # fmt: skip
 
 
+def brevity(completions, **_):
+    """A reward that TRL can name in its log, as no lambda has a name."""
+    return [-len(str(completion)) for completion in completions]
+
+
 def main(model, server, *urls):
     import datasets
     from trl.experimental.async_grpo import AsyncGRPOConfig, AsyncGRPOTrainer
 
     prompts = [{"prompt": [{"role": "user", "content": f"Count to {n}."}]} for n in range(2, 66)]
     AsyncGRPOTrainer(
-        model=model, reward_funcs=lambda completions, **_: [-len(str(c)) for c in completions],
+        model=model, reward_funcs=brevity,
         args=AsyncGRPOConfig(output_dir="grpo", max_steps=10, vllm_server_base_url=urls[0]),
         weight_transfer=transfer_to(urls, server),
         train_dataset=datasets.Dataset.from_list(prompts),

@@ -200,6 +200,16 @@ def test_a_part_is_not_enough_to_start_with(plugin, server, connect, publish):
         loader.load_weights(Model(), types.SimpleNamespace(quantization=None))
 
 
+@pytest.mark.parametrize("wrong", [-1, "7", True, 1.5, 2**64])
+def test_what_is_no_version_is_named(make_engine, publish, wrong):
+    publish(1, weights_of(1))
+    for engine in (make_engine(), make_engine(stage=True)):
+        with pytest.raises(tensorhub.InvalidArgumentError, match=r"^version .* leave it out"):
+            engine.update_weights({"version": wrong})
+    with pytest.raises(tensorhub.InvalidArgumentError, match=r"^version .* leave it out"):
+        engine.stage(wrong)
+
+
 def test_names_that_do_not_meet_are_listed_up_to_ten(make_engine, publish):
     class Wide(Model):
         def __init__(self):

@@ -30,7 +30,7 @@ from tensorhub.integrations._settings import Settings
 from tensorhub.integrations._stage import Arrived, Target
 from tensorhub.integrations._staged import Staged
 from tensorhub.integrations._twins import Twins
-from tensorhub.integrations._vllm_infos import TensorHubInitInfo, TensorHubUpdateInfo
+from tensorhub.integrations._vllm_infos import TensorHubInitInfo, TensorHubUpdateInfo, asked
 from tensorhub.integrations.vllm import log, warn_if_untried
 
 __all__ = ["TensorHubWeightTransferEngine"]
@@ -104,8 +104,9 @@ class TensorHubWeightTransferEngine(
 
         FailedPreconditionError: names do not meet, or this engine fetches in place.
         """
+        wanted = asked("version", number)
         with self._alone():
-            return self._ready().take(number, self._stage)
+            return self._ready().take(wanted, self._stage)
 
     def lag(self) -> Lag:
         """Whether this engine is too far behind what is published. The first rank knows."""

@@ -9,9 +9,20 @@ from typing import Any
 
 from vllm.distributed.weight_transfer.base import WeightTransferInitInfo, WeightTransferUpdateInfo
 
+from tensorhub._arguments import whole_number
 from tensorhub._errors import InvalidArgumentError
 
-__all__ = ["TensorHubInitInfo", "TensorHubUpdateInfo"]
+__all__ = ["TensorHubInitInfo", "TensorHubUpdateInfo", "asked"]
+
+
+def asked(name: str, given: Any) -> int | None:
+    """A version's number as somebody gave it, or none. InvalidArgumentError names the argument."""
+    if given is None:
+        return None
+    try:
+        return whole_number(name, given)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{error}; leave it out for the latest version") from None
 
 
 @dataclass
@@ -40,8 +51,5 @@ class TensorHubUpdateInfo(WeightTransferUpdateInfo):  # type: ignore[misc]
     """Which version to fetch; the latest one by itself."""
 
     def number(self) -> int | None:
-        """InvalidArgumentError: it is no number."""
-        given: Any = self.version
-        if given is None or (isinstance(given, int) and not isinstance(given, bool)):
-            return given
-        raise InvalidArgumentError(f"'version' is {given!r}; give a number, or leave it out")
+        """InvalidArgumentError: it is no number of a version."""
+        return asked("version", self.version)
