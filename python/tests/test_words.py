@@ -105,14 +105,15 @@ def test_levels_in_any_case(monkeypatch, level):
     assert int(done.stdout) == named[level]
 
 
-@pytest.mark.parametrize("number", [np.float32(0.1), np.float64(0.1), np.array(0.1), np.int8(1)])
-def test_numbers_of_numpy_are_timeouts(connect, number):
-    rollout = connect("rollout", connect_timeout=number)
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.array, np.int8])
+def test_numbers_of_numpy_are_timeouts(connect, kind):
+    patience = kind(60)
+    rollout = connect("rollout", connect_timeout=patience)
     rollout.register({"w": np.zeros(10)})
     with pytest.raises(tensorhub.DeadlineExceededError):
-        rollout.fetch(tensorhub.newer_than(9), timeout=number)
-    rollout.publish(np.uint32(3), timeout=number, supersede=np.bool_(False))
-    rollout.unpublish(drain_timeout=number, force=np.bool_(True))
+        rollout.fetch(tensorhub.newer_than(9), timeout=kind(1))
+    rollout.publish(np.uint32(3), timeout=patience, supersede=np.bool_(False))
+    rollout.unpublish(drain_timeout=patience, force=np.bool_(True))
     for wrong in (np.bool_(True), np.complex64(1), np.array([1.0]), "1", None):
         with pytest.raises(TypeError, match="timeout must be a number"):
             rollout.fetch(tensorhub.newer_than(9), timeout=wrong)
