@@ -10,9 +10,11 @@
 set -euo pipefail
 first="$(mktemp)" second="$(mktemp)"
 trap 'rm -f "$first" "$second"' EXIT
-seeds="${3:-5}"
-"$1" trace --seed 1 --seeds "$seeds" > "$first"
-"$2" trace --seed 1 --seeds "$seeds" > "$second"
+seeds="${3:-20}"
+# A sanitizer takes ten times as long for each second.
+trace() { "$1" trace --seed 1 --seeds "$seeds" --seconds 120; }
+trace "$1" > "$first"
+trace "$2" > "$second"
 if ! diff "$first" "$second"; then
   echo "tools/same_runs.sh: $1 and $2 go other ways with one seed: something is drawn in no order, or is not initialised" >&2
   exit 1
