@@ -322,8 +322,11 @@ void HostCopies::Stop(TimeMs drain_ms) {
       const std::optional<TimeMs> drain = copy.released ? std::nullopt : std::optional(drain_ms);
       absl::StatusOr<std::thread> thread =
           StartWithoutSignals("leaving", [this, v = version, drain] { Drop(v, drain); });
-      if (thread.ok()) threads.push_back(*std::move(thread));
-      if (!thread.ok()) alone.emplace_back(version, drain);
+      if (thread.ok()) {
+        threads.push_back(*std::move(thread));
+      } else {
+        alone.emplace_back(version, drain);
+      }
     }
     threads.push_back(std::move(making_));
     threads.push_back(std::move(releasing_));

@@ -47,8 +47,9 @@ bool Continues(const HashChunks& job, const HashChunks& before) {
 absl::Status ChunkHasher::Start() {
   if (thread_.joinable()) return absl::OkStatus();
   absl::StatusOr<std::thread> thread = StartThread("digests", [this] { Run(); });
-  if (thread.ok()) thread_ = *std::move(thread);
-  return thread.status();
+  if (!thread.ok()) return thread.status();
+  thread_ = *std::move(thread);
+  return absl::OkStatus();
 }
 
 std::optional<ChunksHashed> ChunkHasher::Hash(const HashChunks& job, const Memory& memory) {

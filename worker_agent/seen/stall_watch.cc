@@ -116,8 +116,9 @@ StallWatch::Call::~Call() {
 absl::Status StallWatch::Start() {
   absl::StatusOr<std::thread> thread =
       StartWithoutSignals("watching a client", [this, id = syscall(SYS_gettid)] { Watch(id); });
-  if (thread.ok()) thread_ = *std::move(thread);
-  return thread.status();
+  if (!thread.ok()) return thread.status();
+  thread_ = *std::move(thread);
+  return absl::OkStatus();
 }
 
 void StallWatch::Stop() {
