@@ -11,6 +11,8 @@ _PYTHON_CASE = re.compile(r"^(?:FAIL|ERROR): (\w+) \(", re.MULTILINE)
 _PYTEST_CASE = re.compile(r"^(?:FAILED|ERROR) (python/tests/\S+)", re.MULTILINE)
 _SEED = re.compile(r"\bseed[ =:]+(\d+)")
 
+_SHOWN_MAX = 300  # characters of a command
+
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
@@ -32,7 +34,15 @@ class Outcome:
     def of_step(step, code):
         if code == 0:
             return Outcome(passed=1)
-        return Outcome(failures=[Failure(step.name, " ".join(step.command), (), "", "")])
+        return Outcome(failures=[Failure(step.name, repeated(step.command), (), "", "")])
+
+
+def repeated(words):
+    """The command that repeats a step, for one screen."""
+    line = " ".join(words)
+    if len(line) <= _SHOWN_MAX:
+        return line
+    return line[:_SHOWN_MAX].rsplit(" ", 1)[0] + " … (all of it is the log's first line)"
 
 
 def command(folder, step, jobs, results):

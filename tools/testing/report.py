@@ -48,7 +48,7 @@ class Report:
         with self._lock:
             self._live.ended(step)
             log = self._places.shown(self._places.log(step.name))
-            again = " ".join(step.command)
+            again = ctest.repeated(step.command)
             name = f"{step.name}: {type(error).__name__}: {error}"
             self._failures.append(ctest.Failure(name, again, (), "", log))
             self._say(f"=== {name}")

@@ -4,6 +4,7 @@
 there."""
 
 import os
+import shlex
 import subprocess
 import threading
 import time
@@ -88,6 +89,8 @@ class Runner:
     def _call(self, step, command, environment=None):
         idle = ("chrt", "--idle", "0") if step.lane == _IDLE_LANE else ()
         with open(self._places.log(step.name), "wb") as log:
+            log.write(f"{shlex.join(command)}\n".encode())
+            log.flush()
             done = subprocess.run(
                 [*idle, *command],
                 stdin=subprocess.DEVNULL,
