@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["Lacking", "View", "box_of", "unwritten"]
+__all__ = ["Lacking", "View", "box_of", "is_run", "last_of", "unwritten"]
 
 View = tuple[int, Sequence[int], Sequence[int]]
 """What ``as_strided`` takes: where it begins, counted in elements, its shape and its strides."""
@@ -102,9 +102,9 @@ def _sorted(shape: Sequence[int], stride: Sequence[int]) -> list[tuple[int, int]
 def _box_within(write: View, whole: Sequence[int]) -> _Box | None:
     """Its order does not matter here."""
     axes = _sorted(write[1], write[2])
-    if write[0] <= 0 and write[0] + math.prod(write[1]) >= math.prod(whole) and _is_run(axes):
+    if write[0] <= 0 and write[0] + math.prod(write[1]) >= math.prod(whole) and is_run(axes):
         return (0,) * len(whole), tuple(whole)  # all of it, and more
-    if _last(write) < 0 or write[0] >= math.prod(whole):
+    if last_of(write) < 0 or write[0] >= math.prod(whole):
         return (0,) * len(whole), (0,) * len(whole)  # of a parameter beside it
     if write[0] < 0:
         return None
@@ -112,13 +112,13 @@ def _box_within(write: View, whole: Sequence[int]) -> _Box | None:
     return box_of(view, whole)
 
 
-def _last(write: View) -> int:
+def last_of(write: View) -> int:
     """Where its last element is."""
     offset, shape, stride = write
     return offset + sum((extent - 1) * step for extent, step in zip(shape, stride, strict=True))
 
 
-def _is_run(axes: Sequence[tuple[int, int]]) -> bool:
+def is_run(axes: Sequence[tuple[int, int]]) -> bool:
     expected = 1
     for step, extent in reversed(axes):
         if extent != 1 and step != expected:
@@ -154,7 +154,7 @@ def _volume(boxes: Sequence[_Box], dimensions: int) -> int:
 def _by_element(total: int, writes: Sequence[View]) -> int:
     """With a byte for each element, where a write is no box: such parameters are small."""
     begin = min(0, *(write[0] for write in writes))
-    lasts = [_last(write) for write in writes]
+    lasts = [last_of(write) for write in writes]
     seen = torch.zeros(max(total - 1, *lasts) + 1 - begin, dtype=torch.bool, device="cpu")
     for offset, shape, stride in writes:
         seen.as_strided(tuple(shape), tuple(stride), offset - begin).fill_(True)

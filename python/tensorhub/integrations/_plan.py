@@ -29,7 +29,7 @@ from typing import Any, TypeAlias
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tensorhub.integrations._coverage import Lacking, View, unwritten
+from tensorhub.integrations._coverage import Lacking, View, is_run, unwritten
 
 __all__ = ["Piece", "Plan", "Region", "record"]
 
@@ -55,12 +55,7 @@ class Region:
     @property
     def dense(self) -> bool:
         """Whether its elements lie one behind the other, in order."""
-        expected = 1
-        for extent, stride in zip(reversed(self.shape), reversed(self.stride), strict=True):
-            if extent != 1 and stride != expected:
-                return False
-            expected *= extent
-        return True
+        return is_run(list(zip(self.stride, self.shape, strict=True)))
 
 
 # A kernel is the whole process's, and two threads that register one wait for each other for ever:

@@ -16,6 +16,7 @@ import torch
 
 from tensorhub._errors import DataLossError, Error, with_code
 from tensorhub._verify import Receipt
+from tensorhub.integrations._coverage import last_of
 from tensorhub.integrations._names import first_names
 from tensorhub.integrations._plan import Piece, Plan, Region
 
@@ -105,12 +106,7 @@ def _plain(model: torch.nn.Module, name: str, tensor: torch.Tensor, pieces: list
 
 def _end(region: Region) -> int:
     """Behind its last element."""
-    if 0 in region.shape:
-        return region.offset
-    last = sum(
-        (extent - 1) * step for extent, step in zip(region.shape, region.stride, strict=True)
-    )
-    return region.offset + last + 1
+    return region.offset if 0 in region.shape else last_of(region.view) + 1
 
 
 def _expected(
