@@ -48,6 +48,22 @@ class ChunkHasherTest : public ::testing::Test {
     ASSERT_EQ(hashed.digests.size(), count);
     for (uint32_t i = 0; i < count; ++i) EXPECT_EQ(hashed.digests[i], Expected(first + i)) << i;
   }
+  // What comes of a job that the caller does not do itself.
+  static void HandOver(const HashChunks& job, const Memory& memory, ChunksHashed& came) {
+    Mutex mutex;
+    CondVar changed;
+    std::vector<ChunksHashed> all;
+    ChunkHasher hasher([&](std::vector<ChunksHashed> hashed) {
+      MutexLock lock(mutex);
+      all = std::move(hashed);
+      changed.NotifyAll();
+    });
+    ASSERT_TRUE(hasher.Start().ok());
+    EXPECT_FALSE(hasher.Hash(job, memory));
+    MutexLock lock(mutex);
+    while (all.empty()) changed.Wait(mutex);
+    came = all[0];
+  }
 
   std::deque<std::string> parts_;
   std::string content_;
@@ -90,23 +106,13 @@ TEST_F(ChunkHasherTest, HashesAtOnceWhatAReadWaitsFor) {
 
 // R1: parts of the byte space, wherever chunks begin.
 TEST_F(ChunkHasherTest, HashesRanges) {
-  Mutex mutex;
-  CondVar changed;
-  std::vector<ChunksHashed> came;
-  ChunkHasher hasher([&](std::vector<ChunksHashed> hashed) {
-    MutexLock lock(mutex);
-    came = std::move(hashed);
-    changed.NotifyAll();
-  });
-  ASSERT_TRUE(hasher.Start().ok());
   HashChunks job;
   job.token = 7;
   job.ranges = {{3, 5}, {content_.size() - 4, 4}};
   job.count = 2;
-  EXPECT_FALSE(hasher.Hash(job, *memory_));
-  MutexLock lock(mutex);
-  while (came.empty()) changed.Wait(mutex);
-  EXPECT_EQ(came[0].digests,
+  ChunksHashed came;
+  ASSERT_NO_FATAL_FAILURE(HandOver(job, *memory_, came));
+  EXPECT_EQ(came.digests,
             (std::vector<uint64_t>{XXH3_64bits(content_.data() + 3, 5),
                                    XXH3_64bits(content_.data() + content_.size() - 4, 4)}));
 }
@@ -116,20 +122,10 @@ TEST_F(ChunkHasherTest, HandsOverALongChunk) {
   std::string bytes(3 << 20, 'x');
   const Memory memory =
       Memory::Make({{"t", "U8", {bytes.size()}, {}, bytes.data(), bytes.size(), false}}).value();
-  Mutex mutex;
-  CondVar changed;
-  std::vector<ChunksHashed> came;
-  ChunkHasher hasher([&](std::vector<ChunksHashed> hashed) {
-    MutexLock lock(mutex);
-    came = std::move(hashed);
-    changed.NotifyAll();
-  });
-  ASSERT_TRUE(hasher.Start().ok());
   const HashChunks job{1, {bytes.size(), 2 << 20}, 0, 1, /*urgent=*/true};
-  EXPECT_FALSE(hasher.Hash(job, memory));
-  MutexLock lock(mutex);
-  while (came.empty()) changed.Wait(mutex);
-  EXPECT_EQ(came[0].digests, std::vector<uint64_t>{XXH3_64bits(bytes.data(), 2 << 20)});
+  ChunksHashed came;
+  ASSERT_NO_FATAL_FAILURE(HandOver(job, memory, came));
+  EXPECT_EQ(came.digests, std::vector<uint64_t>{XXH3_64bits(bytes.data(), 2 << 20)});
 }
 
 // The caller goes on copying.
