@@ -34,7 +34,7 @@ def shard(size, count):
 
 def like(client, version):
     """Memory for what a Worker published, which is U8; all of its bytes are touched."""
-    _, specs = layout_of(client, version)
+    _, specs, _ = layout_of(client, version)
     return {spec.name: np.ones(spec.shape, np.uint8) for spec in specs}
 
 

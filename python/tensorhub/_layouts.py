@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TensorSpec",
-    "aliases_of",
     "is_alias",
     "layout_of",
     "layouts_of",
@@ -76,13 +75,6 @@ def layouts_of(
     return found, [[spec for spec in rank if not spec.is_alias] for rank in ranks]
 
 
-def aliases_of(client: Client, version: int | None) -> dict[str, str]:
-    """The names of tied tensors under which they are not registered, and those that they are."""
-    _, ranks = _described(client.server, client.model, version, client._security)
-    parted = (spec.name.partition(_ALIAS) for rank in ranks for spec in rank if spec.is_alias)
-    return {alias: name for alias, _, name in parted}
-
-
 def with_aliases(tensors: Mapping[str, Any], aliases: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """What ``register`` is given, with the other names of tied tensors."""
     names = (alias + _ALIAS + name for alias, name in aliases)
@@ -110,15 +102,18 @@ def _described(
     return found, [[_spec(*tensor) for tensor in rank] for rank in ranks]
 
 
-def layout_of(client: Client, version: int | None) -> tuple[int, list[TensorSpec]]:
-    """The version's number (the latest one's without), and this rank's tensors in it."""
-    found, ranks = layouts_of(client.server, client.model, version, client._security)
+def layout_of(client: Client, version: int | None) -> tuple[int, list[TensorSpec], dict[str, str]]:
+    """The version's number (the latest one's without), and this rank's tensors in it. And the names
+    of tied tensors under which they are not registered, each with the name under which it is."""
+    found, ranks = _described(client.server, client.model, version, client._security)
     if client.rank >= len(ranks):
         raise NotFoundError(
             f"version {found} of {client.model} has {len(ranks)} ranks, and this client is rank "
             f"{client.rank}"
         )
-    return found, ranks[client.rank]
+    parted = (spec.name.partition(_ALIAS) for rank in ranks for spec in rank if spec.is_alias)
+    tied = {alias: name for alias, _, name in parted}
+    return found, [spec for spec in ranks[client.rank] if not spec.is_alias], tied
 
 
 def whole_tensors(ranks: Sequence[Sequence[TensorSpec]]) -> list[TensorSpec]:

@@ -176,7 +176,7 @@ def load_state(
     if chosen.kind == "newer_than":
         chosen = version(client.wait(chosen, timeout))
     wanted = chosen.number if chosen.kind == "version" else None
-    number, specs = _layouts.layout_of(client, wanted)
+    number, specs, tied = _layouts.layout_of(client, wanted)
     keys = _keys_of(specs)
     state = {key: _empty(spec, device) for key, spec in zip(keys, specs, strict=True)}
     client.register(
@@ -191,7 +191,6 @@ def load_state(
         )
     )
     client.fetch(version(number), timeout=timeout, progress=progress, partial=partial)
-    tied = _layouts.aliases_of(client, number)
     return state | {alias: state[name] for alias, name in tied.items() if name in state}
 
 

@@ -42,7 +42,7 @@ def roundtrip(connect, values):
     trainer, rollout = connect("trainer"), connect("rollout")
     trainer.register(values)
     trainer.publish(1)
-    _, specs = layout_of(trainer, 1)
+    _, specs, _ = layout_of(trainer, 1)
     targets = {spec.name: guarded(DTYPES[spec.dtype], spec.shape) for spec in specs}
     rollout.register({name: target for name, (target, _) in targets.items()})
     rollout.fetch(tensorhub.version(1))
