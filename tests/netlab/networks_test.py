@@ -101,7 +101,7 @@ class NetworksTest(LabCase):
                             "sysctl", "-qw", "net.ipv6.conf.eth0.disable_ipv6=0"], check=True)
             ip(host, "addr", "add", f"fd77::{index + 1}/64", "dev", "eth0", "nodad")
             self.addCleanup(ip, host, "addr", "del", f"fd77::{index + 1}/64", "dev", "eth0")
-        log, _ = self.fetched(TENSORHUB_DATA_ADDRESS="fd77::/64", UCX_TCP_AF_PRIO="inet6")
+        log, _ = self.fetched(TENSORHUB_DATA_ADDRESS="fd77::/64")
         self.assertIn("tcp/eth0", log)
 
     def test_a_choice(self):
@@ -114,9 +114,13 @@ class NetworksTest(LabCase):
         _, joined = self.join("trainer", "h1", TENSORHUB_DATA_ADDRESS="eth7")
         self.assertRegex(joined, "^error NOT_FOUND data_address: .*eth7.*there are: .*eth0")
 
-    def test_transports_that_leave_no_way(self):
-        _, joined = self.join("trainer", "h1", UCX_TLS="self")
-        self.assertRegex(joined, "^error FAILED_PRECONDITION UCX_TLS .*=self .*unset it")
+    def test_whatever_ucx_may_use_there_is_tcp(self):
+        log, _ = self.fetched(UCX_TLS="self")
+        self.assertIn("tcp/eth0", log)
+
+    def test_ports_that_are_given(self):
+        log, _ = self.fetched(TENSORHUB_DATA_ADDRESS="eth0:7100-7103")
+        self.assertRegex(log, "tcp/eth0 at 10[.0-9]*:710[0-3]")
 
 
 def main():

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two ways in which bytes move between agents, as interfaces: `MessageTransport` carries
-// active messages (the served way), `GetTransport` reads a peer's memory one-sidedly. The UCX
-// implementations are in worker_agent/ucx; tests use fakes.
+// messages (the served way), `GetTransport` reads a peer's memory one-sidedly. They are implemented
+// in worker_agent/tcp and worker_agent/ucx; tests use fakes.
 //
 // Thread contract: every method and every callback runs on the agent's progress thread. Callbacks
 // are invoked from within `Progress` only, never from within another method, so a caller's state is
@@ -34,6 +34,10 @@ struct ConstPiece {
   size_t bytes = 0;
 };
 
+// Largest payload of a message. 256 KiB: about four fifths of what 512 KiB gives over TCP, at half
+// of the delay per hop of a chain.
+inline constexpr size_t kMaxPayloadBytes = 256 * 1024;
+
 // Messages of up to so many pieces travel from where those lie, those of more are gathered first.
 // (UCX's TCP takes six, and the header is one of them.)
 inline constexpr size_t kPiecesInPlace = 5;
@@ -56,8 +60,8 @@ class MessageTransport {
     // peer; `Close` it then.
     virtual void OnPeerFailed(PeerId peer, const absl::Status& status) = 0;
     // SelfTestReceive found that peers do not reach this transport any more, and why: nothing that
-    // local ones send arrives, since one was killed, or is stopped, in the middle of a message; or
-    // no new ones can connect. Abandon this transport, and make another.
+    // local ones send arrives, since one was killed, or is stopped, in the middle of a message.
+    // Abandon this transport, and make another.
     virtual void OnDeaf(std::string_view why) = 0;
   };
 
@@ -87,9 +91,9 @@ class MessageTransport {
   // Nothing is torn down with this object: a peer may be in the middle of connecting, unheard of
   // and perhaps stopped, and UCX 1.13 aborts when it has to give that up. Costs its memory.
   virtual void Abandon() = 0;
-  // Which UCX transports this peer uses, for people ("tcp/eth0", "posix/memory").
+  // What this peer is reached by, for people ("tcp/eth0", "posix/memory").
   virtual std::string Describe(PeerId peer) const = 0;
-  // One line for the log: the library's version and the transports it found.
+  // One line for the log: what it goes by.
   virtual std::string Summary() const = 0;
 
   // Runs callbacks for whatever is ready; returns false if nothing was.

@@ -34,8 +34,7 @@ absl::Status UcxMessages::Open(const Lanes& lanes) {
   options.settings = MessageSettings();
   options.transports = lanes.transports;
   options.devices = lanes.devices;
-  absl::StatusOr<std::unique_ptr<UcxWorker>> worker;
-  listeners_ = Listeners::OpenedBy([&] { worker = UcxWorker::Create(options); });
+  absl::StatusOr<std::unique_ptr<UcxWorker>> worker = UcxWorker::Create(options);
   if (!worker.ok()) return worker.status();
   worker_ = *std::move(worker);
   endpoints_ = std::make_unique<UcxEndpoints>(worker_.get());
@@ -226,15 +225,7 @@ bool UcxMessages::Progress() {
 }
 
 void UcxMessages::RunHearing() {
-  if (std::exchange(hearing_wanted_, false)) {
-    if (!listeners_.AllThere()) {
-      listeners_.KeepNumbers();
-      return sink_->OnDeaf(
-          "UCX has closed the socket that peers connect to, as it does where a "
-          "process is out of descriptors (ulimit -n)");
-    }
-    hearing_->Test();
-  }
+  if (std::exchange(hearing_wanted_, false)) hearing_->Test();
   if (hearing_->testing() && hearing_->IsDeaf()) {
     sink_->OnDeaf(
         "a peer on this host was killed or stopped in the middle of a message, and "

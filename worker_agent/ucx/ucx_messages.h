@@ -24,7 +24,6 @@
 #include "absl/status/statusor.h"
 #include "worker_agent/core/transport.h"
 #include "worker_agent/ucx/gather.h"
-#include "worker_agent/ucx/listeners.h"
 #include "worker_agent/ucx/ucx_endpoints.h"
 #include "worker_agent/ucx/ucx_hearing.h"
 #include "worker_agent/ucx/ucx_settings.h"
@@ -115,9 +114,6 @@ class UcxMessages : public MessageTransport {
   std::vector<std::pair<uint64_t, absl::Status>> sent_;  // for OnSent, from the next Progress
   std::vector<std::pair<uint64_t, absl::Status>> sent_scratch_;
   std::unique_ptr<UcxWorker> worker_;
-  // The worker's. What other threads began to listen on meanwhile is among them; that they stop has
-  // this transport given up once, for nothing.
-  Listeners listeners_;
   std::unique_ptr<UcxEndpoints> endpoints_;
   std::unique_ptr<UcxHearing> hearing_;
   bool hearing_wanted_ = false;

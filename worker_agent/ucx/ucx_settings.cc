@@ -251,19 +251,21 @@ std::string MemoryTransports(const char* user_tls) {
   return absl::StrJoin(kept, ",");
 }
 
-std::string NetworkTransports(const char* user_tls) {
-  static constexpr absl::string_view kShared[] = {"self", "posix", "sysv", "shm",  "sm",
-                                                  "mm",   "cma",   "knem", "xpmem"};
+std::string CardTransports(const char* user_tls) {
+  static constexpr absl::string_view kNoCards[] = {"self", "posix", "sysv", "shm",   "sm",
+                                                   "mm",   "cma",   "knem", "xpmem", "tcp"};
+  constexpr absl::string_view kAll = "^self,sm,tcp";
   const absl::string_view given = user_tls == nullptr ? "" : user_tls;
-  if (!given.empty() && given[0] == '^') return absl::StrCat(given, ",self,sm");
+  if (given.empty()) return std::string(kAll);
+  if (given[0] == '^') return absl::StrCat(given, ",self,sm,tcp");
   std::vector<absl::string_view> kept;
   for (absl::string_view name : absl::StrSplit(given, ',', absl::SkipEmpty())) {
-    if (name == "all") return "^self,sm";
-    const bool shared =
-        std::find(std::begin(kShared), std::end(kShared), name) != std::end(kShared);
-    if (!shared) kept.push_back(name);
+    if (name == "all") return std::string(kAll);
+    const bool other =
+        std::find(std::begin(kNoCards), std::end(kNoCards), name) != std::end(kNoCards);
+    if (!other) kept.push_back(name);
   }
-  return given.empty() ? "^self,sm" : absl::StrJoin(kept, ",");
+  return absl::StrJoin(kept, ",");
 }
 
 std::vector<std::string> RdmaPorts() {

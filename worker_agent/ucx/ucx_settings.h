@@ -23,13 +23,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "worker_agent/core/transport.h"
 
 namespace tensorhub::agent {
 
-// Largest payload that fits one TCP segment together with its headers. 256 KiB: about four fifths
-// of what 512 KiB gives over TCP (3.6-5.3 against 5.2 GB/s), at half of the delay per hop of a
-// chain. Over shared memory UCX takes it apart (see ucx_settings.cc).
-inline constexpr size_t kMaxPayloadBytes = 256 * 1024;
 // Largest payload that fits one segment of shared memory (ucx_settings.cc) with its headers:
 // nothing is joined at the receiver, which gave 7.7 instead of 5.8 GB/s.
 inline constexpr size_t kSharedMemoryPayloadBytes = 60 * 1024;
@@ -74,11 +71,11 @@ absl::Status CheckTransportSettings(std::string_view unused, std::string_view av
 std::string OneSidedTransports(const char* user_tls);
 
 // The parts of `user_tls` that messages may use: what goes through memory that two processes of one
-// host share, and all the rest, but for what takes a process's messages to itself past the way of
-// everybody else's (UcxHearing). What a file of UCX's settings says of it does not count. Empty:
-// the user allows none of them.
+// host share, and what cards carry. UCX's TCP is never one of them: it ends processes for what a
+// link does (docs/decisions). What a file of UCX's settings says of it does not count. Empty: the
+// user allows none of them.
 std::string MemoryTransports(const char* user_tls);
-std::string NetworkTransports(const char* user_tls);
+std::string CardTransports(const char* user_tls);
 
 // The ports of cards that read and write memory by themselves, as UCX_NET_DEVICES has them:
 // "mlx5_0:1".

@@ -16,7 +16,6 @@
 #include "absl/strings/str_split.h"
 #include "worker_agent/ucx/c_locale.h"
 #include "worker_agent/ucx/ucx_log.h"
-#include "worker_agent/ucx/ucx_ports.h"
 #include "worker_agent/ucx/ucx_status.h"
 
 namespace tensorhub::agent {
@@ -39,7 +38,7 @@ absl::Status Set(ucp_config_t* config, const std::string& name, const std::strin
                    absl::StrFormat("setting UCX_%s to %s", name, value));
 }
 
-absl::StatusOr<UcpConfig> ReadConfig(const UcxWorker::Options& options, uint16_t port) {
+absl::StatusOr<UcpConfig> ReadConfig(const UcxWorker::Options& options) {
   ucp_config_t* raw = nullptr;
   const ucs_status_t status = ucp_config_read(nullptr, nullptr, &raw);
   if (status != UCS_OK) return UcxStatus(status, "reading UCX's settings (UCX_... variables)");
@@ -47,11 +46,6 @@ absl::StatusOr<UcpConfig> ReadConfig(const UcxWorker::Options& options, uint16_t
   if (absl::Status applied = ApplySettings(raw, options.settings); !applied.ok()) return applied;
   const std::string transports = GivenOrUsers(options.transports, "TLS");
   if (absl::Status applied = ApplyTransportSettings(raw, transports); !applied.ok()) return applied;
-  if (port != 0) {
-    const std::string only = absl::StrFormat("%d-%d", port, port);
-    absl::Status applied = ApplyTransportSetting(raw, "TCP_PORT_RANGE", only.c_str());
-    if (!applied.ok()) return applied;
-  }
   if (absl::Status set = Set(raw, "TLS", transports); !set.ok()) return set;
   const std::string devices = GivenOrUsers(options.devices, "NET_DEVICES");
   if (absl::Status set = Set(raw, "NET_DEVICES", devices); !set.ok()) return set;
@@ -72,9 +66,6 @@ absl::Status WithVariables(const absl::Status& status) {
                       status.message(), absl::StrJoin(set, ", ")));
 }
 
-// Another process may be quicker.
-constexpr int kPortsTriedMax = 16;
-
 // "tcp/eth0.0" is lane notation for "tcp/eth0".
 std::string WithoutPathIndex(std::string_view word) {
   const size_t dot = word.rfind('.');
@@ -86,24 +77,10 @@ std::string WithoutPathIndex(std::string_view word) {
 
 absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Create(const Options& options) {
   PrepareProcessForUcx();
-  absl::StatusOr<UcxPorts> ports = UcxPorts::OfUser(GivenOrUsers(options.devices, "NET_DEVICES"));
-  if (!ports.ok()) return ports.status();
-  if (!ports->chosen()) return Open(options, 0);
-  absl::StatusOr<std::unique_ptr<UcxWorker>> worker;
-  for (int tried = 0; tried < kPortsTriedMax; ++tried) {
-    const absl::StatusOr<uint16_t> port = ports->TakeFree();
-    if (!port.ok()) return port.status();
-    worker = Open(options, *port);
-    if (!absl::IsResourceExhausted(worker.status())) break;
-  }
-  return worker;
-}
-
-absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::Open(const Options& options, uint16_t port) {
   std::unique_ptr<UcxWorker> worker(new UcxWorker);
   const CLocale locale;
   const KeptComplaints complaints;
-  absl::Status status = worker->OpenContext(options, port);
+  absl::Status status = worker->OpenContext(options);
   if (status.ok()) status = worker->OpenWorker(options.address_kind);
   if (status.ok() && !complaints.unused().empty()) {
     status = CheckTransportSettings(complaints.unused(), worker->Transports());
@@ -137,8 +114,8 @@ UcxWorker::~UcxWorker() {
   if (context_ != nullptr) ucp_cleanup(context_);
 }
 
-absl::Status UcxWorker::OpenContext(const Options& options, uint16_t port) {
-  absl::StatusOr<UcpConfig> config = ReadConfig(options, port);
+absl::Status UcxWorker::OpenContext(const Options& options) {
+  absl::StatusOr<UcpConfig> config = ReadConfig(options);
   if (!config.ok()) return config.status();
   ucp_params_t params = {};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;

@@ -39,7 +39,7 @@ class UcxWorker {
   };
 
   // Prepares the process first. FAILED_PRECONDITION or the like names what UCX lacks, and which
-  // variables have a part in that; RESOURCE_EXHAUSTED: the ports that the user gives are taken.
+  // variables have a part in that.
   static absl::StatusOr<std::unique_ptr<UcxWorker>> Create(const Options& options);
   ~UcxWorker();
   UcxWorker(const UcxWorker&) = delete;
@@ -75,9 +75,7 @@ class UcxWorker {
 
  private:
   UcxWorker() = default;
-  // `port`: at which it listens over TCP; 0: at any.
-  static absl::StatusOr<std::unique_ptr<UcxWorker>> Open(const Options& options, uint16_t port);
-  absl::Status OpenContext(const Options& options, uint16_t port);
+  absl::Status OpenContext(const Options& options);
   absl::Status OpenWorker(EnvelopeKind address_kind);
   bool MayStay();
   void CheckThread() const { TH_CHECK(std::this_thread::get_id() == thread_); }

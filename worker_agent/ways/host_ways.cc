@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,8 +16,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "worker_agent/tcp/tcp_messages.h"
 #include "worker_agent/ucx/ucx_messages.h"
 #include "worker_agent/ucx/ucx_settings.h"
+#include "worker_agent/ways/data_address.h"
 #include "worker_agent/ways/networks.h"
 
 namespace tensorhub::agent {
@@ -39,36 +42,35 @@ int64_t SteadyMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-Ways::Make Over(UcxMessages::Lanes lanes) {
+Ways::Make OverUcx(UcxMessages::Lanes lanes) {
   return [lanes = std::move(lanes)](MessageTransport::Sink* sink) {
     return UcxMessages::Create(sink, lanes);
   };
 }
 
-// Cards that read memory by themselves go with the first network, by which they find each other.
-std::vector<Ways::Candidate> NetworkWays(const std::vector<Network>& networks,
-                                         const std::string& transports) {
-  std::vector<Ways::Candidate> ways;
-  for (const Network& network : networks) {
-    std::vector<std::string> devices = {network.device};
-    if (ways.empty()) {
-      for (std::string& port : RdmaPorts()) devices.push_back(std::move(port));
-    }
-    WayOffer offer{WayOffer::Kind::kNetwork, "", network};
-    ways.push_back({std::move(offer), Over({transports, absl::StrJoin(devices, ",")})});
-  }
-  return ways;
+Ways::Make OverTcp(const Offered& offered) {
+  return [offered](MessageTransport::Sink* sink) {
+    const Network& network = offered.network;
+    return TcpMessages::Create(sink,
+                               {network.device, offered.listen, network.address, offered.ports});
+  };
 }
 
-// The user's choice of devices, in one piece.
-Ways::Candidate ChosenByUcx(const std::vector<Network>& networks, const std::string& transports,
-                            const char* devices) {
-  const std::vector<absl::string_view> names = absl::StrSplit(devices, ',');
-  const auto named = std::find_if(networks.begin(), networks.end(), [&](const Network& network) {
-    return std::find(names.begin(), names.end(), network.device) != names.end();
-  });
-  const Network& network = named == networks.end() ? networks.front() : *named;
-  return {WayOffer{WayOffer::Kind::kNetwork, "", network}, Over({transports, ""})};
+// The ones whose device is among these ("eth0,mlx5_0:1"). All if none is.
+std::vector<Offered> Named(const std::vector<Offered>& all, std::string_view devices) {
+  const std::vector<std::string> names = absl::StrSplit(std::string(devices), ',');
+  std::vector<Offered> named;
+  for (const Offered& each : all) {
+    if (std::find(names.begin(), names.end(), each.network.device) != names.end()) {
+      named.push_back(each);
+    }
+  }
+  return named.empty() ? all : named;
+}
+
+// The user's choice of cards, else all of this host's.
+std::string CardsOf(std::string_view devices) {
+  return devices.empty() ? absl::StrJoin(RdmaPorts(), ",") : std::string(devices);
 }
 
 }  // namespace
@@ -78,25 +80,27 @@ absl::StatusOr<Ways::Host> WaysOfThisHost(const std::string& data_address) {
   const char* const user_devices = UsersUcxSetting("NET_DEVICES");
   Ways::Host host{BootId(), NetworkSpace(), {}, &SourceTowards, &SteadyMs};
   const std::string memory = MemoryTransports(user_tls);
-  if (!memory.empty()) host.candidates.push_back({WayOffer{}, Over({memory, ""})});
-  absl::StatusOr<std::vector<Network>> networks = ChooseNetworks(ListNetworks(), data_address);
-  if (!networks.ok()) {
-    return absl::Status(networks.status().code(),
-                        absl::StrCat("data_address: ", std::string(networks.status().message())));
+  if (!memory.empty()) host.candidates.push_back({WayOffer{}, OverUcx({memory, ""})});
+  const auto all = ChooseOffered(ListNetworks(), data_address);
+  if (!all.ok()) {
+    return absl::Status(all.status().code(),
+                        absl::StrCat("data_address: ", std::string(all.status().message())));
   }
-  const std::string transports = NetworkTransports(user_tls);
-  const bool users_devices = user_devices != nullptr && *user_devices != '\0';
-  if (!transports.empty() && !networks->empty() && users_devices) {
-    host.candidates.push_back(ChosenByUcx(*networks, transports, user_devices));
-  } else if (!transports.empty()) {
-    for (Ways::Candidate& way : NetworkWays(*networks, transports)) {
-      host.candidates.push_back(std::move(way));
-    }
+  const std::string_view devices = user_devices == nullptr ? "" : user_devices;
+  const std::vector<Offered> offered = Named(*all, devices);
+  const std::string cards = CardTransports(user_tls);
+  if (!offered.empty() && !cards.empty() && HasRdmaDevices()) {
+    host.candidates.push_back({WayOffer{WayOffer::Kind::kCards, "", offered.front().network},
+                               OverUcx({cards, CardsOf(devices)})});
+  }
+  for (const Offered& each : offered) {
+    host.candidates.push_back(
+        {WayOffer{WayOffer::Kind::kNetwork, "", each.network}, OverTcp(each)});
   }
   if (!host.candidates.empty()) return host;
   return absl::FailedPreconditionError(
-      absl::StrCat("UCX_TLS (or TENSORHUB_UCX_TLS)=", user_tls == nullptr ? "" : user_tls,
-                   " leaves no way to another process; unset it", " for this program, or add tcp"));
+      "there is no way to another process: this host has no network, and UCX may not use its "
+      "memory (UCX_TLS)");
 }
 
 }  // namespace tensorhub::agent

@@ -99,16 +99,9 @@ struct Subnet {
 
 std::optional<Subnet> SubnetFrom(std::string_view text) {
   const size_t slash = text.find('/');
-  const std::string address(text.substr(0, slash));
-  char bytes[16];
-  Subnet subnet;
-  if (inet_pton(AF_INET, address.c_str(), bytes) == 1) {
-    subnet = {std::string(bytes, 4), 32};
-  } else if (inet_pton(AF_INET6, address.c_str(), bytes) == 1) {
-    subnet = {std::string(bytes, 16), 128};
-  } else {
-    return std::nullopt;
-  }
+  const std::optional<std::string> address = AddressFrom(text.substr(0, slash));
+  if (!address) return std::nullopt;
+  Subnet subnet{*address, static_cast<int>(8 * address->size())};
   if (slash == std::string_view::npos) return subnet;
   int bits = 0;
   const std::string tail(text.substr(slash + 1));
@@ -161,7 +154,7 @@ std::vector<Network> ListNetworks() {
     network.isolated = IsIsolatedBridge(network.device);
     networks.push_back(network);
   }
-  // As UCX prefers them, unless it is told otherwise (UCX_TCP_AF_PRIO).
+  // Where a device has both, the older one is used, unless data_address names the other.
   std::stable_sort(networks.begin(), networks.end(), [](const Network& one, const Network& other) {
     return one.address.size() < other.address.size();
   });
@@ -236,6 +229,14 @@ std::optional<std::string> SourceTowards(std::string_view address) {
   close(fd);
   if (!routed) return std::nullopt;
   return BytesOf(reinterpret_cast<const sockaddr*>(&from));
+}
+
+std::optional<std::string> AddressFrom(std::string_view text) {
+  const std::string name(text);
+  char bytes[16];
+  if (inet_pton(AF_INET, name.c_str(), bytes) == 1) return std::string(bytes, 4);
+  if (inet_pton(AF_INET6, name.c_str(), bytes) == 1) return std::string(bytes, 16);
+  return std::nullopt;
 }
 
 std::string AddressText(std::string_view address) {

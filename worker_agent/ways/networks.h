@@ -49,6 +49,9 @@ bool IsWithin(const Network& network, std::string_view address);
 // The address of this host that the system would send from to reach that one; nothing: no route.
 std::optional<std::string> SourceTowards(std::string_view address);
 
+// 4 or 16 bytes, of such a text; nothing: it is none.
+std::optional<std::string> AddressFrom(std::string_view text);
+
 // "10.0.3.7", "fd00::1".
 std::string AddressText(std::string_view address);
 

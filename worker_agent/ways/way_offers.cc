@@ -28,7 +28,8 @@ bool IsSound(const WayOffer& offer) {
   if (offer.transport.empty()) return false;
   if (offer.kind == WayOffer::Kind::kMemory) return true;
   const size_t bytes = offer.network.address.size();
-  return offer.kind == WayOffer::Kind::kNetwork && (bytes == 4 || bytes == 16) &&
+  const bool known = offer.kind == WayOffer::Kind::kNetwork || offer.kind == WayOffer::Kind::kCards;
+  return known && (bytes == 4 || bytes == 16) &&
          offer.network.prefix_bits <= static_cast<int>(8 * bytes);
 }
 
@@ -52,7 +53,7 @@ struct Match {
   size_t mine = 0;
 };
 
-constexpr int kSharedMemory = 0, kSubnet = 1, kRoute = 2, kUnknown = 3;
+constexpr int kSharedMemory = 0, kCards = 1, kSubnet = 2, kRoute = 3, kUnknown = 4;
 
 }  // namespace
 
@@ -106,13 +107,15 @@ std::vector<WayPair> OrderWays(
   const bool one_space = mine.boot == theirs.boot && mine.network_space == theirs.network_space;
   const auto network = [](const WayOffer& way) { return way.kind == WayOffer::Kind::kNetwork; };
   const auto match = [&](const WayOffer& way) -> std::optional<Match> {
-    if (!network(way)) {
-      const auto memory =
-          Find(mine, [](const WayOffer& own) { return own.kind == WayOffer::Kind::kMemory; });
-      return one_space && memory ? std::optional(Match{kSharedMemory, *memory}) : std::nullopt;
+    const auto alike = Find(mine, [&](const WayOffer& own) { return own.kind == way.kind; });
+    if (way.kind == WayOffer::Kind::kMemory) {
+      return one_space && alike ? std::optional(Match{kSharedMemory, *alike}) : std::nullopt;
     }
     const std::string& address = way.network.address;
     if (!one_space && (way.network.loopback || HasAddress(mine, address))) return std::nullopt;
+    if (way.kind == WayOffer::Kind::kCards) {
+      return alike ? std::optional(Match{kCards, *alike}) : std::nullopt;
+    }
     const auto subnet = Find(
         mine, [&](const WayOffer& own) { return network(own) && IsWithin(own.network, address); });
     if (subnet) return Match{kSubnet, *subnet};
@@ -121,8 +124,7 @@ std::vector<WayPair> OrderWays(
           Find(mine, [&](const WayOffer& o) { return network(o) && o.network.address == *source; });
       if (own) return Match{kRoute, *own};
     }
-    const auto any = Find(mine, network);
-    return any ? std::optional(Match{kUnknown, *any}) : std::nullopt;
+    return alike ? std::optional(Match{kUnknown, *alike}) : std::nullopt;
   };
   std::vector<std::pair<int, WayPair>> ranked;
   for (size_t i = 0; i < theirs.ways.size(); ++i) {

@@ -20,10 +20,11 @@
 namespace tensorhub::agent {
 
 struct WayOffer {
-  enum class Kind : unsigned char { kMemory = 1, kNetwork = 2 };
+  // kCards: those that read and write memory by themselves, found by a network that leads there.
+  enum class Kind : unsigned char { kMemory = 1, kNetwork = 2, kCards = 3 };
   Kind kind = Kind::kMemory;
   std::string transport;  // the address within that way: opaque bytes
-  Network network;        // kNetwork: device, address, prefix_bits, loopback
+  Network network;        // but for kMemory: device, address, prefix_bits, loopback
   bool operator==(const WayOffer&) const = default;
 };
 
@@ -49,9 +50,10 @@ struct WayPair {
 };
 
 // Each way of theirs once at most, the best first: shared memory within one network space (UCX
-// wakes a neighbour by sockets that another one does not have), then networks in one subnet, then
-// those that `source_towards` (SourceTowards) knows a route to, then the rest. Left out is what
-// would lead to ourselves: an address that we have too and that is not the peer's.
+// wakes a neighbour by sockets that another one does not have), then cards where both have them,
+// then networks in one subnet, then those that `source_towards` (SourceTowards) knows a route to,
+// then the rest. Left out is what would lead to ourselves: an address that we have too and that is
+// not the peer's.
 std::vector<WayPair> OrderWays(
     const WayOffers& mine, const WayOffers& theirs,
     const std::function<std::optional<std::string>(std::string_view)>& source_towards);

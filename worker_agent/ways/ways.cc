@@ -29,7 +29,8 @@ constexpr size_t kEnvelopeBytes = 64;  // more than it takes
 
 std::string NameOf(const WayOffer& offer) {
   if (offer.kind == WayOffer::Kind::kMemory) return "shared memory";
-  return absl::StrCat(offer.network.device, " ", AddressText(offer.network.address));
+  return absl::StrCat(offer.kind == WayOffer::Kind::kCards ? "RDMA at " : "", offer.network.device,
+                      " ", AddressText(offer.network.address));
 }
 
 // A peer on this host that may not map our memory says nothing, where any other answers at once.

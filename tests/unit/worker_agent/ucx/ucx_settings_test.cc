@@ -172,13 +172,13 @@ TEST(UcxSettings, MessagesOnOneHostAreMemory) {
   EXPECT_EQ(MemoryTransports("^sm"), "");
 }
 
-TEST(UcxSettings, MessagesToOneselfTakeTheWayOfEverybody) {
-  EXPECT_EQ(NetworkTransports(nullptr), "^self,sm");
-  EXPECT_EQ(NetworkTransports(""), "^self,sm");
-  EXPECT_EQ(NetworkTransports("all"), "^self,sm");
-  EXPECT_EQ(NetworkTransports("^tcp"), "^tcp,self,sm");
-  EXPECT_EQ(NetworkTransports("self,posix,tcp,rc"), "tcp,rc");
-  EXPECT_EQ(NetworkTransports("posix"), "");
+TEST(UcxSettings, CardsNeverBringUcxsTcp) {
+  EXPECT_EQ(CardTransports(nullptr), "^self,sm,tcp");
+  EXPECT_EQ(CardTransports(""), "^self,sm,tcp");
+  EXPECT_EQ(CardTransports("all"), "^self,sm,tcp");
+  EXPECT_EQ(CardTransports("^dc"), "^dc,self,sm,tcp");
+  EXPECT_EQ(CardTransports("self,posix,tcp,rc"), "rc");
+  EXPECT_EQ(CardTransports("tcp"), "");
 }
 
 // What is tried may fail, and whoever tries says why.

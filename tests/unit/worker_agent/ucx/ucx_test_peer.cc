@@ -13,10 +13,11 @@
 #include <cstring>
 #include <memory>
 
-#include "absl/strings/str_replace.h"
 #include "common/check.h"
+#include "worker_agent/tcp/tcp_messages.h"
 #include "worker_agent/ucx/ucx_gets.h"
 #include "worker_agent/ucx/ucx_messages.h"
+#include "worker_agent/ucx/ucx_settings.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -33,8 +34,8 @@ bool InputEnded() {
 }
 
 // Copying from memory that nobody may read ends this process, after the transport has taken a place
-// for the bytes at the peer.
-void DieSending(UcxMessages* transport, PeerId peer) {
+// for the bytes at the peer. A system call only refuses such memory.
+void DieSending(MessageTransport* transport, PeerId peer) {
   signal(SIGSEGV, [](int) { kill(getpid(), SIGKILL); });
   void* forbidden = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   TH_CHECK(forbidden != MAP_FAILED);
@@ -48,7 +49,10 @@ struct Echo : MessageTransport::Sink {
       back = transport->Connect(payload).value();
       return;
     }
-    if (header == kDie) return DieSending(transport, back);
+    if (header == kDie) {
+      dies = true;
+      return DieSending(transport, back);
+    }
     kept.push_back(std::make_unique<std::string>(payload));
     const ConstPiece piece{kept.back()->data(), payload.size()};
     transport->Send(back, header, {&piece, 1}, kept.size());
@@ -57,17 +61,21 @@ struct Echo : MessageTransport::Sink {
   void OnPeerFailed(PeerId peer, const absl::Status&) override { transport->Close(peer); }
   void OnDeaf(std::string_view /*why*/) override {}
 
-  UcxMessages* transport = nullptr;
+  MessageTransport* transport = nullptr;
   PeerId back = 0;
+  bool dies = false;
   std::vector<std::unique_ptr<std::string>> kept;
 };
 
 void PlayEcho(int out) {
   Echo echo;
-  auto transport = UcxMessages::Create(&echo, LanesOfTheEnvironment()).value();
+  auto transport = MakeMessages(&echo);
   echo.transport = transport.get();
   Say(out, transport->Address());
-  while (!InputEnded()) transport->Progress();
+  while (!InputEnded()) {
+    transport->Progress();
+    if (echo.dies) kill(getpid(), SIGKILL);
+  }
 }
 
 void PlayRegion(int out) {
@@ -85,10 +93,11 @@ void PlayRegion(int out) {
 
 }  // namespace
 
-UcxMessages::Lanes LanesOfTheEnvironment() {
-  const std::string tls = std::getenv("UCX_TLS") == nullptr ? "all" : std::getenv("UCX_TLS");
-  if (tls == "all") return {"^self", ""};
-  return {absl::StrReplaceAll(tls, {{",self", ""}}), ""};
+std::unique_ptr<MessageTransport> MakeMessages(MessageTransport::Sink* sink) {
+  const std::string tls = std::getenv("UCX_TLS") == nullptr ? "" : std::getenv("UCX_TLS");
+  if (tls != "tcp") return UcxMessages::Create(sink, {MemoryTransports(tls.c_str()), ""}).value();
+  const std::string loopback("\x7f\0\0\x01", 4);
+  return TcpMessages::Create(sink, {"lo", loopback, loopback, {}}).value();
 }
 
 std::string Pattern(size_t bytes, unsigned seed) {

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,8 +28,9 @@ namespace tensorhub::agent {
 
 inline constexpr std::chrono::seconds kTestDeadline{20};
 
-// By UCX_TLS; what one sends to oneself goes as what others send (UcxHearing).
-UcxMessages::Lanes LanesOfTheEnvironment();
+// By UCX_TLS, as a worker takes it (host_ways.h): "tcp" is TensorHub's own, over the loopback, all
+// else shared memory of UCX's.
+std::unique_ptr<MessageTransport> MakeMessages(MessageTransport::Sink* sink);
 
 struct RecordingMessages : MessageTransport::Sink {
   void OnMessage(std::string_view header, std::string_view payload) override {

@@ -1,16 +1,11 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/ucx/ucx_messages.h"
-
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 #include <vector>
 
 #include "tests/unit/worker_agent/ucx/ucx_test_peer.h"
@@ -18,12 +13,12 @@
 namespace tensorhub::agent {
 namespace {
 
-// The parameter is UCX_TLS: plain TCP, shared memory only, or UCX's choice.
-class UcxMessagesTest : public ::testing::TestWithParam<const char*> {
+// What both kinds of messages keep to. The parameter is UCX_TLS (MakeMessages).
+class MessageTransportTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     setenv("UCX_TLS", GetParam(), 1);
-    transport_ = UcxMessages::Create(&sink_, LanesOfTheEnvironment()).value();
+    transport_ = MakeMessages(&sink_);
   }
   // Connects to an echo process; the first message tells it where to.
   PeerId ConnectTo(TestPeer& peer) {
@@ -44,14 +39,14 @@ class UcxMessagesTest : public ::testing::TestWithParam<const char*> {
   }
 
   RecordingMessages sink_;
-  std::unique_ptr<UcxMessages> transport_;
+  std::unique_ptr<MessageTransport> transport_;
   std::string address_;
   const std::string frame_ = Pattern(kMaxPayloadBytes, 3);
 };
 
-TEST_P(UcxMessagesTest, PiecesArriveInOrderBytewise) {
+TEST_P(MessageTransportTest, PiecesArriveInOrderBytewise) {
   RecordingMessages other_sink;
-  auto other = UcxMessages::Create(&other_sink, LanesOfTheEnvironment()).value();
+  auto other = MakeMessages(&other_sink);
   const PeerId peer = transport_->Connect(other->Address()).value();
   // Few of them fill a message: those that travel from where they lie, and one more.
   for (const size_t count : {0, 1, 2, 3, 4, 5, 6, 7, 17, 300, 1024}) {
@@ -75,7 +70,7 @@ TEST_P(UcxMessagesTest, PiecesArriveInOrderBytewise) {
   }
 }
 
-TEST_P(UcxMessagesTest, EchoFromAnotherProcess) {
+TEST_P(MessageTransportTest, EchoFromAnotherProcess) {
   TestPeer process("echo", GetParam());
   const PeerId peer = ConnectTo(process);
   SendFrames(peer, 200);
@@ -91,7 +86,7 @@ TEST_P(UcxMessagesTest, EchoFromAnotherProcess) {
   }
 }
 
-TEST_P(UcxMessagesTest, CallbacksOnlyFromProgress) {
+TEST_P(MessageTransportTest, CallbacksOnlyFromProgress) {
   const PeerId peer = transport_->Connect(transport_->Address()).value_or(0);
   transport_->Send(peer, "to itself", {}, 1);
   transport_->Close(peer);
@@ -101,7 +96,7 @@ TEST_P(UcxMessagesTest, CallbacksOnlyFromProgress) {
   EXPECT_EQ(sink_.sent[2].code(), absl::StatusCode::kCancelled);
 }
 
-TEST_P(UcxMessagesTest, KilledPeerFailsAndSendsComplete) {
+TEST_P(MessageTransportTest, KilledPeerFailsAndSendsComplete) {
   TestPeer process("echo", GetParam());
   const PeerId peer = ConnectTo(process);
   SendFrames(peer, 1);
@@ -120,7 +115,7 @@ TEST_P(UcxMessagesTest, KilledPeerFailsAndSendsComplete) {
   EXPECT_EQ(sink_.failed.size(), 1u);
 }
 
-TEST_P(UcxMessagesTest, CloseOfAStoppedPeerCompletesEverySend) {
+TEST_P(MessageTransportTest, CloseOfAStoppedPeerCompletesEverySend) {
   TestPeer process("echo", GetParam());
   const PeerId peer = ConnectTo(process);
   SendFrames(peer, 1);
@@ -139,7 +134,7 @@ TEST_P(UcxMessagesTest, CloseOfAStoppedPeerCompletesEverySend) {
 }
 
 // R9: nothing is kept without bound for a process that is stopped.
-TEST_P(UcxMessagesTest, APeerThatLetsTooMuchWaitIsGivenUp) {
+TEST_P(MessageTransportTest, APeerThatLetsTooMuchWaitIsGivenUp) {
   TestPeer stopped("echo", GetParam());
   TestPeer other("echo", GetParam());
   const PeerId takes_nothing = ConnectTo(stopped);
@@ -166,7 +161,7 @@ TEST_P(UcxMessagesTest, APeerThatLetsTooMuchWaitIsGivenUp) {
   EXPECT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 3; }, *transport_));
 }
 
-TEST_P(UcxMessagesTest, DestructionWithSendsUnderWay) {
+TEST_P(MessageTransportTest, DestructionWithSendsUnderWay) {
   TestPeer process("echo", GetParam());
   const PeerId peer = ConnectTo(process);
   process.Signal(SIGSTOP);
@@ -176,7 +171,7 @@ TEST_P(UcxMessagesTest, DestructionWithSendsUnderWay) {
 
 // What dies in the middle of its copy leaves a place in the queue of a shared memory that is never
 // filled. Over TCP each peer has a queue of its own.
-TEST_P(UcxMessagesTest, KnowsThatAPeerThatDiedSendingHasLeftItDeaf) {
+TEST_P(MessageTransportTest, KnowsThatAPeerThatDiedSendingHasLeftItDeaf) {
   TestPeer witness("echo", GetParam());
   const PeerId heard = ConnectTo(witness);
   SendFrames(heard, 1);
@@ -206,53 +201,7 @@ TEST_P(UcxMessagesTest, KnowsThatAPeerThatDiedSendingHasLeftItDeaf) {
   }
 }
 
-// The addresses that this process takes connections at.
-std::vector<sockaddr_in> ListeningAt() {
-  std::vector<sockaddr_in> found;
-  for (int fd = 0; fd < 1024; ++fd) {
-    int listens = 0;
-    socklen_t bytes = sizeof(listens);
-    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0) continue;
-    sockaddr_in address = {};
-    bytes = sizeof(address);
-    const bool known = getsockname(fd, reinterpret_cast<sockaddr*>(&address), &bytes) == 0;
-    if (known && address.sin_family == AF_INET) found.push_back(address);
-  }
-  return found;
-}
-
-// Somebody connects, and there is no descriptor for it.
-TEST_P(UcxMessagesTest, KnowsThatNobodyCanConnectAnyMore) {
-  const std::vector<sockaddr_in> listening = ListeningAt();
-  if (std::string_view(GetParam()).starts_with("posix")) {
-    EXPECT_TRUE(listening.empty());
-    return;
-  }
-  ASSERT_FALSE(listening.empty());
-  transport_->SelfTestReceive();
-  ASSERT_TRUE(SleepUntil([&] { return transport_->Arm(); }, *transport_));
-  EXPECT_EQ(sink_.deaf, 0);
-  const int caller = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-  rlimit before = {};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit none = {0, before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  connect(caller, reinterpret_cast<const sockaddr*>(&listening[0]), sizeof(listening[0]));
-  const auto is_lost = [&] { return ListeningAt().size() < listening.size(); };
-  const bool lost = ProgressUntil(is_lost, *transport_);
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  close(caller);
-  ASSERT_TRUE(lost);
-  transport_->SelfTestReceive();
-  ASSERT_TRUE(SleepUntil([&] { return sink_.deaf == 1; }, *transport_));
-  EXPECT_NE(sink_.why_deaf.find("ulimit -n"), std::string::npos) << sink_.why_deaf;
-  RecordingMessages sink;
-  const auto anew = UcxMessages::Create(&sink, LanesOfTheEnvironment());
-  ASSERT_TRUE(anew.ok()) << anew.status();
-  EXPECT_EQ(ListeningAt().size(), 2 * listening.size() - 1);
-}
-
-TEST_P(UcxMessagesTest, RefusesMalformedAddresses) {
+TEST_P(MessageTransportTest, RefusesMalformedAddresses) {
   const std::string good = transport_->Address();
   EXPECT_EQ(transport_->Connect("").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(transport_->Connect("nonsense").status().code(), absl::StatusCode::kInvalidArgument);
@@ -260,9 +209,9 @@ TEST_P(UcxMessagesTest, RefusesMalformedAddresses) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_P(UcxMessagesTest, EventFdWakes) {
+TEST_P(MessageTransportTest, EventFdWakes) {
   RecordingMessages other_sink;
-  auto other = UcxMessages::Create(&other_sink, LanesOfTheEnvironment()).value();
+  auto other = MakeMessages(&other_sink);
   const PeerId peer = transport_->Connect(other->Address()).value();
   transport_->Send(peer, "first", {}, 1);  // connects
   ASSERT_TRUE(ProgressUntil([&] { return !other_sink.messages.empty(); }, *transport_, *other));
@@ -275,24 +224,8 @@ TEST_P(UcxMessagesTest, EventFdWakes) {
   ASSERT_TRUE(ProgressUntil([&] { return other_sink.messages.size() == 2; }, *other));
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, UcxMessagesTest,
-                         ::testing::Values("tcp,self", "posix,self", "all"));
-
-class UcxRendezvousTest : public UcxMessagesTest {};
-
-// The environment may ask for rendezvous; nothing breaks then.
-TEST_P(UcxRendezvousTest, ArrivesBytewise) {
-  setenv("TENSORHUB_UCX_RNDV_THRESH", "16k", 1);
-  transport_ = UcxMessages::Create(&sink_, LanesOfTheEnvironment()).value();
-  TestPeer process("echo", GetParam());
-  SendFrames(ConnectTo(process), 50);
-  ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 50; }, *transport_));
-  for (const auto& [header, payload] : sink_.messages) EXPECT_TRUE(payload == frame_);
-  unsetenv("TENSORHUB_UCX_RNDV_THRESH");
-}
-
-INSTANTIATE_TEST_SUITE_P(Transports, UcxRendezvousTest,
-                         ::testing::Values("tcp,self", "posix,self", "all"));
+INSTANTIATE_TEST_SUITE_P(Transports, MessageTransportTest,
+                         ::testing::Values("tcp", "posix,self", "shm"));
 
 }  // namespace
 }  // namespace tensorhub::agent
