@@ -35,7 +35,7 @@ inline constexpr size_t kVerdictBytes = 8 + 1;
 
 std::string Encode(const Hello& hello);
 std::string Encode(Verdict verdict);
-// They take exactly so many bytes. Nothing: whoever wrote that is no worker.
+// `bytes` are exactly so many. Nothing: whoever wrote that is no worker.
 std::optional<Hello> DecodeHello(std::string_view bytes);
 std::optional<Verdict> DecodeVerdict(std::string_view bytes);
 // Whether a Hello may begin so: garbage is known by its first bytes.
