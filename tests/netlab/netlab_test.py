@@ -8,96 +8,16 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
-import time
 import unittest
 
-NETLAB = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../tools/netlab"))
-SKIPPED = 77
+from laboratory import (SKIPPED, Lab, end_if_there_can_be_none, eventually, namespaces, netlab,
+                        start)
+
 # What headers leave of a rate to the payload, and what a busy machine may cost.
 PAYLOAD = 1448 / 1514
 SLACK = 0.93
 ATTEMPTS = 4
-
-# The first prints what it got, or nothing; the second sends for a second.
-SINK = """
-import socket, sys
-sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-sink.bind((sys.argv[1], 9))
-sink.settimeout(2)
-print("ready", flush=True)
-try: print(sink.recv(9).decode())
-except TimeoutError: pass
-"""
-SOURCE = """
-import select, socket, sys
-source = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for _ in range(20):
-    source.sendto(b"arrived", (sys.argv[1], 9))
-    select.select([], [], [], 0.05)
-"""
-
-
-def netlab(*words, **options):
-    return subprocess.run([NETLAB, *words], capture_output=True, text=True, check=False, **options)
-
-
-def eventually(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def namespaces(lab):
-    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
-    return [line for line in listed.stdout.splitlines() if line.startswith(f"nl-{lab}-")]
-
-
-class Lab:
-    """A laboratory of this test program: gone when the program goes."""
-
-    def __init__(self, suffix, *words):
-        self.name = f"test{os.getpid()}{suffix}"
-        self._process = subprocess.Popen(
-            [NETLAB, "with", "--name", self.name, *words, "--", "sh", "-c", "echo up; cat"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        if self._process.stdout.readline() != "up\n":
-            raise AssertionError(f"no laboratory of {words}")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._process.communicate()
-
-    def kill(self):
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
-        self._process.stdin.close()
-        self._process.stdout.close()
-
-    def status(self):
-        return json.loads(netlab("status", self.name, "-o", "json").stdout)
-
-    def measure(self, source, sink):
-        done = netlab("measure", self.name, source, sink, "--seconds", "1")
-        return float(done.stdout.split()[0])
-
-    def address(self, host):
-        return next(entry["address"] for entry in self.status()["hosts"] if entry["name"] == host)
-
-    def reaches(self, source, sink):
-        address = self.address(sink)
-        with subprocess.Popen([NETLAB, "run", self.name, sink, "--", sys.executable, "-c", SINK,
-                               address], stdout=subprocess.PIPE, text=True) as receiver:
-            receiver.stdout.readline()
-            netlab("run", self.name, source, "--", sys.executable, "-c", SOURCE, address)
-            return "arrived" in receiver.communicate()[0]
-
 
 class RatesTest(unittest.TestCase):
     def assert_rate(self, lab, source, sink, mbit):
@@ -124,8 +44,7 @@ class RatesTest(unittest.TestCase):
     def test_full_duplex(self):
         with Lab("d", "--hosts", "2", "--rate", "100mbit") as lab:
             for _ in range(ATTEMPTS):
-                streams = [subprocess.Popen([NETLAB, "measure", lab.name, *pair],
-                                            stdout=subprocess.PIPE, text=True)
+                streams = [start("measure", lab.name, *pair, stdout=subprocess.PIPE)
                            for pair in (("h1", "h2"), ("h2", "h1"))]
                 rates = [float(stream.communicate()[0].split()[0]) for stream in streams]
                 if min(rates) > 100 * PAYLOAD * 0.85:
@@ -174,8 +93,8 @@ class LinksTest(unittest.TestCase):
 class EndTest(unittest.TestCase):
     def test_killed(self):
         lab = Lab("z", "--hosts", "3", "--rate", "10mbit")
-        inside = subprocess.Popen([NETLAB, "run", lab.name, "h2", "--", "sh", "-c", "echo on; cat"],
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        inside = start("run", lab.name, "h2", "--", "sh", "-c", "echo on; cat",
+                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(inside.stdout.readline(), "on\n")
         self.assertEqual(len(namespaces(lab.name)), 6)
         lab.kill()
@@ -188,7 +107,7 @@ class EndTest(unittest.TestCase):
 
     def test_killed_while_it_is_built(self):
         name = f"test{os.getpid()}b"
-        process = subprocess.Popen([NETLAB, "with", "--name", name, "--hosts", "40", "--", "true"])
+        process = start("with", "--name", name, "--hosts", "40", "--", "true")
         self.assertTrue(eventually(lambda: len(namespaces(name)) > 5))
         process.kill()
         process.wait()
@@ -276,10 +195,7 @@ class BadInputTest(unittest.TestCase):
 
 
 def main():
-    probe = netlab("with", "--hosts", "1", "--", "true")
-    if probe.returncode == SKIPPED:
-        print(f"skipped: {probe.stderr.strip()}")
-        sys.exit(SKIPPED)
+    end_if_there_can_be_none()
     unittest.main()
 
 

@@ -9,7 +9,7 @@ import sys
 
 from netlab_lib import guardian
 from netlab_lib import lab as labs
-from netlab_lib import kernel, spec, stream
+from netlab_lib import kernel, links, relay, spec, stream
 from netlab_lib.errors import NetlabError, UsageError
 
 _EPILOG = """\
@@ -22,7 +22,11 @@ examples:
   netlab status lab -o json                       addresses, locations, bytes carried so far
   netlab down --all
   netlab with --hosts 2 --rate 100mbit -- sh -c 'netlab status $NETLAB_LAB'
+  netlab up --dcs 2 --hosts-per-dc 1 --link 'dc1 dc2 delay=50ms rate=1gbit queue=100ms'
+  netlab link lab dc1 dc2 delay=50ms rate=1gbit sick=25% sick_of=busiest     from now on
+  netlab link lab dc2 dc1 --one-way delay=50ms loss=1%
 
+{links}
 Rates are what a link carries each way, headers included: a TCP stream gets 95.6 % of it.
 Exit codes: 0, 1 (failed), 2 (usage, specification), 77 (not on this machine, or not by this user);
 run and with end as their command does.
@@ -37,10 +41,12 @@ def _add_spec_flags(parser):
     parser.add_argument("--rack-size", type=int, metavar="N", help="hosts per rack (default 4)")
     parser.add_argument("--rate", help="of each host's link, e.g. 500mbit (default: no limit)")
     parser.add_argument("--wan", help="of each datacenter's wide-area link (default: no limit)")
+    parser.add_argument("--link", metavar="'DC DC KEY=VALUE…'", action="append",
+                        help="between two datacenters, both ways; may be repeated")
 
 
 def _spec_of(arguments):
-    given = [name for name in ("hosts", "dcs", "hosts_per_dc", "rack_size", "rate", "wan")
+    given = [name for name in ("hosts", "dcs", "hosts_per_dc", "rack_size", "rate", "wan", "link")
              if getattr(arguments, name) is not None]
     if arguments.spec is not None:
         if given:
@@ -53,8 +59,15 @@ def _spec_of(arguments):
     dcs, hosts = (1, arguments.hosts) if arguments.hosts is not None else \
         (arguments.dcs, arguments.hosts_per_dc)
     rack_size = 4 if arguments.rack_size is None else arguments.rack_size
+    ways = [way for text in arguments.link or [] for way in links.of_text(text)]
     return spec.of_counts(dcs, hosts, rack_size, spec.parse_rate(arguments.rate, "--rate"),
-                          spec.parse_rate(arguments.wan, "--wan"))
+                          spec.parse_rate(arguments.wan, "--wan"), ways)
+
+
+def _check_machine(wanted):
+    kernel.check_machine()
+    if wanted.ways:
+        relay.program()
 
 
 def _environment(lab):
@@ -73,7 +86,7 @@ def _command(arguments):
 
 def up(arguments):
     wanted = _spec_of(arguments)
-    kernel.check_machine()
+    _check_machine(wanted)
     labs.claim(arguments.name)
     lab = labs.build(arguments.name, wanted)
     print(f"{lab.name}: {len(lab.hosts)} hosts, {len(lab.datacenters)} datacenters")
@@ -96,7 +109,7 @@ def with_lab(arguments):
     wanted = _spec_of(arguments)
     command = _command(arguments)
     labs.check_lab_name(arguments.name)
-    kernel.check_machine()
+    _check_machine(wanted)
     keeper = guardian.Guardian(arguments.name)
     try:
         keeper.claim(arguments.name)
@@ -124,6 +137,13 @@ def rate(arguments):
     return 0
 
 
+def link(arguments):
+    lab = labs.load(arguments.lab)
+    ways = links.of_words((arguments.one, arguments.other), arguments.words, arguments.one_way)
+    labs.set_links(lab, ways)
+    return 0
+
+
 def measure(arguments):
     lab = labs.load(arguments.lab)
     source, sink = lab.host(arguments.source), lab.host(arguments.sink)
@@ -147,10 +167,27 @@ def _print_table(document):
         rows.append((entry["name"], "-", "-", _shown_rate(entry["wan_bit"]),
                      str(entry["sent_bytes"]), str(entry["received_bytes"]),
                      "cut" if entry["cut"] else ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     print(f"laboratory {document['name']}")
+    _print_rows(rows)
+    if document["links"]:
+        _print_links(document["links"])
+
+
+def _print_rows(rows):
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def _print_links(entries):
+    counted = ("frames", "bytes", "lost", "overflowed", "dead", "duplicated", "reset", "flows")
+    rows = [("LINK", *(name.upper() for name in counted), "")]
+    for entry in entries:
+        settings = " ".join(f"{key}={value}" for key, value in entry.items()
+                            if key not in ("from", "to", "carried"))
+        rows.append((f"{entry['from']} to {entry['to']}",
+                     *(str(entry["carried"].get(name, 0)) for name in counted), settings))
+    _print_rows(rows)
 
 
 def status(arguments):
@@ -177,7 +214,8 @@ def down(arguments):
 def _parser():
     parser = argparse.ArgumentParser(
         prog="netlab", description="Hosts, racks and datacenters in network namespaces.",
-        epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+        epilog=_EPILOG.replace("{links}", links.__doc__.partition("\n\n")[2]),
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     def verb(name, action, summary, *operands):
@@ -199,6 +237,10 @@ def _parser():
     verb("cut", cut, "drops all that passes a host's or datacenter's link", "lab", "part")
     verb("heal", heal, "undoes cut", "lab", "part")
     verb("rate", rate, "changes the rate of a host's or datacenter's link", "lab", "part", "rate")
+    added = verb("link", link, "from now on, a link between two datacenters is like this", "lab",
+                 "one", "other")
+    added.add_argument("words", nargs="+", metavar="KEY=VALUE")
+    added.add_argument("--one-way", action="store_true", help="from ONE to OTHER only")
     added = verb("measure", measure, "what a plain TCP stream reaches", "lab", "source", "sink")
     added.add_argument("--seconds", type=float, default=2)
     added = verb("status", status, "hosts, addresses, locations, bytes per link")

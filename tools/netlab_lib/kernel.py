@@ -93,15 +93,19 @@ def make_namespace(namespace):
 
 def make_switch(namespace):
     make_namespace(namespace)
-    ip_batch(namespace, ["link add br0 type bridge stp_state 0 mcast_snooping 0",
-                         "link set br0 up"])
+    add_bridge(namespace, "br0")
 
 
-def join(switch, port, namespace, device, address=None):
+def add_bridge(namespace, bridge):
+    ip_batch(namespace, [f"link add {bridge} type bridge stp_state 0 mcast_snooping 0",
+                         f"link set {bridge} up"])
+
+
+def join(switch, port, namespace, device, address=None, bridge="br0"):
     """A cable from the switch's port to a device elsewhere: a host's, or another switch's port."""
     run("ip", "-n", switch, "link", "add", port, "type", "veth", "peer", "name", device, "netns",
         namespace)
-    ip_batch(switch, [f"link set {port} master br0 up"])
+    ip_batch(switch, [f"link set {port} master {bridge} up"])
     far = f"addr add {address} dev {device}" if address else f"link set {device} master br0"
     ip_batch(namespace, [far, f"link set {device} up"])
 

@@ -4,7 +4,8 @@
 
 Its description lies in /run/netlab/NAME/lab.json; the folder is the claim on the name, and is
 written before anything else exists. Namespaces: nl-NAME-HOST, nl-NAME-DATACENTER (a switch each),
-nl-NAME-up (where the datacenters' wide-area links meet).
+nl-NAME-up (where the datacenters' wide-area links meet). In a laboratory with links each datacenter
+has a bridge of its own there, and netlab-link is what connects them.
 """
 
 import json
@@ -13,7 +14,8 @@ import re
 import shutil
 import time
 
-from netlab_lib import kernel
+from netlab_lib import kernel, links, relay
+from netlab_lib import spec as specs
 from netlab_lib.errors import NetlabError, UsageError
 
 ROOT = "/run/netlab"
@@ -59,8 +61,16 @@ class Lab:
         raise NetlabError(f"{self.name} has no host {name}; it has "
                           + ", ".join(host["name"] for host in self.hosts))
 
+    @property
+    def folder(self):
+        return os.path.join(ROOT, self.name)
+
+    @property
+    def link_ends(self):
+        return [entry["name"] for entry in self.datacenters] + [links.OUTSIDE]
+
     def save(self):
-        path = os.path.join(ROOT, self.name, "lab.json")
+        path = os.path.join(self.folder, "lab.json")
         with open(path + ".new", "w", encoding="utf-8") as file:
             json.dump(self.document, file, indent=1)
         os.replace(path + ".new", path)
@@ -104,7 +114,8 @@ def _describe(name, spec):
                       "rate_bit": host.rate_bit, "cut": False})
     return {"name": name, "hosts": hosts,
             "datacenters": [{"name": entry.name, "wan_bit": entry.wan_bit, "cut": False}
-                            for entry in spec.datacenters]}
+                            for entry in spec.datacenters],
+            "links": [way.document() for way in spec.ways]}
 
 
 def claim(name):
@@ -117,16 +128,32 @@ def claim(name):
                           f"down with netlab down {name}") from None
 
 
-def _build(lab):
-    kernel.make_switch(lab.namespace(EXCHANGE))
-    for datacenter in lab.datacenters:
-        name = datacenter["name"]
+def _build_datacenters(lab):
+    exchange = lab.namespace(EXCHANGE)
+    linked = bool(lab.document["links"])
+    for name in (entry["name"] for entry in lab.datacenters):
+        bridge = relay.bridge_of(name) if linked else "br0"
+        if linked:
+            kernel.add_bridge(exchange, bridge)
         kernel.make_switch(lab.namespace(name))
-        kernel.join(lab.namespace(EXCHANGE), name, lab.namespace(name), UPLINK)
+        kernel.join(exchange, name, lab.namespace(name), UPLINK, bridge=bridge)
+
+
+def _build_links(lab, ways):
+    if ways:
+        relay.start(lab.namespace(EXCHANGE), lab.folder, lab.link_ends)
+    for way in ways:
+        relay.set_way(lab.folder, way)
+
+
+def _build(lab, ways):
+    kernel.make_switch(lab.namespace(EXCHANGE))
+    _build_datacenters(lab)
     for host in lab.hosts:
         kernel.make_namespace(host["namespace"])
         kernel.join(lab.switch_of(host), host["name"], host["namespace"], "eth0",
                     host["address"] + "/16")
+    _build_links(lab, ways)
     for name, rate in ([(entry["name"], entry["wan_bit"]) for entry in lab.datacenters]
                        + [(host["name"], host["rate_bit"]) for host in lab.hosts]):
         if rate is not None:
@@ -138,7 +165,7 @@ def build(name, spec):
     try:
         lab = Lab(_describe(name, spec))
         lab.save()
-        _build(lab)
+        _build(lab, spec.ways)
     except BaseException:
         down(name)
         raise
@@ -166,6 +193,31 @@ def set_rate(lab, name, rate_bit):
     lab.save()
 
 
+def set_links(lab, ways):
+    """From now on; what is not said of a way is nothing."""
+    if not lab.document["links"]:
+        raise NetlabError(f"{lab.name} was built without links; give one to up or with: "
+                          "--link 'dc1 dc2'")
+    for way in ways:
+        specs.check_ends(way, lab.link_ends)
+    for way in ways:
+        relay.set_way(lab.folder, way)
+        others = [entry for entry in lab.document["links"]
+                  if (entry["from"], entry["to"]) != (way.source, way.sink)]
+        lab.document["links"] = [*others, way.document()]
+    lab.save()
+
+
+def _link_status(lab):
+    """All ways that were described or that carried anything."""
+    if not lab.document["links"]:
+        return []
+    seen = relay.counters(lab.folder)
+    described = {(entry["from"], entry["to"]): entry for entry in lab.document["links"]}
+    return [{**described.get(ends, {"from": ends[0], "to": ends[1]}),
+             "carried": seen.get(ends, {})} for ends in sorted(described.keys() | seen.keys())]
+
+
 def set_cut(lab, name, cut):
     namespace, device = lab.ends(name)[1]
     kernel.set_forwarding(namespace, device, forwards=not cut)
@@ -187,4 +239,5 @@ def status(lab):
         if "wan_bit" in entry and entry["wan_bit"] is not None:
             entry["sent_wire_bytes"] = kernel.wire_counters(near[0]).get(near[1], 0)
             entry["received_wire_bytes"] = kernel.wire_counters(far[0]).get(far[1], 0)
+    document["links"] = _link_status(lab)
     return document

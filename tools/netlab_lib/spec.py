@@ -5,7 +5,9 @@
 A specification is JSON:
 
     {"datacenters": [{"name": "dc1", "wan": "200mbit"}, …],       may be left out: no limit
-     "hosts": [{"name": "h1", "location": "lab/dc1/rack1/h1", "rate": "500mbit"}, …]}
+     "hosts": [{"name": "h1", "location": "lab/dc1/rack1/h1", "rate": "500mbit"}, …],
+     "links": [{"between": ["dc1", "dc2"], "delay": "50ms", "rate": "1gbit", …},
+               {"from": "dc2", "to": "outside", "loss": "1%"}, …]}   may be left out: see links.py
 
 A host's datacenter is the second part of its location; the fourth is its own name. A host without
 a location stands outside all datacenters, at the wide-area exchange. No rate: no limit.
@@ -15,6 +17,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
+from netlab_lib import links
 from netlab_lib.errors import UsageError
 
 REGION = "lab"
@@ -22,11 +25,12 @@ HUB = "hub"
 HOSTS_MAX = 250
 RATE_MIN_BIT = 100_000           # below, one packet takes longer than TCP's first time-out
 RATE_MAX_BIT = 100_000_000_000
+LINKED_MAX = 32  # datacenters, of a laboratory with links: each pair has two ways
 
 _UNITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 # They become names of interfaces, which hold 15 bytes.
 _NAME = re.compile(r"[a-z][a-z0-9]{0,11}")
-_RESERVED = ("lo", "br0", "eth0", "wan", "up")
+_RESERVED = ("lo", "br0", "eth0", "wan", "up", links.OUTSIDE)
 
 
 @dataclass
@@ -50,6 +54,7 @@ class Datacenter:
 class Spec:
     hosts: list[Host] = field(default_factory=list)
     datacenters: list[Datacenter] = field(default_factory=list)
+    ways: list[links.Link] = field(default_factory=list)
 
 
 def parse_rate(text, what):
@@ -72,12 +77,13 @@ def check_name(name, what):
                          "digits, a letter first")
 
 
-def of_counts(dcs, hosts_per_dc, rack_size, rate, wan):
+def of_counts(dcs, hosts_per_dc, rack_size, rate, wan, ways=()):
     """dc1 … with racks of `rack_size` hosts h1 …, and the host `hub`, without a limit, outside."""
     for what, count in (("hosts", hosts_per_dc), ("dcs", dcs), ("rack-size", rack_size)):
         if count < 1:
             raise UsageError(f"--{what}: {count} is too few; give at least 1")
-    spec = Spec(datacenters=[Datacenter(f"dc{k + 1}", wan) for k in range(dcs)])
+    spec = Spec(datacenters=[Datacenter(f"dc{k + 1}", wan) for k in range(dcs)],
+                ways=list(ways))
     for index in range(dcs * hosts_per_dc):
         datacenter, place = divmod(index, hosts_per_dc)
         name = f"h{index + 1}"
@@ -98,11 +104,15 @@ def of_file(path):
     return of_document(document)
 
 
-def _entries(document, key, allowed):
+def _objects(document, key):
     entries = document.get(key, [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise UsageError(f"{key}: give a list of objects")
-    for entry in entries:
+    return entries
+
+
+def _entries(document, key, allowed):
+    for entry in _objects(document, key):
         unknown = sorted(set(entry) - set(allowed))
         if unknown:
             raise UsageError(f"{key}: unknown key \"{unknown[0]}\"; known: {', '.join(allowed)}")
@@ -110,13 +120,16 @@ def _entries(document, key, allowed):
 
 
 def of_document(document):
-    if not isinstance(document, dict) or set(document) - {"hosts", "datacenters"}:
+    if not isinstance(document, dict) or \
+            set(document) - {"hosts", "datacenters", "links"}:
         raise UsageError("a specification is an object with \"hosts\" and, if need be, "
-                         "\"datacenters\"")
+                         "\"datacenters\" and \"links\"")
     spec = Spec()
     for entry in _entries(document, "datacenters", ("name", "wan")):
         name = entry.get("name")
         spec.datacenters.append(Datacenter(name, parse_rate(entry.get("wan"), f"{name}: wan")))
+    for entry in _objects(document, "links"):
+        spec.ways += links.of_entry(entry)
     for entry in _entries(document, "hosts", ("name", "location", "rate")):
         name = entry.get("name")
         location = entry.get("location", "")
@@ -141,6 +154,22 @@ def _check_location(host, regions):
     host.datacenter = datacenter
 
 
+def _check_links(spec):
+    ends = [entry.name for entry in spec.datacenters] + [links.OUTSIDE]
+    if spec.ways and len(ends) > LINKED_MAX + 1:
+        raise UsageError(f"links: {len(ends) - 1} datacenters are too many; {LINKED_MAX} is the "
+                         "most")
+    for way in spec.ways:
+        check_ends(way, ends)
+    spec.ways = links.merged(spec.ways)
+
+
+def check_ends(way, ends):
+    for end in (way.source, way.sink):
+        if end not in ends:
+            raise UsageError(f"link: there is no datacenter {end}; there is: {', '.join(ends)}")
+
+
 def checked(spec):
     if not spec.hosts:
         raise UsageError("a laboratory needs hosts; give --hosts, --dcs or --spec")
@@ -161,4 +190,5 @@ def checked(spec):
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"\"{name}\" is the name of two hosts or datacenters")
+    _check_links(spec)
     return spec
