@@ -163,6 +163,10 @@ class LinkTest(unittest.TestCase):
             self.assertEqual(lab.heard(), "ConnectionResetError")
             self.assertGreater(lab.carried("dc1", "dc2")["reset"], 0)
 
+    def test_connections_are_rationed(self):
+        with Far("j", "connections=15") as lab:
+            self.assertEqual(int(lab.python(MANY)), 15)
+
     def test_the_link_is_dead_for_a_while(self):
         with Far("g", "delay=1ms dead_for=2s") as lab:
             self.assertGreater(float(lab.python(ASK)), 0.5)
@@ -190,6 +194,7 @@ class BadInputTest(unittest.TestCase):
         ("dc1 dc2 speed=1", "unknown key \"speed\""),
         ("dc1 dc2 slow", "\"slow\" is no KEY=VALUE"),
         ("dc1 dc2 sick_of=me sick=1%", "give busiest or any"),
+        ("dc1 dc2 connections=0", "give a whole number"),
         ("dc1 dc2 sick_rate=1mbit", "sick_rate means nothing without sick"),
         ("dc1 dc1", "two different ends"),
         ("dc1 dc9", "no datacenter dc9; there is: dc1, dc2, outside"),

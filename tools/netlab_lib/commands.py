@@ -180,7 +180,8 @@ def _print_rows(rows):
 
 
 def _print_links(entries):
-    counted = ("frames", "bytes", "lost", "overflowed", "dead", "duplicated", "reset", "flows")
+    counted = ("frames", "bytes", "lost", "overflowed", "dead", "duplicated", "reset", "refused",
+               "flows")
     rows = [("LINK", *(name.upper() for name in counted), "")]
     for entry in entries:
         settings = " ".join(f"{key}={value}" for key, value in entry.items()

@@ -19,6 +19,9 @@ location are. All that is not said of it is nothing: no delay, no limit, no loss
     sick_of=busiest         the flow that carries most by then is on such a path (or: any)
     sick_after=2s
     reset_after=3s          TCP connections of that age are reset as soon as they say something
+    connections=20          more TCP connections than so many are not let through: their first
+                            segments are lost, until one of the others ends or is silent for 60 s
+    connection_rate=10      how many may begin in a second
     dead_after=10s          nothing passes, from then on,
     dead_for=5s             for so long
 
@@ -78,6 +81,12 @@ def _rate(text, what):
     return rate
 
 
+def _count(text, what):
+    if not re.fullmatch(r"[1-9]\d{0,6}", str(text)):
+        raise UsageError(f"{what}: \"{text}\" is none; give a whole number from 1")
+    return int(text)
+
+
 def _queue(text, what):
     units = {**_TIME_UNITS, **_SIZE_UNITS}
     amount = _number(text, units, what, "100ms or 64kb")
@@ -98,6 +107,7 @@ _PARSERS = {
     "sick": ("sick", _share), "sick_loss": ("sick_loss", _share),
     "sick_rate": ("sick_rate_bit", _rate), "sick_of": ("sick_busiest", _sick_of),
     "sick_after": ("sick_after_s", _seconds), "reset_after": ("reset_after_s", _seconds),
+    "connections": ("connections", _count), "connection_rate": ("connection_rate", _count),
     "dead_after": ("dead_after_s", _seconds), "dead_for": ("dead_for_s", _seconds),
 }
 # What says nothing without another.

@@ -83,8 +83,11 @@ FrameInfo Look(Bytes frame) {
   info.flow = FlowOf(frame, *packet);
   info.tcp = HasTcp(frame, *packet);
   if (info.tcp) {
-    info.begins = (frame[packet->payload + kTcpFlags] & kSyn) != 0;
-    info.resets = (frame[packet->payload + kTcpFlags] & kRst) != 0;
+    const int flags = frame[packet->payload + kTcpFlags];
+    info.begins = (flags & kSyn) != 0;
+    info.asks = info.begins && (flags & kAck) == 0;
+    info.ends = (flags & (kFin | kRst)) != 0;
+    info.resets = (flags & kRst) != 0;
   }
   return info;
 }

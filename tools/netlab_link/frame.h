@@ -22,6 +22,8 @@ struct FrameInfo {
   uint64_t flow = 0;
   bool tcp = false;
   bool begins = false;  // a SYN
+  bool asks = false;    // one that nobody has answered
+  bool ends = false;    // a FIN or RST
   bool resets = false;  // a RST
 };
 

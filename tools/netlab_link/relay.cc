@@ -154,10 +154,10 @@ std::string Relay::Status() {
           &list, list.empty() ? "" : ", ",
           absl::StrFormat(R"({"from": "%s", "to": "%s", "frames": %d, "bytes": %d, "lost": %d, )"
                           R"("overflowed": %d, "dead": %d, "duplicated": %d, "reset": %d, )"
-                          R"("flows": %d})",
+                          R"("refused": %d, "flows": %d})",
                           ports_[from].name, ports_[to].name, counts.frames, counts.bytes,
                           counts.lost, counts.overflowed, counts.dead, counts.duplicated,
-                          counts.reset, way(from, to).flows()));
+                          counts.reset, counts.refused, way(from, to).flows()));
     }
   }
   return absl::StrCat("[", list, "]");

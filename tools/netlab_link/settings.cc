@@ -30,6 +30,8 @@ const Names& AllNames() {
                               {"sick_rate_bit", &Settings::sick_rate_bit},
                               {"sick_busiest", &Settings::sick_busiest},
                               {"reset_after_s", &Settings::reset_after_s},
+                              {"connections", &Settings::connections},
+                              {"connection_rate", &Settings::connection_rate},
                               {"dead_after_s", &Settings::dead_after_s},
                               {"dead_for_s", &Settings::dead_for_s}};
   return names;

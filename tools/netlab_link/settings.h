@@ -27,9 +27,11 @@ struct Settings {
   double sick = 0;  // of the paths, which flows are dealt out to by a hash
   double sick_after_s = 0;
   double sick_loss = 0;
-  double sick_rate_bit = 0;  // of each flow there
-  double sick_busiest = 0;   // not 0: the flow that carries most at that time is on a sick path
-  double reset_after_s = 0;  // how old a TCP connection becomes; 0: any age
+  double sick_rate_bit = 0;    // of each flow there
+  double sick_busiest = 0;     // not 0: the flow that carries most at that time is on a sick path
+  double reset_after_s = 0;    // how old a TCP connection becomes; 0: any age
+  double connections = 0;      // TCP's, that begin in this direction and are known at once
+  double connection_rate = 0;  // how many may begin in a second
   double dead_after_s = 0;
   double dead_for_s = 0;
 };

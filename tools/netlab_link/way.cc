@@ -48,13 +48,39 @@ bool Way::Dead(double now) const {
 void Way::Forget(double now) {
   std::erase_if(flows_, [&](const auto& entry) { return now - entry.second.last > kIdle; });
   if (flows_.size() >= kFlowsMax) flows_.clear();
+  const auto open = [](const auto& entry) { return entry.second.open; };
+  open_ = static_cast<size_t>(std::count_if(flows_.begin(), flows_.end(), open));
+}
+
+// A second's worth may begin at once.
+bool Way::MayBegin(double now) {
+  if (settings_.connections > 0 && static_cast<double>(open_) >= settings_.connections) {
+    return false;
+  }
+  if (settings_.connection_rate == 0) return true;
+  if (next_begin_ > now) return false;
+  next_begin_ = std::max(next_begin_, now - 1) + 1 / settings_.connection_rate;
+  return true;
+}
+
+bool Way::Refuses(const FrameInfo& frame, Flow& flow, double now) {
+  if (frame.ends && flow.open) {
+    flow.open = false;
+    --open_;
+  }
+  if (!frame.asks || flow.open) return false;
+  if (!MayBegin(now)) return true;
+  flow.open = true;
+  ++open_;
+  return false;
 }
 
 Way::Flow& Way::Known(const FrameInfo& frame, size_t bytes, double now) {
-  if (flows_.size() >= kFlowsMax) Forget(now);
+  const bool crowded = settings_.connections > 0 && frame.asks;
+  if (flows_.size() >= kFlowsMax || crowded) Forget(now);
   const auto [found, added] = flows_.try_emplace(frame.flow);
   Flow& flow = found->second;
-  if (added || frame.begins) flow = {.begun = now, .last = now};
+  if (added || frame.begins) flow = {.begun = now, .last = now, .open = flow.open};
   flow.recent = Decayed(flow.recent, now - flow.last) + static_cast<double>(bytes);
   flow.last = now;
   return flow;
@@ -118,6 +144,10 @@ Way::Fate Way::Take(const FrameInfo& frame, size_t bytes, double now) {
     ++counts_.reset;
     if (frame.resets) return {.arrives = Arrival(now)};
     return {.reset = true};
+  }
+  if (Refuses(frame, flow, now)) {
+    ++counts_.refused;
+    return {};
   }
   const bool sick = Sick(frame, now);
   if (Happens(settings_.loss) || (sick && Happens(settings_.sick_loss))) {

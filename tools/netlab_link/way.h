@@ -28,7 +28,8 @@ struct Counts {
   uint64_t overflowed = 0;  // the queue was full
   uint64_t dead = 0;        // while the link was
   uint64_t duplicated = 0;
-  uint64_t reset = 0;  // segments of connections that are too old
+  uint64_t reset = 0;    // segments of connections that are too old
+  uint64_t refused = 0;  // connections that were too many, each time that they were asked for
 };
 
 class Way {
@@ -58,10 +59,14 @@ class Way {
     double last = 0;
     double free_at = 0;
     double recent = 0;  // bytes, of which a second takes two thirds away
+    bool open = false;  // a connection that began in this direction
   };
 
   Flow& Known(const FrameInfo& frame, size_t bytes, double now);
   void Forget(double now);
+  // Whether one more connection is one too many. Keeps count of those that are open.
+  bool Refuses(const FrameInfo& frame, Flow& flow, double now);
+  bool MayBegin(double now);
   bool Happens(double share);
   bool Dead(double now) const;
   bool Sick(const FrameInfo& frame, double now);
@@ -76,6 +81,8 @@ class Way {
   std::optional<double> sick_from_;  // where in [0, 1) the sick paths begin, once they are
   Random random_;
   std::unordered_map<uint64_t, Flow> flows_;
+  size_t open_ = 0;
+  double next_begin_ = 0;  // when a connection would begin if they came evenly
   Counts counts_;
 };
 

@@ -111,6 +111,32 @@ TEST(WayTest, ConnectionsAreResetAtAnAge) {
   EXPECT_TRUE(Arrives(way, {.flow = 9}, 9));  // UDP has no connections
 }
 
+constexpr FrameInfo Asks(uint64_t flow) {
+  return {.flow = flow, .tcp = true, .begins = true, .asks = true};
+}
+
+TEST(WayTest, RationsConnections) {
+  Way way = WayWith({.connections = 2});
+  EXPECT_TRUE(Arrives(way, Asks(1), 0));
+  EXPECT_TRUE(Arrives(way, Asks(2), 0));
+  EXPECT_FALSE(Arrives(way, Asks(3), 0));
+  EXPECT_TRUE(Arrives(way, Asks(2), 0));  // once more
+  EXPECT_TRUE(Arrives(way, {.flow = 1, .tcp = true, .ends = true}, 1));
+  EXPECT_TRUE(Arrives(way, {.flow = 1, .tcp = true, .ends = true}, 1));
+  EXPECT_TRUE(Arrives(way, Asks(3), 1));
+  EXPECT_FALSE(Arrives(way, Asks(1), 1));
+  EXPECT_EQ(way.counts().refused, 2);
+  EXPECT_TRUE(Arrives(way, Asks(1), 70));  // the others were silent for a minute
+}
+
+TEST(WayTest, RationsBeginnings) {
+  Way way = WayWith({.connection_rate = 10});
+  for (uint64_t flow = 1; flow <= 100; ++flow) way.Take(Asks(flow), kFrame, 5);
+  EXPECT_NEAR(static_cast<double>(way.counts().frames), 11, 1);
+  EXPECT_FALSE(Arrives(way, Asks(200), 5.05));
+  EXPECT_TRUE(Arrives(way, Asks(200), 5.2));
+}
+
 TEST(WayTest, IsDeadForAWhile) {
   Way way = WayWith({.dead_after_s = 1, .dead_for_s = 2});
   EXPECT_TRUE(Arrives(way, Tcp(1), 0.9));
