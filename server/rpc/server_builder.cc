@@ -29,7 +29,7 @@ constexpr int kThreadsMax = 64;
 void SetChannelArguments(grpc::ServerBuilder& builder, size_t receive_bytes_max, bool shares_port) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, shares_port ? 1 : 0);
   const auto set = [&](const char* name, int value) { builder.AddChannelArgument(name, value); };
-  SetKeepalive(set);
+  SetKeepalive(set, kLongestAnswerMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
   SetFlowControl(set);

@@ -25,20 +25,31 @@ using std::chrono::milliseconds;
 // A server that is connected and does not answer: stopped, or far too busy.
 constexpr std::chrono::seconds kAnswerTimeout{30};
 constexpr milliseconds kRetryInterval{100};
-// What one of several servers has to take a connection.
-constexpr milliseconds kConnectPatience{500};
-// What it has to answer, before the next one is asked: it may lead no more and not know it.
-constexpr std::chrono::seconds kAnswerPatience{3};
+// When the next of several servers is dialled as well, and the same one once more: it may be far
+// away, or a host that has just come back.
+constexpr milliseconds kDialOn{500};
+constexpr std::chrono::seconds kDialAgain{2};
+constexpr size_t kDialsMax = 16;
+constexpr milliseconds kLook{20};
+// What one of several has to answer, before the next one is asked: it may lead no more and not know
+// it.
+constexpr milliseconds kAnswerPatience{3000};
 constexpr int kSilentMax = 3;
 
-grpc::ChannelArguments Arguments() {
+// A caller that gives a connection a minute expects a link on which things take long.
+int AnswerMs(milliseconds connect_timeout) {
+  return static_cast<int>(
+      std::clamp<int64_t>(connect_timeout.count(), kAnswerMs, kLongestAnswerMs));
+}
+
+grpc::ChannelArguments Arguments(milliseconds connect_timeout) {
   grpc::ChannelArguments arguments;
-  // A restarting server is noticed at once, not after gRPC's growing pauses.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   const auto set = [&](const char* name, int value) { arguments.SetInt(name, value); };
-  SetKeepalive(set);  // whoever watches says nothing himself
+  SetConnecting(set, AnswerMs(connect_timeout));
+  // A restarting server is noticed at once, not after gRPC's growing pauses.
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // dials have a connection each
+  SetKeepalive(set, AnswerMs(connect_timeout));             // whoever watches says nothing himself
   SetFlowControl(set);
   arguments.SetMaxReceiveMessageSize(-1);  // attachments
   // The hub is named; a proxy of the environment is for the web.
@@ -62,10 +73,56 @@ AdminClient::AdminClient(std::string server, milliseconds connect_timeout,
 std::shared_ptr<grpc::Channel> AdminClient::channel() {
   const bool changed = credentials_.Refresh();
   MutexLock lock(mutex_);
-  if (changed || channel_ == nullptr) {
-    channel_ = credentials_.MakeChannel(choice_.current(), Arguments());
-  }
+  if (changed) dials_.clear();
+  if (changed || channel_ == nullptr) channel_ = DialLocked();
   return channel_;
+}
+
+// One that is young goes on alone, and so does one that is refused, which tries again by itself.
+std::shared_ptr<grpc::Channel> AdminClient::DialLocked() {
+  const std::string& server = choice_.current();
+  const Clock::time_point now = Clock::now();
+  for (const Dial& dial : dials_) {
+    if (dial.server != server) continue;
+    const bool hangs = dial.channel->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_CONNECTING;
+    if (!hangs || now - dial.begun < kDialAgain) return dial.channel;
+  }
+  if (dials_.size() >= kDialsMax) dials_.erase(dials_.begin() + 1);  // the first is the furthest
+  dials_.push_back({server, credentials_.MakeChannel(server, Arguments(connect_timeout_)), now});
+  dials_.back().channel->GetState(/*try_to_connect=*/true);
+  return dials_.back().channel;
+}
+
+void AdminClient::DialOn() {
+  NotThere(absl::OkStatus());
+  MutexLock lock(mutex_);
+  channel_ = DialLocked();
+}
+
+bool AdminClient::AnyConnected() {
+  MutexLock lock(mutex_);
+  for (const Dial& dial : dials_) {
+    if (dial.channel->GetState(/*try_to_connect=*/true) != GRPC_CHANNEL_READY) continue;
+    for (size_t turn = 0; turn < kDialsMax && choice_.current() != dial.server; ++turn) {
+      choice_.NotThere(choice_.current(), "");
+    }
+    channel_ = dial.channel;
+    dials_.clear();
+    return true;
+  }
+  return false;
+}
+
+bool AdminClient::ConnectedBy(Clock::time_point until) {
+  do {
+    if (channel()->WaitForConnected(std::min(until, Clock::now() + kLook))) {
+      MutexLock lock(mutex_);
+      dials_.clear();
+      return true;
+    }
+    if (AnyConnected()) return true;
+  } while (Clock::now() < until);
+  return false;
 }
 
 void AdminClient::NotThere(const absl::Status& status) {
@@ -81,12 +138,15 @@ bool AdminClient::several() {
 }
 
 absl::Status AdminClient::WaitUntilConnected(Clock::time_point deadline) {
+  const Clock::time_point begin = Clock::now();
   while (true) {
-    const Clock::time_point try_until =
-        several() ? std::min(deadline, Clock::now() + kConnectPatience) : deadline;
-    if (channel()->WaitForConnected(try_until)) return absl::OkStatus();
-    if (try_until >= deadline) break;
-    NotThere(absl::OkStatus());
+    const milliseconds patience = several() ? kDialOn : milliseconds(kDialAgain);
+    if (ConnectedBy(std::min(deadline, Clock::now() + patience))) {
+      connecting_took_ = std::max(connecting_took_, Clock::now() - begin);
+      return absl::OkStatus();
+    }
+    if (Clock::now() >= deadline) break;
+    DialOn();
   }
   const std::string why = credentials_.WhyNot(ServersOf(server_).front());
   if (!why.empty()) {
@@ -133,7 +193,8 @@ absl::StatusOr<Response> AdminClient::Call(Method<Request, Response> method, con
   for (;;) {
     if (absl::Status status = WaitUntilConnected(give_up); !status.ok()) return status;
     grpc::ClientContext context;
-    const auto patience = silent < kSilentMax ? kAnswerPatience : kAnswerTimeout;
+    const Clock::duration asked_next = std::max<Clock::duration>(kAnswerPatience, connecting_took_);
+    const Clock::duration patience = silent < kSilentMax ? asked_next : kAnswerTimeout;
     context.set_deadline(std::min(Clock::now() + patience, give_up_by_));
     Response response;
     const grpc::Status status =

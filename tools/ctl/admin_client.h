@@ -14,6 +14,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -76,11 +77,24 @@ class AdminClient {
                                 bool* repeated = nullptr);
   // Another one once the files of the credentials have changed.
   std::shared_ptr<grpc::Channel> channel() ABSL_LOCKS_EXCLUDED(mutex_);
+  // One of the dials has a connection by then, and is used.
+  bool ConnectedBy(Clock::time_point until) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool AnyConnected() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Another dial, of the server that is asked now, beside those that go on.
+  void DialOn() ABSL_LOCKS_EXCLUDED(mutex_);
   // The server that is asked was not reached, or does not lead and says who does.
   void NotThere(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   bool several() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status NoAnswer() const;
   absl::Status Cut() const;
+
+  // A channel that connects. Where the server is far, or a packet was lost, it takes its time.
+  struct Dial {
+    std::string server;
+    std::shared_ptr<grpc::Channel> channel;
+    Clock::time_point begun;
+  };
+  std::shared_ptr<grpc::Channel> DialLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string server_;
   const std::chrono::milliseconds connect_timeout_;
@@ -88,6 +102,8 @@ class AdminClient {
   Mutex mutex_;
   ServerChoice choice_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Dial> dials_ ABSL_GUARDED_BY(mutex_);  // until one of them is connected
+  Clock::duration connecting_took_{};
   const Clock::time_point made_ = Clock::now();
   Clock::time_point give_up_by_ = Clock::time_point::max();
 };

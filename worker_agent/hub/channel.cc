@@ -26,16 +26,16 @@ void QuietGrpc() {
 }
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server, Connection connection,
-                                           const tls::ClientCredentials& credentials) {
+                                           const tls::ClientCredentials& credentials,
+                                           int answer_ms) {
   QuietGrpc();
   ResolveNamesAsTheSystem();
   grpc::ChannelArguments arguments;
   const auto set = [&](const char* name, int value) { arguments.SetInt(name, value); };
-  SetKeepalive(set);
+  SetKeepalive(set, answer_ms);
+  SetConnecting(set, answer_ms);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   // gRPC's own back-off goes up to two minutes; a restarted hub waits one lease for its workers.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // gRPC looks a name up every 30 s at most, and the hub may be on another machine by then.
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
@@ -46,6 +46,15 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server, Connection
   arguments.SetMaxReceiveMessageSize(kHubMessageBytesMax);
   arguments.SetMaxSendMessageSize(kHubMessageBytesMax);
   return credentials.MakeChannel(server, arguments);
+}
+
+// A queue grows, and a segment is sent again.
+constexpr TimeMs kRoundTripsToAnswer = 3;
+
+// Few values, since workers of one process that say the same have one connection together.
+int LadderFrom(TimeMs answer_ms) {
+  if (answer_ms <= kAnswerMs) return kAnswerMs;
+  return answer_ms <= 4 * kAnswerMs ? 4 * kAnswerMs : kLongestAnswerMs;
 }
 
 // gRPC 1.51 ends its callback threads together with the last channel that used them, and crashes
@@ -59,8 +68,9 @@ void KeepTheFirst(const std::shared_ptr<grpc::Channel>& channel) {
 }  // namespace
 
 std::shared_ptr<grpc::Channel> MakeHubChannel(const std::string& server, Connection connection) {
-  auto channel = MakeChannel(ServersOf(server).front(), connection,
-                             tls::ClientCredentials(tls::ClientSecurity().OrEnvironment()));
+  auto channel =
+      MakeChannel(ServersOf(server).front(), connection,
+                  tls::ClientCredentials(tls::ClientSecurity().OrEnvironment()), kAnswerMs);
   KeepTheFirst(channel);
   return channel;
 }
@@ -74,11 +84,17 @@ HubChannel::HubChannel(const std::string& server, const tls::ClientSecurity& sec
                    }),
       choice_(server) {
   MutexLock lock(mutex_);
-  channel_ = Make(Connection::kShared);
+  UseAnother(Connection::kShared);
+}
+
+void HubChannel::UseAnother(Connection connection) {
+  channel_ = Make(connection);
+  answer_ms_in_use_ = answer_ms_;
+  patient_ = nullptr;
 }
 
 std::shared_ptr<grpc::Channel> HubChannel::Make(Connection connection) const {
-  auto channel = MakeChannel(choice_.current(), connection, credentials_);
+  auto channel = MakeChannel(choice_.current(), connection, credentials_, answer_ms_);
   if (calls_ == Calls::kAny) KeepTheFirst(channel);
   return channel;
 }
@@ -88,7 +104,7 @@ std::shared_ptr<grpc::Channel> HubChannel::Get() { return GetWay().channel; }
 HubChannel::Way HubChannel::GetWay() {
   const bool changed = credentials_.Refresh();
   MutexLock lock(mutex_);
-  if (changed) channel_ = Make(Connection::kShared);
+  if (changed) UseAnother(Connection::kShared);
   return {choice_.current(), channel_};
 }
 
@@ -98,12 +114,37 @@ void HubChannel::Note(const std::string& server, const absl::Status& ended) {
   MutexLock lock(mutex_);
   const std::string before = choice_.current();
   choice_.NotThere(server, LeaderOf(ended));
-  if (choice_.current() != before) channel_ = Make(Connection::kShared);
+  if (choice_.current() != before) UseAnother(Connection::kShared);
 }
 
-void HubChannel::NoteThere(const std::string& server) {
+void HubChannel::NoteThere(const std::string& server, TimeMs round_trip_ms) {
   MutexLock lock(mutex_);
   choice_.There(server);
+  answer_ms_ = LadderFrom(kRoundTripsToAnswer * round_trip_ms);
+  if (answer_ms_ <= answer_ms_in_use_) return;
+  patient_ = Make(Connection::kShared);
+  patient_->GetState(/*try_to_connect=*/true);
+}
+
+bool HubChannel::has_patient() const {
+  MutexLock lock(mutex_);
+  return patient_ != nullptr;
+}
+
+bool HubChannel::TakePatient() {
+  MutexLock lock(mutex_);
+  if (patient_ == nullptr) return false;
+  if (patient_->GetState(/*try_to_connect=*/true) != GRPC_CHANNEL_READY) return false;
+  channel_ = std::exchange(patient_, nullptr);
+  answer_ms_in_use_ = answer_ms_;
+  return true;
+}
+
+void HubChannel::NoteNoAnswer(TimeMs waited_ms) {
+  MutexLock lock(mutex_);
+  if (waited_ms < answer_ms_ / 2) return;
+  const int before = std::exchange(answer_ms_, LadderFrom(answer_ms_ + 1));
+  if (answer_ms_ != before) UseAnother(Connection::kShared);
 }
 
 bool HubChannel::several() const {
@@ -117,7 +158,7 @@ std::optional<std::string> HubChannel::Other(size_t turn) const {
 }
 
 std::shared_ptr<grpc::Channel> HubChannel::Beside(const std::string& server) const {
-  return MakeChannel(server, Connection::kShared, credentials_);
+  return MakeChannel(server, Connection::kShared, credentials_, kAnswerMs);
 }
 
 std::string HubChannel::WhyNot() const {
@@ -132,7 +173,8 @@ std::string HubChannel::WhyNot() const {
 std::shared_ptr<grpc::Channel> HubChannel::Renew() {
   credentials_.Refresh();
   MutexLock lock(mutex_);
-  return channel_ = Make(Connection::kOwn);
+  UseAnother(Connection::kOwn);
+  return channel_;
 }
 
 }  // namespace tensorhub::agent

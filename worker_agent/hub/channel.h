@@ -12,8 +12,10 @@
 #include <optional>
 #include <string>
 
+#include "common/grpc_keepalive.h"
 #include "common/mutex.h"
 #include "common/server_choice.h"
+#include "common/time.h"
 #include "common/tls/client_security.h"
 
 namespace tensorhub::agent {
@@ -48,8 +50,16 @@ class HubChannel {
   Way GetWay() ABSL_LOCKS_EXCLUDED(mutex_);
   // How a call ended that went to `server`: ServerChoice::NotThere, if so it did.
   void Note(const std::string& server, const absl::Status& ended) ABSL_LOCKS_EXCLUDED(mutex_);
-  // ServerChoice::There.
-  void NoteThere(const std::string& server) ABSL_LOCKS_EXCLUDED(mutex_);
+  // ServerChoice::There. What is made from now on has the patience that such a round trip wants. If
+  // the channel in use has less, one that has it begins to connect.
+  void NoteThere(const std::string& server, TimeMs round_trip_ms) ABSL_LOCKS_EXCLUDED(mutex_);
+  // There is such a one, and it may not be connected yet.
+  bool has_patient() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether it is connected, and is the channel from now on.
+  bool TakePatient() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Nobody answered within that time, and nobody refused: the server may be further away than the
+  // channel allows for, so the next one allows for more.
+  void NoteNoAnswer(TimeMs waited_ms) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether another server may be the right one.
   bool several() const ABSL_LOCKS_EXCLUDED(mutex_);
   // ServerChoice::Other.
@@ -65,12 +75,16 @@ class HubChannel {
  private:
   std::shared_ptr<grpc::Channel> Make(Connection connection) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UseAnother(Connection connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Calls calls_;
   tls::ClientCredentials credentials_;
   mutable Mutex mutex_;
   ServerChoice choice_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<grpc::Channel> patient_ ABSL_GUARDED_BY(mutex_);
+  int answer_ms_ ABSL_GUARDED_BY(mutex_) = kAnswerMs;
+  int answer_ms_in_use_ ABSL_GUARDED_BY(mutex_) = kAnswerMs;  // of channel_
 };
 
 }  // namespace tensorhub::agent

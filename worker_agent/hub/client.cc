@@ -29,8 +29,10 @@ constexpr TimeMs kPutAgainMs = 2000;
 // connect at once; and less and less often, so that a hub that is slow is left alone.
 constexpr TimeMs kFirstRenewMs = 5000;
 constexpr TimeMs kLongestRenewMs = 30'000;
-// What one of several servers has to welcome a worker, or to say who leads.
-constexpr TimeMs kOpenPatienceMs = 1000;
+// How often a channel that is to be used once it is connected is asked whether it is.
+constexpr TimeMs kMoveMs = 200;
+// TCP's, HTTP's, and the session's.
+constexpr TimeMs kConnectingRoundTrips = 3;
 
 // The earlier of those that there are.
 std::optional<TimeMs> Earlier(std::optional<TimeMs> one, std::optional<TimeMs> other) {
@@ -70,6 +72,7 @@ void HubClient::Tick(TimeMs now) {
   if (!connected_ && now >= connect_until_) return FailConnect(TimedOut());
   if (opened_by_ && now >= *opened_by_) {
     opened_by_.reset();
+    open_patience_ms_ = std::min(2 * open_patience_ms_, kLongestOpenPatienceMs);
     if (session_) session_->Cancel();  // its end follows, and the next server
   }
   if (renew_at_ && now >= *renew_at_) {
@@ -77,6 +80,7 @@ void HubClient::Tick(TimeMs now) {
   } else if (open_at_ && now >= *open_at_) {
     Open();
   }
+  if (move_at_ && now_ >= *move_at_) MoveToPatientChannel();
   PutMissingDocuments();
   if (ask_others_at_ && now >= *ask_others_at_) AskOthers();
 }
@@ -112,7 +116,10 @@ void HubClient::PutMissingDocuments() {
 std::optional<TimeMs> HubClient::NextDeadline() const {
   if (state_ == State::kEnded) return std::nullopt;
   const std::optional<TimeMs> next = Earlier(open_at_, opened_by_);
-  if (connected_) return Earlier(Earlier(next ? next : put_at_, renew_at_), ask_others_at_);
+  if (connected_) {
+    const std::optional<TimeMs> session = Earlier(next ? next : put_at_, renew_at_);
+    return Earlier(Earlier(session, ask_others_at_), move_at_);
+  }
   return Earlier(connect_until_, next);
 }
 
@@ -135,7 +142,10 @@ void HubClient::Open() {
   pulse_.Drop();
   UseWay();
   opened_by_.reset();
-  if (channel_->several()) opened_by_ = now_ + kOpenPatienceMs;
+  if (channel_->several()) opened_by_ = now_ + open_patience_ms_;
+  asked_ = std::chrono::steady_clock::now();
+  asked_at_once_ = in_use_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
+  move_at_.reset();
   state_ = State::kOpening;
   protocol::OpenSession opening = OpeningOf(options_.facts, owner_.report());
   opening.endpoint = endpoint_;
@@ -174,8 +184,9 @@ void HubClient::OpenAnew() {
   last->Cancel();
 }
 
+// Where being welcome took long, another connection would not be there sooner.
 void HubClient::LoseSession() {
-  renew_after_ms_ = kFirstRenewMs;
+  renew_after_ms_ = std::max(kFirstRenewMs, open_patience_ms_);
   renew_at_ = now_ + renew_after_ms_;
   owner_.on_event(SessionDown{});
 }
@@ -239,7 +250,9 @@ void HubClient::OnDirective(const protocol::Welcome& welcome) {
   if (!status.ok()) return Refuse(status);
   state_ = State::kUp;
   opened_by_.reset();
-  channel_->NoteThere(at_);
+  channel_->NoteThere(at_, RoundTripMs());
+  if (channel_->has_patient()) move_at_ = now_ + kMoveMs;
+  open_patience_ms_ = std::max(kOpenPatienceMs, 2 * AskedForMs());
   heartbeat_ms_ = welcome.heartbeat_ms;
   if (channel_->several()) ask_others_at_ = now_ + heartbeat_ms_;
   renew_at_.reset();
@@ -275,6 +288,7 @@ void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
     LoseSession();
   }
   channel_->Note(at_, status);
+  if (!was_up && absl::IsUnavailable(status)) channel_->NoteNoAnswer(AskedForMs());
   if (RemedyOf(status) == Remedy::kAskLeader) failures_ = 0;  // somebody knows where to go
   if (!connected_) return OnFirstFailure(status);
   if (LeadsNot(status)) return RetryLater();
@@ -341,6 +355,28 @@ absl::Status HubClient::TimedOut() const {
       "no TensorHub server answered at %s within %.3g s (%s); start tensorhub-server there, or "
       "correct the address",
       options_.server, static_cast<double>(options_.connect_timeout_ms) / 1000, why));
+}
+
+TimeMs HubClient::AskedForMs() const {
+  const auto asked_for = std::chrono::steady_clock::now() - asked_;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(asked_for).count();
+}
+
+TimeMs HubClient::RoundTripMs() const {
+  return AskedForMs() / (asked_at_once_ ? 1 : kConnectingRoundTrips);
+}
+
+// The session goes over once that is connected, so that calls need not wait for it.
+void HubClient::MoveToPatientChannel() {
+  move_at_.reset();
+  if (state_ != State::kUp || !channel_->has_patient()) return;
+  if (!channel_->TakePatient()) {
+    move_at_ = now_ + kMoveMs;
+    return;
+  }
+  Log().info("{} goes on with the server at {} by a connection that waits longer for answers",
+             ToString(options_.facts.self.key), at_);
+  OpenAnew();
 }
 
 void HubClient::RetryLater() {

@@ -9,6 +9,7 @@
 #ifndef TENSORHUB_WORKER_AGENT_HUB_CLIENT_H_
 #define TENSORHUB_WORKER_AGENT_HUB_CLIENT_H_
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -67,6 +68,10 @@ class HubClient {
 
  private:
   enum class State { kIdle, kOpening, kUp, kEnded };
+  // What one of several servers has to welcome a worker, or to say who leads; twice as long each
+  // time that it does not.
+  static constexpr TimeMs kOpenPatienceMs = 1000;
+  static constexpr TimeMs kLongestOpenPatienceMs = 32'000;
 
   void UseChannel(const std::shared_ptr<grpc::Channel>& channel);
   void UseWay();
@@ -90,6 +95,10 @@ class HubClient {
   void Refuse(const absl::Status& status);
   void FailConnect(const absl::Status& status);
   absl::Status TimedOut() const;
+  // Since the server was asked for the session.
+  TimeMs AskedForMs() const;
+  TimeMs RoundTripMs() const;
+  void MoveToPatientChannel();
   void RetryLater();
   void PutMissingDocuments();
   void AskOthers();
@@ -115,7 +124,11 @@ class HubClient {
   absl::Status last_failure_;
   TimeMs now_ = 0;
   TimeMs connect_until_ = 0;
-  std::string at_;  // the server that is asked
+  std::string at_;                               // the server that is asked
+  std::chrono::steady_clock::time_point asked_;  // when; a tick would say it too early
+  bool asked_at_once_ = false;                   // there was a connection
+  std::optional<TimeMs> move_at_;                // to a channel that is more patient
+  TimeMs open_patience_ms_ = kOpenPatienceMs;
   std::optional<TimeMs> open_at_;
   // A server of several that does not answer by then is not waited for.
   std::optional<TimeMs> opened_by_;
