@@ -9,17 +9,16 @@ import sys
 
 NETLAB = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../tools/netlab"))
 SKIPPED = 77
-_HOSTS = 4
-_RATE = "500mbit"
+_SHAPE = ("--hosts", "4", "--rate", "500mbit")
 
 
 def inside():
     return "NETLAB_LAB" in os.environ
 
 
-def _in_a_laboratory(words):
-    return [NETLAB, "with", "--hosts", str(_HOSTS), "--rate", _RATE, "--", sys.executable, "-B",
-            *words]
+def _in_a_laboratory(words, shape):
+    """By the netlab beside the binaries, whose folder is the last word."""
+    return [os.path.join(words[-1], "netlab"), "with", *shape, "--", sys.executable, "-B", *words]
 
 
 def _end_if_there_can_be_none():
@@ -30,20 +29,21 @@ def _end_if_there_can_be_none():
         sys.exit(SKIPPED)
 
 
-def enter():
+def enter(shape=_SHAPE):
     """This program once more, inside a laboratory that goes when it ends; exits with its code. With
     77 and the reason where there can be none."""
     _end_if_there_can_be_none()
-    os.execv(NETLAB, _in_a_laboratory(sys.argv))
+    command = _in_a_laboratory(sys.argv, shape)
+    os.execv(command[0], command)
 
 
-def enter_beside(tests):
+def enter_beside(tests, shape=_SHAPE):
     """As `enter`, but with these tests dealt out to two laboratories at once: for tests that mostly
     wait."""
     _end_if_there_can_be_none()
     script, *rest = sys.argv
-    halves = [subprocess.Popen(_in_a_laboratory([script, *tests[half::2], *rest]), text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    halves = [subprocess.Popen(_in_a_laboratory([script, *tests[half::2], *rest], shape),
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
               for half in range(2)]
     for half in halves:
         print(half.communicate()[0])

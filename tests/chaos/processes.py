@@ -78,8 +78,10 @@ class Worker:
 
     MODEL = "m/actor"
 
-    def __init__(self, places, folder, server, *, group, rank, world, place, way, shard):
+    def __init__(self, places, folder, server, *, group, rank, world, place, way, shard,
+                 model=MODEL):
         self.group = group
+        self.model = model
         self.rank = rank
         self.life = 0
         self._places = places
@@ -112,7 +114,7 @@ class Worker:
     def join(self, timeout_ms):
         """Connects and registers. A predecessor that was killed may still be known: it waits."""
         location = self._places.location(self._place)
-        self.send(f"connect server={self._server.address} model={self.MODEL} group={self.group} "
+        self.send(f"connect server={self._server.address} model={self.model} group={self.group} "
                   f"rank={self.rank} world={self._world} location={location} "
                   f"timeout={timeout_ms}")
         connected = self.answer(timeout_ms / 1000 + PATIENCE)
