@@ -76,12 +76,11 @@ def make_ranks(monkeypatch, server, connect):
         config = types.SimpleNamespace(quantization=None)
         models = models or [Model(rank, ranks) for rank in range(ranks)]
 
-        def receiver(settings):
-            threads.here.receiver = receivers.Receiver(settings, Ranks(threads))
-            return threads.here.receiver
+        def joined(settings):
+            return receivers.Receiver(settings, Ranks(threads)), None
 
-        monkeypatch.setattr(module._vllm_ranks, "receiver", receiver)
-        monkeypatch.setattr(module._vllm_ranks, "release", lambda: None)
+        monkeypatch.setattr(module._vllm_ranks, "joined", joined)
+        monkeypatch.setattr(module._vllm_ranks, "taken", lambda: None)
 
         def start(rank):
             engine = module.TensorHubWeightTransferEngine(

@@ -154,15 +154,17 @@ class Receiver:
                     raise
         raise AssertionError("unreachable")
 
-    def begin(self, number: int, specs: list[TensorSpec]) -> Fetching | None:
+    def begin(
+        self, number: int, specs: list[TensorSpec], *, patient: bool = False
+    ) -> Fetching | None:
         """Begins to fetch it, where this rank does so for its host; :meth:`finish` goes on."""
         if not self._leads:
             return None
-        return self.stage.begin(number, lambda: self.stage.hold(specs))
+        return self.stage.begin(number, lambda: self.stage.hold(specs), patient=patient)
 
-    def fetch(self, number: int, specs: list[TensorSpec]) -> Received:
+    def fetch(self, number: int, specs: list[TensorSpec], *, patient: bool = False) -> Received:
         """The version in memory, the same on all ranks."""
-        return self.finish(number, specs, self.begin(number, specs))
+        return self.finish(number, specs, self.begin(number, specs, patient=patient))
 
     def finish(self, number: int, specs: list[TensorSpec], fetching: Fetching | None) -> Received:
         """What :meth:`begin` has begun, once it has ended on all ranks."""

@@ -19,6 +19,7 @@ __all__ = ["Settings"]
 
 _FLAGS = ("spot", "share", "in_place", "stage")
 _COUNTS = ("max_lag",)
+_SECONDS = ("timeout", "max_pause")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 _serials = itertools.count()
@@ -49,6 +50,8 @@ class Settings:
     """Keep host memory for what this worker takes of the next version, and copy it from there."""
     max_lag: int | None = None
     """How many versions a worker may be behind before it says that it is stale; None: any."""
+    max_pause: float | None = None
+    """Seconds that an update may wait for bytes while the engine stands still; None: any."""
 
     @classmethod
     def of(cls, given: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
@@ -91,26 +94,27 @@ def _value(name: str, given: Any, environment: Mapping[str, str]) -> Any:
     given = given.address if isinstance(given, Server) else plain(given)
     if not isinstance(given, _type_of(name)) or (isinstance(given, bool) and name not in _FLAGS):
         raise InvalidArgumentError(f"{name!r} is a {type(given).__name__}: {given!r}")
-    if name in _COUNTS and given < 0:
+    if name in _COUNTS + _SECONDS and not given >= 0:
         raise InvalidArgumentError(f"{name!r} is {given}; give 0 or more")
     return given
 
 
 def _type_of(name: str) -> Any:
-    if name == "timeout":
+    if name in _SECONDS:
         return (int, float)
     return bool if name in _FLAGS else int if name in _COUNTS else str
 
 
 def _parsed(name: str, said: str) -> Any:
     """A variable's text as the setting's type; seconds may have an `s` behind them."""
-    if name == "timeout":
+    if name in _SECONDS:
         try:
-            return float(said.removesuffix("s"))
+            seconds = float(said.removesuffix("s"))
         except ValueError:
-            raise InvalidArgumentError(
-                f"{_variable(name)} is {said!r}; give seconds, such as 600"
-            ) from None
+            seconds = -1.0
+        if not seconds >= 0:
+            raise InvalidArgumentError(f"{_variable(name)} is {said!r}; give seconds, such as 600")
+        return seconds
     if name in _COUNTS:
         if not said.isdecimal():
             raise InvalidArgumentError(f"{_variable(name)} is {said!r}; give a number, such as 2")

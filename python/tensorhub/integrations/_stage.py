@@ -20,7 +20,13 @@ import torch
 import tensorhub
 from tensorhub import _native
 from tensorhub._client import Client
-from tensorhub._errors import FailedPreconditionError, OutOfRangeError
+from tensorhub._errors import (
+    DeadlineExceededError,
+    Error,
+    FailedPreconditionError,
+    OutOfRangeError,
+    UnavailableError,
+)
 from tensorhub._layouts import TensorSpec, layouts_of, whole_tensors
 from tensorhub._types import FetchResult
 from tensorhub.integrations._memory import Block, Ticket, carve
@@ -28,6 +34,11 @@ from tensorhub.integrations._names import first_names
 from tensorhub.integrations._settings import Settings
 
 __all__ = ["Arrived", "Fetching", "Member", "Stage", "Target"]
+
+# An engine that stands still goes on with what it has when the server was away for so long: as long
+# as the server itself waits for a source that has fallen silent.
+_AWAY_S = 5.0
+_LOOKED_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -125,9 +136,15 @@ class Target:
         )
         return _arrived(result, time.monotonic() - begin)
 
-    def begin(self, number: int, prepare: Callable[[], object] = lambda: None) -> Fetching:
-        """As :meth:`fetch`, behind ``prepare``, beside what this thread does."""
-        return Fetching(self, number, self._settings.timeout, prepare)
+    def begin(
+        self, number: int, prepare: Callable[[], object] = lambda: None, *, patient: bool = False
+    ) -> Fetching:
+        """As :meth:`fetch`, behind ``prepare``, beside what this thread does.
+
+        A source that falls silent is waited for only by who is ``patient``. An engine that stands
+        still goes on with what it has.
+        """
+        return Fetching(self, number, self._settings.timeout, prepare, patient)
 
     def register(self, tensors: Mapping[str, Any]) -> None:
         """Which tensors, or slices of some, fetches fill; once for each connection."""
@@ -137,6 +154,11 @@ class Target:
     def superseded(self) -> bool:
         """Whether what is held here belongs to a term of the model that has ended."""
         return self._client is not None and isinstance(self._client.health(), OutOfRangeError)
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether the server is away."""
+        return self._client is not None and isinstance(self._client.health(), UnavailableError)
 
     def close(self) -> None:
         """Serves nobody any more. More calls do nothing, and a fetch connects anew."""
@@ -180,14 +202,21 @@ class Fetching:
     """A fetch in a thread of its own. Until it has ended nobody else uses its target."""
 
     def __init__(
-        self, target: Target, number: int, timeout: float, prepare: Callable[[], object]
+        self,
+        target: Target,
+        number: int,
+        timeout: float,
+        prepare: Callable[[], object],
+        patient: bool,
     ) -> None:
         self.number = number
         self._target, self._timeout, self._prepare = target, timeout, prepare
+        self._patient = patient
         self._call: _native.Call | None = None
         self._cancelled = threading.Event()
         self._arrived: Arrived | None = None
         self._error: Exception | None = None
+        self._given_up: Error | None = None
         self._thread = threading.Thread(target=self._run, name="tensorhub-stage", daemon=True)
         self._thread.start()
 
@@ -224,6 +253,34 @@ class Fetching:
             self._call.cancel()
         self._thread.join()
 
+    def hurry(self, seconds: float | None) -> None:
+        """The engine stands still now, for ``seconds`` at most (None: any).
+
+        Then it ends with DeadlineExceededError. It ends with UnavailableError once the server was
+        away for some seconds, without which no fetch ends well.
+        """
+        if not self.ended:
+            threading.Thread(target=self._hurry, args=(seconds,), daemon=True).start()
+
+    def _hurry(self, seconds: float | None) -> None:
+        begin = seen = time.monotonic()
+        while not self.wait(_LOOKED_S):
+            now = time.monotonic()
+            if not self._target.unreachable:
+                seen = now
+            if seconds is not None and now - begin >= seconds:
+                self._given_up = DeadlineExceededError(
+                    f"version {self.number} was not there within {seconds:g} s, and the engine may "
+                    "stand still for no longer ('max_pause'); stage it before the update"
+                )
+            elif now - seen >= _AWAY_S:
+                self._given_up = UnavailableError(
+                    f"the server went away before version {self.number} was there, and the engine "
+                    "stands still for it; update again when the server is back"
+                )
+            if self._given_up is not None:
+                self.cancel()
+
     def _run(self) -> None:
         begin = time.monotonic()
         try:
@@ -231,11 +288,11 @@ class Fetching:
             result = self._fetch(self._target.client)
             self._arrived = _arrived(result, time.monotonic() - begin)
         except Exception as error:
-            self._error = error
+            self._error = self._given_up or error
 
     def _fetch(self, client: Client) -> FetchResult:
         wanted = tensorhub.version(self.number)
-        self._call = client._fetch_call(wanted, self._timeout, None, True, partial=True)
+        self._call = client._fetch_call(wanted, self._timeout, None, self._patient, partial=True)
         if self._cancelled.is_set():  # before there was a call to cancel
             self._call.cancel()
         return client._finish_fetch(self._call, wanted)

@@ -49,7 +49,7 @@ class TensorHubWeightTransferEngine(
     def __init__(self, config: Any, vllm_config: Any, device: Any, model: Any) -> None:
         super().__init__(config, vllm_config, device, model)
         self._receiver: Receiver | None = None
-        self._settings = Settings("", "")
+        self._settings = self._asked = Settings("", "")
         self._checked: list[TensorSpec] | None = None
         self._plan: Plan | None = None
         self._slices: Target | None = None  # once what this rank takes is known to be slices
@@ -70,10 +70,11 @@ class TensorHubWeightTransferEngine(
             _vllm_model.refuse_packed_once(self.model, self.model_config)
         _vllm_model.refuse_moved_experts(self.vllm_config)
         warn_if_untried()
-        self.shutdown()
-        receiver = _vllm_ranks.receiver(settings)
-        receiver.peers.together(receiver.connect)
-        self._receiver, self._settings = receiver, settings
+        if self._receiver is not None and settings == self._asked:
+            return  # what this engine holds stays held
+        receiver, others = _vllm_ranks.joined(settings)
+        self._leave(others)
+        self._receiver, self._settings, self._asked = receiver, settings, settings
         receiver.peers.together(self._begin_watch)
 
     def start_weight_update(self) -> None:
@@ -131,15 +132,8 @@ class TensorHubWeightTransferEngine(
 
     def shutdown(self) -> None:
         """Leaves the hub. The model stays as it is."""
-        receiver, self._receiver = self._receiver, None
-        self._checked = self._plan = self._received = None
-        self._end_staged()
-        watch, self._watch = self._watch, None
-        if watch is not None:
-            watch.close()
-        self._leave_place()
-        if receiver is not None:
-            _vllm_ranks.release()
+        if self._receiver is not None:
+            self._leave(_vllm_ranks.taken())
 
     @staticmethod
     def trainer_send_weights(
@@ -149,6 +143,19 @@ class TensorHubWeightTransferEngine(
         raise NotImplementedError(
             "a trainer publishes by tensorhub.torch.WholePublisher, and vLLM's workers fetch"
         )
+
+    def _leave(self, others: Receiver | None) -> None:
+        """``others``: what this engine had joined the hub with, if it has that no more."""
+        self._receiver = None
+        self._end_staged()
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.close()
+        self._leave_place()
+        self._checked = self._plan = None
+        if others is not None:
+            self._received = None
+            others.close()
 
     def _ready(self) -> Receiver:
         if self._receiver is None:
@@ -215,6 +222,8 @@ class TensorHubWeightTransferEngine(
         staged, self.staged = self.staged, None
         assert staged is not None
         peers, fetching, twins = self._ready().peers, staged.fetching, self._slices
+        if fetching is not None:
+            fetching.hurry(self._settings.max_pause)
         if isinstance(twins, Twins) and fetching is not None:
             arrived = peers.together(lambda: followed(fetching, peers))[peers.rank]
             self.arrived = None
@@ -283,7 +292,9 @@ class TensorHubWeightTransferEngine(
         if self.device.type != "cpu":
             torch.accelerator.synchronize()  # what was enqueued reads the old version
         before, self.arrived = self.arrived, None
-        self.arrived, error = _vllm_in_place.fetch(target, peers, number, before)
+        self.arrived, error = _vllm_in_place.fetch(
+            target, peers, number, before, self._settings.max_pause
+        )
         if error is not None:
             raise error
         self._received = None

@@ -90,13 +90,16 @@ def join(
 
 
 def fetch(
-    target: Target, peers: Peers, number: int, before: Arrived | None
+    target: Target, peers: Peers, number: int, before: Arrived | None, limit: float | None
 ) -> tuple[Arrived | None, Error | None]:
     """What all ranks' models hold after a fetch into them, None if that is no one version; and what
-    went wrong, on this rank or elsewhere. ``before``: what they held before it."""
+    went wrong, on this rank or elsewhere. ``before``: what they held before it. ``limit``: how long
+    it may take."""
     arrived, error = None, None
     try:
-        arrived = followed(target.begin(number), peers)
+        fetching = target.begin(number)
+        fetching.hurry(limit)
+        arrived = followed(fetching, peers)
     except Error as failed:
         error = failed
     outcomes = peers.gather((error is not None, target.client.held()))

@@ -41,6 +41,7 @@ class TensorHubInitInfo(WeightTransferInitInfo):  # type: ignore[misc]
     in_place: bool | None = None
     stage: bool | None = None
     max_lag: int | None = None
+    max_pause: float | None = None
 
 
 @dataclass

@@ -45,7 +45,7 @@ class TensorHubModelLoader(BaseModelLoader):  # type: ignore[misc]
             receiver.peers.together(
                 lambda: _vllm_model.check_start(model, specs, number, quantized=quantized)
             )
-            return receiver.fetch(number, specs)
+            return receiver.fetch(number, specs, patient=True)
 
         received = receiver.take(None, step)
         begin = time.monotonic()

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ranks of one vLLM engine, and the one receiver that each of its processes has.
 
-The loader and the transfer engine of a process share a receiver if their settings are equal, so
+The loader and the transfer engine of a process share a receiver if they join in the same way, so
 that what was fetched at the start is served to peers, and its memory is used again by updates.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import weakref
 from typing import Any
@@ -20,7 +21,8 @@ from tensorhub.integrations._settings import Settings
 from tensorhub.integrations._stage import Arrived
 
 __all__ = [
-    "held", "note_engine", "note_started", "receiver", "release", "settings", "take_started",
+    "held", "joined", "note_engine", "note_started", "receiver", "release", "settings",
+    "take_started", "taken",
 ]  # fmt: skip
 
 _serials = itertools.count()
@@ -60,21 +62,46 @@ def take_started() -> Arrived | None:
     return found
 
 
-def receiver(settings: Settings) -> Receiver:
-    """This process's receiver; all ranks call it together. One of other settings is closed."""
+def joined(settings: Settings) -> tuple[Receiver, Receiver | None]:
+    """This process's receiver, which has joined the hub; all ranks call it together.
+
+    One that joins the same hub in another way is the second of both, and may be closed now.
+    """
     global _current
-    if _current is None or _current[0] != settings:
-        release()
-        _current = (settings, Receiver(settings, _Ranks()))
-    return _current[1]
+    given = _for_receiver(settings)
+    if _current is not None and _current[0] == given:
+        return _current[1], None
+    receiver = Receiver(given, _Ranks())
+    receiver.peers.together(receiver.connect)
+    others, _current = _current, (given, receiver)
+    return receiver, None if others is None else others[1]
+
+
+def receiver(settings: Settings) -> Receiver:
+    """As :func:`joined`; one that joins in another way is closed."""
+    found, others = joined(settings)
+    if others is not None:
+        others.close()
+    return found
+
+
+def taken() -> Receiver | None:
+    """This process's receiver, to be closed; the next call of :func:`joined` makes a new one."""
+    global _current
+    others, _current = _current, None
+    return None if others is None else others[1]
 
 
 def release() -> None:
-    """Leaves the hub; the next call of :func:`receiver` makes a new one."""
-    global _current
-    if _current is not None:
-        _current[1].close()
-    _current = None
+    """Leaves the hub."""
+    receiver = taken()
+    if receiver is not None:
+        receiver.close()
+
+
+def _for_receiver(settings: Settings) -> Settings:
+    """Without what only says how a version gets from the receiver into the model."""
+    return dataclasses.replace(settings, in_place=False, stage=False, max_lag=None, max_pause=None)
 
 
 class StoreNotice(Notice):
