@@ -113,6 +113,15 @@ class WorkerBase:
     def __init__(self, weight_transfer_engine):
         self.weight_transfer_engine = weight_transfer_engine
 
+    def start_weight_update(self):
+        self.weight_transfer_engine.start_weight_update()
+
+    def update_weights(self, update_info):
+        self.weight_transfer_engine.update_weights(update_info)
+
+    def finish_weight_update(self):
+        self.weight_transfer_engine.finish_weight_update()
+
 
 class LoRARequest:
     def __init__(self, lora_name, lora_int_id, lora_path, is_3d_lora_weight=False):
@@ -176,6 +185,22 @@ class LLM:
         return [getattr(worker, method)(*args) for worker in self.workers]
 
 
+class MultiprocExecutor:
+    """As much as reads what its workers answer, from a queue of each."""
+
+    def __init__(self, queues):
+        self.response_mqs = queues
+
+    def collective_rpc(self, method):
+        responses = []
+        for queue in self.response_mqs:
+            response = queue.dequeue(timeout=None)
+            if isinstance(response, Exception):
+                raise RuntimeError(f"Worker failed with error '{response}'")
+            responses.append(response)
+        return responses
+
+
 class Group:
     world_size = 1
     rank_in_group = 0
@@ -219,6 +244,9 @@ def install(monkeypatch, version):
     module("vllm.lora.lora_model", LoRAModel=adapting["LoRAModel"])
     module("vllm.lora.worker_manager", WorkerLoRAManager=adapting["WorkerLoRAManager"])
     module("vllm.v1")
+    module("vllm.v1.executor")
+    executor = type("MultiprocExecutor", (MultiprocExecutor,), dict(vars(MultiprocExecutor)))
+    module("vllm.v1.executor.multiproc_executor", MultiprocExecutor=executor)
     module("vllm.v1.worker")
     module("vllm.v1.worker.worker_base", WorkerBase=WorkerBase)
     module("vllm.model_executor")

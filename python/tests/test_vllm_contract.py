@@ -581,3 +581,41 @@ def test_another_vllm_is_told_that_it_has_no_plug_in(plugin):
     llm = fake_vllm.LLM(fake_vllm.WorkerBase(None))
     with pytest.raises(tensorhub.FailedPreconditionError, match="start it with"):
         plugin.arrived(llm)
+
+
+class Answers:
+    """A queue of one worker's answers."""
+
+    def __init__(self, *answers):
+        self._answers = list(answers)
+
+    def dequeue(self, timeout):
+        return self._answers.pop(0)
+
+
+def test_no_answer_of_another_rank_is_left_for_the_next_call(plugin):
+    plugin.register()
+    executors = importlib.import_module("vllm.v1.executor.multiproc_executor")
+    queues = [Answers(1, ValueError("no"), 2), Answers(1, ValueError("nor here"), 2)]
+    executor = executors.MultiprocExecutor([*queues, Answers(1, "meanwhile", 2)])
+    assert executor.collective_rpc("first") == [1, 1, 1]
+    with pytest.raises(RuntimeError, match="'no'"):
+        executor.collective_rpc("second")
+    assert executor.collective_rpc("third") == [2, 2, 2]
+
+
+def test_an_error_of_the_plug_ins_own_calls_is_a_value(make_engine, publish, plugin):
+    engine = make_engine()
+    publish(1, weights_of(1))
+    worker = fake_vllm.WorkerBase(engine)
+    assert worker.tensorhub_stage(77)["code"] == "NOT_FOUND"
+    assert worker.tensorhub_take(77)["code"] == "NOT_FOUND"
+    with pytest.raises(tensorhub.NotFoundError):
+        plugin.stage(fake_vllm.LLM(worker), 77)
+    assert worker.tensorhub_arrived(1, 2)["message"].startswith("TypeError")
+    assert worker.tensorhub_take(1)["version"] == 1
+    assert holds(engine.model, 1)
+    calls = importlib.import_module("tensorhub.integrations._vllm_calls")
+    told, other = ({"code": code, "message": code} for code in ("ABORTED", "DATA_LOSS"))
+    with pytest.raises(tensorhub.DataLossError):
+        calls.values([told, other])

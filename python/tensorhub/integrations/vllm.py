@@ -63,7 +63,7 @@ def register() -> None:
     from vllm.distributed.weight_transfer.factory import WeightTransferEngineFactory
     from vllm.model_executor.model_loader import register_model_loader
 
-    from tensorhub.integrations import _vllm_lora
+    from tensorhub.integrations import _vllm_calls, _vllm_lora
     from tensorhub.integrations._vllm_loader import TensorHubModelLoader
 
     WeightTransferEngineFactory.register_engine(
@@ -74,7 +74,11 @@ def register() -> None:
         _vllm_lora.hook()
     except (ImportError, AttributeError, KeyError) as error:
         log.warning("TensorHub: this vLLM takes no adapters from it: %s", error)
-    _add_calls()
+    _vllm_calls.add(NAME)
+    try:
+        _vllm_calls.read_all_answers()
+    except (ImportError, AttributeError) as error:
+        log.warning("TensorHub: an update that fails on several ranks leaves answers: %s", error)
     _registered = True
 
 
@@ -86,7 +90,7 @@ def arrived(engine: Any) -> list[Arrived | None]:
     """
     from tensorhub.integrations._stage import Arrived
 
-    found = engine.collective_rpc("tensorhub_arrived")
+    found = _asked(engine, "arrived")
     return [None if one is None else Arrived(**one) for one in found]
 
 
@@ -102,7 +106,7 @@ def adapter(engine: Any, model: str, version: int | None = None) -> Any:
     from tensorhub.integrations._vllm_lora import Address
 
     if version is None:
-        version = engine.collective_rpc("tensorhub_adapter", args=(model,))[0]
+        version = _asked(engine, "adapter", model)[0]
     address = Address(model, int(version))
     # Other numbers are for requests of others.
     number = (1 << 30) | (zlib.crc32(str(address).encode()) >> 2)
@@ -128,13 +132,13 @@ def stage(engine: Any, version: int | None = None) -> int:
     Returns its number at once. ``update_weights`` with that number, or with none, then puts it into
     the model. By HTTP it is the call ``tensorhub_stage`` of vLLM's route ``/collective_rpc``.
     """
-    found: int = engine.collective_rpc("tensorhub_stage", args=(version,))[0]
+    found: int = _asked(engine, "stage", version)[0]
     return found
 
 
 def staged(engine: Any) -> Staged | None:
     """How far that is; None if nothing is staged. By HTTP it is the call ``tensorhub_staged``."""
-    ranks = engine.collective_rpc("tensorhub_staged")
+    ranks = _asked(engine, "staged")
     if ranks[0] is None:
         return None
     error = next((one["error"] for one in ranks if one["error"]), "")
@@ -156,7 +160,7 @@ def lag(engine: Any) -> Lag:
     """
     from tensorhub.integrations._lag import Lag
 
-    return Lag(**engine.collective_rpc("tensorhub_lag")[0])
+    return Lag(**_asked(engine, "lag")[0])
 
 
 def require_fresh(engine: Any) -> None:
@@ -171,61 +175,15 @@ def require_fresh(engine: Any) -> None:
 
 def verify(engine: Any, timeout: float = 600.0) -> list[Receipt]:
     """As :func:`tensorhub.verify`, of a vLLM (``LLM``) that takes no update meanwhile."""
-    found = engine.collective_rpc("tensorhub_verify", args=(timeout,))
+    found = _asked(engine, "verify", timeout)
     return [Receipt(**{**one, "unchecked": tuple(one["unchecked"])}) for one in found]
 
 
-def _add_calls() -> None:
-    """Gives vLLM's workers methods, for ``collective_rpc``, which takes names of methods."""
-    from vllm.v1.worker.worker_base import WorkerBase
+def _asked(engine: Any, what: str, *args: Any) -> list[Any]:
+    """What each rank answers to one of the plug-in's own calls. Raises what one of them raised."""
+    from tensorhub.integrations._vllm_calls import values
 
-    WorkerBase.tensorhub_adapter = _adapter_at
-    WorkerBase.tensorhub_arrived = _arrived_at
-    WorkerBase.tensorhub_lag = _lag_at
-    WorkerBase.tensorhub_stage = _stage_at
-    WorkerBase.tensorhub_staged = _staged_at
-    WorkerBase.tensorhub_verify = _verified_at
-
-
-def _transfer_engine(worker: Any) -> Any:
-    engine = getattr(worker, "weight_transfer_engine", None)
-    if not hasattr(engine, "arrived"):
-        raise FailedPreconditionError(
-            "this vLLM takes no versions from TensorHub; start it with "
-            f'--weight-transfer-config \'{{"backend": "{NAME}"}}\''
-        )
-    return engine
-
-
-def _adapter_at(worker: Any, model: str) -> int:
-    from tensorhub.integrations import _vllm_lora
-
-    return _vllm_lora.newest(model)
-
-
-def _arrived_at(worker: Any) -> dict[str, Any] | None:
-    found = _transfer_engine(worker).arrived
-    return None if found is None else dataclasses.asdict(found)
-
-
-def _lag_at(worker: Any) -> dict[str, Any]:
-    return dataclasses.asdict(_transfer_engine(worker).lag())
-
-
-def _stage_at(worker: Any, version: int | None = None) -> int:
-    found: int = _transfer_engine(worker).stage(version)
-    return found
-
-
-def _staged_at(worker: Any) -> dict[str, Any] | None:
-    found = _transfer_engine(worker).staged
-    if found is None:
-        return None
-    return {"version": found.number, "ready": found.ready, "error": found.error}
-
-
-def _verified_at(worker: Any, timeout: float) -> dict[str, Any]:
-    return dataclasses.asdict(_transfer_engine(worker).verify(timeout))
+    return values(engine.collective_rpc(f"tensorhub_{what}", args=args))
 
 
 def warn_if_untried() -> None:

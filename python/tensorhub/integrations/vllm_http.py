@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from tensorhub.integrations._lag import Lag
+from tensorhub.integrations._vllm_calls import values
 
 __all__ = ["PROMPTS", "FreshOnly"]
 
@@ -55,7 +56,7 @@ class FreshOnly:
         known = self._lag
         if known is None or known.stale or time.monotonic() - self._asked > _ASKED_AGAIN_S:
             self._asked = time.monotonic()
-            known = self._lag = Lag(**(await engine.collective_rpc("tensorhub_lag"))[0])
+            known = self._lag = Lag(**values(await engine.collective_rpc("tensorhub_lag"))[0])
         return known
 
 
