@@ -113,6 +113,13 @@ class WorkerBase:
     def __init__(self, weight_transfer_engine):
         self.weight_transfer_engine = weight_transfer_engine
 
+    def init_weight_transfer_engine(self, init_info):
+        engine = self.weight_transfer_engine
+        engine.init_transfer_engine(engine.init_info_cls(**init_info))
+
+    def shutdown_weight_transfer_engine(self):
+        self.weight_transfer_engine.shutdown()
+
     def start_weight_update(self):
         self.weight_transfer_engine.start_weight_update()
 

@@ -58,10 +58,10 @@ def publish(server, model_name):
     """publish(module, version): from a trainer of this test's own."""
     made = []
 
-    def publish(module, version, **options):
+    def publish(module, version, *, supersede=False, **options):
         group = f"trainer-{len(made)}"
         made.append(WholePublisher(module, server, model_name, group, **options))
-        made[-1].publish(version)
+        made[-1].publish(version, supersede=supersede)
 
     yield publish
     for publisher in made:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import tensorhub
 from tensorhub import _native
 from tensorhub._client import Client
-from tensorhub.integrations._settings import Settings
 
 __all__ = ["Lag", "Watch"]
 
@@ -46,11 +45,10 @@ class Watch:
     published, and nobody gets staler.
     """
 
-    def __init__(self, settings: Settings, max_lag: int) -> None:
-        self._client: Client = tensorhub.connect(
-            settings.server, settings.model, f"{settings.group_here()}-watch",
-            location=settings.location, data_address=settings.data_address, spot=True,
-        )  # fmt: skip
+    def __init__(self, client: Client, max_lag: int) -> None:
+        """``client`` is this object's from now on. What it holds, or held last, it says by itself,
+        so that a lower number of a new term is newer."""
+        self._client = client
         self._max_lag = max_lag
         self._held: int | None = None
         self._newest: int | None = None
@@ -58,16 +56,15 @@ class Watch:
 
     def have(self, version: int | None) -> None:
         """From now on the worker has this one; with none, any version is too new."""
-        if self._call is not None and version == self._held:
+        if self._call is not None and version == self._held and self._newest is None:
             return
         self._end()
         self._held, self._newest = version, None
         self._call = self._begin()
 
-    @property
-    def too_new(self) -> int | None:
-        """The newest version, if the worker is too far behind it."""
-        if self._newest is None and self._call is not None and self._call.wait(0.0):
+    def too_new(self, seconds: float = 0.0) -> int | None:
+        """The newest version, if the worker is too far behind it within that time."""
+        if self._newest is None and self._call is not None and self._call.wait(seconds):
             number, _, value = self._call.result()
             if number == 0:
                 self._newest = int(value)

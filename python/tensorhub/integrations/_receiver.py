@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import torch
 
+import tensorhub
 from tensorhub._errors import AbortedError, DataLossError, NotFoundError
 from tensorhub._layouts import TensorSpec
 from tensorhub.integrations._memory import Block, Ticket, carve
@@ -136,6 +137,12 @@ class Receiver:
         answers = self.peers.together(lambda: self.stage.describe(number) if first else None)
         assert answers[0] is not None
         return answers[0]
+
+    def await_first(self, seconds: float) -> None:
+        """Until there is a version. DeadlineExceededError: there is none within that."""
+        first = self.peers.rank == 0 and seconds > 0
+        anything = tensorhub.newer_than(None)
+        self.peers.together(lambda: self.stage.client.wait(anything, seconds) if first else None)
 
     def take(self, number: int | None, step: Callable[[int, list[TensorSpec]], _T]) -> _T:
         """``step`` with a version and its tensors; without a number, with the latest one.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tensorhub._arguments import plain
+from tensorhub._client import Client, connect
 from tensorhub._errors import InvalidArgumentError
 from tensorhub._programs import Server
 
@@ -19,7 +20,7 @@ __all__ = ["Settings"]
 
 _FLAGS = ("spot", "share", "in_place", "stage")
 _COUNTS = ("max_lag",)
-_SECONDS = ("timeout", "max_pause")
+_SECONDS = ("timeout", "max_pause", "start_wait")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 _serials = itertools.count()
@@ -52,6 +53,8 @@ class Settings:
     """How many versions a worker may be behind before it says that it is stale; None: any."""
     max_pause: float | None = None
     """Seconds that an update may wait for bytes while the engine stands still; None: any."""
+    start_wait: float = 0.0
+    """Seconds that an engine which starts waits for the first version."""
 
     @classmethod
     def of(cls, given: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
@@ -76,9 +79,20 @@ class Settings:
             )
         return cls(**{name: value for name, value in values.items() if value is not None})
 
+    def here(self) -> str:
+        """How the groups of this process begin, and of no other."""
+        return f"{self.group}-{socket.gethostname()}-{os.getpid()}"
+
     def group_here(self) -> str:
         """A group that nobody has, nor had in this process."""
-        return f"{self.group}-{socket.gethostname()}-{os.getpid()}-{next(_serials)}"
+        return f"{self.here()}-{next(_serials)}"
+
+    def beside(self, what: str, group: str = "") -> Client:
+        """A client beside an engine's own ones, which is entrusted with nothing."""
+        return connect(
+            self.server, self.model, f"{group or self.group_here()}-{what}", spot=True,
+            location=self.location, data_address=self.data_address, host_copy_bytes=0,
+        )  # fmt: skip
 
 
 def _variable(name: str) -> str:

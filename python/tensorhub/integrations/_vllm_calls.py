@@ -32,10 +32,13 @@ def add(backend: str) -> None:
     for name, step in (
         ("adapter", _adapter),
         ("arrived", of_engine(_arrived)),
+        ("here", of_engine(lambda engine: engine.here())),
+        ("join", lambda worker, info: worker.init_weight_transfer_engine(info)),
         ("lag", of_engine(lambda engine: dataclasses.asdict(engine.lag()))),
         ("stage", of_engine(lambda engine, version=None: engine.stage(version))),
         ("staged", of_engine(_staged)),
         ("take", _take),
+        ("torn", of_engine(lambda engine: engine.torn)),
         ("verify", of_engine(lambda engine, limit: dataclasses.asdict(engine.verify(limit)))),
     ):
         setattr(WorkerBase, f"tensorhub_{name}", _answering(step))

@@ -61,6 +61,8 @@ class TensorHubWeightTransferEngine(
         self.arrived: Arrived | None = _vllm_ranks.take_started()
         """What the model holds, with its receipt; None if it came of something else, and after an
         update that failed while the model was changed."""
+        self.torn = False
+        """Whether the model has parts of two versions."""
         _vllm_ranks.note_engine(self)
 
     def init_transfer_engine(self, init_info: TensorHubInitInfo) -> None:
@@ -109,10 +111,15 @@ class TensorHubWeightTransferEngine(
         with self._alone():
             return self._ready().take(wanted, self._stage)
 
+    def here(self) -> str:
+        """How the groups begin in which this worker joins the hub."""
+        self._ready()
+        return self._settings.here()
+
     def lag(self) -> Lag:
         """Whether this engine is too far behind what is published. The first rank knows."""
         held = None if self.arrived is None else self.arrived.version
-        newest = None if self._watch is None else self._watch.too_new
+        newest = None if self._watch is None else self._watch.too_new()
         superseded = (self._slices or self._ready().stage).superseded
         return Lag(held, self._settings.max_lag, newest is not None or superseded, newest)
 
@@ -226,14 +233,14 @@ class TensorHubWeightTransferEngine(
             fetching.hurry(self._settings.max_pause)
         if isinstance(twins, Twins) and fetching is not None:
             arrived = peers.together(lambda: followed(fetching, peers))[peers.rank]
-            self.arrived = None
+            self.arrived, self.torn = None, True
             twins.copy()
-            self.arrived, self._received = arrived, None
+            self.arrived, self.torn, self._received = arrived, False, None
             return "copied from host memory"
         received = self._ready().finish(staged.number, staged.specs, fetching)
-        self.arrived = None
+        self.arrived, self.torn = None, True
         peers.together(lambda: self._load(received))
-        self.arrived, self._received = received.arrived, received
+        self.arrived, self.torn, self._received = received.arrived, False, received
         if self._settings.in_place or self._settings.stage:
             self._take_slices(received)
         return "by vLLM's loader"
@@ -295,6 +302,7 @@ class TensorHubWeightTransferEngine(
         self.arrived, error = _vllm_in_place.fetch(
             target, peers, number, before, self._settings.max_pause
         )
+        self.torn = self.arrived is None
         if error is not None:
             raise error
         self._received = None
@@ -324,7 +332,8 @@ class TensorHubWeightTransferEngine(
     def _begin_watch(self) -> None:
         """On the first rank; the others do what it does."""
         if self._settings.max_lag is not None and self._ready().peers.rank == 0:
-            self._watch = Watch(self._settings, self._settings.max_lag)
+            client = self._settings.beside("watch")
+            self._watch = Watch(client, self._settings.max_lag)
             self._tell_watch()
 
     def _tell_watch(self) -> None:

@@ -42,6 +42,7 @@ class TensorHubInitInfo(WeightTransferInitInfo):  # type: ignore[misc]
     stage: bool | None = None
     max_lag: int | None = None
     max_pause: float | None = None
+    start_wait: float | None = None
 
 
 @dataclass

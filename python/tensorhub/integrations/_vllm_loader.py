@@ -32,7 +32,8 @@ class TensorHubModelLoader(BaseModelLoader):  # type: ignore[misc]
         """Nothing: what is fetched goes from memory to memory."""
 
     def load_weights(self, model: torch.nn.Module, model_config: Any) -> None:
-        """Loads the latest version into a fresh model. NotFoundError: none is published yet.
+        """Loads the latest version into a fresh model. NotFoundError: none is published yet, and
+        DeadlineExceededError: none came within ``start_wait``.
 
         FailedPreconditionError: names do not meet, a part lacks, or this model is quantised, and
         what is published is not.
@@ -47,6 +48,7 @@ class TensorHubModelLoader(BaseModelLoader):  # type: ignore[misc]
             )
             return receiver.fetch(number, specs, patient=True)
 
+        receiver.await_first(self._settings.start_wait)
         received = receiver.take(None, step)
         begin = time.monotonic()
         loader: Any = model.load_weights

@@ -101,7 +101,9 @@ def release() -> None:
 
 def _for_receiver(settings: Settings) -> Settings:
     """Without what only says how a version gets from the receiver into the model."""
-    return dataclasses.replace(settings, in_place=False, stage=False, max_lag=None, max_pause=None)
+    return dataclasses.replace(
+        settings, in_place=False, stage=False, max_lag=None, max_pause=None, start_wait=0.0
+    )
 
 
 class StoreNotice(Notice):

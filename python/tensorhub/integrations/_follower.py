@@ -1,0 +1,223 @@
+# Copyright 2026 The TensorHub Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""An engine that follows what is published, without anybody who tells it.
+
+It hears of a version from the hub, has its workers stage it while they generate, and then puts it
+into the model in a pause that takes a copy. What it has, everybody sees by its mark at the hub.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tensorhub._errors import Error
+from tensorhub.integrations._mark import Mark
+from tensorhub.integrations._rules import Rules
+from tensorhub.integrations._settings import Settings
+from tensorhub.integrations._vllm_calls import values
+from tensorhub.integrations.vllm import log
+
+__all__ = ["Engine", "Follower", "Standing"]
+
+_HEARD_S = 0.5
+_AGAIN_S = (0.1, 30.0)
+_ASKED_S = (0.01, 0.25)
+
+
+class Engine(Protocol):
+    """What following asks of a vLLM."""
+
+    def call(self, method: str, *args: Any) -> list[Any]:
+        """What each rank's worker answers."""
+
+    def pause(self, mode: str) -> None:
+        """Returns when nothing is computed any more."""
+
+    def resume(self) -> None:
+        """Undoes :meth:`pause`. What somebody else has paused stays so."""
+
+    def label(self, version: int) -> None:
+        """What answers say of the tokens from now on. Nothing cached is of another version."""
+
+    def drop(self) -> None:
+        """Ends the requests that run."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How an engine that follows stands."""
+
+    version: int | None = None
+    """What its model has; None: nothing from the hub, or parts of two versions."""
+    newest: int | None = None
+    """What it has heard of last."""
+    staged: int | None = None
+    """What is beside its model, or on its way there."""
+    held: bool = False
+    """Whether it keeps its version because somebody asked it to."""
+    updates: int = 0
+    pause: float | None = None
+    """For how many seconds it stood still for its last update."""
+    error: str = ""
+    """Why it did not take a version, until it has taken one."""
+    broken: bool = False
+    """Whether an update has left parts of two versions: it answers no prompts then."""
+
+
+class Follower:
+    """One thread follows; others may hold, release and look."""
+
+    def __init__(self, engine: Engine, settings: Settings, rules: Rules) -> None:
+        self._engine, self._settings, self._rules = engine, settings, rules
+        self._mark: Mark | None = None
+        self._began = 0.0
+        self._failures = 0
+        self._putting = threading.Lock()
+        self._ending = threading.Event()
+        self.standing = Standing()
+
+    def run(self) -> None:
+        """Follows until :meth:`end`, whatever goes wrong meanwhile."""
+        while not self._ending.is_set():
+            try:
+                self.join()
+                if self.hears(_HEARD_S) and self._is_due():
+                    self.follow()
+            except Exception as error:
+                self._note_failure(error)
+        if self._mark is not None:
+            self._mark.close()
+
+    def end(self) -> None:
+        """:meth:`run` returns soon."""
+        self._ending.set()
+
+    def join(self) -> None:
+        """Joins the hub, once."""
+        if self._mark is not None:
+            return
+        way = {} if self._settings.in_place else {"stage": True}
+        self._ask("join", {**dataclasses.asdict(self._settings), **way})
+        here = self._ask("here")[0]
+        mark = Mark(self._settings, here, self._rules.every - 1)
+        self._mark = mark
+        self._note_arrived()
+        log.info("TensorHub: %s follows %s with %s", here, self._settings.model,
+                 "nothing yet" if self.standing.version is None
+                 else f"version {self.standing.version}")  # fmt: skip
+
+    def hears(self, seconds: float) -> bool:
+        """Whether there is a version within that time that it should have."""
+        assert self._mark is not None
+        newest = self._mark.newer(seconds)
+        if newest is not None:
+            self._note(newest=newest)
+        return newest is not None
+
+    def follow(self) -> None:
+        """Takes the latest version. After an error it has what it had, or is broken."""
+        number = None
+        if not self._settings.in_place:
+            number = self.stage()
+            self._until_staged()
+        if number is None or number != self.standing.version:
+            self.put(number)
+        elif self._mark is not None:
+            self._mark.have(number)  # what was newer is gone
+
+    def stage(self) -> int:
+        """Begins to fetch the latest version beside the model."""
+        self._began = time.monotonic()
+        number: int = self._ask("stage", None)[0]
+        self._note(staged=number)
+        return number
+
+    def is_staged(self) -> bool:
+        """Whether what :meth:`stage` has begun is there."""
+        ranks = self._ask("staged")
+        wrong = next((one["error"] for one in ranks if one and one["error"]), "")
+        if wrong:
+            self._note(staged=None)
+            raise Error(wrong)
+        return all(one is None or one["ready"] for one in ranks)
+
+    def put(self, number: int | None) -> None:
+        """Has the model take it, in a pause; unless somebody holds what it has."""
+        with self._putting:
+            if self.standing.held:
+                return
+            self._began = time.monotonic()
+            try:
+                self._engine.pause(self._rules.mode)
+                version = self._take(number)
+            finally:
+                self._engine.resume()
+                pause = time.monotonic() - self._began
+        self._failures = 0
+        self._note(version=version, staged=None, pause=pause, error="", broken=False,
+                   updates=self.standing.updates + 1)  # fmt: skip
+        assert self._mark is not None
+        self._mark.have(version)
+        log.info("TensorHub: this vLLM has version %d, and stood still for %.3f s", version, pause)
+
+    def hold(self, held: bool) -> Standing:
+        """Whether it keeps its version from now on. Returns when no update is under way."""
+        with self._putting:
+            self._note(held=held)
+        return self.standing
+
+    def _take(self, number: int | None) -> int:
+        try:
+            arrived = self._ask("take", number)[0]
+        except Error:
+            self._note_arrived()
+            if self.standing.broken:
+                self._engine.drop()
+            raise
+        version: int = arrived["version"]
+        self._engine.label(version)
+        return version
+
+    def _until_staged(self) -> None:
+        begin = time.monotonic()
+        while not self.is_staged():
+            shortest, longest = _ASKED_S
+            took = time.monotonic() - begin
+            if self._ending.wait(min(max(took / 10, shortest), longest)):
+                return
+
+    def _is_due(self) -> bool:
+        """Waits for its turn, or for a while of it."""
+        left = 0.0
+        if self._rules.per_minute and self.standing.updates:
+            left = self._began + 60 / self._rules.per_minute - time.monotonic()
+        if left > 0 or self.standing.held:
+            self._ending.wait(min(max(left, 0.05), _HEARD_S))
+            return False
+        return not self._ending.is_set()
+
+    def _note_failure(self, error: Exception) -> None:
+        if str(error) != self.standing.error:
+            log.error("TensorHub: this vLLM does not follow, and tries again: %s", error)
+        self._note(error=str(error) or type(error).__name__)
+        first, longest = _AGAIN_S
+        self._ending.wait(min(first * 2**self._failures, longest))
+        self._failures = min(self._failures + 1, 10)
+
+    def _note_arrived(self) -> None:
+        """What the workers say that their model has."""
+        assert self._mark is not None
+        arrived, torn = self._ask("arrived")[0], any(self._ask("torn"))
+        version = None if arrived is None else arrived["version"]
+        self._note(version=version, staged=None, broken=torn)
+        self._mark.have(version)
+
+    def _ask(self, what: str, *args: Any) -> list[Any]:
+        return values(self._engine.call(f"tensorhub_{what}", *args))
+
+    def _note(self, **changed: Any) -> None:
+        self.standing = dataclasses.replace(self.standing, **changed)
