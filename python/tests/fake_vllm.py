@@ -188,6 +188,12 @@ class LLM:
         self.workers = workers
         self.llm_engine = types.SimpleNamespace(add_lora=getattr(adapters, "add_adapter", None))
 
+    def reset_prefix_cache(self):
+        self.resets = getattr(self, "resets", 0) + 1
+
+    def update_weight_version(self, version):
+        self.label = version
+
     def collective_rpc(self, method, args=()):
         return [getattr(worker, method)(*args) for worker in self.workers]
 

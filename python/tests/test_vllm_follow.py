@@ -175,7 +175,7 @@ def test_a_model_with_parts_of_two_versions_answers_no_prompts(serve, trainer, w
         eventually(lambda: standing(served)["broken"])
         status, said = served.call("/v1/completions", "POST")
         assert (status, said["error"]["code"]) == (503, 503)
-        assert ("pause", "abort") in served.client.calls
+        eventually(lambda: ("pause", "abort") in served.client.calls)
         assert served.call("/v1/models") == (200, "a prompt")
     has(served, 2)
     assert holds(model, 2)
@@ -222,3 +222,29 @@ def test_its_workers_say_goodbye(serve, trainer, connect):
     replicas = connect("looker").list()[-1].replicas
     assert not [one for one in replicas if one.group.startswith("vllm-") and
                 not one.group.endswith("-model")]  # fmt: skip
+
+
+def test_in_one_process_it_follows_between_two_calls(worker, trainer):
+    plugin = importlib.import_module("tensorhub.integrations.vllm")
+    llm = fake_vllm.LLM(worker)
+    with pytest.raises(tensorhub.DeadlineExceededError, match="no version of"):
+        plugin.follow(llm, timeout=0.2)
+    with pytest.raises(tensorhub.FailedPreconditionError, match="other settings"):
+        plugin.follow(llm, timeout=5)
+    trainer(1)
+    eventually(lambda: took(plugin, llm) == 1)
+    assert plugin.follow(llm) == 1
+    assert (llm.label, llm.resets) == ("1", 1)
+    trainer(2)
+    assert plugin.follow(llm, wait=60) == 2
+    assert holds(worker.weight_transfer_engine.model, 2)
+    trainer(1, supersede=True)
+    eventually(lambda: plugin.follow(llm) == 1)
+    assert holds(worker.weight_transfer_engine.model, 1)
+
+
+def took(plugin, llm):
+    try:
+        return plugin.follow(llm)
+    except tensorhub.DeadlineExceededError:
+        return None

@@ -24,6 +24,7 @@ from tensorhub.integrations.vllm import log
 __all__ = ["Engine", "Follower", "Standing"]
 
 _HEARD_S = 0.5
+_DUE_S = 0.1
 _AGAIN_S = (0.1, 30.0)
 _ASKED_S = (0.01, 0.25)
 
@@ -85,12 +86,14 @@ class Follower:
         while not self._ending.is_set():
             try:
                 self.join()
-                if self.hears(_HEARD_S) and self._is_due():
-                    self.follow()
+                if self.hears(_HEARD_S):
+                    if self.is_due():
+                        self.follow()
+                    else:
+                        self._ending.wait(_DUE_S)
             except Exception as error:
                 self._note_failure(error)
-        if self._mark is not None:
-            self._mark.close()
+        self.close()
 
     def end(self) -> None:
         """:meth:`run` returns soon."""
@@ -112,32 +115,27 @@ class Follower:
 
     def hears(self, seconds: float) -> bool:
         """Whether there is a version within that time that it should have."""
-        assert self._mark is not None
-        newest = self._mark.newer(seconds)
+        newest = self._known().newer(seconds)
         if newest is not None:
             self._note(newest=newest)
         return newest is not None
 
     def follow(self) -> None:
         """Takes the latest version. After an error it has what it had, or is broken."""
-        number = None
-        if not self._settings.in_place:
-            number = self.stage()
-            self._until_staged()
-        if number is None or number != self.standing.version:
-            self.put(number)
-        elif self._mark is not None:
-            self._mark.have(number)  # what was newer is gone
+        self.begin()
+        self._until_staged()
+        self.finish()
 
-    def stage(self) -> int:
-        """Begins to fetch the latest version beside the model."""
+    def begin(self) -> None:
+        """Begins to fetch the latest version beside the model, where there is a place for it."""
         self._began = time.monotonic()
-        number: int = self._ask("stage", None)[0]
-        self._note(staged=number)
-        return number
+        if not self._settings.in_place:
+            self._note(staged=self._ask("stage", None)[0])
 
     def is_staged(self) -> bool:
-        """Whether what :meth:`stage` has begun is there."""
+        """Whether what :meth:`begin` has begun is there."""
+        if self._settings.in_place:
+            return True
         ranks = self._ask("staged")
         wrong = next((one["error"] for one in ranks if one and one["error"]), "")
         if wrong:
@@ -145,23 +143,37 @@ class Follower:
             raise Error(wrong)
         return all(one is None or one["ready"] for one in ranks)
 
-    def put(self, number: int | None) -> None:
-        """Has the model take it, in a pause; unless somebody holds what it has."""
+    def finish(self) -> None:
+        """Has the model take what is staged."""
+        number = self.standing.staged
+        if number is None or number != self.standing.version:
+            self._put(number)
+            return
+        self._note(staged=None)
+        self._known().have(number)  # what was newer is gone
+
+    def close(self) -> None:
+        """Leaves the hub. The engine's workers do not."""
+        mark, self._mark = self._mark, None
+        if mark is not None:
+            mark.close()
+
+    def _put(self, number: int | None) -> None:
+        """In a pause; unless somebody holds what the model has."""
         with self._putting:
             if self.standing.held:
                 return
-            self._began = time.monotonic()
+            began = time.monotonic()
             try:
                 self._engine.pause(self._rules.mode)
                 version = self._take(number)
             finally:
                 self._engine.resume()
-                pause = time.monotonic() - self._began
+                pause = time.monotonic() - began
         self._failures = 0
         self._note(version=version, staged=None, pause=pause, error="", broken=False,
                    updates=self.standing.updates + 1)  # fmt: skip
-        assert self._mark is not None
-        self._mark.have(version)
+        self._known().have(version)
         log.info("TensorHub: this vLLM has version %d, and stood still for %.3f s", version, pause)
 
     def hold(self, held: bool) -> Standing:
@@ -190,15 +202,14 @@ class Follower:
             if self._ending.wait(min(max(took / 10, shortest), longest)):
                 return
 
-    def _is_due(self) -> bool:
-        """Waits for its turn, or for a while of it."""
-        left = 0.0
-        if self._rules.per_minute and self.standing.updates:
-            left = self._began + 60 / self._rules.per_minute - time.monotonic()
-        if left > 0 or self.standing.held:
-            self._ending.wait(min(max(left, 0.05), _HEARD_S))
+    def is_due(self) -> bool:
+        """Whether it may take a version now."""
+        if self.standing.held or self._ending.is_set():
             return False
-        return not self._ending.is_set()
+        often = self._rules.per_minute
+        return not (often and self.standing.updates) or (
+            time.monotonic() >= self._began + 60 / often
+        )
 
     def _note_failure(self, error: Exception) -> None:
         if str(error) != self.standing.error:
@@ -210,11 +221,14 @@ class Follower:
 
     def _note_arrived(self) -> None:
         """What the workers say that their model has."""
-        assert self._mark is not None
         arrived, torn = self._ask("arrived")[0], any(self._ask("torn"))
         version = None if arrived is None else arrived["version"]
         self._note(version=version, staged=None, broken=torn)
-        self._mark.have(version)
+        self._known().have(version)
+
+    def _known(self) -> Mark:
+        assert self._mark is not None
+        return self._mark
 
     def _ask(self, what: str, *args: Any) -> list[Any]:
         return values(self._engine.call(f"tensorhub_{what}", *args))

@@ -31,6 +31,7 @@ __all__ = [
     "StaleError",
     "adapter",
     "arrived",
+    "follow",
     "lag",
     "register",
     "require_fresh",
@@ -143,6 +144,20 @@ def staged(engine: Any) -> Staged | None:
         return None
     error = next((one["error"] for one in ranks if one["error"]), "")
     return Staged(ranks[0]["version"], all(one["ready"] for one in ranks), error)
+
+
+def follow(engine: Any, *, wait: float = 0.0, **given: Any) -> int:
+    """Between two calls of ``generate`` of a vLLM (``LLM``): it has what is published, by itself.
+
+    Returns the version that the model has. The first call joins the hub, and waits for the first
+    version as long as ``timeout``. Later ones put in what has been staged meanwhile, or begin to
+    stage what is newer, and wait for neither; or up to ``wait`` seconds. ``given``: settings, and
+    ``every`` and ``per_minute`` (docs/engines.md), as the environment has them otherwise.
+    Errors of the update leave what the model has; the next call tries again.
+    """
+    from tensorhub.integrations._turns import turn
+
+    return turn(engine, wait, given)
 
 
 class StaleError(FailedPreconditionError):
