@@ -1,6 +1,6 @@
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A trainer and a vLLM that follows it: publish, update, generate.
+"""A trainer and a vLLM that follows it: publish, follow, generate.
 
 python examples/vllm_rollout.py MODEL              # a Hugging Face directory; both in one process
 python examples/vllm_rollout.py MODEL HOST:PORT    # beside a running tensorhub-server
@@ -13,6 +13,7 @@ import sys
 import tensorhub
 import torch
 import transformers
+from tensorhub.integrations.vllm import follow
 from tensorhub.torch import WholePublisher
 from vllm import LLM, SamplingParams
 
@@ -26,25 +27,16 @@ def train(module: torch.nn.Module) -> None:
             parameter.add_(torch.randn_like(parameter), alpha=0.05)
 
 
-def update(engine: LLM, version: int) -> None:
-    """What a trainer does to each vLLM after a publish; by HTTP the same three calls."""
-    engine.start_weight_update()
-    engine.update_weights({"update_info": {"version": version}})
-    engine.finish_weight_update(str(version))  # vLLM's label of what it generates from now on
-    engine.reset_prefix_cache()  # of the old weights
-
-
 def main(folder: str, server: str) -> None:
     # The engine comes first: it may fork, and no TensorHub client works in a fork.
     engine = LLM(folder, skip_tokenizer_init=True, enforce_eager=True, max_model_len=128,
                  weight_transfer_config={"backend": "tensorhub"})  # fmt: skip
-    engine.init_weight_transfer_engine({"init_info": {"server": server, "model": "actor"}})
     trained = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     with WholePublisher(trained, server, "actor", dtype=torch.bfloat16) as publisher:
         for step in range(1, 4):
             train(trained)
             publisher.publish(step)
-            update(engine, step)
+            follow(engine, wait=60, server=server, model="actor")
             sampling = SamplingParams(temperature=0, max_tokens=8, detokenize=False)
             outputs = engine.generate(PROMPTS, sampling, use_tqdm=False)
             print(f"step {step}:", [list(one.outputs[0].token_ids) for one in outputs], flush=True)

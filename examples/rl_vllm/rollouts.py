@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import task
-import tensorhub
 
 PATIENCE = 120  # seconds
 
@@ -39,36 +38,21 @@ def start_vllm(folder, threads, ranks):
     )  # fmt: skip
     from vllm import LLM
 
-    engine = LLM(
+    return LLM(
         folder, load_format="tensorhub", weight_transfer_config={"backend": "tensorhub"},
         dtype="bfloat16", skip_tokenizer_init=True, enforce_eager=True, max_model_len=32,
         enable_prefix_caching=False, disable_log_stats=True, tensor_parallel_size=ranks,
     )  # fmt: skip
-    engine.init_weight_transfer_engine({"init_info": {"in_place": True}})  # on a GPU it is
-    return engine
 
 
-def update(engine, version):
-    """Seconds."""
+def take_newer(engine):
+    """(version, seconds of waiting, what each rank took)."""
+    from tensorhub.integrations.vllm import arrived, follow
+
     began = time.monotonic()
-    engine.start_weight_update()
-    engine.update_weights({"update_info": {"version": version}})
-    engine.finish_weight_update()
-    return time.monotonic() - began
-
-
-def take_newer(engine, hub, version):
-    """(version, seconds of waiting, seconds of updating). A version may be gone before it is here:
-    its readers do not hold up the trainer. Then there is a newer one."""
-    began = time.monotonic()
-    while True:
-        newest = hub.wait(tensorhub.newer_than(version), PATIENCE)
-        waited = time.monotonic() - began
-        try:
-            return newest, waited, update(engine, newest)
-        except tensorhub.Error:
-            if time.monotonic() - began > PATIENCE:
-                raise
+    version = follow(engine, wait=PATIENCE, in_place=True)  # on a GPU it is
+    took = arrived(engine)
+    return version, time.monotonic() - began - took[0].pause, took
 
 
 def bytes_of(took):
@@ -103,19 +87,15 @@ def run_rollout(name, server, folder, ranks, prompts, samples, pipe):
         TENSORHUB_SPOT="1",
     )  # fmt: skip
     engine = start_vllm(folder, "1", ranks)
-    from tensorhub.integrations.vllm import arrived
-
-    generator, version = task.seeded(name), 0
-    with tensorhub.connect(server, task.MODEL, f"{name}-watch") as hub:
-        while True:
-            version, waited, updated = take_newer(engine, hub, version)
-            took = arrived(engine)
-            written = write_answers(engine, task.prompts(prompts, generator), samples)
-            try:
-                pipe.send(Samples(name, version, waited, updated, bytes_of(took), took[0].sources,
-                                  *written))  # fmt: skip
-            except OSError:
-                return
+    generator = task.seeded(name)
+    while True:
+        version, waited, took = take_newer(engine)
+        written = write_answers(engine, task.prompts(prompts, generator), samples)
+        try:
+            pipe.send(Samples(name, version, waited, took[0].pause, bytes_of(took),
+                              took[0].sources, *written))  # fmt: skip
+        except OSError:
+            return
 
 
 class Crew:

@@ -18,6 +18,7 @@ from tensorhub._errors import Error, FailedPreconditionError, InvalidArgumentErr
 from tensorhub._layouts import with_aliases
 from tensorhub._modules import OTHER_TENSORS, check_values, rank_and_ranks
 from tensorhub._programs import Server
+from tensorhub._taken import Taken, taken, wait_taken
 from tensorhub._wrappers import unwrapped
 
 __all__ = ["WholePublisher"]
@@ -107,6 +108,19 @@ class WholePublisher(Ending):
             lambda: self._published.publish(version, supersede=supersede, timeout=timeout)
         )
 
+    def taken(self, version: int) -> Taken:
+        """Which engines that follow have it in their models, stage it, or are behind. Of the first
+        rank; not collective."""
+        return taken(self._published, version)
+
+    def wait_taken(self, version: int, *, share: float = 0.9, timeout: float = 600.0) -> None:
+        """Collective: returns when that part of the engines that follow have it, or a newer one.
+
+        An engine that joins meanwhile counts at once, and one that goes counts no more.
+        DeadlineExceededError names those that lack it.
+        """
+        self._everywhere(lambda: wait_taken(self._published, version, share, timeout))
+
     def close(self) -> None:
         """Leaves the hub. More calls do nothing. Not collective."""
         client, self._client = self._client, None
@@ -152,7 +166,7 @@ class WholePublisher(Ending):
                 if self._first:
                     self._copies[entry.name].copy_(whole)
 
-    def _everywhere(self, step: Callable[[], None], on_all: bool = False) -> None:
+    def _everywhere(self, step: Callable[[], object], on_all: bool = False) -> None:
         """The first rank does it, or all; if it fails, every rank raises; else ranks would wait."""
         problem: Exception | None = None
         if self._first or on_all:

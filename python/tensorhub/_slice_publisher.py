@@ -18,6 +18,7 @@ from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
 from tensorhub._layouts import with_aliases
 from tensorhub._modules import OTHER_TENSORS, aliases, check_values, pieces, rank_and_ranks
 from tensorhub._programs import Server
+from tensorhub._taken import Taken, taken, wait_taken
 from tensorhub._types import Sliced
 
 __all__ = ["SlicePublisher"]
@@ -122,17 +123,28 @@ class SlicePublisher(Ending):
         published no more; call it again. FailedPreconditionError: the module has other tensors now.
         InvalidArgumentError names a tensor whose memory is freed; nothing is touched then.
         """
-        if self._client is None:
-            raise InvalidArgumentError("this publisher is closed; make a new one")
+        client = self._published
         found = list(self._pieces())
         if [piece.described for piece in found] != self._described:
             raise FailedPreconditionError(OTHER_TENSORS)
-        self._client.unpublish(drain_timeout=drain_timeout)
+        client.unpublish(drain_timeout=drain_timeout)
         with torch.no_grad():
             for piece, copy in zip(found, self._copies, strict=True):
                 copy.copy_(piece.array)
-        self._client.publish(version, wait_for_group=True, supersede=supersede, timeout=timeout,
-                             stream=_stream_of(self._copies))  # fmt: skip
+        client.publish(version, wait_for_group=True, supersede=supersede, timeout=timeout,
+                       stream=_stream_of(self._copies))  # fmt: skip
+
+    def taken(self, version: int) -> Taken:
+        """Which engines that follow have it in their models, stage it, or are behind. Any rank."""
+        return taken(self._published, version)
+
+    def wait_taken(self, version: int, *, share: float = 0.9, timeout: float = 600.0) -> Taken:
+        """Returns when that part of the engines that follow have it, or a newer one. Any rank.
+
+        An engine that joins meanwhile counts at once, and one that goes counts no more.
+        DeadlineExceededError names those that lack it.
+        """
+        return wait_taken(self._published, version, share, timeout)
 
     def close(self) -> None:
         """Leaves the hub. More calls do nothing."""
@@ -143,6 +155,12 @@ class SlicePublisher(Ending):
 
     def _end(self) -> None:
         self.close()
+
+    @property
+    def _published(self) -> Client:
+        if self._client is None:
+            raise InvalidArgumentError("this publisher is closed; make a new one")
+        return self._client
 
     def _aliases(self) -> Iterator[tuple[str, str]]:
         for pair in aliases(self._module, self._place):

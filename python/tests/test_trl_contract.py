@@ -141,3 +141,16 @@ def test_an_untried_version_is_warned_of(transfer, monkeypatch, caplog):
     with caplog.at_level(logging.WARNING, "trl.tensorhub"):
         transfer.init_weight_transfer()
     assert "not tried with TRL 9.9.9" in caplog.text
+
+
+def test_without_a_driver_a_sync_waits_for_engines_that_follow(plugin, server, connect):
+    made = plugin.WeightTransfer(server=server, model=connect.model, timeout=0.2)
+    made.init_weight_transfer()
+    with pytest.raises(tensorhub.DeadlineExceededError, match="no engine follows the model"):
+        made.send_weights(iter(weights_of(1).items()))
+    assert made.version == 0
+    engine = connect("vllm-here-1-in-model", spot=True)
+    engine.register({"b": torch.zeros(5)})
+    engine.fetch(tensorhub.version(0), partial=True)
+    made._publisher.wait_taken(0, share=1.0, timeout=20)
+    made.destroy()

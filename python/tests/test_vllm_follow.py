@@ -221,7 +221,7 @@ def test_its_workers_say_goodbye(serve, trainer, connect):
     assert served.client.ended
     replicas = connect("looker").list()[-1].replicas
     assert not [one for one in replicas if one.group.startswith("vllm-") and
-                not one.group.endswith("-model")]  # fmt: skip
+                not one.group.endswith("-in-model")]  # fmt: skip
 
 
 def test_in_one_process_it_follows_between_two_calls(worker, trainer):
@@ -248,3 +248,45 @@ def took(plugin, llm):
         return plugin.follow(llm)
     except tensorhub.DeadlineExceededError:
         return None
+
+
+def test_a_trainer_asks_the_hub_who_has_a_version(serve, server, connect, worker):
+    def publisher(group):
+        module = torch.nn.ParameterDict(
+            {name: value.clone() for name, value in weights_of(1).items()}
+        )
+        return tensorhub.torch.SlicePublisher(module, server, connect.model, group)
+
+    with publisher("trainer") as trainer:
+        trainer.publish(1)
+        assert str(trainer.taken(1)) == "no engine follows the model"
+        with pytest.raises(tensorhub.DeadlineExceededError, match="no engine follows"):
+            trainer.wait_taken(1, timeout=0.1)
+        served = serve()
+        found = trainer.wait_taken(1, share=1.0, timeout=60)
+        (engine,) = found.has
+        assert (found.share, found.behind, engine.startswith("vllm-")) == (1.0, (), True)
+        served.call("/tensorhub/hold", "POST")
+        trainer.publish(2)
+        eventually(lambda: standing(served)["newest"] == 2)
+        assert trainer.taken(2).behind == (engine,)
+        with pytest.raises(tensorhub.DeadlineExceededError, match=rf"0%.*{engine} is behind"):
+            trainer.wait_taken(2, timeout=0.1)
+        for share in (0, 1.5, float("nan")):
+            with pytest.raises(tensorhub.InvalidArgumentError, match="share is"):
+                trainer.wait_taken(2, share=share)
+        served.call("/tensorhub/release", "POST")
+        assert trainer.wait_taken(2, timeout=60).has == (engine,)
+        trainer.publish(1, supersede=True)
+        assert trainer.wait_taken(1, timeout=60).has == (engine,)
+        assert standing(served)["version"] == 1
+    with publisher("whole") as module:
+        module.publish(3)
+    whole = tensorhub.torch.WholePublisher(
+        torch.nn.ParameterDict({name: value.clone() for name, value in weights_of(4).items()}),
+        server, connect.model, "whole-2",
+    )  # fmt: skip
+    with whole:
+        whole.publish(4)
+        assert whole.wait_taken(4, timeout=60) is None
+        assert whole.taken(3).share == 1

@@ -99,10 +99,10 @@ class Follower:
         """:meth:`run` returns soon."""
         self._ending.set()
 
-    def join(self) -> None:
-        """Joins the hub, once."""
+    def join(self) -> bool:
+        """Joins the hub, once. Whether it had to."""
         if self._mark is not None:
-            return
+            return False
         way = {} if self._settings.in_place else {"stage": True}
         self._ask("join", {**dataclasses.asdict(self._settings), **way})
         here = self._ask("here")[0]
@@ -112,6 +112,7 @@ class Follower:
         log.info("TensorHub: %s follows %s with %s", here, self._settings.model,
                  "nothing yet" if self.standing.version is None
                  else f"version {self.standing.version}")  # fmt: skip
+        return True
 
     def hears(self, seconds: float) -> bool:
         """Whether there is a version within that time that it should have."""

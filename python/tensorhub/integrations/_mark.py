@@ -3,7 +3,7 @@
 """Which version an engine's model has, where everybody sees it: in the hub's own table.
 
 What an engine's workers hold is memory beside the model as well, so that it does not say what the
-model has. A worker of its own, whose group ends with :data:`SUFFIX`, reads the version's smallest
+model has. A worker of its own, whose group ends with ``in-model``, reads the version's smallest
 tensor once the model has the version. By what it holds, the hub also knows the term.
 """
 
@@ -18,13 +18,12 @@ import tensorhub
 from tensorhub._client import Client
 from tensorhub._errors import Error, NotFoundError
 from tensorhub._layouts import TensorSpec, layouts_of, whole_tensors
+from tensorhub._taken import MARK
 from tensorhub.integrations._lag import Watch
 from tensorhub.integrations._settings import Settings
 from tensorhub.torch import storage_of
 
-__all__ = ["SUFFIX", "Mark"]
-
-SUFFIX = "model"
+__all__ = ["Mark"]
 
 
 class Mark:
@@ -84,7 +83,7 @@ class Mark:
         self._client.register({spec.name: torch.empty(shape, dtype=dtype)})
 
     def _connected(self) -> Client:
-        return self._settings.beside(SUFFIX, self._engine)
+        return self._settings.beside(MARK, self._engine)
 
 
 def _smallest(specs: Sequence[TensorSpec]) -> TensorSpec:

@@ -18,6 +18,7 @@ from tensorhub._copies import memory_for, nbytes_of, patterns, published_dtype
 from tensorhub._errors import InvalidArgumentError
 from tensorhub._modules import check_values
 from tensorhub._padding import padded
+from tensorhub._taken import Taken, wait_taken
 from tensorhub.integrations._names import first_names
 from tensorhub.integrations._settings import Settings
 
@@ -72,6 +73,10 @@ class StreamPublisher:
         mends it.
         """
         self._publish(weights, lambda: number)
+
+    def wait_taken(self, version: int, *, share: float = 0.9, timeout: float = 600.0) -> Taken:
+        """As ``SlicePublisher.wait_taken``."""
+        return wait_taken(self._connected(), version, share, timeout)
 
     def close(self) -> None:
         """Leaves the hub. A publish after it connects anew."""

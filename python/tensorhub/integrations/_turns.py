@@ -10,14 +10,16 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from tensorhub._errors import DeadlineExceededError, FailedPreconditionError
+from tensorhub._errors import DeadlineExceededError, Error, FailedPreconditionError
 from tensorhub.integrations._follower import Follower
 from tensorhub.integrations._rules import Rules
 from tensorhub.integrations._settings import Settings
+from tensorhub.integrations.vllm import log
 
 __all__ = ["turn"]
 
 _ASKED_S = 0.01
+_AGAIN_S = 0.2
 
 
 class _Here:
@@ -64,18 +66,36 @@ class _Turns:
     def take(self, wait: float) -> int:
         """What the model has then."""
         follower = self._follower
-        follower.join()
+        joins = follower.join()
         first = follower.standing.version is None
+        if joins and not first:
+            return self._version()  # what it was started with
         end = time.monotonic() + (self._settings.timeout if first else wait)
-        while True:
-            if self._step(max(end - time.monotonic(), 0.0)) or time.monotonic() >= end:
-                break
-        if follower.standing.version is None:
+        while not self._stepped(end) and time.monotonic() < end:
+            pass
+        return self._version()
+
+    def _version(self) -> int:
+        found = self._follower.standing.version
+        if found is None:
             raise DeadlineExceededError(
                 f"no version of {self._settings.model} was there within {self._settings.timeout:g} "
                 "s; publish one, or allow more ('timeout')"
             )
-        return follower.standing.version
+        return found
+
+    def _stepped(self, end: float) -> bool:
+        """Whether it has taken a version. What goes wrong is tried again as long as there is time:
+        a trainer goes on to its next version meanwhile."""
+        left = max(end - time.monotonic(), 0.0)
+        try:
+            return self._step(left)
+        except Error as error:
+            if left <= _AGAIN_S:
+                raise
+            log.warning("TensorHub: this vLLM does not follow yet: %s", error)
+            time.sleep(_AGAIN_S)
+            return False
 
     def _step(self, left: float) -> bool:
         """Whether it has taken a version."""

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """TRL: what AsyncGRPOTrainer takes as ``weight_transfer``.
 
-    transfer = WeightTransfer(server="hub:7070", model="actor", update=update)
+    transfer = WeightTransfer(server="hub:7070", model="actor")
     trainer = AsyncGRPOTrainer(..., weight_transfer=transfer)
 
-TRL calls it on the trainer's first rank. Each sync publishes a version and tells the engines of it
-by ``update(version)``. The interface is one of ``trl.experimental``, which TRL may change.
+TRL calls it on the trainer's first rank. Each sync publishes a version, and ends when the engines
+that follow have it. The interface is one of ``trl.experimental``, which TRL may change.
 docs/engines.md says what works and what does not.
 """
 
@@ -35,24 +35,27 @@ class WeightTransfer:
     def __init__(
         self,
         *,
-        update: Callable[[int], None],
+        update: Callable[[int], None] | None = None,
         pause: Callable[[], None] | None = None,
         resume: Callable[[], None] | None = None,
+        share: float = 0.9,
         dtype: str | None = None,
         keep: Sequence[str] = (),
         **given: Any,
     ) -> None:
         """``given`` and the environment say where the hub is: ``server``, ``model`` and so on.
 
-        ``update(version)`` has each engine take that version, and returns when it has; ``pause``
-        and ``resume`` do so around it. ``dtype``: what floating point is cast to, such as
-        'bfloat16'; float8, what engines have in float32 (biases of routers, scales), and what a
-        pattern of ``keep`` names stay what they are. InvalidArgumentError names a setting that is
-        missing or unknown.
+        A sync ends when ``share`` of the engines that follow have its version, and after
+        ``timeout`` by DeadlineExceededError. Of engines that do not follow, ``update(version)`` has
+        each one take that version, and returns when it has; ``pause`` and ``resume`` do so around
+        it. ``dtype``: what floating point is cast to, such as 'bfloat16'; float8, what engines have
+        in float32 (biases of routers, scales), and what a pattern of ``keep`` names stay what they
+        are. InvalidArgumentError names a setting that is missing or unknown.
         """
         settings = Settings.of(given, {"TENSORHUB_GROUP": "trl", **os.environ})
         self._publisher = StreamPublisher(settings, dtype=dtype_of(dtype), keep=keep)
-        self._update = update
+        self._update = update or self._wait
+        self._share, self._timeout = share, settings.timeout
         self._pause = pause
         self._resume = resume
         self._began = False
@@ -82,10 +85,13 @@ class WeightTransfer:
         begin = time.monotonic()
         number = self._publisher.publish_next(iterator)
         published = time.monotonic()
-        self._update(number)
         self.version = number
+        self._update(number)
         log.info("TensorHub: published version %d in %.3f s, taken in %.3f s", number,
                  published - begin, time.monotonic() - published)  # fmt: skip
+
+    def _wait(self, number: int) -> None:
+        self._publisher.wait_taken(number, share=self._share, timeout=self._timeout)
 
     def resume(self) -> None:
         """After the weights have changed."""

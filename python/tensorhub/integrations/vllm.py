@@ -150,10 +150,11 @@ def follow(engine: Any, *, wait: float = 0.0, **given: Any) -> int:
     """Between two calls of ``generate`` of a vLLM (``LLM``): it has what is published, by itself.
 
     Returns the version that the model has. The first call joins the hub, and waits for the first
-    version as long as ``timeout``. Later ones put in what has been staged meanwhile, or begin to
-    stage what is newer, and wait for neither; or up to ``wait`` seconds. ``given``: settings, and
-    ``every`` and ``per_minute`` (docs/engines.md), as the environment has them otherwise.
-    Errors of the update leave what the model has; the next call tries again.
+    version as long as ``timeout``, unless the vLLM was started with one. Later ones put in what has
+    been staged meanwhile, or begin to stage what is newer, and wait for neither; or up to ``wait``
+    seconds. ``given``: settings, and ``every`` and ``per_minute`` (docs/engines.md), as the
+    environment has them otherwise. Errors of the update leave what the model has. It is tried again
+    until ``wait`` is over, and by the next call.
     """
     from tensorhub.integrations._turns import turn
 
