@@ -40,6 +40,8 @@ class TensorSpec:
     shape: tuple[int, ...]
     global_shape: tuple[int, ...] | None = None
     offset: tuple[int, ...] = ()
+    before: str = ""
+    """What stands before the name where it is published, if that was taken away."""
 
     def __str__(self) -> str:
         part = f" at {list(self.offset)} of {list(self.global_shape)}" if self.global_shape else ""

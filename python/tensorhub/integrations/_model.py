@@ -4,15 +4,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import torch
 
 from tensorhub._errors import FailedPreconditionError
-from tensorhub.integrations._names import first_names
+from tensorhub.integrations._names import apart, first_names
 from tensorhub.integrations._plan import Plan
 
 __all__ = ["check_names", "detach", "named_tensors", "refusal"]
 
 
+_SAID_MAX = 200
+# What PEFT puts into names.
+_ADAPTED = (".lora_", ".base_layer.")
 # Whole numbers, and the floating point of one byte that is no scale's.
 _QUANTISED = ("int", "uint", "float8_e4m3", "float8_e5m2")
 
@@ -43,8 +48,8 @@ def check_names(plan: Plan, number: int) -> None:
         raise FailedPreconditionError(
             f"version {number} does not have what this engine needs: nothing published goes to "
             f"{first_names(plan.unfilled)}; of the published tensors the engine takes nothing of "
-            f"{first_names(plan.untaken)}; publish under the names of the Hugging Face checkpoint. "
-            "The model is unchanged"
+            f"{first_names(plan.untaken)}; {_remedy(plan.untaken, plan.unfilled)}. The model is "
+            "unchanged"
         )
 
 
@@ -88,9 +93,30 @@ def named_tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     }
 
 
-def refusal(error: Exception) -> FailedPreconditionError:
+def refusal(
+    error: Exception, model: torch.nn.Module, published: Iterable[str]
+) -> FailedPreconditionError:
     """For what a model's loading code raised when it was shown names and shapes."""
+    given, there = list(published), list(named_tensors(model))
     return FailedPreconditionError(
-        f"this model does not take what is published: {type(error).__name__}: {error}; publish "
-        "under the names and shapes of the Hugging Face checkpoint. The model is unchanged"
+        f"this model does not take what is published: {type(error).__name__}: {_begin_of(error)}; "
+        f"published are {first_names(given)}; the model has {first_names(there)}; "
+        f"{_remedy(given, there)}. The model is unchanged"
     )
+
+
+def _remedy(published: Sequence[str], there: Iterable[str]) -> str:
+    if any(mark in name for name in published for mark in _ADAPTED):
+        return (
+            "publish a model with adapters after merge_and_unload(), or its adapter by "
+            "tensorhub.torch.AdapterPublisher"
+        )
+    return apart(published, there) or (
+        "publish under the names and shapes of the Hugging Face checkpoint"
+    )
+
+
+def _begin_of(error: Exception) -> str:
+    """Its first sentence: engines name all their parameters behind it, in any order."""
+    said = " ".join(str(error).split()).partition(". ")[0]
+    return said if len(said) <= _SAID_MAX else f"{said[:_SAID_MAX]}…"

@@ -8,7 +8,6 @@ it must not be written to. One thread uses a stage. Nothing is connected before 
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +29,7 @@ from tensorhub._errors import (
 from tensorhub._layouts import TensorSpec, layouts_of, whole_tensors
 from tensorhub._types import FetchResult
 from tensorhub.integrations._memory import Block, Ticket, carve
-from tensorhub.integrations._names import first_names
+from tensorhub.integrations._names import bare, first_names, without
 from tensorhub.integrations._settings import Settings
 
 __all__ = ["Arrived", "Fetching", "Member", "Stage", "Target"]
@@ -81,7 +80,6 @@ class Target:
     def __init__(self, settings: Settings, member: Member | None = None) -> None:
         self._settings = settings
         self._member = member
-        self._prefix = f"{settings.part}." if settings.part else ""
         self._client: Client | None = None
 
     @property
@@ -110,15 +108,14 @@ class Target:
         """A version's number (the latest one's without) and its tensors, put together whole."""
         found, ranks = layouts_of(self._settings.server, self._settings.model, number)
         try:
-            return found, self._part_of(whole_tensors(ranks))
+            return found, bare(self._part_of(whole_tensors(ranks)))
         except FailedPreconditionError as error:
             model = self._settings.model
             raise FailedPreconditionError(f"version {found} of {model}: {error}") from None
 
     def _part_of(self, specs: list[TensorSpec]) -> list[TensorSpec]:
-        prefix = self._prefix
-        found = [dataclasses.replace(spec, name=spec.name[len(prefix) :])
-                 for spec in specs if spec.name.startswith(prefix)]  # fmt: skip
+        part = f"{self._settings.part}." if self._settings.part else ""
+        found = without(part, [spec for spec in specs if spec.name.startswith(part)])
         if not found:
             modules = sorted({spec.name.partition(".")[0] for spec in specs})
             raise FailedPreconditionError(
@@ -146,9 +143,10 @@ class Target:
         """
         return Fetching(self, number, self._settings.timeout, prepare, patient)
 
-    def register(self, tensors: Mapping[str, Any]) -> None:
-        """Which tensors, or slices of some, fetches fill; once for each connection."""
-        self.client.register({self._prefix + name: value for name, value in tensors.items()})
+    def register(self, tensors: Mapping[str, Any], before: str = "") -> None:
+        """Which tensors, or slices of some, fetches fill; once for each connection. ``before``:
+        what stands before their names where they are published."""
+        self.client.register({before + name: value for name, value in tensors.items()})
 
     @property
     def superseded(self) -> bool:
@@ -185,7 +183,7 @@ class Stage(Target):
         nbytes, make = carve(specs)
         block = Block.shared(nbytes) if self._shared else Block.private(self.client, nbytes)
         tensors = make(block.flat)
-        self.register(tensors)
+        self.register(tensors, specs[0].before if specs else "")
         self.block, self.tensors, self._specs = block, tensors, list(specs)
 
     @property

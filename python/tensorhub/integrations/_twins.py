@@ -27,7 +27,7 @@ class Twins(Target):
 
     _pairs: tuple[tuple[str, torch.Tensor, torch.Tensor], ...] = ()
 
-    def register(self, tensors: Mapping[str, Any]) -> None:
+    def register(self, tensors: Mapping[str, Any], before: str = "") -> None:
         """Makes the twins and registers them, as what they are the twins of would be."""
         found = [(name, array) for name, value in tensors.items() for array in _arrays(value)]
         made = copies_for(self.client, [(array.dtype, array.shape) for _, array in found])
@@ -35,7 +35,8 @@ class Twins(Target):
             (name, array, twin) for (name, array), twin in zip(found, made, strict=True)
         )
         twins = iter(made)
-        super().register({name: _twin_of(value, twins) for name, value in tensors.items()})
+        made_of = {name: _twin_of(value, twins) for name, value in tensors.items()}
+        super().register(made_of, before)
 
     def copy(self) -> None:
         """Fills the tensors. Requires that a fetch has filled the twins, and that none runs."""

@@ -280,7 +280,10 @@ class TensorHubWeightTransferEngine(
         On all ranks or on none. The version in host memory is served until the first of the next
         ones is in the model.
         """
-        here = _vllm_in_place.Loaded(self.model, self.vllm_config, self._plan, received.tensors)
+        before = self._checked[0].before if self._checked else ""
+        here = _vllm_in_place.Loaded(
+            self.model, self.vllm_config, self._plan, received.tensors, before
+        )
         self._slices, why_not = _vllm_in_place.join(
             here, self._settings, self._ready().peers, Twins if self._settings.stage else Target
         )

@@ -61,6 +61,8 @@ class Loaded:
     vllm_config: Any
     plan: Plan | None
     tensors: Mapping[str, torch.Tensor]
+    before: str = ""
+    """What stands before the tensors' names where they are published."""
 
 
 def join(
@@ -79,7 +81,7 @@ def join(
     target = kind(settings, Member(group, peers.rank, ranks))
     complaint = ""
     try:
-        target.register(found)
+        target.register(found, loaded.before)
     except Error as error:
         complaint = str(error)
     why_not = of_ranks(peers.gather([complaint] if complaint else []))

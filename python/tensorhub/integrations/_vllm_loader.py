@@ -68,6 +68,5 @@ def _refuse_unloaded(
     if missing:
         raise FailedPreconditionError(
             f"version {number} has nothing for {first_names(missing)}; it has "
-            f"{first_names(published)}; publish under the names of the Hugging Face "
-            "checkpoint"
+            f"{first_names(published)}; publish under the names of the Hugging Face checkpoint"
         )

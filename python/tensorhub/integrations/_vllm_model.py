@@ -59,7 +59,9 @@ def check_start(
     tensors = named_tensors(model).values()
     if any(map(_is_wrapped, tensors)) or any(map(is_lazy, tensors)):
         return
-    plan = _unless_values_are_needed(lambda: _recorded(model, specs, _tied(model), quantized))
+    plan = _unless_values_are_needed(
+        model, specs, lambda: _recorded(model, specs, _tied(model), quantized)
+    )
     if plan is not None:
         check_names(plan, number)
 
@@ -92,19 +94,24 @@ def plan_or_none(
 
     FailedPreconditionError: the model's loading code refuses the names.
     """
-    return _unless_values_are_needed(lambda: record_plan(model, specs, quantized=quantized))
+    return _unless_values_are_needed(
+        model, specs, lambda: record_plan(model, specs, quantized=quantized)
+    )
 
 
-def _unless_values_are_needed(recorded: Callable[[], Plan]) -> Plan | None:
+def _unless_values_are_needed(
+    model: torch.nn.Module, specs: Sequence[TensorSpec], recorded: Callable[[], Plan]
+) -> Plan | None:
+    published = [spec.name for spec in specs]
     try:
         return recorded()
     except (NotImplementedError, RuntimeError) as error:
         if "meta" not in str(error):
-            raise refusal(error) from error
+            raise refusal(error, model, published) from error
         log.warning("TensorHub: names are not checked before a load: %s", error)
         return None
     except Exception as error:
-        raise refusal(error) from error
+        raise refusal(error, model, published) from error
 
 
 def refuse_packed_once(model: torch.nn.Module, model_config: Any) -> None:

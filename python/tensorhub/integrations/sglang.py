@@ -233,7 +233,7 @@ def _plan(model: torch.nn.Module, specs: list[TensorSpec]) -> Plan | None:
         return record(published, named_tensors(model), loader)
     except Exception as error:
         if not isinstance(error, RuntimeError) or "meta" not in str(error):
-            raise refusal(error) from error
+            raise refusal(error, model, [spec.name for spec in specs]) from error
         log.warning("TensorHub: names are not checked before a load: %s", error)
         return None
 
