@@ -37,7 +37,8 @@ class Receipt:
     """How many tensors, or slices of some, were compared."""
     bytes: int
     unchecked: tuple[str, ...] = ()
-    """Published names that the engine keeps in another form, so that bytes say nothing."""
+    """Published names that the engine keeps in another form, so that bytes say nothing; and what
+    it has that nothing is published for."""
 
 
 @overload

@@ -229,10 +229,14 @@ def test_a_quantised_model_may_have_parameters_of_its_own(make_engine, publish):
     model = Model()
     model.scale = torch.nn.Parameter(torch.ones(1), requires_grad=False)
     publish(1, weights_of(1))
-    engine = make_engine(model, quantization="fp8")
-    engine.update_weights({})
-    assert holds(model, 1)
-    assert model.scale == 1
+    for way in ({}, {"stage": True}):
+        engine = make_engine(model, quantization="fp8", **way)
+        engine.update_weights({})
+        engine.update_weights({})
+        assert holds(model, 1)
+        assert model.scale == 1
+        assert engine.verify(20).unchecked == ("scale",)
+        engine.shutdown()
 
 
 class Quantised(Model):

@@ -86,6 +86,8 @@ class Plan:
     """Parameters of which not every element was written to."""
     partly: dict[str, Lacking] = field(default_factory=dict)
     """Those of them that got something, and what of them did not."""
+    kept: list[str] = field(default_factory=list)
+    """Parameters that nothing is published for, and that may be so."""
     written: dict[str, str] = field(default_factory=dict)
     """Parameters that are written in another way too, such as padding, each with the operation;
     where copies alone were asked for, none."""

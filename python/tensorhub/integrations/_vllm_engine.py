@@ -319,7 +319,9 @@ class TensorHubWeightTransferEngine(
     def _verify(self, timeout: float) -> Receipt:
         received = self._received
         if received is None and self._slices is not None and self.arrived is not None:
-            return verify_client(self._slices.client, timeout)
+            found = verify_client(self._slices.client, timeout)
+            kept = () if self._plan is None else tuple(self._plan.kept)
+            return dataclasses.replace(found, unchecked=kept)
         if received is None:
             raise FailedPreconditionError(
                 "no update has brought this model a version, or the next one is being staged; call "
@@ -328,9 +330,9 @@ class TensorHubWeightTransferEngine(
         here = self._ready().stage
         staged = verify_client(here.client, timeout) if here.block is not None else None
         number = received.arrived.version
-        found = _vllm_in_place.compared(self.model, self._plan, received.tensors, number)
+        compared = _vllm_in_place.compared(self.model, self._plan, received.tensors, number)
         receipt = staged.receipt if staged is not None else received.arrived.receipt
-        return Receipt(number, receipt, *found)
+        return Receipt(number, receipt, *compared)
 
     def _begin_watch(self) -> None:
         """On the first rank; the others do what it does."""

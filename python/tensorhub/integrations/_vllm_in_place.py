@@ -164,7 +164,7 @@ def compared(
     if plan is None:
         return 0, 0, tuple(loaded)
     boxes, refused = boxes_of(plan, {name: tuple(t.shape) for name, t in loaded.items()})
-    places, unchecked, different = named_tensors(model), set(refused), []
+    places, unchecked, different = named_tensors(model), {*refused, *plan.kept}, []
     count = nbytes = 0
     for box in boxes:
         name, whole = box.piece.name, loaded[box.piece.name]

@@ -73,17 +73,19 @@ def _recorded(
     tensors = named_tensors(model)
     names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
 
+    def among(unfilled: set[str]) -> list[str]:
+        return sorted(name for name in unfilled if tied.get(name, {name}) <= unfilled)
+
     def missing(plan: Plan) -> list[str]:
         unfilled = set(plan.unfilled) & names
-        if quantized:
-            unfilled -= _computed(plan, tensors)
-        return [name for name in plan.unfilled
-                if name in unfilled and tied.get(name, {name}) <= unfilled]  # fmt: skip
+        return among(unfilled - _computed(plan, tensors) if quantized else unfilled)
 
     published = [(spec.name, *storage_of(spec)) for spec in specs]
     loader: Any = model.load_weights
     plan = record(published, tensors, loader, missing)
-    plan.unfilled = missing(plan)
+    lacking = missing(plan)
+    plan.kept = [name for name in among(set(plan.unfilled) & names) if name not in lacking]
+    plan.unfilled = lacking
     return plan
 
 
