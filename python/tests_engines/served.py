@@ -23,10 +23,11 @@ OPTIONS = (
 class Served:
     """One of them. ``path``: a folder with the model's configuration."""
 
-    def __init__(self, path, *options, **variables):
+    def __init__(self, path, *options, port=None, **variables):
         with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port or 0))
+            self.port = port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
         environment = dict(
             os.environ, VLLM_SERVER_DEV_MODE="1", VLLM_ENABLE_V1_MULTIPROCESSING="1", **variables

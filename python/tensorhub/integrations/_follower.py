@@ -12,40 +12,20 @@ import dataclasses
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from tensorhub._errors import Error
+from tensorhub.integrations import _driving
 from tensorhub.integrations._mark import Mark
 from tensorhub.integrations._rules import Rules
 from tensorhub.integrations._settings import Settings
-from tensorhub.integrations._vllm_calls import values
 from tensorhub.integrations.vllm import log
 
-__all__ = ["Engine", "Follower", "Standing"]
+__all__ = ["Follower", "Standing"]
 
 _HEARD_S = 0.5
 _DUE_S = 0.1
 _AGAIN_S = (0.1, 30.0)
 _ASKED_S = (0.01, 0.25)
-
-
-class Engine(Protocol):
-    """What following asks of a vLLM."""
-
-    def call(self, method: str, *args: Any) -> list[Any]:
-        """What each rank's worker answers."""
-
-    def pause(self, mode: str) -> None:
-        """Returns when nothing is computed any more."""
-
-    def resume(self) -> None:
-        """Undoes :meth:`pause`. What somebody else has paused stays so."""
-
-    def label(self, version: int) -> None:
-        """What answers say of the tokens from now on. Nothing cached is of another version."""
-
-    def drop(self) -> None:
-        """Ends the requests that run."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +52,7 @@ class Standing:
 class Follower:
     """One thread follows; others may hold, release and look."""
 
-    def __init__(self, engine: Engine, settings: Settings, rules: Rules) -> None:
+    def __init__(self, engine: _driving.Engine, settings: Settings, rules: Rules) -> None:
         self._engine, self._settings, self._rules = engine, settings, rules
         self._mark: Mark | None = None
         self._began = 0.0
@@ -103,12 +83,13 @@ class Follower:
         """Joins the hub, once. Whether it had to."""
         if self._mark is not None:
             return False
-        way = {} if self._settings.in_place else {"stage": True}
-        self._ask("join", {**dataclasses.asdict(self._settings), **way})
-        here = self._ask("here")[0]
+        _driving.join(self._engine, dataclasses.asdict(self._settings))
+        here = _driving.ask(self._engine, "here")[0]
         mark = Mark(self._settings, here, self._rules.every - 1)
         self._mark = mark
         self._note_arrived()
+        if self.standing.version is not None:
+            self._engine.label(self.standing.version)
         log.info("TensorHub: %s follows %s with %s", here, self._settings.model,
                  "nothing yet" if self.standing.version is None
                  else f"version {self.standing.version}")  # fmt: skip
@@ -131,18 +112,17 @@ class Follower:
         """Begins to fetch the latest version beside the model, where there is a place for it."""
         self._began = time.monotonic()
         if not self._settings.in_place:
-            self._note(staged=self._ask("stage", None)[0])
+            self._note(staged=_driving.stage(self._engine, None))
 
     def is_staged(self) -> bool:
         """Whether what :meth:`begin` has begun is there."""
         if self._settings.in_place:
             return True
-        ranks = self._ask("staged")
-        wrong = next((one["error"] for one in ranks if one and one["error"]), "")
-        if wrong:
+        try:
+            return _driving.is_staged(self._engine)
+        except Exception:
             self._note(staged=None)
-            raise Error(wrong)
-        return all(one is None or one["ready"] for one in ranks)
+            raise
 
     def finish(self) -> None:
         """Has the model take what is staged."""
@@ -164,14 +144,12 @@ class Follower:
         with self._putting:
             if self.standing.held:
                 return
-            began = time.monotonic()
             try:
-                self._engine.pause(self._rules.mode)
-                version = self._take(number)
-            finally:
-                self._engine.resume()
-                pause = time.monotonic() - began
-        self._failures = 0
+                arrived, pause = _driving.put(self._engine, self._rules.mode, number)
+            except Exception:
+                self._note_arrived()
+                raise
+        self._failures, version = 0, arrived["version"]
         self._note(version=version, staged=None, pause=pause, error="", broken=False,
                    updates=self.standing.updates + 1)  # fmt: skip
         self._known().have(version)
@@ -182,18 +160,6 @@ class Follower:
         with self._putting:
             self._note(held=held)
         return self.standing
-
-    def _take(self, number: int | None) -> int:
-        try:
-            arrived = self._ask("take", number)[0]
-        except Error:
-            self._note_arrived()
-            if self.standing.broken:
-                self._engine.drop()
-            raise
-        version: int = arrived["version"]
-        self._engine.label(version)
-        return version
 
     def _until_staged(self) -> None:
         begin = time.monotonic()
@@ -222,7 +188,7 @@ class Follower:
 
     def _note_arrived(self) -> None:
         """What the workers say that their model has."""
-        arrived, torn = self._ask("arrived")[0], any(self._ask("torn"))
+        arrived, torn = _driving.ask(self._engine, "arrived")[0], _driving.is_torn(self._engine)
         version = None if arrived is None else arrived["version"]
         self._note(version=version, staged=None, broken=torn)
         self._known().have(version)
@@ -230,9 +196,6 @@ class Follower:
     def _known(self) -> Mark:
         assert self._mark is not None
         return self._mark
-
-    def _ask(self, what: str, *args: Any) -> list[Any]:
-        return values(self._engine.call(f"tensorhub_{what}", *args))
 
     def _note(self, **changed: Any) -> None:
         self.standing = dataclasses.replace(self.standing, **changed)

@@ -38,7 +38,7 @@ def add(backend: str) -> None:
         ("stage", of_engine(lambda engine, version=None: engine.stage(version))),
         ("staged", of_engine(_staged)),
         ("take", _take),
-        ("torn", of_engine(lambda engine: engine.torn)),
+        ("torn", of_engine(lambda engine: {"torn": engine.torn})),
         ("verify", of_engine(lambda engine, limit: dataclasses.asdict(engine.verify(limit)))),
     ):
         setattr(WorkerBase, f"tensorhub_{name}", _answering(step))
