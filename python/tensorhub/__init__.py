@@ -72,6 +72,7 @@ if _TYPE_CHECKING:
     from tensorhub import placing as placing
     from tensorhub import safetensors as safetensors
     from tensorhub import torch as torch
+    from tensorhub import vllm as vllm
 
 __all__ = [
     "AbortedError",
@@ -115,7 +116,7 @@ __all__ = [
 
 def __getattr__(name: str) -> _ModuleType:
     # What not everybody uses, and takes time to import.
-    if name in ("aio", "placing", "safetensors", "torch"):
+    if name in ("aio", "placing", "safetensors", "torch", "vllm"):
         return _importlib.import_module(f"tensorhub.{name}")
     raise AttributeError(f"module 'tensorhub' has no attribute {name!r}")
 
