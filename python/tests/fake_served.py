@@ -13,7 +13,7 @@ class Client:
 
     def __init__(self, workers, **parallel):
         self.workers = workers
-        self.calls = []
+        self.calls, self.methods = [], []
         self.paused = self.ended = False
         self.label = None
         transfer = types.SimpleNamespace(backend="tensorhub")
@@ -28,6 +28,7 @@ class Client:
 
     def _call(self, method, args):
         with self._turn:
+            self.methods.append(method)
             if method == "tensorhub_take":
                 self.calls.append(("take", self.paused))
             return [getattr(worker, method)(*args) for worker in self.workers]

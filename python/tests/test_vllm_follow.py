@@ -152,6 +152,7 @@ def test_what_it_cannot_take_it_says_and_serves_on(serve, trainer, connect, work
     assert holds(worker.weight_transfer_engine.model, 1)
     assert not served.client.paused
     assert served.call("/v1/completions", "POST")[0] == 200
+    assert served.client.methods.count("tensorhub_stage") == 2, "what is refused is not tried again"
     trainer(3)
     has(served, 3)
     assert standing(served)["error"] == ""

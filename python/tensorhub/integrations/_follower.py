@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from tensorhub._errors import FailedPreconditionError, InvalidArgumentError
 from tensorhub.integrations import _driving
 from tensorhub.integrations._mark import Mark
 from tensorhub.integrations._rules import Rules
@@ -24,7 +25,10 @@ __all__ = ["Follower", "Standing"]
 
 _HEARD_S = 0.5
 _DUE_S = 0.1
-_AGAIN_S = (0.1, 30.0)
+_AGAIN_S = (0.1, 5.0)
+# What is refused stays so, as a rule, and looking at it costs time in which nothing is generated.
+_REFUSALS = (FailedPreconditionError, InvalidArgumentError)
+_BACK_S = 30.0
 _ASKED_S = (0.01, 0.25)
 
 
@@ -57,6 +61,7 @@ class Follower:
         self._mark: Mark | None = None
         self._began = 0.0
         self._failures = 0
+        self._back_at: float | None = None
         self._putting = threading.Lock()
         self._ending = threading.Event()
         self.standing = Standing()
@@ -66,6 +71,7 @@ class Follower:
         while not self._ending.is_set():
             try:
                 self.join()
+                self._come_back()
                 if self.hears(_HEARD_S):
                     if self.is_due():
                         self.follow()
@@ -149,7 +155,7 @@ class Follower:
             except Exception:
                 self._note_arrived()
                 raise
-        self._failures, version = 0, arrived["version"]
+        self._failures, self._back_at, version = 0, None, arrived["version"]
         self._note(version=version, staged=None, pause=pause, error="", broken=False,
                    updates=self.standing.updates + 1)  # fmt: skip
         self._known().have(version)
@@ -182,9 +188,20 @@ class Follower:
         if str(error) != self.standing.error:
             log.error("TensorHub: this vLLM does not follow, and tries again: %s", error)
         self._note(error=str(error) or type(error).__name__)
+        refused = self.standing.newest if isinstance(error, _REFUSALS) else None
+        if refused is not None and self._mark is not None:
+            self._mark.pass_over(refused)
+            self._back_at = time.monotonic() + _BACK_S
+            return
         first, longest = _AGAIN_S
         self._ending.wait(min(first * 2**self._failures, longest))
         self._failures = min(self._failures + 1, 10)
+
+    def _come_back(self) -> None:
+        """To a version that was refused, after a while: whoever loads adapters may have ended."""
+        if self._back_at is not None and time.monotonic() >= self._back_at:
+            self._back_at = None
+            self._known().have(self.standing.version)
 
     def _note_arrived(self) -> None:
         """What the workers say that their model has."""

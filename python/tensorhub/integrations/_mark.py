@@ -53,6 +53,10 @@ class Mark:
             raise
         self._watch.have(version)
 
+    def pass_over(self, version: int) -> None:
+        """Only what is newer than this one counts, though the model has another one."""
+        self._watch.have(version)
+
     def newer(self, seconds: float) -> int | None:
         """The newest version, if there is one within that time that the engine should have."""
         return self._watch.too_new(seconds)
