@@ -8,6 +8,7 @@ into the model in a pause that takes a copy. What it has, everybody sees by its 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
 import time
@@ -62,7 +63,7 @@ class Follower:
         self._began = 0.0
         self._failures = 0
         self._back_at: float | None = None
-        self._putting = threading.Lock()
+        self._putting, self._noting = threading.Lock(), threading.Lock()
         self._ending = threading.Event()
         self.standing = Standing()
 
@@ -112,7 +113,8 @@ class Follower:
         """Takes the latest version. After an error it has what it had, or is broken."""
         self.begin()
         self._until_staged()
-        self.finish()
+        if not self._ending.is_set():
+            self.finish()
 
     def begin(self) -> None:
         """Begins to fetch the latest version beside the model, where there is a place for it."""
@@ -153,7 +155,8 @@ class Follower:
             try:
                 arrived, pause = _driving.put(self._engine, self._rules.mode, number)
             except Exception:
-                self._note_arrived()
+                with contextlib.suppress(Exception):  # the first error counts
+                    self._note_arrived()
                 raise
         self._failures, self._back_at, version = 0, None, arrived["version"]
         self._note(version=version, staged=None, pause=pause, error="", broken=False,
@@ -215,4 +218,5 @@ class Follower:
         return self._mark
 
     def _note(self, **changed: Any) -> None:
-        self.standing = dataclasses.replace(self.standing, **changed)
+        with self._noting:
+            self.standing = dataclasses.replace(self.standing, **changed)
