@@ -108,6 +108,20 @@ def test_it_keeps_its_version_while_somebody_holds_it(serve, trainer):
     assert served.call("/tensorhub/other")[0] == 404
 
 
+def test_a_vllm_that_is_held_too_long_refuses_prompts(serve, trainer, monkeypatch):
+    monkeypatch.setenv("TENSORHUB_MAX_LAG", "0")
+    served = serve()
+    trainer(1)
+    has(served, 1)
+    eventually(lambda: served.call("/v1/completions", "POST")[0] == 200)
+    served.call("/tensorhub/hold", "POST")
+    trainer(2)
+    eventually(lambda: served.call("/v1/completions", "POST")[0] == 503)
+    served.call("/tensorhub/release", "POST")
+    has(served, 2)
+    eventually(lambda: served.call("/v1/completions", "POST")[0] == 200)
+
+
 def test_each_so_many_th_version_and_so_many_in_a_minute(serve, trainer, monkeypatch):
     monkeypatch.setenv("TENSORHUB_FOLLOW_EVERY", "3")
     monkeypatch.setenv("TENSORHUB_FOLLOW_MODE", "wait")
