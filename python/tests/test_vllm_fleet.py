@@ -173,6 +173,14 @@ def test_what_somebody_else_has_paused_stays_so(make_vllm, make_fleet, publish):
     assert "/reset_prefix_cache" in vllm.calls
 
 
+def test_a_vllm_without_labels_takes_versions_too(make_vllm, make_fleet, publish):
+    vllm = make_vllm()
+    publish(1)
+    vllm.answers["/update_weight_version"] = [404]
+    (found,) = make_fleet(vllm.url).update(1)
+    assert (found.version, found.error) == (1, None)
+
+
 def test_a_version_that_nobody_has(make_vllm, make_fleet, publish):
     vllm = make_vllm()
     publish(1)

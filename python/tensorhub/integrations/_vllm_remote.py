@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import urllib.error
@@ -50,7 +51,8 @@ class RemoteEngine:
     def label(self, version: int) -> None:
         if self._is_paused:
             self._post("/reset_prefix_cache?reset_running_requests=true")
-        self._post("/update_weight_version", {"new_version": str(version)})
+        with contextlib.suppress(FailedPreconditionError):  # older vLLMs have no labels
+            self._post("/update_weight_version", {"new_version": str(version)})
 
     def drop(self) -> None:
         self._post("/pause?mode=abort")
