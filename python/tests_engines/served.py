@@ -5,6 +5,8 @@
 import contextlib
 import json
 import os
+import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -12,7 +14,9 @@ import time
 import urllib.error
 import urllib.request
 
-START_S = 240
+START_S = 600
+PATIENCE_S = 300
+HERE = pathlib.Path(__file__).parent  # its workers have extensions there
 OPTIONS = (
     "--skip-tokenizer-init", "--enforce-eager", "--max-model-len=128", "--dtype=bfloat16",
     "--no-enable-prefix-caching", "--enable-scale-out",
@@ -30,12 +34,13 @@ class Served:
             self.port = port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
         environment = dict(
-            os.environ, VLLM_SERVER_DEV_MODE="1", VLLM_ENABLE_V1_MULTIPROCESSING="1", **variables
-        )
+            os.environ, VLLM_SERVER_DEV_MODE="1", VLLM_ENABLE_V1_MULTIPROCESSING="1",
+            PYTHONPATH=os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]), **variables,
+        )  # fmt: skip
         # As `vllm serve`, which asks for a distribution of the name vllm.
         command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", f"--model={path}",
                    "--host=127.0.0.1", f"--port={port}", *OPTIONS, *options]  # fmt: skip
-        self.process = subprocess.Popen(command, env=environment)
+        self.process = subprocess.Popen(command, env=environment, start_new_session=True)
 
     def until_it_serves(self):
         end = time.monotonic() + START_S
@@ -68,11 +73,20 @@ class Served:
 
     def end(self):
         self.process.terminate()
-        self.process.wait(60)
+        try:
+            self.process.wait(PATIENCE_S)
+        finally:
+            self.kill()
+
+    def kill(self):
+        """With its engine and its workers, which outlive the process that serves."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
     def _call(self, request):
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
                 return answer.status, json.loads(answer.read() or "null")
         except urllib.error.HTTPError as error:
             with error:
@@ -80,7 +94,7 @@ class Served:
 
 
 def eventually(step):
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE_S
     while not step():
         assert time.monotonic() < end, "it did not come"
         time.sleep(0.1)

@@ -32,8 +32,7 @@ def test_each_is_updated_or_told_of(start, modules, publish, expected):
     assert [one.version for one in fleet.update(1)] == [1, 1]
     for one in (first, second):
         assert one.prompt(prompt) == ([("1", 0, 16)], tokens[0])
-    second.process.kill()
-    second.process.wait()
+    second.kill()
     publish(modules[1], 2)
     found = fleet.update(2)
     assert [one.version for one in found] == [2, None]

@@ -2,69 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """A vLLM that serves by HTTP: it takes versions, and no prompts while it is too far behind."""
 
-import json
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-
 import engines
 import pytest
-
-OPTIONS = (
-    "--skip-tokenizer-init", "--enforce-eager", "--max-model-len=128", "--dtype=bfloat16",
-    "--no-enable-prefix-caching", "--load-format=dummy", "--enable-scale-out",
-    '--weight-transfer-config={"backend": "tensorhub"}',
-    "--middleware=tensorhub.integrations.vllm_http.FreshOnly",
-)  # fmt: skip
-START_S = 240
+from served import Served, eventually
 
 
 @pytest.fixture
-def post(tmp_path, server, model_name):
-    """post(path, body): the status and the answer of a vLLM that serves."""
+def vllm(tmp_path, server, model_name):
     engines.llama(engines.SEEDS[0]).config.save_pretrained(tmp_path)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = dict(
-        os.environ, VLLM_SERVER_DEV_MODE="1", VLLM_ENABLE_V1_MULTIPROCESSING="1",
+    running = Served(
+        tmp_path, "--load-format=dummy",
+        "--middleware=tensorhub.integrations.vllm_http.FreshOnly",
         TENSORHUB_SERVER=server, TENSORHUB_MODEL=model_name, TENSORHUB_MAX_LAG="1",
     )  # fmt: skip
-    # As `vllm serve`, which asks for a distribution of the name vllm.
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", f"--model={tmp_path}",
-               "--host=127.0.0.1", f"--port={port}", *OPTIONS]  # fmt: skip
-    with subprocess.Popen(command, env=environment) as process:
-        address = f"http://127.0.0.1:{port}"
-        _wait_for(address, process)
-        yield lambda path, body=None: _post(address + path, body)
-        process.terminate()
+    yield running.until_it_serves()
+    running.end()
 
 
-def _wait_for(address, process):
-    end = time.monotonic() + START_S
-    while True:
-        assert process.poll() is None, "vLLM has ended"
-        assert time.monotonic() < end, "vLLM has not begun to serve"
-        try:
-            urllib.request.urlopen(f"{address}/health", timeout=5)
-            return
-        except OSError:
-            time.sleep(0.5)
-
-
-def _post(url, body):
-    headers = {"content-type": "application/json"}
-    request = urllib.request.Request(url, json.dumps(body or {}).encode(), headers)
-    try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return answer.status, json.loads(answer.read() or "null")
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.loads(error.read() or "null")
+@pytest.fixture
+def post(vllm):
+    """post(path, body): the status and the answer."""
+    return vllm.post
 
 
 def prompt(post):
@@ -82,13 +40,6 @@ def update(post, version):
     ):
         status, said = post(path, body)
         assert status == 200, (path, said)
-
-
-def eventually(step):
-    end = time.monotonic() + 60
-    while not step():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.1)
 
 
 def test_prompts_are_refused_until_an_update_has_come(post, modules, publish):
