@@ -106,6 +106,7 @@ def test_it_keeps_its_version_while_somebody_holds_it(serve, trainer):
     assert served.call("/tensorhub/release", "POST")[1]["held"] is False
     has(served, 2)
     assert served.call("/tensorhub/other")[0] == 404
+    assert served.call("/tensorhubs") == (200, "a prompt")
 
 
 def test_a_vllm_that_is_held_too_long_refuses_prompts(serve, trainer, monkeypatch):
@@ -170,6 +171,28 @@ def test_what_it_cannot_take_it_says_and_serves_on(serve, trainer, connect, work
     trainer(3)
     has(served, 3)
     assert standing(served)["error"] == ""
+
+
+def test_a_version_that_goes_while_it_is_staged(serve, trainer, worker, monkeypatch):
+    served = serve()
+    trainer(1)
+    has(served, 1)
+    stages = importlib.import_module("tensorhub.integrations._stage")
+    fetch = stages.Fetching._fetch
+
+    def gone(fetching, client):
+        if fetching.number == 2:
+            raise tensorhub.NotFoundError("version 2 went away")
+        return fetch(fetching, client)
+
+    monkeypatch.setattr(stages.Fetching, "_fetch", gone)
+    trainer(2)
+    eventually(lambda: standing(served)["error"] == "version 2 went away")
+    assert holds(worker.weight_transfer_engine.model, 1)
+    assert not served.client.paused
+    trainer(3)
+    has(served, 3)
+    assert (standing(served)["error"], standing(served)["updates"]) == ("", 2)
 
 
 def test_a_model_with_parts_of_two_versions_answers_no_prompts(serve, trainer, worker, monkeypatch):

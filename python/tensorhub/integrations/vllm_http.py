@@ -91,7 +91,7 @@ class Follow:
     async def __call__(self, scope: _Message, receive: Any, send: _Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(scope, receive, send)
-        elif scope["type"] == "http" and scope["path"].rstrip("/").startswith(_STANDING):
+        elif scope["type"] == "http" and f"{scope['path']}/".startswith(f"{_STANDING}/"):
             await self._answer(scope["method"], scope["path"].rstrip("/"), send)
         elif self._is_broken() and _is_prompt(scope):
             await _refuse(send, "an update has left this vLLM with parts of two versions, and it "
