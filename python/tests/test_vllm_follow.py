@@ -86,6 +86,26 @@ def test_it_takes_each_version_by_itself(serve, trainer, worker):
     assert served.call("/v1/completions", "POST") == (200, "a prompt")
 
 
+def test_what_it_was_started_with_is_in_its_first_answer(serve, trainer, worker):
+    trainer(1)
+    engine = worker.weight_transfer_engine
+    importlib.import_module("tensorhub.integrations._driving").join(Here(worker), {})
+    engine.update_weights({})
+    served = serve()
+    assert (served.client.label, standing(served)["version"]) == ("1", 1)
+    assert served.client.calls == []
+
+
+class Here:
+    """A vLLM of this worker alone, for who drives it."""
+
+    def __init__(self, worker):
+        self._worker = worker
+
+    def call(self, method, *args):
+        return [getattr(self._worker, method)(*args)]
+
+
 def test_a_trainer_that_went_back_is_followed_to_the_lower_number(serve, trainer, worker):
     served = serve()
     for version, supersede in ((7, False), (3, True), (4, False)):

@@ -66,12 +66,16 @@ class Follower:
         self._putting, self._noting = threading.Lock(), threading.Lock()
         self._ending = threading.Event()
         self.standing = Standing()
+        self.has_tried = threading.Event()
+        """To join the hub, after which answers have the label of what the engine was started with,
+        if that went well."""
 
     def run(self) -> None:
         """Follows until :meth:`end`, whatever goes wrong meanwhile."""
         while not self._ending.is_set():
             try:
-                self.join()
+                if self.join():
+                    self.has_tried.set()
                 self._come_back()
                 if self.hears(_HEARD_S):
                     if self.is_due():
@@ -79,6 +83,7 @@ class Follower:
                     else:
                         self._ending.wait(_DUE_S)
             except Exception as error:
+                self.has_tried.set()
                 self._note_failure(error)
         self.close()
 
@@ -94,9 +99,10 @@ class Follower:
         here = _driving.ask(self._engine, "here")[0]
         mark = Mark(self._settings, here, self._rules.every - 1)
         self._mark = mark
+        arrived = _driving.ask(self._engine, "arrived")[0]
+        if arrived is not None:
+            self._engine.label(arrived["version"])
         self._note_arrived()
-        if self.standing.version is not None:
-            self._engine.label(self.standing.version)
         log.info("TensorHub: %s follows %s with %s", here, self._settings.model,
                  "nothing yet" if self.standing.version is None
                  else f"version {self.standing.version}")  # fmt: skip

@@ -43,6 +43,7 @@ PROMPTS = (
 _ASKED_AGAIN_S = 0.2
 _STANDING = "/tensorhub"
 _HOLD, _RELEASE = f"{_STANDING}/hold", f"{_STANDING}/release"
+_JOIN_S = 10.0  # in which no answer is given yet
 _END_S = 5.0
 
 _Message = MutableMapping[str, Any]
@@ -105,14 +106,14 @@ class Follow:
         async def heard() -> Any:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                self._begin(scope["app"].state.engine_client)
+                await self._begin(scope["app"].state.engine_client)
             elif message["type"] == "lifespan.shutdown":
                 await self._end()
             return message
 
         await self._app(scope, heard, send)
 
-    def _begin(self, engine: Any) -> None:
+    async def _begin(self, engine: Any) -> None:
         try:
             _refuse_to_follow(engine.vllm_config)
             settings, rules = Settings.of({}), Rules.of({})
@@ -128,6 +129,7 @@ class Follow:
         # vLLM ends without waiting for it.
         self._thread = threading.Thread(target=follower.run, name="tensorhub-follow", daemon=True)
         self._thread.start()
+        await asyncio.to_thread(follower.has_tried.wait, _JOIN_S)
 
     async def _end(self) -> None:
         if self._follower is not None and self._thread is not None:
