@@ -48,7 +48,7 @@ class World:
         self.trainer = self.ca.issue("trainer", "URI:spiffe://test/trainer")
         self.reader = self.ca.issue("reader")
         self.ops = self.ca.issue("ops")
-        self.ended = self.ca.issue("ended", days=-1)
+        self.ended = self.ca.issue("ended", ended=True)
         self.stranger = self.other.issue("stranger")
 
     def path(self, name):

@@ -140,7 +140,7 @@ class RefusedTest(SeveralServersTest):
 
     def test_a_member_whose_certificate_has_ended(self):
         authority = Authority(self.folder, "authority")
-        certificate, key = authority.issue("etcd", "IP:127.0.0.1", days=-1)
+        certificate, key = authority.issue("etcd", "IP:127.0.0.1", ended=True)
         self.end_members()
         self.members = [self.start_member(0, scheme="https", flags=(
             "--cert-file", certificate, "--key-file", key))]
