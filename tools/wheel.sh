@@ -7,7 +7,7 @@
 #
 #   tools/wheel.sh
 #
-# One wheel serves CPython 3.10 and newer. In it are the library, tensorhub-server, tensorhubctl and
+# One wheel serves CPython 3.10 and newer, on systems with glibc 2.34 and newer. In it are the library, tensorhub-server, tensorhubctl and
 # tensorhub-agent, what they link (gRPC and the like, under names of their own), and UCX: libucx of
 # PyPI, which is newer than Debian's. docs/python.md says which UCX is used when.
 
@@ -21,6 +21,7 @@ if [[ $# -gt 0 ]]; then
   exit 2
 fi
 size_max=$((40 * 1024 * 1024))
+platform=manylinux_2_34_$(uname -m)  # that of RHEL 9 and Amazon Linux 2023, and all that came later
 folder=$TENSORHUB_BUILD_ROOT/wheel
 work=$folder/work
 
@@ -39,11 +40,27 @@ build() {
     -C build-dir="$TENSORHUB_BUILD_ROOT/pip" >&2
 }
 
+older_waits() { python3 -B "$TENSORHUB_ROOT/tools/older_waits.py" "$@"; }
+
+# What is built, and copies of the libraries that it links, for libstdc++ of GCC 11.
+make_older() {
+  local unpacked files library
+  "$env/bin/wheel" unpack --dest "$work/built" "$work"/raw/*.whl >&2
+  unpacked=$(find "$work/built" -mindepth 1 -maxdepth 1 -type d)
+  mapfile -t files < <(find "$unpacked" -name '*.so' -o -path '*/_bin/*' -type f)
+  mkdir -p "$work/libraries"
+  while read -r library; do
+    cp -L "$library" "$work/libraries/"
+  done < <(ldd "${files[@]}" | awk '$2 == "=>" && $3 ~ /^\// && $1 !~ /^lib(c|m|stdc\+\+|gcc_s)\.so/ {print $3}' | sort -u)
+  older_waits "${files[@]}" "$work"/libraries/* || return 1
+  "$env/bin/wheel" pack --dest-dir "$work/older" "$unpacked" >&2
+}
+
 # What is linked comes along under names that nobody else uses. UCX is not: the package decides at
-# import which one is loaded.
+# import which one is loaded. A wheel that needs a newer system than it says is none.
 bundle() {
-  PATH=$env/bin:$PATH "$env/bin/auditwheel" repair --strip --wheel-dir "$work/repaired" \
-    --exclude 'libuc[mpst].so.0' "$work"/raw/*.whl >&2
+  LD_LIBRARY_PATH=$work/libraries PATH=$env/bin:$PATH "$env/bin/auditwheel" repair --strip \
+    --plat "$platform" --wheel-dir "$work/repaired" --exclude 'libuc[mpst].so.0' "$work"/older/*.whl >&2
 }
 
 add_ucx() {
@@ -70,8 +87,9 @@ add_ucx() {
 }
 
 rm -rf "$folder"
-mkdir -p "$work/raw" "$work/unpacked" "$work/done"
+mkdir -p "$work/raw" "$work/built" "$work/older" "$work/unpacked" "$work/done"
 build || { say "the package could not be built"; exit 1; }
+make_older || { say "the package needs newer systems than $platform"; exit 1; }
 bundle || { say "what it links could not be put into the wheel"; exit 1; }
 "$env/bin/wheel" unpack --dest "$work/unpacked" "$work"/repaired/*.whl >&2
 add_ucx "$work/done"
@@ -79,6 +97,7 @@ mv "$work"/done/*.whl "$folder/"
 rm -rf "$work"
 wheel=$(find "$folder" -name '*.whl')
 size=$(stat -c %s "$wheel")
+[[ $wheel == *"$platform"* ]] || { say "$wheel is not for $platform"; exit 1; }
 say "$((size / 1024)) KiB"
 ((size <= size_max)) || { say "that is too large: $((size_max / 1024)) KiB is the most"; exit 1; }
 printf '%s\n' "$wheel"

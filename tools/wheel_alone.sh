@@ -7,17 +7,28 @@
 # how long that took, from nothing to the first synced step.
 #
 #   tools/wheel_alone.sh [WHEEL [PYTHON]]     (default: build/wheel's, python3)
+#   tools/wheel_alone.sh debians [SUITE…]     build/wheel's, in bare Debians: the oldest, whose pip
+#                                             refuses it, and the newest (root, Debian's mirror)
 
 set -euo pipefail
 # shellcheck source=tools/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then
-  sed -n '5,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '5,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
   exit 0
+fi
+debians=
+if [[ ${1:-} == debians ]]; then
+  debians=yes
+  suites=("${@:2}")
+  set --
 fi
 wheel=${1:-$(find "$TENSORHUB_BUILD_ROOT/wheel" -name '*.whl' | head -1)}
 [[ -f $wheel ]] || { say "there is no wheel; run tools/wheel.sh"; exit 2; }
+if [[ -n $debians ]]; then
+  exec python3 -B "$TENSORHUB_ROOT/tests/install/wheel_check.py" "$wheel" "$TENSORHUB_BUILD_ROOT/debian" "${suites[@]}"
+fi
 mapfile -t places < <("${2:-python3}" -c '
 import os, sys, sysconfig
 print(os.path.realpath(sys.executable))

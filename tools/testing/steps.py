@@ -162,9 +162,12 @@ def touched(changes):
     return steps
 
 
+def needs_root():
+    return "" if os.geteuid() == 0 else "a Debian in a folder needs root"
+
+
 def as_root(name, *command):
-    reason = "" if os.geteuid() == 0 else "a Debian in a folder needs root"
-    return Step(name, "build", command, ("release: build",), skip=reason)
+    return Step(name, "build", command, ("release: build",), skip=needs_root())
 
 
 def deployment():
@@ -217,6 +220,13 @@ def beside(places):
             (SANITIZED,),
         ),
         as_root("packages", "tools/packages.sh", "check"),
+        Step(
+            "the wheel in bare Debians",
+            "build",
+            ("tools/wheel_alone.sh", "debians"),
+            ("python: wheel",),
+            skip=needs_root(),
+        ),
         as_root("a bare Debian 12", "tools/test_bare.sh", "bookworm"),
         as_root("a bare Debian 13", "tools/test_bare.sh", "trixie"),
         deployment(),
