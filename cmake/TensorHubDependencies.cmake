@@ -19,6 +19,7 @@ if(TENSORHUB_GRPC)
   find_package(prometheus-cpp CONFIG REQUIRED)
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
+  include(TensorHubGrpc)
 endif()
 
 if(NOT TENSORHUB_CUDA STREQUAL "OFF")

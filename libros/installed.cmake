@@ -13,10 +13,11 @@ set_target_properties(tensorhub_shared PROPERTIES
   LINKER_LANGUAGE CXX OUTPUT_NAME tensorhub EXPORT_NAME ros
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
   LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/exported.map)
+set_target_properties(tensorhub_shared PROPERTIES TENSORHUB_HIDES_GRPC ${TENSORHUB_HIDE_GRPC})
 target_link_libraries(tensorhub_shared
   PRIVATE tensorhub_agent
   PUBLIC absl::status absl::statusor)
-target_link_options(tensorhub_shared PRIVATE
+target_link_options(tensorhub_shared PRIVATE -Wl,-z,defs  # whoever links it has nothing to add
   -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/exported.map)
 target_compile_features(tensorhub_shared INTERFACE cxx_std_20)
 target_include_directories(tensorhub_shared INTERFACE

@@ -159,7 +159,8 @@ absl::StatusOr<std::shared_ptr<agent::WorkerPage>> PageOf(const ConnectOptions& 
 
 const char* Version() { return TENSORHUB_VERSION; }
 
-class Client::Impl {
+// Hidden, since the exported names are `Client::…`.
+class [[gnu::visibility("hidden")]] Client::Impl {
  public:
   Impl(std::unique_ptr<agent::Agent> agent, std::unique_ptr<agent::WorkerPage::Place> shown,
        std::shared_ptr<agent::TraceFile> trace)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # Copyright 2026 The TensorHub Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Installs into an empty folder; builds and runs a program against it, by CMake and by pkg-config.
+"""Installs into an empty folder; builds and runs a program against it, by CMake and by pkg-config,
+and one that has a gRPC of its own in it.
 
 Usage: install_test.py BUILD CMAKE COMPILER
 """
@@ -25,6 +26,13 @@ int main() {
   std::cout << client.status() << std::endl;
 }
 """
+WITH_GRPC = PROGRAM.replace("int main() {", """#include <grpcpp/grpcpp.h>
+
+int main() {
+  const auto own = grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials());
+  std::cout << grpc::Version() << own->GetState(true) << std::endl;
+""")
+GRPC = ("grpc++", "grpc", "gpr", "upb", "address_sorting")
 CMAKE_LINES = """
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES CXX)
@@ -55,6 +63,27 @@ def check_symbols(library):
         sys.exit(f"{library} shows {foreign[:10]} of {len(names)} symbols")
 
 
+def check_hidden(library):
+    """That gRPC is in it. Whether one can be is the machine's affair."""
+    needed = run("objdump", "-p", library)
+    hidden = "libgrpc" not in needed
+    print(f"gRPC is {'inside' if hidden else 'the system one'}")
+    return hidden
+
+
+def check_beside_grpc(compiler, folder, libraries, flags):
+    """A program that links gRPC statically, and shows its symbols to all libraries, or to none."""
+    source = folder / "with_grpc.cc"
+    source.write_text(WITH_GRPC, encoding="utf-8")
+    rest = [flag for flag in run("pkg-config", "--libs", "--static", "grpc++").split()
+            if flag.removeprefix("-l") not in GRPC]  # fmt: skip
+    archives = [f"-l:lib{name}.a" for name in GRPC]
+    for option in ((), ("-Wl,--exclude-libs,ALL",)):
+        run(compiler, "-std=c++20", source, "-o", folder / "with_grpc", *flags, *option, *archives,
+            *rest)  # fmt: skip
+        check_program(folder / "with_grpc", libraries)
+
+
 def main():
     build, cmake, compiler = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="tensorhub-install-") as name:
@@ -77,6 +106,8 @@ def main():
         flags = run("pkg-config", "--cflags", "--libs", "tensorhub", env=where).split()
         run(compiler, "-std=c++20", source / "main.cc", "-o", folder / "program", *flags)
         check_program(folder / "program", libraries)
+        if check_hidden(libraries / "libtensorhub.so"):
+            check_beside_grpc(compiler, folder, libraries, flags)
 
         for program in ("tensorhub-server", "tensorhubctl", "tensorhub-agent"):
             print(run(prefix / "bin" / program, "--version").strip())
