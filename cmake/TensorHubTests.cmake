@@ -25,8 +25,9 @@ function(tensorhub_add_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
-  if(TENSORHUB_SANITIZE)
-    math(EXPR ARG_TIMEOUT "5 * ${ARG_TIMEOUT}")  # what sanitizers cost, on a slow machine
+  if(TENSORHUB_SANITIZE OR CMAKE_CROSSCOMPILING)
+    # What sanitizers cost, or an emulator, on a slow machine.
+    math(EXPR ARG_TIMEOUT "5 * ${ARG_TIMEOUT}")
   endif()
   if(NOT ARG_PROCESSORS)
     set(ARG_PROCESSORS 1)
@@ -67,7 +68,7 @@ function(tensorhub_test name)
   if(TENSORHUB_SANITIZE STREQUAL "thread")
     list(APPEND ARG_ENV "UCX_MEM_MMAP_HOOK_MODE=none")
   endif()
-  tensorhub_add_test(${name} COMMAND $<TARGET_FILE:${name}> LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT}
+  tensorhub_add_test(${name} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${name}> LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT}
                      PROCESSORS ${ARG_PROCESSORS} ENV ${ARG_ENV} BUILT ${name})
 endfunction()
 

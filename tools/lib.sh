@@ -23,6 +23,7 @@ tensorhub_test_packages=(
   python3-dev python3-pip python3-venv locales lintian debootstrap systemd buildah prometheus
   etcd-server etcd-client spin
 )
+tensorhub_aarch64_packages=(g++-aarch64-linux-gnu qemu-user-static lld)
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -48,11 +49,12 @@ missing_packages() {
   done
 }
 
-# tensorhub_install [test]: what building needs, or testing as well. Asks the network only when
-# something is missing.
+# tensorhub_install [test|aarch64]: what building needs, or testing as well, or building for aarch64.
+# Asks the network only when something is missing.
 tensorhub_install() {
   local packages=("${tensorhub_build_packages[@]}")
   if [[ ${1:-} == test ]]; then packages+=("${tensorhub_test_packages[@]}"); fi
+  if [[ ${1:-} == aarch64 ]]; then packages+=("${tensorhub_aarch64_packages[@]}"); fi
   install_packages "${packages[@]}" || return 1
   # Clang's sanitizers are a package that is named after its version.
   if [[ ${1:-} == test ]] && command -v clang >/dev/null; then
