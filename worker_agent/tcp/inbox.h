@@ -55,7 +55,7 @@ class Inbox {
   size_t payload_bytes_ = 0;
   std::string header_;
   std::string payload_;  // never shrinks: the next one has the same size
-  size_t have_ = 0;  // of the header or of the payload, whichever is on its way
+  size_t have_ = 0;      // of the header or of the payload, whichever is on its way
   // What was read beyond the payload in one go: the next message's beginning.
   std::array<char, 4096> ahead_;
   size_t ahead_begin_ = 0;

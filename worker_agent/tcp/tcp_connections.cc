@@ -105,8 +105,8 @@ void TcpMessages::DialFailed(Key key, const absl::Status& why) {
   Drop(key);
   Peer& peer = peers_.at(id);
   peer.dials.erase(key);
-  peer.refused = absl::Status(
-      why.code(), absl::StrCat(TextOf(peer.address), ": ", std::string(why.message())));
+  peer.refused = absl::Status(why.code(),
+                              absl::StrCat(TextOf(peer.address), ": ", std::string(why.message())));
   if (peer.dials.empty()) Fail(id, peer.refused);
 }
 
@@ -197,7 +197,8 @@ void TcpMessages::OnAnswer(Key key, Connection& connection) {
   const std::optional<Verdict> verdict = DecodeVerdict(connection.greeting);
   if (!verdict) return DialFailed(key, absl::UnavailableError("no worker answers there"));
   if (*verdict == Verdict::kNoDescriptors) {
-    return DialFailed(key, absl::UnavailableError("the worker has no descriptors left (ulimit -n)"));
+    return DialFailed(key,
+                      absl::UnavailableError("the worker has no descriptors left (ulimit -n)"));
   }
   const PeerId id = connection.peer;
   Peer& peer = peers_.at(id);
@@ -221,7 +222,8 @@ void TcpMessages::OnAnswer(Key key, Connection& connection) {
 void TcpMessages::OnHello(Key key, Connection& connection) {
   absl::Status ended;
   const bool whole = ReceiveGreeting(connection, kHelloBytes, ended);
-  if (!ended.ok() || !MayBeHello(connection.greeting)) return TurnAway(key, "no worker has made it");
+  if (!ended.ok() || !MayBeHello(connection.greeting))
+    return TurnAway(key, "no worker has made it");
   if (!whole) return;
   const std::optional<Hello> hello = DecodeHello(connection.greeting);
   const bool meant = hello && hello->wanted == address_.identity;

@@ -148,7 +148,7 @@ class TcpMessages : public MessageTransport {
   std::set<PeerId> dialling_;
   PeerId last_peer_ = 0;
   uint64_t refused_ = 0;
-  uint64_t refused_noted_ = 1;  // the log says when it is that
+  uint64_t refused_noted_ = 1;                           // the log says when it is that
   std::vector<uint64_t> taken_;                          // reused
   std::vector<std::pair<uint64_t, absl::Status>> sent_;  // for OnSent, from the next Progress
   std::vector<PeerId> failed_;                           // for OnPeerFailed, the same

@@ -33,13 +33,12 @@ TEST(DataAddress, NetworksAndPorts) {
 
 TEST(DataAddress, AnAddressThatThisHostDoesNotHaveIsTold) {
   const std::string nat("\xc0\x00\x02\x07", 4);
-  EXPECT_EQ(Chosen("192.0.2.7:7100"),
-            (std::vector{Offered{{"nat", nat, 32}, "", {7100, 7100}}}));
+  EXPECT_EQ(Chosen("192.0.2.7:7100"), (std::vector{Offered{{"nat", nat, 32}, "", {7100, 7100}}}));
 }
 
 TEST(DataAddress, WhatIsNone) {
-  for (const char* bad : {"eth0:", "eth0:0", "eth0:9-8", "eth0:65536", "eth0:x", "[fd00::1", "[fd00::1]7",
-                          "10.0.0.7:1-2-3", "fd00::1/200", "a b"}) {
+  for (const char* bad : {"eth0:", "eth0:0", "eth0:9-8", "eth0:65536", "eth0:x", "[fd00::1",
+                          "[fd00::1]7", "10.0.0.7:1-2-3", "fd00::1/200", "a b"}) {
     EXPECT_EQ(ChooseOffered(kHost, bad).status().code(), absl::StatusCode::kInvalidArgument) << bad;
   }
   for (const char* none : {"eth7", "eth7:7100", "192.0.2.0/24"}) {

@@ -27,8 +27,7 @@ class InboxTest : public ::testing::Test {
     reader_ = Socket(ends[1]);
   }
   void Write(std::string_view bytes) {
-    ASSERT_EQ(write(writer_.fd(), bytes.data(), bytes.size()),
-              static_cast<ssize_t>(bytes.size()));
+    ASSERT_EQ(write(writer_.fd(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   }
   absl::Status Read() {
     return inbox_.Read(reader_.fd(), 1 << 20, [this](auto header, auto payload) {
@@ -107,8 +106,8 @@ TEST_F(InboxTest, AnOutboxGoesOnWhereTheSocketWasFull) {
   const int small = 4096;
   setsockopt(writer_.fd(), SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
   const std::string payload(200'000, 'x');
-  const ConstPiece pieces[] = {{payload.data(), 100'000}, {nullptr, 0},
-                               {payload.data() + 100'000, 100'000}};
+  const ConstPiece pieces[] = {
+      {payload.data(), 100'000}, {nullptr, 0}, {payload.data() + 100'000, 100'000}};
   Outbox outbox;
   for (uint64_t token = 1; token <= 3; ++token) outbox.Push("frame", pieces, token);
   std::vector<uint64_t> taken;

@@ -72,8 +72,8 @@ TEST(TcpMessages, TheLastWordBeforeACloseIsHeard) {
   other.transport->Send(back, "unread", {}, 1);
   one.transport->Send(peer, "the last", {}, 2);
   one.transport->Close(peer);
-  ASSERT_TRUE(ProgressUntil([&] { return !other.sink.failed.empty(); }, *one.transport,
-                            *other.transport));
+  ASSERT_TRUE(
+      ProgressUntil([&] { return !other.sink.failed.empty(); }, *one.transport, *other.transport));
   EXPECT_EQ(other.sink.messages.back().first, "the last");
   EXPECT_EQ(other.sink.failed[0].second.code(), absl::StatusCode::kUnavailable);
 }
@@ -84,8 +84,8 @@ TEST(TcpMessages, AnotherWorkerAtThatAddressIsNotTakenForIt) {
   gone.identity = NewIdentity();
   const PeerId peer = one.transport->Connect(Encode(gone)).value();
   one.transport->Send(peer, "for somebody else", {}, 1);
-  ASSERT_TRUE(ProgressUntil([&] { return !one.sink.failed.empty(); }, *one.transport,
-                            *other.transport));
+  ASSERT_TRUE(
+      ProgressUntil([&] { return !one.sink.failed.empty(); }, *one.transport, *other.transport));
   EXPECT_EQ(one.sink.failed[0].first, peer);
   EXPECT_NE(one.sink.failed[0].second.message().find("another worker answers there"),
             std::string::npos);
@@ -131,8 +131,8 @@ TEST(TcpMessages, StrangersThatSayNothingKeepNobodyOut) {
   ASSERT_TRUE(ProgressUntil([&] { return HasEnded(silent[0]); }, *one.transport));
   const PeerId peer = worker.transport->Connect(one.transport->Address()).value();
   worker.transport->Send(peer, "hello", {}, 1);
-  EXPECT_TRUE(ProgressUntil([&] { return !one.sink.messages.empty(); }, *one.transport,
-                            *worker.transport));
+  EXPECT_TRUE(
+      ProgressUntil([&] { return !one.sink.messages.empty(); }, *one.transport, *worker.transport));
 }
 
 TEST(TcpMessages, WhoeverIsOutOfDescriptorsSaysSo) {
@@ -145,8 +145,8 @@ TEST(TcpMessages, WhoeverIsOutOfDescriptorsSaysSo) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
   close(static_cast<int>(few.rlim_cur));
   // The number that is free again is the limit: no descriptor is left.
-  const bool failed = ProgressUntil([&] { return !one.sink.failed.empty(); }, *one.transport,
-                                    *other.transport);
+  const bool failed =
+      ProgressUntil([&] { return !one.sink.failed.empty(); }, *one.transport, *other.transport);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   ASSERT_TRUE(failed);
   EXPECT_NE(one.sink.failed[0].second.message().find("ulimit -n"), std::string::npos);
