@@ -26,6 +26,7 @@ constexpr size_t kHeaderStep = 64 * 1024;
 
 size_t Inbox::TakeAhead(char* to, size_t bytes) {
   const size_t taken = std::min(bytes, ahead_bytes());
+  if (taken == 0) return 0;  // there may be no place, too
   std::memcpy(to, ahead_.data() + ahead_begin_, taken);
   ahead_begin_ += taken;
   return taken;
