@@ -210,7 +210,7 @@ class ReadGraph {
   // source_failures.cc: R8: readers without a source, and sources that failed
   bool AssignNearest(Worker& reader);
   void GiveUpRead(Worker& reader);
-  void Exclude(Read& read, const WorkerIdentity& source, bool refused = false) const;
+  void Exclude(Worker& reader, const WorkerIdentity& source, bool refused = false) const;
   bool MustGoFar(Worker& reader);
   bool ReadmitOnce(Worker& reader, Tier farthest);
   void ReturnInside(Worker& reader);

@@ -11,7 +11,8 @@
 // what it holds, and gives it up if it is damaged.
 //
 // Nobody waits for ever: a question ends with its answer, with the source's session or reference,
-// or one lease after it was put (and the time for hashing); a source is pardoned once by each read.
+// or one lease after it was put (and the time for hashing); a source is pardoned once by each read,
+// and again whenever the read has got further.
 
 #include <algorithm>
 #include <utility>
@@ -143,7 +144,7 @@ void ReadGraph::On(const SourceFailed& event) {
   // R9: it refuses what the reader shows, and so is there. What the next Assign brings may be
   // another.
   const bool refused = absl::IsUnauthenticated(event.reason);
-  Exclude(read, source.id, refused);
+  Exclude(*reader, source.id, refused);
   if (!refused) RecordFailureReport(source, reader->id);
   if (!refused) Suspect(source, *reader, /*verify=*/absl::IsDataLoss(event.reason));
   const bool stranded = read.FedBy(event.assignment) != nullptr && read.running;
@@ -165,10 +166,16 @@ std::optional<ReadGraph::Stranded> ReadGraph::TakeStranded() {
 
 // Once it may be tried again (ReadmitOnce; at once, if it only refused); the second time is the
 // last. A refusal and a failure are two things: one does not use up the other's second chance.
-void ReadGraph::Exclude(Read& read, const WorkerIdentity& source, bool refused) const {
+// Neither is a connection that is cut again and again the same failure, as long as the read gets
+// further in between: the chunks that are left bound how often.
+void ReadGraph::Exclude(Worker& reader, const WorkerIdentity& source, bool refused) const {
+  Read& read = *reader.read;
   const bool is_new = !read.excluded.contains(source);
   if (is_new && read.excluded.size() >= options_.limits.excluded_sources) return;
   Exclusion& exclusion = read.excluded[source];
+  const uint32_t chunks = reader.reference->valid_chunks;
+  const bool got_further = chunks > std::exchange(exclusion.chunks, chunks);
+  if (!is_new && got_further && !absl::IsDataLoss(read.last_failure)) exclusion.failed = false;
   const bool again = std::exchange(refused ? exclusion.refused : exclusion.failed, true);
   const Exclusion::State at_first =
       refused ? Exclusion::State::kReadmitted : Exclusion::State::kExcluded;
@@ -190,7 +197,7 @@ void ReadGraph::On(const SourceSilent& event) {
   const std::optional<Candidate> best = Choose(*reader);
   if (!best || !IsGood(*best) || best->serial == source.serial) return;
   // Without the bar a reader that can reach nobody would be moved to and fro and never complain.
-  Exclude(*reader->read, source.id);
+  Exclude(*reader, source.id);
   MoveTo(*reader, *roster_.FindRow(best->serial));
 }
 

@@ -142,7 +142,7 @@ void ReadGraph::LeaveSilent(Worker& reader, const Worker& source, AssignmentNumb
   Stream& stream = *reader.read->FedBy(assignment);
   Worker* other = AnotherFor(reader, stream);
   if (other == nullptr || other == &source) return;
-  Exclude(*reader.read, source.id);
+  Exclude(reader, source.id);
   Feed(reader, stream, *other);
 }
 

@@ -87,7 +87,8 @@ struct Exclusion {
     kFinal        // and it failed again
   };
   State state = State::kExcluded;
-  bool failed = false;   // the reader, before
+  bool failed = false;   // the reader, before, with as much of the version
+  uint32_t chunks = 0;   // the reader's, when it failed last
   bool refused = false;  // what the reader showed, before (R9)
 };
 
