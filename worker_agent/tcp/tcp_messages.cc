@@ -17,7 +17,7 @@ namespace tensorhub::agent {
 namespace {
 
 // What waits for one peer, at most: two of the longest headers.
-constexpr uint64_t kWaitingMax = 2 * Inbox::kHeaderBytesMax;
+constexpr uint64_t kWaitingMax = 2 * TcpInbox::kHeaderBytesMax;
 constexpr int kEventsAtOnce = 64;
 
 absl::Status Watch(int events, int fd, uint64_t key) {

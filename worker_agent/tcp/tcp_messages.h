@@ -27,11 +27,11 @@
 #include <vector>
 
 #include "worker_agent/core/transport.h"
-#include "worker_agent/tcp/inbox.h"
-#include "worker_agent/tcp/outbox.h"
 #include "worker_agent/tcp/sockets.h"
 #include "worker_agent/tcp/tcp_address.h"
 #include "worker_agent/tcp/tcp_greeting.h"
+#include "worker_agent/tcp/tcp_inbox.h"
+#include "worker_agent/tcp/tcp_outbox.h"
 
 namespace tensorhub::agent {
 
@@ -83,13 +83,13 @@ class TcpMessages : public MessageTransport {
     PeerId peer = 0;       // 0: this side has not asked for it
     std::string identity;  // of the other side
     std::string greeting;  // as much as has come of it
-    Inbox inbox;
+    TcpInbox inbox;
     uint32_t wanted_events = 0;
     int64_t until_ms = 0;  // kAccepted, kEnding
   };
   struct Peer {
     TcpAddress address;
-    Outbox outbox;
+    TcpOutbox outbox;
     Key open = 0;
     std::set<Key> dials;
     int dialled = 0;

@@ -1,13 +1,13 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages out of one connection, each whole (outbox.h has their form). What a stranger claims
+// Messages out of one connection, each whole (tcp_outbox.h has their form). What a stranger claims
 // costs no memory before it has sent it (R9).
 //
 // Thread contract: one thread.
 
-#ifndef TENSORHUB_WORKER_AGENT_TCP_INBOX_H_
-#define TENSORHUB_WORKER_AGENT_TCP_INBOX_H_
+#ifndef TENSORHUB_WORKER_AGENT_TCP_TCP_INBOX_H_
+#define TENSORHUB_WORKER_AGENT_TCP_TCP_INBOX_H_
 
 #include <sys/types.h>
 
@@ -23,7 +23,7 @@
 
 namespace tensorhub::agent {
 
-class Inbox {
+class TcpInbox {
  public:
   // The longest header that an honest peer sends is the list of a shard's digests: half of this for
   // 512 GB in chunks of 512 KiB.
@@ -64,4 +64,4 @@ class Inbox {
 
 }  // namespace tensorhub::agent
 
-#endif  // TENSORHUB_WORKER_AGENT_TCP_INBOX_H_
+#endif  // TENSORHUB_WORKER_AGENT_TCP_TCP_INBOX_H_

@@ -8,8 +8,8 @@
 //
 // Thread contract: one thread.
 
-#ifndef TENSORHUB_WORKER_AGENT_TCP_OUTBOX_H_
-#define TENSORHUB_WORKER_AGENT_TCP_OUTBOX_H_
+#ifndef TENSORHUB_WORKER_AGENT_TCP_TCP_OUTBOX_H_
+#define TENSORHUB_WORKER_AGENT_TCP_TCP_OUTBOX_H_
 
 #include <sys/uio.h>
 
@@ -28,7 +28,7 @@ namespace tensorhub::agent {
 
 inline constexpr size_t kMessageHeadBytes = 8;
 
-class Outbox {
+class TcpOutbox {
  public:
   // As MessageTransport::Send.
   void Push(std::string_view header, std::span<const ConstPiece> pieces, uint64_t token);
@@ -64,4 +64,4 @@ class Outbox {
 
 }  // namespace tensorhub::agent
 
-#endif  // TENSORHUB_WORKER_AGENT_TCP_OUTBOX_H_
+#endif  // TENSORHUB_WORKER_AGENT_TCP_TCP_OUTBOX_H_

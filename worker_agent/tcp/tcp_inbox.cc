@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/tcp/inbox.h"
+#include "worker_agent/tcp/tcp_inbox.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -13,8 +13,8 @@
 
 #include "absl/status/statusor.h"
 #include "common/bytes.h"
-#include "worker_agent/tcp/outbox.h"
 #include "worker_agent/tcp/sockets.h"
+#include "worker_agent/tcp/tcp_outbox.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -24,7 +24,7 @@ constexpr size_t kHeaderStep = 64 * 1024;
 
 }  // namespace
 
-size_t Inbox::TakeAhead(char* to, size_t bytes) {
+size_t TcpInbox::TakeAhead(char* to, size_t bytes) {
   const size_t taken = std::min(bytes, ahead_bytes());
   if (taken == 0) return 0;  // there may be no place, too
   std::memcpy(to, ahead_.data() + ahead_begin_, taken);
@@ -32,7 +32,7 @@ size_t Inbox::TakeAhead(char* to, size_t bytes) {
   return taken;
 }
 
-absl::Status Inbox::TakeCounts() {
+absl::Status TcpInbox::TakeCounts() {
   char counts[kMessageHeadBytes];
   TakeAhead(counts, sizeof(counts));
   ByteReader reader({counts, sizeof(counts)});
@@ -48,12 +48,12 @@ absl::Status Inbox::TakeCounts() {
 }
 
 // True: so many bytes of the part are there.
-bool Inbox::Fill(std::string& part, size_t bytes) {
+bool TcpInbox::Fill(std::string& part, size_t bytes) {
   have_ += TakeAhead(part.data() + have_, bytes - have_);
   return have_ == bytes;
 }
 
-absl::StatusOr<bool> Inbox::HandOn(Take take) {
+absl::StatusOr<bool> TcpInbox::HandOn(Take take) {
   while (true) {
     if (part_ == Part::kCounts) {
       if (ahead_bytes() < kMessageHeadBytes) return true;
@@ -75,13 +75,13 @@ absl::StatusOr<bool> Inbox::HandOn(Take take) {
 }
 
 // In the part that is on its way.
-size_t Inbox::Room() const {
+size_t TcpInbox::Room() const {
   if (part_ == Part::kCounts) return 0;
   return (part_ == Part::kHeader ? header_.size() : payload_bytes_) - have_;
 }
 
 // Straight into the part that is on its way, and what comes behind it into `ahead_`.
-ssize_t Inbox::Receive(int fd) {
+ssize_t TcpInbox::Receive(int fd) {
   if (ahead_begin_ > 0) {
     std::memmove(ahead_.data(), ahead_.data() + ahead_begin_, ahead_bytes());
     ahead_end_ -= ahead_begin_;
@@ -99,13 +99,13 @@ ssize_t Inbox::Receive(int fd) {
   return got;
 }
 
-void Inbox::Arrived(size_t bytes) {
+void TcpInbox::Arrived(size_t bytes) {
   const size_t placed = std::min(bytes, Room());
   have_ += placed;
   ahead_end_ += bytes - placed;
 }
 
-absl::Status Inbox::Read(int fd, size_t bytes_max, Take take) {
+absl::Status TcpInbox::Read(int fd, size_t bytes_max, Take take) {
   for (size_t bytes = 0; bytes < bytes_max;) {
     const ssize_t got = Receive(fd);
     if (got == 0) return absl::UnavailableError("the peer has closed the connection");

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/tcp/outbox.h"
+#include "worker_agent/tcp/tcp_outbox.h"
 
 #include <limits.h>
 #include <sys/socket.h>
@@ -23,9 +23,11 @@ constexpr uint64_t kBookkeepingBytes = 1024;
 
 }  // namespace
 
-uint64_t Outbox::CostOf(const Waiting& message) { return kBookkeepingBytes + message.head.size(); }
+uint64_t TcpOutbox::CostOf(const Waiting& message) {
+  return kBookkeepingBytes + message.head.size();
+}
 
-void Outbox::Push(std::string_view header, std::span<const ConstPiece> pieces, uint64_t token) {
+void TcpOutbox::Push(std::string_view header, std::span<const ConstPiece> pieces, uint64_t token) {
   Waiting message;
   size_t payload = 0;
   for (const ConstPiece& piece : pieces) {
@@ -42,7 +44,7 @@ void Outbox::Push(std::string_view header, std::span<const ConstPiece> pieces, u
   waiting_.push_back(std::move(message));
 }
 
-void Outbox::GatherOne(const Waiting& message, std::vector<iovec>& parts) {
+void TcpOutbox::GatherOne(const Waiting& message, std::vector<iovec>& parts) {
   size_t skip = message.gone;
   const auto add = [&](const void* data, size_t bytes) {
     const size_t skipped = std::min(skip, bytes);
@@ -55,7 +57,7 @@ void Outbox::GatherOne(const Waiting& message, std::vector<iovec>& parts) {
   for (const ConstPiece& piece : message.pieces) add(piece.data, piece.bytes);
 }
 
-void Outbox::Gather() {
+void TcpOutbox::Gather() {
   parts_.clear();
   size_t bytes = 0;
   for (const Waiting& message : waiting_) {
@@ -65,7 +67,7 @@ void Outbox::Gather() {
   }
 }
 
-void Outbox::TakeAway(size_t bytes, std::vector<uint64_t>& taken) {
+void TcpOutbox::TakeAway(size_t bytes, std::vector<uint64_t>& taken) {
   while (bytes > 0) {
     Waiting& first = waiting_.front();
     const size_t part = std::min(bytes, first.bytes - first.gone);
@@ -78,7 +80,7 @@ void Outbox::TakeAway(size_t bytes, std::vector<uint64_t>& taken) {
   }
 }
 
-absl::StatusOr<bool> Outbox::Flush(int fd, std::vector<uint64_t>& taken) {
+absl::StatusOr<bool> TcpOutbox::Flush(int fd, std::vector<uint64_t>& taken) {
   while (!waiting_.empty()) {
     Gather();
     msghdr message = {};
@@ -96,7 +98,7 @@ absl::StatusOr<bool> Outbox::Flush(int fd, std::vector<uint64_t>& taken) {
   return true;
 }
 
-std::vector<uint64_t> Outbox::TakeTokens() {
+std::vector<uint64_t> TcpOutbox::TakeTokens() {
   std::vector<uint64_t> tokens;
   for (const Waiting& message : waiting_) {
     if (message.token != 0) tokens.push_back(message.token);

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker_agent/tcp/inbox.h"
+#include "worker_agent/tcp/tcp_inbox.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -12,8 +12,8 @@
 
 #include "common/bytes.h"
 #include "common/random.h"
-#include "worker_agent/tcp/outbox.h"
 #include "worker_agent/tcp/sockets.h"
+#include "worker_agent/tcp/tcp_outbox.h"
 
 namespace tensorhub::agent {
 namespace {
@@ -44,7 +44,7 @@ class InboxTest : public ::testing::Test {
   }
 
   Socket writer_, reader_;
-  Inbox inbox_;
+  TcpInbox inbox_;
   std::vector<std::pair<std::string, std::string>> messages_;
 };
 
@@ -74,11 +74,11 @@ TEST_F(InboxTest, MessagesAreWholeHoweverTheyCome) {
 
 // R9: nor is memory taken for what is only claimed.
 TEST_F(InboxTest, WhatIsNoMessageIsRefused) {
-  const uint32_t header_max = Inbox::kHeaderBytesMax;
+  const uint32_t header_max = TcpInbox::kHeaderBytesMax;
   for (const auto& counts : {Counts(0, 5), Counts(header_max + 1, 0),
                              Counts(1, static_cast<uint32_t>(kMaxPayloadBytes) + 1)}) {
     SetUp();
-    inbox_ = Inbox();
+    inbox_ = TcpInbox();
     Write(counts);
     EXPECT_EQ(Read().code(), absl::StatusCode::kInvalidArgument);
   }
@@ -108,7 +108,7 @@ TEST_F(InboxTest, AnOutboxGoesOnWhereTheSocketWasFull) {
   const std::string payload(200'000, 'x');
   const ConstPiece pieces[] = {
       {payload.data(), 100'000}, {nullptr, 0}, {payload.data() + 100'000, 100'000}};
-  Outbox outbox;
+  TcpOutbox outbox;
   for (uint64_t token = 1; token <= 3; ++token) outbox.Push("frame", pieces, token);
   std::vector<uint64_t> taken;
   bool cut = false;
