@@ -3,8 +3,10 @@
 
 #include "worker_agent/tcp/sockets.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -144,6 +146,12 @@ void Prepare(const Socket& socket) {
   Set(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveSeconds);
   Set(fd, IPPROTO_TCP, TCP_KEEPCNT, (kGoneSeconds - kKeepAliveIdleSeconds) / kKeepAliveSeconds);
   Set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kGoneSeconds * 1000);
+}
+
+bool IsDelivered(const Socket& socket) {
+  int on_its_way = 0;
+  const bool known = ioctl(socket.fd(), SIOCOUTQ, &on_its_way) == 0;
+  return !known || on_its_way == 0;
 }
 
 absl::Status ErrnoStatus(int error, std::string_view what) {

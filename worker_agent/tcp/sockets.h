@@ -66,6 +66,9 @@ absl::Status ConnectOutcome(const Socket& socket);
 inline constexpr int kGoneSeconds = 60;
 void Prepare(const Socket& socket);
 
+// Whether the peer's system has all that was sent.
+bool IsDelivered(const Socket& socket);
+
 // "`what`: the system's words". Out of descriptors or memory: RESOURCE_EXHAUSTED; else UNAVAILABLE.
 absl::Status ErrnoStatus(int error, std::string_view what);
 

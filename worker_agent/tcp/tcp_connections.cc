@@ -257,12 +257,13 @@ void TcpMessages::OnOpen(Key key, Connection& connection, uint32_t events) {
 
 void TcpMessages::OnEnding(Key key, const Connection& connection) {
   char nothing[4096];
-  while (true) {
+  while (!IsDelivered(connection.socket)) {
     const ssize_t got = recv(connection.socket.fd(), nothing, sizeof(nothing), MSG_DONTWAIT);
     if (got > 0 || (got < 0 && errno == EINTR)) continue;
     if (got < 0 && errno == EAGAIN) return;
-    return Drop(key);
+    break;
   }
+  Drop(key);
 }
 
 void TcpMessages::TurnAway(Key key, std::string_view why) {
@@ -278,9 +279,11 @@ void TcpMessages::NoteRefused(std::string_view why) {
 }
 
 // A socket that is closed with bytes in it that nobody has read resets the connection, and what was
-// sent last is lost to the peer: so it is read to its end.
+// sent last may be lost to the peer: so it is read until the peer has that. No longer, since a link
+// that is thin would go on bringing what nobody wants.
 void TcpMessages::End(Key key) {
   Connection& connection = *connections_.at(key);
+  if (IsDelivered(connection.socket)) return Drop(key);
   connection.peer = 0;
   connection.phase = Phase::kEnding;
   shutdown(connection.socket.fd(), SHUT_WR);
