@@ -55,7 +55,7 @@ def test_other_settings_join_before_the_first_ones_leave(make_engine, publish, c
 @pytest.mark.parametrize("way", ["loader", "stage", "in_place"])
 def test_an_engine_stands_still_for_no_longer_than_it_may(make_engine, publish, monkeypatch, way):
     stages = importlib.import_module("tensorhub.integrations._stage")
-    engine = make_engine(max_pause=0.2, **({} if way == "loader" else {way: True}))
+    engine = make_engine(max_pause=4, **({} if way == "loader" else {way: True}))
     publish(1, weights_of(1))
     engine.update_weights({})
     publish(2, weights_of(2))
@@ -66,9 +66,9 @@ def test_an_engine_stands_still_for_no_longer_than_it_may(make_engine, publish, 
 
     with monkeypatch.context() as patch:
         patch.setattr(stages.Fetching, "_fetch", wait_in_vain)
-        patch.setattr(stages, "_AWAY_S", 0.3)
+        patch.setattr(stages, "_AWAY_S", 60)
         patch.setattr(stages.Target, "unreachable", True)
-        with pytest.raises(tensorhub.DeadlineExceededError, match=r"within 0\.2 s.*'max_pause'"):
+        with pytest.raises(tensorhub.DeadlineExceededError, match=r"within 4(\.0)? s.*'max_pause'"):
             engine.update_weights({"version": 2})
         patch.setattr(stages, "_AWAY_S", 0.1)
         with pytest.raises(tensorhub.UnavailableError, match="the server went away before version"):
