@@ -95,12 +95,6 @@ void Socket::Close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
-void Socket::Reset() {
-  const linger none = {1, 0};
-  static_cast<void>(setsockopt(fd_, SOL_SOCKET, SO_LINGER, &none, sizeof(none)));
-  Close();
-}
-
 absl::StatusOr<ListeningSocket> ListenAt(std::string_view host, PortRange ports) {
   const uint32_t count = uint32_t{ports.last} - ports.first + 1;
   const uint64_t offset = Random(RandomSeed()).Below(count);

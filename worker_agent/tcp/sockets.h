@@ -33,8 +33,6 @@ class Socket {
   int fd() const { return fd_; }
   bool IsOpen() const { return fd_ >= 0; }
   void Close();
-  // What the peer has not read yet is lost to it, and it hears of that at once.
-  void Reset();
 
  private:
   int fd_ = -1;

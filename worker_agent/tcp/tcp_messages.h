@@ -69,7 +69,7 @@ class TcpMessages : public MessageTransport {
   uint64_t refused() const { return refused_; }
 
  private:
-  using Key = uint64_t;  // of a connection; counted from kFirstKey
+  using Key = uint64_t;  // of a connection (tcp_keys.h)
   enum class Phase {
     kConnecting,  // until the system says that it does
     kSaidHello,   // the answer is awaited

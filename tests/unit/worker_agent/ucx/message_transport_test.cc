@@ -227,6 +227,21 @@ TEST_P(MessageTransportTest, EventFdWakes) {
 INSTANTIATE_TEST_SUITE_P(Transports, MessageTransportTest,
                          ::testing::Values("tcp", "posix,self", "shm"));
 
+class UcxRendezvousTest : public MessageTransportTest {};
+
+// The environment may ask for rendezvous; nothing breaks then.
+TEST_P(UcxRendezvousTest, ArrivesBytewise) {
+  setenv("TENSORHUB_UCX_RNDV_THRESH", "16k", 1);
+  transport_ = MakeMessages(&sink_);
+  TestPeer process("echo", GetParam());
+  SendFrames(ConnectTo(process), 50);
+  ASSERT_TRUE(ProgressUntil([&] { return sink_.messages.size() == 50; }, *transport_));
+  for (const auto& [header, payload] : sink_.messages) EXPECT_TRUE(payload == frame_);
+  unsetenv("TENSORHUB_UCX_RNDV_THRESH");
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, UcxRendezvousTest, ::testing::Values("posix,self", "shm"));
+
 }  // namespace
 }  // namespace tensorhub::agent
 
