@@ -122,8 +122,12 @@ TEST_F(ClientTest, TwoClientsInOneProcess) {
 
 TEST_F(ClientTest, MemoryThatCannotBeTouchedIsRefused) {
   const auto connect = [&](const std::string& group) {
-    return *tensorhub::Client::Connect(
-        {.server = server_.address(), .model = "m", .group = group, .world_size = 1});
+    tensorhub::ConnectOptions options;
+    options.server = server_.address();
+    options.model = "m";
+    options.group = group;
+    options.world_size = 1;
+    return *tensorhub::Client::Connect(options);
   };
   void* const memory = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   tensorhub::Tensor tensor;
