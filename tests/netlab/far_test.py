@@ -82,7 +82,9 @@ class FarTest(FarCase):
         self.far_source("150ms")
 
     def rationed(self, ranks, *words):
-        """Each rank has a connection of its own, of which too few may be there at once."""
+        """Each rank has a connection of its own, of which too few may be there at once. Who got
+        none in time may say so."""
+        self.blame = "silent for"
         self.serve_at("h4")
         file = os.path.join(self.folder, "m.safetensors")
         tensors = write_safetensors(file, 16 * MIB)

@@ -309,7 +309,9 @@ void Stream::OnTick(TimeMs now, Effects& effects) {
   }
   if (silent_ms < options().silence_ms) return;
   const Incarnation peer = assigned_->source.incarnation;
-  const std::string silence = absl::StrCat("it has been silent for ", silent_ms, " ms");
+  const std::string silence = absl::StrCat(
+      source_->heard ? "it has been silent for " : "no answer has come from it in ", silent_ms,
+      " ms");
   Fail(AsOutage(absl::UnavailableError(silence)), effects);
   // The connection may be full of what a stopped process never takes.
   effects.emplace_back(ClosePeer{peer});
