@@ -132,6 +132,7 @@ std::string CauseOf(const agent::Event& event) {
       {"LeaveAsked", "leave"},
       {"Stopping", "stop"},
       {"TransportReplaced", "another transport"},
+      {"PeerHeard", "part of a message"},
       {"PathKnown", "way known"},
   };
   const auto found = words.find(name);

@@ -316,6 +316,10 @@ void AgentCore::State::On(const TransportReplaced& event, TimeMs now, Effects& e
   }
 }
 
+void AgentCore::State::On(const PeerHeard& event, TimeMs now, Effects& /*effects*/) {
+  if (reader_) reader_->OnPeerHeard(event.peer, now);
+}
+
 void AgentCore::State::On(const PathKnown& event, TimeMs /*now*/, Effects& effects) {
   if (reader_) reader_->OnLane(event, effects);
 }

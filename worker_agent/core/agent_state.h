@@ -68,6 +68,7 @@ class AgentCore::State {
   void On(const PeerFailed& event, TimeMs now, Effects& effects);
   void Forget(const PeerFailed& gone, TimeMs now, Effects& effects);
   void On(const TransportReplaced& event, TimeMs now, Effects& effects);
+  void On(const PeerHeard& event, TimeMs now, Effects& effects);
   void On(const PathKnown& event, TimeMs now, Effects& effects);
   void On(const MemoryImported& event, TimeMs now, Effects& effects);
   void On(const ChunksHashed& event, TimeMs now, Effects& effects);

@@ -107,6 +107,10 @@ struct PeerFailed {
   Incarnation peer = 0;
   absl::Status status;
 };
+// Bytes of a message came that is not whole yet.
+struct PeerHeard {
+  Incarnation peer = 0;
+};
 // SelfTestReceive found that nothing arrives any more, and the transport was made anew: no
 // connection is left (those sends under way end with an error), and peers reach this worker at
 // `endpoint`.
@@ -189,7 +193,7 @@ using Event =
                  protocol::Visible, protocol::Superseded, protocol::GroupChanged,
                  protocol::MakeCopy, protocol::ReleaseCopy, protocol::HashBoxes, CallReply,
                  MessageArrived, SendDone, GetDone, WordArrived, PeerFailed, TransportReplaced,
-                 PathKnown, MemoryImported, ChunksHashed, protocol::CopyFailed, Tick>;
+                 PeerHeard, PathKnown, MemoryImported, ChunksHashed, protocol::CopyFailed, Tick>;
 
 }  // namespace tensorhub::agent
 

@@ -21,8 +21,9 @@ namespace tensorhub::agent {
 struct PeerTable {
   struct Peer {
     std::string endpoint;
-    TimeMs used_at = 0;    // or opened
-    std::string way = {};  // how bytes came from it, as was logged last
+    TimeMs used_at = 0;      // or opened
+    TimeMs longest_gap = 0;  // between two signs of life of a read, its first one's wait among them
+    std::string way = {};    // how bytes came from it, as was logged last
   };
   bool IsAt(Incarnation peer, const std::string& endpoint) const {
     const auto known = open.find(peer);

@@ -87,6 +87,7 @@ void Stream::OnGetsDrained(TimeMs now, Effects& effects) {
   const bool fresh = !assigned_ || assigned_->assignment != next_assigned_->assignment;
   assigned_ = std::move(next_assigned_);
   next_assigned_.reset();
+  if (fresh) anew_ = 0;
   transfer_.OnTurned(*assigned_, fresh);
   Begin(now, effects);
 }
@@ -149,12 +150,6 @@ void Stream::Open(bool ask_one_sided, Effects& effects) {
   open.text = options().endpoint;
   Show(assigned_->capability, assigned_->ranges ? ReadUse::kRanges : ReadUse::kChunks, open);
   Say(open, effects);
-}
-
-void Stream::Heard(TimeMs now) {
-  source_->heard_at = now;
-  source_->heard = true;
-  source_->doubted = false;
 }
 
 void Stream::OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
@@ -282,43 +277,6 @@ void Stream::OnSessionUp(Effects& effects) {
   if (source_) source_->doubted = false;
 }
 
-// R8: a connection from before may be dead without anybody's knowing: after an outage the kernel
-// sends what waits in it only when its own pauses are over, which have grown as long as the outage
-// was. So the source is asked once more over another before it is doubted.
-void Stream::ConnectAnew(TimeMs now, Effects& effects) {
-  const Incarnation peer = assigned_->source.incarnation;
-  next_assigned_ = assigned_;
-  next_assigned_->endpoint = peers_.open.at(peer).endpoint;
-  LeaveSource(/*close_gets=*/false, effects);
-  effects.emplace_back(ClosePeer{peer});
-  peers_.open.erase(peer);
-  OnGetsDrained(now, effects);
-}
-
-void Stream::OnTick(TimeMs now, Effects& effects) {
-  if (close_gets_at_ && now >= *close_gets_at_) ForceQuiet(effects);
-  if (!source_) return;
-  const TimeMs silent_ms = now - source_->heard_at;
-  const bool stale = !source_->heard && !source_->fresh && NoOutstandingGets();
-  if (stale && silent_ms >= options().doubt_ms) return ConnectAnew(now, effects);
-  if (silent_ms >= options().doubt_ms && !source_->doubted) {
-    source_->doubted = true;
-    effects.emplace_back(
-        SessionSend{protocol::SourceSilent{transfer_.transaction(), assigned_->assignment}});
-    effects.emplace_back(SelfTestReceive{});
-  }
-  if (silent_ms < options().silence_ms) return;
-  const Incarnation peer = assigned_->source.incarnation;
-  const std::string silence = absl::StrCat(
-      source_->heard ? "it has been silent for " : "no answer has come from it in ", silent_ms,
-      " ms");
-  Fail(AsOutage(absl::UnavailableError(silence)), effects);
-  // The connection may be full of what a stopped process never takes.
-  effects.emplace_back(ClosePeer{peer});
-  peers_.open.erase(peer);
-  peers_.imported.erase(peer);
-}
-
 void Stream::End(Effects& effects) {
   if (source_) LeaveSource(/*close_gets=*/false, effects);
 }
@@ -351,11 +309,6 @@ bool Stream::Busy() const {
   if (source_->phase == Phase::kRanges)
     return read.sound < std::min(read.available, read.wanted.bytes());
   return source_->phase == Phase::kServed && source_->known_valid > transfer_.valid_chunks();
-}
-
-std::optional<TimeMs> Stream::NextDeadline() const {
-  if (!source_) return close_gets_at_;
-  return source_->heard_at + (source_->doubted ? options().silence_ms : options().doubt_ms);
 }
 
 }  // namespace tensorhub::agent

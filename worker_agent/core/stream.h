@@ -50,6 +50,7 @@ class Stream {
   // Messages of a read that is over, or of another stream's, are ignored.
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                  Effects& effects);
+  void OnPeerHeard(Incarnation peer, TimeMs now);
   void OnLane(const PathKnown& event, Effects& effects);
   void OnImported(const MemoryImported& event, Effects& effects);
   void OnGetDone(const GetDone& event, TimeMs now, Effects& effects);
@@ -156,7 +157,6 @@ class Stream {
   const Chunking& chunking() const { return transfer_.chunking(); }
   PeerMessage Header(PeerKind kind) const;
   void Say(const PeerMessage& message, Effects& effects) const;
-  void Heard(TimeMs now);
   // stream.cc: from source to source
   void OnGetsDrained(TimeMs now, Effects& effects);
   void Begin(TimeMs now, Effects& effects);
@@ -165,12 +165,20 @@ class Stream {
   void OnRefused(const PeerMessage& message, Effects& effects);
   void OnOpened(const PeerMessage& message, std::string_view payload, Effects& effects);
   void OnStatus(const PeerMessage& message);
-  void ConnectAnew(TimeMs now, Effects& effects);
   void LeaveSource(bool close_gets, Effects& effects);
   void ForceQuiet(Effects& effects);
   void Fail(const absl::Status& reason, Effects& effects);
   void LeaveNext(AssignmentNumber assignment, Effects& effects);
   void BeginByMessages();
+  // stream_silence.cc
+  void NoteLife(TimeMs now);
+  void Heard(TimeMs now);
+  bool IsFar() const;
+  TimeMs LongestGap() const;
+  TimeMs AnewMs() const;
+  TimeMs SilenceMs() const;
+  bool WouldConnectAnew() const;
+  void ConnectAnew(TimeMs now, Effects& effects);
   // stream_served.cc
   void BeginServed();
   void StartServed();
@@ -230,6 +238,7 @@ class Stream {
   std::map<uint64_t, GetSpan> gets_;  // by token
   // When gets at a source that was left are given up.
   std::optional<TimeMs> close_gets_at_;
+  int anew_ = 0;  // connections that were made anew under this assignment
   std::optional<uint64_t> word_token_;
 };
 

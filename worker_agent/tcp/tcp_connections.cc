@@ -31,6 +31,8 @@ constexpr int64_t kEndingMs = 10'000;
 // R9: of whoever has not proven itself, and of those that are done; the oldest has to go.
 constexpr size_t kTimedMax = 512;
 constexpr int kAcceptsAtOnce = 64;
+// A message that comes in parts is heard of so often.
+constexpr int64_t kHeardMs = 100;
 // A dial without an answer for so long has another one beside it; each next one comes after twice
 // the time, so that a link of any length is met.
 constexpr int64_t kDialAgainMs = 1000;
@@ -244,15 +246,26 @@ void TcpMessages::OnOpen(Key key, Connection& connection, uint32_t events) {
     Flush(connection.peer, peers_.at(connection.peer));
   }
   if (!connection.socket.IsOpen() || connection.phase != Phase::kOpen) return;
+  bool whole = false;
   const auto take = [&](std::string_view header, std::string_view payload) {
+    whole = true;
     sink_->OnMessage(header, payload);
     return connection.socket.IsOpen() && connection.phase == Phase::kOpen;
   };
+  const uint64_t before = connection.inbox.bytes();
   const absl::Status status = connection.inbox.Read(connection.socket.fd(), kReadAtOnce, take);
+  if (!whole && connection.inbox.bytes() > before) TellHeard(connection);
   if (status.ok()) return;
   if (connection.peer != 0) return Fail(connection.peer, status);
   if (absl::IsInvalidArgument(status)) NoteRefused(std::string(status.message()));
   Drop(key);
+}
+
+void TcpMessages::TellHeard(Connection& connection) {
+  const int64_t now = NowMs();
+  if (connection.peer == 0 || now < connection.heard_ms + kHeardMs) return;
+  connection.heard_ms = now;
+  sink_->OnHeard(connection.peer);
 }
 
 void TcpMessages::OnEnding(Key key, const Connection& connection) {

@@ -113,6 +113,7 @@ absl::Status TcpInbox::Read(int fd, size_t bytes_max, Take take) {
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return absl::OkStatus();
     if (got < 0) return ErrnoStatus(errno, "connection to the peer broke");
     bytes += static_cast<size_t>(got);
+    bytes_ += static_cast<size_t>(got);
     const absl::StatusOr<bool> open = HandOn(take);
     if (!open.ok()) return open.status();
     if (!*open) return absl::OkStatus();

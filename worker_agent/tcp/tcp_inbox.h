@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,8 @@ class TcpInbox {
   // be more, later. UNAVAILABLE: the connection has ended, or broke. INVALID_ARGUMENT: what comes
   // is no message.
   absl::Status Read(int fd, size_t bytes_max, Take take);
+  // The sum of all that was read.
+  uint64_t bytes() const { return bytes_; }
 
  private:
   enum class Part { kCounts, kHeader, kPayload };
@@ -51,6 +54,7 @@ class TcpInbox {
   size_t ahead_bytes() const { return ahead_end_ - ahead_begin_; }
 
   Part part_ = Part::kCounts;
+  uint64_t bytes_ = 0;
   size_t header_bytes_ = 0;
   size_t payload_bytes_ = 0;
   std::string header_;

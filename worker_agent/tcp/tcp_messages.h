@@ -86,6 +86,7 @@ class TcpMessages : public MessageTransport {
     TcpInbox inbox;
     uint32_t wanted_events = 0;
     int64_t until_ms = 0;  // kAccepted, kEnding
+    int64_t heard_ms = 0;  // when its owner was told last that a part has come
   };
   struct Peer {
     TcpAddress address;
@@ -124,6 +125,7 @@ class TcpMessages : public MessageTransport {
   void OnAnswer(Key key, Connection& connection);
   void OnHello(Key key, Connection& connection);
   void OnOpen(Key key, Connection& connection, uint32_t events);
+  void TellHeard(Connection& connection);
   void OnEnding(Key key, const Connection& connection);
   void TurnAway(Key key, std::string_view why);
   void NoteRefused(std::string_view why);

@@ -109,10 +109,19 @@ void MessagePeers::OnSent(uint64_t token, const absl::Status& status) {
   now_(SendDone{token, status});
 }
 
+std::map<Incarnation, PeerId>::iterator MessagePeers::Find(PeerId peer) {
+  return std::find_if(peers_.begin(), peers_.end(),
+                      [peer](const auto& entry) { return entry.second == peer; });
+}
+
+void MessagePeers::OnHeard(PeerId peer) {
+  const auto found = Find(peer);
+  if (found != peers_.end()) now_(PeerHeard{found->first});
+}
+
 // A failure that arrives after the connection was replaced concerns nobody.
 void MessagePeers::OnPeerFailed(PeerId peer, const absl::Status& status) {
-  const auto found = std::find_if(peers_.begin(), peers_.end(),
-                                  [peer](const auto& entry) { return entry.second == peer; });
+  const auto found = Find(peer);
   if (found == peers_.end()) return;
   const Incarnation incarnation = found->first;
   peers_.erase(found);

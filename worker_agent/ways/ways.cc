@@ -352,6 +352,11 @@ void Ways::Way::OnMessage(std::string_view header, std::string_view payload) {
   owner->sink_->OnMessage(header, payload);
 }
 
+void Ways::Way::OnHeard(PeerId inner) {
+  const auto found = peers.find(inner);
+  if (found != peers.end()) owner->sink_->OnHeard(found->second);
+}
+
 void Ways::Way::OnSent(uint64_t token, const absl::Status& status) {
   const bool ours = (token & kMessageTokens) == kMessageTokens;
   ours ? owner->OnMessageSent(token & ~kMessageTokens, status)

@@ -77,6 +77,7 @@ TEST_F(SeveralSources, WhatALostOneHadNotBroughtTheOthersBring) {
 }
 
 TEST_F(SeveralSources, OneThatIsStoppedIsLeftForItsSilence) {
+  world_->hub.tier = Tier::kDatacenter;
   Spread({0, 1, 2});
   ASSERT_TRUE(world_->RunToValid(kFedBySeveral, 60));
   world_->schedule.Pause(2);

@@ -205,6 +205,7 @@ TEST_P(SkipTest, ACrashAfterAnOutageIsHeardAtOnce) {
 TEST_P(SkipTest, AnOutageIsWaitedOutUntilTheDeadline) {
   if (GetParam()) GTEST_SKIP() << "a stopped source's memory is read";
   World world(Options(1));
+  world.hub.tier = Tier::kDatacenter;
   ASSERT_TRUE(world.Publish(0, 5).ok());
   world.Ask(1, FetchVerb{{}, 20'000});
   ASSERT_TRUE(RunToMiddle(world, 1, kSpan));

@@ -19,6 +19,7 @@ class SourceLoss : public ::testing::TestWithParam<bool> {
   std::unique_ptr<World> Reading(uint64_t seed = 1) const {
     auto world =
         std::make_unique<World>(WorldOptions{.seed = seed, .workers = 3, .one_sided = GetParam()});
+    if (!GetParam()) world->hub.tier = Tier::kDatacenter;
     EXPECT_TRUE(world->Publish(0, 5).ok());
     EXPECT_TRUE(world->Publish(1, 5).ok());
     world->hub.choose = [](size_t) { return size_t{0}; };
@@ -96,6 +97,7 @@ TEST_P(SourceLoss, OfAConnectionFromBeforeCostsAnother) {
 // And it is the source's fault if that does not help: it is as silent as it may be, and no longer.
 TEST_P(SourceLoss, OverAnotherConnectionIsASourcesOwn) {
   World world({.workers = 2, .one_sided = GetParam()});
+  if (!GetParam()) world.hub.tier = Tier::kDatacenter;
   ASSERT_TRUE(world.Publish(0, 5).ok());
   ASSERT_TRUE(world.Fetch(1).ok());
   ASSERT_TRUE(world.Do(0, UnpublishVerb{}).ok());
@@ -119,6 +121,61 @@ TEST_P(SourceLoss, IsDoubtedOnceBeforeItIsGivenUp) {
     ASSERT_TRUE(world->RunToValid(2, valid + 1)) << "it hears from the source again";
   }
   EXPECT_EQ(FailuresSaid(*world), 0u);
+}
+
+class FarSource : public ::testing::Test {
+ protected:
+  // Worker 1 reads version 5 from worker 0 in another datacenter, and has got a few chunks.
+  void BeginToRead() {
+    ASSERT_TRUE(world_.Publish(0, 5).ok());
+    world_.Ask(1, FetchVerb{});
+    ASSERT_TRUE(world_.RunToValid(1, 2));
+  }
+  void ExpectWholeWithoutBlame() {
+    EXPECT_EQ(world_.Finish(1), absl::OkStatus());
+    EXPECT_TRUE(world_.Holds(1, 5));
+    EXPECT_EQ(FailuresSaid(world_), 0u);
+  }
+
+  World world_{{.workers = 2}};  // the hub's tier is kRemote
+};
+
+TEST_F(FarSource, IsReadOverAnotherConnectionWhenItsPathDies) {
+  BeginToRead();
+  world_.network.Clog(0, 1);
+  const TimeMs before = world_.now_ms();
+  ExpectWholeWithoutBlame();
+  EXPECT_GE(world_.now_ms() - before, 750);
+  EXPECT_LE(world_.now_ms() - before, 1000);
+}
+
+TEST_F(FarSource, HasTheTimeOfAConnectionForItsFirstAnswer) {
+  ASSERT_TRUE(world_.Publish(0, 5).ok());
+  world_.schedule.Pause(0);
+  world_.Ask(1, FetchVerb{});
+  world_.RunFor(17'000);
+  world_.schedule.Resume(0);
+  ExpectWholeWithoutBlame();
+}
+
+TEST_F(FarSource, ThatNeverAnswersIsGivenUp) {
+  ASSERT_TRUE(world_.Publish(0, 5).ok());
+  world_.schedule.Pause(0);
+  world_.Ask(1, FetchVerb{});
+  world_.RunFor(18'500);
+  EXPECT_EQ(FailuresSaid(world_), 1u);
+}
+
+TEST_F(FarSource, LivesWhilePartsOfAMessageCome) {
+  BeginToRead();
+  world_.schedule.Pause(0);
+  for (int times = 0; times < 20; ++times) {
+    world_.RunFor(500);
+    world_.Deliver(1, PeerHeard{Network::IncarnationOf(0)});
+  }
+  EXPECT_EQ(world_.hub.Said<protocol::SourceSilent>(), 0u);
+  world_.schedule.Resume(0);
+  ExpectWholeWithoutBlame();
 }
 
 // A filling source that waits for its own source is slow, not silent.

@@ -132,7 +132,7 @@ TEST_F(Window, TheHubHearsHowTheBytesCome) {
   world_.Deliver(0, PathKnown{kSource, 1234, "served over tcp/eth0"});
   world_.hub.said.clear();
   Send(credit_);
-  world_.RunFor(1000);
+  world_.RunFor(700);
   Send(credit_);
   std::vector<std::string> ways;
   for (const auto& [worker, message] : world_.hub.said) {
