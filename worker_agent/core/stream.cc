@@ -87,7 +87,10 @@ void Stream::OnGetsDrained(TimeMs now, Effects& effects) {
   const bool fresh = !assigned_ || assigned_->assignment != next_assigned_->assignment;
   assigned_ = std::move(next_assigned_);
   next_assigned_.reset();
-  if (fresh) anew_ = 0;
+  if (fresh) {
+    anew_ = 0;
+    pace_ = {};
+  }
   transfer_.OnTurned(*assigned_, fresh);
   Begin(now, effects);
 }
@@ -103,6 +106,7 @@ void Stream::Begin(TimeMs now, Effects& effects) {
   }
   source_ = Source{};
   source_->heard_at = now;
+  pace_.Begin(now);
   source_->fresh = fresh;
   source_->lane = known->second.way;
   source_->checked = options().digests == DigestMode::kOn ||
@@ -164,6 +168,7 @@ void Stream::OnMessage(const PeerMessage& message, std::string_view payload, Tim
     return Fail(absl::AbortedError("the source answered with another generation"), effects);
   }
   Heard(now);
+  Busy() ? pace_.Arrived(payload.size(), now) : pace_.Begin(now);
   source_->known_valid = std::max(source_->known_valid, message.valid);
   if (message.kind == PeerKind::kDigests) return OnDigests(message, effects);
   // A source that passes digests on begins with them. All that serve ranges do.

@@ -32,6 +32,7 @@
 #include "worker_agent/core/arrived_digests.h"
 #include "worker_agent/core/effects.h"
 #include "worker_agent/core/events.h"
+#include "worker_agent/core/pace.h"
 #include "worker_agent/core/peer_table.h"
 #include "worker_agent/core/peer_wire.h"
 #include "worker_agent/core/transfer.h"
@@ -178,6 +179,8 @@ class Stream {
   TimeMs AnewMs() const;
   TimeMs SilenceMs() const;
   bool WouldConnectAnew() const;
+  bool MayBeSick() const;
+  TimeMs SickMs() const;
   void ConnectAnew(TimeMs now, Effects& effects);
   // stream_served.cc
   void BeginServed();
@@ -238,6 +241,7 @@ class Stream {
   std::map<uint64_t, GetSpan> gets_;  // by token
   // When gets at a source that was left are given up.
   std::optional<TimeMs> close_gets_at_;
+  Pace pace_;
   int anew_ = 0;  // connections that were made anew under this assignment
   std::optional<uint64_t> word_token_;
 };

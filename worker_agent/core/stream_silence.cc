@@ -11,6 +11,11 @@
 #include "worker_agent/core/stream.h"
 
 namespace tensorhub::agent {
+namespace {
+
+constexpr TimeMs kSickMs = 2000;
+
+}  // namespace
 
 void Stream::NoteLife(TimeMs now) {
   const auto known = peers_.open.find(assigned_->source.incarnation);
@@ -63,6 +68,13 @@ bool Stream::WouldConnectAnew() const {
   return NoOutstandingGets() && (source_->heard ? IsFar() : !source_->fresh);
 }
 
+// R8: and one may fall ill, so that bytes come, but a fraction of those that came before.
+bool Stream::MayBeSick() const {
+  return source_->heard && IsFar() && NoOutstandingGets() && Busy();
+}
+
+TimeMs Stream::SickMs() const { return TimeMs{kSickMs} << std::min(anew_, 6); }
+
 void Stream::ConnectAnew(TimeMs now, Effects& effects) {
   const Incarnation peer = assigned_->source.incarnation;
   next_assigned_ = assigned_;
@@ -85,7 +97,7 @@ void Stream::OnTick(TimeMs now, Effects& effects) {
         SessionSend{protocol::SourceSilent{transfer_.transaction(), assigned_->assignment}});
     effects.emplace_back(SelfTestReceive{});
   }
-  if (anew) {
+  if (anew || (MayBeSick() && pace_.IsSick(now, SickMs()))) {
     ++anew_;
     return ConnectAnew(now, effects);
   }
@@ -103,8 +115,10 @@ void Stream::OnTick(TimeMs now, Effects& effects) {
 
 std::optional<TimeMs> Stream::NextDeadline() const {
   if (!source_) return close_gets_at_;
-  if (!source_->doubted) return source_->heard_at + options().doubt_ms;
-  return source_->heard_at + (WouldConnectAnew() ? std::min(AnewMs(), SilenceMs()) : SilenceMs());
+  TimeMs patience = source_->doubted ? SilenceMs() : options().doubt_ms;
+  if (source_->doubted && WouldConnectAnew()) patience = std::min(patience, AnewMs());
+  const TimeMs silent_at = source_->heard_at + patience;
+  return MayBeSick() ? std::min(silent_at, pace_.since() + SickMs()) : silent_at;
 }
 
 }  // namespace tensorhub::agent

@@ -1,0 +1,72 @@
+// Copyright 2026 The TensorHub Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// How fast a stream's bytes come, against the best that they came at: a path between datacenters
+// may fall ill without dying. Times are milliseconds.
+//
+// Thread contract: one thread.
+
+#ifndef TENSORHUB_WORKER_AGENT_CORE_PACE_H_
+#define TENSORHUB_WORKER_AGENT_CORE_PACE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "common/time.h"
+
+namespace tensorhub::agent {
+
+class Pace {
+ public:
+  // Sharers of a link come and go, tens of them; a sick path has a hundredth.
+  static constexpr double kSickShare = 1.0 / 32;
+
+  // A read begins, or nothing was due until now.
+  void Begin(TimeMs now) {
+    since_ = now;
+    bytes_ = 0;
+    burst_since_.reset();
+  }
+
+  void Arrived(uint64_t bytes, TimeMs now) {
+    bytes_ += bytes;
+    const TimeMs burst_ms = burst_since_ ? now - *burst_since_ : 0;
+    if (burst_since_ && burst_ms < kBurstMs) {
+      burst_bytes_ += bytes;
+      return;
+    }
+    if (burst_since_) {
+      best_ = std::max(best_, static_cast<double>(burst_bytes_) / static_cast<double>(burst_ms));
+    }
+    // This message took an unknown time to come, so it does not count. A thin link, on which each
+    // is a burst of its own, has no best rate.
+    burst_since_ = now;
+    burst_bytes_ = 0;
+  }
+
+  TimeMs since() const { return since_; }
+
+  // Once in so many milliseconds, of which it judges; in between false.
+  bool IsSick(TimeMs now, TimeMs after) {
+    const TimeMs elapsed = now - since_;
+    if (elapsed < after) return false;
+    const double rate = static_cast<double>(bytes_) / static_cast<double>(elapsed);
+    since_ = now;
+    bytes_ = 0;
+    return rate < kSickShare * best_;
+  }
+
+ private:
+  static constexpr TimeMs kBurstMs = 250;
+
+  TimeMs since_ = 0;
+  uint64_t bytes_ = 0;
+  std::optional<TimeMs> burst_since_;
+  uint64_t burst_bytes_ = 0;
+  double best_ = 0;  // bytes in a millisecond
+};
+
+}  // namespace tensorhub::agent
+
+#endif  // TENSORHUB_WORKER_AGENT_CORE_PACE_H_
