@@ -13,6 +13,7 @@ import re
 import struct
 import subprocess
 import time
+import unittest
 
 from lab_case import LEASE_MS, LabCase
 from cluster import Way
@@ -20,6 +21,8 @@ from processes import Server, Silent
 
 SHAPE = ("--dcs", "2", "--hosts-per-dc", "2", "--link", "dc1 dc2", "--link", "dc1 outside",
          "--link", "dc2 outside")
+FULL = bool(os.environ.get("TENSORHUB_FULL"))
+in_full = unittest.skipUnless(FULL, "in full only: TENSORHUB_FULL=1")
 ANY = Way("any", {"TENSORHUB_LOG_LEVEL": "info"}, "")
 PATIENCE = 120  # seconds, of what takes a tenth of that where nobody else needs the processors
 BETWEEN = ("dc1", "dc2")
@@ -105,6 +108,37 @@ class FarCase(LabCase):
                 blamed = [line for line in self.log(name).splitlines()
                           if re.search(self.blame, line)]
                 self.assertEqual(blamed, [], name)
+
+    def flood(self, source, sink, streams):
+        """TCP streams that fill the link, until the test ends."""
+        listener = self._python(sink, SINK, self.lab.address(sink))
+        port = listener.stdout.readline().strip()
+        self._python(source, SOURCE, self.lab.address(sink), port, str(streams))
+
+    def _python(self, host, program, *words):
+        process = subprocess.Popen([self.netlab, "run", os.environ["NETLAB_LAB"], host, "--",
+                                    "python3", "-c", program, *words], stdout=subprocess.PIPE,
+                                   text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+
+SINK = """
+import socket, sys, threading
+listener = socket.create_server((sys.argv[1], 0), backlog=64)
+print(listener.getsockname()[1], flush=True)
+def drain(stream):
+    while stream.recv(65536): pass
+while True: threading.Thread(target=drain, args=(listener.accept()[0],), daemon=True).start()
+"""
+SOURCE = """
+import socket, sys, threading
+def fill():
+    stream = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+    while True: stream.sendall(bytes(65536))
+for _ in range(int(sys.argv[3])): threading.Thread(target=fill).start()
+"""
 
 
 def write_safetensors(path, size):
