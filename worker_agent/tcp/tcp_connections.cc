@@ -65,14 +65,18 @@ void TcpMessages::Want(Key key, Connection& connection, uint32_t events) {
   epoll_ctl(events_.fd(), EPOLL_CTL_MOD, connection.socket.fd(), &event);
 }
 
-// The newest: an older one may be of a path that has died.
+// The one that spoke last: an older one may be of a path that has died, and a newer one may be a
+// dial beside it, which its maker is about to drop.
 TcpMessages::Key TcpMessages::OpenFrom(const std::string& identity) const {
-  for (auto each = connections_.rbegin(); each != connections_.rend(); ++each) {
-    const Connection& connection = *each->second;
-    const bool free = connection.phase == Phase::kOpen && connection.peer == 0;
-    if (free && connection.identity == identity) return each->first;
+  Key best = 0;
+  uint64_t spoke = 0;
+  for (const auto& [key, connection] : connections_) {
+    const bool free = connection->phase == Phase::kOpen && connection->peer == 0;
+    if (!free || connection->identity != identity || connection->spoke < spoke) continue;
+    best = key;
+    spoke = connection->spoke;
   }
-  return 0;
+  return best;
 }
 
 absl::Status TcpMessages::Dial(PeerId id, Peer& peer) {
@@ -249,6 +253,7 @@ void TcpMessages::OnOpen(Key key, Connection& connection, uint32_t events) {
   bool whole = false;
   const auto take = [&](std::string_view header, std::string_view payload) {
     whole = true;
+    connection.spoke = ++spoken_;
     sink_->OnMessage(header, payload);
     return connection.socket.IsOpen() && connection.phase == Phase::kOpen;
   };

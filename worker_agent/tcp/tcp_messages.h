@@ -86,6 +86,7 @@ class TcpMessages : public MessageTransport {
     TcpInbox inbox;
     uint32_t wanted_events = 0;
     int64_t until_ms = 0;  // kAccepted, kEnding
+    uint64_t spoke = 0;    // which of all messages its last one was
     int64_t heard_ms = 0;  // when its owner was told last that a part has come
   };
   struct Peer {
@@ -145,6 +146,7 @@ class TcpMessages : public MessageTransport {
   std::map<Key, std::unique_ptr<Connection>> connections_;
   std::vector<std::unique_ptr<Connection>> dropped_;  // until no call can be within them
   Key last_key_ = 0;
+  uint64_t spoken_ = 0;
   std::set<Key> timed_;  // kAccepted and kEnding
   std::map<PeerId, Peer> peers_;
   std::set<PeerId> dialling_;

@@ -120,6 +120,36 @@ TEST(TcpMessages, GarbageIsTurnedAwayAndCounted) {
   EXPECT_TRUE(one.sink.messages.empty());
 }
 
+// A dial beside another may be welcome, too, before its maker drops it: nothing is said there.
+TEST(TcpMessages, AnAnswerGoesWhereTheQuestionCameFrom) {
+  End source;
+  TcpAddress asker = source.address();
+  asker.identity = NewIdentity();
+  asker.port = 1;
+  const std::string hello = Encode(Hello{source.address().identity, asker.identity});
+  const Socket used = Stranger(source.address()), unused = Stranger(source.address());
+  for (const Socket* socket : {&used, &unused}) {
+    ASSERT_EQ(send(socket->fd(), hello.data(), hello.size(), 0),
+              static_cast<ssize_t>(hello.size()));
+    char verdict[kVerdictBytes];
+    const auto welcome = [&] {
+      return recv(socket->fd(), verdict, sizeof(verdict), MSG_DONTWAIT) > 0;
+    };
+    ASSERT_TRUE(ProgressUntil(welcome, *source.transport));
+  }
+  const std::string question("\x01\0\0\0\0\0\0\0?", 9);
+  ASSERT_EQ(send(used.fd(), question.data(), question.size(), 0), 9);
+  ASSERT_TRUE(ProgressUntil([&] { return !source.sink.messages.empty(); }, *source.transport));
+  const PeerId back = source.transport->Connect(Encode(asker)).value();
+  source.transport->Send(back, "!", {}, 1);
+  char answer[9];
+  const auto answered = [&] {
+    return recv(used.fd(), answer, sizeof(answer), MSG_DONTWAIT | MSG_PEEK) == 9;
+  };
+  EXPECT_TRUE(ProgressUntil(answered, *source.transport));
+  EXPECT_EQ(answer[8], '!');
+}
+
 // R9: the oldest has to go; a worker among them gets in.
 TEST(TcpMessages, StrangersThatSayNothingKeepNobodyOut) {
   End one, worker;
