@@ -77,7 +77,7 @@ install_packages() {
   say "installing ${missing[*]}"
   as_root apt-get update -q >&2 || say "the package lists could not be updated; trying the old ones"
   as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -q --no-install-recommends "${missing[@]}" >&2 ||
+    apt-get install -y -q -o Acquire::Retries=3 --no-install-recommends "${missing[@]}" >&2 ||
     { say "apt-get could not install: ${missing[*]}"; return 1; }
 }
 

@@ -13,8 +13,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 SUITE = "bookworm"
+# A mirror that is being brought up to date, or is busy, is well again in a minute.
+PAUSES = (20, 60, None)
 MOUNTED = ("proc", "sys", "dev")
 # Not by chroot, in which the kernel lets nobody make a namespace of users, or mount at "/".
 ENTER = 'cd "$0" && pivot_root . mnt && cd / && umount --lazy /mnt && exec "$@"'
@@ -39,9 +42,7 @@ class Debian:
         base = cache / f"{suite}.tar"
         if not base.exists():
             cache.mkdir(parents=True, exist_ok=True)
-            fresh = pathlib.Path(tempfile.mkdtemp(dir=cache))
-            fresh.chmod(0o755)
-            run("debootstrap", "--variant=minbase", suite, fresh, stdout=subprocess.DEVNULL)
+            fresh = bootstrapped(cache, suite)
             run("tar", "-C", fresh, "-cf", base.with_suffix(".new"), ".")
             base.with_suffix(".new").rename(base)
             shutil.rmtree(fresh)
@@ -67,7 +68,26 @@ class Debian:
 
     def apt(self, *words):
         self.run("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o",
-                 "Dpkg::Use-Pty=0", *words, stdout=subprocess.DEVNULL)  # fmt: skip
+                 "Dpkg::Use-Pty=0", "-o", "Acquire::Retries=3", *words,
+                 stdout=subprocess.DEVNULL)  # fmt: skip
+
+
+def bootstrapped(cache, suite):
+    """The folder of what debootstrap makes. What it says is shown when it fails."""
+    for pause in PAUSES:
+        fresh = pathlib.Path(tempfile.mkdtemp(dir=cache))
+        fresh.chmod(0o755)
+        words = ["debootstrap", "--variant=minbase", suite, str(fresh)]
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode == 0:
+            return fresh
+        log = fresh / "debootstrap/debootstrap.log"
+        said = done.stdout + (log.read_text(encoding="utf-8") if log.exists() else "")
+        print("\n".join(said.splitlines()[-20:]), flush=True)
+        shutil.rmtree(fresh)
+        if pause is not None:
+            time.sleep(pause)
+    sys.exit(f"debootstrap of {suite} failed {len(PAUSES)} times, as it says above")
 
 
 def in_own_namespaces():
