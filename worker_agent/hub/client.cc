@@ -75,6 +75,7 @@ void HubClient::Tick(TimeMs now) {
     open_patience_ms_ = std::min(2 * open_patience_ms_, kLongestOpenPatienceMs);
     if (session_) session_->Cancel();  // its end follows, and the next server
   }
+  BeatWhileOpening();
   if (renew_at_ && now >= *renew_at_) {
     RenewChannel();
   } else if (open_at_ && now >= *open_at_) {
@@ -83,6 +84,13 @@ void HubClient::Tick(TimeMs now) {
   if (move_at_ && now_ >= *move_at_) MoveToPatientChannel();
   PutMissingDocuments();
   if (ask_others_at_ && now >= *ask_others_at_) AskOthers();
+}
+
+// R8: the lease is not to end before the worker has heard that it has one.
+void HubClient::BeatWhileOpening() {
+  if (!beat_at_ || now_ < *beat_at_) return;
+  beat_at_ = now_ + kOpeningBeatMs;
+  session_->Send(protocol::Encode(protocol::Heartbeat{}));
 }
 
 // Half of the time at random: thousands of workers do so.
@@ -115,7 +123,7 @@ void HubClient::PutMissingDocuments() {
 
 std::optional<TimeMs> HubClient::NextDeadline() const {
   if (state_ == State::kEnded) return std::nullopt;
-  const std::optional<TimeMs> next = Earlier(open_at_, opened_by_);
+  const std::optional<TimeMs> next = Earlier(Earlier(open_at_, opened_by_), beat_at_);
   if (connected_) {
     const std::optional<TimeMs> session = Earlier(next ? next : put_at_, renew_at_);
     return Earlier(Earlier(session, ask_others_at_), move_at_);
@@ -163,6 +171,7 @@ void HubClient::Open() {
     inbox->Post([this, number, status] { OnEnd(number, status); });
   };
   session_ = HubSession::Open(*stub_, std::move(first), std::move(listener));
+  beat_at_ = now_ + kOpeningBeatMs;
 }
 
 void HubClient::Send(const SessionSend& send) {
@@ -250,6 +259,7 @@ void HubClient::OnDirective(const protocol::Welcome& welcome) {
   if (!status.ok()) return Refuse(status);
   state_ = State::kUp;
   opened_by_.reset();
+  beat_at_.reset();
   channel_->NoteThere(at_, RoundTripMs());
   if (channel_->has_patient()) move_at_ = now_ + kMoveMs;
   open_patience_ms_ = std::max(kOpenPatienceMs, 2 * AskedForMs());
@@ -278,6 +288,7 @@ void HubClient::OnEnd(SessionNumber number, const grpc::Status& ended) {
   pulse_.Drop();
   session_.reset();
   opened_by_.reset();
+  beat_at_.reset();
   state_ = leaving_ && ended.ok() ? State::kEnded : State::kIdle;
   if (state_ == State::kEnded) return;
   const absl::Status status =

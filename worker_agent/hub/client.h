@@ -72,11 +72,14 @@ class HubClient {
   // time that it does not.
   static constexpr TimeMs kOpenPatienceMs = 1000;
   static constexpr TimeMs kLongestOpenPatienceMs = 32'000;
+  // The hub's welcome may be longer on its way than a lease, which runs from when it is sent.
+  static constexpr TimeMs kOpeningBeatMs = 1000;
 
   void UseChannel(const std::shared_ptr<grpc::Channel>& channel);
   void UseWay();
   void Open();
   void OpenAnew();
+  void BeatWhileOpening();
   void LoseSession();
   void RenewChannel();
   void OnMessage(SessionNumber number, const v1::HubMessage& message);
@@ -132,6 +135,7 @@ class HubClient {
   std::optional<TimeMs> open_at_;
   // A server of several that does not answer by then is not waited for.
   std::optional<TimeMs> opened_by_;
+  std::optional<TimeMs> beat_at_;   // until the welcome
   std::optional<TimeMs> renew_at_;  // the channel, while no session is up again
   TimeMs renew_after_ms_ = 0;
   TimeMs heartbeat_ms_ = 0;
