@@ -34,7 +34,8 @@ MachineFacts PlainMachine() {
   return machine;
 }
 
-agent::UcxFacts Ucx(unsigned minor, const std::string& transports = "posix/memory, tcp/eth0") {
+agent::UcxFacts Ucx(unsigned minor,
+                    const std::string& transports = "posix/memory, rc_verbs/mlx5_0:1") {
   agent::UcxFacts ucx;
   ucx.number = {1, minor};
   ucx.version = "1." + std::to_string(minor) + ".0";
@@ -109,11 +110,13 @@ TEST(DoctorTest, UcxIsNewEnoughForWhatIsHere) {
   ExpectVerdict(JudgeUcx(absl::NotFoundError("nothing"), machine), Verdict::kFailed, "UCX_");
 }
 
-TEST(DoctorTest, UcxReachesOtherHosts) {
-  const MachineFacts machine = PlainMachine();
-  ExpectVerdict(JudgeUcx(Ucx(13, "posix/memory, self/memory"), machine), Verdict::kWarning,
-                "UCX_TLS");
-  ExpectVerdict(JudgeUcx(Ucx(13, "rc_mlx5/mlx5_0:1"), machine), Verdict::kOk, "");
+// TCP between hosts is not UCX's.
+TEST(DoctorTest, UcxUsesTheCardsThatThereAre) {
+  MachineFacts machine = PlainMachine();
+  ExpectVerdict(JudgeUcx(Ucx(20, "posix/memory, self/memory"), machine), Verdict::kOk, "");
+  machine.rdma_devices = true;
+  ExpectVerdict(JudgeUcx(Ucx(20, "posix/memory, tcp/eth0"), machine), Verdict::kWarning, "UCX_TLS");
+  ExpectVerdict(JudgeUcx(Ucx(20, "rc_mlx5/mlx5_0:1"), machine), Verdict::kOk, "");
 }
 
 TEST(DoctorTest, TransportsByName) {

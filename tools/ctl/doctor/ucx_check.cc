@@ -34,9 +34,9 @@ Finding JudgeUcx(const absl::StatusOr<agent::UcxFacts>& ucx, const MachineFacts&
     finding.verdict = Verdict::kWarning;
     finding.detail += "; there is RDMA here, which it does not use for one-sided reads";
     finding.remedy = kNewerUcx;
-  } else if (!ucx->Has("tcp") && !ucx->Has("rc") && !ucx->Has("dc") && !ucx->Has("ud")) {
+  } else if (machine.rdma_devices && !ucx->Has("rc") && !ucx->Has("dc") && !ucx->Has("ud")) {
     finding.verdict = Verdict::kWarning;
-    finding.detail += "; nothing that reaches another host";
+    finding.detail += "; there is RDMA here, which none of these uses";
     finding.remedy = kOtherTransports;
   }
   return finding;
