@@ -115,10 +115,13 @@ class FarCase(LabCase):
         port = listener.stdout.readline().strip()
         self._python(source, SOURCE, self.lab.address(sink), port, str(streams))
 
+    def on(self, host, *words):
+        """The command that runs another one there."""
+        return [self.netlab, "run", os.environ["NETLAB_LAB"], host, "--", *words]
+
     def _python(self, host, program, *words):
-        process = subprocess.Popen([self.netlab, "run", os.environ["NETLAB_LAB"], host, "--",
-                                    "python3", "-c", program, *words], stdout=subprocess.PIPE,
-                                   text=True)
+        process = subprocess.Popen(self.on(host, "python3", "-c", program, *words),
+                                   stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process

@@ -121,6 +121,10 @@ class FarTest(FarCase):
     def test_round_trip_of_1200_ms(self):
         self.far_source("600ms")
 
+    @in_full
+    def test_round_trip_of_5_s(self):
+        self.far_source("2500ms")
+
     def sick(self, *words):
         """The path of the flow that carries the bytes falls ill on the way; there are others."""
         self.link("delay=50ms", "rate=100mbit")
@@ -169,6 +173,9 @@ class FarTest(FarCase):
     def test_few_connections_begin_at_once(self):
         self.rationed(16, "connection_rate=5")
 
+    def test_fewer_connections_than_ranks(self):
+        self.rationed(16, "connections=10")
+
     def test_connections_are_reset_at_an_age(self):
         self.link("delay=10ms", "rate=50mbit", "reset_after=2s")
         _, reader = self.pair(48 * MIB)
@@ -199,8 +206,7 @@ class FarTest(FarCase):
         self.ends_well(reader)
 
     def command(self, host, *words):
-        subprocess.run([self.netlab, "run", os.environ["NETLAB_LAB"], host, "--", *words],
-                       check=True, capture_output=True)
+        subprocess.run(self.on(host, *words), check=True, capture_output=True)
 
     def share_an_address(self):
         """h1 and h2, behind the router h4, which deals connections out by their ports."""

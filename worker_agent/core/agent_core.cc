@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "worker_agent/core/agent_state.h"
@@ -291,12 +292,20 @@ void AgentCore::State::OnBye(const PeerMessage& message, TimeMs now, Effects& ef
 // R9: a connection costs both sides a descriptor, and memory, for as long as both live.
 void AgentCore::State::CloseIdlePeers(TimeMs now, Effects& effects) {
   std::set<std::pair<TimeMs, Incarnation>> idle;
+  std::vector<Incarnation> given_up;
   for (auto& [peer, known] : peers_.open) {
-    const bool in_use = server_.Serves(peer) || (reader_ && reader_->IsAt(peer));
-    in_use ? void(known.used_at = now) : void(idle.insert({known.used_at, peer}));
+    if (server_.Serves(peer) || (reader_ && reader_->IsAt(peer))) {
+      known.used_at = now;
+    } else if (known.far && now >= known.used_at + options_.idle_far_ms) {
+      given_up.push_back(peer);
+    } else {
+      idle.insert({known.used_at, peer});
+    }
   }
-  for (auto oldest = idle.begin(); idle.size() > options_.idle_peers; oldest = idle.erase(oldest)) {
-    const Incarnation peer = oldest->second;
+  for (; idle.size() > options_.idle_peers; idle.erase(idle.begin())) {
+    given_up.push_back(idle.begin()->second);
+  }
+  for (const Incarnation peer : given_up) {
     peers_.open.erase(peer);
     peers_.imported.erase(peer);
     effects.emplace_back(CloseGets{peer});
@@ -317,7 +326,7 @@ void AgentCore::State::On(const TransportReplaced& event, TimeMs now, Effects& e
 }
 
 void AgentCore::State::On(const PeerHeard& event, TimeMs now, Effects& /*effects*/) {
-  if (reader_) reader_->OnPeerHeard(event.peer, now);
+  if (reader_) reader_->OnPeerHeard(event, now);
 }
 
 void AgentCore::State::On(const PathKnown& event, TimeMs /*now*/, Effects& effects) {

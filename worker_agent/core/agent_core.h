@@ -65,6 +65,10 @@ struct CoreOptions {
   // Connections that are kept, besides those in use, to peers that neither read here nor are read
   // from. More: a fetch from one of them begins a few milliseconds sooner; each is a descriptor.
   size_t idle_peers = 64;
+  // A connection to another datacenter is given up by its reader after so long: on the way there
+  // may be a network that grants so many and no more, others wait for one, and the kernel has
+  // forgotten by then how fast the link is.
+  TimeMs idle_far_ms = 1000;
   // Ask sources for one-sided reads, those that are remote only with `reads_far`.
   bool one_sided = true;
   bool reads_far = false;

@@ -107,9 +107,10 @@ struct PeerFailed {
   Incarnation peer = 0;
   absl::Status status;
 };
-// Bytes of a message came that is not whole yet.
+// Bytes of a message came that is not whole yet; `lossy`: by a path that has lost much of late.
 struct PeerHeard {
   Incarnation peer = 0;
+  bool lossy = false;
 };
 // SelfTestReceive found that nothing arrives any more, and the transport was made anew: no
 // connection is left (those sends under way end with an error), and peers reach this worker at

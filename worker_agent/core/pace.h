@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How fast a stream's bytes come, against the best that they came at: a path between datacenters
-// may fall ill without dying. Times are milliseconds.
+// may fall ill without dying. Where it is known to lose much, less of a fall shows it. Times are
+// milliseconds.
 //
 // Thread contract: one thread.
 
@@ -21,12 +22,16 @@ class Pace {
  public:
   // Sharers of a link come and go, tens of them; a sick path has a hundredth.
   static constexpr double kSickShare = 1.0 / 32;
+  // A path that loses much all the while is held to more. A flow that begins loses much, too, but
+  // not for long.
+  static constexpr double kLossyShare = 3.0 / 4;
 
   // A read begins, or nothing was due until now.
   void Begin(TimeMs now) {
     since_ = now;
     bytes_ = 0;
     burst_since_.reset();
+    ForgetLoss();
   }
 
   void Arrived(uint64_t bytes, TimeMs now) {
@@ -45,6 +50,9 @@ class Pace {
     burst_bytes_ = 0;
   }
 
+  // As the transport says of the path.
+  void NoteLoss(bool lossy) { (lossy ? lossy_ : sound_) = true; }
+
   TimeMs since() const { return since_; }
 
   // Once in so many milliseconds, of which it judges; in between false.
@@ -52,19 +60,25 @@ class Pace {
     const TimeMs elapsed = now - since_;
     if (elapsed < after) return false;
     const double rate = static_cast<double>(bytes_) / static_cast<double>(elapsed);
+    const double share = lossy_ && !sound_ ? kLossyShare : kSickShare;
     since_ = now;
     bytes_ = 0;
-    return rate < kSickShare * best_;
+    ForgetLoss();
+    return rate < share * best_;
   }
 
  private:
   static constexpr TimeMs kBurstMs = 250;
 
+  void ForgetLoss() { lossy_ = sound_ = false; }
+
   TimeMs since_ = 0;
   uint64_t bytes_ = 0;
   std::optional<TimeMs> burst_since_;
   uint64_t burst_bytes_ = 0;
-  double best_ = 0;  // bytes in a millisecond
+  double best_ = 0;     // bytes in a millisecond
+  bool lossy_ = false;  // was said since then
+  bool sound_ = false;  // the contrary was
 };
 
 }  // namespace tensorhub::agent

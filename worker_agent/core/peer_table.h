@@ -24,6 +24,7 @@ struct PeerTable {
     TimeMs used_at = 0;      // or opened
     TimeMs longest_gap = 0;  // between two signs of life of a read, its first one's wait among them
     std::string way = {};    // how bytes came from it, as was logged last
+    bool far = false;        // it was read from, and is in another datacenter
   };
   bool IsAt(Incarnation peer, const std::string& endpoint) const {
     const auto known = open.find(peer);

@@ -148,8 +148,8 @@ void Reader::OnMessage(const PeerMessage& message, std::string_view payload, Tim
   Advance(now, effects);
 }
 
-void Reader::OnPeerHeard(Incarnation peer, TimeMs now) {
-  for (const auto& [part, stream] : streams_) stream->OnPeerHeard(peer, now);
+void Reader::OnPeerHeard(const PeerHeard& event, TimeMs now) {
+  for (const auto& [part, stream] : streams_) stream->OnPeerHeard(event, now);
 }
 
 void Reader::OnLane(const PathKnown& event, Effects& effects) {

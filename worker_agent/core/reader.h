@@ -69,7 +69,7 @@ class Reader {
   absl::Status OnPlanned(const ReadPlanned& event, TimeMs now, Effects& effects);
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                  Effects& effects);
-  void OnPeerHeard(Incarnation peer, TimeMs now);
+  void OnPeerHeard(const PeerHeard& event, TimeMs now);
   void OnLane(const PathKnown& event, Effects& effects);
   void OnImported(const MemoryImported& event, TimeMs now, Effects& effects);
   void OnGetDone(const GetDone& event, TimeMs now, Effects& effects);

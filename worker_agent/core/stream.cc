@@ -99,6 +99,7 @@ void Stream::Begin(TimeMs now, Effects& effects) {
   const Incarnation peer = assigned_->source.incarnation;
   const auto [known, added] = peers_.open.try_emplace(peer);
   known->second.used_at = now;
+  known->second.far = IsFar();
   const bool fresh = added || known->second.endpoint != assigned_->endpoint;
   if (fresh) {
     known->second.endpoint = assigned_->endpoint;

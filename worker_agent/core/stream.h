@@ -51,7 +51,7 @@ class Stream {
   // Messages of a read that is over, or of another stream's, are ignored.
   void OnMessage(const PeerMessage& message, std::string_view payload, TimeMs now,
                  Effects& effects);
-  void OnPeerHeard(Incarnation peer, TimeMs now);
+  void OnPeerHeard(const PeerHeard& event, TimeMs now);
   void OnLane(const PathKnown& event, Effects& effects);
   void OnImported(const MemoryImported& event, Effects& effects);
   void OnGetDone(const GetDone& event, TimeMs now, Effects& effects);
@@ -176,11 +176,13 @@ class Stream {
   void Heard(TimeMs now);
   bool IsFar() const;
   TimeMs LongestGap() const;
+  TimeMs Doubled(TimeMs wait) const;
   TimeMs AnewMs() const;
   TimeMs SilenceMs() const;
   bool WouldConnectAnew() const;
   bool MayBeSick() const;
   TimeMs SickMs() const;
+  void LeavePath(std::string_view brings, Effects& effects);
   void ConnectAnew(TimeMs now, Effects& effects);
   // stream_served.cc
   void BeginServed();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "common/remedy.h"
@@ -14,6 +15,7 @@ namespace tensorhub::agent {
 namespace {
 
 constexpr TimeMs kSickMs = 2000;
+constexpr int kDoublingsMax = 6;
 
 }  // namespace
 
@@ -33,8 +35,10 @@ void Stream::Heard(TimeMs now) {
 }
 
 // R8: a message takes seconds over a thin link, and its bytes show that the source lives.
-void Stream::OnPeerHeard(Incarnation peer, TimeMs now) {
-  if (source_ && peer == assigned_->source.incarnation) NoteLife(now);
+void Stream::OnPeerHeard(const PeerHeard& event, TimeMs now) {
+  if (!source_ || event.peer != assigned_->source.incarnation) return;
+  NoteLife(now);
+  pace_.NoteLoss(event.lossy);
 }
 
 bool Stream::IsFar() const { return assigned_->tier == Tier::kRemote; }
@@ -52,12 +56,14 @@ TimeMs Stream::SilenceMs() const {
   return source_->heard ? std::max(base, 4 * LongestGap()) : 6 * base;
 }
 
-// R8: where a link is long, as long as no pause of a working one takes. Each connection that was
-// made anew in vain, or for a link that is only slow, makes the next one come later.
+// R8: each connection that was made anew in vain, or for a link that is only slow, makes the next
+// one come later.
+TimeMs Stream::Doubled(TimeMs wait) const { return wait << std::min(anew_, kDoublingsMax); }
+
+// R8: where a link is long, as long as no pause of a working one takes.
 TimeMs Stream::AnewMs() const {
   if (!IsFar()) return options().doubt_ms;
-  const TimeMs patience = std::max(options().doubt_ms, 2 * LongestGap());
-  return patience << std::min(anew_, 6);
+  return Doubled(std::max(options().doubt_ms, 2 * LongestGap()));
 }
 
 // R8: a connection from before may be dead without anybody's knowing: after an outage the kernel
@@ -73,7 +79,16 @@ bool Stream::MayBeSick() const {
   return source_->heard && IsFar() && NoOutstandingGets() && Busy();
 }
 
-TimeMs Stream::SickMs() const { return TimeMs{kSickMs} << std::min(anew_, 6); }
+TimeMs Stream::SickMs() const { return Doubled(kSickMs); }
+
+// Few lines, since each wait is twice the last.
+void Stream::LeavePath(std::string_view brings, Effects& effects) {
+  ++anew_;
+  effects.emplace_back(LogLine{
+      LogLine::Level::kWarning,
+      absl::StrCat("the path to ", ToString(assigned_->source.key), " brings ", std::string(brings),
+                   "; another connection is tried, number ", anew_, " of this read")});
+}
 
 void Stream::ConnectAnew(TimeMs now, Effects& effects) {
   const Incarnation peer = assigned_->source.incarnation;
@@ -98,7 +113,7 @@ void Stream::OnTick(TimeMs now, Effects& effects) {
     effects.emplace_back(SelfTestReceive{});
   }
   if (anew || (MayBeSick() && pace_.IsSick(now, SickMs()))) {
-    ++anew_;
+    LeavePath(anew ? "nothing" : "a fraction of what it did", effects);
     return ConnectAnew(now, effects);
   }
   if (silent_ms < SilenceMs()) return;

@@ -53,8 +53,9 @@ class MessageTransport {
     // A message arrived. `header` and `payload` are valid only during the call. `from` is unknown
     // to the transport: the header says who sent it.
     virtual void OnMessage(std::string_view header, std::string_view payload) = 0;
-    // A part of a message has come from a peer that this side has connected to. Said at times only.
-    virtual void OnHeard(PeerId /*peer*/) {}
+    // A part of a message has come from a peer that this side has connected to; `lossy`: by a path
+    // that has lost much of late. Said at times only.
+    virtual void OnHeard(PeerId /*peer*/, bool /*lossy*/) {}
     // The send with this token no longer touches its memory. An error says it was not delivered.
     virtual void OnSent(uint64_t token, const absl::Status& status) = 0;
     // The peer's process died, its connection broke, or too many messages wait for it. Every

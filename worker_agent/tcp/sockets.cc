@@ -4,8 +4,8 @@
 #include "worker_agent/tcp/sockets.h"
 
 #include <linux/sockios.h>
+#include <linux/tcp.h>  // not netinet/tcp.h, whose tcp_info ends earlier
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -140,6 +140,13 @@ void Prepare(const Socket& socket) {
   Set(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveSeconds);
   Set(fd, IPPROTO_TCP, TCP_KEEPCNT, (kGoneSeconds - kKeepAliveIdleSeconds) / kKeepAliveSeconds);
   Set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kGoneSeconds * 1000);
+}
+
+SegmentCounts CountSegments(const Socket& socket) {
+  tcp_info info = {};
+  socklen_t bytes = sizeof(info);
+  if (getsockopt(socket.fd(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return {};
+  return {info.tcpi_data_segs_in, info.tcpi_rcv_ooopack};
 }
 
 bool IsDelivered(const Socket& socket) {

@@ -64,6 +64,14 @@ absl::Status ConnectOutcome(const Socket& socket);
 inline constexpr int kGoneSeconds = 60;
 void Prepare(const Socket& socket);
 
+// Segments of a connection that carried data: how many came, and how many of those came before one
+// that was sent earlier, which was lost or late. 0 and 0: the system does not say.
+struct SegmentCounts {
+  uint64_t all = 0;
+  uint64_t early = 0;
+};
+SegmentCounts CountSegments(const Socket& socket);
+
 // Whether the peer's system has all that was sent.
 bool IsDelivered(const Socket& socket);
 

@@ -257,12 +257,11 @@ void TcpMessages::OnOpen(Key key, Connection& connection, uint32_t events) {
     sink_->OnMessage(header, payload);
     return connection.socket.IsOpen() && connection.phase == Phase::kOpen;
   };
-  const uint64_t before = connection.inbox.bytes();
-  const absl::Status status = connection.inbox.Read(connection.socket.fd(), kReadAtOnce, take);
-  if (!whole && connection.inbox.bytes() > before) TellHeard(connection);
-  if (status.ok()) return;
-  if (connection.peer != 0) return Fail(connection.peer, status);
-  if (absl::IsInvalidArgument(status)) NoteRefused(std::string(status.message()));
+  const absl::StatusOr<size_t> read =
+      connection.inbox.Read(connection.socket.fd(), kReadAtOnce, take);
+  if (read.ok()) return !whole && *read > 0 ? TellHeard(connection) : void();
+  if (connection.peer != 0) return Fail(connection.peer, read.status());
+  if (absl::IsInvalidArgument(read.status())) NoteRefused(std::string(read.status().message()));
   Drop(key);
 }
 
@@ -270,7 +269,8 @@ void TcpMessages::TellHeard(Connection& connection) {
   const int64_t now = NowMs();
   if (connection.peer == 0 || now < connection.heard_ms + kHeardMs) return;
   connection.heard_ms = now;
-  sink_->OnHeard(connection.peer);
+  const bool lossy = connection.loss.IsLossy(CountSegments(connection.socket), now);
+  sink_->OnHeard(connection.peer, lossy);
 }
 
 void TcpMessages::OnEnding(Key key, const Connection& connection) {

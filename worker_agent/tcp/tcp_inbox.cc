@@ -105,20 +105,20 @@ void TcpInbox::Arrived(size_t bytes) {
   ahead_end_ += bytes - placed;
 }
 
-absl::Status TcpInbox::Read(int fd, size_t bytes_max, Take take) {
-  for (size_t bytes = 0; bytes < bytes_max;) {
+absl::StatusOr<size_t> TcpInbox::Read(int fd, size_t bytes_max, Take take) {
+  size_t bytes = 0;
+  while (bytes < bytes_max) {
     const ssize_t got = Receive(fd);
     if (got == 0) return absl::UnavailableError("the peer has closed the connection");
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return absl::OkStatus();
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     if (got < 0) return ErrnoStatus(errno, "connection to the peer broke");
     bytes += static_cast<size_t>(got);
-    bytes_ += static_cast<size_t>(got);
     const absl::StatusOr<bool> open = HandOn(take);
     if (!open.ok()) return open.status();
-    if (!*open) return absl::OkStatus();
+    if (!*open) break;
   }
-  return absl::OkStatus();
+  return bytes;
 }
 
 }  // namespace tensorhub::agent

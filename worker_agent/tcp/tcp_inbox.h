@@ -33,12 +33,10 @@ class TcpInbox {
   // False: the connection was closed meanwhile, and nothing of it is to be read any more.
   using Take = absl::FunctionRef<bool(std::string_view header, std::string_view payload)>;
 
-  // Reads what has come, about `bytes_max` bytes at most, and hands on what is whole. OK: there may
-  // be more, later. UNAVAILABLE: the connection has ended, or broke. INVALID_ARGUMENT: what comes
-  // is no message.
-  absl::Status Read(int fd, size_t bytes_max, Take take);
-  // The sum of all that was read.
-  uint64_t bytes() const { return bytes_; }
+  // Reads what has come, about `bytes_max` bytes at most, and hands on what is whole. How many
+  // bytes it was; there may be more, later. UNAVAILABLE: the connection has ended, or broke.
+  // INVALID_ARGUMENT: what comes is no message.
+  absl::StatusOr<size_t> Read(int fd, size_t bytes_max, Take take);
 
  private:
   enum class Part { kCounts, kHeader, kPayload };
@@ -54,7 +52,6 @@ class TcpInbox {
   size_t ahead_bytes() const { return ahead_end_ - ahead_begin_; }
 
   Part part_ = Part::kCounts;
-  uint64_t bytes_ = 0;
   size_t header_bytes_ = 0;
   size_t payload_bytes_ = 0;
   std::string header_;

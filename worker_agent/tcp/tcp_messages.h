@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "worker_agent/core/transport.h"
+#include "worker_agent/tcp/loss_gauge.h"
 #include "worker_agent/tcp/sockets.h"
 #include "worker_agent/tcp/tcp_address.h"
 #include "worker_agent/tcp/tcp_greeting.h"
@@ -88,6 +89,7 @@ class TcpMessages : public MessageTransport {
     int64_t until_ms = 0;  // kAccepted, kEnding
     uint64_t spoke = 0;    // which of all messages its last one was
     int64_t heard_ms = 0;  // when its owner was told last that a part has come
+    LossGauge loss;
   };
   struct Peer {
     TcpAddress address;

@@ -114,9 +114,9 @@ std::map<Incarnation, PeerId>::iterator MessagePeers::Find(PeerId peer) {
                       [peer](const auto& entry) { return entry.second == peer; });
 }
 
-void MessagePeers::OnHeard(PeerId peer) {
+void MessagePeers::OnHeard(PeerId peer, bool lossy) {
   const auto found = Find(peer);
-  if (found != peers_.end()) now_(PeerHeard{found->first});
+  if (found != peers_.end()) now_(PeerHeard{found->first, lossy});
 }
 
 // A failure that arrives after the connection was replaced concerns nobody.

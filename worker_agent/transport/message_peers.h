@@ -59,7 +59,7 @@ class MessagePeers : public MessageTransport::Sink {
 
   void OnMessage(std::string_view header, std::string_view payload) override;
   void OnSent(uint64_t token, const absl::Status& status) override;
-  void OnHeard(PeerId peer) override;
+  void OnHeard(PeerId peer, bool lossy) override;
   void OnPeerFailed(PeerId peer, const absl::Status& status) override;
   void OnDeaf(std::string_view why) override { deaf_ = why; }
 

@@ -352,9 +352,9 @@ void Ways::Way::OnMessage(std::string_view header, std::string_view payload) {
   owner->sink_->OnMessage(header, payload);
 }
 
-void Ways::Way::OnHeard(PeerId inner) {
+void Ways::Way::OnHeard(PeerId inner, bool lossy) {
   const auto found = peers.find(inner);
-  if (found != peers.end()) owner->sink_->OnHeard(found->second);
+  if (found != peers.end()) owner->sink_->OnHeard(found->second, lossy);
 }
 
 void Ways::Way::OnSent(uint64_t token, const absl::Status& status) {

@@ -76,7 +76,7 @@ class Ways : public MessageTransport {
   // One of the ways, and what it says.
   struct Way : public Sink {
     void OnMessage(std::string_view header, std::string_view payload) override;
-    void OnHeard(PeerId peer) override;
+    void OnHeard(PeerId peer, bool lossy) override;
     void OnSent(uint64_t token, const absl::Status& status) override;
     void OnPeerFailed(PeerId peer, const absl::Status& status) override;
     void OnDeaf(std::string_view why) override;

@@ -75,6 +75,37 @@ TEST_F(IdlePeers, WhoWasPartedWithIsAnsweredAgain) {
   EXPECT_TRUE(Hears(kIdler, PeerKind::kData));
 }
 
+// A network on the way may grant so many connections, and others wait for one.
+TEST(FarPeers, AreGivenUpByTheirReaderSoonAfterTheRead) {
+  for (const Tier tier : {Tier::kRemote, Tier::kDatacenter}) {
+    World world({});
+    world.hub.tier = tier;
+    ASSERT_TRUE(world.Publish(0, 5).ok());
+    ASSERT_EQ(world.Fetch(1), absl::OkStatus());
+    world.RunFor(2500);
+    EXPECT_EQ(world.network.partings, tier == Tier::kRemote ? 1u : 0u);
+    ASSERT_EQ(world.Do(1, UnpublishVerb{}), absl::OkStatus());
+    EXPECT_EQ(world.Fetch(1), absl::OkStatus());
+    EXPECT_EQ(world.hub.Said<protocol::SourceSilent>(), 0u);
+    EXPECT_EQ(world.hub.Said<protocol::SourceFailed>(), 0u);
+  }
+}
+
+TEST(FarPeers, AreKeptWhileTheyAreReadFrom) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  world.Ask(1, FetchVerb{});
+  ASSERT_TRUE(world.RunToValid(1, 2));
+  world.schedule.Pause(0);
+  for (int times = 0; times < 10; ++times) {
+    world.RunFor(500);
+    world.Deliver(1, PeerHeard{Network::IncarnationOf(0)});
+  }
+  EXPECT_EQ(world.network.partings, 0u);
+  world.schedule.Resume(0);
+  EXPECT_EQ(world.Finish(1), absl::OkStatus());
+}
+
 // It parted before it opened this read; the two went over connections of their own.
 TEST_F(IdlePeers, ALastWordThatWasOvertakenEndsNothing) {
   Say(PeerKind::kHello, kIdler);

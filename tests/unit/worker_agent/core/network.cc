@@ -80,6 +80,7 @@ void Network::Do(size_t from, const ClosePeer& effect) {
 
 // The connection stays until another one takes its place: what is under way arrives.
 void Network::Do(size_t from, const PartFrom& effect) {
+  ++partings;
   Do(from, SendMessage{effect.peer, effect.header});
 }
 

@@ -106,6 +106,7 @@ class Network {
   // As between devices: control words cannot be got.
   bool words_are_asked = false;
   std::vector<SentToStranger> strangers;
+  uint64_t partings = 0;  // connections that one who goes on living gave up
 
   static Incarnation IncarnationOf(size_t process) { return 100 + process; }
   static std::string EndpointOf(size_t process) { return "at" + std::to_string(process); }

@@ -5,7 +5,6 @@
 // Covers: R8.15, R4.6
 
 #include "tests/unit/worker_agent/core/world.h"
-#include "worker_agent/core/pace.h"
 
 namespace tensorhub::agent::testing {
 namespace {
@@ -148,27 +147,6 @@ TEST_F(FarSource, IsReadOverAnotherConnectionWhenItsPathDies) {
   ExpectWholeWithoutBlame();
   EXPECT_GE(world_.now_ms() - before, 750);
   EXPECT_LE(world_.now_ms() - before, 1000);
-}
-
-TEST(PaceTest, IsOfTheBytesThatCameAgainstTheBestTime) {
-  Pace pace;
-  pace.Begin(1000);
-  for (TimeMs now = 1000; now < 3000; now += 10) pace.Arrived(100'000, now);
-  EXPECT_FALSE(pace.IsSick(2999, 2000)) << "it is not judged yet";
-  EXPECT_FALSE(pace.IsSick(3000, 2000));
-  for (TimeMs now = 3000; now < 5000; now += 200) pace.Arrived(100'000, now);
-  EXPECT_FALSE(pace.IsSick(5000, 2000)) << "a twentieth of the best";
-  for (TimeMs now = 5000; now < 7000; now += 500) pace.Arrived(100'000, now);
-  EXPECT_TRUE(pace.IsSick(7000, 2000)) << "a fiftieth";
-  EXPECT_FALSE(pace.IsSick(7001, 2000)) << "it is judged anew";
-}
-
-TEST(PaceTest, OfAThinLinkIsNeverSick) {
-  Pace pace;
-  pace.Begin(0);
-  for (TimeMs now = 1; now < 60'000; now += 1000) pace.Arrived(256 << 10, now);
-  EXPECT_FALSE(pace.IsSick(60'000, 2000));
-  EXPECT_FALSE(pace.IsSick(70'000, 2000)) << "nothing comes";
 }
 
 TEST_F(FarSource, HasTheTimeOfAConnectionForItsFirstAnswer) {

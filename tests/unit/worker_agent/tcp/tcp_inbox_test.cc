@@ -30,10 +30,11 @@ class InboxTest : public ::testing::Test {
     ASSERT_EQ(write(writer_.fd(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   }
   absl::Status Read() {
-    return inbox_.Read(reader_.fd(), 1 << 20, [this](auto header, auto payload) {
+    const auto take = [this](auto header, auto payload) {
       messages_.emplace_back(header, payload);
       return true;
-    });
+    };
+    return inbox_.Read(reader_.fd(), 1 << 20, take).status();
   }
   static std::string Counts(uint32_t header, uint32_t payload) {
     std::string bytes;
@@ -96,8 +97,8 @@ TEST_F(InboxTest, AnEndInTheMiddleIsNoMessage) {
 TEST_F(InboxTest, NothingIsHandedOnOnceItIsClosed) {
   Write(Counts(1, 0) + "a" + Counts(1, 0) + "b");
   int taken = 0;
-  EXPECT_EQ(inbox_.Read(reader_.fd(), 1 << 20, [&](auto, auto) { return ++taken > 1; }),
-            absl::OkStatus());
+  const auto read = inbox_.Read(reader_.fd(), 1 << 20, [&](auto, auto) { return ++taken > 1; });
+  EXPECT_TRUE(read.ok() && *read > 0);
   EXPECT_EQ(taken, 1);
 }
 
