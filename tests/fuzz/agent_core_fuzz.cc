@@ -194,7 +194,7 @@ class Play {
     return hash;
   }
 
-  // Also what a sound source would send next.
+  // What a sound source would send next is said as well.
   void SayGoodData() {
     PeerMessage data;
     data.kind = PeerKind::kData;
