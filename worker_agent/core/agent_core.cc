@@ -291,6 +291,7 @@ void AgentCore::State::OnBye(const PeerMessage& message, TimeMs now, Effects& ef
 
 // R9: a connection costs both sides a descriptor, and memory, for as long as both live.
 void AgentCore::State::CloseIdlePeers(TimeMs now, Effects& effects) {
+  idle_far_at_.reset();
   std::set<std::pair<TimeMs, Incarnation>> idle;
   std::vector<Incarnation> given_up;
   for (auto& [peer, known] : peers_.open) {
@@ -344,8 +345,14 @@ void AgentCore::State::Heartbeat(TimeMs now, Effects& effects) {
   CloseIdlePeers(now, effects);
 }
 
+// R6: another rank of this group may be the one that waits for a connection.
+void AgentCore::State::CloseFarPeers(TimeMs now, Effects& effects) {
+  if (idle_far_at_ && now >= *idle_far_at_) CloseIdlePeers(now, effects);
+}
+
 void AgentCore::State::On(const Tick&, TimeMs now, Effects& effects) {
   Heartbeat(now, effects);
+  CloseFarPeers(now, effects);
   RefreshCallDeadline(now);
   calls_.OnTick(now, effects);
   server_.OnTick(now, effects);
@@ -359,6 +366,7 @@ std::optional<TimeMs> AgentCore::State::NextDeadline() const {
     if (due && (!next || *due < *next)) next = due;
   };
   consider(heartbeat_at_);
+  consider(idle_far_at_);
   consider(calls_.NextDeadline());
   consider(server_.NextDeadline());
   if (reader_) consider(reader_->NextDeadline());

@@ -68,7 +68,7 @@ struct CoreOptions {
   // A connection to another datacenter is given up by its reader after so long: on the way there
   // may be a network that grants so many and no more, others wait for one, and the kernel has
   // forgotten by then how fast the link is.
-  TimeMs idle_far_ms = 1000;
+  TimeMs idle_far_ms = 200;
   // Ask sources for one-sided reads, those that are remote only with `reads_far`.
   bool one_sided = true;
   bool reads_far = false;

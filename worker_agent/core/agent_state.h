@@ -182,6 +182,7 @@ class AgentCore::State {
   void OnBye(const PeerMessage& message, TimeMs now, Effects& effects);
   std::string Bye(Incarnation peer, bool lives_on) const;
   void CloseIdlePeers(TimeMs now, Effects& effects);
+  void CloseFarPeers(TimeMs now, Effects& effects);
 
   CoreOptions options_;  // but for what Registered and TransportReplaced bring, constant
   Random random_;
@@ -210,7 +211,8 @@ class AgentCore::State {
   GroupEpoch epoch_;           // the group's, as the hub told it last
   GroupEpoch came_in_;         // as it was told first
   std::optional<TimeMs> heartbeat_at_;
-  bool hears_content_ = true;  // the hub
+  std::optional<TimeMs> idle_far_at_;  // when connections of a read that has just ended are
+  bool hears_content_ = true;          // the hub
 
   // R8: the outage that the fetch under way waits out; OK: none so far.
   absl::Status outage_;

@@ -298,7 +298,7 @@ bool Stream::IsAt(Incarnation peer) const {
   const auto names = [peer](const std::optional<protocol::Assign>& assign) {
     return assign && assign->source.incarnation == peer;
   };
-  return names(assigned_) || names(next_assigned_);
+  return names(next_assigned_) || (names(assigned_) && (source_ || !NoOutstandingGets()));
 }
 
 const std::string& Stream::lane() const {

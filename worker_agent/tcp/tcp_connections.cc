@@ -35,7 +35,7 @@ constexpr int kAcceptsAtOnce = 64;
 constexpr int64_t kHeardMs = 100;
 // A dial without an answer for so long has another one beside it; each next one comes after twice
 // the time, so that a link of any length is met.
-constexpr int64_t kDialAgainMs = 1000;
+constexpr int64_t kDialAgainMs = 500;
 constexpr size_t kDialsAtOnce = 4;
 constexpr int kDialsMax = 16;
 
@@ -81,7 +81,7 @@ TcpMessages::Key TcpMessages::OpenFrom(const std::string& identity) const {
 
 absl::Status TcpMessages::Dial(PeerId id, Peer& peer) {
   absl::StatusOr<Socket> socket = BeginConnect(options_.listen, peer.address);
-  const int64_t wait = kDialAgainMs << std::min(peer.dialled, 4);
+  const int64_t wait = kDialAgainMs << std::min(peer.dialled, 5);
   ++peer.dialled;
   peer.dial_again_ms = NowMs() + wait;
   if (!socket.ok()) return socket.status();

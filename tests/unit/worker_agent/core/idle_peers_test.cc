@@ -91,6 +91,25 @@ TEST(FarPeers, AreGivenUpByTheirReaderSoonAfterTheRead) {
   }
 }
 
+// R6: a rank that has all it needs waits for the others, who may wait for its connection.
+TEST(FarPeers, AreGivenUpWhileOtherRanksStillRead) {
+  World world({});
+  ASSERT_TRUE(world.Publish(0, 5).ok());
+  OpId waiting = 0;
+  world.hub.script = [&](size_t, const Call& call) {
+    if (!std::holds_alternative<protocol::FinishRead>(call.request)) return false;
+    waiting = call.op;
+    return true;
+  };
+  world.Ask(1, FetchVerb{});
+  ASSERT_TRUE(world.Run([&] { return waiting != 0; }));
+  EXPECT_EQ(world.network.partings, 0u);
+  world.RunFor(250);
+  EXPECT_EQ(world.network.partings, 1u);
+  world.hub.Reply(1, waiting, absl::OkStatus(), FinishReadReply{5});
+  EXPECT_EQ(world.Finish(1), absl::OkStatus());
+}
+
 TEST(FarPeers, AreKeptWhileTheyAreReadFrom) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
