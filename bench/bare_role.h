@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the two bare transfers have in common.
+// What the bare transfers have in common.
 
 #ifndef TENSORHUB_BENCH_BARE_ROLE_H_
 #define TENSORHUB_BENCH_BARE_ROLE_H_

@@ -13,6 +13,7 @@
 #include "bench/agent_role.h"
 #include "bench/bare_gets.h"
 #include "bench/bare_messages.h"
+#include "bench/bare_sockets.h"
 #include "bench/publisher_role.h"
 #include "bench/relay_role.h"
 #include "bench/run_scenario.h"
@@ -36,6 +37,7 @@ int RunRole(const std::string& role, const std::string& arguments) {
   if (role == "@relay") return RunRelay(*fields);
   if (role == "@shard") return RunShard(*fields);
   if (role == "@bare-messages") return RunBareMessages(*fields);
+  if (role == "@bare-sockets") return RunBareSockets(*fields);
   if (role == "@bare-gets") return RunBareGets(*fields);
   return kUsage;
 }

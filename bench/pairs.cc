@@ -111,7 +111,7 @@ absl::StatusOr<double> BarePair::Round() {
   return seconds;
 }
 
-absl::Status BarePair::Verify() { return Compare(*source_, *reader_, "bare UCX"); }
+absl::Status BarePair::Verify() { return Compare(*source_, *reader_, "the bare pair"); }
 
 absl::StatusOr<std::unique_ptr<Child>> AgentPair::StartAgent(bool is_source) const {
   const int device = is_source ? options_.source_device : options_.reader_device;

@@ -1,7 +1,7 @@
 // Copyright 2026 The TensorHub Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A source and a reader, each in a process of its own: bare UCX, or two agents and a hub. A pair
+// A source and a reader, each in a process of its own: bare, or two agents and a hub. A pair
 // stays connected between its rounds, so that rounds of several pairs can be interleaved.
 
 #ifndef TENSORHUB_BENCH_PAIRS_H_
@@ -47,7 +47,7 @@ class Hub {
 
 class BarePair {
  public:
-  // `role`: "@bare-messages" or "@bare-gets".
+  // `role`: "@bare-messages", "@bare-gets" or "@bare-sockets".
   static absl::StatusOr<std::unique_ptr<BarePair>> Start(const std::string& role,
                                                          const BareSettings& settings,
                                                          const Environment& environment);
