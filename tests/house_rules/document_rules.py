@@ -71,9 +71,9 @@ def check_prose(files):
 
 
 def planted_in(text):
-    """The names of the bugs that the simulation has to find."""
+    """The names of the bugs that are planted."""
     text = re.sub(r"#[^\n]*", "", text)
-    names = set(re.findall(r"planted_bug\((\w+) ", text))
+    names = set(re.findall(r"planted_(?:bug|test)\(([a-z]\w+) ", text))
     for listed in re.findall(r"foreach\(name ([^)]*)\)", text):
         names.update(listed.split())
     return names

@@ -289,19 +289,28 @@ void AgentCore::State::OnBye(const PeerMessage& message, TimeMs now, Effects& ef
   effects.emplace_back(ClosePeer{message.from});
 }
 
+bool AgentCore::State::IsInUse(Incarnation peer) const {
+  return server_.Serves(peer) || (reader_ && reader_->IsAt(peer)) ||
+         (comparison_ && comparison_->query.Asks(peer));
+}
+
 // R9: a connection costs both sides a descriptor, and memory, for as long as both live.
 void AgentCore::State::CloseIdlePeers(TimeMs now, Effects& effects) {
   idle_far_at_.reset();
   std::set<std::pair<TimeMs, Incarnation>> idle;
   std::vector<Incarnation> given_up;
   for (auto& [peer, known] : peers_.open) {
-    if (server_.Serves(peer) || (reader_ && reader_->IsAt(peer))) {
+    if (IsInUse(peer)) {
       known.used_at = now;
-    } else if (known.far && now >= known.used_at + options_.idle_far_ms) {
-      given_up.push_back(peer);
-    } else {
-      idle.insert({known.used_at, peer});
+      continue;
     }
+    const TimeMs given_up_at = known.used_at + options_.idle_far_ms;
+    if (known.far && now >= given_up_at) {
+      given_up.push_back(peer);
+      continue;
+    }
+    idle.insert({known.used_at, peer});
+    if (known.far) idle_far_at_ = std::min(given_up_at, idle_far_at_.value_or(given_up_at));
   }
   for (; idle.size() > options_.idle_peers; idle.erase(idle.begin())) {
     given_up.push_back(idle.begin()->second);
@@ -348,6 +357,13 @@ void AgentCore::State::Heartbeat(TimeMs now, Effects& effects) {
 // R6: another rank of this group may be the one that waits for a connection.
 void AgentCore::State::CloseFarPeers(TimeMs now, Effects& effects) {
   if (idle_far_at_ && now >= *idle_far_at_) CloseIdlePeers(now, effects);
+}
+
+void AgentCore::State::NoteReadOver(TimeMs now) {
+  for (auto& [peer, known] : peers_.open) {
+    if (known.far && !IsInUse(peer)) known.used_at = now;
+  }
+  idle_far_at_ = now + options_.idle_far_ms;
 }
 
 void AgentCore::State::On(const Tick&, TimeMs now, Effects& effects) {

@@ -183,6 +183,8 @@ class AgentCore::State {
   std::string Bye(Incarnation peer, bool lives_on) const;
   void CloseIdlePeers(TimeMs now, Effects& effects);
   void CloseFarPeers(TimeMs now, Effects& effects);
+  void NoteReadOver(TimeMs now);
+  bool IsInUse(Incarnation peer) const;
 
   CoreOptions options_;  // but for what Registered and TransportReplaced bring, constant
   Random random_;
@@ -211,7 +213,7 @@ class AgentCore::State {
   GroupEpoch epoch_;           // the group's, as the hub told it last
   GroupEpoch came_in_;         // as it was told first
   std::optional<TimeMs> heartbeat_at_;
-  std::optional<TimeMs> idle_far_at_;  // when connections of a read that has just ended are
+  std::optional<TimeMs> idle_far_at_;  // when the next far one that is idle is given up
   bool hears_content_ = true;          // the hub
 
   // R8: the outage that the fetch under way waits out; OK: none so far.

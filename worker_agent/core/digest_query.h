@@ -30,6 +30,8 @@ class DigestQuery {
 
   // All have come, or no more will.
   bool settled() const { return over_ || theirs_.known() >= chunking_.count(); }
+  // True: an answer of that peer is awaited.
+  bool Asks(Incarnation peer) const { return holder_ == peer && !settled(); }
   // As far as both are known.
   std::optional<uint32_t> FirstDifference(const Digests& mine) const;
 

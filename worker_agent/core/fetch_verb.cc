@@ -152,7 +152,7 @@ void AgentCore::State::StopReading(const absl::Status& reason, Effects& effects)
 
 void AgentCore::State::Finish(TimeMs now, Effects& effects) {
   phase_ = Phase::kFinishing;
-  idle_far_at_ = now + options_.idle_far_ms;
+  NoteReadOver(now);
   if (!result_.ok()) phase_deadline_ = InTime(now + kSettleMs);
   calls_.Start(protocol::FinishRead{decision_->transaction, result_, ContentDigestNow()}, effects);
 }

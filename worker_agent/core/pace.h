@@ -22,8 +22,9 @@ class Pace {
  public:
   // Sharers of a link come and go, tens of them; a sick path has a hundredth.
   static constexpr double kSickShare = 1.0 / 32;
-  // A path that loses much all the while is held to more. A flow that begins loses much, too, but
-  // not for long.
+  // A path that loses much all the while is held to this of the best time between two judgements,
+  // since what comes behind a loss comes at once. A flow that begins loses much, too, but not for
+  // long.
   static constexpr double kLossyShare = 3.0 / 4;
 
   // A read begins, or nothing was due until now.
@@ -60,11 +61,13 @@ class Pace {
     const TimeMs elapsed = now - since_;
     if (elapsed < after) return false;
     const double rate = static_cast<double>(bytes_) / static_cast<double>(elapsed);
-    const double share = lossy_ && !sound_ ? kLossyShare : kSickShare;
+    const bool loses = lossy_ && !sound_;
+    const bool sick = rate < kSickShare * best_ || (loses && rate < kLossyShare * best_whole_);
+    best_whole_ = std::max(best_whole_, rate);
     since_ = now;
     bytes_ = 0;
     ForgetLoss();
-    return rate < share * best_;
+    return sick;
   }
 
  private:
@@ -76,9 +79,10 @@ class Pace {
   uint64_t bytes_ = 0;
   std::optional<TimeMs> burst_since_;
   uint64_t burst_bytes_ = 0;
-  double best_ = 0;     // bytes in a millisecond
-  bool lossy_ = false;  // was said since then
-  bool sound_ = false;  // the contrary was
+  double best_ = 0;        // bytes in a millisecond
+  double best_whole_ = 0;  // the same, over all of the time between two judgements
+  bool lossy_ = false;     // was said since then
+  bool sound_ = false;     // the contrary was
 };
 
 }  // namespace tensorhub::agent

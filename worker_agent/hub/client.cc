@@ -89,7 +89,7 @@ void HubClient::Tick(TimeMs now) {
 // R8: the lease is not to end before the worker has heard that it has one.
 void HubClient::BeatWhileOpening() {
   if (!beat_at_ || now_ < *beat_at_) return;
-  beat_at_ = now_ + kOpeningBeatMs;
+  beat_at_ = now_ + OpeningBeatMs();
   session_->Send(protocol::Encode(protocol::Heartbeat{}));
 }
 
@@ -171,7 +171,12 @@ void HubClient::Open() {
     inbox->Post([this, number, status] { OnEnd(number, status); });
   };
   session_ = HubSession::Open(*stub_, std::move(first), std::move(listener));
-  beat_at_ = now_ + kOpeningBeatMs;
+  beat_at_ = now_ + OpeningBeatMs();
+}
+
+// As often as the last hub wanted it, at least, if there was one.
+TimeMs HubClient::OpeningBeatMs() const {
+  return connected_ ? std::min(kOpeningBeatMs, std::max<TimeMs>(heartbeat_ms_, 1)) : kOpeningBeatMs;
 }
 
 void HubClient::Send(const SessionSend& send) {

@@ -80,6 +80,7 @@ class HubClient {
   void Open();
   void OpenAnew();
   void BeatWhileOpening();
+  TimeMs OpeningBeatMs() const;
   void LoseSession();
   void RenewChannel();
   void OnMessage(SessionNumber number, const v1::HubMessage& message);

@@ -20,9 +20,11 @@ class LossGauge {
  public:
   // Judges the last half second that is over, or longer, if little came. `counts`: of all so far.
   bool IsLossy(const SegmentCounts& counts, int64_t now) {
-    const uint64_t all = counts.all - last_.all;
+    if (counts.all == 0) return false;
+    const uint32_t all = counts.all - last_.all;
+    const uint64_t early = uint32_t{counts.early - last_.early};
     if (now < since_ + kOverMs || all < kSegmentsMin) return lossy_;
-    lossy_ = (counts.early - last_.early) * kEarlyShare >= all;
+    lossy_ = early * kEarlyShare >= all;
     last_ = counts;
     since_ = now;
     return lossy_;
@@ -30,7 +32,7 @@ class LossGauge {
 
  private:
   static constexpr int64_t kOverMs = 500;
-  static constexpr uint64_t kSegmentsMin = 100;
+  static constexpr uint32_t kSegmentsMin = 100;
   static constexpr uint64_t kEarlyShare = 5;  // one of so many
 
   SegmentCounts last_;

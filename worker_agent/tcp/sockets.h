@@ -67,8 +67,8 @@ void Prepare(const Socket& socket);
 // Segments of a connection that carried data: how many came, and how many of those came before one
 // that was sent earlier, which was lost or late. 0 and 0: the system does not say.
 struct SegmentCounts {
-  uint64_t all = 0;
-  uint64_t early = 0;
+  uint32_t all = 0;  // both begin anew at 2^32
+  uint32_t early = 0;
 };
 SegmentCounts CountSegments(const Socket& socket);
 

@@ -87,6 +87,7 @@ absl::Status TcpMessages::Dial(PeerId id, Peer& peer) {
   if (!socket.ok()) return socket.status();
   const Key key = Add(*std::move(socket), Phase::kConnecting, EPOLLOUT);
   connections_.at(key)->peer = id;
+  connections_.at(key)->dialled_ms = NowMs();
   peer.dials.insert(key);
   dialling_.insert(id);
   SetAlarm();
@@ -174,7 +175,10 @@ void TcpMessages::OnConnected(Key key, Connection& connection) {
   absl::Status outcome = ConnectOutcome(connection.socket);
   if (!outcome.ok()) return DialFailed(key, outcome);
   Prepare(connection.socket);
-  const Peer& peer = peers_.at(connection.peer);
+  Peer& peer = peers_.at(connection.peer);
+  // This path lives. Another connection, where they are rationed, would be taken from somebody.
+  const int64_t now = NowMs();
+  peer.dial_again_ms = std::max(peer.dial_again_ms, now + 2 * (now - connection.dialled_ms));
   const std::string hello = Encode(Hello{peer.address.identity, address_.identity});
   const ssize_t sent = send(connection.socket.fd(), hello.data(), hello.size(), MSG_NOSIGNAL);
   if (sent != static_cast<ssize_t>(hello.size())) {

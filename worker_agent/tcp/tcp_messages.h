@@ -86,9 +86,10 @@ class TcpMessages : public MessageTransport {
     std::string greeting;  // as much as has come of it
     TcpInbox inbox;
     uint32_t wanted_events = 0;
-    int64_t until_ms = 0;  // kAccepted, kEnding
-    uint64_t spoke = 0;    // which of all messages its last one was
-    int64_t heard_ms = 0;  // when its owner was told last that a part has come
+    int64_t until_ms = 0;    // kAccepted, kEnding
+    int64_t dialled_ms = 0;  // kConnecting
+    uint64_t spoke = 0;      // which of all messages its last one was
+    int64_t heard_ms = 0;    // when its owner was told last that a part has come
     LossGauge loss;
   };
   struct Peer {

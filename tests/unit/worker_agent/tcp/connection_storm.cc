@@ -21,8 +21,9 @@ namespace {
 constexpr size_t kReaders = 2;
 constexpr size_t kSources = 2;
 constexpr size_t kUnsentMax = 8;  // messages of one worker
-constexpr int kSaidInCalm = 20;
-constexpr std::chrono::seconds kCalmMax{30};
+constexpr uint64_t kSaidInCalm = 20;
+constexpr uint64_t kConnectionsInCalmMax = 4 * 2 * kReaders * kSources;
+constexpr std::chrono::seconds kCalmMax{60};
 
 // A message's header.
 struct Said {
@@ -60,9 +61,19 @@ class ConnectionStorm::Worker : public MessageTransport::Sink {
   const std::string& complaint() const { return complaint_; }
   uint64_t delivered() const { return delivered_; }
   bool IsQuiet() const { return unsent_.empty() && failed_.empty(); }
-  bool HasPeerAt(uint64_t other) const {
-    return std::any_of(peers_.begin(), peers_.end(),
-                       [other](const auto& entry) { return entry.second.other == other; });
+  bool HasPeerAt(uint64_t other) const { return ConnectionTo(other) != 0; }
+
+  // 0: none.
+  uint64_t ConnectionTo(uint64_t other) const {
+    for (const auto& [id, peer] : peers_) {
+      if (peer.other == other) return peer.connection;
+    }
+    return 0;
+  }
+  // How many messages.
+  uint64_t Heard(uint64_t from, uint64_t connection) const {
+    const auto found = heard_.find({from, connection});
+    return found == heard_.end() ? 0 : found->second;
   }
 
   void Connect(uint64_t other, const std::string& address, uint64_t connection) {
@@ -229,15 +240,27 @@ bool ConnectionStorm::PumpUntilQuiet() {
   return true;
 }
 
-// A reader whose connection has failed says it all anew: it may have been one of the storm's.
-void ConnectionStorm::SayInCalm() {
+// A worker whose connection has failed says it all anew: it may have been one of the storm's.
+void ConnectionStorm::SayInCalm(Worker& from, const Worker& to) {
+  if (from.HasPeerAt(to.self())) return;
+  from.Connect(to.self(), AddressOf(to.self()), ++last_connection_);
+  for (uint64_t times = 0; times < kSaidInCalm; ++times) from.SayTo(to.self());
+}
+
+// True: all of them have heard all that was said on the connections that there are.
+bool ConnectionStorm::TalkInCalm() {
+  bool heard = true;
   for (size_t reader = 0; reader < kReaders; ++reader) {
     for (size_t source = kReaders; source < workers_.size(); ++source) {
-      if (workers_[reader]->HasPeerAt(source)) continue;
-      workers_[reader]->Connect(source, AddressOf(source), ++last_connection_);
-      for (int times = 0; times < kSaidInCalm; ++times) workers_[reader]->SayTo(source);
+      for (const auto& [from, to] : {std::pair{reader, source}, {source, reader}}) {
+        SayInCalm(*workers_[from], *workers_[to]);
+        const uint64_t connection = workers_[from]->ConnectionTo(to);
+        heard = heard && workers_[to]->Heard(from, connection) == kSaidInCalm;
+      }
     }
   }
+  PumpAll();
+  return heard;
 }
 
 std::string ConnectionStorm::Run(int steps) {
@@ -245,13 +268,11 @@ std::string ConnectionStorm::Run(int steps) {
   for (const auto& worker : workers_) worker->CloseAll();
   relay_->CalmDown();
   if (Complaint().empty() && !PumpUntilQuiet()) return "a send does not end";
-  const uint64_t before = delivered();
-  const uint64_t due = kReaders * kSources * kSaidInCalm;
+  const uint64_t connections_max = last_connection_ + kConnectionsInCalmMax;
   const auto deadline = std::chrono::steady_clock::now() + kCalmMax;
-  while (Complaint().empty() && delivered() < before + due) {
+  while (Complaint().empty() && !TalkInCalm()) {
+    if (last_connection_ > connections_max) return "in the calm connections fail";
     if (std::chrono::steady_clock::now() > deadline) return "in the calm a message does not arrive";
-    SayInCalm();
-    PumpAll();
   }
   return Complaint();
 }

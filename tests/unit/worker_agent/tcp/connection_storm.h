@@ -40,7 +40,8 @@ class ConnectionStorm {
   class Worker;
 
   void Step();
-  void SayInCalm();
+  void SayInCalm(Worker& from, const Worker& to);
+  bool TalkInCalm();
   bool PumpUntilQuiet();
   void PumpAll();
   std::string Complaint() const;

@@ -98,13 +98,26 @@ bool CuttingRelay::StandsStill(Pair& pair) {
 
 // False: it is over.
 bool CuttingRelay::PumpOne(Pair& pair) {
+  if (pair.half) return PumpHalf(pair);
   if (StandsStill(pair)) return true;
   const bool sound = Take(pair, pair.client, pair.to_server) &&
                      Take(pair, pair.server, pair.to_client) && pair.until_cut >= 0 &&
                      Give(pair.server, pair.to_server, random_.Below(kWaitingMax) + 1) &&
                      Give(pair.client, pair.to_client, random_.Below(kWaitingMax) + 1);
-  if (!sound) Cut(pair);
-  return sound && !(pair.to_server.told && pair.to_client.told);
+  if (sound) return !(pair.to_server.told && pair.to_client.told);
+  if (pair.until_cut < 0) ++cuts_;
+  pair.half = pair.until_cut < 0 && random_.Below(4) == 0;
+  if (!pair.half) Cut(pair);
+  pair.still = kStillTurns;
+  pair.server.Close();
+  return pair.half;
+}
+
+// The client's side stays, and takes nothing.
+bool CuttingRelay::PumpHalf(Pair& pair) {
+  if (!calm_ && --pair.still > 0) return true;
+  Reset(pair.client);
+  return false;
 }
 
 // False: the connection broke.
@@ -135,7 +148,6 @@ bool CuttingRelay::Give(const Socket& to, Way& way, size_t bytes) {
 
 // What is on its way comes to its reader, or does not.
 void CuttingRelay::Cut(Pair& pair) {
-  ++cuts_;
   for (const auto& [to, way] :
        {std::pair{&pair.server, &pair.to_server}, {&pair.client, &pair.to_client}}) {
     if (random_.Below(2) == 0) Give(*to, *way, way->waiting.size());

@@ -45,10 +45,12 @@ class CuttingRelay {
     Way to_server, to_client;
     int64_t until_cut = 0;  // bytes
     int still = 0;          // turns in which nothing moves
+    bool half = false;      // cut at the server's side, and the client does not know it
   };
 
   void Accept();
   bool StandsStill(Pair& pair);
+  bool PumpHalf(Pair& pair);
   bool PumpOne(Pair& pair);
   bool Take(Pair& pair, const Socket& from, Way& way);
   static bool Give(const Socket& to, Way& way, size_t bytes);

@@ -23,6 +23,12 @@ TEST(LossGaugeTest, SaysNothingOfFewSegments) {
   EXPECT_TRUE(gauge.IsLossy({100, 99}, 9000));
 }
 
+TEST(LossGaugeTest, ItsCountsMayBeginAnew) {
+  LossGauge gauge;
+  EXPECT_FALSE(gauge.IsLossy({0xffff'ff00, 0xffff'ff00 / 10}, 1000));
+  EXPECT_FALSE(gauge.IsLossy({1000, 0xffff'ff00 / 10 + 10}, 2000));
+}
+
 TEST(LossGaugeTest, IsNotLossyWhereTheSystemSaysNothing) {
   LossGauge gauge;
   for (int64_t now = 0; now < 10'000; now += 100) EXPECT_FALSE(gauge.IsLossy({}, now));
