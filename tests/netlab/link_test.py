@@ -168,7 +168,7 @@ class LinkTest(unittest.TestCase):
             self.assertEqual(int(lab.python(MANY)), 15)
 
     def test_the_link_is_dead_for_a_while(self):
-        with Far("g", "delay=1ms dead_for=2s") as lab:
+        with Far("g", "delay=1ms dead_for=6s") as lab:  # a busy machine begins a program in seconds
             self.assertGreater(float(lab.python(ASK)), 0.5)
             self.assertGreater(lab.carried("dc1", "dc2")["dead"], 0)
 

@@ -94,13 +94,13 @@ absl::Status TcpMessages::Dial(PeerId id, Peer& peer) {
   return absl::OkStatus();
 }
 
-bool TcpMessages::MayDial(const Peer& peer) {
-  return peer.dialled < kDialsMax && peer.dials.size() < kDialsAtOnce;
-}
+bool TcpMessages::MayDial(const Peer& peer) { return peer.dialled < kDialsMax; }
 
+// Where many paths are dead, the oldest of several dials is on one of them.
 void TcpMessages::DialAgain(PeerId id) {
   Peer& peer = peers_.at(id);
   if (MayDial(peer)) {
+    if (peer.dials.size() >= kDialsAtOnce) Drop(peer.dials.extract(peer.dials.begin()).value());
     absl::Status dialled = Dial(id, peer);
     if (!dialled.ok()) peer.refused = std::move(dialled);
   }
