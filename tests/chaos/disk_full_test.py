@@ -102,7 +102,9 @@ class DiskFullTest(unittest.TestCase):
 
     def expect_failure(self, code, errors, left):
         self.assertEqual(code, 1, errors)
-        self.assertEqual(errors.count("\n"), 1, errors)
+        # A publisher that was stopped for long on a busy machine is reached by another way.
+        lines = [line for line in errors.splitlines() if "a peer is reached over" not in line]
+        self.assertEqual(len(lines), 1, errors)
         self.assertRegex(errors, "bytes left|No space left")
         self.assertEqual(os.listdir(left.path), [])
 

@@ -19,7 +19,7 @@ void Stream::OnDigests(const PeerMessage& message, Effects& effects) {
                 effects);
   }
   source_->spoke_of_digests = true;
-  // One of several sources says it first.
+  // One of several sources says it first; or it is said on two connections (see OnData).
   const uint32_t twice = known.known() - message.chunk;
   if (twice > digests->size()) return;
   // Taken back: what had arrived without need of a hash may want one.
@@ -32,11 +32,10 @@ void Stream::OnDigests(const PeerMessage& message, Effects& effects) {
   moved_ = CheckList(effects);
 }
 
-// Each of several sources may say what another has said, and must say the same: digests of one
-// version that differ are not its digests, whoever is right.
+// What was said before, by this source or by another of several, may be said again, and has to be
+// the same: digests of one version that differ are not its digests, whoever is right.
 bool Stream::Continues(const PeerMessage& message, const std::vector<uint64_t>& digests) const {
   const Digests& known = transfer_.digests();
-  if (message.chunk != known.known() && !assigned_->ranges) return false;
   if (message.chunk > known.known()) return false;
   if (digests.size() > chunking().count() - message.chunk) return false;
   for (uint32_t chunk = message.chunk; const uint64_t digest : digests) {

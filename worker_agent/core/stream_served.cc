@@ -72,14 +72,19 @@ void Stream::NoteWay(const std::string& way, Effects& effects) {
                                                   ToString(assigned_->source.key), ": ", way)});
 }
 
+// A source that is reached by one way and then, since it has not answered, by another one, hears
+// what it was asked twice, and may answer on both. What has arrived is not written again.
 void Stream::OnData(const PeerMessage& message, std::string_view payload, Effects& effects) {
   if (source_->phase != Phase::kServed) return;
   const uint64_t limit = std::min(chunking().begin(source_->credit), chunking().total_bytes);
-  if (message.begin != source_->received || payload.size() > limit - source_->received) {
+  if (message.begin > source_->received || message.begin + payload.size() > limit) {
     return Fail(absl::InternalError("the source sent bytes that were not asked for"), effects);
   }
-  effects.emplace_back(CopyIn{message.from, {{message.begin, payload.size()}}, payload});
-  source_->received += payload.size();
+  payload.remove_prefix(std::min(payload.size(), source_->received - message.begin));
+  if (!payload.empty()) {
+    effects.emplace_back(CopyIn{message.from, {{source_->received, payload.size()}}, payload});
+    source_->received += payload.size();
+  }
   OnStatus(message);
 }
 

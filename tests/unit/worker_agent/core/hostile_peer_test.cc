@@ -346,6 +346,19 @@ TEST_F(HostileSource, SendsLateFramesOfAnEarlierRead) {
   EXPECT_EQ(Failures(), 0u);
 }
 
+// Who was reached by two ways, one after the other, hears what it is asked twice.
+TEST_F(HostileSource, AnswersTwice) {
+  PeerMessage data = Message(PeerKind::kData);
+  const std::string& content = world_.Content(5);
+  world_.Hear(0, data, std::string_view(content).substr(0, 1000));
+  world_.Hear(0, data, std::string(1000, 'x'));
+  data.begin = 500;
+  world_.Hear(0, data, std::string(500, 'x') + content.substr(1000, 4096));
+  EXPECT_EQ(world_.at(0).written_bytes, 1000u + 4096u);
+  EXPECT_EQ(world_.at(0).memory.substr(0, 5096), content.substr(0, 5096));
+  EXPECT_EQ(Failures(), 0u);
+}
+
 TEST_F(HostileSource, NeverConfirms) {
   PeerMessage data = Message(PeerKind::kData);
   world_.Hear(0, data, std::string(3 * 4096, 'x'));
