@@ -51,6 +51,8 @@ class BareGets {
   // The reader: its buffer.
   absl::Status Prepare();
   absl::Status Connect(const std::string& line);
+  // Nothing is to be done: gets need no source.
+  static absl::Status Serve() { return absl::OkStatus(); }
   absl::StatusOr<double> Read();
   std::string Digest() const { return DigestOf(data_, settings_.bytes); }
 
@@ -174,21 +176,6 @@ absl::StatusOr<double> BareGets::Read() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-absl::StatusOr<std::string> RunCommand(BareGets& bare, const std::string& line) {
-  if (line.starts_with("connect ")) {
-    if (absl::Status status = bare.Connect(line); !status.ok()) return status;
-    return "";
-  }
-  if (line == "read") {
-    const absl::StatusOr<double> seconds = bare.Read();
-    if (!seconds.ok()) return seconds.status();
-    return absl::StrCat("seconds=", *seconds);
-  }
-  if (line == "serve") return "";
-  if (line == "digest") return absl::StrCat("digest=", bare.Digest());
-  return absl::InvalidArgumentError(absl::StrCat("unknown command ", line));
-}
-
 absl::Status PlayGets(const Fields& args) {
   const absl::StatusOr<BareRole> role = BareRole::Parse(args);
   if (!role.ok()) return role.status();
@@ -209,7 +196,7 @@ absl::Status PlayGets(const Fields& args) {
     if (absl::Status status = bare.Prepare(); !status.ok()) return status;
     AnswerOk("");
   }
-  AnswerCommands([&](const std::string& line) { return RunCommand(bare, line); });
+  AnswerCommands([&](const std::string& line) { return RunBareCommand(bare, line); });
   return absl::OkStatus();
 }
 

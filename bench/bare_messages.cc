@@ -45,7 +45,7 @@ class BareMessages {
   BareMessages& operator=(const BareMessages&) = delete;
 
   absl::Status Open();
-  absl::Status Connect(const std::string& address);
+  absl::Status Connect(const std::string& line);
   absl::Status Serve();
   absl::StatusOr<double> Read();
   std::string Digest() const { return DigestOf(block_->data(), block_->bytes()); }
@@ -87,9 +87,11 @@ absl::Status BareMessages::Open() {
   return worker_->TakeMessages(kMessageId, &BareMessages::OnMessage, this);
 }
 
-absl::Status BareMessages::Connect(const std::string& address) {
+absl::Status BareMessages::Connect(const std::string& line) {
+  const absl::StatusOr<std::string> address = AddressArgument(line, "address");
+  if (!address.ok()) return address.status();
   absl::StatusOr<ucp_ep_h> peer =
-      ConnectBare(*worker_, agent::EnvelopeKind::kMessageAddress, address);
+      ConnectBare(*worker_, agent::EnvelopeKind::kMessageAddress, *address);
   if (!peer.ok()) return peer.status();
   peer_ = *peer;
   return absl::OkStatus();
@@ -205,26 +207,6 @@ absl::StatusOr<double> BareMessages::Read() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-absl::StatusOr<std::string> RunCommand(BareMessages& bare, const std::string& line) {
-  if (line.starts_with("connect ")) {
-    const absl::StatusOr<std::string> address = AddressArgument(line, "address");
-    if (!address.ok()) return address.status();
-    if (absl::Status status = bare.Connect(*address); !status.ok()) return status;
-    return "";
-  }
-  if (line == "serve") {
-    if (absl::Status status = bare.Serve(); !status.ok()) return status;
-    return "";
-  }
-  if (line == "read") {
-    const absl::StatusOr<double> seconds = bare.Read();
-    if (!seconds.ok()) return seconds.status();
-    return absl::StrCat("seconds=", *seconds);
-  }
-  if (line == "digest") return absl::StrCat("digest=", bare.Digest());
-  return absl::InvalidArgumentError(absl::StrCat("unknown command ", line));
-}
-
 absl::Status PlayMessages(const Fields& args) {
   const absl::StatusOr<BareRole> role = BareRole::Parse(args);
   if (!role.ok()) return role.status();
@@ -242,7 +224,7 @@ absl::Status PlayMessages(const Fields& args) {
   BareMessages bare(role->settings, *std::move(block), *std::move(worker));
   if (absl::Status status = bare.Open(); !status.ok()) return status;
   AnswerOk(absl::StrCat("address=", address));
-  AnswerCommands([&](const std::string& line) { return RunCommand(bare, line); });
+  AnswerCommands([&](const std::string& line) { return RunBareCommand(bare, line); });
   return absl::OkStatus();
 }
 

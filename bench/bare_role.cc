@@ -55,8 +55,12 @@ absl::StatusOr<ucp_ep_h> ConnectBare(const agent::UcxWorker& worker, agent::Enve
   return peer;
 }
 
+absl::StatusOr<Fields> CommandFields(const std::string& line) {
+  return Fields::Parse(line.substr(line.find(' ') + 1));
+}
+
 absl::StatusOr<std::string> AddressArgument(const std::string& line, const std::string& key) {
-  const absl::StatusOr<Fields> fields = Fields::Parse(line.substr(line.find(' ') + 1));
+  const absl::StatusOr<Fields> fields = CommandFields(line);
   if (!fields.ok()) return fields.status();
   const absl::StatusOr<std::string> hex = fields->Text(key);
   if (!hex.ok()) return hex.status();

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "bench/bare_settings.h"
 #include "tools/child/child.h"
 #include "worker_agent/ucx/ucx_worker.h"
@@ -32,6 +33,8 @@ struct BareRole {
 // `address`: an envelope of a peer's worker. With peer error handling, as the agent does.
 absl::StatusOr<ucp_ep_h> ConnectBare(const agent::UcxWorker& worker, agent::EnvelopeKind kind,
                                      const std::string& address);
+// What is behind "COMMAND ".
+absl::StatusOr<Fields> CommandFields(const std::string& line);
 // The bytes behind "COMMAND key=HEX ...".
 absl::StatusOr<std::string> AddressArgument(const std::string& line, const std::string& key);
 
@@ -50,6 +53,23 @@ class BareLoop {
   const agent::UcxWorker& worker_;
   std::chrono::steady_clock::time_point active_at_ = std::chrono::steady_clock::now();
 };
+
+// The answer to one of BarePair's commands, by the transfer's Connect (which takes the line),
+// Serve, Read (its seconds) and Digest.
+template <typename Bare>
+absl::StatusOr<std::string> RunBareCommand(Bare& bare, const std::string& line) {
+  if (line == "read") {
+    const absl::StatusOr<double> seconds = bare.Read();
+    if (!seconds.ok()) return seconds.status();
+    return absl::StrCat("seconds=", *seconds);
+  }
+  if (line == "digest") return absl::StrCat("digest=", bare.Digest());
+  absl::Status status = absl::InvalidArgumentError(absl::StrCat("unknown command ", line));
+  if (line.starts_with("connect ")) status = bare.Connect(line);
+  if (line == "serve") status = bare.Serve();
+  if (!status.ok()) return status;
+  return "";
+}
 
 // A role's exit code; an error is the answer to whatever was asked last.
 int EndRole(const absl::Status& status);

@@ -3,7 +3,6 @@
 
 #include "bench/bare_sockets.h"
 
-#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -66,11 +65,6 @@ absl::Status SendAll(const agent::Socket& socket, iovec (&parts)[2]) {
   return absl::OkStatus();
 }
 
-void NoDelay(const agent::Socket& socket) {
-  const int yes = 1;
-  setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-}
-
 class BareSockets {
  public:
   BareSockets(const BareSettings& settings, std::unique_ptr<MemoryBlock> block)
@@ -78,7 +72,7 @@ class BareSockets {
 
   // Which port it listens at.
   absl::StatusOr<uint16_t> Listen();
-  absl::Status Connect(uint16_t port);
+  absl::Status Connect(const std::string& line);
   absl::Status Serve();
   absl::StatusOr<double> Read();
   std::string Digest() const { return DigestOf(block_->data(), block_->bytes()); }
@@ -99,28 +93,33 @@ absl::StatusOr<uint16_t> BareSockets::Listen() {
   return listening_.port;
 }
 
-absl::Status BareSockets::Connect(uint16_t port) {
+absl::Status BareSockets::Connect(const std::string& line) {
+  const absl::StatusOr<Fields> fields = CommandFields(line);
+  if (!fields.ok()) return fields.status();
+  const absl::StatusOr<double> port = fields->Number("port");
+  if (!port.ok()) return port.status();
   peer_ = agent::Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in to = {};
   to.sin_family = AF_INET;
-  to.sin_port = htons(port);
+  to.sin_port = htons(static_cast<uint16_t>(*port));
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (connect(peer_.fd(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) {
     return agent::ErrnoStatus(errno, "connecting to the bare peer");
   }
-  NoDelay(peer_);
+  agent::Prepare(peer_);
   return absl::OkStatus();
 }
 
 // The listener does not block; the reader has connected before it reads.
 absl::Status BareSockets::Accept() {
+  if (peer_.IsOpen()) return absl::OkStatus();
   while (!peer_.IsOpen()) {
     peer_ = agent::Socket(accept4(listening_.socket.fd(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!peer_.IsOpen() && errno != EAGAIN && errno != EINTR) {
       return agent::ErrnoStatus(errno, "accepting the bare peer");
     }
   }
-  NoDelay(peer_);
+  agent::Prepare(peer_);
   return absl::OkStatus();
 }
 
@@ -149,30 +148,6 @@ absl::StatusOr<double> BareSockets::Read() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-absl::StatusOr<std::string> RunCommand(BareSockets& bare, const std::string& line) {
-  if (line.starts_with("connect ")) {
-    const absl::StatusOr<Fields> fields = Fields::Parse(line.substr(line.find(' ') + 1));
-    if (!fields.ok()) return fields.status();
-    const absl::StatusOr<double> port = fields->Number("port");
-    if (!port.ok()) return port.status();
-    if (absl::Status status = bare.Connect(static_cast<uint16_t>(*port)); !status.ok()) {
-      return status;
-    }
-    return "";
-  }
-  if (line == "serve") {
-    if (absl::Status status = bare.Serve(); !status.ok()) return status;
-    return "";
-  }
-  if (line == "read") {
-    const absl::StatusOr<double> seconds = bare.Read();
-    if (!seconds.ok()) return seconds.status();
-    return absl::StrCat("seconds=", *seconds);
-  }
-  if (line == "digest") return absl::StrCat("digest=", bare.Digest());
-  return absl::InvalidArgumentError(absl::StrCat("unknown command ", line));
-}
-
 absl::Status PlaySockets(const Fields& args) {
   const absl::StatusOr<BareRole> role = BareRole::Parse(args);
   if (!role.ok()) return role.status();
@@ -187,7 +162,7 @@ absl::Status PlaySockets(const Fields& args) {
     offer = absl::StrCat("port=", *port);
   }
   AnswerOk(offer);
-  AnswerCommands([&](const std::string& line) { return RunCommand(bare, line); });
+  AnswerCommands([&](const std::string& line) { return RunBareCommand(bare, line); });
   return absl::OkStatus();
 }
 

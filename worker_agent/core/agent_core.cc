@@ -361,9 +361,10 @@ void AgentCore::State::CloseFarPeers(TimeMs now, Effects& effects) {
 
 void AgentCore::State::NoteReadOver(TimeMs now) {
   for (auto& [peer, known] : peers_.open) {
-    if (known.far && !IsInUse(peer)) known.used_at = now;
+    if (!known.far || IsInUse(peer)) continue;
+    known.used_at = now;
+    idle_far_at_ = now + options_.idle_far_ms;
   }
-  idle_far_at_ = now + options_.idle_far_ms;
 }
 
 void AgentCore::State::On(const Tick&, TimeMs now, Effects& effects) {

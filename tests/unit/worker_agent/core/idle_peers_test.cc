@@ -95,14 +95,8 @@ TEST(FarPeers, AreGivenUpByTheirReaderSoonAfterTheRead) {
 TEST(FarPeers, AreGivenUpWhileOtherRanksStillRead) {
   World world({});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  OpId waiting = 0;
-  world.hub.script = [&](size_t, const Call& call) {
-    if (!std::holds_alternative<protocol::FinishRead>(call.request)) return false;
-    waiting = call.op;
-    return true;
-  };
-  world.Ask(1, FetchVerb{});
-  ASSERT_TRUE(world.Run([&] { return waiting != 0; }));
+  const OpId waiting = world.FetchUntilItWaits(1);
+  ASSERT_NE(waiting, 0u);
   EXPECT_EQ(world.network.partings, 0u);
   world.RunFor(250);
   EXPECT_EQ(world.network.partings, 1u);

@@ -212,14 +212,8 @@ TEST_P(SourceLoss, OfTheLastOneEndsTheFetchAtOnce) {
 TEST_P(SourceLoss, OfAnotherRanksLastOneEndsTheWaitAtOnce) {
   World world({.one_sided = GetParam()});
   ASSERT_TRUE(world.Publish(0, 5).ok());
-  OpId waiting = 0;
-  world.hub.script = [&](size_t, const Call& call) {
-    if (!std::holds_alternative<protocol::FinishRead>(call.request)) return false;
-    waiting = call.op;
-    return true;
-  };
-  world.Ask(1, FetchVerb{});
-  ASSERT_TRUE(world.Run([&] { return waiting != 0; }));
+  const OpId waiting = world.FetchUntilItWaits(1);
+  ASSERT_NE(waiting, 0u);
   const absl::Status outcome = absl::UnavailableError("every source of shard 1 failed");
   const TimeMs before = world.now_ms();
   world.hub.Reply(1, waiting, outcome, FinishReadReply{5});

@@ -112,6 +112,18 @@ absl::Status World::Finish(size_t index) {
   return Idle(index) ? at(index).done.back().status : absl::InternalError("it hangs");
 }
 
+OpId World::FetchUntilItWaits(size_t index) {
+  const auto waiting = std::make_shared<OpId>(0);
+  hub.script = [waiting](size_t, const Call& call) {
+    if (!std::holds_alternative<protocol::FinishRead>(call.request)) return false;
+    *waiting = call.op;
+    return true;
+  };
+  Ask(index, FetchVerb{});
+  EXPECT_TRUE(Run([&] { return *waiting != 0; }));
+  return *waiting;
+}
+
 absl::Status World::Publish(size_t index, VersionNumber version) {
   at(index).memory = Content(version);
   return Do(index, PublishVerb{.version = version});

@@ -81,6 +81,9 @@ class World : public Machines {
   absl::Status Publish(size_t index, VersionNumber version);
   absl::Status Fetch(size_t index) { return Do(index, FetchVerb{}); }
   absl::Status Finish(size_t index);
+  // Begins a fetch, and runs until this rank has all it needs and waits for the others (R6): for
+  // the answer to this call, which is the test's to give.
+  OpId FetchUntilItWaits(size_t index);
   // Runs until the condition holds; false if it never does within the time.
   bool Run(const std::function<bool()>& until, TimeMs limit_ms = 120'000);
   void RunFor(TimeMs duration_ms);
